@@ -1,0 +1,60 @@
+// Package id makes identifiers and capabilities. An id is a prefix and a ULID:
+// it names a thing and may be shown. A capability is a prefix and 256 random
+// bits: who has it may act, so only its [Hash] is stored.
+package id
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// Prefixes of identifiers.
+const (
+	Charge   = "txn_"
+	Mandate  = "del_"
+	Event    = "evt_"
+	Merchant = "mer_"
+	Request  = "req_"
+	Customer = "cus_"
+)
+
+// Prefixes of capabilities.
+const (
+	Session    = "sess_"
+	TestAPIKey = "sk_test_"
+	LiveAPIKey = "sk_live_"
+)
+
+// New returns prefix and a ULID of the time: ids of one millisecond are in random order.
+func New(prefix string, at time.Time) string {
+	return prefix + ulid.MustNew(ulid.Timestamp(at), rand.Reader).String()
+}
+
+// Valid tells whether s is an id with the prefix.
+func Valid(prefix, s string) bool {
+	rest, ok := strings.CutPrefix(s, prefix)
+	if !ok {
+		return false
+	}
+	_, err := ulid.ParseStrict(rest)
+	return err == nil
+}
+
+// NewCapability returns prefix and 256 random bits in base64url.
+func NewCapability(prefix string) string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return prefix + base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// Hash is the form in which a capability is stored: hexadecimal SHA-256.
+func Hash(capability string) string {
+	sum := sha256.Sum256([]byte(capability))
+	return hex.EncodeToString(sum[:])
+}

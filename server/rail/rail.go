@@ -1,0 +1,120 @@
+// Package rail is the seam between the ledger and the outside world that moves
+// the money. A [Rail] is a card processor or a chain; [Router] asks the
+// preferred one first and the other one at most once, and only after a definite
+// refusal.
+//
+// Every call that moves money carries a reference. A rail moves money at most
+// once for a reference, however often and from however many processes it is
+// asked: that is what lets a crashed charge be finished by asking again.
+package rail
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/paywarrant/paywarrant/internal/money"
+)
+
+// Micros is an amount in millionths of a US dollar.
+type Micros = money.Micros
+
+// Name is the wire name of a rail.
+type Name string
+
+// The rails.
+const (
+	Fiat  Name = "fiatrail"
+	Chain Name = "chainrail"
+)
+
+// Status is what a rail knows of a charge.
+type Status string
+
+const (
+	// Succeeded: the money has moved, finally.
+	Succeeded Status = "succeeded"
+	// Refused: the money has not moved and never will under this reference.
+	Refused Status = "refused"
+	// Pending: the rail has taken the charge on and does not know the end yet;
+	// [Rail.Lookup] tells later.
+	Pending Status = "pending"
+	// Unseen: only from Lookup: the rail has never heard of the reference.
+	Unseen Status = "unseen"
+)
+
+// Reason is why a charge was refused; the wire values of failureReason.
+type Reason string
+
+// The reasons.
+const (
+	CardDeclined      Reason = "card_declined"
+	InsufficientFunds Reason = "insufficient_funds"
+	ExpiredCard       Reason = "expired_card"
+	Reverted          Reason = "reverted"
+	OutOfGas          Reason = "out_of_gas"
+	AllowanceMissing  Reason = "allowance_missing"
+	Unavailable       Reason = "rail_unavailable"
+	ProcessorError    Reason = "processor_error"
+)
+
+// Instrument is a payment method connected to a mandate, as its rail names it.
+type Instrument struct {
+	Rail     Name   `json:"rail"`
+	Customer string `json:"customer"`           // the rail's id of the payer
+	Method   string `json:"method"`             // the rail's id of the payment method
+	Brand    string `json:"brand,omitempty"`    // shown to people: "Visa"
+	LastFour string `json:"lastFour,omitempty"` // shown to people: "4242"
+}
+
+// Connection asks a rail to connect a payment method to a mandate.
+type Connection struct {
+	Reference string // idempotency: the same reference connects once
+	Method    string // what the person chose, in the rail's own terms
+	Email     string // may be empty
+}
+
+// RefusedError is a connection that the rail refuses, definitely.
+type RefusedError struct{ Reason Reason }
+
+func (e *RefusedError) Error() string { return "refused: " + string(e.Reason) }
+
+// Charge asks a rail to move money once.
+type Charge struct {
+	Reference   string // idempotency: moves money at most once
+	MandateID   string
+	MerchantID  string // the payee
+	PayTo       string // the payee's wallet; empty where it has none
+	Instrument  Instrument
+	Amount      Micros
+	Description string // shown on the payer's statement
+}
+
+// Outcome is a rail's answer.
+type Outcome struct {
+	Status      Status
+	Reason      Reason    // where Refused
+	ProcessorID string    // the processor's own id, card only
+	TxHash      string    // chain only
+	SettledAt   time.Time // where Succeeded
+}
+
+// ErrUnknownMethod tells that a rail has no payment method of that name.
+var ErrUnknownMethod = errors.New("rail: unknown payment method")
+
+// Rail moves money over one network. All methods may be called from many
+// goroutines. An error from any of them means that the outcome is unknown, never
+// that nothing happened; a definite refusal is an [Outcome] (or a [RefusedError]
+// from Connect).
+type Rail interface {
+	// Name is the rail's wire name.
+	Name() Name
+	// Connect connects a payment method. A [RefusedError] where the rail refuses
+	// it, [ErrUnknownMethod] where there is none of that name.
+	Connect(ctx context.Context, c Connection) (Instrument, error)
+	// Charge moves money at most once for the reference; a repeat answers what
+	// became of the first.
+	Charge(ctx context.Context, c Charge) (Outcome, error)
+	// Lookup tells what became of a reference; [Unseen] where nothing did.
+	Lookup(ctx context.Context, reference string) (Outcome, error)
+}
