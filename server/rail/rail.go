@@ -39,7 +39,9 @@ const (
 	// Pending: the rail has taken the charge on and does not know the end yet;
 	// [Rail.Lookup] tells later.
 	Pending Status = "pending"
-	// Unseen: only from Lookup: the rail has never heard of the reference.
+	// Unseen: only from Lookup: the rail has never heard of the reference. It is
+	// no promise for later: a charge still on its way may arrive after the
+	// question. Who needs an end asks again with the same [Charge].
 	Unseen Status = "unseen"
 )
 
@@ -102,6 +104,11 @@ type Outcome struct {
 // ErrUnknownMethod tells that a rail has no payment method of that name.
 var ErrUnknownMethod = errors.New("rail: unknown payment method")
 
+// ErrReferenceReused tells that a reference was used before with other
+// parameters. What became of the first use is unchanged, and Lookup tells it;
+// asking again with these parameters never succeeds.
+var ErrReferenceReused = errors.New("rail: reference used before with other parameters")
+
 // Rail moves money over one network. All methods may be called from many
 // goroutines. An error from any of them means that the outcome is unknown, never
 // that nothing happened; a definite refusal is an [Outcome] (or a [RefusedError]
@@ -110,10 +117,12 @@ type Rail interface {
 	// Name is the rail's wire name.
 	Name() Name
 	// Connect connects a payment method. A [RefusedError] where the rail refuses
-	// it, [ErrUnknownMethod] where there is none of that name.
+	// it, [ErrUnknownMethod] where there is none of that name,
+	// [ErrReferenceReused] where the reference connected something else.
 	Connect(ctx context.Context, c Connection) (Instrument, error)
 	// Charge moves money at most once for the reference; a repeat answers what
-	// became of the first.
+	// became of the first and finishes it where it was left half done.
+	// [ErrReferenceReused] where payer, payee or amount differ from the first.
 	Charge(ctx context.Context, c Charge) (Outcome, error)
 	// Lookup tells what became of a reference; [Unseen] where nothing did.
 	Lookup(ctx context.Context, reference string) (Outcome, error)
