@@ -73,7 +73,7 @@ func Errors() []*Error {
 // errors.Is against the sentinels ([ErrMonthlyLimit] …), which compares the code
 // alone; read the rest with errors.As.
 type Error struct {
-	// Status is the HTTP status.
+	// Status is the HTTP status; 400 also where the client refused before sending.
 	Status int `json:"-"`
 	// Code is the kind of error.
 	Code Code `json:"code"`
@@ -81,7 +81,7 @@ type Error struct {
 	Message string `json:"message"`
 	// Param names the field that is wrong, where one is.
 	Param string `json:"param,omitempty"`
-	// RequestID finds the call in the service's logs.
+	// RequestID finds the call in the service's logs. Empty where the service has not seen it.
 	RequestID string `json:"requestId"`
 	// DocURL explains the code.
 	DocURL string `json:"docUrl,omitempty"`

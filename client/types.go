@@ -235,7 +235,8 @@ type PaywallSettlementParams struct {
 	Resource string `json:"resource"`
 	// ChallengeID is the id of the challenge that is answered.
 	ChallengeID string `json:"challengeId,omitempty"`
-	// IdempotencyKey makes a repeat answer what the first call did.
+	// IdempotencyKey makes a repeat answer what the first call did: 1 to 255
+	// printable ASCII characters. Default: a random one, kept over the retries of one call.
 	IdempotencyKey string `json:"idempotencyKey"`
 }
 

@@ -1,0 +1,150 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// maxPathValue bounds an id or token in a path, in bytes.
+const maxPathValue = 16 << 10
+
+// call is one call of the API, over all its attempts.
+type call struct {
+	doing   string // for errors: "charge mandate"
+	method  string
+	pattern string // as the API documents it; logs show it instead of the path
+	value   string // what stands for the {parameter} of the pattern
+	query   url.Values
+	body    any      // nil: none
+	secrets []string // what errors and logs must not show, besides the API key
+	// idempotent tells that the call may be done twice without harm.
+	idempotent bool
+	// key is the idempotency key, of calls that have one: they move money.
+	key string
+}
+
+// do makes the call and decodes its answer. Whole tells whether the answer holds
+// what it must: anybody can answer 200 and {}. Errors are those of [Client.run].
+func do[Out any](ctx context.Context, c *Client, k call, whole func(*Out, answer) bool) (Out, error) {
+	var out Out
+	err := c.run(ctx, &k, func(a answer) bool {
+		var read Out
+		if json.Unmarshal(a.body, &read) != nil || !whole(&read, a) {
+			return false
+		}
+		out = read
+		return true
+	})
+	return out, err
+}
+
+// run makes attempts until one is answered for good, none is left, or ctx is
+// done. It returns an *Error, a *transportError or ctx's error, within an
+// *UnknownOutcomeError where money may have moved, and says what was being done.
+func (c *Client) run(ctx context.Context, k *call, take func(answer) bool) error {
+	w, err := c.prepare(k)
+	if err != nil {
+		return fmt.Errorf("%s: %w", k.doing, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%s: %w", k.doing, err)
+	}
+	var doubt error // of the last attempt that may have done the work
+	for attempt := 1; ; attempt++ {
+		res := c.attempt(ctx, k, w, attempt, take)
+		switch {
+		case res.err == nil:
+			return nil
+		case res.effect == decided:
+			doubt = nil
+		case res.effect == unknown:
+			doubt = res.err
+		}
+		if attempt > c.maxRetries || ctx.Err() != nil || !k.mayRepeat(res) {
+			return k.failed(res.err, doubt)
+		}
+		wait, ok := pause(ctx, attempt, res.retryAfter)
+		if !ok {
+			return k.failed(res.err, doubt)
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return k.failed(whileWaiting(err, res.err), whileWaiting(err, doubt))
+		}
+	}
+}
+
+// failed is the error of a call whose last attempt ended with err. In doubt about
+// money, the doubt is told and not err.
+func (k *call) failed(err, doubt error) error {
+	if k.key != "" && doubt != nil {
+		err = &UnknownOutcomeError{IdempotencyKey: k.key, Err: doubt}
+	}
+	return fmt.Errorf("%s: %w", k.doing, err)
+}
+
+func whileWaiting(stopped, last error) error {
+	if last == nil {
+		return nil
+	}
+	return fmt.Errorf("%w, while waiting to try again after: %w", stopped, last)
+}
+
+// prepared is what all attempts of a call send, byte for byte: a retry that
+// differed would be refused by its idempotency key.
+type prepared struct {
+	url    string
+	body   []byte
+	secret redactor
+}
+
+func (c *Client) prepare(k *call) (prepared, error) {
+	path, err := k.path()
+	if err != nil {
+		return prepared{}, err
+	}
+	w := prepared{url: c.baseURL + path, secret: redactor{append(k.secrets, c.apiKey())}}
+	if len(k.query) > 0 {
+		w.url += "?" + k.query.Encode()
+	}
+	if k.body == nil {
+		return w, nil
+	}
+	if w.body, err = json.Marshal(k.body); err != nil {
+		return prepared{}, invalid("", "cannot be written as JSON")
+	}
+	return w, nil
+}
+
+// path puts the value into the pattern. A value that would change the path
+// ("..", "a/b", "a?b") is refused here, because the service would see another call.
+func (k *call) path() (string, error) {
+	before, rest, found := strings.Cut(k.pattern, "{")
+	if !found {
+		return k.pattern, nil
+	}
+	name, after, _ := strings.Cut(rest, "}")
+	switch {
+	case k.value == "":
+		return "", invalid(name, "is required")
+	case len(k.value) > maxPathValue:
+		return "", invalid(name, "is too long")
+	case strings.Trim(k.value, ".") == "" || strings.ContainsFunc(k.value, reserved):
+		return "", invalid(name, "is not an id or token")
+	}
+	return before + k.value + after, nil
+}
+
+// reserved tells whether r is outside the unreserved characters of RFC 3986,
+// section 2.3, which all ids and tokens keep to.
+func reserved(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._~", r)
+}
+
+// invalid is a refusal before anything is sent; it has no request id.
+func invalid(param, message string) *Error {
+	return &Error{Status: http.StatusBadRequest, Code: CodeValidation, Param: param, Message: message}
+}
