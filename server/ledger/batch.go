@@ -1,0 +1,132 @@
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// command is one decision and the rows it needs. Its decide closes over where
+// the result goes; effects that come with an error are not saved.
+type command struct {
+	keys   Keys
+	decide func(*State) (Effects, error)
+	err    error
+	done   chan struct{}
+}
+
+// keysOf names all rows of the commands, each once, in the order of locking.
+func keysOf(commands []*command) Keys {
+	var all Keys
+	for _, c := range commands {
+		all.Sessions = append(all.Sessions, c.keys.Sessions...)
+		all.Mandates = append(all.Mandates, c.keys.Mandates...)
+		all.Charges = append(all.Charges, c.keys.Charges...)
+		all.Tallies = append(all.Tallies, c.keys.Tallies...)
+		all.Idempotency = append(all.Idempotency, c.keys.Idempotency...)
+	}
+	return Keys{
+		Sessions: inOrder(all.Sessions, cmp.Compare[string]),
+		Mandates: inOrder(all.Mandates, cmp.Compare[string]),
+		Charges:  inOrder(all.Charges, cmp.Compare[string]),
+		Tallies: inOrder(all.Tallies, func(a, b TallyKey) int {
+			return cmp.Or(cmp.Compare(a.MandateID, b.MandateID), cmp.Compare(a.MerchantID, b.MerchantID))
+		}),
+		Idempotency: inOrder(all.Idempotency, func(a, b IdempotencyKey) int {
+			return cmp.Or(cmp.Compare(a.MerchantID, b.MerchantID), cmp.Compare(a.Key, b.Key))
+		}),
+	}
+}
+
+func inOrder[K comparable](keys []K, compare func(a, b K) int) []K {
+	slices.SortFunc(keys, compare)
+	return slices.Compact(keys)
+}
+
+// decideAll runs the commands one after the other on one state, so that each
+// sees what those before it changed, and returns the sum of their effects.
+func decideAll(s *State, commands []*command) (Effects, error) {
+	var sum Effects
+	sessions := newTable(s.Sessions, func(r Session) string { return r.Hash })
+	mandates := newTable(s.Mandates, func(r Mandate) string { return r.ID })
+	charges := newTable(s.Charges, func(r Charge) string { return r.ID })
+	tallies := newTable(s.Tallies, func(r Tally) TallyKey { return r.TallyKey })
+	idempotency := newTable(s.Idempotency, func(r Idempotency) IdempotencyKey { return r.IdempotencyKey })
+	for _, c := range commands {
+		var e Effects
+		if e, c.err = c.decide(s); c.err != nil {
+			continue
+		}
+		if err := sound(e); err != nil {
+			return Effects{}, err
+		}
+		sessions.apply(e.Insert.Sessions, e.Update.Sessions)
+		mandates.apply(e.Insert.Mandates, e.Update.Mandates)
+		charges.apply(e.Insert.Charges, e.Update.Charges)
+		tallies.apply(e.Insert.Tallies, e.Update.Tallies)
+		idempotency.apply(e.Insert.Idempotency, nil)
+		sum.Insert.Postings = append(sum.Insert.Postings, e.Insert.Postings...)
+		sum.Insert.Events = append(sum.Insert.Events, e.Insert.Events...)
+	}
+	sum.Insert.Sessions, sum.Update.Sessions = sessions.changed()
+	sum.Insert.Mandates, sum.Update.Mandates = mandates.changed()
+	sum.Insert.Charges, sum.Update.Charges = charges.changed()
+	sum.Insert.Tallies, sum.Update.Tallies = tallies.changed()
+	sum.Insert.Idempotency, _ = idempotency.changed()
+	return sum, nil
+}
+
+// sound checks what must hold of every row before it is written.
+func sound(e Effects) error {
+	for _, m := range e.Update.Mandates {
+		if m.Spent < 0 || m.Spent > m.Terms.MaxMonthly {
+			return fmt.Errorf("%w: mandate %s would have spent %d of %d micros", ErrInvariant, m.ID, m.Spent, m.Terms.MaxMonthly)
+		}
+	}
+	for _, p := range e.Insert.Postings {
+		if p.Amount <= 0 || p.From == p.To {
+			return fmt.Errorf("%w: posting %d of charge %s moves nothing", ErrInvariant, p.N, p.ChargeID)
+		}
+	}
+	return nil
+}
+
+// table is the rows of one kind in a state, and which of them a batch changed.
+type table[K comparable, R any] struct {
+	rows     map[K]R
+	key      func(R) K
+	isNew    map[K]bool
+	inserted []K
+	updated  []K
+}
+
+func newTable[K comparable, R any](rows map[K]R, key func(R) K) *table[K, R] {
+	return &table[K, R]{rows: rows, key: key, isNew: map[K]bool{}}
+}
+
+func (t *table[K, R]) apply(insert, update []R) {
+	for _, r := range insert {
+		k := t.key(r)
+		t.rows[k], t.isNew[k] = r, true
+		t.inserted = append(t.inserted, k)
+	}
+	for _, r := range update {
+		k := t.key(r)
+		if _, seen := t.isNew[k]; !seen {
+			t.isNew[k] = false
+			t.updated = append(t.updated, k)
+		}
+		t.rows[k] = r
+	}
+}
+
+// changed returns each changed row once, as the last command left it.
+func (t *table[K, R]) changed() (inserted, updated []R) {
+	for _, k := range t.inserted {
+		inserted = append(inserted, t.rows[k])
+	}
+	for _, k := range t.updated {
+		updated = append(updated, t.rows[k])
+	}
+	return inserted, updated
+}

@@ -1,0 +1,45 @@
+package ledger
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+// tell appends an event about m to the effects and counts it in m.
+func tell(e *Effects, m *Mandate, merchantID string, t webhook.Type, data any, now time.Time) error {
+	body, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("encode %s event: %w", t, err)
+	}
+	m.EventSeq++
+	e.Insert.Events = append(e.Insert.Events, Event{
+		ID: id.New(id.Event, now), MandateID: m.ID, Seq: m.EventSeq, MerchantID: merchantID,
+		Type: t, Data: body, CreatedAt: now,
+	})
+	return nil
+}
+
+func delegateData(m *Mandate) webhook.Delegate {
+	rails := make([]string, len(m.Terms.Rails))
+	for i, r := range m.Terms.Rails {
+		rails[i] = string(r)
+	}
+	return webhook.Delegate{
+		DelegateID: m.ID, Status: string(m.Status), RevokedBy: string(m.RevokedBy),
+		MaxPerTxCents:        int64(m.Terms.MaxPerTx.CentsDown()),
+		MaxMonthlySpendCents: int64(m.Terms.MaxMonthly.CentsDown()),
+		Rails:                rails, ExpiresAt: m.Terms.ExpiresAt,
+	}
+}
+
+func paymentData(c *Charge) webhook.Payment {
+	return webhook.Payment{
+		TransactionID: c.ID, DelegateID: c.MandateID, Rail: string(c.Rail), Status: string(c.Status),
+		AmountCents: int64(c.Amount.CentsUp()), AmountMicros: int64(c.Amount),
+		TxHash: c.TxHash, FailureReason: string(c.FailureReason),
+	}
+}

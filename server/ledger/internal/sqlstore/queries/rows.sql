@@ -1,0 +1,60 @@
+-- name: Session :one
+SELECT * FROM sessions WHERE hash = $1;
+
+-- name: InsertSession :exec
+INSERT INTO sessions (hash, merchant_id, status, failure_reason, max_per_tx_micros, max_monthly_micros, rails, payees,
+    mandate_expires_ms, return_url, metadata, attempts, mandate_id, sealed_token, created_ms, expires_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
+
+-- name: UpdateSession :execrows
+UPDATE sessions SET status = $2, failure_reason = $3, attempts = $4, mandate_id = $5, sealed_token = $6
+WHERE hash = $1;
+
+-- name: Mandate :one
+SELECT * FROM mandates WHERE id = $1;
+
+-- name: InsertMandate :exec
+INSERT INTO mandates (id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails,
+    payees, expires_ms, month, spent_micros, instruments, email, event_seq, created_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
+
+-- name: UpdateMandate :execrows
+UPDATE mandates SET status = $2, revoked_by = $3, revoked_ms = $4, month = $5, spent_micros = $6, event_seq = $7
+WHERE id = $1;
+
+-- name: Charge :one
+SELECT * FROM charges WHERE id = $1;
+
+-- name: InsertCharge :exec
+INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
+    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20);
+
+-- name: UpdateCharge :execrows
+UPDATE charges SET fee_micros = $2, status = $3, rail = $4, tx_hash = $5, processor_id = $6, failure_reason = $7,
+    lease_ms = $8, asked = $9, settled_ms = $10
+WHERE id = $1;
+
+-- name: Tally :one
+SELECT * FROM tallies WHERE merchant_id = $1 AND mandate_id = $2;
+
+-- name: InsertTally :exec
+INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros) VALUES ($1, $2, $3, $4);
+
+-- name: UpdateTally :execrows
+UPDATE tallies SET count = $3, volume_micros = $4 WHERE merchant_id = $1 AND mandate_id = $2;
+
+-- name: Idempotency :one
+SELECT * FROM idempotency WHERE merchant_id = $1 AND key = $2;
+
+-- name: InsertIdempotency :exec
+INSERT INTO idempotency (merchant_id, key, fingerprint, charge_id, refusal, created_ms)
+VALUES ($1, $2, $3, $4, $5, $6);
+
+-- name: InsertPosting :exec
+INSERT INTO postings (charge_id, n, mandate_id, from_account, to_account, amount_micros, at_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7);
+
+-- name: InsertEvent :exec
+INSERT INTO events (id, mandate_id, seq, merchant_id, type, data, created_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7);

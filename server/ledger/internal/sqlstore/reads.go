@@ -1,0 +1,125 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore/db"
+)
+
+// pageSize is how many mandates are read at a time when all are.
+const pageSize = 500
+
+// one is the answer of a query for one row that should exist.
+func one[D, R any](convert func(D) (R, error)) func(D, error) (R, error) {
+	return func(stored D, err error) (R, error) {
+		var none R
+		if errors.Is(err, sql.ErrNoRows) {
+			return none, ledger.ErrNotFound
+		}
+		if err != nil {
+			return none, err
+		}
+		return convert(stored)
+	}
+}
+
+// many is the answer of a query for a list.
+func many[D, R any](convert func(D) (R, error)) func([]D, error) ([]R, error) {
+	return func(stored []D, err error) ([]R, error) {
+		rows := make([]R, 0, len(stored))
+		for _, d := range stored {
+			row, e := convert(d)
+			err = errors.Join(err, e)
+			rows = append(rows, row)
+		}
+		return rows, err
+	}
+}
+
+// Session implements [ledger.Reader].
+func (s *Store) Session(ctx context.Context, hash string) (ledger.Session, error) {
+	return one(session)(s.readQ.Session(ctx, hash))
+}
+
+// Mandate implements [ledger.Reader].
+func (s *Store) Mandate(ctx context.Context, id string) (ledger.Mandate, error) {
+	return one(mandate)(s.readQ.Mandate(ctx, id))
+}
+
+// Charge implements [ledger.Reader].
+func (s *Store) Charge(ctx context.Context, id string) (ledger.Charge, error) {
+	return one(charge)(s.readQ.Charge(ctx, id))
+}
+
+// Charges implements [ledger.Reader].
+func (s *Store) Charges(ctx context.Context, merchantID, before string, limit int) ([]ledger.Charge, error) {
+	if before == "" {
+		before = "~" // above every id
+	}
+	return many(charge)(s.readQ.Charges(ctx, db.ChargesParams{MerchantID: merchantID, ID: before, Limit: int32(limit)}))
+}
+
+// Lapsed implements [ledger.Reader].
+func (s *Store) Lapsed(ctx context.Context, before time.Time, limit int) ([]ledger.Charge, error) {
+	return many(charge)(s.readQ.Lapsed(ctx, db.LapsedParams{LeaseMs: ms(before), Limit: int32(limit)}))
+}
+
+// Stats implements [ledger.Reader].
+func (s *Store) Stats(ctx context.Context, merchantID string, now time.Time) (ledger.Stats, error) {
+	totals, err := s.readQ.Totals(ctx, merchantID)
+	if err != nil {
+		return ledger.Stats{}, fmt.Errorf("sum tallies: %w", err)
+	}
+	active, err := s.readQ.ActiveMandates(ctx, db.ActiveMandatesParams{MerchantID: merchantID, ExpiresMs: ms(now)})
+	if err != nil {
+		return ledger.Stats{}, fmt.Errorf("count active mandates: %w", err)
+	}
+	return ledger.Stats{Volume: ledger.Micros(totals.Volume), Count: totals.Count, ActiveMandates: active}, nil
+}
+
+// Histories implements [ledger.Reader].
+func (s *Store) Histories(ctx context.Context, each func(ledger.History) error) error {
+	tx, err := s.read.BeginTx(ctx, s.engine.Snapshot)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }() // nothing was written
+	q := s.readQ.WithTx(tx)
+	for after := ""; ; {
+		page, err := many(mandate)(q.MandatesAfter(ctx, db.MandatesAfterParams{ID: after, Limit: pageSize}))
+		if err != nil {
+			return fmt.Errorf("list mandates: %w", err)
+		}
+		for _, m := range page {
+			h, err := history(ctx, q, m)
+			if err != nil {
+				return fmt.Errorf("read history of %s: %w", m.ID, err)
+			}
+			if err := each(h); err != nil {
+				return err
+			}
+		}
+		if len(page) < pageSize {
+			return nil
+		}
+		after = page[len(page)-1].ID
+	}
+}
+
+func history(ctx context.Context, q *db.Queries, m ledger.Mandate) (ledger.History, error) {
+	h := ledger.History{Mandate: m}
+	var errs [4]error
+	h.Charges, errs[0] = many(charge)(q.ChargesOf(ctx, m.ID))
+	h.Postings, errs[1] = many(posting)(q.PostingsOf(ctx, m.ID))
+	h.Tallies, errs[2] = many(tally)(q.TalliesOf(ctx, m.ID))
+	h.Events, errs[3] = many(event)(q.EventsOf(ctx, m.ID))
+	return h, errors.Join(errs[:]...)
+}
+
+// Ping implements [ledger.Reader].
+func (s *Store) Ping(ctx context.Context) error { return s.read.PingContext(ctx) }

@@ -1,0 +1,232 @@
+package sqlstore
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore/db"
+	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+// ms is the stored form of a time; 0 is the zero time.
+func ms(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func at(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// text is the stored form of a list or a map; those of the ledger always encode.
+func text(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("sqlstore: encode %T: %v", v, err))
+	}
+	return string(b)
+}
+
+// parsed reads a stored text, and keeps the first error.
+func parsed[T any](s string, err *error) (v T) {
+	if e := json.Unmarshal([]byte(s), &v); e != nil && *err == nil {
+		*err = fmt.Errorf("decode stored %T: %w", v, e)
+	}
+	return v
+}
+
+func merchant(r db.Merchant) (ledger.Merchant, error) {
+	return ledger.Merchant{
+		ID: r.ID, Name: r.Name, Website: r.Website, Email: r.Email, Active: r.Active == 1,
+		MaxCharge: ledger.Micros(r.MaxChargeMicros), PayTo: r.PayTo, CreatedAt: at(r.CreatedMs),
+	}, nil
+}
+
+func putMerchant(m ledger.Merchant) db.PutMerchantParams {
+	return db.PutMerchantParams{
+		ID: m.ID, Name: m.Name, Website: m.Website, Email: m.Email, Active: flag(m.Active),
+		MaxChargeMicros: int64(m.MaxCharge), PayTo: m.PayTo, CreatedMs: ms(m.CreatedAt),
+	}
+}
+
+func apiKey(r db.ApiKey) (ledger.APIKey, error) {
+	return ledger.APIKey{
+		Hash: r.Hash, MerchantID: r.MerchantID, Hint: r.Hint, CreatedAt: at(r.CreatedMs), RevokedAt: at(r.RevokedMs),
+	}, nil
+}
+
+func sealedKey(r db.SealedKey) (ledger.SealedKey, error) {
+	return ledger.SealedKey{
+		Name: r.Name, State: r.State, Public: r.Public, Sealed: r.Sealed,
+		CreatedAt: at(r.CreatedMs), ChangedAt: at(r.ChangedMs),
+	}, nil
+}
+
+func session(r db.Session) (s ledger.Session, err error) {
+	return ledger.Session{
+		Hash: r.Hash, MerchantID: r.MerchantID, Status: ledger.SessionStatus(r.Status), FailureReason: r.FailureReason,
+		Terms: ledger.Terms{
+			MaxPerTx: ledger.Micros(r.MaxPerTxMicros), MaxMonthly: ledger.Micros(r.MaxMonthlyMicros),
+			Rails: parsed[[]rail.Name](r.Rails, &err), Payees: parsed[[]string](r.Payees, &err),
+			ExpiresAt: at(r.MandateExpiresMs),
+		},
+		ReturnURL: r.ReturnUrl, Metadata: parsed[map[string]string](r.Metadata, &err), Attempts: int(r.Attempts),
+		MandateID: r.MandateID, SealedToken: r.SealedToken, CreatedAt: at(r.CreatedMs), ExpiresAt: at(r.ExpiresMs),
+	}, err
+}
+
+func insertSession(s ledger.Session) db.InsertSessionParams {
+	return db.InsertSessionParams{
+		Hash: s.Hash, MerchantID: s.MerchantID, Status: string(s.Status), FailureReason: s.FailureReason,
+		MaxPerTxMicros: int64(s.Terms.MaxPerTx), MaxMonthlyMicros: int64(s.Terms.MaxMonthly),
+		Rails: text(s.Terms.Rails), Payees: text(s.Terms.Payees), MandateExpiresMs: ms(s.Terms.ExpiresAt),
+		ReturnUrl: s.ReturnURL, Metadata: text(s.Metadata), Attempts: int64(s.Attempts), MandateID: s.MandateID,
+		SealedToken: append([]byte{}, s.SealedToken...), CreatedMs: ms(s.CreatedAt), ExpiresMs: ms(s.ExpiresAt),
+	}
+}
+
+func updateSession(s ledger.Session) db.UpdateSessionParams {
+	return db.UpdateSessionParams{
+		Hash: s.Hash, Status: string(s.Status), FailureReason: s.FailureReason, Attempts: int64(s.Attempts),
+		MandateID: s.MandateID, SealedToken: append([]byte{}, s.SealedToken...),
+	}
+}
+
+func mandate(r db.Mandate) (m ledger.Mandate, err error) {
+	return ledger.Mandate{
+		ID: r.ID, MerchantID: r.MerchantID, Status: ledger.MandateStatus(r.Status),
+		RevokedBy: ledger.Revoker(r.RevokedBy), RevokedAt: at(r.RevokedMs),
+		Terms: ledger.Terms{
+			MaxPerTx: ledger.Micros(r.MaxPerTxMicros), MaxMonthly: ledger.Micros(r.MaxMonthlyMicros),
+			Rails: parsed[[]rail.Name](r.Rails, &err), Payees: parsed[[]string](r.Payees, &err), ExpiresAt: at(r.ExpiresMs),
+		},
+		Month: ledger.Month(r.Month), Spent: ledger.Micros(r.SpentMicros),
+		Instruments: parsed[[]rail.Instrument](r.Instruments, &err), Email: r.Email, EventSeq: r.EventSeq,
+		CreatedAt: at(r.CreatedMs),
+	}, err
+}
+
+func insertMandate(m ledger.Mandate) db.InsertMandateParams {
+	return db.InsertMandateParams{
+		ID: m.ID, MerchantID: m.MerchantID, Status: string(m.Status), RevokedBy: string(m.RevokedBy), RevokedMs: ms(m.RevokedAt),
+		MaxPerTxMicros: int64(m.Terms.MaxPerTx), MaxMonthlyMicros: int64(m.Terms.MaxMonthly),
+		Rails: text(m.Terms.Rails), Payees: text(m.Terms.Payees), ExpiresMs: ms(m.Terms.ExpiresAt),
+		Month: int64(m.Month), SpentMicros: int64(m.Spent), Instruments: text(m.Instruments), Email: m.Email,
+		EventSeq: m.EventSeq, CreatedMs: ms(m.CreatedAt),
+	}
+}
+
+func updateMandate(m ledger.Mandate) db.UpdateMandateParams {
+	return db.UpdateMandateParams{
+		ID: m.ID, Status: string(m.Status), RevokedBy: string(m.RevokedBy), RevokedMs: ms(m.RevokedAt),
+		Month: int64(m.Month), SpentMicros: int64(m.Spent), EventSeq: m.EventSeq,
+	}
+}
+
+func charge(r db.Charge) (c ledger.Charge, err error) {
+	return ledger.Charge{
+		ID: r.ID, MandateID: r.MandateID, MerchantID: r.MerchantID, PayTo: r.PayTo,
+		Amount: ledger.Micros(r.AmountMicros), Fee: ledger.Micros(r.FeeMicros), Currency: r.Currency,
+		Description: r.Description, Metadata: parsed[map[string]string](r.Metadata, &err),
+		Rails: parsed[[]rail.Name](r.Rails, &err), Month: ledger.Month(r.Month), Status: ledger.ChargeStatus(r.Status),
+		Rail: rail.Name(r.Rail), TxHash: r.TxHash, ProcessorID: r.ProcessorID, FailureReason: rail.Reason(r.FailureReason),
+		LeaseUntil: at(r.LeaseMs), Asked: int(r.Asked), CreatedAt: at(r.CreatedMs), SettledAt: at(r.SettledMs),
+	}, err
+}
+
+func insertCharge(c ledger.Charge) db.InsertChargeParams {
+	return db.InsertChargeParams{
+		ID: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, PayTo: c.PayTo, AmountMicros: int64(c.Amount),
+		FeeMicros: int64(c.Fee), Currency: c.Currency, Description: c.Description, Metadata: text(c.Metadata),
+		Rails: text(c.Rails), Month: int64(c.Month), Status: string(c.Status), Rail: string(c.Rail), TxHash: c.TxHash,
+		ProcessorID: c.ProcessorID, FailureReason: string(c.FailureReason), LeaseMs: ms(c.LeaseUntil),
+		Asked: int64(c.Asked), CreatedMs: ms(c.CreatedAt), SettledMs: ms(c.SettledAt),
+	}
+}
+
+func updateCharge(c ledger.Charge) db.UpdateChargeParams {
+	return db.UpdateChargeParams{
+		ID: c.ID, FeeMicros: int64(c.Fee), Status: string(c.Status), Rail: string(c.Rail), TxHash: c.TxHash,
+		ProcessorID: c.ProcessorID, FailureReason: string(c.FailureReason), LeaseMs: ms(c.LeaseUntil),
+		Asked: int64(c.Asked), SettledMs: ms(c.SettledAt),
+	}
+}
+
+func tally(r db.Tally) (ledger.Tally, error) {
+	return ledger.Tally{
+		TallyKey: ledger.TallyKey{MandateID: r.MandateID, MerchantID: r.MerchantID},
+		Count:    r.Count, Volume: ledger.Micros(r.VolumeMicros),
+	}, nil
+}
+
+func insertTally(t ledger.Tally) db.InsertTallyParams {
+	return db.InsertTallyParams{
+		MerchantID: t.MerchantID, MandateID: t.MandateID, Count: t.Count, VolumeMicros: int64(t.Volume),
+	}
+}
+
+func updateTally(t ledger.Tally) db.UpdateTallyParams { return db.UpdateTallyParams(insertTally(t)) }
+
+func idempotency(r db.Idempotency) (i ledger.Idempotency, err error) {
+	i = ledger.Idempotency{
+		IdempotencyKey: ledger.IdempotencyKey{MerchantID: r.MerchantID, Key: r.Key},
+		Fingerprint:    r.Fingerprint, ChargeID: r.ChargeID, CreatedAt: at(r.CreatedMs),
+	}
+	if r.Refusal != "" {
+		i.Refusal = parsed[*ledger.Refusal](r.Refusal, &err)
+	}
+	return i, err
+}
+
+func insertIdempotency(i ledger.Idempotency) db.InsertIdempotencyParams {
+	p := db.InsertIdempotencyParams{
+		MerchantID: i.MerchantID, Key: i.Key, Fingerprint: i.Fingerprint, ChargeID: i.ChargeID, CreatedMs: ms(i.CreatedAt),
+	}
+	if i.Refusal != nil {
+		p.Refusal = text(i.Refusal)
+	}
+	return p
+}
+
+func posting(r db.Posting) (ledger.Posting, error) {
+	return ledger.Posting{
+		ChargeID: r.ChargeID, N: int(r.N), MandateID: r.MandateID, From: r.FromAccount, To: r.ToAccount,
+		Amount: ledger.Micros(r.AmountMicros), At: at(r.AtMs),
+	}, nil
+}
+
+func insertPosting(p ledger.Posting) db.InsertPostingParams {
+	return db.InsertPostingParams{
+		ChargeID: p.ChargeID, N: int64(p.N), MandateID: p.MandateID, FromAccount: p.From, ToAccount: p.To,
+		AmountMicros: int64(p.Amount), AtMs: ms(p.At),
+	}
+}
+
+func event(r db.Event) (ledger.Event, error) {
+	return ledger.Event{
+		ID: r.ID, MandateID: r.MandateID, Seq: r.Seq, MerchantID: r.MerchantID, Type: webhook.Type(r.Type),
+		Data: []byte(r.Data), CreatedAt: at(r.CreatedMs),
+	}, nil
+}
+
+func insertEvent(e ledger.Event) db.InsertEventParams {
+	return db.InsertEventParams{
+		ID: e.ID, MandateID: e.MandateID, Seq: e.Seq, MerchantID: e.MerchantID, Type: string(e.Type),
+		Data: string(e.Data), CreatedMs: ms(e.CreatedAt),
+	}
+}

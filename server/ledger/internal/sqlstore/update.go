@@ -1,0 +1,141 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore/db"
+)
+
+// Update implements [ledger.Store].
+func (s *Store) Update(ctx context.Context, keys ledger.Keys, decide func(*ledger.State) (ledger.Effects, error)) error {
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
+	q := s.writeQ.WithTx(tx)
+	state, err := load(ctx, q, keys)
+	if err != nil {
+		return fmt.Errorf("load: %w", err)
+	}
+	effects, err := decide(state)
+	if err != nil {
+		return err
+	}
+	if err := save(ctx, q, effects); err != nil {
+		if s.engine.IsConflict(err) {
+			return fmt.Errorf("%w: %w", ledger.ErrConflict, err)
+		}
+		return fmt.Errorf("save: %w", err)
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// load reads the rows that keys name, and the charges that idempotency rows name.
+func load(ctx context.Context, q *db.Queries, keys ledger.Keys) (*ledger.State, error) {
+	s := &ledger.State{
+		Sessions: map[string]ledger.Session{}, Mandates: map[string]ledger.Mandate{},
+		Charges: map[string]ledger.Charge{}, Tallies: map[ledger.TallyKey]ledger.Tally{},
+		Idempotency: map[ledger.IdempotencyKey]ledger.Idempotency{},
+	}
+	var all error
+	for _, k := range keys.Sessions {
+		all = errors.Join(all, into(s.Sessions, k, session)(q.Session(ctx, k)))
+	}
+	for _, k := range keys.Mandates {
+		all = errors.Join(all, into(s.Mandates, k, mandate)(q.Mandate(ctx, k)))
+	}
+	for _, k := range keys.Tallies {
+		p := db.TallyParams{MerchantID: k.MerchantID, MandateID: k.MandateID}
+		all = errors.Join(all, into(s.Tallies, k, tally)(q.Tally(ctx, p)))
+	}
+	charges := slices.Clone(keys.Charges)
+	for _, k := range keys.Idempotency {
+		p := db.IdempotencyParams{MerchantID: k.MerchantID, Key: k.Key}
+		all = errors.Join(all, into(s.Idempotency, k, idempotency)(q.Idempotency(ctx, p)))
+		if id := s.Idempotency[k].ChargeID; id != "" {
+			charges = append(charges, id)
+		}
+	}
+	for _, k := range charges {
+		all = errors.Join(all, into(s.Charges, k, charge)(q.Charge(ctx, k)))
+	}
+	return s, all
+}
+
+// into puts the answer of a query into rows; a row that does not exist is no error.
+func into[K comparable, D, R any](rows map[K]R, key K, convert func(D) (R, error)) func(D, error) error {
+	return func(stored D, err error) error {
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		row, err := convert(stored)
+		if err == nil {
+			rows[key] = row
+		}
+		return err
+	}
+}
+
+func save(ctx context.Context, q *db.Queries, e ledger.Effects) error {
+	return first(
+		insert(ctx, e.Insert.Sessions, insertSession, q.InsertSession),
+		update(ctx, e.Update.Sessions, updateSession, q.UpdateSession),
+		insert(ctx, e.Insert.Mandates, insertMandate, q.InsertMandate),
+		update(ctx, e.Update.Mandates, updateMandate, q.UpdateMandate),
+		insert(ctx, e.Insert.Idempotency, insertIdempotency, q.InsertIdempotency),
+		insert(ctx, e.Insert.Charges, insertCharge, q.InsertCharge),
+		update(ctx, e.Update.Charges, updateCharge, q.UpdateCharge),
+		insert(ctx, e.Insert.Tallies, insertTally, q.InsertTally),
+		update(ctx, e.Update.Tallies, updateTally, q.UpdateTally),
+		insert(ctx, e.Insert.Postings, insertPosting, q.InsertPosting),
+		insert(ctx, e.Insert.Events, insertEvent, q.InsertEvent),
+	)
+}
+
+// first runs the steps up to the first error.
+func first(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func insert[R, P any](ctx context.Context, rows []R, params func(R) P, exec func(context.Context, P) error) func() error {
+	return func() error {
+		for _, r := range rows {
+			if err := exec(ctx, params(r)); err != nil {
+				return fmt.Errorf("insert %T: %w", r, err)
+			}
+		}
+		return nil
+	}
+}
+
+func update[R, P any](ctx context.Context, rows []R, params func(R) P, exec func(context.Context, P) (int64, error)) func() error {
+	return func() error {
+		for _, r := range rows {
+			n, err := exec(ctx, params(r))
+			if err != nil {
+				return fmt.Errorf("update %T: %w", r, err)
+			}
+			if n != 1 {
+				return fmt.Errorf("update %T: %w: %d rows changed", r, ledger.ErrInvariant, n)
+			}
+		}
+		return nil
+	}
+}

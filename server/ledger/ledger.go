@@ -1,0 +1,212 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"sync"
+	"time"
+)
+
+// Clock tells the time. Tests move it.
+type Clock interface{ Now() time.Time }
+
+// Config configures a [Ledger].
+type Config struct {
+	// Store keeps the rows. Required.
+	Store Store
+	// Clock tells the time. Required.
+	Clock Clock
+	// Committers is how many commits may be under way at once; mandates are
+	// spread over them. Default: 1, the best for a store with one writer.
+	Committers int
+}
+
+func (c *Config) validate() error {
+	switch {
+	case c.Store == nil:
+		return errors.New("ledger: Store is required")
+	case c.Clock == nil:
+		return errors.New("ledger: Clock is required")
+	case c.Committers < 0 || c.Committers > 64:
+		return errors.New("ledger: Committers must be 0 to 64")
+	}
+	c.Committers = max(c.Committers, 1)
+	return nil
+}
+
+// Ledger runs commands on a [Store]. Its read methods are the store's own.
+type Ledger struct {
+	Reader
+
+	clock      Clock
+	committers []*committer
+	seed       maphash.Seed
+
+	mu     sync.RWMutex // held for reading while a command is queued
+	closed bool
+}
+
+// New starts the committers of a ledger; Close ends them. An error names the
+// field of the configuration that is wrong.
+func New(cfg Config) (*Ledger, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	l := &Ledger{Reader: cfg.Store, clock: cfg.Clock, seed: maphash.MakeSeed()}
+	for range cfg.Committers {
+		l.committers = append(l.committers, newCommitter(cfg.Store))
+	}
+	return l, nil
+}
+
+// Close commits what waits and ends. It does not close the store.
+func (l *Ledger) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	l.closed = true
+	for _, c := range l.committers {
+		close(c.queue)
+		<-c.done
+	}
+}
+
+// run submits a decision to the committer of a mandate (or another row), with
+// the time at which it is decided.
+func (l *Ledger) run(ctx context.Context, of string, keys Keys, decide func(*State, time.Time) (Effects, error)) error {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if l.closed {
+		return ErrClosed
+	}
+	c := l.committers[maphash.String(l.seed, of)%uint64(len(l.committers))]
+	return c.submit(ctx, &command{keys: keys, decide: func(s *State) (Effects, error) {
+		return decide(s, l.clock.Now())
+	}})
+}
+
+// Reserve holds an amount under a mandate and makes a pending charge, or answers
+// what the key's first request did. It returns a [*Refusal] where a rule refuses,
+// [ErrIdempotencyMismatch], [ErrIdempotencyInProgress] or [ErrBusy]; after any
+// other error it is unknown whether the charge was made: the same key tells.
+func (l *Ledger) Reserve(ctx context.Context, r Reserve) (Reservation, error) {
+	var (
+		result  Reservation
+		refusal *Refusal
+	)
+	err := l.run(ctx, r.MandateID, r.keys(), func(s *State, now time.Time) (e Effects, err error) {
+		e, result, refusal, err = r.decide(s, now)
+		return e, err
+	})
+	switch {
+	case err != nil:
+		return Reservation{}, fmt.Errorf("reserve charge %s: %w", r.ChargeID, err)
+	case refusal != nil:
+		return Reservation{}, refusal
+	}
+	return result, nil
+}
+
+// Settle ends a pending charge as its rail did: captures it with its postings,
+// or releases what it held. A charge that has ended stays as it is and is
+// returned. It returns [ErrNotFound] where there is no such charge.
+func (l *Ledger) Settle(ctx context.Context, c Charge, end Settlement) (Charge, error) {
+	var result Charge
+	err := l.run(ctx, c.MandateID, settleKeys(c), func(s *State, now time.Time) (e Effects, err error) {
+		e, result, err = decideSettle(s, c.ID, end, now)
+		return e, err
+	})
+	if err != nil {
+		return Charge{}, fmt.Errorf("settle charge %s: %w", c.ID, err)
+	}
+	return result, nil
+}
+
+// Lease takes the right to finish a pending charge for a while, or puts it off:
+// nobody else asks its rail before until. It is refused (false) while another
+// lease runs, unless force, and where the charge has ended.
+func (l *Ledger) Lease(ctx context.Context, c Charge, until time.Time, force bool) (Charge, bool, error) {
+	var (
+		result Charge
+		taken  bool
+	)
+	err := l.run(ctx, c.MandateID, Keys{Charges: []string{c.ID}}, func(s *State, now time.Time) (e Effects, err error) {
+		e, result, taken, err = decideLease(s, c.ID, force, until, now)
+		return e, err
+	})
+	if err != nil {
+		return Charge{}, false, fmt.Errorf("lease charge %s: %w", c.ID, err)
+	}
+	return result, taken, nil
+}
+
+// CreateSession makes a pending session.
+func (l *Ledger) CreateSession(ctx context.Context, s Session) error {
+	err := l.run(ctx, s.Hash, Keys{}, func(*State, time.Time) (Effects, error) {
+		return Effects{Insert: Rows{Sessions: []Session{s}}}, nil
+	})
+	if err != nil {
+		return fmt.Errorf("create session: %w", err)
+	}
+	return nil
+}
+
+// CompleteSession ends a pending session with the mandate that the person
+// confirmed. It returns [ErrNotFound], [ErrSessionFinished] or [ErrWidened].
+func (l *Ledger) CompleteSession(ctx context.Context, c Completion) (Mandate, error) {
+	var result Mandate
+	keys := Keys{Sessions: []string{c.SessionHash}}
+	err := l.run(ctx, c.SessionHash, keys, func(s *State, now time.Time) (e Effects, err error) {
+		e, result, err = c.decide(s, now)
+		return e, err
+	})
+	if err != nil {
+		return Mandate{}, fmt.Errorf("complete session: %w", err)
+	}
+	return result, nil
+}
+
+// FailSession ends a pending session without a mandate. It returns
+// [ErrNotFound] or [ErrSessionFinished].
+func (l *Ledger) FailSession(ctx context.Context, hash, reason string) (Session, error) {
+	return l.endSession(ctx, hash, func(s *State, now time.Time) (Effects, Session, error) {
+		return decideFail(s, hash, reason, now)
+	})
+}
+
+// RefuseAttempt counts a payment method that was refused; the fifth ends the
+// session. It returns [ErrNotFound] or [ErrSessionFinished].
+func (l *Ledger) RefuseAttempt(ctx context.Context, hash string) (Session, error) {
+	return l.endSession(ctx, hash, func(s *State, now time.Time) (Effects, Session, error) {
+		return decideAttempt(s, hash, now)
+	})
+}
+
+func (l *Ledger) endSession(ctx context.Context, hash string, decide func(*State, time.Time) (Effects, Session, error)) (Session, error) {
+	var result Session
+	err := l.run(ctx, hash, Keys{Sessions: []string{hash}}, func(s *State, now time.Time) (e Effects, err error) {
+		e, result, err = decide(s, now)
+		return e, err
+	})
+	if err != nil {
+		return Session{}, fmt.Errorf("change session: %w", err)
+	}
+	return result, nil
+}
+
+// Revoke ends a mandate; a revoked one stays as it is. It returns [ErrNotFound].
+func (l *Ledger) Revoke(ctx context.Context, mandateID string, by Revoker) (Mandate, error) {
+	var result Mandate
+	err := l.run(ctx, mandateID, Keys{Mandates: []string{mandateID}}, func(s *State, now time.Time) (e Effects, err error) {
+		e, result, err = decideRevoke(s, mandateID, by, now)
+		return e, err
+	})
+	if err != nil {
+		return Mandate{}, fmt.Errorf("revoke mandate %s: %w", mandateID, err)
+	}
+	return result, nil
+}

@@ -1,0 +1,187 @@
+// Package ledgertest is the contract of [ledger.Store]: one suite that every
+// store passes, run through a [ledger.Ledger] as the service runs it.
+//
+//	func TestStore(t *testing.T) {
+//		ledgertest.Run(t, func(t *testing.T) ledger.Store { … a fresh, empty store … })
+//	}
+//
+// A new behaviour of the ledger gets its test here, never in one store only.
+package ledgertest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+// Open makes a fresh, empty store; the suite closes it.
+type Open func(t *testing.T) ledger.Store
+
+// Run runs the whole suite.
+func Run(t *testing.T, open Open) {
+	t.Helper()
+	for name, test := range map[string]func(*testing.T, *bench){
+		"atomic five":                      atomicFive,
+		"limits hold to the micro":         limitsToTheMicro,
+		"month rollover":                   monthRollover,
+		"clock backwards":                  clockBackwards,
+		"idempotency":                      idempotency,
+		"refusals are remembered":          refusalsAreRemembered,
+		"capture and release":              captureAndRelease,
+		"late release after rollover":      lateRelease,
+		"leases":                           leases,
+		"revocation":                       revocation,
+		"sessions":                         sessions,
+		"sessions only narrow":             sessionsOnlyNarrow,
+		"concurrent charges":               concurrentCharges,
+		"concurrent use of one key":        concurrentKey,
+		"revoke races charges":             revokeRaces,
+		"list and statistics":              listAndStatistics,
+		"accounts":                         accounts,
+		"random commands against a model":  randomCommands,
+		"survives reopening of the ledger": reopenLedger,
+		"a cancelled request":              cancelled,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, setup(t, open))
+		})
+	}
+}
+
+// bench is a ledger on a fresh store, with a clock to move and a merchant.
+type bench struct {
+	*ledger.Ledger
+
+	store    ledger.Store
+	clock    *clock
+	merchant ledger.Merchant
+}
+
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) set(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = t
+}
+
+func setup(t *testing.T, open Open) *bench {
+	t.Helper()
+	store := open(t)
+	c := &clock{now: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)}
+	l, err := ledger.New(ledger.Config{Store: store, Clock: c})
+	require.NoError(t, err)
+	b := &bench{Ledger: l, store: store, clock: c}
+	t.Cleanup(func() {
+		b.Close() // of the ledger that the test ended with
+		require.NoError(t, store.Close())
+	})
+	b.merchant = ledger.Merchant{ID: id.New(id.Merchant, c.Now()), Name: "Acme", Active: true, CreatedAt: c.Now()}
+	require.NoError(t, store.PutMerchant(t.Context(), b.merchant))
+	return b
+}
+
+const cent = ledger.Micros(10_000)
+
+// terms allow per cents a payment and month cents a month, to the bench's merchant.
+func (b *bench) terms(per, month ledger.Micros) ledger.Terms {
+	return ledger.Terms{
+		MaxPerTx: per, MaxMonthly: month, Rails: []rail.Name{rail.Fiat, rail.Chain},
+		Payees: []string{b.merchant.ID}, ExpiresAt: b.clock.Now().AddDate(1, 0, 0),
+	}
+}
+
+func (b *bench) session(t require.TestingT, terms ledger.Terms) ledger.Session {
+	s := ledger.Session{
+		Hash: id.Hash(id.NewCapability(id.Session)), MerchantID: b.merchant.ID, Status: ledger.SessionPending,
+		Terms: terms, Metadata: map[string]string{"order": "7"}, ReturnURL: "https://shop.example/back",
+		CreatedAt: b.clock.Now(), ExpiresAt: b.clock.Now().Add(24 * time.Hour),
+	}
+	require.NoError(t, b.CreateSession(context.Background(), s))
+	return s
+}
+
+// mandate completes a session with the terms.
+func (b *bench) mandate(t require.TestingT, terms ledger.Terms) ledger.Mandate {
+	s := b.session(t, terms)
+	m, err := b.CompleteSession(context.Background(), ledger.Completion{
+		SessionHash: s.Hash, MandateID: id.New(id.Mandate, b.clock.Now()), Terms: terms, SealedToken: []byte("sealed"),
+		Instruments: []rail.Instrument{{Rail: rail.Fiat, Customer: "cus_1", Method: "pm_1", Brand: "Visa", LastFour: "4242"}},
+		Email:       "ada@example.com",
+	})
+	require.NoError(t, err)
+	return m
+}
+
+// request is a sound reservation of an amount.
+func (b *bench) request(m ledger.Mandate, amount ledger.Micros) ledger.Reserve {
+	key := id.NewCapability("key_")
+	return ledger.Reserve{
+		ChargeID: id.New(id.Charge, b.clock.Now()), MandateID: m.ID, TokenValid: true, Payee: b.merchant,
+		Amount: amount, Currency: "usd", Description: "test", Metadata: map[string]string{"k": "v"},
+		Rails: []rail.Name{rail.Fiat, rail.Chain}, IdempotencyKey: key, Fingerprint: fmt.Sprint(m.ID, amount),
+		RequestID: "req_1", Lease: 20 * time.Second,
+	}
+}
+
+func (b *bench) reserve(t require.TestingT, m ledger.Mandate, amount ledger.Micros) ledger.Charge {
+	r, err := b.Reserve(context.Background(), b.request(m, amount))
+	require.NoError(t, err)
+	require.False(t, r.Replayed)
+	return r.Charge
+}
+
+func (b *bench) refused(t require.TestingT, r ledger.Reserve, code ledger.RefusalCode) *ledger.Refusal {
+	_, err := b.Reserve(context.Background(), r)
+	var refusal *ledger.Refusal
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, code, refusal.Code)
+	return refusal
+}
+
+func succeeded() ledger.Settlement {
+	return ledger.Settlement{Rail: rail.Fiat, Outcome: rail.Outcome{Status: rail.Succeeded, ProcessorID: "pay_1"}}
+}
+
+func declined() ledger.Settlement {
+	return ledger.Settlement{Rail: rail.Fiat, Outcome: rail.Outcome{Status: rail.Refused, Reason: rail.CardDeclined}}
+}
+
+func (b *bench) settle(t require.TestingT, c ledger.Charge, end ledger.Settlement) ledger.Charge {
+	settled, err := b.Settle(context.Background(), c, end)
+	require.NoError(t, err)
+	return settled
+}
+
+// spent is what the stored counter says.
+func (b *bench) spent(t require.TestingT, m ledger.Mandate) ledger.Micros {
+	m, err := b.Mandate(context.Background(), m.ID)
+	require.NoError(t, err)
+	return m.SpentIn(ledger.MonthOf(b.clock.Now()))
+}
+
+// sound checks the whole ledger and returns what the check counted.
+func (b *bench) sound(t require.TestingT) ledger.Report {
+	r, err := ledger.Check(context.Background(), b.store)
+	require.NoError(t, err)
+	require.Empty(t, r.Faults)
+	return r
+}

@@ -1,0 +1,193 @@
+package ledgertest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+// atomicFive walks through the rules in their order: each request breaks one
+// rule and all the later ones.
+func atomicFive(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.terms(500*cent, 1000*cent))
+
+	r := b.request(m, 501*cent)
+	r.Payee.Active, r.Payee.MaxCharge = false, 100*cent
+	b.refused(t, r, ledger.MerchantInactive)
+	r.Payee.Active = true
+	require.Equal(t, 100*cent, b.refused(t, r, ledger.MerchantLimit).Limit)
+
+	other := b.merchant
+	other.ID = id.New(id.Merchant, b.clock.Now())
+	worst := func() ledger.Reserve {
+		r := b.request(m, 5000*cent)
+		r.Payee = other
+		return r
+	}
+	forged := worst()
+	forged.TokenValid = false
+	b.refused(t, forged, ledger.MandateInvalid)
+	unknown := worst()
+	unknown.MandateID = id.New(id.Mandate, b.clock.Now())
+	b.refused(t, unknown, ledger.MandateInvalid)
+
+	b.refused(t, worst(), ledger.MerchantNotAllowed)
+	b.refused(t, b.request(m, 5000*cent), ledger.PerTxLimit)
+
+	now := b.clock.Now()
+	b.clock.set(m.Terms.ExpiresAt.Add(-time.Millisecond))
+	b.reserve(t, m, cent)
+	b.clock.set(m.Terms.ExpiresAt)
+	b.refused(t, worst(), ledger.MandateExpired)
+	b.clock.set(now)
+
+	_, err := b.Revoke(ctx, m.ID, ledger.RevokedByMerchant)
+	require.NoError(t, err)
+	b.clock.set(m.Terms.ExpiresAt)
+	b.refused(t, worst(), ledger.MandateIsRevoked)
+	require.Zero(t, b.sound(t).Succeeded)
+}
+
+func limitsToTheMicro(t *testing.T, b *bench) {
+	m := b.mandate(t, b.terms(100*cent, 150*cent))
+	require.Equal(t, 100*cent, b.refused(t, b.request(m, 100*cent+1), ledger.PerTxLimit).Limit)
+	b.reserve(t, m, 100*cent)
+	refusal := b.refused(t, b.request(m, 50*cent+1), ledger.MonthlyLimit)
+	require.Equal(t, 150*cent, refusal.Limit)
+	require.Equal(t, 50*cent, refusal.Remaining)
+	b.reserve(t, m, 50*cent)
+	require.Zero(t, b.refused(t, b.request(m, 1), ledger.MonthlyLimit).Remaining)
+	require.Equal(t, 150*cent, b.spent(t, m))
+	b.sound(t)
+}
+
+func monthRollover(t *testing.T, b *bench) {
+	m := b.mandate(t, b.terms(100*cent, 100*cent))
+	b.clock.set(time.Date(2026, 11, 30, 23, 59, 59, 999e6, time.UTC))
+	b.settle(t, b.reserve(t, m, 100*cent), succeeded())
+	b.refused(t, b.request(m, 1), ledger.MonthlyLimit)
+	b.clock.set(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC))
+	require.Zero(t, b.spent(t, m))
+	b.reserve(t, m, 60*cent)
+	require.Equal(t, 60*cent, b.spent(t, m))
+	b.refused(t, b.request(m, 41*cent), ledger.MonthlyLimit)
+	b.sound(t)
+}
+
+// clockBackwards: a clock that goes back over midnight must not give a month twice.
+func clockBackwards(t *testing.T, b *bench) {
+	m := b.mandate(t, b.terms(100*cent, 100*cent))
+	b.clock.set(time.Date(2026, 12, 1, 0, 0, 1, 0, time.UTC))
+	b.reserve(t, m, 100*cent)
+	b.clock.set(time.Date(2026, 11, 30, 23, 59, 59, 0, time.UTC))
+	b.refused(t, b.request(m, 1), ledger.MonthlyLimit)
+	b.clock.set(time.Date(2026, 12, 1, 0, 0, 2, 0, time.UTC))
+	b.refused(t, b.request(m, 1), ledger.MonthlyLimit)
+	b.sound(t)
+}
+
+func captureAndRelease(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.terms(100*cent, 1000*cent))
+	held := b.reserve(t, m, 100*cent)
+	require.Equal(t, ledger.ChargePending, held.Status)
+
+	done := b.settle(t, held, succeeded())
+	require.Equal(t, ledger.ChargeSucceeded, done.Status)
+	require.Equal(t, "pay_1", done.ProcessorID)
+	require.Zero(t, done.Fee)
+	require.False(t, done.SettledAt.IsZero())
+	require.Equal(t, done, b.settle(t, held, declined()), "what is decided stays")
+	stored, err := b.Charge(ctx, held.ID)
+	require.NoError(t, err)
+	require.Equal(t, done, stored)
+
+	failed := b.settle(t, b.reserve(t, m, 70*cent), declined())
+	require.Equal(t, ledger.ChargeFailed, failed.Status)
+	require.Equal(t, rail.CardDeclined, failed.FailureReason)
+	require.Equal(t, 100*cent, b.spent(t, m))
+	require.Equal(t, failed, b.settle(t, failed, succeeded()))
+
+	chain := succeeded()
+	chain.Rail, chain.Outcome.TxHash = rail.Chain, "0xabc"
+	paid := b.settle(t, b.reserve(t, m, 10*cent), chain)
+	require.Equal(t, cent/2, paid.Fee)
+	require.Equal(t, "0xabc", paid.TxHash)
+
+	r := b.sound(t)
+	require.Equal(t, []int{2, 1, 5}, []int{r.Succeeded, r.Failed, r.Postings})
+	_, err = b.Settle(ctx, ledger.Charge{ID: "txn_none", MandateID: m.ID}, succeeded())
+	require.ErrorIs(t, err, ledger.ErrNotFound)
+}
+
+// lateRelease: what October held is not given back to November.
+func lateRelease(t *testing.T, b *bench) {
+	m := b.mandate(t, b.terms(100*cent, 100*cent))
+	old := b.reserve(t, m, 100*cent)
+	b.clock.set(b.clock.Now().AddDate(0, 1, 0))
+	b.reserve(t, m, 30*cent)
+	b.settle(t, old, declined())
+	require.Equal(t, 30*cent, b.spent(t, m))
+	b.sound(t)
+}
+
+func leases(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.terms(100*cent, 1000*cent))
+	c := b.reserve(t, m, cent)
+	until := b.clock.Now().Add(time.Minute)
+
+	_, taken, err := b.Lease(ctx, c, until, false)
+	require.NoError(t, err)
+	require.False(t, taken, "the one who reserved still has it")
+	lapsed, err := b.Lapsed(ctx, b.clock.Now(), 10)
+	require.NoError(t, err)
+	require.Empty(t, lapsed)
+
+	b.clock.set(c.LeaseUntil.Add(time.Second))
+	lapsed, err = b.Lapsed(ctx, b.clock.Now(), 10)
+	require.NoError(t, err)
+	require.Len(t, lapsed, 1)
+	leased, taken, err := b.Lease(ctx, c, until, false)
+	require.NoError(t, err)
+	require.True(t, taken)
+	require.Equal(t, 1, leased.Asked)
+	_, taken, err = b.Lease(ctx, c, until, false)
+	require.NoError(t, err)
+	require.False(t, taken)
+	_, taken, err = b.Lease(ctx, c, until, true)
+	require.NoError(t, err)
+	require.True(t, taken)
+
+	b.settle(t, c, succeeded())
+	_, taken, err = b.Lease(ctx, c, until, true)
+	require.NoError(t, err)
+	require.False(t, taken, "it is decided")
+	lapsed, err = b.Lapsed(ctx, until.Add(time.Hour), 10)
+	require.NoError(t, err)
+	require.Empty(t, lapsed)
+}
+
+func revocation(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.terms(100*cent, 1000*cent))
+	held := b.reserve(t, m, 10*cent)
+	first, err := b.Revoke(ctx, m.ID, ledger.RevokedByUser)
+	require.NoError(t, err)
+	require.Equal(t, ledger.MandateRevoked, first.Status)
+	b.clock.set(b.clock.Now().Add(time.Hour))
+	again, err := b.Revoke(ctx, m.ID, ledger.RevokedByMerchant)
+	require.NoError(t, err)
+	require.Equal(t, first, again, "revoking again changes nothing and tells nothing")
+	b.refused(t, b.request(m, cent), ledger.MandateIsRevoked)
+	require.Equal(t, ledger.ChargeSucceeded, b.settle(t, held, succeeded()).Status, "what was reserved before still ends")
+	b.sound(t)
+	_, err = b.Revoke(ctx, "del_none", ledger.RevokedByUser)
+	require.ErrorIs(t, err, ledger.ErrNotFound)
+}

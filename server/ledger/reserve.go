@@ -1,0 +1,143 @@
+package ledger
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+// Reserve asks to hold an amount under a mandate: the first step of a charge.
+type Reserve struct {
+	// ChargeID is the id that the charge gets if it is a new one.
+	ChargeID string
+	// MandateID is what the token says; trusted only where TokenValid.
+	MandateID  string
+	TokenValid bool
+	// Payee is the merchant to be paid, as read before.
+	Payee Merchant
+	// PayTo is the payee's wallet for this charge; empty where it has none.
+	PayTo       string
+	Amount      Micros
+	Currency    string
+	Description string
+	Metadata    map[string]string
+	// Rails is the order in which to try the mandate's rails.
+	Rails []rail.Name
+	// IdempotencyKey belongs to the payee; Fingerprint tells requests apart.
+	IdempotencyKey string
+	Fingerprint    string
+	RequestID      string
+	// Lease is how long nobody else will finish the charge.
+	Lease time.Duration
+}
+
+// Reservation is the charge that a Reserve made, or the one that an earlier
+// request with the same key made.
+type Reservation struct {
+	Charge   Charge
+	Replayed bool
+}
+
+func (r Reserve) keys() Keys {
+	return Keys{
+		Mandates:    []string{r.MandateID},
+		Idempotency: []IdempotencyKey{r.idempotencyKey()},
+	}
+}
+
+func (r Reserve) idempotencyKey() IdempotencyKey {
+	return IdempotencyKey{MerchantID: r.Payee.ID, Key: r.IdempotencyKey}
+}
+
+// decide answers a reservation, a refusal, or an error after which nothing is
+// remembered. A refusal by the rules of the mandate is remembered under the key.
+func (r Reserve) decide(s *State, now time.Time) (Effects, Reservation, *Refusal, error) {
+	if seen, ok := s.Idempotency[r.idempotencyKey()]; ok {
+		res, refusal, err := r.replay(s, seen, now)
+		return Effects{}, res, refusal, err
+	}
+	if refusal := r.merchantRules(); refusal != nil {
+		return Effects{}, Reservation{}, refusal, nil
+	}
+	m, known := s.Mandates[r.MandateID]
+	remember := Idempotency{
+		IdempotencyKey: r.idempotencyKey(), Fingerprint: r.Fingerprint, CreatedAt: now,
+	}
+	if refusal := r.mandateRules(m, known, now); refusal != nil {
+		refusal.RequestID = r.RequestID
+		remember.Refusal = refusal
+		return Effects{Insert: Rows{Idempotency: []Idempotency{remember}}}, Reservation{}, refusal, nil
+	}
+	if month := MonthOf(now); month > m.Month {
+		m.Month, m.Spent = month, 0
+	}
+	spent, err := m.Spent.Add(r.Amount)
+	if err != nil {
+		return Effects{}, Reservation{}, nil, fmt.Errorf("%w: %w", ErrInvariant, err)
+	}
+	m.Spent = spent
+	c := Charge{
+		ID: r.ChargeID, MandateID: m.ID, MerchantID: r.Payee.ID, PayTo: r.PayTo, Amount: r.Amount,
+		Currency: r.Currency, Description: r.Description, Metadata: r.Metadata, Rails: r.Rails,
+		Month: m.Month, Status: ChargePending, LeaseUntil: now.Add(r.Lease), CreatedAt: now,
+	}
+	remember.ChargeID = c.ID
+	return Effects{
+		Insert: Rows{Charges: []Charge{c}, Idempotency: []Idempotency{remember}},
+		Update: Rows{Mandates: []Mandate{m}},
+	}, Reservation{Charge: c}, nil, nil
+}
+
+func (r Reserve) replay(s *State, seen Idempotency, now time.Time) (Reservation, *Refusal, error) {
+	if seen.Fingerprint != r.Fingerprint {
+		return Reservation{}, nil, ErrIdempotencyMismatch
+	}
+	if seen.Refusal != nil {
+		refusal := *seen.Refusal
+		refusal.Replayed = true
+		return Reservation{}, &refusal, nil
+	}
+	c, ok := s.Charges[seen.ChargeID]
+	if !ok {
+		return Reservation{}, nil, fmt.Errorf("%w: charge %s of a key is missing", ErrInvariant, seen.ChargeID)
+	}
+	if c.ID == r.ChargeID { // this very command, committed before its answer was lost
+		return Reservation{Charge: c}, nil, nil
+	}
+	if c.Status == ChargePending && now.Before(c.LeaseUntil) && c.Asked == 0 {
+		return Reservation{}, nil, ErrIdempotencyInProgress
+	}
+	return Reservation{Charge: c, Replayed: true}, nil, nil
+}
+
+func (r Reserve) merchantRules() *Refusal {
+	switch {
+	case !r.Payee.Active:
+		return &Refusal{Code: MerchantInactive, RequestID: r.RequestID}
+	case r.Payee.MaxCharge > 0 && r.Amount > r.Payee.MaxCharge:
+		return &Refusal{Code: MerchantLimit, Limit: r.Payee.MaxCharge, RequestID: r.RequestID}
+	}
+	return nil
+}
+
+// mandateRules are the atomic five, in order; the counter is the caller's part.
+func (r Reserve) mandateRules(m Mandate, known bool, now time.Time) *Refusal {
+	switch {
+	case !r.TokenValid || !known:
+		return &Refusal{Code: MandateInvalid}
+	case m.Status == MandateRevoked:
+		return &Refusal{Code: MandateIsRevoked}
+	case !now.Before(m.Terms.ExpiresAt):
+		return &Refusal{Code: MandateExpired}
+	case !m.Terms.Allows(r.Payee.ID):
+		return &Refusal{Code: MerchantNotAllowed}
+	case r.Amount > m.Terms.MaxPerTx:
+		return &Refusal{Code: PerTxLimit, Limit: m.Terms.MaxPerTx}
+	}
+	left := m.Terms.MaxMonthly - m.SpentIn(MonthOf(now))
+	if r.Amount > left {
+		return &Refusal{Code: MonthlyLimit, Limit: m.Terms.MaxMonthly, Remaining: left}
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+
+	"github.com/paywarrant/paywarrant/internal/money"
+	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+// Micros is an amount in millionths of a US dollar, the ledger's only unit.
+type Micros = money.Micros
+
+// AnyPayee in a list of payees stands for all of them.
+const AnyPayee = "*"
+
+// SessionStatus is the state of a setup session.
+type SessionStatus string
+
+// The states of a session. Only pending ones change.
+const (
+	SessionPending   SessionStatus = "pending"
+	SessionCompleted SessionStatus = "completed"
+	SessionFailed    SessionStatus = "failed"
+)
+
+// Session is a merchant's request for a mandate, until a person has decided.
+type Session struct {
+	Hash          string // of the session token, which is not stored
+	MerchantID    string
+	Status        SessionStatus
+	FailureReason string
+	Terms         Terms
+	ReturnURL     string
+	Metadata      map[string]string
+	Attempts      int    // payment methods that were refused
+	MandateID     string // once completed
+	SealedToken   []byte // the mandate token, sealed; once completed
+	CreatedAt     time.Time
+	ExpiresAt     time.Time
+}
+
+// Terms are what a mandate allows.
+type Terms struct {
+	MaxPerTx   Micros
+	MaxMonthly Micros
+	Rails      []rail.Name
+	Payees     []string // merchant ids, or AnyPayee alone
+	ExpiresAt  time.Time
+}
+
+// Allows tells whether a payee is on the allowlist.
+func (t Terms) Allows(payee string) bool {
+	return slices.Contains(t.Payees, payee) || slices.Contains(t.Payees, AnyPayee)
+}
+
+// MandateStatus is the stored state of a mandate; that it has expired is
+// derived from the clock and never stored.
+type MandateStatus string
+
+// The states of a mandate.
+const (
+	MandateActive  MandateStatus = "active"
+	MandateRevoked MandateStatus = "revoked"
+)
+
+// Revoker is who revoked a mandate.
+type Revoker string
+
+// The revokers.
+const (
+	RevokedByMerchant Revoker = "merchant"
+	RevokedByUser     Revoker = "user"
+	RevokedByContract Revoker = "contract"
+)
+
+// Mandate is what a person allowed, and what was spent of it this month.
+type Mandate struct {
+	ID          string
+	MerchantID  string // who asked for it, and may revoke it
+	Status      MandateStatus
+	RevokedBy   Revoker
+	RevokedAt   time.Time
+	Terms       Terms
+	Month       Month  // of Spent
+	Spent       Micros // pending and succeeded charges of Month
+	Instruments []rail.Instrument
+	Email       string
+	EventSeq    int64 // of the last event about this mandate
+	CreatedAt   time.Time
+}
+
+// SpentIn is what counts against the limit at a time: zero once the month has
+// rolled over. A clock that went backwards does not reset it.
+func (m Mandate) SpentIn(now Month) Micros {
+	if now > m.Month {
+		return 0
+	}
+	return m.Spent
+}
+
+// ChargeStatus is the state of a charge.
+type ChargeStatus string
+
+// The states of a charge. Only pending ones change.
+const (
+	ChargePending   ChargeStatus = "pending"
+	ChargeSucceeded ChargeStatus = "succeeded"
+	ChargeFailed    ChargeStatus = "failed"
+)
+
+// Charge is one attempt to move money under a mandate.
+type Charge struct {
+	ID            string
+	MandateID     string
+	MerchantID    string // the payee
+	PayTo         string // the payee's wallet, for the chain
+	Amount        Micros
+	Fee           Micros
+	Currency      string
+	Description   string
+	Metadata      map[string]string
+	Rails         []rail.Name // in the order to try them
+	Month         Month       // whose counter it was counted in
+	Status        ChargeStatus
+	Rail          rail.Name // that decided it
+	TxHash        string
+	ProcessorID   string
+	FailureReason rail.Reason
+	LeaseUntil    time.Time // pending: nobody else asks the rail before
+	Asked         int       // how often recovery has asked the rail
+	CreatedAt     time.Time
+	SettledAt     time.Time
+}
+
+// IdempotencyKey is a merchant's name for one request.
+type IdempotencyKey struct {
+	MerchantID string
+	Key        string
+}
+
+// Idempotency remembers what a key was used for, and what came of it: a charge
+// or a refusal. It never changes.
+type Idempotency struct {
+	IdempotencyKey
+
+	Fingerprint string
+	ChargeID    string
+	Refusal     *Refusal
+	CreatedAt   time.Time
+}
+
+// Posting moves money from one account to another; so every set of postings balances.
+type Posting struct {
+	ChargeID  string
+	N         int // order within the charge
+	MandateID string
+	From      string
+	To        string
+	Amount    Micros // above zero
+	At        time.Time
+}
+
+// Event is an entry of the outbox, written with the change that it tells of.
+type Event struct {
+	ID         string
+	MandateID  string
+	Seq        int64 // order within the mandate
+	MerchantID string
+	Type       webhook.Type
+	Data       []byte // JSON
+	CreatedAt  time.Time
+}
+
+// TallyKey names the running totals of one payee under one mandate.
+type TallyKey struct {
+	MandateID  string
+	MerchantID string
+}
+
+// Tally is what one payee received under one mandate. A merchant's statistics
+// are the sum of its tallies, so no row is shared by two mandates.
+type Tally struct {
+	TallyKey
+
+	Count  int64
+	Volume Micros
+}
+
+// Merchant is an account that may ask for mandates and be paid.
+type Merchant struct {
+	ID        string
+	Name      string
+	Website   string
+	Email     string
+	Active    bool
+	MaxCharge Micros // zero: no limit of its own
+	PayTo     string // its proven wallet; empty where it has none
+	CreatedAt time.Time
+}
+
+// APIKey opens a merchant's account. The key itself is not stored.
+type APIKey struct {
+	Hash       string
+	MerchantID string
+	Hint       string // its last four characters, to tell keys apart
+	CreatedAt  time.Time
+	RevokedAt  time.Time // zero while it works
+}
+
+// SealedKey is a private key at rest, by name.
+type SealedKey struct {
+	Name      string
+	State     string
+	Public    []byte
+	Sealed    []byte
+	CreatedAt time.Time
+	ChangedAt time.Time
+}

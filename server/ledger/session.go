@@ -1,0 +1,123 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+// Why a session failed.
+const (
+	SessionDeclined        = "declined"
+	SessionExpired         = "expired"
+	SessionTooManyAttempts = "too_many_attempts"
+)
+
+// MaxAttempts is how many refused payment methods end a session.
+const MaxAttempts = 5
+
+// At returns the session as it is at a time: a pending one whose time is up has failed.
+func (s Session) At(now time.Time) Session {
+	if s.Status == SessionPending && !now.Before(s.ExpiresAt) {
+		s.Status, s.FailureReason = SessionFailed, SessionExpired
+	}
+	return s
+}
+
+// Completion is what a person confirmed on the setup page.
+type Completion struct {
+	SessionHash string
+	MandateID   string
+	Terms       Terms // as wide as the session's, or narrower
+	Instruments []rail.Instrument
+	Email       string
+	SealedToken []byte
+}
+
+// Narrows tells whether t allows nothing that wide does not.
+func (t Terms) Narrows(wide Terms) bool {
+	if t.MaxPerTx > wide.MaxPerTx || t.MaxMonthly > wide.MaxMonthly || t.ExpiresAt.After(wide.ExpiresAt) {
+		return false
+	}
+	for _, p := range t.Payees {
+		if !wide.Allows(p) {
+			return false
+		}
+	}
+	return t.MaxPerTx > 0 && t.MaxPerTx <= t.MaxMonthly && len(t.Payees) > 0
+}
+
+func (c Completion) decide(s *State, now time.Time) (Effects, Mandate, error) {
+	session, err := pendingSession(s, c.SessionHash, now)
+	if err != nil {
+		return Effects{}, Mandate{}, err
+	}
+	if !c.Terms.Narrows(session.Terms) {
+		return Effects{}, Mandate{}, ErrWidened
+	}
+	session.Status, session.MandateID, session.SealedToken = SessionCompleted, c.MandateID, c.SealedToken
+	m := Mandate{
+		ID: c.MandateID, MerchantID: session.MerchantID, Status: MandateActive, Terms: c.Terms,
+		Month: MonthOf(now), Instruments: c.Instruments, Email: c.Email, CreatedAt: now,
+	}
+	var e Effects
+	if err := tell(&e, &m, m.MerchantID, webhook.DelegateCreated, delegateData(&m), now); err != nil {
+		return Effects{}, Mandate{}, err
+	}
+	e.Update.Sessions, e.Insert.Mandates = []Session{session}, []Mandate{m}
+	return e, m, nil
+}
+
+// pendingSession finds a session that can still change.
+func pendingSession(s *State, hash string, now time.Time) (Session, error) {
+	session, ok := s.Sessions[hash]
+	if !ok {
+		return Session{}, ErrNotFound
+	}
+	if session = session.At(now); session.Status != SessionPending {
+		return session, ErrSessionFinished
+	}
+	return session, nil
+}
+
+// decideFail ends a pending session.
+func decideFail(s *State, hash, reason string, now time.Time) (Effects, Session, error) {
+	session, err := pendingSession(s, hash, now)
+	if err != nil {
+		return Effects{}, session, err
+	}
+	session.Status, session.FailureReason = SessionFailed, reason
+	return Effects{Update: Rows{Sessions: []Session{session}}}, session, nil
+}
+
+// decideAttempt counts a refused payment method; the last one allowed ends the session.
+func decideAttempt(s *State, hash string, now time.Time) (Effects, Session, error) {
+	session, err := pendingSession(s, hash, now)
+	if err != nil {
+		return Effects{}, session, err
+	}
+	session.Attempts++
+	if session.Attempts >= MaxAttempts {
+		session.Status, session.FailureReason = SessionFailed, SessionTooManyAttempts
+	}
+	return Effects{Update: Rows{Sessions: []Session{session}}}, session, nil
+}
+
+// decideRevoke ends a mandate. A revoked one stays as it is, and nothing is told again.
+func decideRevoke(s *State, mandateID string, by Revoker, now time.Time) (Effects, Mandate, error) {
+	m, ok := s.Mandates[mandateID]
+	if !ok {
+		return Effects{}, Mandate{}, ErrNotFound
+	}
+	if m.Status == MandateRevoked {
+		return Effects{}, m, nil
+	}
+	m.Status, m.RevokedBy, m.RevokedAt = MandateRevoked, by, now
+	var e Effects
+	if err := tell(&e, &m, m.MerchantID, webhook.DelegateRevoked, delegateData(&m), now); err != nil {
+		return Effects{}, Mandate{}, err
+	}
+	e.Update.Mandates = []Mandate{m}
+	return e, m, nil
+}

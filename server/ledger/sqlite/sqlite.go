@@ -1,0 +1,87 @@
+// Package sqlite keeps the ledger in one SQLite file: the embedded default.
+//
+//	store, err := sqlite.Open(ctx, "pay.db")
+//	defer store.Close()
+//
+// A commit is on stable storage before it is acknowledged (WAL journal,
+// synchronous=FULL). One connection writes, a pool reads. The file belongs to one
+// process; for several service instances use package postgres.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore"
+)
+
+var engine = sqlstore.Engine{Dialect: goose.DialectSQLite3, IsConflict: isConflict}
+
+// Store is a ledger.Store in one SQLite file.
+type Store struct {
+	*sqlstore.Store
+
+	path string
+}
+
+// Open opens or creates the file at path and brings its schema up to date.
+func Open(ctx context.Context, path string) (*Store, error) {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	write, err := open(full, 1, "_txlock=immediate")
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	if err := sqlstore.Migrate(ctx, engine, write); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), write.Close())
+	}
+	read, err := open(full, max(4, runtime.GOMAXPROCS(0)), "_pragma=query_only(1)")
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), write.Close())
+	}
+	shared, err := sqlstore.New(ctx, engine, write, read)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return &Store{Store: shared, path: full}, nil
+}
+
+// SidecarPath is the path of a file called name beside the store's own.
+func (s *Store) SidecarPath(name string) string {
+	return strings.TrimSuffix(s.path, filepath.Ext(s.path)) + "-" + name
+}
+
+// open opens a pool. Its connections live as long as the pool: each has its own
+// prepared statements and page cache.
+func open(path string, connections int, option string) (*sql.DB, error) {
+	file := url.URL{Scheme: "file", Path: path}
+	dsn := file.String() + "?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
+		"&_pragma=cache_size(-16384)&" + option
+	pool, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(connections)
+	pool.SetMaxIdleConns(connections)
+	return pool, nil
+}
+
+func isConflict(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	return e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
+}

@@ -1,0 +1,113 @@
+package ledger
+
+import (
+	"context"
+	"time"
+)
+
+// Store keeps the ledger's rows. It stores and locks; it decides nothing and
+// computes nothing. Package ledgertest holds the suite that every Store passes.
+type Store interface {
+	// Update runs one durable transaction: it loads the rows that keys name, and
+	// the charges that the loaded idempotency rows name, locked in key order;
+	// calls decide with those that exist; and saves what decide returns, all or
+	// nothing, on stable storage before it returns nil.
+	//
+	// decide has no side effects and may be called several times. Its error is
+	// returned as it is, and nothing is saved. [ErrConflict] where a row to
+	// insert exists already: nothing is saved.
+	Update(ctx context.Context, keys Keys, decide func(*State) (Effects, error)) error
+
+	Reader
+	Accounts
+
+	// Close ends all work and releases the database.
+	Close() error
+}
+
+// Reader reads what is committed. What it says may be outdated at once: nothing
+// that moves money is decided by it. Methods that name one row return
+// [ErrNotFound] where it does not exist.
+type Reader interface {
+	Session(ctx context.Context, hash string) (Session, error)
+	Mandate(ctx context.Context, id string) (Mandate, error)
+	Charge(ctx context.Context, id string) (Charge, error)
+	// Charges lists a payee's charges, newest first, those after the charge with
+	// the id before; empty: from the newest on.
+	Charges(ctx context.Context, merchantID, before string, limit int) ([]Charge, error)
+	// Lapsed lists pending charges whose lease ended before a time, oldest lease first.
+	Lapsed(ctx context.Context, before time.Time, limit int) ([]Charge, error)
+	// Stats sums a merchant's tallies and counts its mandates that are active at a time.
+	Stats(ctx context.Context, merchantID string, now time.Time) (Stats, error)
+	// Histories calls each for every mandate in id order, from one snapshot.
+	Histories(ctx context.Context, each func(History) error) error
+	// Ping tells whether the database answers.
+	Ping(ctx context.Context) error
+}
+
+// Accounts keeps merchants and keys, which are not money state. Put methods
+// insert or replace. Methods that name one row return [ErrNotFound] where it
+// does not exist.
+type Accounts interface {
+	Merchant(ctx context.Context, id string) (Merchant, error)
+	PutMerchant(ctx context.Context, m Merchant) error
+	APIKey(ctx context.Context, hash string) (APIKey, error)
+	PutAPIKey(ctx context.Context, k APIKey) error
+	// SealedKeys lists the keys whose name begins with prefix, oldest first.
+	SealedKeys(ctx context.Context, prefix string) ([]SealedKey, error)
+	PutSealedKey(ctx context.Context, k SealedKey) error
+	// DeleteSealedKey deletes a key; it is no error where there is none.
+	DeleteSealedKey(ctx context.Context, name string) error
+}
+
+// Keys name rows.
+type Keys struct {
+	Sessions    []string
+	Mandates    []string
+	Charges     []string
+	Tallies     []TallyKey
+	Idempotency []IdempotencyKey
+}
+
+// State holds the rows that were loaded. What is not there does not exist.
+type State struct {
+	Sessions    map[string]Session
+	Mandates    map[string]Mandate
+	Charges     map[string]Charge
+	Tallies     map[TallyKey]Tally
+	Idempotency map[IdempotencyKey]Idempotency
+}
+
+// Effects are rows to insert and rows to replace.
+type Effects struct {
+	Insert Rows
+	Update Rows
+}
+
+// Rows are whole rows of each kind. Idempotency rows, postings and events are
+// only ever inserted.
+type Rows struct {
+	Sessions    []Session
+	Mandates    []Mandate
+	Charges     []Charge
+	Tallies     []Tally
+	Idempotency []Idempotency
+	Postings    []Posting
+	Events      []Event
+}
+
+// Stats are a merchant's totals.
+type Stats struct {
+	Volume         Micros
+	Count          int64
+	ActiveMandates int64
+}
+
+// History is all that the ledger knows of one mandate.
+type History struct {
+	Mandate  Mandate
+	Charges  []Charge
+	Postings []Posting
+	Tallies  []Tally
+	Events   []Event
+}
