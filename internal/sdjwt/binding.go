@@ -1,0 +1,86 @@
+package sdjwt
+
+import (
+	"crypto/ecdsa"
+
+	"github.com/paywarrant/paywarrant/internal/sdjwt/ijson"
+)
+
+// MaxDate is the last second of the year 9999, the end of every date claim.
+const MaxDate = 253402300799
+
+// BindingTyp is the typ of a key-binding JWT (RFC 9901 section 4.3).
+const BindingTyp = "kb+jwt"
+
+// Binding is what a key-binding JWT is checked against.
+type Binding struct {
+	// Key is the holder's key, taken from the verified payload.
+	Key *ecdsa.PublicKey
+	// Now is the time in Unix seconds, Skew the allowed difference of clocks
+	// and MaxAge how old the binding may be, in seconds.
+	Now, Skew, MaxAge int64
+	// Audience and Nonce are the values expected. Lax lets an empty one stand
+	// for any value; the claim must still be there.
+	Audience, Nonce string
+	Lax             bool
+}
+
+// VerifyBinding checks the key-binding JWT (rules 30 to 34) and returns its
+// claims; nil where none was sent. Errors: [*Error] with bad_json,
+// duplicate_key or a reason of the key binding.
+func (t *Token) VerifyBinding(b Binding) (*ijson.Value, error) {
+	if t.Binding == nil {
+		return nil, nil
+	}
+	_, err := t.Binding.readHeader(BindingTyp, headerReasons{KBBadAlg, KBBadTyp, KBHeaderForbidden, KBHeaderForbidden})
+	if err != nil {
+		return nil, err
+	}
+	if !verifyES256(b.Key, t.Binding.signed, t.Binding.signature) {
+		return nil, refuse(KBBadSignature)
+	}
+	claims, err := t.Binding.Claims()
+	if err != nil {
+		return nil, err
+	}
+	if err := b.times(claims); err != nil {
+		return nil, err
+	}
+	switch {
+	case !b.named(claims.Get("aud"), b.Audience):
+		return nil, refuse(KBBadAud)
+	case !b.named(claims.Get("nonce"), b.Nonce):
+		return nil, refuse(KBBadNonce)
+	case !claims.Get("sd_hash").Is(Digest(t.bound)):
+		return nil, refuse(KBBadSDHash)
+	}
+	return claims, nil
+}
+
+func (b Binding) times(claims *ijson.Value) error {
+	iat, ok := claims.Get("iat").Int(1, MaxDate)
+	switch {
+	case !ok:
+		return refuse(KBBadIat)
+	case iat > b.Now+b.Skew:
+		return refuse(KBIatInFuture)
+	case b.Now-iat > b.MaxAge:
+		return refuse(KBStale)
+	}
+	if claims.Get("exp") == nil {
+		return nil
+	}
+	if exp, ok := claims.Get("exp").Int(1, MaxDate); !ok || b.Now >= exp+b.Skew {
+		return refuse(KBStale)
+	}
+	return nil
+}
+
+// named tells whether the claim is one non-empty string, and the expected one.
+func (b Binding) named(claim *ijson.Value, expected string) bool {
+	s, ok := claim.Str()
+	if !ok || s == "" {
+		return false
+	}
+	return s == expected || (b.Lax && expected == "")
+}

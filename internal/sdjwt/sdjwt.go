@@ -1,0 +1,123 @@
+// Package sdjwt is a strict layer for SD-JWT (RFC 9901) with ES256: it splits,
+// verifies and signs, and takes nothing on trust from libraries that repair
+// their input.
+//
+// A verifier goes through a token in the order of the profile, so that the
+// first broken rule gives the [Reason] of the [*Error]:
+//
+//	tok, err := sdjwt.Split(text, false)              // envelope, base64url
+//	kid, err := tok.Issuer.Header("dc+sd-jwt")        // header
+//	err = tok.Issuer.Verify(key)                      // signature, key found by kid
+//	claims, err := tok.Issuer.Claims()                // payload
+//	err = tok.Disclose(claims, profile)               // disclosures, in place
+//	kb, err := tok.VerifyBinding(sdjwt.Binding{...})  // key binding, where sent
+//
+// What a claim means is not known here: a [Profile] says which claims may be
+// hidden, the caller judges the rest.
+package sdjwt
+
+import (
+	"strings"
+
+	"github.com/paywarrant/paywarrant/internal/sdjwt/ijson"
+)
+
+// MaxBytes is the longest text that [Split] takes.
+const MaxBytes = 8192
+
+// Token is a split SD-JWT, its parts decoded and nothing verified.
+type Token struct {
+	// Issuer is the JWT of the issuer.
+	Issuer JWT
+	// Disclosures stand in the order sent.
+	Disclosures []Disclosure
+	// Binding is the key-binding JWT, nil where none was sent.
+	Binding *JWT
+
+	bound string // what a key binding signs over: up to and including the last ~
+}
+
+// Disclosure is a disclosure as it was sent, and its JSON.
+type Disclosure struct {
+	// Text is what its digest is taken over.
+	Text string
+	json string
+}
+
+// Split takes a token apart: rules 1 and 3 to 5 of the profile. The text begins
+// with the issuer's JWT, without any prefix.
+// Errors: [*Error] with too_large, bad_format, kb_missing or bad_base64url.
+func Split(text string, requireBinding bool) (*Token, error) {
+	if len(text) > MaxBytes {
+		return nil, refuse(TooLarge)
+	}
+	first, rest, ok := strings.Cut(text, "~")
+	if !ok {
+		return nil, refuse(BadFormat)
+	}
+	end := strings.LastIndexByte(text, '~') + 1
+	tok := &Token{bound: text[:end]}
+	last := text[end:]
+	issuer, ok := dots(first)
+	if !ok {
+		return nil, refuse(BadFormat)
+	}
+	hidden := rest[:len(rest)-len(last)]
+	if !shaped(hidden) {
+		return nil, refuse(BadFormat)
+	}
+	var binding [3]string
+	if last != "" {
+		if binding, ok = dots(last); !ok {
+			return nil, refuse(BadFormat)
+		}
+	} else if requireBinding {
+		return nil, refuse(KBMissing)
+	}
+	return tok, tok.decode(issuer, hidden, binding, last != "")
+}
+
+// shaped tells whether s is disclosures, each non-empty, without dots and ended by a ~.
+func shaped(s string) bool {
+	return s == "" || (s[0] != '~' && !strings.Contains(s, "~~") && !strings.Contains(s, "."))
+}
+
+func (t *Token) decode(issuer [3]string, hidden string, binding [3]string, bound bool) error {
+	var err error
+	if t.Issuer, err = decodeJWT(issuer); err != nil {
+		return err
+	}
+	for hidden != "" {
+		text, rest, _ := strings.Cut(hidden, "~")
+		json, ok := decode64(text)
+		if !ok {
+			return refuse(BadBase64URL)
+		}
+		t.Disclosures = append(t.Disclosures, Disclosure{Text: text, json: json})
+		hidden = rest
+	}
+	if bound {
+		kb, err := decodeJWT(binding)
+		if err != nil {
+			return err
+		}
+		t.Binding = &kb
+	}
+	return nil
+}
+
+// Bound is the text that a key binding signs over: everything up to and
+// including the last ~.
+func (t *Token) Bound() string { return t.bound }
+
+// parse reads JSON and gives its errors their codes.
+func parse(text string, want ijson.Kind) (*ijson.Value, error) {
+	switch v, err := ijson.Parse(text, want); err {
+	case nil:
+		return v, nil
+	case ijson.ErrDuplicate:
+		return nil, refuse(DuplicateKey)
+	default:
+		return nil, refuse(BadJSON)
+	}
+}
