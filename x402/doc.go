@@ -1,0 +1,54 @@
+// Package x402 reads and writes the x402 payment protocol, versions 1 and 2,
+// scheme "exact" on EVM chains (EIP-3009), in both directions, and calls
+// facilitators.
+//
+// A server says what it wants in a [PaymentRequired] (v2, the PAYMENT-REQUIRED
+// header) or a [PaymentRequiredV1] (v1, the JSON body of the 402); a client
+// answers with a [Payload] (PAYMENT-SIGNATURE) or a [PayloadV1] (X-PAYMENT); the
+// server tells the outcome in a [Settlement] (PAYMENT-RESPONSE,
+// X-PAYMENT-RESPONSE):
+//
+//	p, err := x402.DecodePayload(r.Header.Get(x402.HeaderPaymentSignature))
+//	if err != nil {
+//		// *x402.DecodeError: malformed, and says where
+//	}
+//	f, err := x402.NewFacilitator(x402.FacilitatorConfig{URL: "https://x402.org/facilitator"})
+//	s, err := f.Settle(ctx, x402.FacilitatorRequest{X402Version: 2, PaymentPayload: p.Raw, PaymentRequirements: offered})
+//
+// Formats: x402 specification v1 and v2 (sections 5 to 9), their HTTP
+// transports, the exact scheme on EVM, and the extensions bazaar and
+// payment-identifier. Decoding is strict: no duplicate or differently cased
+// names, no other types than the specification's, no trailing data, and a limit
+// on every size.
+//
+// The package checks no signature and talks to no chain: x402/evm does.
+package x402
+
+// Protocol versions.
+const (
+	Version1 = 1
+	Version2 = 2
+)
+
+// SchemeExact is the only scheme spoken here: the exact amount, by EIP-3009.
+const SchemeExact = "exact"
+
+// Names of the headers of the HTTP transports.
+const (
+	HeaderPaymentRequired   = "PAYMENT-REQUIRED"    // v2, server: what is asked
+	HeaderPaymentSignature  = "PAYMENT-SIGNATURE"   // v2, client: the payment
+	HeaderPaymentResponse   = "PAYMENT-RESPONSE"    // v2, server: the outcome
+	HeaderPayment           = "X-PAYMENT"           // v1, client: the payment
+	HeaderPaymentResponseV1 = "X-PAYMENT-RESPONSE"  // v1, server: the outcome
+	HeaderExtensionResponse = "EXTENSION-RESPONSES" // v2, facilitator: what became of the extensions
+)
+
+// Limits on what is read.
+const (
+	// MaxPaymentHeader is the longest payment header that is decoded, in bytes.
+	MaxPaymentHeader = 16 << 10
+	// MaxRequiredSize is the largest PaymentRequired that is decoded, header or body, in bytes.
+	MaxRequiredSize = 64 << 10
+	// MaxSettlementHeader is the longest settlement header that is decoded, in bytes.
+	MaxSettlementHeader = 8 << 10
+)

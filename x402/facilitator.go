@@ -1,0 +1,311 @@
+package x402
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Clock tells the time. Tests move it.
+type Clock interface{ Now() time.Time }
+
+type systemClock struct{}
+
+func (systemClock) Now() time.Time { return time.Now() }
+
+// maxAnswer is how much of a facilitator's answer is read, in bytes.
+const maxAnswer = 256 << 10
+
+// FacilitatorConfig says which facilitator to call, and as whom.
+type FacilitatorConfig struct {
+	// URL is the address that /verify, /settle and /supported come after.
+	// Required, https or, to a loopback address, http.
+	URL string
+	// KeyID and Secret sign each call with an EdDSA JWT: the key's id, and in
+	// base64 the 64 bytes of the Ed25519 seed and public key. Both or neither.
+	// Default: calls go out unsigned.
+	KeyID  string
+	Secret Secret
+	// Header is added to every call: credentials of another kind. Default: none.
+	Header http.Header
+	// Timeout bounds one call, from dialling to the last byte. Default: 30 s.
+	Timeout time.Duration
+	// HTTPClient sends the calls; a copy is used that follows no redirect.
+	// Default: http.DefaultTransport.
+	HTTPClient *http.Client
+	// Clock dates the signatures. Default: the system's.
+	Clock Clock
+}
+
+// Facilitator verifies and settles payments at a facilitator over HTTP
+// (specification v2 §7, v1 §7). Safe for concurrent use. It never repeats a call.
+type Facilitator struct {
+	base    *url.URL
+	client  *http.Client
+	timeout time.Duration
+	header  http.Header
+	signer  *signer
+}
+
+// NewFacilitator checks the configuration; it makes no call. An error that names
+// the field that is wrong.
+func NewFacilitator(c FacilitatorConfig) (*Facilitator, error) {
+	base, err := url.Parse(c.URL)
+	if err != nil || base.Host == "" || base.RawQuery != "" || base.Fragment != "" || base.User != nil {
+		return nil, errors.New("x402: FacilitatorConfig.URL: want an absolute URL without user, query and fragment")
+	}
+	if base.Scheme != "https" && (base.Scheme != "http" || !loopback(base.Hostname())) {
+		return nil, errors.New("x402: FacilitatorConfig.URL: want https, or http to a loopback address")
+	}
+	if c.Timeout < 0 {
+		return nil, errors.New("x402: FacilitatorConfig.Timeout: is negative")
+	}
+	f := &Facilitator{base: base, timeout: c.Timeout, header: c.Header.Clone(), client: &http.Client{}}
+	if f.timeout == 0 {
+		f.timeout = 30 * time.Second
+	}
+	if c.HTTPClient != nil {
+		*f.client = *c.HTTPClient
+	}
+	f.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if c.KeyID == "" && c.Secret == "" {
+		return f, nil
+	}
+	clock := c.Clock
+	if clock == nil {
+		clock = systemClock{}
+	}
+	f.signer, err = newSigner(c.KeyID, c.Secret, clock)
+	return f, err
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+// Signed tells whether calls carry a signature. Without one some facilitators
+// settle but write no catalog entry.
+func (f *Facilitator) Signed() bool { return f.signer != nil }
+
+// FacilitatorRequest asks to verify or settle: the payment as the client sent it
+// ([Payload.Raw]), and what the server asked for.
+type FacilitatorRequest struct {
+	X402Version         int             `json:"x402Version"`
+	PaymentPayload      json.RawMessage `json:"paymentPayload"`
+	PaymentRequirements any             `json:"paymentRequirements"` // Requirements or RequirementsV1
+}
+
+// Verification is a facilitator's answer to verify.
+type Verification struct {
+	IsValid        bool   `json:"isValid"`
+	InvalidReason  Reason `json:"invalidReason,omitempty"`
+	InvalidMessage string `json:"invalidMessage,omitempty"`
+	Payer          string `json:"payer,omitempty"`
+}
+
+// Verify asks whether the payment is good, and moves nothing. Nil only where
+// IsValid is true. Errors: [*RefusedError], [*UnavailableError].
+func (f *Facilitator) Verify(ctx context.Context, req FacilitatorRequest) (Verification, error) {
+	a, err := f.call(ctx, http.MethodPost, "verify", req)
+	if err != nil {
+		return Verification{}, err
+	}
+	v, err := decodeVerification(a.body)
+	switch {
+	case err != nil || a.status >= 500:
+		return v, a.unclear(err)
+	case v.IsValid && a.ok():
+		return v, nil
+	case v.IsValid || v.InvalidReason.undecided():
+		return v, a.unclear(fmt.Errorf("verify answered %d, reason %q", a.status, clip(string(v.InvalidReason))))
+	}
+	return v, &RefusedError{Reason: v.InvalidReason, Message: v.InvalidMessage, Payer: v.Payer}
+}
+
+// Settle moves the money. Nil only where the facilitator says that it has moved,
+// with a transaction hash on the network that was asked for.
+//
+// Errors: [*RefusedError]: it has not moved and this call will not move it;
+// [*PendingError]: broadcast, outcome open; [*UnavailableError]: outcome
+// unknown. After the last two the same request may be sent again and finds the
+// first transfer: an authorization can be used once only.
+func (f *Facilitator) Settle(ctx context.Context, req FacilitatorRequest) (Settlement, error) {
+	a, err := f.call(ctx, http.MethodPost, "settle", req)
+	if err != nil {
+		return Settlement{}, err
+	}
+	s, err := decodeSettlement(a.body)
+	switch {
+	case err != nil || a.status >= 500:
+		return s, a.unclear(err)
+	case !s.Success && s.ErrorReason == ReasonPending && IsTransactionHash(s.Transaction):
+		return s, &PendingError{Transaction: s.Transaction, RetryAfter: a.retryAfter}
+	case !s.Success && !s.ErrorReason.undecided() && s.ErrorReason != ReasonPending:
+		return s, &RefusedError{Reason: s.ErrorReason, Message: s.ErrorMessage, Payer: s.Payer}
+	case !s.Success || !a.ok():
+		return s, a.unclear(fmt.Errorf("settle answered %d, reason %q", a.status, clip(string(s.ErrorReason))))
+	case !IsTransactionHash(s.Transaction):
+		return s, a.unclear(errors.New("settle answered success without a transaction"))
+	case !sameNetwork(s.Network, networkOf(req.PaymentRequirements)):
+		return s, a.unclear(fmt.Errorf("settle answered network %q", clip(s.Network)))
+	}
+	s.Replayed = a.replayed
+	return s, nil
+}
+
+// SupportedKind is one scheme on one network.
+type SupportedKind struct {
+	X402Version int            `json:"x402Version"`
+	Scheme      string         `json:"scheme"`
+	Network     string         `json:"network"`
+	Extra       map[string]any `json:"extra,omitempty"`
+}
+
+// Supported is what a facilitator can do.
+type Supported struct {
+	Kinds      []SupportedKind     `json:"kinds"`
+	Extensions []string            `json:"extensions"`
+	Signers    map[string][]string `json:"signers"`
+}
+
+// Supported asks what the facilitator can do. Errors: [*UnavailableError].
+func (f *Facilitator) Supported(ctx context.Context) (Supported, error) {
+	a, err := f.call(ctx, http.MethodGet, "supported", nil)
+	if err != nil {
+		return Supported{}, err
+	}
+	var s Supported
+	if err := json.Unmarshal(a.body.raw, &s); err != nil || !a.ok() {
+		return Supported{}, a.unclear(err)
+	}
+	return s, nil
+}
+
+// answer is what a facilitator said.
+type answer struct {
+	status     int
+	body       object
+	retryAfter time.Duration
+	replayed   bool
+}
+
+func (a answer) ok() bool { return a.status >= 200 && a.status <= 299 }
+
+// unclear is the error of an answer that settles nothing.
+func (a answer) unclear(err error) error {
+	if err == nil {
+		err = fmt.Errorf("answered %d", a.status)
+	}
+	return &UnavailableError{Status: a.status, RetryAfter: a.retryAfter, err: err}
+}
+
+// call sends one request and reads an answer that is a JSON object; anything
+// else, whatever its status, is an [*UnavailableError].
+func (f *Facilitator) call(ctx context.Context, method, path string, body any) (a answer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	req, err := f.request(ctx, method, path, body)
+	if err != nil {
+		return a, fmt.Errorf("call facilitator %s: %w", path, err)
+	}
+	resp, err := f.client.Do(req)
+	if err != nil {
+		return a, failed(path, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	a = answer{
+		status: resp.StatusCode, retryAfter: parseRetryAfter(resp.Header.Get("Retry-After")),
+		replayed: strings.EqualFold(resp.Header.Get("Idempotency-Replayed"), "true"),
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return a, failed(path, err)
+	}
+	if len(data) > maxAnswer {
+		return a, a.unclear(fmt.Errorf("facilitator %s: answer over %d bytes", path, maxAnswer))
+	}
+	if a.body, err = parseObject(data); err != nil {
+		return a, a.unclear(fmt.Errorf("facilitator %s answered %d: %w", path, a.status, err))
+	}
+	return a, nil
+}
+
+func (f *Facilitator) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
+	target := f.base.JoinPath(path)
+	var content io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		content = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, target.String(), content)
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range f.header {
+		req.Header[name] = values
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set("Accept", "application/json")
+	if f.signer != nil {
+		token, err := f.signer.token(method, target)
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	return req, nil
+}
+
+func decodeVerification(o object) (v Verification, err error) {
+	if v.IsValid, err = o.boolean("isValid"); err != nil {
+		return v, err
+	}
+	reason, err := o.optionalText("invalidReason")
+	if err != nil {
+		return v, err
+	}
+	v.InvalidReason = Reason(reason)
+	if v.InvalidMessage, err = o.optionalText("invalidMessage"); err != nil {
+		return v, err
+	}
+	v.Payer, err = o.optionalText("payer")
+	return v, err
+}
+
+func networkOf(requirements any) string {
+	switch r := requirements.(type) {
+	case Requirements:
+		return r.Network
+	case RequirementsV1:
+		return r.Network
+	}
+	return ""
+}
+
+// sameNetwork takes either name of the network that was asked for; where the
+// caller's own type hides that, any name of a network will do.
+func sameNetwork(got, want string) bool {
+	g, err := ParseNetwork(got)
+	if err != nil {
+		return false
+	}
+	if want == "" {
+		return true
+	}
+	w, err := ParseNetwork(want)
+	return err == nil && g == w
+}

@@ -1,0 +1,47 @@
+package x402
+
+import "encoding/json"
+
+// Bounds of a payment identifier (extension payment-identifier).
+const (
+	minIdentifier = 16
+	maxIdentifier = 128
+)
+
+// IdentifierExtension offers the extension payment-identifier: a client adds an
+// id of its own and keeps it when it signs the same payment again.
+func IdentifierExtension() Extension {
+	return Extension{
+		Info: json.RawMessage(`{}`),
+		Schema: json.RawMessage(`{"$schema":"` + schemaDialect + `","type":"object",` +
+			`"properties":{"id":{"type":"string","minLength":16,"maxLength":128}}}`),
+	}
+}
+
+// Identifier is the id of the extension payment-identifier; empty where the
+// client gave none. A [*DecodeError] where it is not 16 to 128 letters, digits,
+// hyphens and underscores.
+func (p Payload) Identifier() (string, error) {
+	e, ok := p.Extensions[ExtensionIdentifier]
+	if !ok || len(e.Info) == 0 {
+		return "", nil
+	}
+	o := object{path: "extensions." + ExtensionIdentifier + ".info"}
+	if err := json.Unmarshal(e.Info, &o.members); err != nil {
+		return "", malformed(o.path, "not an object")
+	}
+	id, err := o.optionalText("id")
+	if err != nil || id == "" {
+		return "", err
+	}
+	if len(id) < minIdentifier || len(id) > maxIdentifier {
+		return "", malformed(o.at("id"), "want %d to %d characters", minIdentifier, maxIdentifier)
+	}
+	for i := range len(id) {
+		c := id[i]
+		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '_' {
+			return "", malformed(o.at("id"), "want letters, digits, hyphens and underscores")
+		}
+	}
+	return id, nil
+}

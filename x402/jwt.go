@@ -1,0 +1,86 @@
+package x402
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// Secret is a facilitator's key in base64. It shows itself nowhere but in [Secret.Reveal].
+type Secret string
+
+const redacted = "[redacted]"
+
+// Reveal is the key.
+func (s Secret) Reveal() string { return string(s) }
+
+// String is a placeholder.
+func (s Secret) String() string { return redacted }
+
+// GoString is a placeholder.
+func (s Secret) GoString() string { return redacted }
+
+// LogValue is a placeholder.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalText is a placeholder; it returns no error.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// tokenLife is how long the signature of one call is good.
+const tokenLife = 120 * time.Second
+
+// signer signs calls to a facilitator.
+type signer struct {
+	keyID string
+	key   ed25519.PrivateKey
+	clock Clock
+}
+
+func newSigner(keyID string, secret Secret, clock Clock) (*signer, error) {
+	if keyID == "" {
+		return nil, errors.New("x402: FacilitatorConfig.KeyID: is required with Secret")
+	}
+	if secret == "" {
+		return nil, errors.New("x402: FacilitatorConfig.Secret: is required with KeyID")
+	}
+	key, err := base64.StdEncoding.DecodeString(secret.Reveal())
+	if err != nil || len(key) != ed25519.PrivateKeySize {
+		return nil, fmt.Errorf("x402: FacilitatorConfig.Secret: want %d bytes in base64: an Ed25519 seed and its public key", ed25519.PrivateKeySize)
+	}
+	private := ed25519.NewKeyFromSeed(key[:ed25519.SeedSize])
+	if !private.Equal(ed25519.PrivateKey(key)) {
+		return nil, errors.New("x402: FacilitatorConfig.Secret: the public key is not that of the seed")
+	}
+	return &signer{keyID: keyID, key: private, clock: clock}, nil
+}
+
+// token signs one call: method, host and path, for two minutes.
+func (s *signer) token(method string, target *url.URL) (string, error) {
+	now := s.clock.Now()
+	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{
+		"sub":  s.keyID,
+		"iss":  "cdp",
+		"aud":  []string{"cdp_service"},
+		"iat":  now.Unix(),
+		"nbf":  now.Unix(),
+		"exp":  now.Add(tokenLife).Unix(),
+		"uris": []string{method + " " + target.Host + target.Path},
+	})
+	var nonce [16]byte
+	_, _ = rand.Read(nonce[:]) // never fails: crypto/rand ends the program instead
+	t.Header["kid"] = s.keyID
+	t.Header["nonce"] = hex.EncodeToString(nonce[:])
+	signed, err := t.SignedString(s.key)
+	if err != nil {
+		return "", fmt.Errorf("sign call: %w", err)
+	}
+	return signed, nil
+}

@@ -1,0 +1,197 @@
+package x402
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+)
+
+// Resource describes what is paid for (v2).
+type Resource struct {
+	URL         string `json:"url"`
+	Description string `json:"description,omitempty"`
+	MimeType    string `json:"mimeType,omitempty"`
+}
+
+// Extension is one entry of v2's extensions: what is told, and the JSON Schema it fits.
+type Extension struct {
+	Info   json.RawMessage `json:"info"`
+	Schema json.RawMessage `json:"schema"`
+}
+
+// PaymentRequired is v2's challenge: the PAYMENT-REQUIRED header.
+type PaymentRequired struct {
+	X402Version int                  `json:"x402Version"`
+	Error       string               `json:"error,omitempty"`
+	Resource    Resource             `json:"resource"`
+	Accepts     []Requirements       `json:"accepts"`
+	Extensions  map[string]Extension `json:"extensions,omitempty"`
+}
+
+// PaymentRequiredV1 is v1's challenge: the body of the 402.
+type PaymentRequiredV1 struct {
+	X402Version int              `json:"x402Version"`
+	Error       string           `json:"error"`
+	Accepts     []RequirementsV1 `json:"accepts"`
+	// PaymentMethods lists the ways to pay beyond x402. Our own addition: other
+	// clients ignore it.
+	PaymentMethods []Method `json:"paymentMethods,omitempty"`
+}
+
+// Types of [Method].
+const (
+	MethodMandate      = "mandate"
+	MethodCreditBundle = "credit-bundle"
+)
+
+// Method is a way to pay beyond x402, of the v1 body.
+type Method struct {
+	Type string `json:"type"`
+	// Of [MethodMandate]: the header to send the mandate in, the price in base
+	// units, and the service that settles it.
+	Header   string `json:"header,omitempty"`
+	Amount   string `json:"amount,omitempty"`
+	Currency string `json:"currency,omitempty"`
+	APIURL   string `json:"apiUrl,omitempty"`
+	// Of [MethodCreditBundle].
+	PurchaseURL string `json:"purchaseUrl,omitempty"`
+	BalanceURL  string `json:"balanceUrl,omitempty"`
+	Tiers       []Tier `json:"tiers,omitempty"`
+}
+
+// Tier is one size of credit bundle.
+type Tier struct {
+	Name string `json:"name"`
+	// USDCents is the price, in US cents.
+	USDCents int64 `json:"usdCents"`
+	// Requests is how many calls it buys.
+	Requests int64 `json:"requests"`
+}
+
+// maxAccepts is how many ways to pay are read from one challenge.
+const maxAccepts = 64
+
+// EncodeHeader writes a value of this package as a header: standard base64 of
+// its JSON. An error where the value cannot be encoded.
+func EncodeHeader(v any) (string, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("encode x402 header: %w", err)
+	}
+	return base64.StdEncoding.EncodeToString(data), nil
+}
+
+// decodeHeader undoes [EncodeHeader]. Package base64 skips line breaks, even when strict.
+func decodeHeader(value string, limit int) (object, error) {
+	if len(value) > limit {
+		return object{}, malformed("", "longer than %d bytes", limit)
+	}
+	data := make([]byte, base64.StdEncoding.DecodedLen(len(value)))
+	n, err := base64.StdEncoding.Strict().Decode(data, []byte(value))
+	if err != nil || base64.StdEncoding.EncodedLen(n) != len(value) {
+		return object{}, malformed("", "not standard base64")
+	}
+	return parseObject(data[:n])
+}
+
+// DecodePaymentRequired reads a PAYMENT-REQUIRED header. A [*DecodeError] where
+// it is malformed.
+func DecodePaymentRequired(header string) (p PaymentRequired, err error) {
+	o, err := decodeHeader(header, MaxRequiredSize)
+	if err != nil {
+		return p, err
+	}
+	if err := o.version(Version2); err != nil {
+		return p, err
+	}
+	p.X402Version = Version2
+	if p.Error, err = o.optionalText("error"); err != nil {
+		return p, err
+	}
+	resource, err := o.object("resource")
+	if err != nil {
+		return p, err
+	}
+	if p.Resource, err = decodeResource(resource); err != nil {
+		return p, err
+	}
+	list, err := o.list("accepts", maxAccepts)
+	if err != nil {
+		return p, err
+	}
+	for _, entry := range list {
+		r, err := decodeRequirements(entry)
+		if err != nil {
+			return p, err
+		}
+		p.Accepts = append(p.Accepts, r)
+	}
+	p.Extensions, err = decodeExtensions(o)
+	return p, err
+}
+
+// DecodePaymentRequiredV1 reads the body of a v1 402. A [*DecodeError] where it
+// is malformed.
+func DecodePaymentRequiredV1(body []byte) (p PaymentRequiredV1, err error) {
+	if len(body) > MaxRequiredSize {
+		return p, malformed("", "longer than %d bytes", MaxRequiredSize)
+	}
+	o, err := parseObject(body)
+	if err != nil {
+		return p, err
+	}
+	if err := o.version(Version1); err != nil {
+		return p, err
+	}
+	p.X402Version = Version1
+	if p.Error, err = o.optionalText("error"); err != nil {
+		return p, err
+	}
+	list, err := o.list("accepts", maxAccepts)
+	if err != nil {
+		return p, err
+	}
+	for _, entry := range list {
+		r, err := decodeRequirementsV1(entry)
+		if err != nil {
+			return p, err
+		}
+		p.Accepts = append(p.Accepts, r)
+	}
+	if o.has("paymentMethods") {
+		if err := json.Unmarshal(o.members["paymentMethods"], &p.PaymentMethods); err != nil {
+			return p, malformed("paymentMethods", "not a list of payment methods")
+		}
+	}
+	return p, nil
+}
+
+func decodeResource(o object) (r Resource, err error) {
+	if r.URL, err = o.text("url"); err != nil {
+		return r, err
+	}
+	if r.Description, err = o.optionalText("description"); err != nil {
+		return r, err
+	}
+	r.MimeType, err = o.optionalText("mimeType")
+	return r, err
+}
+
+func decodeExtensions(o object) (map[string]Extension, error) {
+	if !o.has("extensions") {
+		return nil, nil
+	}
+	all, err := o.object("extensions")
+	if err != nil || len(all.members) == 0 {
+		return nil, err
+	}
+	out := make(map[string]Extension, len(all.members))
+	for name := range all.members {
+		e, err := all.object(name)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = Extension{Info: e.members["info"], Schema: e.members["schema"]}
+	}
+	return out, nil
+}

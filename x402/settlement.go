@@ -1,0 +1,46 @@
+package x402
+
+// Settlement is the outcome of a payment: the header PAYMENT-RESPONSE (v2) or
+// X-PAYMENT-RESPONSE (v1), and the answer of a facilitator's settle.
+type Settlement struct {
+	Success     bool   `json:"success"`
+	ErrorReason Reason `json:"errorReason,omitempty"`
+	// ErrorMessage says it for a person. Optional in v2.
+	ErrorMessage string `json:"errorMessage,omitempty"`
+	Transaction  string `json:"transaction"` // hash; empty where it failed
+	Network      string `json:"network"`
+	Payer        string `json:"payer,omitempty"`
+
+	// Replayed: the facilitator had settled this authorization before and gives
+	// the first result again (its Idempotency-Replayed header). Not on the wire.
+	Replayed bool `json:"-"`
+}
+
+// DecodeSettlement reads a PAYMENT-RESPONSE or X-PAYMENT-RESPONSE header. A
+// [*DecodeError] where it is malformed.
+func DecodeSettlement(header string) (Settlement, error) {
+	o, err := decodeHeader(header, MaxSettlementHeader)
+	if err != nil {
+		return Settlement{}, err
+	}
+	return decodeSettlement(o)
+}
+
+func decodeSettlement(o object) (s Settlement, err error) {
+	if s.Success, err = o.boolean("success"); err != nil {
+		return s, err
+	}
+	reason, err := o.optionalText("errorReason")
+	if err != nil {
+		return s, err
+	}
+	s.ErrorReason = Reason(reason)
+	for name, to := range map[string]*string{
+		"errorMessage": &s.ErrorMessage, "transaction": &s.Transaction, "network": &s.Network, "payer": &s.Payer,
+	} {
+		if *to, err = o.optionalText(name); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
