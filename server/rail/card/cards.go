@@ -1,0 +1,77 @@
+package card
+
+// What the processor gives as the reason of a refusal.
+const (
+	reasonDeclined      = "card_declined"
+	reasonFunds         = "insufficient_funds"
+	reasonExpired       = "expired_card"
+	reasonProcessor     = "processor_error"
+	reasonUnknownMethod = "unknown_payment_method"
+)
+
+// TestCard is a card of the sandbox, as its setup page shows it.
+type TestCard struct {
+	Name     string // what [MethodParams] and the test helpers call it
+	Number   string // a published test number: no account stands behind it
+	Brand    string
+	LastFour string
+	Summary  string // what it does, in one line
+}
+
+// TestCards returns the cards that the sandbox knows, the one that works first.
+func TestCards() []TestCard {
+	cards := make([]TestCard, len(sandboxCards))
+	for i, one := range sandboxCards {
+		cards[i] = one.TestCard
+	}
+	return cards
+}
+
+// answer is how the processor behaves once the money has moved.
+type answer int
+
+const (
+	answersAtOnce answer = iota
+	answersLate          // after callers have given up
+	answersNever         // this once; a repeat is answered
+)
+
+// sandboxCard is a card and how it behaves.
+type sandboxCard struct {
+	TestCard
+	connect string // reason why it is refused when it is connected
+	charge  string // reason why every charge is refused
+	answer  answer
+}
+
+// sandboxCards is written once, here, and read only.
+var sandboxCards = [...]sandboxCard{
+	{TestCard: visa("card_visa", "4242424242424242", "Works: every charge succeeds.")},
+	{TestCard: visa("card_declined", "4000000000000002", "Is refused when it is connected: card_declined."), connect: reasonDeclined},
+	{TestCard: visa("card_decline_after_setup", "4000000000000341", "Connects; every charge is refused: card_declined."), charge: reasonDeclined},
+	{TestCard: visa("card_insufficient_funds", "4000000000009995", "Connects; every charge is refused: insufficient_funds."), charge: reasonFunds},
+	{TestCard: visa("card_expired", "4000000000000069", "Connects; every charge is refused: expired_card."), charge: reasonExpired},
+	{TestCard: visa("card_processor_error", "4000000000000119", "Connects; every charge is refused: processor_error."), charge: reasonProcessor},
+	{TestCard: TestCard{
+		Name: "card_slow", Number: "5555555555554444", Brand: "Mastercard", LastFour: "4444",
+		Summary: "Works, but the first answer to a charge comes later than callers wait.",
+	}, answer: answersLate},
+	{TestCard: TestCard{
+		Name: "card_lost_answer", Number: "6011111111111117", Brand: "Discover", LastFour: "1117",
+		Summary: "Works, but the first answer to a charge is lost; asking again tells.",
+	}, answer: answersNever},
+}
+
+func visa(name, number, summary string) TestCard {
+	return TestCard{Name: name, Number: number, Brand: "Visa", LastFour: number[len(number)-4:], Summary: summary}
+}
+
+// cardNamed finds a card of the sandbox.
+func cardNamed(name string) (sandboxCard, bool) {
+	for _, one := range sandboxCards {
+		if one.Name == name {
+			return one, true
+		}
+	}
+	return sandboxCard{}, false
+}

@@ -1,0 +1,207 @@
+package card
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// idleConnections is how many connections are kept to a processor.
+const idleConnections = 64
+
+// HTTPConfig says where a processor is served.
+type HTTPConfig struct {
+	// BaseURL of the processor's handler, http or https. Required.
+	BaseURL string
+	// Key is the processor's. Empty: none is sent.
+	Key Key
+	// Client sends the requests; its redirects are not followed. Nil: one of its
+	// own without a proxy's help. Time limits are the contexts' alone.
+	Client *http.Client
+}
+
+func (c HTTPConfig) validate() (*url.URL, error) {
+	base, err := url.Parse(c.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("config: BaseURL: %w", err)
+	}
+	plain := base.User == nil && base.RawQuery == "" && base.Fragment == ""
+	if (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" || !plain {
+		return nil, errors.New("config: BaseURL must be http(s)://host[:port][/path]")
+	}
+	return base, nil
+}
+
+// HTTP is a [Gateway] to a processor that is served elsewhere. Its methods give
+// the errors of [Processor]'s; whatever else goes wrong on the way is
+// [ErrUnavailable] or ctx's error: the work may have been done. It never repeats
+// a request that changes anything.
+type HTTP struct {
+	base   *url.URL
+	key    Key
+	client *http.Client
+	own    bool // the client is ours to close
+}
+
+// NewHTTP returns a gateway to the processor at a URL; it calls nobody yet. An
+// error where the URL is unusable.
+func NewHTTP(config HTTPConfig) (*HTTP, error) {
+	base, err := config.validate()
+	if err != nil {
+		return nil, err
+	}
+	h := &HTTP{base: base, key: config.Key}
+	if config.Client == nil {
+		h.own = true
+		h.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: idleConnections}}
+	} else {
+		copied := *config.Client
+		h.client = &copied
+	}
+	h.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return h, nil
+}
+
+// Close gives back the idle connections of a client that was not injected. It
+// never fails and may be called twice.
+func (h *HTTP) Close() error {
+	if h.own {
+		h.client.CloseIdleConnections()
+	}
+	return nil
+}
+
+// CreateCustomer is [Processor.CreateCustomer].
+func (h *HTTP) CreateCustomer(ctx context.Context, params CustomerParams) (Customer, error) {
+	return call[Customer](ctx, h, http.MethodPost, "/v1/customers", params)
+}
+
+// CreateMethod is [Processor.CreateMethod].
+func (h *HTTP) CreateMethod(ctx context.Context, params MethodParams) (Method, error) {
+	return call[Method](ctx, h, http.MethodPost, "/v1/payment_methods", params)
+}
+
+// Pay is [Processor.Pay].
+func (h *HTTP) Pay(ctx context.Context, params PaymentParams) (Payment, error) {
+	return call[Payment](ctx, h, http.MethodPost, "/v1/payments", params)
+}
+
+// Capture is [Processor.Capture].
+func (h *HTTP) Capture(ctx context.Context, reference string) (Payment, error) {
+	return byPath(ctx, h, http.MethodPost, reference, "/capture")
+}
+
+// Void is [Processor.Void].
+func (h *HTTP) Void(ctx context.Context, reference string) (Payment, error) {
+	return byPath(ctx, h, http.MethodPost, reference, "/void")
+}
+
+// Payment is [Processor.Payment].
+func (h *HTTP) Payment(ctx context.Context, reference string) (Payment, error) {
+	return byPath(ctx, h, http.MethodGet, reference, "")
+}
+
+// SetFaults is [Processor.SetFaults].
+func (h *HTTP) SetFaults(ctx context.Context, f Faults) error {
+	_, err := call[Faults](ctx, h, http.MethodPut, "/v1/faults", f)
+	return err
+}
+
+// Totals is [Processor.Totals].
+func (h *HTTP) Totals(ctx context.Context) (Totals, error) {
+	return call[Totals](ctx, h, http.MethodGet, "/v1/totals", nil)
+}
+
+// byPath asks for a payment by the reference in the path.
+func byPath(ctx context.Context, h *HTTP, method, reference, rest string) (Payment, error) {
+	if err := validReference(reference); err != nil {
+		return Payment{}, err
+	}
+	return call[Payment](ctx, h, method, "/v1/payments/"+reference+rest, nil)
+}
+
+// call makes one request and reads one answer.
+func call[Out any](ctx context.Context, h *HTTP, method, path string, body any) (Out, error) {
+	var out Out
+	request, err := h.request(ctx, method, path, body)
+	if err != nil {
+		return out, fmt.Errorf("make request: %w", err)
+	}
+	response, err := h.client.Do(request)
+	if err != nil {
+		return out, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	defer response.Body.Close() //nolint:errcheck // everything of use has been read
+	data, err := readAnswer(response)
+	if err != nil {
+		return out, fmt.Errorf("%w: %s %s: status %d: %w", ErrUnavailable, method, path, response.StatusCode, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return out, refusal(response.StatusCode, data)
+	}
+	if err := json.Unmarshal(data, &out); err != nil {
+		var none Out
+		return none, fmt.Errorf("%w: %s %s: read answer: %w", ErrUnavailable, method, path, err)
+	}
+	return out, nil
+}
+
+func (h *HTTP) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
+	var reader io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		reader = bytes.NewReader(data)
+	}
+	target := strings.TrimSuffix(h.base.String(), "/") + path
+	request, err := http.NewRequestWithContext(ctx, method, target, reader)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", jsonType)
+	}
+	if h.key != "" {
+		request.Header.Set("Authorization", "Bearer "+h.key.Reveal())
+	}
+	return request, nil
+}
+
+// readAnswer reads a body that is JSON by its type and of at most 64 KiB.
+func readAnswer(response *http.Response) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
+	if err != nil {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	if len(data) > maxBody {
+		return nil, fmt.Errorf("answer of more than %d bytes", maxBody)
+	}
+	if media, _, err := mime.ParseMediaType(response.Header.Get("Content-Type")); err != nil || media != jsonType {
+		return nil, errors.New("the answer is not JSON")
+	}
+	return data, nil
+}
+
+// refusal reads an answer that is not 200. One that the processor does not give
+// says nothing about the work.
+func refusal(status int, data []byte) error {
+	var body errorBody
+	if err := json.Unmarshal(data, &body); err != nil {
+		return fmt.Errorf("%w: status %d: read error: %w", ErrUnavailable, status, err)
+	}
+	known := fromWire(status, body.Code)
+	if known == nil {
+		known = ErrUnavailable
+	}
+	return fmt.Errorf("%w (status %d, %q: %q)", known, status, body.Code, body.Message)
+}
