@@ -19,8 +19,9 @@ const (
 	defaultTimeout    = 30 * time.Second
 )
 
-// Config says which service to call, and as whom. However it is printed, logged
-// or marshalled, it does not show the API key.
+// Config says which service to call, and as whom. Printed, logged or marshalled,
+// it does not show the API key; only in an unexported field of a struct of yours
+// would fmt look past its methods.
 type Config struct {
 	// BaseURL is the address of the service, without /v1: https, or http to a
 	// loopback address. Required.
