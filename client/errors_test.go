@@ -63,7 +63,7 @@ func TestPackageCommentNamesEveryError(t *testing.T) {
 		f, err := parser.ParseFile(gotoken.NewFileSet(), file, nil, 0)
 		require.NoError(t, err)
 		found := 0
-		for name, object := range f.Scope.Objects { //nolint:staticcheck // names alone are wanted, no types
+		for name, object := range f.Scope.Objects {
 			if object.Kind == ast.Var && strings.HasPrefix(name, "Err") {
 				found++
 				require.Contains(t, doc.Doc.Text(), "\t"+name+" ", name)
@@ -135,6 +135,15 @@ func TestAnswersMustHoldWhatTheyPromise(t *testing.T) {
 	c = setup(t, reply(http.StatusOK, `{"success":false,"status":"active"}`), noRetries)
 	_, err = c.Revoke(t.Context(), token)
 	require.ErrorIs(t, err, client.ErrUnexpectedAnswer, "a revocation that is none must not look like one")
+}
+
+func TestWhatJSONCannotHoldIsNotSent(t *testing.T) {
+	t.Parallel()
+	handler, calls := inTurn(reply(http.StatusOK, `{"sessionToken":"s","setupUrl":"u"}`))
+	c := setup(t, handler)
+	_, err := c.CreateSession(t.Context(), client.SessionParams{ExpiresAt: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)})
+	require.ErrorIs(t, err, client.ErrValidation)
+	require.Zero(t, calls())
 }
 
 // everyMethod calls all of them once.

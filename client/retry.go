@@ -46,24 +46,25 @@ func (k *call) effectOf(e *Error, genuine bool) effect {
 	if !genuine {
 		return unknown
 	}
-	switch e.Code {
-	case CodePerTxLimit, CodeMonthlyLimit, CodeMerchantLimit, CodeRailUnavailable, CodeMerchantInactive,
-		CodeMandateInvalid, CodeMandateRevoked, CodeMandateExpired, CodeMerchantNotAllowed, CodeIdempotencyMismatch:
-		return decided
-	case CodeIdempotencyInProgress:
-		return unknown
-	case CodeUnavailable:
+	if e.Status >= http.StatusInternalServerError {
 		// A 503 may hide a charge that its key will find. Where nothing is kept
 		// under a key, it says that the service turned the request away.
-		if !k.idempotent && e.Status == http.StatusServiceUnavailable {
+		if e.Code == CodeUnavailable && e.Status == http.StatusServiceUnavailable && !k.idempotent {
 			return none
 		}
 		return unknown
 	}
-	if e.Status >= http.StatusInternalServerError {
+	switch e.Code {
+	case CodePerTxLimit, CodeMonthlyLimit, CodeMerchantLimit, CodeRailUnavailable, CodeMerchantInactive,
+		CodeMandateInvalid, CodeMandateRevoked, CodeMandateExpired, CodeMerchantNotAllowed, CodeIdempotencyMismatch:
+		return decided
+	case CodeIdempotencyInProgress, CodeInternal, CodeUnavailable, CodeUnexpectedAnswer:
 		return unknown
+	case CodeValidation, CodeUnauthorized, CodeNotFound, CodeMethodNotAllowed, CodeSessionFinished,
+		CodePayloadTooLarge, CodeUnsupportedMediaType, CodeRateLimited:
+		return none
 	}
-	return none
+	return none // a code of a newer service: a 4xx attempts nothing
 }
 
 // passing tells whether a refusal is one of a moment.
@@ -91,7 +92,7 @@ func pause(ctx context.Context, attempt int, asked time.Duration) (time.Duration
 	if asked > longestRetryAfter {
 		return 0, false
 	}
-	wait := asked + rand.N(min(firstPause<<(attempt-1), longestPause))
+	wait := asked + rand.N(min(firstPause<<(attempt-1), longestPause)) //nolint:gosec // a pause is no secret
 	if end, ok := ctx.Deadline(); ok && time.Until(end) <= wait {
 		return 0, false
 	}

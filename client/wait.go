@@ -82,7 +82,7 @@ func (c *Client) WaitForSetup(ctx context.Context, sessionToken string) (Session
 		if failures == maxFailedPolls {
 			return Session{}, fmt.Errorf("wait for setup: %w", err)
 		}
-		wait := max(interval/2+rand.N(interval/2), askedFor(err))
+		wait := max(interval/2+rand.N(interval/2), askedFor(err)) //nolint:gosec // a pause is no secret
 		if stopped := sleep(ctx, wait); stopped != nil {
 			return Session{}, fmt.Errorf("wait for setup: %w", stoppedAfter(stopped, err))
 		}

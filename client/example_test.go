@@ -1,0 +1,154 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/paywarrant/paywarrant/client"
+)
+
+// The whole way: a session, the person's consent, a charge, the list.
+func Example() {
+	srv := httptest.NewServer(exampleService()) // in earnest: the service's own address
+	defer srv.Close()
+	ctx, base, id, key := context.Background(), srv.URL, "mer_example", "sk_test_example"
+
+	c, err := client.New(client.Config{BaseURL: base, MerchantID: id, APIKey: key})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.CloseIdleConnections()
+
+	s, err := c.CreateSession(ctx, client.SessionParams{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("Send the person to", s.SetupURL)
+	m, err := c.WaitForMandate(ctx, s.SessionToken) // polls with back-off until completed, failed or ctx is done
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	ch, err := c.Charge(ctx, client.ChargeParams{Mandate: m, AmountCents: 250, Currency: client.USD, Description: "October report"})
+	switch {
+	case errors.Is(err, client.ErrUnknownOutcome): // the same call with the key in err, later
+		fmt.Println(err)
+	case errors.Is(err, client.ErrMonthlyLimit): // also ErrPerTxLimit, ErrMandateRevoked, ErrRateLimited …
+		fmt.Println("nothing left this month")
+	case err != nil:
+		log.Fatal(err)
+	case ch.Status == client.Pending: // the webhook will tell
+		fmt.Println("under way")
+	default:
+		fmt.Println(ch.TransactionID, ch.Status)
+	}
+
+	for tx, err := range c.Transactions(ctx, client.ListParams{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(tx.ID, tx.AmountCents, tx.Status)
+	}
+	// Output:
+	// Send the person to https://pay.example/setup/example
+	// txn_1 completed
+	// txn_1 250 succeeded
+}
+
+// What a refusal tells.
+func ExampleError() {
+	c, done := exampleClient()
+	defer done()
+	_, err := c.Charge(context.Background(), client.ChargeParams{Mandate: "dtok_1", AmountCents: 900, Currency: client.USD, Description: "October report"})
+	var refused *client.Error
+	if errors.Is(err, client.ErrMonthlyLimit) && errors.As(err, &refused) {
+		fmt.Println(refused.Status, refused.Code, "left this month:", *refused.RemainingMonthlySpendCents)
+	}
+	// Output: 402 monthly left this month: 120
+}
+
+// A charge whose answer is lost is not lost: its key finds it.
+func ExampleUnknownOutcomeError() {
+	c, done := exampleClient()
+	defer done()
+	p := client.ChargeParams{Mandate: "dtok_lost_answer", AmountCents: 250, Currency: client.USD, Description: "October report"}
+	ch, err := c.Charge(context.Background(), p)
+	var unknown *client.UnknownOutcomeError
+	if errors.As(err, &unknown) {
+		p.IdempotencyKey = unknown.IdempotencyKey // to be stored, and tried until it answers
+		ch, err = c.Charge(context.Background(), p)
+	}
+	fmt.Println(ch.Status, "replayed:", ch.Replayed, err)
+	// Output: completed replayed: true <nil>
+}
+
+func ExampleClient_Balance() {
+	c, done := exampleClient()
+	defer done()
+	b, err := c.Balance(context.Background(), "del_1")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s: %d of %d cents left in %s\n", b.Status, b.RemainingMonthlySpendCents, b.MaxMonthlySpendCents, b.CurrentMonth)
+	// Output: active: 4750 of 5000 cents left in 2026-11
+}
+
+func ExampleClient_WaitForSetup() {
+	c, done := exampleClient()
+	defer done()
+	s, err := c.WaitForSetup(context.Background(), "sess_declined")
+	var failed *client.SetupFailedError
+	if errors.As(err, &failed) {
+		fmt.Println("no mandate:", failed.Reason)
+		return
+	}
+	fmt.Println(s.DelegateID)
+	// Output: no mandate: declined
+}
+
+func exampleClient() (c *client.Client, done func()) {
+	srv := httptest.NewServer(exampleService())
+	c, err := client.New(client.Config{BaseURL: srv.URL, MerchantID: "mer_example", APIKey: "sk_test_example", MaxRetries: -1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return c, func() {
+		c.CloseIdleConnections()
+		srv.Close()
+	}
+}
+
+// exampleService answers as the service does, as far as the examples ask.
+func exampleService() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/mandates", reply(200, `{"sessionToken":"sess_1","setupUrl":"https://pay.example/setup/example"}`))
+	mux.HandleFunc("GET /v1/mandates/session/sess_1", reply(200, `{"status":"completed","intentMandate":"dtok_1"}`))
+	mux.HandleFunc("GET /v1/mandates/session/sess_declined", reply(200, `{"status":"failed","failureReason":"declined"}`))
+	mux.HandleFunc("GET /v1/mandates/{m}/balance", reply(200,
+		`{"delegateId":"del_1","status":"active","maxMonthlySpendCents":5000,"remainingMonthlySpendCents":4750,"currentMonth":"2026-11"}`))
+	mux.HandleFunc("GET /v1/merchants/transactions", reply(200,
+		`{"hasMore":false,"data":[{"id":"txn_1","delegateId":"del_1","amountCents":250,"status":"succeeded","rail":"fiatrail"}]}`))
+	seen := map[string]bool{}
+	mux.HandleFunc("POST /v1/payments/charge", func(w http.ResponseWriter, r *http.Request) {
+		var p client.ChargeParams
+		_ = json.NewDecoder(r.Body).Decode(&p)
+		switch {
+		case p.AmountCents > 500:
+			reply(402, monthlyRefusal)(w, r)
+		case seen[p.IdempotencyKey]:
+			w.Header().Set("Idempotency-Replayed", "true")
+			reply(200, chargeAnswer)(w, r)
+		case p.Mandate == "dtok_lost_answer":
+			seen[p.IdempotencyKey] = true
+			hangUp(w, r)
+		default:
+			reply(200, chargeAnswer)(w, r)
+		}
+	})
+	return mux
+}
