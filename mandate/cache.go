@@ -12,8 +12,11 @@ import (
 type cache struct {
 	mu         sync.RWMutex
 	limit      int // of a generation
-	young, old map[[sha256.Size]byte]*verified
+	young, old map[digest]*verified
 }
+
+// digest is the SHA-256 of a text: what is kept holds no text.
+type digest = [sha256.Size]byte
 
 // newCache keeps at most size mandates; nil, which keeps none, where size is not positive.
 func newCache(size int) *cache {
@@ -21,14 +24,16 @@ func newCache(size int) *cache {
 		return nil
 	}
 	limit := (size + 1) / 2
-	return &cache{limit: limit, young: make(map[[sha256.Size]byte]*verified)}
+	return &cache{limit: limit, young: make(map[digest]*verified)}
 }
 
-// get finds what was put under sum, nil where it is not there.
-func (c *cache) get(sum [sha256.Size]byte) *verified {
+// get finds what was put for the text, nil where it is not there, and the
+// digest to put it under.
+func (c *cache) get(text string) (digest, *verified) {
 	if c == nil {
-		return nil
+		return digest{}, nil
 	}
+	sum := sha256.Sum256([]byte(text))
 	c.mu.RLock()
 	v, ok := c.young[sum]
 	if !ok {
@@ -38,18 +43,18 @@ func (c *cache) get(sum [sha256.Size]byte) *verified {
 	if !ok && v != nil {
 		c.put(sum, v) // used again: it stays
 	}
-	return v
+	return sum, v
 }
 
 // put keeps v, which nobody may change from now on.
-func (c *cache) put(sum [sha256.Size]byte, v *verified) {
+func (c *cache) put(sum digest, v *verified) {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.young) >= c.limit {
-		c.young, c.old = make(map[[sha256.Size]byte]*verified, c.limit), c.young
+		c.young, c.old = make(map[digest]*verified, c.limit), c.young
 	}
 	c.young[sum] = v
 }

@@ -85,21 +85,21 @@ func (s *RemoteKeySource) Key(ctx context.Context, kid string) (PublicKey, error
 	for {
 		now := s.now()
 		s.mu.RLock()
-		key, err, ask := s.state.find(kid, now, s.maxStale(), s.retry())
+		a := s.state.find(kid, now, s.maxStale(), s.retry())
 		s.mu.RUnlock()
-		if ask == no || (ask == ahead && s.busy()) {
-			return key, err
+		if a.ask == no {
+			return a.key, a.err
 		}
 		mine, wait := s.begin()
-		if mine {
+		switch {
+		case mine:
 			err := s.refresh(ctx, kid)
-			if ask == ahead {
-				return key, nil
-			}
-			if err != nil && ctx.Err() != nil {
+			if a.ask == must && err != nil && ctx.Err() != nil {
 				return PublicKey{}, fmt.Errorf("read issuer keys: %w", err)
 			}
 			return s.settled(kid)
+		case a.ask == ahead:
+			return a.key, nil
 		}
 		select {
 		case <-wait: // what it found is judged anew
@@ -118,27 +118,36 @@ const (
 	must
 )
 
-// find looks kid up in what is known. Without ask == must, the answer counts.
-func (s *keyState) find(kid string, now time.Time, maxStale, retry time.Duration) (key PublicKey, err error, ask asking) { //nolint:revive // the error is the answer's, ask tells whether it counts
-	age := now.Sub(s.read)
-	tooSoon := !s.tried.IsZero() && now.Sub(s.tried) < retry && now.Sub(s.tried) >= 0
-	switch {
-	case s.keys == nil || age >= s.fresh+maxStale:
+// answer is what can be said about a key without reading the set; it does not
+// count where ask is must.
+type answer struct {
+	key PublicKey
+	err error
+	ask asking
+}
+
+// find looks kid up in what is known.
+func (s *keyState) find(kid string, now time.Time, maxStale, retry time.Duration) answer {
+	age, since := now.Sub(s.read), now.Sub(s.tried)
+	tooSoon := since >= 0 && since < retry
+	if s.keys == nil || age < 0 || age >= s.fresh+maxStale {
 		if tooSoon && s.err != nil {
-			return PublicKey{}, fmt.Errorf("read issuer keys: %w", s.err), no
+			return answer{err: fmt.Errorf("read issuer keys: %w", s.err)}
 		}
-		return PublicKey{}, nil, must
-	case age >= s.fresh && !(tooSoon && s.err != nil):
-		return PublicKey{}, nil, must
+		return answer{ask: must}
 	}
-	key, err = s.keys.Key(context.Background(), kid)
+	key, ok := s.keys[kid]
 	switch {
-	case err == nil && age >= s.fresh*4/5 && !tooSoon:
-		return key, nil, ahead
-	case err == nil, tooSoon, now.Before(s.missing[kid]):
-		return key, err, no
+	case ok && age >= s.fresh*4/5 && !tooSoon:
+		return answer{key: key, ask: ahead}
+	case ok:
+		return answer{key: key}
+	case tooSoon && s.err != nil: // the key may be in the set that could not be read
+		return answer{err: fmt.Errorf("read issuer keys: %w", s.err)}
+	case tooSoon, age < s.fresh && now.Before(s.missing[kid]):
+		return answer{err: ErrKeyUnknown}
 	default:
-		return PublicKey{}, nil, must
+		return answer{ask: must}
 	}
 }
 
@@ -153,17 +162,14 @@ func (s *RemoteKeySource) settled(kid string) (PublicKey, error) {
 		}
 		return PublicKey{}, fmt.Errorf("read issuer keys: %w", err)
 	}
-	key, err := s.state.keys.Key(context.Background(), kid)
-	if err != nil && s.state.err != nil { // not known, and the set could not be asked
+	key, ok := s.state.keys[kid]
+	switch {
+	case ok:
+		return key, nil
+	case s.state.err != nil: // the key may be in the set that could not be read
 		return PublicKey{}, fmt.Errorf("read issuer keys: %w", s.state.err)
 	}
-	return key, err
-}
-
-func (s *RemoteKeySource) busy() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.flight != nil
+	return PublicKey{}, ErrKeyUnknown
 }
 
 // begin makes the caller the one who asks, or gives it what to wait for.
@@ -177,9 +183,18 @@ func (s *RemoteKeySource) begin() (mine bool, wait <-chan struct{}) {
 	return true, nil
 }
 
+// end lets those who waited go on.
+func (s *RemoteKeySource) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.flight)
+	s.flight = nil
+}
+
 // refresh asks for the set and takes over the answer. A caller that gave up
 // leaves no trace, so that the next one asks anew.
 func (s *RemoteKeySource) refresh(ctx context.Context, kid string) error {
+	defer s.end()
 	s.mu.RLock()
 	etag := s.state.etag
 	s.mu.RUnlock()
@@ -190,8 +205,7 @@ func (s *RemoteKeySource) refresh(ctx context.Context, kid string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer func() { close(s.flight); s.flight = nil }()
-	if err != nil && ctx.Err() != nil {
+	if errors.Is(ctx.Err(), context.Canceled) {
 		return err
 	}
 	now := s.now()

@@ -2,7 +2,6 @@ package mandate
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -100,8 +99,7 @@ func (v *Verifier) VerifyPresentation(ctx context.Context, token string, want Ex
 	text := strings.TrimPrefix(token, Prefix)
 	w := v.window()
 	bound := strings.LastIndexByte(text, '~') + 1
-	sum := sha256.Sum256([]byte(text[:bound]))
-	known := v.cache.get(sum)
+	sum, known := v.cache.get(text[:bound])
 	var tok *sdjwt.Token
 	if known == nil || bound != len(text) || !want.AllowUnbound {
 		var err error

@@ -18,34 +18,42 @@ type JWT struct {
 // ParseJWT takes a JWT apart that stands alone.
 // Errors: [*Error] with bad_format or bad_base64url.
 func ParseJWT(text string) (JWT, error) {
-	parts, ok := dots(text)
+	c, ok := dots(text)
 	if !ok {
 		return JWT{}, refuse(BadFormat)
 	}
-	return decodeJWT(parts)
-}
-
-// dots cuts s into exactly three non-empty parts between dots.
-func dots(s string) (parts [3]string, ok bool) {
-	i, j := strings.IndexByte(s, '.'), strings.LastIndexByte(s, '.')
-	if i <= 0 || j <= i+1 || j == len(s)-1 {
-		return parts, false
-	}
-	parts = [3]string{s[:i], s[i+1 : j], s[j+1:]}
-	return parts, strings.IndexByte(parts[1], '.') < 0
-}
-
-func decodeJWT(parts [3]string) (JWT, error) {
-	var j JWT
-	var ok [3]bool
-	j.header, ok[0] = decode64(parts[0])
-	j.payload, ok[1] = decode64(parts[1])
-	j.signature, ok[2] = decode64(parts[2])
-	if !ok[0] || !ok[1] || !ok[2] {
+	j, ok := c.decode(make([]byte, 0, len(text)))
+	if !ok {
 		return JWT{}, refuse(BadBase64URL)
 	}
-	j.signed = parts[0] + "." + parts[1]
 	return j, nil
+}
+
+// compact is a JWT in three non-empty parts between dots, not decoded.
+type compact struct {
+	text          string
+	first, second int // where the dots are
+}
+
+func dots(s string) (compact, bool) {
+	c := compact{text: s, first: strings.IndexByte(s, '.'), second: strings.LastIndexByte(s, '.')}
+	ok := c.first > 0 && c.second > c.first+1 && c.second < len(s)-1 &&
+		strings.IndexByte(s[c.first+1:c.second], '.') < 0
+	return c, ok
+}
+
+// decode decodes the three parts; buf is room for them.
+func (c compact) decode(buf []byte) (JWT, bool) {
+	buf, okHeader := appendDecoded(buf, c.text[:c.first])
+	header := len(buf)
+	buf, okPayload := appendDecoded(buf, c.text[c.first+1:c.second])
+	payload := len(buf)
+	buf, okSignature := appendDecoded(buf, c.text[c.second+1:])
+	all := string(buf)
+	return JWT{
+		header: all[:header], payload: all[header:payload], signature: all[payload:],
+		signed: c.text[:c.second],
+	}, okHeader && okPayload && okSignature
 }
 
 // headerReasons are the codes that one kind of JWT gives to its header's faults.

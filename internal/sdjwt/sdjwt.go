@@ -66,7 +66,7 @@ func Split(text string, requireBinding bool) (*Token, error) {
 	if !shaped(hidden) {
 		return nil, refuse(BadFormat)
 	}
-	var binding [3]string
+	var binding compact
 	if last != "" {
 		if binding, ok = dots(last); !ok {
 			return nil, refuse(BadFormat)
@@ -82,24 +82,25 @@ func shaped(s string) bool {
 	return s == "" || (s[0] != '~' && !strings.Contains(s, "~~") && !strings.Contains(s, "."))
 }
 
-func (t *Token) decode(issuer [3]string, hidden string, binding [3]string, bound bool) error {
-	var err error
-	if t.Issuer, err = decodeJWT(issuer); err != nil {
-		return err
+func (t *Token) decode(issuer compact, hidden string, binding compact, bound bool) error {
+	buf := make([]byte, 0, max(len(issuer.text), len(binding.text))) // used again for each part
+	var ok bool
+	if t.Issuer, ok = issuer.decode(buf); !ok {
+		return refuse(BadBase64URL)
 	}
 	for hidden != "" {
 		text, rest, _ := strings.Cut(hidden, "~")
-		json, ok := decode64(text)
+		json, ok := appendDecoded(buf, text)
 		if !ok {
 			return refuse(BadBase64URL)
 		}
-		t.Disclosures = append(t.Disclosures, Disclosure{Text: text, json: json})
+		t.Disclosures = append(t.Disclosures, Disclosure{Text: text, json: string(json)})
 		hidden = rest
 	}
 	if bound {
-		kb, err := decodeJWT(binding)
-		if err != nil {
-			return err
+		kb, ok := binding.decode(buf)
+		if !ok {
+			return refuse(BadBase64URL)
 		}
 		t.Binding = &kb
 	}
