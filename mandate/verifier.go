@@ -125,16 +125,18 @@ func (v *Verifier) VerifyPresentation(ctx context.Context, token string, want Ex
 	return p, v.status(ctx, known)
 }
 
-// window is now, with the skew allowed.
-func (v *Verifier) window() window {
-	now, skew := time.Now, v.Skew
-	if v.Clock != nil {
-		now = v.Clock
+func (v *Verifier) window() window { return windowAt(v.Clock, v.Skew, v.IgnoreTimes) }
+
+// windowAt is now by the clock, with the skew allowed; both have their defaults.
+func windowAt(clock func() time.Time, skew time.Duration, ignore bool) window {
+	now := time.Now
+	if clock != nil {
+		now = clock
 	}
 	if skew == 0 {
 		skew = DefaultSkew
 	}
-	return window{now: now().Unix(), skew: int64(max(skew, 0) / time.Second), ignore: v.IgnoreTimes}
+	return window{now: now().Unix(), skew: int64(max(skew, 0) / time.Second), ignore: ignore}
 }
 
 // issued goes through rules 6 to 29.

@@ -1,0 +1,111 @@
+package mandate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// DefaultStatusTTL is how long verifiers may keep a status list.
+const DefaultStatusTTL = 5 * time.Minute
+
+// StatusPublisher serves a status list as a signed token at its address. Set
+// the fields and use it; it must not be copied or changed after its first use.
+//
+// What it serves is signed again when the list has changed, and before it gets
+// old. HTTP caches must ask each time, so that no more than the ttl lies
+// between a revocation and the last verifier that hears of it.
+type StatusPublisher struct {
+	// URI is the list's address, as mandates name it. Required.
+	URI string
+	// Signer gives the key. Required.
+	Signer SignerFunc
+	// TTL is how long verifiers may keep the list, in whole seconds up to a
+	// day. Default: DefaultStatusTTL.
+	TTL time.Duration
+	// Clock tells the time. Default: time.Now.
+	Clock func() time.Time
+
+	mu     sync.Mutex
+	list   *StatusList
+	doc    document
+	signed time.Time // zero where doc is not of the list
+}
+
+// Publish serves a copy of list from now on. Errors: that list is nil.
+func (p *StatusPublisher) Publish(list *StatusList) error {
+	if list == nil {
+		return errors.New("publish status list: no list")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.list, p.signed = list.Clone(), time.Time{}
+	return nil
+}
+
+// Revoke sets a bit of the list that is served. Errors: [ErrStatusIndex].
+func (p *StatusPublisher) Revoke(index int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.list == nil {
+		return fmt.Errorf("revoke %d: no list: %w", index, ErrStatusIndex)
+	}
+	p.signed = time.Time{}
+	return p.list.Revoke(index)
+}
+
+// Token is the signed list. Errors: that there is no list, or those of the Signer.
+func (p *StatusPublisher) Token(ctx context.Context) (string, error) {
+	doc, err := p.document(ctx)
+	return string(doc.body), err
+}
+
+func (p *StatusPublisher) document(ctx context.Context) (document, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.list == nil {
+		return document{}, errors.New("sign status list: no list")
+	}
+	now, ttl := p.now(), p.ttl()
+	if age := now.Sub(p.signed); !p.signed.IsZero() && age >= 0 && age < ttl {
+		return p.doc, nil
+	}
+	text, err := signStatusList(ctx, p.Signer, p.URI, statusToken{
+		list: p.list, iat: now.Unix(), exp: now.Add(3 * ttl).Unix(), ttl: ttl,
+	})
+	if err != nil {
+		return document{}, fmt.Errorf("sign status list: %w", err)
+	}
+	p.doc, p.signed = newDocument("application/"+statusTyp, 0, []byte(text)), now
+	p.doc.cacheControl = "no-cache"
+	return p.doc, nil
+}
+
+// ServeHTTP answers GET and HEAD with the signed list, 503 where it cannot be signed.
+func (p *StatusPublisher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	doc, err := p.document(r.Context())
+	if err != nil {
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	doc.ServeHTTP(w, r)
+}
+
+func (p *StatusPublisher) now() time.Time {
+	if p.Clock != nil {
+		return p.Clock()
+	}
+	return time.Now()
+}
+
+func (p *StatusPublisher) ttl() time.Duration {
+	ttl := min(p.TTL, maxFresh).Truncate(time.Second)
+	if ttl <= 0 {
+		return DefaultStatusTTL
+	}
+	return ttl
+}
