@@ -1,0 +1,116 @@
+// Package httpjson reads and writes JSON bodies strictly: one value, no
+// duplicate names, exact case, valid UTF-8, integers that are integers, a size limit.
+// Unknown members are ignored.
+package httpjson
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// MaxBody is the largest body that is read.
+const MaxBody = 64 << 10
+
+// Errors of Decode, besides [*FieldError].
+var (
+	ErrTooLarge  = fmt.Errorf("body is larger than %d bytes", MaxBody)
+	ErrMediaType = errors.New("Content-Type must be application/json")
+	ErrRead      = errors.New("body ended early")
+)
+
+// FieldError is a body, or a member of it, that cannot be read.
+type FieldError struct {
+	Field   string // the member, "a.b.0"; empty where it is the whole body
+	Message string
+}
+
+func (e *FieldError) Error() string {
+	if e.Field == "" {
+		return e.Message
+	}
+	return e.Field + ": " + e.Message
+}
+
+// Decode reads the body into v. An absent body is read as an empty object.
+func Decode(w http.ResponseWriter, r *http.Request, v any) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return ErrTooLarge
+	case err != nil:
+		return ErrRead
+	case len(body) == 0:
+		body = []byte("{}")
+	default:
+		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+		if err != nil || media != "application/json" {
+			return ErrMediaType
+		}
+	}
+	return Unmarshal(body, v)
+}
+
+// Unmarshal reads strict JSON into v. It returns a [*FieldError].
+func Unmarshal(body []byte, v any) error {
+	err := json.Unmarshal(body, v)
+	var wrongType *json.SemanticError
+	var syntax *jsontext.SyntacticError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrongType):
+		return &FieldError{Field: field(wrongType.JSONPointer), Message: "must be " + kind(wrongType)}
+	case errors.As(err, &syntax) && errors.Is(err, jsontext.ErrDuplicateName):
+		return &FieldError{Field: field(syntax.JSONPointer), Message: "given twice"}
+	default:
+		return &FieldError{Message: "body is not one valid JSON value"}
+	}
+}
+
+// field turns a JSON pointer into the dotted form of parameters.
+func field(p jsontext.Pointer) string {
+	var parts []string
+	for token := range p.Tokens() {
+		parts = append(parts, token)
+	}
+	return strings.Join(parts, ".")
+}
+
+// kind says for a person what was expected.
+func kind(e *json.SemanticError) string {
+	if e.GoType == nil {
+		return "of another type"
+	}
+	switch name := e.GoType.String(); {
+	case name == "time.Time":
+		return "a timestamp such as 2027-01-31T00:00:00Z (RFC 3339)"
+	case strings.HasPrefix(name, "map["), e.GoType.Kind().String() == "struct":
+		return "an object"
+	case strings.HasPrefix(name, "[]"):
+		return "an array"
+	case strings.HasPrefix(e.GoType.Kind().String(), "int"):
+		return "an integer, such as 100"
+	default:
+		return "a " + e.GoType.Kind().String()
+	}
+}
+
+// Write answers with v as JSON. A value that cannot be encoded is an error in
+// the caller, and panics.
+func Write(w http.ResponseWriter, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("httpjson: encode %T: %v", v, err))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // the client may have gone
+}

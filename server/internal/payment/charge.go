@@ -1,0 +1,147 @@
+package payment
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/mandate"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+// ChargeRequest asks to move an amount from a mandate's payer to a merchant.
+type ChargeRequest struct {
+	Payee          ledger.Merchant
+	Token          string
+	Amount         ledger.Micros
+	Currency       string
+	Description    string
+	Metadata       map[string]string
+	IdempotencyKey string
+	RequestID      string
+}
+
+// Charged is the charge, new or as an earlier request with the same key made it.
+type Charged struct {
+	ledger.Charge
+
+	Replayed bool
+}
+
+// Charge runs the two steps of a charge. It returns what the rail decided, or
+// the charge still pending where the rail does not know yet or did not answer:
+// recovery finishes it.
+//
+// Errors: mandate.ErrMalformed; a [*ledger.Refusal]; the ledger's idempotency
+// errors, ErrBusy and ErrClosed. After any other one the same key tells what
+// became of the charge.
+func (s *Service) Charge(ctx context.Context, r ChargeRequest) (Charged, error) {
+	done, err := s.begin()
+	if err != nil {
+		return Charged{}, err
+	}
+	defer done()
+	reserve, err := s.reserve(ctx, r)
+	if err != nil {
+		return Charged{}, err
+	}
+	reserved, err := s.Ledger.Reserve(ctx, reserve)
+	if err != nil {
+		return Charged{}, err
+	}
+	if reserved.Replayed {
+		return Charged{Charge: reserved.Charge, Replayed: true}, nil
+	}
+	// From here on the charge is finished whether or not the caller still waits.
+	c, err := s.finish(context.WithoutCancel(ctx), reserved.Charge, reserved.Mandate.Instruments)
+	return Charged{Charge: c}, err
+}
+
+// begin counts a charge as running, unless the service is closing.
+func (s *Service) begin() (done func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ledger.ErrClosed
+	}
+	s.running.Add(1)
+	return s.running.Done, nil
+}
+
+// reserve checks the token's signature, the first of the atomic five, and puts
+// the rest into a command for the ledger to decide.
+func (s *Service) reserve(ctx context.Context, r ChargeRequest) (ledger.Reserve, error) {
+	var mandateID string
+	m, err := s.Verifier.Verify(ctx, r.Token)
+	switch {
+	case err == nil:
+		mandateID = m.ID
+	case errors.Is(err, mandate.ErrInvalid):
+		s.Logger.InfoContext(ctx, "mandate refused", slog.String("error", err.Error()), slog.String("requestId", r.RequestID))
+	default:
+		return ledger.Reserve{}, err
+	}
+	now := s.Clock.Now()
+	return ledger.Reserve{
+		ChargeID: id.New(id.Charge, now), MandateID: mandateID, TokenValid: err == nil, Payee: r.Payee,
+		PayTo: r.Payee.PayTo, Amount: r.Amount, Currency: r.Currency, Description: r.Description, Metadata: r.Metadata,
+		Rails: s.configured(rail.Preferred(r.Currency)), IdempotencyKey: r.IdempotencyKey,
+		Fingerprint: fingerprint(mandateID, r), RequestID: r.RequestID, Lease: leaseFor,
+	}, nil
+}
+
+func (s *Service) configured(order []rail.Name) []rail.Name {
+	var have []rail.Name
+	for _, name := range order {
+		if _, ok := s.Rails.Rail(name); ok {
+			have = append(have, name)
+		}
+	}
+	return have
+}
+
+// fingerprint tells requests under one key apart. A mandate is known by its id:
+// other spellings of one token are the same request.
+func fingerprint(mandateID string, r ChargeRequest) string {
+	if mandateID == "" {
+		mandateID = "invalid:" + id.Hash(r.Token)
+	}
+	canonical, err := json.Marshal([]any{"charge", mandateID, r.Amount, r.Currency, r.Description, r.Metadata}) // maps by sorted key
+	if err != nil {
+		panic(fmt.Sprintf("payment: encode strings and integers: %v", err))
+	}
+	sum := sha256.Sum256(canonical)
+	return hex.EncodeToString(sum[:])
+}
+
+// finish is the second step, the same for a new charge and for one that a crash
+// left behind: the rails answer by reference, so asking again moves nothing twice.
+func (s *Service) finish(ctx context.Context, c ledger.Charge, instruments []rail.Instrument) (ledger.Charge, error) {
+	railCtx, cancel := context.WithTimeout(ctx, railTimeout)
+	used, outcome, err := s.Rails.Charge(railCtx, c.Rails, instruments, rail.Charge{
+		Reference: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, PayTo: c.PayTo,
+		Amount: c.Amount, Description: c.Description,
+	})
+	cancel()
+	if err == nil && (outcome.Status == rail.Succeeded || outcome.Status == rail.Refused) {
+		return s.Ledger.Settle(ctx, c, ledger.Settlement{Rail: used, Outcome: outcome})
+	}
+	log := s.Logger.With(slog.String("transactionId", c.ID), slog.String("rail", string(used)), slog.Int("asked", c.Asked))
+	if err != nil {
+		log.WarnContext(ctx, "outcome of charge unknown, will ask again", slog.String("error", err.Error()))
+	} else {
+		log.InfoContext(ctx, "charge pending on its rail")
+	}
+	off, _, err := s.Ledger.Lease(ctx, c, s.Clock.Now().Add(putOff(c.Asked)), true)
+	if err != nil { // its lease lapses by itself
+		log.WarnContext(ctx, "charge not put off", slog.String("error", err.Error()))
+		return c, nil
+	}
+	return off, nil
+}

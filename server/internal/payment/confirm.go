@@ -1,0 +1,223 @@
+package payment
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/mail"
+	"strconv"
+
+	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/mandate"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/vault"
+)
+
+// Confirmation is what a person decided on the setup page.
+type Confirmation struct {
+	// Terms as wide as the session's, or narrower. Their rails are those of Methods.
+	Terms ledger.Terms
+	// Methods are the payment methods to connect, in the rails' own terms.
+	Methods []string
+	// Email may be empty.
+	Email string
+}
+
+// MethodError is a payment method that could not be connected.
+type MethodError struct {
+	Method string
+	Reason rail.Reason
+	// AttemptsLeft is how many more the session takes; at none it has failed.
+	AttemptsLeft int
+}
+
+func (e *MethodError) Error() string {
+	return fmt.Sprintf("payment method %s refused: %s", e.Method, e.Reason)
+}
+
+func tokenLabel(mandateID string) vault.Label {
+	return vault.Label{Purpose: "mandate-token", Owner: mandateID}
+}
+
+func sessionKeyLabel(mandateID string) vault.Label {
+	return vault.Label{Purpose: "session-key/p256", Owner: mandateID}
+}
+
+func sessionKeyName(mandateID string) string { return "session-key/p256/" + mandateID }
+
+// Confirm makes a session into a mandate: it connects the payment methods, makes
+// the mandate's session key, signs the token, and completes the session.
+//
+// Errors: ledger.ErrNotFound, ledger.ErrSessionFinished, ledger.ErrWidened,
+// rail.ErrUnknownMethod, [ErrNoEmail], a [*MethodError].
+func (s *Service) Confirm(ctx context.Context, token string, c Confirmation) (ledger.Mandate, error) {
+	done, err := s.begin()
+	if err != nil {
+		return ledger.Mandate{}, err
+	}
+	defer done()
+	session, err := s.Session(ctx, token)
+	if err != nil {
+		return ledger.Mandate{}, err
+	}
+	if err := s.confirmable(session, c); err != nil {
+		return ledger.Mandate{}, err
+	}
+	instruments, err := s.connect(ctx, session, c)
+	if err != nil {
+		return ledger.Mandate{}, err
+	}
+	terms := c.Terms
+	terms.Rails = nil
+	for _, i := range instruments {
+		terms.Rails = append(terms.Rails, i.Rail)
+	}
+	return s.issue(ctx, session, ledger.Completion{
+		SessionHash: session.Hash, MandateID: id.New(id.Mandate, s.Clock.Now()), Terms: terms,
+		Instruments: instruments, Email: c.Email,
+	})
+}
+
+func (s *Service) confirmable(session Session, c Confirmation) error {
+	switch {
+	case session.Status != ledger.SessionPending:
+		return ledger.ErrSessionFinished
+	case !c.Terms.Narrows(session.Terms):
+		return ledger.ErrWidened
+	case len(c.Methods) == 0:
+		return rail.ErrUnknownMethod
+	}
+	if c.Email != "" {
+		if a, err := mail.ParseAddress(c.Email); err != nil || a.Address != c.Email || len(c.Email) > 254 {
+			return ErrNoEmail
+		}
+	}
+	return nil
+}
+
+// connect connects each method on the rail of the session that knows it, one a rail.
+func (s *Service) connect(ctx context.Context, session Session, c Confirmation) ([]rail.Instrument, error) {
+	var instruments []rail.Instrument
+	used := map[rail.Name]bool{}
+	for _, method := range c.Methods {
+		instrument, err := s.connectOne(ctx, session, method, c.Email, used)
+		var refused *rail.RefusedError
+		if errors.As(err, &refused) {
+			after, err := s.Ledger.RefuseAttempt(ctx, session.Hash)
+			if err != nil {
+				return nil, err
+			}
+			return nil, &MethodError{Method: method, Reason: refused.Reason, AttemptsLeft: ledger.MaxAttempts - after.Attempts}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("connect %s: %w", method, err)
+		}
+		used[instrument.Rail] = true
+		instruments = append(instruments, instrument)
+	}
+	return instruments, nil
+}
+
+func (s *Service) connectOne(ctx context.Context, session Session, method, email string, used map[rail.Name]bool) (rail.Instrument, error) {
+	for _, name := range session.Terms.Rails {
+		r, ok := s.Rails.Rail(name)
+		if !ok || used[name] {
+			continue
+		}
+		// One reference an attempt: a form that is sent twice connects once.
+		reference := session.Hash[:32] + "." + strconv.Itoa(session.Attempts) + "." + method
+		instrument, err := r.Connect(ctx, rail.Connection{Reference: reference, Method: method, Email: email})
+		if !errors.Is(err, rail.ErrUnknownMethod) {
+			return instrument, err
+		}
+	}
+	return rail.Instrument{}, rail.ErrUnknownMethod
+}
+
+// issue makes key and token, and completes the session with them. Where somebody
+// else completed it first, the key is destroyed again.
+func (s *Service) issue(ctx context.Context, session Session, c ledger.Completion) (ledger.Mandate, error) {
+	key, err := s.newSessionKey(ctx, c.MandateID)
+	if err != nil {
+		return ledger.Mandate{}, err
+	}
+	payees, err := s.payees(ctx, c.Terms.Payees)
+	if err != nil {
+		return ledger.Mandate{}, err
+	}
+	terms := mandate.Terms{
+		ID: c.MandateID, Payees: payees, IssuedAt: s.Clock.Now(), ExpiresAt: c.Terms.ExpiresAt, SessionKey: key,
+		Limits: mandate.Limits{
+			MaxPerTxCents: int64(c.Terms.MaxPerTx.CentsDown()), MaxMonthlyCents: int64(c.Terms.MaxMonthly.CentsDown()),
+		},
+	}
+	for _, name := range c.Terms.Rails {
+		terms.Rails = append(terms.Rails, mandate.Rail(name))
+	}
+	token, err := s.Issuer.Issue(ctx, terms)
+	if err != nil {
+		return ledger.Mandate{}, err
+	}
+	if c.SealedToken, err = s.Vault.Seal(ctx, tokenLabel(c.MandateID), []byte(token.Reveal())); err != nil {
+		return ledger.Mandate{}, err
+	}
+	m, err := s.Ledger.CompleteSession(ctx, c)
+	if err != nil {
+		return ledger.Mandate{}, errors.Join(err, s.Accounts.DeleteSealedKey(ctx, sessionKeyName(c.MandateID)))
+	}
+	return m, nil
+}
+
+// newSessionKey makes the mandate's own key and keeps it sealed.
+func (s *Service) newSessionKey(ctx context.Context, mandateID string) (mandate.PublicKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return mandate.PublicKey{}, fmt.Errorf("make session key: %w", err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return mandate.PublicKey{}, fmt.Errorf("encode session key: %w", err)
+	}
+	defer clear(secret)
+	sealed, err := s.Vault.Seal(ctx, sessionKeyLabel(mandateID), secret)
+	if err != nil {
+		return mandate.PublicKey{}, err
+	}
+	public, err := mandate.NewPublicKey(&key.PublicKey)
+	if err != nil {
+		return mandate.PublicKey{}, err
+	}
+	text, err := public.MarshalJSON()
+	if err != nil {
+		return mandate.PublicKey{}, err
+	}
+	now := s.Clock.Now()
+	err = s.Accounts.PutSealedKey(ctx, ledger.SealedKey{
+		Name: sessionKeyName(mandateID), State: "active", Public: text, Sealed: sealed, CreatedAt: now, ChangedAt: now,
+	})
+	if err != nil {
+		return mandate.PublicKey{}, fmt.Errorf("keep session key of %s: %w", mandateID, err)
+	}
+	return public, nil
+}
+
+// payees tells the token's readers who the allowed merchants are.
+func (s *Service) payees(ctx context.Context, ids []string) ([]mandate.Payee, error) {
+	var payees []mandate.Payee
+	for _, merchantID := range ids {
+		if merchantID == ledger.AnyPayee {
+			return []mandate.Payee{mandate.AnyPayee()}, nil
+		}
+		m, err := s.Accounts.Merchant(ctx, merchantID)
+		if err != nil {
+			return nil, fmt.Errorf("read merchant %s: %w", merchantID, err)
+		}
+		payees = append(payees, mandate.Payee{ID: m.ID, Name: m.Name, Website: m.Website})
+	}
+	return payees, nil
+}

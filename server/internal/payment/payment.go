@@ -1,0 +1,76 @@
+// Package payment is what the service does with money: it makes setup sessions
+// into mandates, charges them, revokes them, and finishes the charges that a
+// crash left pending. Everything that moves money, whatever protocol asks for it,
+// goes through [Service.Charge]; nobody else writes money state.
+//
+// It knows no HTTP. Its errors are those of packages ledger and mandate, and its
+// own below; the edge maps them to answers.
+package payment
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/paywarrant/paywarrant/mandate"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/vault"
+)
+
+// Errors of this package.
+var (
+	// ErrForbiddenMandate: the mandate is somebody else's. Shown as not found.
+	ErrForbiddenMandate = errors.New("payment: not this merchant's mandate")
+	// ErrNoEmail: the address is not one.
+	ErrNoEmail = errors.New("payment: not an e-mail address")
+)
+
+// Config is what the service is made of. Every field is required.
+type Config struct {
+	Ledger   *ledger.Ledger
+	Accounts ledger.Accounts
+	Rails    *rail.Router
+	Vault    *vault.Vault
+	Issuer   *mandate.Issuer
+	Verifier *mandate.Verifier // with IgnoreTimes: status and expiry are the ledger's to judge
+	Clock    ledger.Clock
+	Logger   *slog.Logger
+	BaseURL  string
+	// ReceiptKey makes the addresses of receipts unguessable.
+	ReceiptKey []byte
+}
+
+// Service moves money.
+type Service struct {
+	Config
+
+	mu     sync.Mutex
+	closed bool
+	// running counts charges that are between their two steps.
+	running sync.WaitGroup
+	stop    context.CancelFunc
+	loop    sync.WaitGroup
+}
+
+// New returns a service; [Service.Start] begins its background work.
+func New(cfg Config) *Service { return &Service{Config: cfg} }
+
+const (
+	// railTimeout bounds what the rails of one charge may take, together.
+	railTimeout = 18 * time.Second
+	// leaseFor is how long a charge belongs to who runs it: longer than the rails
+	// take, shorter than the 30 s in which a dead instance's charges are finished.
+	leaseFor = 22 * time.Second
+	// recoverEvery is how often lapsed leases are looked for.
+	recoverEvery = time.Second
+	// recoverBatch is how many are taken at a time, recoverWorkers how many at once.
+	recoverBatch, recoverWorkers = 256, 8
+	// recoverAtStart is how many pending charges of an earlier process are asked
+	// about at once; the others' leases lapse by themselves.
+	recoverAtStart = 10_000
+	// maxPutOff is the longest wait before a rail is asked again for one charge.
+	maxPutOff = 5 * time.Minute
+)

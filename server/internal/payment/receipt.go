@@ -1,0 +1,55 @@
+package payment
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+// ReceiptURL is the public page of a charge's receipt: only who was given the
+// address can find it.
+func (s *Service) ReceiptURL(chargeID string) string {
+	return s.BaseURL + "/receipts/" + chargeID + "/" + s.receiptProof(chargeID)
+}
+
+func (s *Service) receiptProof(chargeID string) string {
+	mac := hmac.New(sha256.New, s.ReceiptKey)
+	mac.Write([]byte("receipt/" + chargeID))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// Receipt is what a receipt page shows.
+type Receipt struct {
+	Charge     ledger.Charge
+	Merchant   ledger.Merchant
+	Instrument struct{ Brand, LastFour string } // of a card
+}
+
+// Receipt finds the charge of a receipt's address. It returns ledger.ErrNotFound
+// where the address is none.
+func (s *Service) Receipt(ctx context.Context, chargeID, proof string) (Receipt, error) {
+	if !hmac.Equal([]byte(proof), []byte(s.receiptProof(chargeID))) {
+		return Receipt{}, ledger.ErrNotFound
+	}
+	c, err := s.Ledger.Charge(ctx, chargeID)
+	if err != nil {
+		return Receipt{}, err
+	}
+	r := Receipt{Charge: c}
+	if r.Merchant, err = s.Accounts.Merchant(ctx, c.MerchantID); err != nil {
+		return Receipt{}, err
+	}
+	m, err := s.Ledger.Mandate(ctx, c.MandateID)
+	if err != nil {
+		return Receipt{}, err
+	}
+	for _, i := range m.Instruments {
+		if i.Rail == c.Rail {
+			r.Instrument.Brand, r.Instrument.LastFour = i.Brand, i.LastFour
+		}
+	}
+	return r, nil
+}
