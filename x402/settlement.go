@@ -35,10 +35,16 @@ func decodeSettlement(o object) (s Settlement, err error) {
 		return s, err
 	}
 	s.ErrorReason = Reason(reason)
-	for name, to := range map[string]*string{
-		"errorMessage": &s.ErrorMessage, "transaction": &s.Transaction, "network": &s.Network, "payer": &s.Payer,
+	for _, f := range []struct {
+		name string
+		to   *string
+	}{
+		{"errorMessage", &s.ErrorMessage},
+		{"transaction", &s.Transaction},
+		{"network", &s.Network},
+		{"payer", &s.Payer},
 	} {
-		if *to, err = o.optionalText(name); err != nil {
+		if *f.to, err = o.optionalText(f.name); err != nil {
 			return s, err
 		}
 	}

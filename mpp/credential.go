@@ -1,0 +1,140 @@
+package mpp
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Credential is a paid challenge: the challenge echoed, and the proof.
+type Credential struct {
+	Challenge Challenge
+	// Source identifies the payer, as a DID. Optional, and only claimed.
+	Source string
+	// Payload is the proof, of the method's own form.
+	Payload json.RawMessage
+}
+
+// Errors of [CredentialFrom].
+var (
+	// ErrNoCredential: no header carries a credential of the scheme.
+	ErrNoCredential = errors.New("no Payment credential")
+	// ErrMultipleCredentials: there are several, and none can be preferred.
+	ErrMultipleCredentials = errors.New("more than one Payment credential")
+	// ErrMalformedCredential: it cannot be read.
+	ErrMalformedCredential = errors.New("malformed Payment credential")
+)
+
+// CredentialFrom finds the one credential of the scheme in Authorization and
+// Payment-Authorization, beside credentials of other schemes.
+//
+// Errors: [ErrNoCredential], [ErrMultipleCredentials], [ErrMalformedCredential].
+func CredentialFrom(h http.Header) (Credential, error) {
+	found, count := "", 0
+	for _, name := range [...]string{HeaderCredential, HeaderCredentialAside} {
+		for _, value := range h[http.CanonicalHeaderKey(name)] {
+			for element := range elements(value) {
+				if scheme, _, _ := strings.Cut(element, " "); strings.EqualFold(scheme, Scheme) {
+					found = element
+					count++
+				}
+			}
+		}
+	}
+	switch count {
+	case 0:
+		return Credential{}, ErrNoCredential
+	case 1:
+		return ParseCredential(found)
+	}
+	return Credential{}, ErrMultipleCredentials
+}
+
+// elements splits a header value at the commas outside of quoted strings.
+func elements(value string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		start, quoted := 0, false
+		for i := 0; i < len(value); i++ {
+			switch c := value[i]; {
+			case c == '\\' && quoted:
+				i++
+			case c == '"':
+				quoted = !quoted
+			case c == ',' && !quoted:
+				if !yield(strings.Trim(value[start:i], " \t")) {
+					return
+				}
+				start = i + 1
+			}
+		}
+		yield(strings.Trim(value[start:], " \t"))
+	}
+}
+
+// ParseCredential reads one value: the scheme and base64url of strict JSON.
+// [ErrMalformedCredential] with what is wrong.
+func ParseCredential(value string) (Credential, error) {
+	c, err := parseCredential(value)
+	if err != nil {
+		return Credential{}, fmt.Errorf("%w: %w", ErrMalformedCredential, err)
+	}
+	return c, nil
+}
+
+func parseCredential(value string) (c Credential, err error) {
+	if len(value) > MaxCredentialHeader {
+		return c, fmt.Errorf("over %d bytes", MaxCredentialHeader)
+	}
+	scheme, token, ok := strings.Cut(value, " ")
+	if !ok || !strings.EqualFold(scheme, Scheme) {
+		return c, errors.New("not of the scheme Payment")
+	}
+	token = strings.Trim(token, " ")
+	if token == "" {
+		return c, errors.New("no token")
+	}
+	data, err := DecodeBase64(token)
+	if err != nil {
+		return c, err
+	}
+	outer, err := members(data)
+	if err != nil {
+		return c, err
+	}
+	if c.Source, err = text(outer, "source"); err != nil {
+		return c, err
+	}
+	if c.Payload = outer["payload"]; len(c.Payload) == 0 || c.Payload[0] != '{' {
+		return c, errors.New("payload is not an object")
+	}
+	inner, err := members(outer["challenge"])
+	if err != nil {
+		return c, fmt.Errorf("challenge: %w", err)
+	}
+	for i, p := range c.Challenge.params() {
+		if *p.value, err = text(inner, p.name); err != nil {
+			return c, fmt.Errorf("challenge: %w", err)
+		}
+		if i < requiredParams && *p.value == "" {
+			return c, fmt.Errorf("challenge: %s is missing", p.name)
+		}
+	}
+	return c, nil
+}
+
+// Header writes the credential as an Authorization value. An error where the
+// payload is not JSON.
+func (c Credential) Header() (string, error) {
+	data, err := json.Marshal(struct {
+		Challenge Challenge       `json:"challenge"`
+		Source    string          `json:"source,omitempty"`
+		Payload   json.RawMessage `json:"payload"`
+	}{c.Challenge, c.Source, c.Payload})
+	if err != nil {
+		return "", fmt.Errorf("encode credential: %w", err)
+	}
+	return Scheme + " " + base64.RawURLEncoding.EncodeToString(data), nil
+}
