@@ -253,3 +253,16 @@ type PaywallSettlement struct {
 	// ErrorReason is set where Success is false.
 	ErrorReason string `json:"errorReason,omitempty"`
 }
+
+// Merchant is a fresh merchant of the sandbox: POST /v1/test_helpers/merchants.
+type Merchant struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	APIKey string `json:"apiKey"`
+	PayTo  string `json:"payTo,omitempty"`
+}
+
+// Clock is the time of a sandbox: POST /v1/test_helpers/clock/advance.
+type Clock struct {
+	Now time.Time `json:"now"`
+}

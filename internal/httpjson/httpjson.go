@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -103,13 +104,24 @@ func kind(e *json.SemanticError) string {
 	}
 }
 
-// Write answers with v as JSON. A value that cannot be encoded is an error in
-// the caller, and panics.
-func Write(w http.ResponseWriter, status int, v any) {
-	body, err := json.Marshal(v)
+// timestamp is the one form of times: RFC 3339, UTC, milliseconds.
+const timestamp = "2006-01-02T15:04:05.000Z"
+
+// Marshal encodes v with every time in UTC and milliseconds, map members in
+// order. A value that cannot be encoded is an error in the caller, and panics.
+func Marshal(v any) []byte {
+	body, err := json.Marshal(v, json.Deterministic(true), json.WithMarshalers(json.MarshalToFunc(
+		func(e *jsontext.Encoder, t time.Time) error { return e.WriteToken(jsontext.String(t.UTC().Format(timestamp))) },
+	)))
 	if err != nil {
 		panic(fmt.Sprintf("httpjson: encode %T: %v", v, err))
 	}
+	return body
+}
+
+// Write answers with v as JSON, encoded by [Marshal].
+func Write(w http.ResponseWriter, status int, v any) {
+	body := Marshal(v)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(body, '\n')) // the client may have gone

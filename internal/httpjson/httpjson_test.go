@@ -71,6 +71,16 @@ func TestDecodeLimits(t *testing.T) {
 	require.ErrorIs(t, err, httpjson.ErrMediaType)
 }
 
+func TestTimesHaveMilliseconds(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.FixedZone("", 3600))
+	got := httpjson.Marshal(map[string]any{"b": struct {
+		T time.Time `json:"t,omitzero"`
+		Z time.Time `json:"z,omitzero"`
+	}{T: at}, "a": 1})
+	require.Equal(t, `{"a":1,"b":{"t":"2026-11-21T09:00:00.000Z"}}`, string(got))
+}
+
 func FuzzUnmarshal(f *testing.F) {
 	f.Add([]byte(`{"amount":1}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

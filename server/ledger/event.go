@@ -1,26 +1,20 @@
 package ledger
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/httpjson"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
 // tell appends an event about m to the effects and counts it in m.
-func tell(e *Effects, m *Mandate, merchantID string, t webhook.Type, data any, now time.Time) error {
-	body, err := json.Marshal(data)
-	if err != nil {
-		return fmt.Errorf("encode %s event: %w", t, err)
-	}
+func tell(e *Effects, m *Mandate, merchantID string, t webhook.Type, data any, now time.Time) {
 	m.EventSeq++
 	e.Insert.Events = append(e.Insert.Events, Event{
 		ID: id.New(id.Event, now), MandateID: m.ID, Seq: m.EventSeq, MerchantID: merchantID,
-		Type: t, Data: body, CreatedAt: now,
+		Type: t, Data: httpjson.Marshal(data), CreatedAt: now,
 	})
-	return nil
 }
 
 func delegateData(m *Mandate) webhook.Delegate {

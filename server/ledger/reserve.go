@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -22,7 +23,9 @@ type Reserve struct {
 	Currency    string
 	Description string
 	Metadata    map[string]string
-	// Rails is the order in which to try the mandate's rails.
+	// Named refuses a mandate that allows the payee only by allowing anybody.
+	Named bool
+	// Rails is the order in which to try those rails that the mandate has.
 	Rails []rail.Name
 	// IdempotencyKey belongs to the payee; Fingerprint tells requests apart.
 	IdempotencyKey string
@@ -36,6 +39,7 @@ type Reserve struct {
 // request with the same key made.
 type Reservation struct {
 	Charge   Charge
+	Mandate  Mandate // of a new charge
 	Replayed bool
 }
 
@@ -79,14 +83,14 @@ func (r Reserve) decide(s *State, now time.Time) (Effects, Reservation, *Refusal
 	m.Spent = spent
 	c := Charge{
 		ID: r.ChargeID, MandateID: m.ID, MerchantID: r.Payee.ID, PayTo: r.PayTo, Amount: r.Amount,
-		Currency: r.Currency, Description: r.Description, Metadata: r.Metadata, Rails: r.Rails,
+		Currency: r.Currency, Description: r.Description, Metadata: r.Metadata, Rails: m.rails(r.Rails),
 		Month: m.Month, Status: ChargePending, LeaseUntil: now.Add(r.Lease), CreatedAt: now,
 	}
 	remember.ChargeID = c.ID
 	return Effects{
 		Insert: Rows{Charges: []Charge{c}, Idempotency: []Idempotency{remember}},
 		Update: Rows{Mandates: []Mandate{m}},
-	}, Reservation{Charge: c}, nil, nil
+	}, Reservation{Charge: c, Mandate: m}, nil, nil
 }
 
 func (r Reserve) replay(s *State, seen Idempotency, now time.Time) (Reservation, *Refusal, error) {
@@ -103,7 +107,7 @@ func (r Reserve) replay(s *State, seen Idempotency, now time.Time) (Reservation,
 		return Reservation{}, nil, fmt.Errorf("%w: charge %s of a key is missing", ErrInvariant, seen.ChargeID)
 	}
 	if c.ID == r.ChargeID { // this very command, committed before its answer was lost
-		return Reservation{Charge: c}, nil, nil
+		return Reservation{Charge: c, Mandate: s.Mandates[c.MandateID]}, nil, nil
 	}
 	if c.Status == ChargePending && now.Before(c.LeaseUntil) && c.Asked == 0 {
 		return Reservation{}, nil, ErrIdempotencyInProgress
@@ -130,7 +134,7 @@ func (r Reserve) mandateRules(m Mandate, known bool, now time.Time) *Refusal {
 		return &Refusal{Code: MandateIsRevoked}
 	case !now.Before(m.Terms.ExpiresAt):
 		return &Refusal{Code: MandateExpired}
-	case !m.Terms.Allows(r.Payee.ID):
+	case !m.Terms.Allows(r.Payee.ID), r.Named && !slices.Contains(m.Terms.Payees, r.Payee.ID):
 		return &Refusal{Code: MerchantNotAllowed}
 	case r.Amount > m.Terms.MaxPerTx:
 		return &Refusal{Code: PerTxLimit, Limit: m.Terms.MaxPerTx}

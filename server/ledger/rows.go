@@ -100,6 +100,18 @@ func (m Mandate) SpentIn(now Month) Micros {
 	return m.Spent
 }
 
+// rails are those of order that the mandate has an instrument of. They are fixed
+// when a charge begins, so that whoever finishes it asks the same ones.
+func (m Mandate) rails(order []rail.Name) []rail.Name {
+	have := []rail.Name{}
+	for _, name := range order {
+		if slices.ContainsFunc(m.Instruments, func(i rail.Instrument) bool { return i.Rail == name }) {
+			have = append(have, name)
+		}
+	}
+	return have
+}
+
 // ChargeStatus is the state of a charge.
 type ChargeStatus string
 

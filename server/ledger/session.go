@@ -62,9 +62,7 @@ func (c Completion) decide(s *State, now time.Time) (Effects, Mandate, error) {
 		Month: MonthOf(now), Instruments: c.Instruments, Email: c.Email, CreatedAt: now,
 	}
 	var e Effects
-	if err := tell(&e, &m, m.MerchantID, webhook.DelegateCreated, delegateData(&m), now); err != nil {
-		return Effects{}, Mandate{}, err
-	}
+	tell(&e, &m, m.MerchantID, webhook.DelegateCreated, delegateData(&m), now)
 	e.Update.Sessions, e.Insert.Mandates = []Session{session}, []Mandate{m}
 	return e, m, nil
 }
@@ -115,9 +113,7 @@ func decideRevoke(s *State, mandateID string, by Revoker, now time.Time) (Effect
 	}
 	m.Status, m.RevokedBy, m.RevokedAt = MandateRevoked, by, now
 	var e Effects
-	if err := tell(&e, &m, m.MerchantID, webhook.DelegateRevoked, delegateData(&m), now); err != nil {
-		return Effects{}, Mandate{}, err
-	}
+	tell(&e, &m, m.MerchantID, webhook.DelegateRevoked, delegateData(&m), now)
 	e.Update.Mandates = []Mandate{m}
 	return e, m, nil
 }

@@ -71,9 +71,7 @@ func capture(s *State, m Mandate, c Charge, settledAt, now time.Time) (Effects, 
 		e.Insert.Tallies = []Tally{tally}
 	}
 	e.Insert.Postings = postings(c, now)
-	if err := tell(&e, &m, c.MerchantID, webhook.PaymentSucceeded, paymentData(&c), now); err != nil {
-		return Effects{}, Charge{}, err
-	}
+	tell(&e, &m, c.MerchantID, webhook.PaymentSucceeded, paymentData(&c), now)
 	e.Update.Charges, e.Update.Mandates = []Charge{c}, []Mandate{m}
 	return e, c, nil
 }
@@ -107,9 +105,7 @@ func release(m Mandate, c Charge, reason rail.Reason, now time.Time) (Effects, C
 		m.Spent = spent
 	}
 	var e Effects
-	if err := tell(&e, &m, c.MerchantID, webhook.PaymentFailed, paymentData(&c), now); err != nil {
-		return Effects{}, Charge{}, err
-	}
+	tell(&e, &m, c.MerchantID, webhook.PaymentFailed, paymentData(&c), now)
 	e.Update.Charges, e.Update.Mandates = []Charge{c}, []Mandate{m}
 	return e, c, nil
 }

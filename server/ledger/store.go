@@ -50,11 +50,16 @@ type Reader interface {
 // does not exist.
 type Accounts interface {
 	Merchant(ctx context.Context, id string) (Merchant, error)
+	// MerchantByWallet finds the merchant whose proven wallet this is, whatever
+	// the case of its digits.
+	MerchantByWallet(ctx context.Context, payTo string) (Merchant, error)
 	PutMerchant(ctx context.Context, m Merchant) error
 	APIKey(ctx context.Context, hash string) (APIKey, error)
 	PutAPIKey(ctx context.Context, k APIKey) error
 	// SealedKeys lists the keys whose name begins with prefix, oldest first.
 	SealedKeys(ctx context.Context, prefix string) ([]SealedKey, error)
+	// AddSealedKey returns [ErrConflict] where the name exists.
+	AddSealedKey(ctx context.Context, k SealedKey) error
 	PutSealedKey(ctx context.Context, k SealedKey) error
 	// DeleteSealedKey deletes a key; it is no error where there is none.
 	DeleteSealedKey(ctx context.Context, name string) error

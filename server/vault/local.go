@@ -119,4 +119,6 @@ func (l *Local) Unwrap(_ context.Context, wrapped, additional []byte) ([]byte, e
 }
 
 // bind adds the key's id to the additional data.
-func bind(k localKey, additional []byte) []byte { return append(k.id[:len(k.id):len(k.id)], additional...) }
+func bind(k localKey, additional []byte) []byte {
+	return append(k.id[:len(k.id):len(k.id)], additional...)
+}

@@ -32,8 +32,10 @@ func TestOpensOnlyUnderItsLabel(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "secret", string(got))
 	for _, other := range []vault.Label{
-		{Purpose: "session-key", Owner: "del_2"}, {Purpose: "token", Owner: "del_1"},
-		{Purpose: "session-keyd", Owner: "el_1"}, {},
+		{Purpose: "session-key", Owner: "del_2"},
+		{Purpose: "token", Owner: "del_1"},
+		{Purpose: "session-keyd", Owner: "el_1"},
+		{},
 	} {
 		_, err := v.Open(ctx, other, sealed)
 		require.ErrorIs(t, err, vault.ErrSealed)

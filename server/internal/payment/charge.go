@@ -25,6 +25,12 @@ type ChargeRequest struct {
 	Metadata       map[string]string
 	IdempotencyKey string
 	RequestID      string
+
+	// kind keeps the idempotency keys of different requests apart; named asks for
+	// a mandate that names the payee; rails is another order than the currency's.
+	kind  string
+	named bool
+	rails []rail.Name
 }
 
 // Charged is the charge, new or as an earlier request with the same key made it.
@@ -88,15 +94,20 @@ func (s *Service) reserve(ctx context.Context, r ChargeRequest) (ledger.Reserve,
 		return ledger.Reserve{}, err
 	}
 	now := s.Clock.Now()
+	order := r.rails
+	if order == nil {
+		order = rail.Preferred(r.Currency)
+	}
 	return ledger.Reserve{
 		ChargeID: id.New(id.Charge, now), MandateID: mandateID, TokenValid: err == nil, Payee: r.Payee,
 		PayTo: r.Payee.PayTo, Amount: r.Amount, Currency: r.Currency, Description: r.Description, Metadata: r.Metadata,
-		Rails: s.configured(rail.Preferred(r.Currency)), IdempotencyKey: r.IdempotencyKey,
+		Named: r.named, Rails: s.Configured(order), IdempotencyKey: r.kind + r.IdempotencyKey,
 		Fingerprint: fingerprint(mandateID, r), RequestID: r.RequestID, Lease: leaseFor,
 	}, nil
 }
 
-func (s *Service) configured(order []rail.Name) []rail.Name {
+// Configured are those rails of order that this service has.
+func (s *Service) Configured(order []rail.Name) []rail.Name {
 	var have []rail.Name
 	for _, name := range order {
 		if _, ok := s.Rails.Rail(name); ok {
@@ -112,7 +123,7 @@ func fingerprint(mandateID string, r ChargeRequest) string {
 	if mandateID == "" {
 		mandateID = "invalid:" + id.Hash(r.Token)
 	}
-	canonical, err := json.Marshal([]any{"charge", mandateID, r.Amount, r.Currency, r.Description, r.Metadata}) // maps by sorted key
+	canonical, err := json.Marshal([]any{r.kind, mandateID, r.Amount, r.Currency, r.Description, r.Metadata}) // maps by sorted key
 	if err != nil {
 		panic(fmt.Sprintf("payment: encode strings and integers: %v", err))
 	}

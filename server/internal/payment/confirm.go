@@ -197,7 +197,7 @@ func (s *Service) newSessionKey(ctx context.Context, mandateID string) (mandate.
 		return mandate.PublicKey{}, err
 	}
 	now := s.Clock.Now()
-	err = s.Accounts.PutSealedKey(ctx, ledger.SealedKey{
+	err = s.Accounts.AddSealedKey(ctx, ledger.SealedKey{
 		Name: sessionKeyName(mandateID), State: "active", Public: text, Sealed: sealed, CreatedAt: now, ChangedAt: now,
 	})
 	if err != nil {

@@ -38,6 +38,11 @@ func atomicFive(t *testing.T, b *bench) {
 	b.refused(t, unknown, ledger.MandateInvalid)
 
 	b.refused(t, worst(), ledger.MerchantNotAllowed)
+	anybody := b.terms(500*cent, 1000*cent)
+	anybody.Payees = []string{ledger.AnyPayee}
+	unnamed := b.request(b.mandate(t, anybody), cent)
+	unnamed.Named = true
+	b.refused(t, unnamed, ledger.MerchantNotAllowed)
 	b.refused(t, b.request(m, 5000*cent), ledger.PerTxLimit)
 
 	now := b.clock.Now()

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,9 +28,18 @@ import (
 // the file it names.
 const victimFile = "PAYWARRANT_CARD_VICTIM"
 
+// victimLimit is the one that says how many bytes its files may have.
+const victimLimit = "PAYWARRANT_CARD_VICTIM_LIMIT"
+
 // serveVictim is the child: it serves, says where, and ends when it is killed or
 // its parent is gone.
 func serveVictim(path string) int {
+	if limit, err := strconv.ParseUint(os.Getenv(victimLimit), 10, 64); err == nil {
+		if err := limitFiles(limit); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	processor, err := card.OpenProcessor(context.Background(), card.ProcessorConfig{Path: path})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -53,10 +63,11 @@ type victim struct {
 	gateway *card.HTTP
 }
 
-func startVictim(t *testing.T, path string) *victim {
+func startVictim(t *testing.T, path string, environment ...string) *victim {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), os.Args[0])
 	command.Env = append(os.Environ(), victimFile+"="+path)
+	command.Env = append(command.Env, environment...)
 	command.Stderr = os.Stderr
 	_, err := command.StdinPipe()
 	require.NoError(t, err)

@@ -12,6 +12,11 @@ func (s *Store) Merchant(ctx context.Context, id string) (ledger.Merchant, error
 	return one(merchant)(s.readQ.Merchant(ctx, id))
 }
 
+// MerchantByWallet implements [ledger.Accounts].
+func (s *Store) MerchantByWallet(ctx context.Context, payTo string) (ledger.Merchant, error) {
+	return one(merchant)(s.readQ.MerchantByWallet(ctx, payTo))
+}
+
 // PutMerchant implements [ledger.Accounts].
 func (s *Store) PutMerchant(ctx context.Context, m ledger.Merchant) error {
 	return s.writeQ.PutMerchant(ctx, putMerchant(m))
@@ -34,11 +39,18 @@ func (s *Store) SealedKeys(ctx context.Context, prefix string) ([]ledger.SealedK
 	return many(sealedKey)(s.readQ.SealedKeys(ctx, db.SealedKeysParams{Name: prefix, Name_2: prefix + "~"}))
 }
 
+// AddSealedKey implements [ledger.Accounts].
+func (s *Store) AddSealedKey(ctx context.Context, k ledger.SealedKey) error {
+	n, err := s.writeQ.AddSealedKey(ctx, db.AddSealedKeyParams(putSealedKey(k)))
+	if err == nil && n == 0 {
+		return ledger.ErrConflict
+	}
+	return err
+}
+
 // PutSealedKey implements [ledger.Accounts].
 func (s *Store) PutSealedKey(ctx context.Context, k ledger.SealedKey) error {
-	return s.writeQ.PutSealedKey(ctx, db.PutSealedKeyParams{
-		Name: k.Name, State: k.State, Public: k.Public, Sealed: k.Sealed, CreatedMs: ms(k.CreatedAt), ChangedMs: ms(k.ChangedAt),
-	})
+	return s.writeQ.PutSealedKey(ctx, putSealedKey(k))
 }
 
 // DeleteSealedKey implements [ledger.Accounts].

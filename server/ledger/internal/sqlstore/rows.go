@@ -77,6 +77,13 @@ func sealedKey(r db.SealedKey) (ledger.SealedKey, error) {
 	}, nil
 }
 
+func putSealedKey(k ledger.SealedKey) db.PutSealedKeyParams {
+	return db.PutSealedKeyParams{
+		Name: k.Name, State: k.State, Public: append([]byte{}, k.Public...), Sealed: k.Sealed,
+		CreatedMs: ms(k.CreatedAt), ChangedMs: ms(k.ChangedAt),
+	}
+}
+
 func session(r db.Session) (s ledger.Session, err error) {
 	return ledger.Session{
 		Hash: r.Hash, MerchantID: r.MerchantID, Status: ledger.SessionStatus(r.Status), FailureReason: r.FailureReason,

@@ -26,6 +26,36 @@ func (q *Queries) APIKey(ctx context.Context, hash string) (ApiKey, error) {
 	return i, err
 }
 
+const addSealedKey = `-- name: AddSealedKey :execrows
+INSERT INTO sealed_keys (name, state, public, sealed, created_ms, changed_ms)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (name) DO NOTHING
+`
+
+type AddSealedKeyParams struct {
+	Name      string
+	State     string
+	Public    []byte
+	Sealed    []byte
+	CreatedMs int64
+	ChangedMs int64
+}
+
+func (q *Queries) AddSealedKey(ctx context.Context, arg AddSealedKeyParams) (int64, error) {
+	result, err := q.exec(ctx, q.addSealedKeyStmt, addSealedKey,
+		arg.Name,
+		arg.State,
+		arg.Public,
+		arg.Sealed,
+		arg.CreatedMs,
+		arg.ChangedMs,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const deleteSealedKey = `-- name: DeleteSealedKey :exec
 DELETE FROM sealed_keys WHERE name = $1
 `
@@ -41,6 +71,26 @@ SELECT id, name, website, email, active, max_charge_micros, pay_to, created_ms F
 
 func (q *Queries) Merchant(ctx context.Context, id string) (Merchant, error) {
 	row := q.queryRow(ctx, q.merchantStmt, merchant, id)
+	var i Merchant
+	err := row.Scan(
+		&i.ID,
+		&i.Name,
+		&i.Website,
+		&i.Email,
+		&i.Active,
+		&i.MaxChargeMicros,
+		&i.PayTo,
+		&i.CreatedMs,
+	)
+	return i, err
+}
+
+const merchantByWallet = `-- name: MerchantByWallet :one
+SELECT id, name, website, email, active, max_charge_micros, pay_to, created_ms FROM merchants WHERE lower(pay_to) = lower($1) AND pay_to <> ''
+`
+
+func (q *Queries) MerchantByWallet(ctx context.Context, lower string) (Merchant, error) {
+	row := q.queryRow(ctx, q.merchantByWalletStmt, merchantByWallet, lower)
 	var i Merchant
 	err := row.Scan(
 		&i.ID,

@@ -30,6 +30,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.activeMandatesStmt, err = db.PrepareContext(ctx, activeMandates); err != nil {
 		return nil, fmt.Errorf("error preparing query ActiveMandates: %w", err)
 	}
+	if q.addSealedKeyStmt, err = db.PrepareContext(ctx, addSealedKey); err != nil {
+		return nil, fmt.Errorf("error preparing query AddSealedKey: %w", err)
+	}
 	if q.chargeStmt, err = db.PrepareContext(ctx, charge); err != nil {
 		return nil, fmt.Errorf("error preparing query Charge: %w", err)
 	}
@@ -80,6 +83,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.merchantStmt, err = db.PrepareContext(ctx, merchant); err != nil {
 		return nil, fmt.Errorf("error preparing query Merchant: %w", err)
+	}
+	if q.merchantByWalletStmt, err = db.PrepareContext(ctx, merchantByWallet); err != nil {
+		return nil, fmt.Errorf("error preparing query MerchantByWallet: %w", err)
 	}
 	if q.postingsOfStmt, err = db.PrepareContext(ctx, postingsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query PostingsOf: %w", err)
@@ -133,6 +139,11 @@ func (q *Queries) Close() error {
 	if q.activeMandatesStmt != nil {
 		if cerr := q.activeMandatesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing activeMandatesStmt: %w", cerr)
+		}
+	}
+	if q.addSealedKeyStmt != nil {
+		if cerr := q.addSealedKeyStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addSealedKeyStmt: %w", cerr)
 		}
 	}
 	if q.chargeStmt != nil {
@@ -218,6 +229,11 @@ func (q *Queries) Close() error {
 	if q.merchantStmt != nil {
 		if cerr := q.merchantStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing merchantStmt: %w", cerr)
+		}
+	}
+	if q.merchantByWalletStmt != nil {
+		if cerr := q.merchantByWalletStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing merchantByWalletStmt: %w", cerr)
 		}
 	}
 	if q.postingsOfStmt != nil {
@@ -326,6 +342,7 @@ type Queries struct {
 	tx                    *sql.Tx
 	aPIKeyStmt            *sql.Stmt
 	activeMandatesStmt    *sql.Stmt
+	addSealedKeyStmt      *sql.Stmt
 	chargeStmt            *sql.Stmt
 	chargesStmt           *sql.Stmt
 	chargesOfStmt         *sql.Stmt
@@ -343,6 +360,7 @@ type Queries struct {
 	mandateStmt           *sql.Stmt
 	mandatesAfterStmt     *sql.Stmt
 	merchantStmt          *sql.Stmt
+	merchantByWalletStmt  *sql.Stmt
 	postingsOfStmt        *sql.Stmt
 	putAPIKeyStmt         *sql.Stmt
 	putMerchantStmt       *sql.Stmt
@@ -364,6 +382,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		tx:                    tx,
 		aPIKeyStmt:            q.aPIKeyStmt,
 		activeMandatesStmt:    q.activeMandatesStmt,
+		addSealedKeyStmt:      q.addSealedKeyStmt,
 		chargeStmt:            q.chargeStmt,
 		chargesStmt:           q.chargesStmt,
 		chargesOfStmt:         q.chargesOfStmt,
@@ -381,6 +400,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		mandateStmt:           q.mandateStmt,
 		mandatesAfterStmt:     q.mandatesAfterStmt,
 		merchantStmt:          q.merchantStmt,
+		merchantByWalletStmt:  q.merchantByWalletStmt,
 		postingsOfStmt:        q.postingsOfStmt,
 		putAPIKeyStmt:         q.putAPIKeyStmt,
 		putMerchantStmt:       q.putMerchantStmt,

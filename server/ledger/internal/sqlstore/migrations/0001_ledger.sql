@@ -14,6 +14,8 @@ CREATE TABLE merchants (
     created_ms        BIGINT NOT NULL
 );
 
+CREATE UNIQUE INDEX merchants_wallet ON merchants (lower(pay_to)) WHERE pay_to <> '';
+
 CREATE TABLE api_keys (
     hash        TEXT PRIMARY KEY,
     merchant_id TEXT NOT NULL,

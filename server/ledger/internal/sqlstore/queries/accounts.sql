@@ -1,6 +1,9 @@
 -- name: Merchant :one
 SELECT * FROM merchants WHERE id = $1;
 
+-- name: MerchantByWallet :one
+SELECT * FROM merchants WHERE lower(pay_to) = lower($1) AND pay_to <> '';
+
 -- name: PutMerchant :exec
 INSERT INTO merchants (id, name, website, email, active, max_charge_micros, pay_to, created_ms)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -17,6 +20,11 @@ ON CONFLICT (hash) DO UPDATE SET revoked_ms = excluded.revoked_ms;
 
 -- name: SealedKeys :many
 SELECT * FROM sealed_keys WHERE name >= $1 AND name < $2 ORDER BY created_ms, name;
+
+-- name: AddSealedKey :execrows
+INSERT INTO sealed_keys (name, state, public, sealed, created_ms, changed_ms)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (name) DO NOTHING;
 
 -- name: PutSealedKey :exec
 INSERT INTO sealed_keys (name, state, public, sealed, created_ms, changed_ms)

@@ -1,0 +1,162 @@
+// Package api is the merchant API over HTTP: what service.md calls section 4.1.
+//
+// One generic handler ([handle]) authenticates, reads the body, limits the rate
+// and writes the answer or the error; an endpoint is its wire types (package
+// client) and one function. [Routes] is the whole table.
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/httpjson"
+	"github.com/paywarrant/paywarrant/internal/httplog"
+	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+// Authenticator tells which merchant calls.
+type Authenticator interface {
+	Authenticate(ctx context.Context, merchantID, apiKey string) (ledger.Merchant, error)
+}
+
+// Config is what the API is made of. Every field is required, but Sandbox.
+type Config struct {
+	Payments *payment.Service
+	Accounts Authenticator
+	Clock    ledger.Clock
+	Logger   *slog.Logger
+	Limits   Limits
+	// DocsURL is where the pages on error codes are.
+	DocsURL string
+	// Loopback allows http addresses of the loopback interface, for development.
+	Loopback bool
+	// Sandbox adds the test helpers. Nil: there are none.
+	Sandbox *Sandbox
+}
+
+// API serves the merchant API.
+type API struct {
+	Config
+
+	limits *limiters
+}
+
+// New returns the API.
+func New(cfg Config) *API { return &API{Config: cfg, limits: newLimiters(cfg.Limits, cfg.Clock)} }
+
+// route is one endpoint: a ServeMux pattern and who answers it.
+type route struct {
+	pattern string
+	handler http.Handler
+}
+
+func (a *API) routes() []route {
+	revoke := handle(a, writes, a.revoke)
+	routes := []route{
+		{"POST /v1/mandates", handle(a, writes, a.createSession)},
+		{"GET /v1/mandates/session/{sessionToken}", handle(a, reads, a.session)},
+		{"GET /v1/mandates/{intentMandate}/balance", handle(a, reads, a.balance)},
+		{"POST /v1/mandates/{intentMandate}/revoke", revoke},
+		{"POST /v1/delegates/{intentMandate}/revoke", revoke},
+		{"POST /v1/payments/charge", handle(a, charges, a.charge)},
+		{"GET /v1/payments/{transactionId}/receipt", handle(a, reads, a.receipt)},
+		{"GET /v1/merchants/stats", handle(a, reads, a.stats)},
+		{"GET /v1/merchants/transactions", handle(a, reads, a.transactions)},
+		{"POST /v1/paywall/settle", http.HandlerFunc(a.settlePaywall)},
+		{"GET /openapi.json", http.HandlerFunc(a.openAPI)},
+	}
+	if a.Sandbox != nil {
+		routes = append(routes, a.testHelpers()...)
+	}
+	return routes
+}
+
+// Register adds the routes to mux, and answers for every other method of their
+// paths and every other path below /v1.
+func (a *API) Register(mux *http.ServeMux) {
+	methods := map[string][]string{}
+	for _, r := range a.routes() {
+		mux.Handle(r.pattern, r.handler)
+		method, path, _ := strings.Cut(r.pattern, " ")
+		methods[path] = append(methods[path], method)
+	}
+	for path, allowed := range methods {
+		if slices.Contains(allowed, http.MethodGet) {
+			allowed = append(allowed, http.MethodHead)
+		}
+		allow := strings.Join(allowed, ", ")
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", allow)
+			a.fail(w, r, refuse(client.ErrMethodNotAllowed, r.Method+" is not allowed here; allowed: "+allow+"."))
+		})
+	}
+	mux.HandleFunc("/v1/", a.NotFound)
+}
+
+// NotFound answers for a path that does not exist.
+func (a *API) NotFound(w http.ResponseWriter, r *http.Request) {
+	a.fail(w, r, refuse(client.ErrNotFound, "There is nothing at this path. All paths are in /openapi.json."))
+}
+
+// Panicked answers for a handler that panicked.
+func (a *API) Panicked(w http.ResponseWriter, r *http.Request) { a.fail(w, r, errPanicked) }
+
+// call is one authenticated request, its body read.
+type call[In any] struct {
+	Merchant  ledger.Merchant
+	In        In
+	Request   *http.Request
+	RequestID string
+}
+
+// reply is what an endpoint answers with status 200.
+type reply struct {
+	Body     any
+	Replayed bool // an earlier request with the same idempotency key made it
+}
+
+// handle is the way of every request of the merchant API, in the order of
+// decisions.md: authentication, body, rate limit, the endpoint.
+func handle[In any](a *API, limit class, endpoint func(context.Context, call[In]) (reply, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := call[In]{Request: r, RequestID: httplog.RequestID(r.Context())}
+		var err error
+		c.Merchant, err = a.Accounts.Authenticate(r.Context(), r.Header.Get("X-Service-Merchant-Id"), r.Header.Get("X-Service-Api-Key"))
+		if err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		badBody := error(nil)
+		if r.Method == http.MethodPost {
+			badBody = httpjson.Decode(w, r, &c.In)
+		}
+		wait, ok := a.limits.take(w.Header(), c.Merchant.ID, limit)
+		if badBody != nil {
+			a.fail(w, r, badBody)
+			return
+		}
+		if !ok {
+			a.fail(w, r, rateLimited(wait))
+			return
+		}
+		answer, err := endpoint(r.Context(), c)
+		a.answer(w, r, answer, err)
+	})
+}
+
+func (a *API) answer(w http.ResponseWriter, r *http.Request, answer reply, err error) {
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	if answer.Replayed {
+		w.Header().Set("Idempotency-Replayed", "true")
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	httpjson.Write(w, http.StatusOK, answer.Body)
+}

@@ -1,0 +1,158 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/httpjson"
+	"github.com/paywarrant/paywarrant/internal/httplog"
+	"github.com/paywarrant/paywarrant/mandate"
+	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+var errPanicked = errors.New("api: handler panicked")
+
+// refuse makes an error of a sentinel's kind with a message for a person.
+func refuse(kind *client.Error, message string) *client.Error {
+	return &client.Error{Status: kind.Status, Code: kind.Code, Message: message}
+}
+
+// invalid says what is wrong with one parameter.
+func invalid(param, message string) *client.Error {
+	e := refuse(client.ErrValidation, param+" "+message)
+	e.Param = param
+	return e
+}
+
+func rateLimited(wait time.Duration) *client.Error {
+	e := refuse(client.ErrRateLimited, "Too many requests. Retry-After says when to try again.")
+	e.RetryAfter = wait
+	return e
+}
+
+// table maps errors to answers, the first that matches.
+var table = []struct {
+	err     error
+	kind    *client.Error
+	message string
+}{
+	{httpjson.ErrTooLarge, client.ErrPayloadTooLarge, "The body is larger than 64 KiB."},
+	{httpjson.ErrMediaType, client.ErrUnsupportedMediaType, "Content-Type must be application/json."},
+	{httpjson.ErrRead, client.ErrValidation, "The body ended before it was complete."},
+	{ledger.ErrNotFound, client.ErrNotFound, "There is no such object, or it is not yours."},
+	{ledger.ErrSessionFinished, client.ErrSessionFinished, "The session is finished and does not change any more."},
+	{ledger.ErrIdempotencyInProgress, client.ErrIdempotencyInProgress, "A request with this idempotency key is still running."},
+	{ledger.ErrIdempotencyMismatch, client.ErrIdempotencyMismatch, "This idempotency key was used for another request."},
+	{ledger.ErrBusy, client.ErrUnavailable, "The service is busy; nothing was done. Try again with the same idempotency key."},
+	{ledger.ErrClosed, client.ErrUnavailable, "The service is stopping; nothing was done. Try again with the same idempotency key."},
+	{mandate.ErrMalformed, client.ErrValidation, "intentMandate is not a mandate token"},
+	{mandate.ErrInvalid, client.ErrMandateInvalid, "The mandate's signature, issuer or key is not valid here."},
+	{rail.ErrUnknownMethod, client.ErrValidation, "paymentMethod is none that this session can use"},
+	{payment.ErrNoEmail, client.ErrValidation, "email is not an e-mail address"},
+}
+
+// params names the parameter of those validation errors that do not know it.
+var params = map[error]string{
+	mandate.ErrMalformed: "intentMandate", rail.ErrUnknownMethod: "paymentMethod", payment.ErrNoEmail: "email",
+}
+
+// apiError is the one place where errors become answers. What is not known here
+// becomes internal_error, with nothing of its cause.
+func apiError(err error) *client.Error {
+	var (
+		known    *client.Error
+		field    *httpjson.FieldError
+		refusal  *ledger.Refusal
+		declined *payment.MethodError
+	)
+	switch {
+	case errors.As(err, &known):
+		e := *known
+		return &e
+	case errors.As(err, &refusal):
+		return refused(refusal)
+	case errors.As(err, &field):
+		e := refuse(client.ErrValidation, field.Error())
+		e.Param = field.Field
+		return e
+	case errors.As(err, &declined):
+		e := invalid("paymentMethod", fmt.Sprintf("was refused: %s; attempts left: %d", declined.Reason, declined.AttemptsLeft))
+		return e
+	}
+	for _, row := range table {
+		if errors.Is(err, row.err) {
+			e := refuse(row.kind, row.message)
+			e.Param = params[row.err]
+			if e.Status == http.StatusConflict || e.Status == http.StatusServiceUnavailable {
+				e.RetryAfter = time.Second
+			}
+			return e
+		}
+	}
+	return refuse(client.ErrInternal, "Something failed on our side. A charge, if it began, is found under its idempotency key.")
+}
+
+// refused tells of a refusal, with the limit and what is left.
+func refused(r *ledger.Refusal) *client.Error {
+	kinds := map[ledger.RefusalCode]struct {
+		kind    *client.Error
+		message string
+	}{
+		ledger.MerchantInactive:   {client.ErrMerchantInactive, "This merchant account is not active."},
+		ledger.MerchantLimit:      {client.ErrMerchantLimit, "The amount exceeds the limit of this merchant account, $%s a charge."},
+		ledger.MandateInvalid:     {client.ErrMandateInvalid, "The mandate's signature, issuer or key is not valid here."},
+		ledger.MandateIsRevoked:   {client.ErrMandateRevoked, "The mandate has been revoked."},
+		ledger.MandateExpired:     {client.ErrMandateExpired, "The mandate has expired."},
+		ledger.MerchantNotAllowed: {client.ErrMerchantNotAllowed, "The mandate does not allow payments to this merchant."},
+		ledger.PerTxLimit:         {client.ErrPerTxLimit, "The amount exceeds the mandate's limit of $%s a payment."},
+		ledger.MonthlyLimit:       {client.ErrMonthlyLimit, "The amount exceeds what is left of the mandate's limit of $%s a month."},
+	}
+	row := kinds[r.Code]
+	e := refuse(row.kind, row.message)
+	if r.Limit > 0 {
+		e.Message = fmt.Sprintf(row.message, r.Limit.Decimal())
+		limit := int64(r.Limit.CentsDown())
+		e.LimitCents = &limit
+	}
+	if r.Code == ledger.MonthlyLimit {
+		left := int64(r.Remaining.CentsDown())
+		e.RemainingMonthlySpendCents = &left
+	}
+	e.RequestID = r.RequestID
+	return e
+}
+
+// fail writes an error, and logs those that are ours.
+func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
+	e := apiError(err)
+	if e.RequestID == "" {
+		e.RequestID = httplog.RequestID(r.Context())
+	}
+	if a.DocsURL != "" {
+		e.DocURL = a.DocsURL + string(e.Code) + ".md"
+	}
+	if e.Status >= http.StatusInternalServerError {
+		a.Logger.ErrorContext(r.Context(), "request failed", slog.String("requestId", e.RequestID),
+			slog.String("route", r.Pattern), slog.String("error", err.Error()))
+	}
+	if e.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
+	if e.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `ApiKey realm="merchant"`)
+	}
+	var refusal *ledger.Refusal
+	if errors.As(err, &refusal) && refusal.Replayed {
+		w.Header().Set("Idempotency-Replayed", "true")
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	httpjson.Write(w, e.Status, e)
+}

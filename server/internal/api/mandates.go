@@ -1,0 +1,41 @@
+package api
+
+import (
+	"context"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+func (a *API) balance(ctx context.Context, c call[struct{}]) (reply, error) {
+	m, err := a.Payments.Mandate(ctx, c.Merchant.ID, c.Request.PathValue("intentMandate"))
+	if err != nil {
+		return reply{}, err
+	}
+	now := a.Clock.Now()
+	month := max(ledger.MonthOf(now), m.Month) // a clock that went backwards does not reset the counter
+	spent := m.SpentIn(month)
+	b := client.Balance{
+		DelegateID: m.ID, Status: client.MandateStatus(m.Status),
+		MaxPerTxCents:              int64(m.Terms.MaxPerTx.CentsDown()),
+		MaxMonthlySpendCents:       int64(m.Terms.MaxMonthly.CentsDown()),
+		CurrentMonthlySpendCents:   int64(spent.CentsUp()),
+		RemainingMonthlySpendCents: int64((m.Terms.MaxMonthly - spent).CentsDown()),
+		CurrentMonth:               month.String(), ExpiresAt: m.Terms.ExpiresAt, AllowedMerchantIDs: m.Terms.Payees,
+	}
+	for _, name := range m.Terms.Rails {
+		b.Rails = append(b.Rails, client.Rail(name))
+	}
+	if m.Status == ledger.MandateActive && !now.Before(m.Terms.ExpiresAt) {
+		b.Status = client.MandateExpired
+	}
+	return reply{Body: b}, nil
+}
+
+func (a *API) revoke(ctx context.Context, c call[struct{}]) (reply, error) {
+	m, err := a.Payments.Revoke(ctx, c.Merchant.ID, c.Request.PathValue("intentMandate"))
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{Body: client.Revocation{Success: true, Status: client.MandateStatus(m.Status)}}, nil
+}

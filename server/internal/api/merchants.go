@@ -1,0 +1,53 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+const (
+	defaultPage = 10
+	maxPage     = 100
+)
+
+func (a *API) stats(ctx context.Context, c call[struct{}]) (reply, error) {
+	s, err := a.Payments.Stats(ctx, c.Merchant.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{Body: client.Stats{
+		TotalVolumeCents: int64(s.Volume.CentsDown()), ActiveDelegates: s.ActiveMandates, TransactionCount: s.Count,
+	}}, nil
+}
+
+func (a *API) transactions(ctx context.Context, c call[struct{}]) (reply, error) {
+	query := c.Request.URL.Query()
+	size := defaultPage
+	if query.Has("limit") {
+		n, err := strconv.Atoi(query.Get("limit"))
+		if err != nil || n < 1 || n > maxPage {
+			return reply{}, invalid("limit", "must be an integer, 1 to 100")
+		}
+		size = n
+	}
+	after := query.Get("starting_after")
+	list, err := a.Payments.Charges(ctx, c.Merchant.ID, after, size+1)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return reply{}, invalid("starting_after", "must be the id of a transaction of yours")
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	page := client.TransactionPage{HasMore: len(list) > size, Data: []client.Transaction{}}
+	for _, ch := range list[:min(len(list), size)] {
+		page.Data = append(page.Data, client.Transaction{
+			ID: ch.ID, DelegateID: ch.MandateID, AmountCents: int64(ch.Amount.CentsUp()),
+			Status: client.Status(ch.Status), Rail: client.Rail(ch.Rail), CreatedAt: ch.CreatedAt,
+		})
+	}
+	return reply{Body: page}, nil
+}

@@ -1,0 +1,126 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/internal/money"
+	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+const (
+	maxDescription    = 500
+	maxIdempotencyKey = 255
+	maxAmountCents    = 1_000_000_000_000 // keeps the arithmetic far from its ends; every limit is lower
+)
+
+type chargeBody struct {
+	IntentMandate  string   `json:"intentMandate"`
+	AmountCents    int64    `json:"amountCents"`
+	Currency       string   `json:"currency"`
+	Description    string   `json:"description"`
+	IdempotencyKey string   `json:"idempotencyKey"`
+	Metadata       metadata `json:"metadata"`
+}
+
+func (a *API) charge(ctx context.Context, c call[chargeBody]) (reply, error) {
+	request, err := chargeRequest(c.In, c.Request.Header)
+	if err != nil {
+		return reply{}, err
+	}
+	request.Payee, request.RequestID = c.Merchant, c.RequestID
+	done, err := a.Payments.Charge(ctx, request)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{Body: chargeView(done.Charge), Replayed: done.Replayed}, nil
+}
+
+func chargeRequest(in chargeBody, h http.Header) (payment.ChargeRequest, error) {
+	var r payment.ChargeRequest
+	if in.IntentMandate == "" {
+		return r, invalid("intentMandate", "is required: the token that a setup session gave (dtok_…)")
+	}
+	if in.AmountCents < 1 || in.AmountCents > maxAmountCents {
+		return r, invalid("amountCents", "is required: a positive integer of US cents")
+	}
+	if rail.Preferred(in.Currency) == nil {
+		return r, invalid("currency", "is required: usd, usdc or usdt")
+	}
+	if n := utf8.RuneCountInString(in.Description); n < 1 || n > maxDescription || strings.ContainsFunc(in.Description, unicode.IsControl) {
+		return r, invalid("description", fmt.Sprintf("is required: 1 to %d characters, no control characters", maxDescription))
+	}
+	key, err := idempotencyKey(in.IdempotencyKey, h)
+	if err != nil {
+		return r, err
+	}
+	amount, err := money.Cents(in.AmountCents).Micros()
+	if err != nil {
+		return r, invalid("amountCents", "is too large")
+	}
+	extra, err := in.Metadata.check()
+	return payment.ChargeRequest{
+		Token: in.IntentMandate, Amount: amount, Currency: in.Currency, Description: in.Description,
+		Metadata: extra, IdempotencyKey: key,
+	}, err
+}
+
+// idempotencyKey is the body's, or the header's where the body has none.
+func idempotencyKey(body string, h http.Header) (string, error) {
+	key, header := body, h.Get("Idempotency-Key")
+	if key == "" {
+		key = header
+	}
+	if header != "" && header != key {
+		return "", invalid("idempotencyKey", "differs from the Idempotency-Key header")
+	}
+	printable := !strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' })
+	if key == "" || len(key) > maxIdempotencyKey || !printable {
+		return "", invalid("idempotencyKey", fmt.Sprintf("is required: 1 to %d printable ASCII characters", maxIdempotencyKey))
+	}
+	return key, nil
+}
+
+// chargeView is the charge result, which says completed for succeeded.
+func chargeView(c ledger.Charge) client.Charge {
+	v := client.Charge{
+		TransactionID: c.ID, Status: client.Status(c.Status), AmountCents: int64(c.Amount.CentsUp()),
+		TxHash: c.TxHash, ProcessorPaymentID: c.ProcessorID, FeeMicros: int64(c.Fee),
+		FailureReason: client.FailureReason(c.FailureReason), CreatedAt: c.CreatedAt,
+	}
+	if c.Status == ledger.ChargeSucceeded {
+		v.Status = client.Completed
+	}
+	switch c.Rail {
+	case rail.Fiat:
+		v.RailUsed = client.Fiat
+	case rail.Chain:
+		v.RailUsed = client.Crypto
+	}
+	return v
+}
+
+func (a *API) receipt(ctx context.Context, c call[struct{}]) (reply, error) {
+	chargeID := c.Request.PathValue("transactionId")
+	if !id.Valid(id.Charge, chargeID) {
+		return reply{}, ledger.ErrNotFound
+	}
+	ch, err := a.Payments.ChargeOf(ctx, c.Merchant.ID, chargeID)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{Body: client.Receipt{
+		ID: ch.ID, Status: client.Status(ch.Status), AmountCents: int64(ch.Amount.CentsUp()), Currency: client.Currency(ch.Currency),
+		Rail: client.Rail(ch.Rail), ReceiptURL: a.Payments.ReceiptURL(ch.ID), Description: ch.Description,
+		FeeMicros: int64(ch.Fee), TxHash: ch.TxHash, FailureReason: client.FailureReason(ch.FailureReason),
+		CreatedAt: ch.CreatedAt, SettledAt: ch.SettledAt,
+	}}, nil
+}

@@ -1,0 +1,81 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"regexp"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/httpjson"
+	"github.com/paywarrant/paywarrant/internal/httplog"
+	"github.com/paywarrant/paywarrant/internal/money"
+	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+var wallet = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
+
+const maxResource = 400
+
+// settlePaywall takes a paywall's price from a mandate. Anybody may ask: the
+// money can go to nobody but the payee that the mandate names.
+func (a *API) settlePaywall(w http.ResponseWriter, r *http.Request) {
+	var in client.PaywallSettlementParams
+	if err := httpjson.Decode(w, r, &in); err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	request, err := paywallRequest(in, r.Header)
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	request.RequestID = httplog.RequestID(r.Context())
+	if wait, ok := a.limits.take(w.Header(), in.PayTo, settlements); !ok {
+		a.fail(w, r, rateLimited(wait))
+		return
+	}
+	answer, err := a.settle(r.Context(), request)
+	a.answer(w, r, answer, err)
+}
+
+func paywallRequest(in client.PaywallSettlementParams, h http.Header) (payment.PaywallRequest, error) {
+	var r payment.PaywallRequest
+	if in.Mandate == "" {
+		return r, invalid("mandate", "is required: the token of an intent mandate (dtok_…)")
+	}
+	price, err := money.ParseDecimal(in.Price)
+	if err != nil || price <= 0 {
+		return r, invalid("price", `is required: dollars with at most six decimals, such as "0.01"`)
+	}
+	if !wallet.MatchString(in.PayTo) {
+		return r, invalid("payTo", "is required: a wallet address (0x and 40 hexadecimal digits)")
+	}
+	resource, err := url.Parse(in.Resource)
+	if err != nil || resource.Host == "" || len(in.Resource) > maxResource {
+		return r, invalid("resource", "is required: the full URL that is paid for, of at most 400 bytes")
+	}
+	key, err := idempotencyKey(in.IdempotencyKey, h)
+	return payment.PaywallRequest{
+		Token: in.Mandate, Price: price, PayTo: in.PayTo, Resource: resource, IdempotencyKey: key,
+	}, err
+}
+
+func (a *API) settle(ctx context.Context, r payment.PaywallRequest) (reply, error) {
+	c, err := a.Payments.SettlePaywall(ctx, r)
+	if err != nil {
+		return reply{}, err
+	}
+	s := client.PaywallSettlement{TransactionID: c.ID, Payer: c.MandateID}
+	switch c.Status {
+	case ledger.ChargeSucceeded:
+		s.Success = true
+		s.Network, s.Transaction = "card", c.ProcessorID
+	case ledger.ChargePending:
+		s.ErrorReason = "settlement_pending"
+	case ledger.ChargeFailed:
+		s.ErrorReason = string(c.FailureReason)
+	}
+	return reply{Body: s, Replayed: c.Replayed}, nil
+}

@@ -1,0 +1,147 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/httpjson"
+	"github.com/paywarrant/paywarrant/internal/money"
+	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+// Sandbox is what the test helpers act on.
+type Sandbox struct {
+	// Advance moves the service's clock forward.
+	Advance func(time.Duration)
+	// NewMerchant makes a merchant with credentials.
+	NewMerchant func(ctx context.Context, name string) (ledger.Merchant, string, error)
+}
+
+// maxAdvance keeps the movable clock within reason.
+const maxAdvance = 10 * 366 * 24 * time.Hour
+
+// testHelpers are the routes that only the sandbox has. They need no
+// credentials: whoever reaches a sandbox may use them.
+func (a *API) testHelpers() []route {
+	const base = "POST /v1/test_helpers/"
+	return []route{
+		{base + "mandates/session/{sessionToken}/complete", helper(a, a.completeSession)},
+		{base + "mandates/session/{sessionToken}/fail", helper(a, a.failSession)},
+		{base + "clock/advance", helper(a, a.advanceClock)},
+		{base + "merchants", helper(a, a.newMerchant)},
+	}
+}
+
+func helper[In any](a *API, endpoint func(context.Context, *http.Request, In) (any, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in In
+		if err := httpjson.Decode(w, r, &in); err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		body, err := endpoint(r.Context(), r, in)
+		a.answer(w, r, reply{Body: body}, err)
+	})
+}
+
+type completeBody struct {
+	PaymentMethod        string    `json:"paymentMethod"`  // default: card_visa
+	PaymentMethods       []string  `json:"paymentMethods"` // to connect several
+	MaxPerTxCents        int64     `json:"maxPerTxCents"`
+	MaxMonthlySpendCents int64     `json:"maxMonthlySpendCents"`
+	ExpiresAt            time.Time `json:"expiresAt"`
+	AllowedMerchantIDs   []string  `json:"allowedMerchantIds"`
+	Email                string    `json:"email"`
+}
+
+// completeSession does what a person does on the setup page.
+func (a *API) completeSession(ctx context.Context, r *http.Request, in completeBody) (any, error) {
+	token := r.PathValue("sessionToken")
+	s, err := a.Payments.Session(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	c := payment.Confirmation{Terms: s.Terms, Methods: in.PaymentMethods, Email: in.Email}
+	switch {
+	case in.PaymentMethod != "":
+		c.Methods = append([]string{in.PaymentMethod}, c.Methods...)
+	case len(c.Methods) == 0:
+		c.Methods = []string{"card_visa"}
+	}
+	if err := narrow(&c.Terms, in); err != nil {
+		return nil, err
+	}
+	if s.Status == ledger.SessionPending && !c.Terms.Narrows(s.Terms) {
+		return nil, invalid("maxPerTxCents", "or another limit is wider than the session's; a person can only narrow them")
+	}
+	if _, err := a.Payments.Confirm(ctx, token, c); err != nil {
+		return nil, err
+	}
+	s, err = a.Payments.Session(ctx, token)
+	return sessionView(s), err
+}
+
+// narrow applies the limits that are given.
+func narrow(t *ledger.Terms, in completeBody) error {
+	for _, l := range []struct {
+		param string
+		cents int64
+		to    *ledger.Micros
+	}{{"maxPerTxCents", in.MaxPerTxCents, &t.MaxPerTx}, {"maxMonthlySpendCents", in.MaxMonthlySpendCents, &t.MaxMonthly}} {
+		if l.cents == 0 {
+			continue
+		}
+		m, err := money.Cents(l.cents).Micros()
+		if err != nil || m < 0 {
+			return invalid(l.param, "must be a positive integer of US cents")
+		}
+		*l.to = m
+	}
+	t.MaxPerTx = min(t.MaxPerTx, t.MaxMonthly)
+	if !in.ExpiresAt.IsZero() {
+		t.ExpiresAt = in.ExpiresAt.Truncate(time.Second)
+	}
+	if len(in.AllowedMerchantIDs) > 0 {
+		t.Payees = in.AllowedMerchantIDs
+	}
+	return nil
+}
+
+func (a *API) failSession(ctx context.Context, r *http.Request, _ struct{}) (any, error) {
+	token := r.PathValue("sessionToken")
+	if err := a.Payments.Decline(ctx, token); err != nil {
+		return nil, err
+	}
+	s, err := a.Payments.Session(ctx, token)
+	return sessionView(s), err
+}
+
+type clockBody struct {
+	Seconds int64 `json:"seconds"`
+}
+
+func (a *API) advanceClock(_ context.Context, _ *http.Request, in clockBody) (any, error) {
+	if in.Seconds < 1 || in.Seconds > int64(maxAdvance/time.Second) {
+		return nil, invalid("seconds", "is required: a positive integer, at most ten years")
+	}
+	a.Sandbox.Advance(time.Duration(in.Seconds) * time.Second)
+	return client.Clock{Now: a.Clock.Now()}, nil
+}
+
+type merchantBody struct {
+	Name string `json:"name"`
+}
+
+func (a *API) newMerchant(ctx context.Context, _ *http.Request, in merchantBody) (any, error) {
+	if len(in.Name) > 100 {
+		return nil, invalid("name", "must have at most 100 characters")
+	}
+	if in.Name == "" {
+		in.Name = "Test merchant"
+	}
+	m, key, err := a.Sandbox.NewMerchant(ctx, in.Name)
+	return client.Merchant{ID: m.ID, APIKey: key, Name: m.Name, PayTo: m.PayTo}, err
+}
