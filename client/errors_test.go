@@ -170,6 +170,7 @@ func TestNobodyListens(t *testing.T) {
 	for name, err := range everyMethod(t.Context(), c) {
 		require.ErrorIs(t, err, syscall.ECONNREFUSED, name)
 		require.NotErrorIs(t, err, client.ErrUnknownOutcome, "%s: nothing was sent", name)
+		require.NotContains(t, err.Error(), "/v1/", "no path, however short the id in it")
 		var netErr net.Error
 		require.ErrorAs(t, err, &netErr)
 		require.False(t, netErr.Timeout())
@@ -203,6 +204,7 @@ func TestCancellationUnderWay(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, err, client.ErrUnknownOutcome)
 		require.NotErrorIs(t, err, context.DeadlineExceeded)
+		require.NotContains(t, err.Error(), "waiting", "no pause was begun")
 	})
 }
 
@@ -231,6 +233,19 @@ func TestAttemptTimesOut(t *testing.T) {
 			require.ErrorAs(t, err, &netErr)
 			require.True(t, netErr.Timeout())
 		}
+	})
+}
+
+// Everything of the caller's HTTP client holds but the redirects.
+func TestOwnHTTPClientKeepsItsTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := setupInMemory(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, noRetries,
+			func(cfg *client.Config) { cfg.HTTPClient.Timeout = 2 * time.Second })
+		start := time.Now()
+		_, err := c.Stats(t.Context())
+		require.Equal(t, 2*time.Second, time.Since(start))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }
 

@@ -38,6 +38,18 @@ func TestLostAnswerIsFoundByItsKey(t *testing.T) {
 	})
 }
 
+// A refusal that the service gives under the key settles what a lost answer left open.
+func TestLaterRefusalSettlesTheDoubt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &moneyTaker{steps: []step{{execute: true, refuse: true, answer: "hang up"}}}
+		_, err := setupInMemory(t, s.serve).Charge(t.Context(), chargeParams())
+		require.ErrorIs(t, err, client.ErrMonthlyLimit)
+		require.NotErrorIs(t, err, client.ErrUnknownOutcome)
+		require.Zero(t, s.taken())
+	})
+}
+
 func TestGivenKeyIsTheOneTold(t *testing.T) {
 	t.Parallel()
 	c := setup(t, hangUp, noRetries)

@@ -86,6 +86,20 @@ func TestWaitOutlastsAnOutage(t *testing.T) {
 	})
 }
 
+// Two outages with a good read between them are not one long outage.
+func TestWaitForgetsAnOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		outage := []http.HandlerFunc{hangUp, hangUp, hangUp, hangUp, hangUp, hangUp, hangUp, hangUp, hangUp}
+		script := append([]http.HandlerFunc(nil), outage...)
+		script = append(append(script, reply(200, pendingSession)), append(outage, reply(200, completedSession))...)
+		handler, calls := inTurn(script...)
+		_, err := setupInMemory(t, handler, noRetries).WaitForMandate(t.Context(), sessToken)
+		require.NoError(t, err)
+		require.Equal(t, 20, calls())
+	})
+}
+
 func TestWaitGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
