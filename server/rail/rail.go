@@ -127,3 +127,14 @@ type Rail interface {
 	// Lookup tells what became of a reference; [Unseen] where nothing did.
 	Lookup(ctx context.Context, reference string) (Outcome, error)
 }
+
+// Method is a payment method that a person can choose on the setup page.
+type Method struct {
+	Name    string // what Connection.Method takes
+	Label   string // "Visa"
+	Number  string // "4242 4242 4242 4242", or empty
+	Summary string // one line on what it does, or empty
+}
+
+// Offerer is a [Rail] whose payment methods can be chosen from a list.
+type Offerer interface{ Methods() []Method }

@@ -18,7 +18,7 @@ func send(t *testing.T, handler http.Handler, method, path, body string, header 
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 	request.Header.Set("Content-Type", "application/json")
-	for i := 0; i < len(header); i += 2 {
+	for i := 0; i+1 < len(header); i += 2 {
 		request.Header.Set(header[i], header[i+1])
 	}
 	recorder := httptest.NewRecorder()

@@ -84,7 +84,7 @@ func OpenProcessor(ctx context.Context, config ProcessorConfig) (*Processor, err
 	}
 	source := config.Random
 	if source == nil {
-		source = rand.NewPCG(rand.Uint64(), rand.Uint64())
+		source = rand.NewPCG(rand.Uint64(), rand.Uint64()) //nolint:gosec // draws faults, no secrets
 	}
 	p.trouble = &trouble{faults: config.Faults, random: rand.New(source)} //nolint:gosec // draws faults, no secrets
 	return p, nil

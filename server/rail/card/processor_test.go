@@ -23,7 +23,7 @@ func TestOpenRefusesWhatItCannotUse(t *testing.T) {
 	later := filepath.Join(dir, "later")
 	db, err := sql.Open("sqlite", later)
 	require.NoError(t, err)
-	_, err = db.Exec("PRAGMA user_version = 99")
+	_, err = db.ExecContext(t.Context(), "PRAGMA user_version = 99")
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 	for name, config := range map[string]card.ProcessorConfig{

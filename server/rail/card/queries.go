@@ -36,11 +36,11 @@ type prepared map[string]*sql.Stmt
 
 func prepare(ctx context.Context, db *sql.DB) (prepared, error) {
 	all := prepared{}
-	for _, query := range []string{
+	for _, query := range [...]string{
 		customerByReference, customerExists, insertCustomer, methodByReference, methodByID, insertMethod,
 		paymentByReference, insertPayment, updatePayment, insertMovement,
 	} {
-		stmt, err := db.PrepareContext(ctx, query)
+		stmt, err := db.PrepareContext(ctx, query) //nolint:sqlclosecheck // closed with db
 		if err != nil {
 			return nil, fmt.Errorf("prepare %q: %w", query, err)
 		}
@@ -58,7 +58,7 @@ type transaction struct {
 }
 
 func (t *transaction) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	result, err := t.tx.StmtContext(ctx, t.prepared[query]).ExecContext(ctx, args...)
+	result, err := t.tx.StmtContext(ctx, t.prepared[query]).ExecContext(ctx, args...) //nolint:sqlclosecheck // closed with tx
 	if err != nil {
 		return 0, t.fail(err)
 	}
@@ -71,7 +71,7 @@ func (t *transaction) exec(ctx context.Context, query string, args ...any) (int6
 
 // find reads one row, and tells whether there is one.
 func (t *transaction) find(ctx context.Context, query, key string, scan func(row) error) (bool, error) {
-	err := scan(t.tx.StmtContext(ctx, t.prepared[query]).QueryRowContext(ctx, key))
+	err := scan(t.tx.StmtContext(ctx, t.prepared[query]).QueryRowContext(ctx, key)) //nolint:sqlclosecheck // closed with tx
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

@@ -102,7 +102,7 @@ func TestOnlyTheProcessorsOwnAnswersAreDefinite(t *testing.T) {
 				w.Header().Set("Content-Type", answer.contentType)
 				w.Header().Set("Location", "/elsewhere")
 				w.WriteHeader(answer.status)
-				fmt.Fprint(w, answer.body)
+				_, _ = fmt.Fprint(w, answer.body)
 			}), ""))
 			instrument := rail.Instrument{Rail: rail.Fiat, Customer: "cus_1", Method: "pm_1"}
 			outcome, err := r.Charge(t.Context(), charge("txn_1.fiatrail", instrument))

@@ -23,7 +23,7 @@ type writer struct {
 
 // job is one piece of work. Its answer is sent once it is on disk.
 type job struct {
-	ctx  context.Context // the caller's: a job whose caller left before it began is skipped
+	ctx  context.Context //nolint:containedctx // the caller's: a job whose caller left before it began is skipped
 	run  func(context.Context, *transaction) error
 	done chan error
 }
