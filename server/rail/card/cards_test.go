@@ -2,6 +2,7 @@ package card_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -156,4 +157,17 @@ func TestLostAnswerIsFoundByAskingAgain(t *testing.T) {
 		require.Equal(t, outcome, found)
 		require.EqualValues(t, 100, movedCents(t, s.processor))
 	})
+}
+
+func TestMethodsOfferEveryCardByTheNameThatConnectsIt(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	offered := s.rail.Methods()
+	require.Len(t, offered, len(card.TestCards()))
+	for i, c := range card.TestCards() {
+		require.Equal(t, c.Name, offered[i].Name)
+		require.Equal(t, c.Number, strings.ReplaceAll(offered[i].Number, " ", ""))
+		_, err := s.rail.Connect(t.Context(), rail.Connection{Reference: c.Name, Method: offered[i].Name})
+		require.NotErrorIs(t, err, rail.ErrUnknownMethod)
+	}
 }
