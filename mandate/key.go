@@ -27,7 +27,7 @@ type PublicKey struct {
 // NewPublicKey takes over a copy of key.
 // Errors: [ErrBadKey] where it is nil, on another curve or no point of it.
 func NewPublicKey(key *ecdsa.PublicKey) (PublicKey, error) {
-	if key == nil || key.Curve != elliptic.P256() {
+	if key == nil || key.Curve != elliptic.P256() || key.X == nil || key.Y == nil { //nolint:staticcheck // read only to see that they are there: Bytes panics without
 		return PublicKey{}, ErrBadKey
 	}
 	point, err := key.Bytes()
