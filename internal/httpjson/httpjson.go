@@ -111,7 +111,9 @@ const timestamp = "2006-01-02T15:04:05.000Z"
 // order. A value that cannot be encoded is an error in the caller, and panics.
 func Marshal(v any) []byte {
 	body, err := json.Marshal(v, json.Deterministic(true), json.WithMarshalers(json.MarshalToFunc(
-		func(e *jsontext.Encoder, t time.Time) error { return e.WriteToken(jsontext.String(t.UTC().Format(timestamp))) },
+		func(e *jsontext.Encoder, t time.Time) error {
+			return e.WriteToken(jsontext.String(t.UTC().Format(timestamp)))
+		},
 	)))
 	if err != nil {
 		panic(fmt.Sprintf("httpjson: encode %T: %v", v, err))

@@ -76,26 +76,46 @@ func (a *API) routes() []route {
 	return routes
 }
 
+// sessionPaths are served by a mux of their own, since /v1/mandates/session/{…}
+// and /v1/mandates/{…}/balance overlap and neither is the more special one.
+const sessionPaths = "/v1/mandates/session/"
+
 // Register adds the routes to mux, and answers for every other method of their
 // paths and every other path below /v1.
 func (a *API) Register(mux *http.ServeMux) {
+	sessions, rest := http.NewServeMux(), http.NewServeMux()
 	methods := map[string][]string{}
+	owner := func(path string) *http.ServeMux {
+		if strings.HasPrefix(path, sessionPaths) {
+			return sessions
+		}
+		return rest
+	}
 	for _, r := range a.routes() {
-		mux.Handle(r.pattern, r.handler)
 		method, path, _ := strings.Cut(r.pattern, " ")
+		owner(path).Handle(r.pattern, r.handler)
 		methods[path] = append(methods[path], method)
 	}
 	for path, allowed := range methods {
-		if slices.Contains(allowed, http.MethodGet) {
-			allowed = append(allowed, http.MethodHead)
-		}
-		allow := strings.Join(allowed, ", ")
-		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Allow", allow)
-			a.fail(w, r, refuse(client.ErrMethodNotAllowed, r.Method+" is not allowed here; allowed: "+allow+"."))
-		})
+		owner(path).Handle(path, a.otherMethods(allowed))
 	}
-	mux.HandleFunc("/v1/", a.NotFound)
+	sessions.HandleFunc("/", a.NotFound)
+	rest.HandleFunc("/", a.NotFound)
+	mux.Handle(sessionPaths, sessions)
+	mux.Handle("/v1/", rest)
+	mux.Handle("/openapi.json", rest)
+}
+
+// otherMethods answers for the methods that a path does not have.
+func (a *API) otherMethods(allowed []string) http.Handler {
+	if slices.Contains(allowed, http.MethodGet) {
+		allowed = append(allowed, http.MethodHead)
+	}
+	allow := strings.Join(allowed, ", ")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", allow)
+		a.fail(w, r, refuse(client.ErrMethodNotAllowed, r.Method+" is not allowed here; allowed: "+allow+"."))
+	})
 }
 
 // NotFound answers for a path that does not exist.

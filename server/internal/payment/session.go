@@ -156,3 +156,8 @@ func (s *Service) UnknownMerchant(ctx context.Context, ids []string) (string, er
 	}
 	return "", nil
 }
+
+// Confirmed is the mandate that a completed session led to.
+func (s *Service) Confirmed(ctx context.Context, session Session) (ledger.Mandate, error) {
+	return s.Ledger.Mandate(ctx, session.MandateID)
+}

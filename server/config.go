@@ -1,0 +1,128 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/paywarrant/paywarrant/internal/clock"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/vault"
+)
+
+// Mode tells a sandbox from the live service. Credentials of one are refused by
+// the other.
+type Mode string
+
+const (
+	// Sandbox moves no real money and has the test helpers (/v1/test_helpers/…),
+	// which need no credentials.
+	Sandbox Mode = "sandbox"
+	// Live moves money.
+	Live Mode = "live"
+)
+
+// Clock tells the time.
+type Clock interface{ Now() time.Time }
+
+// Mailer sends a message to a person.
+type Mailer interface {
+	Mail(ctx context.Context, m Message) error
+}
+
+// Message is a mail in plain text.
+type Message struct{ To, Subject, Text string }
+
+// Config configures a [Server]. Zero fields mean their default.
+type Config struct {
+	// BaseURL is where the service is reached from outside, without a path:
+	// "https://pay.example". It is the issuer of its mandates. http only for
+	// addresses of the loopback interface. Required.
+	BaseURL string
+	// Mode is Sandbox or Live. Required.
+	Mode Mode
+	// Store keeps the ledger; the server closes it. Required.
+	Store ledger.Store
+	// Rails move money; the server closes those that can be closed. At least one.
+	Rails []rail.Rail
+	// Wrapper holds the key-encryption key that seals all keys in the store.
+	// Required in live mode. Default in the sandbox: a fixed key, which protects nothing.
+	Wrapper vault.Wrapper
+	// Clock tells the time. Default: the system's, which the sandbox's test
+	// helpers can move. One with a method Advance(time.Duration) is moved by them too.
+	Clock Clock
+	// Logger is told what happens, without secrets. Default: discards.
+	Logger *slog.Logger
+	// Mailer sends mails. Default: nobody is mailed.
+	Mailer Mailer
+	// RequestsPerSecond is how often one merchant may call, charges, other
+	// writes and reads counted apart, with a burst of twice that. Default: 100.
+	RequestsPerSecond int
+	// DocsURL is put before "CODE.md" in the docUrl of errors. Default: the project's
+	// own pages; "-": no docUrl.
+	DocsURL string
+}
+
+const defaultDocsURL = "https://github.com/paywarrant/paywarrant/blob/main/docs/errors/"
+
+// advancer is a clock that test helpers can move.
+type advancer interface {
+	Clock
+	Advance(d time.Duration)
+}
+
+func (c *Config) validate() error {
+	u, err := url.Parse(c.BaseURL)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
+		return errors.New(`server: BaseURL must be an origin such as "https://pay.example"`)
+	case u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())):
+		return errors.New("server: BaseURL must be https; http only for loopback addresses")
+	case c.Mode != Sandbox && c.Mode != Live:
+		return fmt.Errorf("server: Mode must be %q or %q", Sandbox, Live)
+	case c.Store == nil:
+		return errors.New("server: Store is required")
+	case len(c.Rails) == 0:
+		return errors.New("server: Rails must hold at least one rail")
+	case c.Mode == Live && c.Wrapper == nil:
+		return errors.New("server: Wrapper is required in live mode")
+	case c.RequestsPerSecond < 0:
+		return errors.New("server: RequestsPerSecond must not be negative")
+	}
+	c.BaseURL = u.Scheme + "://" + u.Host
+	return c.defaults()
+}
+
+func (c *Config) defaults() error {
+	if c.Wrapper == nil {
+		fixed, err := vault.NewLocal([]byte("sandbox key, which seals nothing")) // 32 bytes
+		if err != nil {
+			return fmt.Errorf("server: %w", err)
+		}
+		c.Wrapper = fixed
+	}
+	if c.Clock == nil {
+		c.Clock = &clock.Movable{}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	switch c.DocsURL {
+	case "":
+		c.DocsURL = defaultDocsURL
+	case "-":
+		c.DocsURL = ""
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}

@@ -1,0 +1,139 @@
+// Package pages is what people see in a browser: the setup page, where they
+// confirm the limits of a mandate, and receipts. Plain HTML and one style sheet;
+// everything works without JavaScript.
+package pages
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"html/template"
+	"log/slog"
+	"net/http"
+
+	"github.com/paywarrant/paywarrant/internal/httplog"
+	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+//go:embed templates/*.html
+var templates embed.FS
+
+//go:embed assets/style.css
+var style []byte
+
+// Merchants tells who a merchant is.
+type Merchants interface {
+	Merchant(ctx context.Context, id string) (ledger.Merchant, error)
+}
+
+// Config is what the pages are made of. Every field is required, but Methods and Mail.
+type Config struct {
+	Payments  *payment.Service
+	Merchants Merchants
+	Clock     ledger.Clock
+	Logger    *slog.Logger
+	Sandbox   bool
+	// Methods are the payment methods on offer, the usual one first.
+	Methods []rail.Method
+	// Mail sends a message to a person. Nil: nobody is mailed.
+	Mail func(ctx context.Context, to, subject, text string) error
+}
+
+// Pages serves them.
+type Pages struct {
+	Config
+
+	stylePath string
+	setup     *template.Template
+	result    *template.Template
+}
+
+// New parses the templates; they are part of the program, so a broken one panics.
+func New(cfg Config) *Pages {
+	parse := func(name string) *template.Template {
+		return template.Must(template.ParseFS(templates, "templates/layout.html", "templates/"+name))
+	}
+	sum := sha256.Sum256(style)
+	return &Pages{
+		Config: cfg, setup: parse("setup.html"), result: parse("result.html"),
+		stylePath: "/assets/style-" + hex.EncodeToString(sum[:6]) + ".css",
+	}
+}
+
+// Register adds the pages to mux. Forms that come from another site are refused.
+func (p *Pages) Register(mux *http.ServeMux) {
+	ownForms := http.NewCrossOriginProtection()
+	ownForms.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.message(w, r, http.StatusForbidden, result{
+			Tone: "bad", Badge: "Refused", Headline: "This form came from another site",
+			Text: "Open the link that you were given once more, and confirm there.",
+		})
+	}))
+	mux.Handle("GET /setup/{sessionToken}", http.HandlerFunc(p.showSetup))
+	mux.Handle("POST /setup/{sessionToken}", ownForms.Handler(http.HandlerFunc(p.decide)))
+	mux.HandleFunc("GET /receipts/{transactionId}/{proof}", p.receipt)
+	mux.HandleFunc("GET "+p.stylePath, p.styleSheet)
+}
+
+func (p *Pages) styleSheet(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/css; charset=utf-8")
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	_, _ = w.Write(style) // the client may have gone
+}
+
+// result is a page that only tells something.
+type result struct {
+	Tone, Badge, Headline, Text, Amount, Merchant, Return string
+	Facts                                                 []fact
+	Points                                                []string
+}
+
+type fact struct{ Name, Value string }
+
+func (p *Pages) message(w http.ResponseWriter, r *http.Request, status int, content result) {
+	p.render(w, r, status, p.result, content.Headline, content)
+}
+
+// render writes a page whole or not at all. Nothing else may be loaded by it,
+// frame it, or learn its address, which opens it.
+func (p *Pages) render(w http.ResponseWriter, r *http.Request, status int, page *template.Template, title string, content any) {
+	var body bytes.Buffer
+	err := page.ExecuteTemplate(&body, "layout", map[string]any{
+		"Title": title, "Style": p.stylePath, "Sandbox": p.Sandbox, "Content": content,
+	})
+	if err != nil {
+		p.Logger.ErrorContext(r.Context(), "page not rendered", slog.String("requestId", httplog.RequestID(r.Context())),
+			slog.String("error", err.Error()))
+		http.Error(w, "This page failed on our side.", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(body.Bytes()) // the client may have gone
+}
+
+// failed shows what a person can do about an error; causes go to the log alone.
+func (p *Pages) failed(w http.ResponseWriter, r *http.Request, err error) {
+	p.Logger.ErrorContext(r.Context(), "page failed", slog.String("requestId", httplog.RequestID(r.Context())),
+		slog.String("route", r.Pattern), slog.String("error", err.Error()))
+	p.message(w, r, http.StatusInternalServerError, result{
+		Tone: "bad", Badge: "Failed", Headline: "Something failed on our side",
+		Text: "Nothing was decided. Please try again in a moment. Reference: " + httplog.RequestID(r.Context()),
+	})
+}
+
+func (p *Pages) missing(w http.ResponseWriter, r *http.Request) {
+	p.message(w, r, http.StatusNotFound, result{
+		Tone: "bad", Badge: "Not found", Headline: "There is nothing behind this link",
+		Text: "It may have been cut off on its way to you. Ask for a new one where you got it.",
+	})
+}

@@ -1,0 +1,272 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/paywarrant/paywarrant/internal/money"
+	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+// setupForm is what the setup page shows: what was asked for, and what the
+// person has entered so far.
+type setupForm struct {
+	Action, Merchant, Website, Error       string
+	AskedPerTx, AskedMonthly, AskedExpires string
+	Tomorrow                               string
+	MaxPerTx, MaxMonthly, Expires, Email   string
+	Anyone                                 bool
+	Payees                                 []payeeChoice
+	Methods                                []methodChoice
+	MoreMethods, MoreOpen                  bool
+}
+
+type payeeChoice struct {
+	ID, Name, Website string
+	Checked           bool
+}
+
+type methodChoice struct {
+	rail.Method
+
+	Checked, Hidden bool
+}
+
+const (
+	dateForm = "2006-01-02"
+	maxForm  = 16 << 10
+	// shownMethods are offered at once, the rest behind "More".
+	shownMethods = 2
+)
+
+func (p *Pages) showSetup(w http.ResponseWriter, r *http.Request) {
+	s, ok := p.session(w, r)
+	if !ok {
+		return
+	}
+	if s.Status != ledger.SessionPending {
+		p.showOutcome(w, r, s)
+		return
+	}
+	p.showForm(w, r, s, http.StatusOK, entered{
+		perTx: s.Terms.MaxPerTx.Decimal(), monthly: s.Terms.MaxMonthly.Decimal(),
+		expires: s.Terms.ExpiresAt.Format(dateForm), payees: s.Terms.Payees,
+	}, "")
+}
+
+func (p *Pages) session(w http.ResponseWriter, r *http.Request) (payment.Session, bool) {
+	s, err := p.Payments.Session(r.Context(), r.PathValue("sessionToken"))
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		p.missing(w, r)
+	case err != nil:
+		p.failed(w, r, err)
+	}
+	return s, err == nil
+}
+
+// entered is what a person has filled in, as text.
+type entered struct {
+	perTx, monthly, expires, email, method string
+	payees                                 []string
+}
+
+func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Session, status int, in entered, problem string) {
+	m, err := p.Merchants.Merchant(r.Context(), s.MerchantID)
+	if err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	f := setupForm{
+		Action: "/setup/" + s.Token, Merchant: m.Name, Website: m.Website, Error: problem,
+		AskedPerTx: s.Terms.MaxPerTx.Decimal(), AskedMonthly: s.Terms.MaxMonthly.Decimal(),
+		AskedExpires: s.Terms.ExpiresAt.Format(dateForm), Tomorrow: p.Clock.Now().UTC().AddDate(0, 0, 1).Format(dateForm),
+		MaxPerTx: in.perTx, MaxMonthly: in.monthly, Expires: in.expires, Email: in.email,
+		Anyone: slices.Contains(s.Terms.Payees, ledger.AnyPayee),
+	}
+	if f.Payees, err = p.payeeChoices(r.Context(), s.Terms.Payees, in.payees); err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	for i, method := range p.Methods {
+		chosen := method.Name == in.method || (in.method == "" && i == 0)
+		hidden := i >= shownMethods
+		f.Methods = append(f.Methods, methodChoice{Method: method, Checked: chosen, Hidden: hidden})
+		f.MoreMethods = f.MoreMethods || hidden
+		f.MoreOpen = f.MoreOpen || (hidden && chosen)
+	}
+	p.render(w, r, status, p.setup, "Confirm limits for "+m.Name, f)
+}
+
+func (p *Pages) payeeChoices(ctx context.Context, asked, checked []string) ([]payeeChoice, error) {
+	var choices []payeeChoice
+	for _, id := range asked {
+		if id == ledger.AnyPayee {
+			return nil, nil
+		}
+		m, err := p.Merchants.Merchant(ctx, id)
+		if err != nil {
+			return nil, fmt.Errorf("read merchant %s: %w", id, err)
+		}
+		choices = append(choices, payeeChoice{ID: id, Name: m.Name, Website: m.Website, Checked: slices.Contains(checked, id)})
+	}
+	return choices, nil
+}
+
+// decide takes the form: confirmed or declined.
+func (p *Pages) decide(w http.ResponseWriter, r *http.Request) {
+	s, ok := p.session(w, r)
+	if !ok {
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		p.message(w, r, http.StatusBadRequest, result{
+			Tone: "bad", Badge: "Failed", Headline: "The form did not arrive whole", Text: "Please open the link again.",
+		})
+		return
+	}
+	var err error
+	if r.PostForm.Get("action") == "decline" {
+		err = p.Payments.Decline(r.Context(), s.Token)
+	} else {
+		in := entered{
+			perTx: r.PostForm.Get("maxPerTx"), monthly: r.PostForm.Get("maxMonthly"), expires: r.PostForm.Get("expires"),
+			email: strings.TrimSpace(r.PostForm.Get("email")), method: r.PostForm.Get("method"), payees: r.PostForm["payee"],
+		}
+		problem := ""
+		if problem, err = p.confirm(r.Context(), s, in); problem != "" {
+			p.showForm(w, r, s, http.StatusUnprocessableEntity, in, problem)
+			return
+		}
+	}
+	if err != nil && !errors.Is(err, ledger.ErrSessionFinished) {
+		p.failed(w, r, err)
+		return
+	}
+	http.Redirect(w, r, "/setup/"+s.Token, http.StatusSeeOther)
+}
+
+// confirm tries to complete the session. The problem is what the person can put right.
+func (p *Pages) confirm(ctx context.Context, s payment.Session, in entered) (problem string, err error) {
+	terms, problem := p.terms(s.Terms, in)
+	if problem != "" {
+		return problem, nil
+	}
+	m, err := p.Payments.Confirm(ctx, s.Token, payment.Confirmation{Terms: terms, Methods: []string{in.method}, Email: in.email})
+	var refused *payment.MethodError
+	switch {
+	case err == nil:
+		p.mailConfirmation(ctx, m)
+		return "", nil
+	case errors.As(err, &refused) && refused.AttemptsLeft > 0:
+		return fmt.Sprintf("This payment method was refused (%s). Choose another one; attempts left: %d.",
+			strings.ReplaceAll(string(refused.Reason), "_", " "), refused.AttemptsLeft), nil
+	case errors.As(err, &refused):
+		return "", nil // the session has failed, and its page says so
+	case errors.Is(err, rail.ErrUnknownMethod):
+		return "Choose how to pay.", nil
+	case errors.Is(err, payment.ErrNoEmail):
+		return "The e-mail address is not complete.", nil
+	case errors.Is(err, ledger.ErrWidened):
+		return "You can lower what was asked for, not raise it.", nil
+	}
+	return "", err
+}
+
+// terms reads what the person entered; a problem says what to change.
+func (p *Pages) terms(asked ledger.Terms, in entered) (ledger.Terms, string) {
+	t := asked
+	for _, f := range []struct {
+		name, text string
+		max        ledger.Micros
+		to         *ledger.Micros
+	}{
+		{"The limit for one payment", in.perTx, asked.MaxPerTx, &t.MaxPerTx},
+		{"The limit for a month", in.monthly, asked.MaxMonthly, &t.MaxMonthly},
+	} {
+		m, err := money.ParseDecimal(strings.TrimPrefix(strings.TrimSpace(f.text), "$"))
+		if _, whole := m.WholeCents(); err != nil || !whole || m <= 0 {
+			return t, f.name + " must be an amount such as 25 or 12.50."
+		}
+		if m > f.max {
+			return t, fmt.Sprintf("%s can be at most $%s.", f.name, f.max.Decimal())
+		}
+		*f.to = m
+	}
+	if t.MaxPerTx > t.MaxMonthly {
+		return t, "The limit for one payment cannot be higher than the limit for a month."
+	}
+	until, err := time.Parse(dateForm, in.expires)
+	switch {
+	case err != nil:
+		return t, "The end date must be a date such as 2027-01-31."
+	case until.Format(dateForm) == asked.ExpiresAt.Format(dateForm): // the last day ends when it was asked to
+	case !until.After(p.Clock.Now()):
+		return t, "The end date must be in the future."
+	case until.After(asked.ExpiresAt):
+		return t, "The end date can be at most " + asked.ExpiresAt.Format(dateForm) + "."
+	default:
+		t.ExpiresAt = until
+	}
+	if len(asked.Payees) > 1 {
+		if t.Payees = in.payees; len(t.Payees) == 0 {
+			return t, "Choose at least one who may be paid."
+		}
+	}
+	return t, ""
+}
+
+func (p *Pages) mailConfirmation(ctx context.Context, m ledger.Mandate) {
+	if m.Email == "" || p.Mail == nil {
+		return
+	}
+	text := fmt.Sprintf("You allowed payments within these limits:\n\n  one payment   $%s\n  a month       $%s\n  until         %s\n  mandate       %s\n",
+		m.Terms.MaxPerTx.Decimal(), m.Terms.MaxMonthly.Decimal(), day(m.Terms.ExpiresAt), m.ID)
+	if err := p.Mail(ctx, m.Email, "Your spending mandate", text); err != nil {
+		p.Logger.WarnContext(ctx, "confirmation not mailed", slog.String("mandateId", m.ID), slog.String("error", err.Error()))
+	}
+}
+
+// showOutcome tells how a finished session ended.
+func (p *Pages) showOutcome(w http.ResponseWriter, r *http.Request, s payment.Session) {
+	m, err := p.Merchants.Merchant(r.Context(), s.MerchantID)
+	if err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	v := result{Merchant: m.Name, Return: s.ReturnURL}
+	if s.Status == ledger.SessionFailed {
+		v.Tone, v.Badge, v.Headline = "bad", "Not confirmed", "Nothing was allowed"
+		v.Text = map[string]string{
+			ledger.SessionDeclined:        "You declined. " + m.Name + " cannot charge you.",
+			ledger.SessionExpired:         "This link is older than a day. Ask " + m.Name + " for a new one.",
+			ledger.SessionTooManyAttempts: "Too many payment methods were refused. Ask " + m.Name + " for a new link.",
+		}[s.FailureReason]
+		p.message(w, r, http.StatusOK, v)
+		return
+	}
+	confirmed, err := p.Payments.Confirmed(r.Context(), s)
+	if err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	t := confirmed.Terms
+	v.Tone, v.Badge, v.Headline = "good", "Confirmed", m.Name+" can be paid within your limits"
+	v.Text = "You can close this page."
+	v.Facts = []fact{{"One payment", "up to $" + t.MaxPerTx.Decimal()}, {"A month", "up to $" + t.MaxMonthly.Decimal()}, {"Until", day(t.ExpiresAt)}}
+	for _, i := range confirmed.Instruments {
+		v.Facts = append(v.Facts, fact{"Paid with", i.Brand + " •••• " + i.LastFour})
+	}
+	v.Facts = append(v.Facts, fact{"Mandate", confirmed.ID})
+	v.Points = []string{"Nobody can raise these limits, neither the agent nor " + m.Name + ".", "A charge beyond them is refused before any money moves."}
+	p.message(w, r, http.StatusOK, v)
+}

@@ -1,0 +1,183 @@
+// Package server is the reference service: setup sessions, mandates, charges and
+// the pages around them, as one http.Handler.
+//
+//	store, err := sqlite.Open(ctx, "pay.db")
+//	srv, err := server.New(ctx, server.Config{
+//		BaseURL: "https://pay.example", Mode: server.Sandbox, Store: store, Rails: []rail.Rail{card.Sandbox(store)},
+//	})
+//	err = srv.Start(ctx) // background work
+//	defer srv.Close()
+//	http.ListenAndServe(":8080", srv)
+//
+// It owns no listener, reads no environment, handles no signal and registers
+// nothing global: everything comes in through [Config]. Tests start the whole
+// system with package servertest.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/paywarrant/paywarrant/internal/httplog"
+	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/mandate"
+	"github.com/paywarrant/paywarrant/server/internal/account"
+	"github.com/paywarrant/paywarrant/server/internal/api"
+	"github.com/paywarrant/paywarrant/server/internal/keys"
+	"github.com/paywarrant/paywarrant/server/internal/pages"
+	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/vault"
+)
+
+// Server is the service. It is an http.Handler.
+type Server struct {
+	config   Config
+	ledger   *ledger.Ledger
+	keys     *keys.Keys
+	payments *payment.Service
+	accounts *account.Accounts
+	handler  http.Handler
+
+	closing sync.Once
+	closed  error
+}
+
+// New puts a service together: it reads or makes the signing keys in the store,
+// and starts to take requests once [Server.Start] was called. An error names the
+// field of the configuration that is wrong; the store and the rails then stay the
+// caller's to close.
+func New(ctx context.Context, cfg Config) (*Server, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	s := &Server{config: cfg}
+	box := vault.New(cfg.Wrapper)
+	var err error
+	if s.keys, err = keys.Open(ctx, keys.Config{Store: cfg.Store, Vault: box, Clock: cfg.Clock}); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	receipts, err := s.keys.Secret(ctx, "receipts")
+	if err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	router, err := rail.NewRouter(cfg.Rails)
+	if err != nil {
+		return nil, fmt.Errorf("server: Rails: %w", err)
+	}
+	if s.ledger, err = ledger.New(ledger.Config{Store: cfg.Store, Clock: cfg.Clock}); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	s.accounts = account.New(account.Config{Store: cfg.Store, Clock: cfg.Clock, Live: cfg.Mode == Live})
+	s.payments = payment.New(payment.Config{
+		Ledger: s.ledger, Accounts: cfg.Store, Rails: router, Vault: box, Clock: cfg.Clock, Logger: cfg.Logger,
+		Issuer:   &mandate.Issuer{URL: cfg.BaseURL, Signer: s.keys.Signer},
+		Verifier: &mandate.Verifier{Issuer: cfg.BaseURL, Keys: s.keys.Set, Clock: cfg.Clock.Now, IgnoreTimes: true},
+		BaseURL:  cfg.BaseURL, ReceiptKey: receipts,
+	})
+	s.handler = s.routes()
+	return s, nil
+}
+
+// routes puts the rooms of the service on one mux.
+func (s *Server) routes() http.Handler {
+	cfg, mux := s.config, http.NewServeMux()
+	merchantAPI := api.New(api.Config{
+		Payments: s.payments, Accounts: s.accounts, Clock: cfg.Clock, Logger: cfg.Logger, DocsURL: cfg.DocsURL,
+		Limits: api.Limits{PerSecond: cfg.RequestsPerSecond}, Loopback: cfg.Mode == Sandbox, Sandbox: s.sandbox(),
+	})
+	merchantAPI.Register(mux)
+	pages.New(pages.Config{
+		Payments: s.payments, Merchants: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger,
+		Sandbox: cfg.Mode == Sandbox, Methods: s.methods(), Mail: s.mail(),
+	}).Register(mux)
+	mux.Handle("GET /.well-known/jwks.json", s.keys.Set.Handler())
+	mux.Handle("GET /.well-known/jwt-vc-issuer", mandate.IssuerHandler(cfg.BaseURL, cfg.BaseURL+"/.well-known/jwks.json"))
+	mux.HandleFunc("GET /healthz", s.healthy)
+	mux.HandleFunc("GET /readyz", s.ready)
+	mux.HandleFunc("/", merchantAPI.NotFound)
+	return httplog.Wrap(httplog.Config{
+		Logger: cfg.Logger, NewID: func() string { return id.New(id.Request, time.Now()) }, Panicked: merchantAPI.Panicked,
+	}, mux)
+}
+
+// sandbox is what the test helpers act on; nil in live mode.
+func (s *Server) sandbox() *api.Sandbox {
+	if s.config.Mode != Sandbox {
+		return nil
+	}
+	box := &api.Sandbox{NewMerchant: func(ctx context.Context, name string) (ledger.Merchant, string, error) {
+		c, err := s.accounts.Create(ctx, account.NewMerchant{Name: name})
+		return c.Merchant, c.APIKey, err
+	}}
+	if c, ok := s.config.Clock.(advancer); ok {
+		box.Advance = c.Advance
+	}
+	return box
+}
+
+func (s *Server) methods() []rail.Method {
+	var methods []rail.Method
+	for _, r := range s.config.Rails {
+		if o, ok := r.(rail.Offerer); ok {
+			methods = append(methods, o.Methods()...)
+		}
+	}
+	return methods
+}
+
+func (s *Server) mail() func(ctx context.Context, to, subject, text string) error {
+	if s.config.Mailer == nil {
+		return nil
+	}
+	return func(ctx context.Context, to, subject, text string) error {
+		return s.config.Mailer.Mail(ctx, Message{To: to, Subject: subject, Text: text})
+	}
+}
+
+// ServeHTTP serves the whole service.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// Start begins the background work, first of all finishing the charges that an
+// earlier process left pending. The work ends with [Server.Close], not with ctx.
+func (s *Server) Start(ctx context.Context) error {
+	if err := s.config.Store.Ping(ctx); err != nil {
+		return fmt.Errorf("server: store: %w", err)
+	}
+	s.payments.Start(ctx)
+	return nil
+}
+
+// Close waits for the charges that are running, ends the background work, and
+// closes rails and store. Close may be called twice.
+func (s *Server) Close() error {
+	s.closing.Do(func() {
+		s.payments.Close()
+		s.ledger.Close()
+		for _, r := range s.config.Rails {
+			if c, ok := r.(io.Closer); ok {
+				s.closed = errors.Join(s.closed, c.Close())
+			}
+		}
+		s.closed = errors.Join(s.closed, s.config.Store.Close())
+	})
+	return s.closed
+}
+
+func (s *Server) healthy(w http.ResponseWriter, _ *http.Request) {
+	_, _ = io.WriteString(w, "ok\n") // the client may have gone
+}
+
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	if err := s.config.Store.Ping(r.Context()); err != nil {
+		http.Error(w, "store does not answer", http.StatusServiceUnavailable)
+		return
+	}
+	s.healthy(w, r)
+}

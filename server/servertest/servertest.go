@@ -1,0 +1,172 @@
+// Package servertest starts the whole service inside a test: SQLite in a
+// temporary folder, the sandbox card rail, a merchant, a clock to move.
+//
+//	srv := servertest.Start(t, nil)
+//	m := srv.Mandate(t, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000})
+//	ch, err := srv.Client().Charge(ctx, client.ChargeParams{Mandate: m, AmountCents: 100, Currency: client.USD, Description: "test"})
+//	srv.Clock.Advance(31 * 24 * time.Hour)
+//
+// It is the real service over HTTP on a loopback address, nothing in it is
+// imitated; it stops with the test.
+package servertest
+
+import (
+	"context"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/clock"
+	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
+	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/rail/card"
+)
+
+// Options changes what Start starts. Nil and zero fields mean the default.
+type Options struct {
+	// Configure may change the service's configuration before it starts, which
+	// has BaseURL, Mode, Store, Rails, Clock and Mailer set. Default: as it is.
+	Configure func(*server.Config)
+	// Merchant is who [Server.Client] calls as. Default: one called "Acme".
+	Merchant server.MerchantParams
+}
+
+// Server is a running service.
+type Server struct {
+	*server.Server
+
+	// URL is its base address.
+	URL string
+	// Merchant has an account at the service.
+	Merchant server.Merchant
+	// Clock is the service's clock.
+	Clock *Clock
+
+	client *client.Client
+
+	mu    sync.Mutex
+	mails []server.Message
+}
+
+// Clock is the service's clock: it goes on by itself, and Advance moves it.
+type Clock struct{ clock.Movable }
+
+// Start starts a service that stops with the test. What goes wrong ends the test.
+func Start(t testing.TB, o *Options) *Server {
+	t.Helper()
+	if o == nil {
+		o = &Options{}
+	}
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
+	if err != nil {
+		t.Fatalf("servertest: %v", err)
+	}
+	listener := httptest.NewUnstartedServer(nil)
+	s := &Server{URL: "http://" + listener.Listener.Addr().String(), Clock: &Clock{}}
+	cfg := server.Config{
+		BaseURL: s.URL, Mode: server.Sandbox, Store: store, Rails: []rail.Rail{card.Sandbox(store)}, Clock: s.Clock, Mailer: s,
+		RequestsPerSecond: 10_000,
+	}
+	if o.Configure != nil {
+		o.Configure(&cfg)
+	}
+	if s.Server, err = server.New(t.Context(), cfg); err != nil {
+		t.Fatalf("servertest: %v", err)
+	}
+	if err := s.Server.Start(t.Context()); err != nil {
+		t.Fatalf("servertest: %v", err)
+	}
+	listener.Config.Handler = s.Server
+	listener.Start()
+	t.Cleanup(func() {
+		listener.Close()
+		if err := s.Close(); err != nil {
+			t.Errorf("servertest: close: %v", err)
+		}
+	})
+	s.hire(t, o.Merchant)
+	return s
+}
+
+// hire makes the merchant and its client.
+func (s *Server) hire(t testing.TB, p server.MerchantParams) {
+	t.Helper()
+	if p.Name == "" {
+		p.Name = "Acme"
+	}
+	var err error
+	if s.Merchant, err = s.CreateMerchant(t.Context(), p); err != nil {
+		t.Fatalf("servertest: %v", err)
+	}
+	s.client = s.ClientOf(t, s.Merchant)
+}
+
+// Client calls the service as the merchant.
+func (s *Server) Client() *client.Client { return s.client }
+
+// ClientOf calls the service as another merchant.
+func (s *Server) ClientOf(t testing.TB, m server.Merchant) *client.Client {
+	t.Helper()
+	c, err := client.New(client.Config{BaseURL: s.URL, MerchantID: m.ID, APIKey: m.APIKey})
+	if err != nil {
+		t.Fatalf("servertest: %v", err)
+	}
+	return c
+}
+
+// Terms are what a mandate allows, and how it pays.
+type Terms struct {
+	MaxPerTxCents        int64
+	MaxMonthlySpendCents int64
+	// AllowedMerchantIDs. Default: the merchant alone.
+	AllowedMerchantIDs []string
+	// ExpiresAt. Default: in a year.
+	ExpiresAt time.Time
+	// PaymentMethods to connect; card.TestCards lists the cards. Default: card_visa.
+	PaymentMethods []string
+}
+
+// Mandate is the token of a new mandate: the merchant asks for it and the person
+// confirms.
+func (s *Server) Mandate(t testing.TB, terms Terms) string {
+	t.Helper()
+	session, err := s.client.CreateSession(t.Context(), client.SessionParams{
+		MaxPerTxCents: terms.MaxPerTxCents, MaxMonthlySpendCents: terms.MaxMonthlySpendCents,
+		AllowedMerchantIDs: terms.AllowedMerchantIDs, ExpiresAt: terms.ExpiresAt,
+	})
+	if err != nil {
+		t.Fatalf("servertest: create session: %v", err)
+	}
+	return s.CompleteSetup(t, session.SessionToken, terms.PaymentMethods...)
+}
+
+// CompleteSetup confirms a session as a person would, with the payment methods
+// (default: card_visa), and returns the mandate's token.
+func (s *Server) CompleteSetup(t testing.TB, sessionToken string, paymentMethods ...string) string {
+	t.Helper()
+	done, err := s.client.CompleteTestSession(t.Context(), sessionToken, client.TestCompletion{PaymentMethods: paymentMethods})
+	if err != nil {
+		t.Fatalf("servertest: complete session: %v", err)
+	}
+	return done.IntentMandate
+}
+
+// Mail implements server.Mailer: it keeps the message for Mails.
+func (s *Server) Mail(_ context.Context, m server.Message) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mails = append(s.mails, m)
+	return nil
+}
+
+// Mails are the messages sent so far, the oldest first.
+func (s *Server) Mails() []server.Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.mails)
+}
