@@ -54,14 +54,14 @@ func (e *Error) Is(target error) bool {
 	if t, ok := target.(*Error); ok {
 		return t.Reason == e.Reason
 	}
-	return classes[e.class()].sentinel == target
+	return e.class().outside().sentinel == target
 }
 
 // HTTPStatus is the status that a service answers with.
-func (e *Error) HTTPStatus() int { return classes[e.class()].status }
+func (e *Error) HTTPStatus() int { return e.class().outside().status }
 
 // Code is the error code of the merchant API.
-func (e *Error) Code() string { return classes[e.class()].code }
+func (e *Error) Code() string { return e.class().outside().code }
 
 // AP2Code is the code of AP2's mandate errors that comes nearest; empty where
 // AP2 has none.
@@ -74,7 +74,7 @@ func (e *Error) AP2Code() string {
 	case BadLimits, BadConstraints, ConstraintsMismatch, KBBadTransactionData:
 		return "mandate_scope_mismatch"
 	default:
-		return classes[e.class()].ap2
+		return e.class().outside().ap2
 	}
 }
 
@@ -92,22 +92,36 @@ const (
 	classUnavailable
 )
 
-// classes is the one mapping of refusals to the outside. A revoked mandate is
-// told to AP2 as expired: AP2 has no code of its own for it.
-var classes = [...]struct {
+// outside is how a class of refusals shows itself to others.
+type outside struct {
 	sentinel  error
 	status    int
 	code, ap2 string
-}{
-	classInvalid:     {ErrInvalid, http.StatusForbidden, "mandate_invalid", "mandate_invalid_signature"},
-	classMalformed:   {ErrMalformed, http.StatusBadRequest, "validation_error", "mandate_invalid_signature"},
-	classExpired:     {ErrExpired, http.StatusForbidden, "mandate_expired", "mandate_expired"},
-	classRevoked:     {ErrRevoked, http.StatusForbidden, "mandate_revoked", "mandate_expired"},
-	classPerTx:       {ErrPerTxLimit, http.StatusPaymentRequired, "per_tx", "mandate_scope_mismatch"},
-	classPayee:       {ErrPayeeNotAllowed, http.StatusForbidden, "merchant_not_allowed", "mandate_scope_mismatch"},
-	classRail:        {ErrRailNotAllowed, http.StatusPaymentRequired, "rail_unavailable", "mandate_scope_mismatch"},
-	classPayment:     {ErrBadPayment, http.StatusBadRequest, "validation_error", ""},
-	classUnavailable: {ErrUnavailable, http.StatusServiceUnavailable, "unavailable", ""},
+}
+
+// outside is the one mapping of refusals to the outside. A revoked mandate is
+// told to AP2 as expired: AP2 has no code of its own for it.
+func (c class) outside() outside {
+	switch c {
+	case classMalformed:
+		return outside{ErrMalformed, http.StatusBadRequest, "validation_error", "mandate_invalid_signature"}
+	case classExpired:
+		return outside{ErrExpired, http.StatusForbidden, "mandate_expired", "mandate_expired"}
+	case classRevoked:
+		return outside{ErrRevoked, http.StatusForbidden, "mandate_revoked", "mandate_expired"}
+	case classPerTx:
+		return outside{ErrPerTxLimit, http.StatusPaymentRequired, "per_tx", "mandate_scope_mismatch"}
+	case classPayee:
+		return outside{ErrPayeeNotAllowed, http.StatusForbidden, "merchant_not_allowed", "mandate_scope_mismatch"}
+	case classRail:
+		return outside{ErrRailNotAllowed, http.StatusPaymentRequired, "rail_unavailable", "mandate_scope_mismatch"}
+	case classPayment:
+		return outside{ErrBadPayment, http.StatusBadRequest, "validation_error", ""}
+	case classUnavailable:
+		return outside{ErrUnavailable, http.StatusServiceUnavailable, "unavailable", ""}
+	default: // classInvalid
+		return outside{ErrInvalid, http.StatusForbidden, "mandate_invalid", "mandate_invalid_signature"}
+	}
 }
 
 func (e *Error) class() class {

@@ -48,7 +48,7 @@ func TestErrorsAreMappedOnce(t *testing.T) {
 		e := &mandate.Error{Reason: reason, Err: cause}
 		wrapped := fmt.Errorf("charge: %w", e)
 		for _, class := range all {
-			require.Equal(t, class == want.class, errors.Is(wrapped, class), "%s is %v", reason, class)
+			require.Equal(t, errors.Is(want.class, class), errors.Is(wrapped, class), "%s is %v", reason, class)
 		}
 		require.ErrorIs(t, wrapped, cause)
 		require.ErrorIs(t, wrapped, &mandate.Error{Reason: reason})

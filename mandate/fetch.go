@@ -102,12 +102,9 @@ func freshness(h http.Header) time.Duration {
 
 // deltaSeconds reads whole seconds; what is no number is 0, what is too large is the limit.
 func deltaSeconds(s string, limit time.Duration) time.Duration {
-	n, err := strconv.ParseUint(strings.Trim(s, `"`), 10, 63)
-	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return limit
-	case err != nil:
+	n, err := strconv.ParseInt(strings.Trim(s, `"`), 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // out of range n is the largest there is
 		return 0
 	}
-	return time.Duration(min(n, uint64(limit/time.Second))) * time.Second
+	return time.Duration(min(max(n, 0), int64(limit/time.Second))) * time.Second
 }

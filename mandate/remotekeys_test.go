@@ -288,15 +288,15 @@ func TestFreshnessHasBounds(t *testing.T) {
 	} {
 		c, p := &clock{}, publish(t, k)
 		control, age, _ := strings.Cut(header, ";age=")
-		p.handler.Store(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			p.set.Handler().ServeHTTP(httptest.NewRecorder(), r)
+		body := get(t, p.set.Handler(), http.MethodGet).Body.Bytes()
+		p.handler.Store(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			if control != "" {
 				w.Header().Set("Cache-Control", control)
 			}
 			if age != "" {
 				w.Header().Set("Age", age)
 			}
-			_, _ = w.Write(get(t, p.set.Handler(), http.MethodGet).Body.Bytes())
+			_, _ = w.Write(body)
 		}))
 		s := p.source(c)
 		ask := func() {

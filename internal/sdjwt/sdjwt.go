@@ -17,6 +17,7 @@
 package sdjwt
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/paywarrant/paywarrant/internal/sdjwt/ijson"
@@ -113,12 +114,12 @@ func (t *Token) Bound() string { return t.bound }
 
 // parse reads JSON and gives its errors their codes.
 func parse(text string, want ijson.Kind) (*ijson.Value, error) {
-	switch v, err := ijson.Parse(text, want); err {
-	case nil:
-		return v, nil
-	case ijson.ErrDuplicate:
+	v, err := ijson.Parse(text, want)
+	switch {
+	case errors.Is(err, ijson.ErrDuplicate):
 		return nil, refuse(DuplicateKey)
-	default:
+	case err != nil:
 		return nil, refuse(BadJSON)
 	}
+	return v, nil
 }
