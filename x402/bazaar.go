@@ -26,8 +26,8 @@ type Declaration struct {
 	// InputSchema describes the body, or the query parameters where there is
 	// none. Default: not described.
 	InputSchema any
-	// Input is an example of it. Default: made up from InputSchema.
-	Input any
+	// InputExample is an example of it. Default: made up from InputSchema.
+	InputExample any
 	// OutputSchema describes the answer. Required: directories refuse an example alone.
 	OutputSchema any
 	// OutputExample is an example answer. Default: none.
@@ -55,7 +55,7 @@ func (d Declaration) normalize() (Declaration, error) {
 		schema bool
 	}{
 		{"InputSchema", &d.InputSchema, true},
-		{"Input", &d.Input, false},
+		{"InputExample", &d.InputExample, false},
 		{"Output.Schema", &d.OutputSchema, true},
 		{"Output.Example", &d.OutputExample, false},
 	} {
@@ -114,14 +114,14 @@ func (d Declaration) addInput(input map[string]any) error {
 	if d.BodyType != "" {
 		name = "body"
 	}
-	example := d.Input
+	example := d.InputExample
 	if example == nil {
 		made, err := sample(d.inputSchema(), 0)
 		if err == nil {
 			err = checkSchema(d.inputSchema(), made, name, 0)
 		}
 		if err != nil && d.BodyType != "" {
-			return fmt.Errorf("Input: is required: no example that fits InputSchema can be made up (%w)", err)
+			return fmt.Errorf("InputExample: is required: no example that fits InputSchema can be made up (%w)", err)
 		}
 		if err != nil || (d.BodyType == "" && d.InputSchema == nil) {
 			return nil

@@ -33,11 +33,11 @@ func TestDeclarationsFitTheirOwnSchema(t *testing.T) {
 	for name, d := range map[string]x402.Declaration{
 		"output alone":      {OutputSchema: answer},
 		"query":             {InputSchema: query, OutputSchema: answer},
-		"query, example":    {InputSchema: query, Input: m{"city": "Kiel"}, OutputSchema: answer, OutputExample: m{"hits": []any{}}},
+		"query, example":    {InputSchema: query, InputExample: m{"city": "Kiel"}, OutputSchema: answer, OutputExample: m{"hits": []any{}}},
 		"body":              {BodyType: "json", InputSchema: query, OutputSchema: answer},
 		"body, no schema":   {BodyType: "json", OutputSchema: answer},
 		"text body":         {BodyType: "text", OutputSchema: answer},
-		"put":               {Method: "PUT", BodyType: "form-data", Input: m{}, OutputSchema: answer},
+		"put":               {Method: "PUT", BodyType: "form-data", InputExample: m{}, OutputSchema: answer},
 		"query, no example": {InputSchema: m{"properties": m{"a": m{"type": "string", "minLength": 99}}, "required": []string{"a"}}, OutputSchema: answer},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,13 +66,13 @@ func TestDeclarationsThatAreRefused(t *testing.T) {
 		"body type":             {x402.Declaration{BodyType: "xml", OutputSchema: answer}, "BodyType"},
 		"example of output":     {x402.Declaration{OutputSchema: answer, OutputExample: m{"a": 1}}, "info.output.example.hits"},
 		"example of input": {x402.Declaration{
-			InputSchema: m{"properties": m{"n": m{"type": "integer"}}}, Input: m{"n": "x"}, OutputSchema: answer,
+			InputSchema: m{"properties": m{"n": m{"type": "integer"}}}, InputExample: m{"n": "x"}, OutputSchema: answer,
 		}, "info.input.queryParams.n"},
 		"body that cannot be made up": {x402.Declaration{
 			BodyType: "json", InputSchema: m{"properties": m{"a": m{"type": "string", "minLength": 99}}, "required": []string{"a"}}, OutputSchema: answer,
-		}, "Input: is required"},
+		}, "InputExample: is required"},
 		"reference":    {x402.Declaration{OutputSchema: m{"$ref": "#/x"}, OutputExample: m{}}, "$ref"},
-		"not encoding": {x402.Declaration{OutputSchema: answer, Input: make(chan int)}, "Input"},
+		"not encoding": {x402.Declaration{OutputSchema: answer, InputExample: make(chan int)}, "InputExample"},
 	} {
 		_, err := tc.d.Extension()
 		require.ErrorContains(t, err, tc.want, name)

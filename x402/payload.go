@@ -119,9 +119,8 @@ func decodeExact(o object) (e Exact, err error) {
 	if e.Signature, err = inner.text("signature"); err != nil {
 		return e, err
 	}
-	if len(e.Signature) < 4 || len(e.Signature) > maxSignature || e.Signature[:2] != "0x" ||
-		len(e.Signature)%2 != 0 || !hexDigits(e.Signature[2:]) {
-		return e, malformed(inner.at("signature"), "not hexadecimal")
+	if err := checkSignature(e.Signature, inner.at("signature")); err != nil {
+		return e, err
 	}
 	a, err := inner.object("authorization")
 	if err != nil {
@@ -131,13 +130,34 @@ func decodeExact(o object) (e Exact, err error) {
 	return e, err
 }
 
+func checkSignature(s, field string) error {
+	if len(s) < 4 || len(s) > maxSignature || s[:2] != "0x" || len(s)%2 != 0 || !hexDigits(s[2:]) {
+		return malformed(field, "not hexadecimal")
+	}
+	return nil
+}
+
 func decodeAuthorization(o object) (a Authorization, err error) {
-	fields := []struct {
-		name  string
-		to    *string
-		valid func(string) bool
-		want  string
-	}{
+	for _, f := range a.fields() {
+		if *f.value, err = o.text(f.name); err != nil {
+			return a, err
+		}
+		if !f.valid(*f.value) {
+			return a, malformed(o.at(f.name), "not %s", f.want)
+		}
+	}
+	return a, nil
+}
+
+type authorizationField struct {
+	name  string
+	value *string
+	valid func(string) bool
+	want  string
+}
+
+func (a *Authorization) fields() [6]authorizationField {
+	return [6]authorizationField{
 		{"from", &a.From, isAddress, "an address"},
 		{"to", &a.To, isAddress, "an address"},
 		{"value", &a.Value, IsAmount, "an amount in base units"},
@@ -145,15 +165,6 @@ func decodeAuthorization(o object) (a Authorization, err error) {
 		{"validBefore", &a.ValidBefore, IsAmount, "a time in seconds"},
 		{"nonce", &a.Nonce, IsTransactionHash, "32 bytes in hexadecimal"},
 	}
-	for _, f := range fields {
-		if *f.to, err = o.text(f.name); err != nil {
-			return a, err
-		}
-		if !f.valid(*f.to) {
-			return a, malformed(o.at(f.name), "not %s", f.want)
-		}
-	}
-	return a, nil
 }
 
 func isAddress(s string) bool { return isHex(s, 20) }
@@ -176,4 +187,18 @@ func (a Authorization) CheckWindow(now time.Time) Reason {
 func unix(s string) time.Time {
 	const lastSecond = math.MaxInt64 >> 16 // far beyond any calendar, and safe to compare
 	return time.Unix(min(seconds(s), lastSecond), 0)
+}
+
+// Validate tells whether the payload is well-formed, for one that was not
+// decoded from a header. A [*DecodeError] names the field.
+func (e Exact) Validate() error {
+	if err := checkSignature(e.Signature, "signature"); err != nil {
+		return err
+	}
+	for _, f := range e.Authorization.fields() {
+		if !f.valid(*f.value) {
+			return malformed("authorization."+f.name, "not %s", f.want)
+		}
+	}
+	return nil
 }

@@ -1,0 +1,55 @@
+package paywall
+
+import (
+	"errors"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// checkURL tells what is wrong with a configured address: absolute, without
+// user and fragment, https, or http to a loopback address in test mode.
+func checkURL(s string, testMode, query bool) error {
+	if s == "" {
+		return errors.New("is required")
+	}
+	u, err := url.Parse(s)
+	switch {
+	case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":
+		return errors.New("want an absolute URL with https")
+	case u.User != nil, u.Fragment != "":
+		return errors.New("must have no user and no fragment")
+	case !query && (u.RawQuery != "" || u.ForceQuery):
+		return errors.New("must have no query")
+	case u.Scheme == "http" && !loopback(u.Hostname()):
+		return errors.New("want https")
+	case u.Scheme == "http" && !testMode:
+		return errors.New("want https: http to a loopback address is for TestMode")
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+// host is the host of a URL that was checked, without port.
+func host(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// origin is scheme and host of a URL that was checked: the audience of a presentation.
+func origin(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+func trimSlash(s string) string { return strings.TrimRight(s, "/") }

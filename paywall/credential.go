@@ -1,0 +1,185 @@
+package paywall
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/paywarrant/paywarrant/mpp"
+	"github.com/paywarrant/paywarrant/x402"
+)
+
+// found is the one credential of a request; its kind is empty where there is none.
+type found struct {
+	kind  Credential
+	value string         // of the header; empty for MPP
+	paid  mpp.Credential // MPP alone
+}
+
+// headers are the credentials that are a header of their own, in the order in
+// which they are looked at, under the names that package http keeps.
+var headers = [...]struct {
+	key  string
+	kind Credential
+}{
+	{HeaderBundleToken, Bundle},
+	{"Payment-Signature", X402},
+	{"X-Payment", X402V1},
+	{HeaderMandate, Mandate},
+}
+
+// find looks for the one credential. Two, be they of one kind, are refused: the
+// client may have been led to pay twice, and neither can be preferred.
+func find(h http.Header) (f found, err error) {
+	count := 0
+	for _, known := range headers {
+		for _, value := range h[known.key] {
+			if value = strings.Trim(value, " \t"); value != "" {
+				f = found{kind: known.kind, value: value}
+				count++
+			}
+		}
+	}
+	if len(h[mpp.HeaderCredential]) > 0 || len(h[mpp.HeaderCredentialAside]) > 0 {
+		paid, errPaid := mpp.CredentialFrom(h)
+		switch {
+		case errors.Is(errPaid, mpp.ErrNoCredential):
+		case errors.Is(errPaid, mpp.ErrMultipleCredentials):
+			count += 2
+		default:
+			f, err = found{kind: MPP, paid: paid}, errPaid
+			count++
+		}
+	}
+	if count > 1 {
+		return found{}, &refusal{
+			status: http.StatusBadRequest, code: codeMultiple, message: "Send one payment credential, not several.",
+			problem: "", reason: "",
+		}
+	}
+	if err != nil {
+		return f, refuseMPP(mpp.ProblemMalformedCredential, codeMalformed, "The credential is malformed.")
+	}
+	return f, nil
+}
+
+// visit is a request that brought a credential.
+type visit struct {
+	*Gate
+	request *http.Request
+	offer   *offer
+	id      string
+	found   found
+}
+
+// purchase is a credential that passed every check that needs no settlement.
+type purchase struct {
+	// claims are taken in order before anything is settled; none for a bundle.
+	claims []Claim
+	// settle moves the money. It is told how the claim stands.
+	settle func(ctx context.Context, state ClaimState) (settled, error)
+	// announce sets the headers that tell the client.
+	announce func(h http.Header, p Payment)
+	// ended is told how the claim ended. May be nil.
+	ended func(ctx context.Context, end End)
+}
+
+// settled is the outcome of a settlement.
+type settled struct {
+	payment Payment
+	// replayed: the first result of an earlier settlement, given again.
+	replayed bool
+}
+
+// plan checks the credential as far as can be without settling it.
+func (v *visit) plan(ctx context.Context) (*purchase, error) {
+	switch v.found.kind {
+	case Bundle:
+		return v.planBundle()
+	case X402:
+		return v.planX402(ctx)
+	case X402V1:
+		return v.planX402V1()
+	case Mandate:
+		return v.planMandate(ctx)
+	case MPP:
+		return v.planMPP()
+	}
+	return nil, errors.New("unknown credential")
+}
+
+// fingerprint stands for a secret text where only equality counts.
+func fingerprint(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		sum := sha256.Sum256([]byte(p))
+		h.Write(sum[:])
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// claimTransfer is the claim on a signed transfer. An authorization is one under
+// every protocol, since the token takes its nonce once. Its parts are public once
+// it is settled, so that the claim is bound to the very text that was sent too.
+func (v *visit) claimTransfer(a x402.Authorization, text string) Claim {
+	until := a.ValidBeforeTime()
+	if latest := v.clock.Now().Add(longestMemory); until.After(latest) {
+		until = latest
+	}
+	asset := v.offer.two.Accepts[0]
+	return Claim{
+		Key:     strings.ToLower(strings.Join([]string{"transfer", asset.Network, asset.Asset, a.From, a.Nonce}, ":")),
+		Binding: fingerprint(v.offer.binding, text),
+		Until:   until.Add(memoryMargin),
+	}
+}
+
+// checkTransfer holds a signed transfer against the offer; exactly says that the
+// amount must be the price and not more. Whether the signature is good is for
+// whoever settles it.
+func (v *visit) checkTransfer(a x402.Authorization, exactly bool) *refusal {
+	want := v.offer.two.Accepts[0]
+	order := x402.CompareAmounts(a.Value, want.Amount)
+	switch {
+	case !x402.SameAddress(a.To, want.PayTo):
+		return refuseX402(x402.ReasonRecipient, "The payment is to somebody else.")
+	case order < 0, exactly && order > 0:
+		return refuseX402(x402.ReasonValue, "The payment is not of the price asked.")
+	}
+	if reason := a.CheckWindow(v.clock.Now()); reason != "" {
+		return refuseX402(reason, "The payment is not valid now.")
+	}
+	return nil
+}
+
+// settleTransfer submits a transfer by whoever does so, and once more where the
+// first answer is that it is on its way.
+func settleTransfer(ctx context.Context, submit func(context.Context) (x402.Settlement, error)) (x402.Settlement, error) {
+	s, err := submit(ctx)
+	var pending *x402.PendingError
+	if !errors.As(err, &pending) {
+		return s, err
+	}
+	s, err = submit(ctx)
+	s.Replayed = false // the first result was this request's own
+	return s, err
+}
+
+// paidBy is the payment that a settled transfer makes.
+func (v *visit) paidBy(kind Credential, s x402.Settlement, a x402.Authorization, network string) settled {
+	return settled{replayed: s.Replayed, payment: Payment{
+		Credential: kind, Scheme: x402.SchemeExact, Payer: a.From, Transaction: s.Transaction, Network: network,
+		AmountMicros: v.offer.micros,
+	}}
+}
+
+// announceX402 tells the outcome in one of x402's two headers.
+func announceX402(h http.Header, name string, p Payment) {
+	header, err := x402.EncodeHeader(x402.Settlement{Success: true, Transaction: p.Transaction, Network: p.Network, Payer: p.Payer})
+	if err == nil {
+		h.Set(name, header)
+	}
+}

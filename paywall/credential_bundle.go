@@ -1,0 +1,52 @@
+package paywall
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// maxBundleToken is the longest bundle token that is passed on, in bytes.
+const maxBundleToken = 8 << 10
+
+// planBundle takes X-Bundle-Token. What a token is good for is the merchant's own;
+// nothing is claimed, since each use of it takes a credit.
+func (v *visit) planBundle() (*purchase, error) {
+	if v.bundle == nil {
+		return nil, refuse("bundle_unsupported", "Bundles are not sold here.")
+	}
+	token := v.found.value
+	if len(token) > maxBundleToken || !plainText(token) {
+		return nil, refuse("invalid_bundle_token", "The bundle token is malformed.")
+	}
+	return &purchase{
+		settle: func(ctx context.Context, _ ClaimState) (settled, error) {
+			result, err := v.bundle.ValidateAndDeduct(ctx, token)
+			if err != nil {
+				return settled{}, &refusal{
+					status: http.StatusServiceUnavailable, code: codeUnavailable, wait: time.Second, cause: errors.New("ValidateAndDeduct: " + redactText(err, token)),
+					message: "The bundle cannot be checked now. Send it again.",
+				}
+			}
+			if !result.Valid {
+				return settled{}, refuse(codeNoCredits, "The bundle has no credit left, or is not valid.")
+			}
+			return settled{payment: Payment{
+				Credential: Bundle, Scheme: "bundle", TenantID: result.TenantID, CreditsRemaining: result.CreditsRemaining,
+			}}, nil
+		},
+		announce: func(h http.Header, p Payment) {
+			h.Set(HeaderCreditsRemaining, strconv.FormatInt(p.CreditsRemaining, 10))
+		},
+		ended: func(ctx context.Context, end End) {
+			if end != Unserved || v.bundle.GiveBack == nil {
+				return
+			}
+			if err := v.bundle.GiveBack(ctx, token); err != nil {
+				v.logger.ErrorContext(ctx, "paywall: a credit was not given back", "request_id", v.id, "error", redactText(err, token))
+			}
+		},
+	}, nil
+}

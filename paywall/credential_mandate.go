@@ -1,0 +1,165 @@
+package paywall
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/mandate"
+	"github.com/paywarrant/paywarrant/x402"
+)
+
+// presentationLife is how long a presentation is good, with the clock skew allowed.
+const presentationLife = mandate.DefaultMaxPresentationAge + 2*mandate.DefaultSkew
+
+// microsPerCent is how many millionths of a dollar make a cent.
+const microsPerCent = 10_000
+
+// planMandate takes X-Service-Mandate: a bare mandate, or a presentation that is
+// bound to this payment. Status, month and payee are the service's to judge.
+func (v *visit) planMandate(ctx context.Context) (*purchase, error) {
+	token := v.found.value
+	ctx, cancel := v.limited(ctx)
+	defer cancel()
+	p, err := v.verifier.VerifyPresentation(ctx, token, mandate.Expect{Audience: origin(v.offer.resource), AllowUnbound: true})
+	if err != nil {
+		return nil, fromCheck(err)
+	}
+	m := p.Mandate
+	if !v.clock.Now().Before(m.ExpiresAt) {
+		return nil, refuse(string(client.CodeMandateExpired), "The mandate has expired.")
+	}
+	if limit := m.Limits.MaxPerTxCents; (v.offer.micros-1)/microsPerCent+1 > limit {
+		no := refuse(string(client.CodePerTxLimit), "The price is above what the mandate allows for one payment.")
+		no.limit = &limit
+		return nil, no
+	}
+	key, no := v.mandateKey(p)
+	if no != nil {
+		return nil, no
+	}
+	params := client.PaywallSettlementParams{
+		Mandate: token, Price: v.offer.price, PayTo: v.offer.two.Accepts[0].PayTo, Network: v.offer.two.Accepts[0].Network,
+		Resource: v.offer.resource, ChallengeID: p.Nonce, IdempotencyKey: key.sent,
+	}
+	return &purchase{
+		claims: []Claim{key.claim},
+		settle: func(ctx context.Context, _ ClaimState) (settled, error) {
+			return v.settleMandate(ctx, params, key, m.ID)
+		},
+		announce: func(h http.Header, p Payment) { announceX402(h, x402.HeaderPaymentResponseV1, p) },
+		ended:    key.ended,
+	}, nil
+}
+
+// mandateKey is what makes one payment of a mandate one.
+type mandateKey struct {
+	sent  string // the idempotency key that the service gets
+	again string // the Idempotency-Key that a client repeats a bare mandate with; empty where it needs none
+	claim Claim
+	ended func(ctx context.Context, end End)
+}
+
+// mandateKey tells payments of one mandate apart: by the challenge of a
+// presentation, by the client's Idempotency-Key, or else by a key made up here.
+func (v *visit) mandateKey(p *mandate.Presentation) (k mandateKey, no *refusal) {
+	now := v.clock.Now()
+	k.claim = Claim{Binding: fingerprint(v.offer.binding), Until: now.Add(longestMemory)}
+	asked := v.request.Header.Get(HeaderIdempotencyKey)
+	switch {
+	case p.Mandate.Bound:
+		if no := v.checkTransaction(p); no != nil {
+			return k, no
+		}
+		k.sent = "presentation:" + fingerprint(p.Mandate.ID, p.Nonce)
+		k.claim.Until = now.Add(presentationLife)
+	case asked != "":
+		if len(asked) > 255 || strings.ContainsFunc(asked, func(r rune) bool { return r < ' ' || r > '~' }) {
+			return k, &refusal{status: http.StatusBadRequest, code: string(client.CodeValidation), message: "Idempotency-Key: want 1 to 255 printable ASCII characters."}
+		}
+		k.sent, k.again = "request:"+fingerprint(p.Mandate.ID, asked), asked
+	default:
+		k = v.looseKey(p.Mandate.ID, k)
+	}
+	k.claim.Key = "mandate:" + k.sent
+	return k, nil
+}
+
+// looseKey is for a bare mandate without key. What went wrong earlier for the
+// same mandate, resource and price is taken up again before anything new is bought.
+func (v *visit) looseKey(mandateID string, k mandateKey) mandateKey {
+	slot := fingerprint(mandateID, v.offer.binding)
+	k.again = v.unfinished.take(slot)
+	if k.again == "" {
+		var made [16]byte
+		_, _ = rand.Read(made[:]) // never fails: crypto/rand ends the program instead
+		k.again = hex.EncodeToString(made[:])
+	}
+	// As if the client had sent it: so that it can, and this is found.
+	k.sent = "request:" + fingerprint(mandateID, k.again)
+	again := k.again
+	k.ended = func(_ context.Context, end End) {
+		if end == Undecided || end == Unserved {
+			v.unfinished.put(slot, again)
+		}
+	}
+	return k
+}
+
+// checkTransaction holds what the presentation was made for against the offer.
+func (v *visit) checkTransaction(p *mandate.Presentation) *refusal {
+	want, got := v.offer.two.Accepts[0], p.Transaction
+	if got == nil || got.AmountMicros != v.offer.micros || got.Network != want.Network || got.Resource != v.offer.resource ||
+		!x402.SameAddress(got.PayTo, want.PayTo) {
+		return refuse(codeOtherPayment, "The presentation was made for another payment.")
+	}
+	return nil
+}
+
+func (v *visit) settleMandate(ctx context.Context, params client.PaywallSettlementParams, key mandateKey, mandateID string) (settled, error) {
+	s, err := v.settler.SettleMandate(ctx, params)
+	replayed := s.Replayed
+	if err == nil && !s.Success && s.ErrorReason == string(x402.ReasonPending) {
+		s, err = v.settler.SettleMandate(ctx, params)
+		replayed = false // the first result was this request's own
+	}
+	if err != nil {
+		no := fromMandate(err)
+		if no.undecided() {
+			no.key = key.again
+		}
+		return settled{}, no
+	}
+	if !s.Success {
+		return settled{}, fromRail(s, key.again)
+	}
+	payer := s.Payer
+	if payer == "" {
+		payer = mandateID
+	}
+	return settled{replayed: replayed, payment: Payment{
+		Credential: Mandate, Scheme: "mandate", Payer: payer, Transaction: s.Transaction, Network: s.Network,
+		AmountMicros: v.offer.micros, TransactionID: s.TransactionID,
+	}}, nil
+}
+
+// fromRail is a settlement that the rail refused, or has not decided.
+func fromRail(s MandateSettlement, key string) *refusal {
+	reason := string(safeReason(x402.Reason(s.ErrorReason)))
+	if s.ErrorReason == string(x402.ReasonPending) {
+		no := outage(true, 2*time.Second, nil)
+		no.code, no.key = codePending, key
+		no.message = "The payment was sent and is not confirmed yet. Send the same credential again."
+		return no
+	}
+	if s.ErrorReason == "" {
+		no := outage(false, 0, nil)
+		no.key = key
+		return no
+	}
+	return refuse(reason, "The payment was refused.")
+}

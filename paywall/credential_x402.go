@@ -1,0 +1,139 @@
+package paywall
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/paywarrant/paywarrant/x402"
+)
+
+const (
+	// longestMemory is how long a credential without a near end is remembered.
+	longestMemory = 24 * time.Hour
+	// memoryMargin outlives the window by the time that a request may take.
+	memoryMargin = 2 * time.Minute
+)
+
+// planX402 takes PAYMENT-SIGNATURE (version 2).
+func (v *visit) planX402(ctx context.Context) (*purchase, error) {
+	p, err := x402.DecodePayload(v.found.value)
+	if err != nil {
+		return nil, malformedX402(err)
+	}
+	id, err := p.Identifier()
+	if err != nil {
+		return nil, malformedX402(err)
+	}
+	offered := v.offer.two.Accepts[0]
+	if no := v.checkAccepted(p, offered); no != nil {
+		return nil, no
+	}
+	a := p.Payload.Authorization
+	if no := v.checkTransfer(a, true); no != nil {
+		return nil, no
+	}
+	req := x402.FacilitatorRequest{X402Version: x402.Version2, PaymentPayload: p.Raw, PaymentRequirements: offered}
+	if err := v.verify(ctx, req); err != nil {
+		return nil, err
+	}
+	claims := []Claim{v.claimTransfer(a, v.found.value)}
+	if id != "" {
+		claims = append([]Claim{{
+			Key: "identifier:" + fingerprint(a.From, id), Binding: fingerprint(v.offer.binding), Until: v.clock.Now().Add(longestMemory),
+		}}, claims...)
+	}
+	return &purchase{
+		claims: claims,
+		settle: func(ctx context.Context, state ClaimState) (settled, error) {
+			s, err := settleTransfer(ctx, func(ctx context.Context) (x402.Settlement, error) { return v.external.Settle(ctx, req) })
+			if state == Retried && alreadyUsed(err) {
+				// The first try may have landed: the service knows the chain and tells.
+				s, err = v.settler.SettleTransfer(ctx, req)
+			}
+			if err != nil {
+				return settled{}, toldIn(fromTransfer(err), x402.HeaderPaymentResponse, offered.Network)
+			}
+			return v.paidBy(X402, s, a, offered.Network), nil
+		},
+		announce: func(h http.Header, p Payment) { announceX402(h, x402.HeaderPaymentResponse, p) },
+	}, nil
+}
+
+// checkAccepted holds what the client says it accepted against what was offered.
+func (v *visit) checkAccepted(p x402.Payload, offered x402.Requirements) *refusal {
+	switch got := p.Accepted; {
+	case got.Scheme != offered.Scheme:
+		return refuseX402(x402.ReasonUnsupportedScheme, "Only the scheme exact is taken.")
+	case got.Network != offered.Network:
+		return refuseX402(x402.ReasonInvalidNetwork, "The payment is for another network.")
+	case !got.Equal(offered):
+		return refuseX402(x402.ReasonInvalidRequirement, "The payment accepts something that is not offered here.")
+	case p.Resource != nil && p.Resource.URL != v.offer.resource:
+		return refuseX402(x402.ReasonInvalidRequirement, "The payment is for another resource.")
+	}
+	return nil
+}
+
+// verify asks the external facilitator before anything is claimed, so that a
+// bad signature cannot hold up the owner of a good one.
+func (v *visit) verify(ctx context.Context, req x402.FacilitatorRequest) error {
+	if !v.external.Signed() {
+		v.unsigned.Do(func() {
+			v.logger.Warn("paywall: no FacilitatorKeyID and FacilitatorSecret: payments settle, and no directory lists the resource")
+		})
+	}
+	ctx, cancel := v.limited(ctx)
+	defer cancel()
+	_, err := v.external.Verify(ctx, req)
+	if err == nil || alreadyUsed(err) {
+		return nil // used: by an earlier try of this very request, or the settlement says so
+	}
+	return toldIn(fromTransfer(err), x402.HeaderPaymentResponse, v.offer.two.Accepts[0].Network)
+}
+
+// alreadyUsed tells whether a facilitator refuses because the authorization was used.
+func alreadyUsed(err error) bool {
+	var refused *x402.RefusedError
+	return errors.As(err, &refused) && (refused.Reason == x402.ReasonNonceUsed || refused.Reason == x402.ReasonTransactionState)
+}
+
+// toldIn adds the header of a refused settlement, where it is a refusal.
+func toldIn(no *refusal, header, network string) *refusal {
+	if no.status == http.StatusPaymentRequired || no.code == codePending {
+		no.settlement, no.network = header, network
+	}
+	return no
+}
+
+// planX402V1 takes X-PAYMENT (version 1).
+func (v *visit) planX402V1() (*purchase, error) {
+	p, err := x402.DecodePayloadV1(v.found.value)
+	if err != nil {
+		return nil, malformedX402(err)
+	}
+	offered := v.offer.one.Accepts[0]
+	if p.Scheme != offered.Scheme {
+		return nil, refuseX402(x402.ReasonUnsupportedScheme, "Only the scheme exact is taken.")
+	}
+	if p.Network != offered.Network {
+		return nil, refuseX402(x402.ReasonInvalidNetwork, "The payment is for another network.")
+	}
+	a := p.Payload.Authorization
+	if no := v.checkTransfer(a, false); no != nil {
+		return nil, no
+	}
+	req := x402.FacilitatorRequest{X402Version: x402.Version1, PaymentPayload: p.Raw, PaymentRequirements: offered}
+	return &purchase{
+		claims: []Claim{v.claimTransfer(a, v.found.value)},
+		settle: func(ctx context.Context, _ ClaimState) (settled, error) {
+			s, err := settleTransfer(ctx, func(ctx context.Context) (x402.Settlement, error) { return v.settler.SettleTransfer(ctx, req) })
+			if err != nil {
+				return settled{}, toldIn(fromTransfer(err), x402.HeaderPaymentResponseV1, offered.Network)
+			}
+			return v.paidBy(X402V1, s, a, offered.Network), nil
+		},
+		announce: func(h http.Header, p Payment) { announceX402(h, x402.HeaderPaymentResponseV1, p) },
+	}, nil
+}

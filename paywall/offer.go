@@ -1,0 +1,211 @@
+package paywall
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/paywarrant/paywarrant/internal/money"
+	"github.com/paywarrant/paywarrant/mpp"
+	"github.com/paywarrant/paywarrant/x402"
+)
+
+// maxHeader is the longest header that a gate sends, in bytes: proxies refuse longer ones.
+const maxHeader = 6 << 10
+
+// offer is one price of one route, in the forms of every protocol. Everything
+// that does not change from request to request is encoded here, once.
+type offer struct {
+	micros   int64
+	price    string // decimal USDC
+	amount   string // base units
+	window   time.Duration
+	resource string
+	binding  string // what a credential is redeemed for
+
+	two      x402.PaymentRequired
+	one      x402.PaymentRequiredV1
+	required string // PAYMENT-REQUIRED of a request without credential
+	body     []byte // JSON of such a request, up to its requestId
+	request  string // of the Payment scheme
+	realm    string
+	issuer   *mpp.Issuer
+	page     []byte // nil where there is none
+}
+
+// terms is what an offer is made of, beside the price.
+type terms struct {
+	route    Route
+	network  x402.Network
+	asset    Asset
+	bundle   *CreditBundle
+	apiURL   string
+	signer   *mpp.Signer
+	page     pageWriter
+	testMode bool
+}
+
+// newOffer encodes everything for one price. An error that names the field that
+// makes it impossible.
+func newOffer(t terms, price string) (*offer, error) {
+	micros, err := parsePrice(price)
+	if err != nil {
+		return nil, field("Price", err)
+	}
+	o := &offer{
+		micros: micros, price: money.Micros(micros).Decimal(), window: t.route.MaxTimeout, resource: t.route.Resource,
+		amount: fmt.Sprintf("%d%s", micros, strings.Repeat("0", t.asset.Decimals-6)), realm: host(t.route.Resource),
+	}
+	o.binding = strings.Join([]string{o.resource, o.amount, t.route.PayTo, t.network.CAIP2, t.asset.Address}, "|")
+	description, extensions, outputV1, err := describe(t.route)
+	if err != nil {
+		return nil, err
+	}
+	extra := map[string]any{x402.ExtraName: t.asset.Name, x402.ExtraVersion: t.asset.Version}
+	seconds := int64(t.route.MaxTimeout / time.Second)
+	o.one = x402.PaymentRequiredV1{
+		X402Version: x402.Version1, Error: "X-PAYMENT header is required", PaymentMethods: methods(t, o.amount),
+		Accepts: []x402.RequirementsV1{{
+			Scheme: x402.SchemeExact, Network: t.network.V1, MaxAmountRequired: o.amount, Asset: t.asset.Address, PayTo: t.route.PayTo,
+			Resource: o.resource, Description: description, MimeType: t.route.MimeType, OutputSchema: outputV1,
+			MaxTimeoutSeconds: seconds, Extra: extra,
+		}},
+	}
+	o.two = x402.PaymentRequired{
+		X402Version: x402.Version2, Error: "PAYMENT-SIGNATURE header is required",
+		Resource: x402.Resource{URL: o.resource, Description: description, MimeType: t.route.MimeType},
+		Accepts: []x402.Requirements{{
+			Scheme: x402.SchemeExact, Network: t.network.CAIP2, Amount: o.amount, Asset: t.asset.Address, PayTo: t.route.PayTo,
+			MaxTimeoutSeconds: seconds,
+			Extra:             map[string]any{x402.ExtraName: t.asset.Name, x402.ExtraVersion: t.asset.Version, x402.ExtraPaymentFlow: x402.FlowUpfront},
+		}},
+		Extensions: extensions,
+	}
+	if o.required, err = x402.EncodeHeader(o.two); err != nil {
+		return nil, err
+	}
+	if len(o.required) > maxHeader {
+		return nil, field("Discovery", fmt.Errorf("makes PAYMENT-REQUIRED %d bytes long, more than %d", len(o.required), maxHeader))
+	}
+	if err := o.encodeMPP(t, description); err != nil {
+		return nil, err
+	}
+	if err := o.encodeBody(); err != nil {
+		return nil, err
+	}
+	o.page, err = t.page.render(t, o, description)
+	return o, err
+}
+
+// describe encodes the discovery metadata, which may be absent.
+func describe(r Route) (description string, extensions map[string]x402.Extension, outputV1 json.RawMessage, err error) {
+	extensions = map[string]x402.Extension{x402.ExtensionIdentifier: x402.IdentifierExtension()}
+	if r.Discovery == nil {
+		return "", extensions, nil, nil
+	}
+	d := r.Discovery.declaration()
+	bazaar, err := d.Extension()
+	if err != nil {
+		return "", nil, nil, fmt.Errorf("paywall: Discovery.%w", err)
+	}
+	extensions[x402.ExtensionBazaar] = bazaar
+	if outputV1, err = d.OutputSchemaV1(); err != nil {
+		return "", nil, nil, fmt.Errorf("paywall: Discovery.%w", err)
+	}
+	return r.Discovery.Description, extensions, outputV1, nil
+}
+
+// methods lists the ways to pay beyond x402.
+func methods(t terms, amount string) []x402.Method {
+	list := []x402.Method{{
+		Type: x402.MethodMandate, Header: HeaderMandate, Amount: amount, Currency: "usdc", APIURL: t.apiURL,
+	}}
+	if b := t.bundle; b != nil {
+		list = append(list, x402.Method{
+			Type: x402.MethodCreditBundle, PurchaseURL: b.PurchaseURL, BalanceURL: b.BalanceURL, Tiers: b.Tiers,
+		})
+	}
+	return list
+}
+
+// encodeMPP prepares the challenges of the Payment scheme.
+func (o *offer) encodeMPP(t terms, description string) error {
+	req := mpp.ChargeRequest{
+		Amount: o.amount, Currency: t.asset.Address, Recipient: t.route.PayTo, Description: description,
+		MethodDetails: mpp.MethodDetails{
+			ChainID: t.network.ChainID, CredentialTypes: []string{mpp.CredentialAuthorization}, Decimals: t.asset.Decimals,
+		},
+	}
+	if d := t.route.Discovery; d != nil {
+		var err error
+		if d.InputSchema != nil {
+			if req.InputSchema, err = json.Marshal(d.InputSchema); err != nil {
+				return field("Discovery.InputSchema", err)
+			}
+		}
+		if req.OutputSchema, err = json.Marshal(d.Output.Schema); err != nil {
+			return field("Discovery.Output.Schema", err)
+		}
+	}
+	var err error
+	if o.request, err = mpp.EncodeJSON(req); err != nil {
+		return field("Discovery", err)
+	}
+	o.issuer, err = mpp.NewIssuer(t.signer, mpp.Challenge{
+		Realm: o.realm, Method: mpp.MethodEVM, Intent: mpp.IntentCharge, Request: o.request, Description: description,
+	})
+	if err != nil {
+		return field("Resource", err)
+	}
+	if n := len(o.issuer.Issue(time.Time{}).Header); n > maxHeader {
+		return field("Discovery", fmt.Errorf("makes WWW-Authenticate %d bytes long, more than %d", n, maxHeader))
+	}
+	return nil
+}
+
+// answer is the JSON body of a 402 and of every other refusal: x402 version 1,
+// and beside it what went wrong.
+type answer struct {
+	*x402.PaymentRequiredV1
+	Error   string `json:"error,omitempty"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+
+	Type   mpp.ProblemType `json:"type,omitempty"`
+	Title  string          `json:"title,omitempty"`
+	Status int             `json:"status,omitempty"`
+	Detail string          `json:"detail,omitempty"`
+
+	LimitCents                 *int64 `json:"limitCents,omitempty"`
+	RemainingMonthlySpendCents *int64 `json:"remainingMonthlySpendCents,omitempty"`
+	PurchaseURL                string `json:"purchaseUrl,omitempty"`
+	Tiers                      []Tier `json:"tiers,omitempty"`
+
+	RequestID string `json:"requestId"`
+}
+
+func (a *answer) problem(p mpp.Problem) {
+	a.Type, a.Title, a.Status, a.Detail = p.Type, p.Title, p.Status, p.Detail
+}
+
+// encodeBody writes the body of a request without credential, and leaves it open
+// at the request id.
+func (o *offer) encodeBody() error {
+	a := answer{
+		PaymentRequiredV1: &o.one, Error: o.one.Error, Code: codePaymentRequired,
+		Message: "This costs " + o.price + " USDC. Pay in one of the ways listed and ask again.",
+	}
+	a.problem(mpp.NewProblem(mpp.ProblemPaymentRequired, a.Message))
+	data, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Errorf("paywall: encode the 402: %w", err)
+	}
+	open, found := strings.CutSuffix(string(data), `"}`)
+	if !found {
+		return errors.New("paywall: encode the 402: the request id is not last")
+	}
+	o.body = []byte(open)
+	return nil
+}

@@ -1,0 +1,165 @@
+package paywall
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/x402"
+)
+
+// Settler moves the money of a credential that passed the gate's own checks, at
+// most once for an idempotency key or a signed authorization.
+type Settler interface {
+	// SettleMandate takes the price from a mandate or a presentation.
+	//
+	// A [*client.Error] whose code is one of a charge is a definite refusal:
+	// nothing moved. After any other error the outcome is unknown, and the same
+	// call finds it.
+	SettleMandate(ctx context.Context, p client.PaywallSettlementParams) (MandateSettlement, error)
+	// SettleTransfer submits a signed transfer. Errors as [x402.Facilitator.Settle].
+	SettleTransfer(ctx context.Context, req x402.FacilitatorRequest) (x402.Settlement, error)
+}
+
+// MandateSettlement is the outcome of [Settler.SettleMandate].
+type MandateSettlement struct {
+	client.PaywallSettlement
+	// Replayed: this key was settled before; the first result is given again.
+	Replayed bool
+}
+
+// maxAnswer is how much of the service's answer is read, in bytes.
+const maxAnswer = 64 << 10
+
+// service settles over HTTP.
+type service struct {
+	*x402.Facilitator
+	url      string
+	client   *http.Client
+	timeout  time.Duration
+	merchant Merchant
+}
+
+func newService(c Config) (*service, error) {
+	s := &service{url: trimSlash(c.APIURL) + "/v1/paywall/settle", timeout: c.Timeout, merchant: c.Merchant}
+	copied := *c.HTTPClient
+	copied.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	s.client = &copied
+
+	address, header := c.Facilitator, http.Header{}
+	if address == "" {
+		address = trimSlash(c.APIURL) + "/v1/x402"
+		s.authenticate(header)
+	}
+	var err error
+	s.Facilitator, err = x402.NewFacilitator(x402.FacilitatorConfig{
+		URL: address, Header: header, Timeout: c.Timeout, HTTPClient: c.HTTPClient, Clock: c.Clock,
+	})
+	if err != nil {
+		return nil, field("Facilitator", err)
+	}
+	return s, nil
+}
+
+func (s *service) authenticate(h http.Header) {
+	if s.merchant.ID != "" {
+		h.Set("X-Service-Merchant-Id", s.merchant.ID)
+		h.Set("X-Service-Api-Key", s.merchant.APIKey)
+	}
+}
+
+// SettleTransfer implements [Settler].
+func (s *service) SettleTransfer(ctx context.Context, req x402.FacilitatorRequest) (x402.Settlement, error) {
+	return s.Settle(ctx, req)
+}
+
+// SettleMandate implements [Settler].
+func (s *service) SettleMandate(ctx context.Context, p client.PaywallSettlementParams) (MandateSettlement, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	body, err := json.Marshal(p)
+	if err != nil {
+		return MandateSettlement{}, fmt.Errorf("settle mandate: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(body))
+	if err != nil {
+		return MandateSettlement{}, fmt.Errorf("settle mandate: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set(HeaderIdempotencyKey, p.IdempotencyKey)
+	s.authenticate(req.Header)
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return MandateSettlement{}, unanswered(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return MandateSettlement{}, unanswered(err)
+	}
+	return readSettlement(resp, data)
+}
+
+// readSettlement takes an answer for what it says, and for a success only where
+// it names what was paid.
+func readSettlement(resp *http.Response, data []byte) (MandateSettlement, error) {
+	wait := retryAfter(resp.Header.Get("Retry-After"))
+	if len(data) > maxAnswer {
+		return MandateSettlement{}, &outageError{retryAfter: wait, err: fmt.Errorf("answer over %d bytes", maxAnswer)}
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		e := &client.Error{}
+		if err := json.Unmarshal(data, e); err != nil || e.Code == "" {
+			return MandateSettlement{}, &outageError{retryAfter: wait, err: fmt.Errorf("answered %d without a code", resp.StatusCode)}
+		}
+		e.Status, e.RetryAfter = resp.StatusCode, wait
+		return MandateSettlement{}, e
+	}
+	var s MandateSettlement
+	if err := json.Unmarshal(data, &s.PaywallSettlement); err != nil {
+		return MandateSettlement{}, &outageError{retryAfter: wait, err: errors.New("answer is not JSON")}
+	}
+	if s.Success && s.Transaction == "" && s.TransactionID == "" {
+		return MandateSettlement{}, &outageError{retryAfter: wait, err: errors.New("answered success without a transaction")}
+	}
+	s.Replayed = strings.EqualFold(resp.Header.Get("Idempotency-Replayed"), "true")
+	return s, nil
+}
+
+// outageError is a settlement without a usable answer.
+type outageError struct {
+	timeout    bool
+	retryAfter time.Duration
+	err        error
+}
+
+func (e *outageError) Error() string { return "settle mandate: " + e.err.Error() }
+
+func (e *outageError) Unwrap() error { return e.err }
+
+func unanswered(err error) error {
+	var timeout net.Error
+	late := errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &timeout) && timeout.Timeout())
+	return &outageError{timeout: late, err: err}
+}
+
+// maxRetryAfter bounds what is passed on to a client.
+const maxRetryAfter = time.Hour
+
+func retryAfter(value string) time.Duration {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return time.Duration(min(n, int(maxRetryAfter/time.Second))) * time.Second
+}

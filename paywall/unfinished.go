@@ -1,0 +1,70 @@
+package paywall
+
+import (
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	maxUnfinished     = 10_000
+	maxUnfinishedSlot = 16
+)
+
+// unfinished remembers the idempotency keys of bare mandates whose payment was
+// left undecided or unserved. It is a help to clients that send none of their
+// own, not the guard against double service: that is [Redemptions].
+type unfinished struct {
+	clock Clock
+	mu    sync.Mutex
+	slots map[string][]leftover
+}
+
+type leftover struct {
+	key   string
+	until time.Time
+}
+
+func newUnfinished(c Clock) *unfinished { return &unfinished{clock: c, slots: map[string][]leftover{}} }
+
+// put keeps a key for the next request of the slot. With no room it is dropped:
+// the client was told the key.
+func (u *unfinished) put(slot, key string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	now := u.clock.Now()
+	if len(u.slots) >= maxUnfinished {
+		for s, list := range u.slots {
+			if now.After(list[len(list)-1].until) {
+				delete(u.slots, s)
+			}
+		}
+	}
+	if list := u.slots[slot]; len(u.slots) < maxUnfinished && len(list) < maxUnfinishedSlot {
+		u.slots[slot] = append(list, leftover{key: key, until: now.Add(longestMemory)})
+	}
+}
+
+// take gives the oldest key of the slot away, or "".
+func (u *unfinished) take(slot string) string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	list, now := u.slots[slot], u.clock.Now()
+	for len(list) > 0 {
+		first := list[0]
+		if list = list[1:]; len(list) == 0 {
+			delete(u.slots, slot)
+		} else {
+			u.slots[slot] = list
+		}
+		if now.Before(first.until) {
+			return first.key
+		}
+	}
+	return ""
+}
+
+// redactText is the text of somebody else's error without the secret in it.
+func redactText(err error, secret string) string {
+	return strings.ReplaceAll(err.Error(), secret, "[redacted]")
+}
