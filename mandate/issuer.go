@@ -123,7 +123,8 @@ func (t Terms) prove(text string, trusted issuerURL, key PublicKey) error {
 	if err != nil {
 		return err
 	}
-	same := got.ID == t.ID && got.Limits == t.Limits && got.SessionKey.Equal(t.SessionKey) &&
+	same := got.ID == t.ID && got.iat == seconds(t.IssuedAt) && got.exp == seconds(t.ExpiresAt) && got.nbf == seconds(t.NotBefore) &&
+		got.Limits == t.Limits && got.SessionKey.Equal(t.SessionKey) &&
 		reflect.DeepEqual(got.Payees, t.Payees) && reflect.DeepEqual(got.Rails, t.Rails) &&
 		reflect.DeepEqual(got.Status, t.Status)
 	if !same {

@@ -47,12 +47,11 @@ type Presentation struct {
 	ExpiresAt time.Time
 }
 
-func (v *Verifier) binding(m *verified, want Expect) sdjwt.Binding {
+func (v *Verifier) binding(m *verified, want Expect, w window) sdjwt.Binding {
 	age := v.MaxPresentationAge
 	if age <= 0 {
 		age = DefaultMaxPresentationAge
 	}
-	w := v.window()
 	return sdjwt.Binding{
 		Key: m.SessionKey.key, Now: w.now, Skew: w.skew, MaxAge: int64(age / time.Second),
 		Audience: want.Audience, Nonce: want.Nonce, Lax: want.AllowUnbound,

@@ -33,6 +33,21 @@ func setup(t testing.TB) *fixture {
 	return f
 }
 
+// setupFixed has the same keys every time, so that a kept corpus keeps its meaning.
+func setupFixed(t testing.TB) *fixture {
+	t.Helper()
+	f := setup(t)
+	for i, k := range []**ecdsa.PrivateKey{&f.issuerKey, &f.sessionKey} {
+		scalar := make([]byte, 32)
+		scalar[0] = byte(i + 1)
+		var err error
+		*k, err = ecdsa.ParseRawPrivateKey(elliptic.P256(), scalar)
+		require.NoError(t, err)
+	}
+	f.issuer.Signer = mandate.FixedSigner(f.issuerKey)
+	return f
+}
+
 func newKey(t testing.TB) *ecdsa.PrivateKey {
 	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

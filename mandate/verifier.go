@@ -118,7 +118,7 @@ func (v *Verifier) VerifyPresentation(ctx context.Context, token string, want Ex
 	}
 	p := &Presentation{Mandate: known.clone()}
 	if tok != nil && tok.Binding != nil {
-		if err := p.bind(tok, v.binding(known, want), want); err != nil {
+		if err := p.bind(tok, v.binding(known, want, w), want); err != nil {
 			return nil, err
 		}
 	}
