@@ -181,3 +181,9 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	s.healthy(w, r)
 }
+
+// CheckLedger recomputes every counter and total from the postings and reports
+// what does not agree.
+func (s *Server) CheckLedger(ctx context.Context) (ledger.Report, error) {
+	return ledger.Check(ctx, s.config.Store)
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/paywarrant/paywarrant/paywall"
+)
+
+// demoAPI is a merchant's API behind a paywall.
+type demoAPI struct {
+	BaseURL string
+	Routes  []demoRoute
+
+	listener *listener
+}
+
+type demoRoute struct {
+	Method string `json:"method"`
+	Path   string `json:"path"`
+	Price  string `json:"price"`
+
+	description string
+	handler     http.HandlerFunc
+	input       any
+	output      any
+}
+
+// demoRoutes are what is sold. The report costs enough to be paid by card.
+func demoRoutes() []demoRoute {
+	object := func(properties map[string]any) map[string]any {
+		return map[string]any{"type": "object", "properties": properties}
+	}
+	text := map[string]any{"type": "string"}
+	return []demoRoute{
+		{
+			Method: "GET", Path: "/weather", Price: "0.01", description: "The weather now", handler: weather,
+			output: object(map[string]any{"temperature": map[string]any{"type": "integer"}, "sky": text}),
+		},
+		{
+			Method: "POST", Path: "/search", Price: "0.05", description: "A search that finds what it was asked for", handler: search,
+			input: object(map[string]any{"query": text}), output: object(map[string]any{"query": text}),
+		},
+		{
+			Method: "GET", Path: "/stream", Price: "0.002", description: "Five events, a tenth of a second apart", handler: stream,
+			output: text,
+		},
+		{
+			Method: "GET", Path: "/report", Price: "0.50", description: "The climate report of the month", handler: report,
+			output: object(map[string]any{"title": text, "thanks": text}),
+		},
+	}
+}
+
+// startDemoAPI serves the API on a listener of its own.
+func startDemoAPI(ctx context.Context, serviceURL string, m person, log *slog.Logger) (*demoAPI, error) {
+	l, err := listen(ctx, "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	api := &demoAPI{BaseURL: l.origin(), Routes: demoRoutes(), listener: l}
+	mux, err := api.mux(serviceURL, m, log)
+	if err != nil {
+		return nil, errors.Join(err, l.stop())
+	}
+	l.serve(mux, "", "")
+	return api, nil
+}
+
+func (d *demoAPI) mux(serviceURL string, m person, log *slog.Logger) (*http.ServeMux, error) {
+	mux := http.NewServeMux()
+	for _, r := range d.Routes {
+		discovery := &paywall.Discovery{
+			Description: r.description, Method: r.Method, InputSchema: r.input, Output: paywall.Output{Schema: r.output},
+		}
+		if r.input != nil {
+			discovery.BodyType = "json"
+		}
+		gate, err := paywall.New(paywall.Config{
+			Price: r.Price, PayTo: m.PayTo, APIURL: serviceURL, TestMode: true, Resource: d.BaseURL + r.Path,
+			Discovery: discovery, Merchant: paywall.Merchant{ID: m.ID, APIKey: m.APIKey}, Logger: log,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("gate %s: %w", r.Path, err)
+		}
+		mux.Handle(r.Method+" "+r.Path, gate.Require(r.handler))
+	}
+	return mux, nil
+}
+
+func (d *demoAPI) stop() error { return d.listener.stop() }
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // the client may have gone
+}
+
+func weather(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, map[string]any{"temperature": 7, "sky": "cloudy"})
+}
+
+// search echoes its body.
+func search(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10))
+	if err != nil || !json.Valid(body) {
+		http.Error(w, "the body must be JSON of at most 64 KiB", http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(body) // the client may have gone
+}
+
+func stream(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	flush := http.NewResponseController(w)
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for i := range 5 {
+		if _, err := fmt.Fprintf(w, "data: {\"event\":%d}\n\n", i+1); err != nil || flush.Flush() != nil {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func report(w http.ResponseWriter, r *http.Request) {
+	p, _ := paywall.PaymentFrom(r.Context())
+	writeJSON(w, map[string]any{"title": "Climate report", "thanks": p.Payer})
+}

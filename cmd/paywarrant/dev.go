@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+)
+
+type devCmd struct {
+	Addr      string `default:"127.0.0.1:4020" help:"Where the service listens; port 0 takes a free one." placeholder:"HOST:PORT"`
+	Data      string `help:"Keep the data in this folder. Without it they are gone at the end." placeholder:"DIR" type:"path"`
+	Processor string `help:"Use the sandbox processor at this address instead of one in the process." placeholder:"URL"`
+	Verbose   bool   `help:"Log every request." short:"v"`
+}
+
+// Help is the longer text of the command.
+func (devCmd) Help() string {
+	return "When all is ready, one line of JSON on standard output tells addresses and credentials; logs go to standard error."
+}
+
+// ready is the line that tells that all is ready. Fields of features that are
+// not built are absent.
+type ready struct {
+	BaseURL string `json:"baseUrl"`
+	people
+	Paywall struct {
+		BaseURL string      `json:"baseUrl"`
+		Routes  []demoRoute `json:"routes"`
+	} `json:"paywall"`
+}
+
+// Run runs the development system until ctx is done.
+func (c devCmd) Run(ctx context.Context, o output) error {
+	level := slog.LevelInfo
+	if c.Verbose {
+		level = slog.LevelDebug
+	}
+	log := slog.New(slog.NewTextHandler(o.errors, &slog.HandlerOptions{Level: level}))
+	s, err := startStack(ctx, stackConfig{Addr: c.Addr, Dir: c.Data, Logger: log, Processor: c.Processor})
+	if err != nil {
+		return err
+	}
+	line := ready{BaseURL: s.BaseURL, people: s.People}
+	line.Paywall.BaseURL, line.Paywall.Routes = s.API.BaseURL, s.API.Routes
+	text, err := json.Marshal(line)
+	if err == nil {
+		_, err = fmt.Fprintf(o.out, "%s\n", text)
+	}
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	<-ctx.Done()
+	log.Info("stopping")
+	return s.Close()
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// drainFor is how long requests may take to end once the process is to stop.
+const drainFor = 25 * time.Second
+
+// listener serves one handler on one address.
+type listener struct {
+	net.Listener
+
+	server *http.Server
+	done   chan error
+}
+
+// listen takes an address; serve begins to answer.
+func listen(ctx context.Context, addr string) (*listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", addr, err)
+	}
+	return &listener{Listener: l, done: make(chan error, 1)}, nil
+}
+
+// origin is the address as a URL.
+func (l *listener) origin() string { return "http://" + l.Addr().String() }
+
+// serve answers until stop. Slow or idle clients hold nothing for long.
+func (l *listener) serve(h http.Handler, tlsCert, tlsKey string) {
+	l.server = &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second,
+		WriteTimeout: 90 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
+	go func() {
+		if tlsCert != "" {
+			l.done <- l.server.ServeTLS(l.Listener, tlsCert, tlsKey)
+		} else {
+			l.done <- l.server.Serve(l.Listener)
+		}
+	}()
+}
+
+// stop lets running requests end, then closes. It may be called without serve.
+func (l *listener) stop() error {
+	if l.server == nil {
+		return l.Close()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), drainFor)
+	defer cancel()
+	err := l.server.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, l.server.Close())
+	}
+	if served := <-l.done; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}

@@ -1,0 +1,66 @@
+// Command paywarrant runs the payment service, its development form, and its tools.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// cli is the command line. Kong reads names, help and defaults from the tags.
+type cli struct {
+	Demo             demoCmd             `cmd:"" help:"Tell the whole story in the terminal: a mandate, charges within it and beyond, a paywall, a revocation."`
+	Dev              devCmd              `cmd:"" help:"Run the service in sandbox mode with everything around it, until interrupted."`
+	Serve            serveCmd            `cmd:"" help:"Run the service as a configuration file says."`
+	Migrate          migrateCmd          `cmd:"" help:"Bring the database's schema up to date, and end."`
+	Ledger           ledgerCmd           `cmd:"" help:"Look after the ledger."`
+	SandboxProcessor sandboxProcessorCmd `cmd:"" help:"Run the sandbox card processor by itself, for several service instances to share."`
+	Version          versionCmd          `cmd:"" help:"Print the version."`
+}
+
+// output is where a command writes: results to out, everything else to errors.
+type output struct{ out, errors io.Writer }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], output{os.Stdout, os.Stderr})
+	stop()
+	if err != nil && !errors.Is(err, errSaid) {
+		fmt.Fprintln(os.Stderr, "paywarrant:", err)
+	}
+	if err != nil {
+		os.Exit(1)
+	}
+}
+
+// errSaid is a failure that was already told in full.
+var errSaid = errors.New("failed")
+
+// run runs one command line; nothing in it ends the process, but help does.
+func run(ctx context.Context, args []string, o output) error {
+	var c cli
+	parser, err := kong.New(&c,
+		kong.Name("paywarrant"),
+		kong.Description("Agents pay, within limits that a person signed.\n\nStart with: paywarrant demo"),
+		kong.Writers(o.out, o.errors), kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(o),
+	)
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		return fmt.Errorf("%w (paywarrant --help lists the commands)", err)
+	}
+	return parsed.Run()
+}

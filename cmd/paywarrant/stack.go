@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/x402"
+)
+
+// stackConfig says what a development system is made of.
+type stackConfig struct {
+	Addr string // of the service
+	// Dir keeps the data. Empty: a temporary folder, removed at the end.
+	Dir    string
+	Logger *slog.Logger
+	// Processor is the address of a sandbox processor. Empty: one in the process.
+	Processor string
+}
+
+// stack is the service in sandbox mode and a merchant's API, each on a listener
+// of its own, as in life.
+type stack struct {
+	Service *server.Server
+	BaseURL string
+	API     *demoAPI
+	People  people
+
+	closers []func() error
+}
+
+// people are the merchants of a development system.
+type people struct {
+	Merchant person `json:"merchant"`
+	Other    person `json:"otherMerchant"`
+}
+
+type person struct {
+	ID     string `json:"id"`
+	APIKey string `json:"apiKey"`
+	PayTo  string `json:"payTo"`
+}
+
+// startStack starts everything; what it started is stopped again where it fails.
+func startStack(ctx context.Context, cfg stackConfig) (s *stack, err error) {
+	s = &stack{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if cfg.Dir == "" {
+		if cfg.Dir, err = os.MkdirTemp("", "paywarrant-"); err != nil {
+			return s, err
+		}
+		s.closers = append(s.closers, func() error { return os.RemoveAll(cfg.Dir) })
+	} else if err = os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return s, err
+	}
+	if err := s.startService(ctx, cfg); err != nil {
+		return s, err
+	}
+	if s.People, err = hire(ctx, s.Service, filepath.Join(cfg.Dir, "merchants.json")); err != nil {
+		return s, err
+	}
+	s.API, err = startDemoAPI(ctx, s.BaseURL, s.People.Merchant, cfg.Logger)
+	if err == nil {
+		s.closers = append(s.closers, s.API.stop)
+	}
+	return s, err
+}
+
+func (s *stack) startService(ctx context.Context, cfg stackConfig) error {
+	l, err := listen(ctx, cfg.Addr)
+	if err != nil {
+		return err
+	}
+	s.BaseURL = l.origin()
+	s.Service, err = newService(ctx, config{
+		Mode: string(server.Sandbox), BaseURL: s.BaseURL, Store: filepath.Join(cfg.Dir, "pay.db"),
+		KeyFile: filepath.Join(cfg.Dir, "key-encryption-key"), RequestsPerSecond: 1000, // ten times the default
+		SandboxCard: cardsConfig{ProcessorURL: cfg.Processor},
+	}, cfg.Logger)
+	if err == nil {
+		s.closers = append(s.closers, s.Service.Close)
+		err = s.Service.Start(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, l.stop())
+	}
+	l.serve(s.Service, "", "")
+	s.closers = append(s.closers, l.stop)
+	return nil
+}
+
+// Close stops everything in the opposite order of its start.
+func (s *stack) Close() error {
+	var err error
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		err = errors.Join(err, s.closers[i]())
+	}
+	s.closers = nil
+	return err
+}
+
+// hire makes the two merchants, or finds those of an earlier run.
+func hire(ctx context.Context, srv *server.Server, file string) (people, error) {
+	var p people
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return p, err
+	}
+	for _, m := range []struct {
+		to   *person
+		name string
+	}{{&p.Merchant, "Weather & Co"}, {&p.Other, "Other Shop"}} {
+		m.to.PayTo, err = someAddress()
+		if err != nil {
+			return p, err
+		}
+		created, err := srv.CreateMerchant(ctx, server.MerchantParams{Name: m.name, Website: "https://example.com", PayTo: m.to.PayTo})
+		if err != nil {
+			return p, err
+		}
+		m.to.ID, m.to.APIKey = created.ID, created.APIKey
+	}
+	if text, err = json.Marshal(p); err != nil {
+		return p, fmt.Errorf("encode merchants: %w", err)
+	}
+	return p, os.WriteFile(file, text, 0o600)
+}
+
+// someAddress is a wallet address that nobody has the key of.
+func someAddress() (string, error) {
+	var b [20]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return x402.ParseAddress("0x" + hex.EncodeToString(b[:]))
+}
