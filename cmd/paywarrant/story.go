@@ -144,56 +144,64 @@ func refusal(err error) []fact {
 // payPaywall: an endpoint demands a price, and a mandate pays it.
 func (d *story) payPaywall(ctx context.Context) error {
 	url := d.stack.API.BaseURL + "/report"
-	resp, body, err := fetch(ctx, url, "")
+	asked, err := fetch(ctx, url, "")
 	if err != nil {
 		return err
 	}
-	v1, err := x402.DecodePaymentRequiredV1(body)
-	if resp.StatusCode != http.StatusPaymentRequired || err != nil {
-		return fmt.Errorf("the paywall answered %d: %w", resp.StatusCode, err)
+	v1, err := x402.DecodePaymentRequiredV1(asked.body)
+	if asked.code != http.StatusPaymentRequired || err != nil {
+		return fmt.Errorf("the paywall answered %s: %w", asked.status, err)
 	}
-	v2, err := x402.DecodePaymentRequired(resp.Header.Get(x402.HeaderPaymentRequired))
+	v2, err := x402.DecodePaymentRequired(asked.header.Get(x402.HeaderPaymentRequired))
 	if err != nil {
 		return err
 	}
 	d.tell("An agent asks a paywalled endpoint for a report",
-		fact{"GET", url}, fact{"answer", resp.Status},
+		fact{"GET", url}, fact{"answer", asked.status},
 		fact{"x402 v1", v1.Accepts[0].MaxAmountRequired + " base units of USDC on " + v1.Accepts[0].Network},
 		fact{"x402 v2", v2.Accepts[0].Amount + " base units on " + v2.Accepts[0].Network},
-		fact{"MPP", short(resp.Header.Get("WWW-Authenticate"), 56)})
-	resp, body, err = fetch(ctx, url, d.token)
+		fact{"MPP", short(asked.header.Get("WWW-Authenticate"), 56)})
+	paid, err := fetch(ctx, url, d.token)
 	if err != nil {
 		return err
 	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("the paywall answered %d to the mandate: %s", resp.StatusCode, body)
+	if paid.code != http.StatusOK {
+		return fmt.Errorf("the paywall answered %s to the mandate: %s", paid.status, paid.body)
 	}
-	settled, err := x402.DecodeSettlement(resp.Header.Get("X-PAYMENT-RESPONSE"))
+	settled, err := x402.DecodeSettlement(paid.header.Get("X-PAYMENT-RESPONSE"))
 	if err != nil {
 		return err
 	}
 	d.tell("It sends the mandate along; the paywall charges $0.50 to the card and serves",
-		fact{"answer", resp.Status}, fact{"content", strings.TrimSpace(string(body))},
+		fact{"answer", paid.status}, fact{"content", strings.TrimSpace(string(paid.body))},
 		fact{"paid with", settled.Network + " " + settled.Transaction}, fact{"payer", settled.Payer})
 	return nil
 }
 
+// fetched is an answer, read whole.
+type fetched struct {
+	code   int
+	status string
+	header http.Header
+	body   []byte
+}
+
 // fetch gets a URL, with a mandate where there is one.
-func fetch(ctx context.Context, url, token string) (*http.Response, []byte, error) {
+func fetch(ctx context.Context, url, token string) (fetched, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return nil, nil, err
+		return fetched{}, err
 	}
 	if token != "" {
 		r.Header.Set("X-Service-Mandate", token)
 	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return nil, nil, err
+		return fetched{}, err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	return resp, body, err
+	return fetched{code: resp.StatusCode, status: resp.Status, header: resp.Header, body: body}, err
 }
 
 func (d *story) showReceipt(ctx context.Context) error {

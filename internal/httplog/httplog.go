@@ -45,7 +45,7 @@ func Wrap(cfg Config, next http.Handler) http.Handler {
 			if p := recover(); p != nil {
 				cfg.Logger.ErrorContext(r.Context(), "handler panicked", slog.String("requestId", requestID),
 					slog.String("route", r.Pattern), slog.String("stack", string(debug.Stack())))
-				if m.status != 0 || p == http.ErrAbortHandler {
+				if m.status != 0 || p == http.ErrAbortHandler { //nolint:errorlint // a panic value, compared as net/http does
 					panic(http.ErrAbortHandler) // half an answer must not look whole
 				}
 				cfg.Panicked(w, r)

@@ -135,6 +135,7 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var err error
+	var problem string
 	if r.PostForm.Get("action") == "decline" {
 		err = p.Payments.Decline(r.Context(), s.Token)
 	} else {
@@ -142,7 +143,6 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) {
 			perTx: r.PostForm.Get("maxPerTx"), monthly: r.PostForm.Get("maxMonthly"), expires: r.PostForm.Get("expires"),
 			email: strings.TrimSpace(r.PostForm.Get("email")), method: r.PostForm.Get("method"), payees: r.PostForm["payee"],
 		}
-		problem := ""
 		if problem, err = p.confirm(r.Context(), s, in); problem != "" {
 			p.showForm(w, r, s, http.StatusUnprocessableEntity, in, problem)
 			return

@@ -77,7 +77,7 @@ func (s *Service) Confirm(ctx context.Context, token string, c Confirmation) (le
 	for _, i := range instruments {
 		terms.Rails = append(terms.Rails, i.Rail)
 	}
-	return s.issue(ctx, session, ledger.Completion{
+	return s.issue(ctx, ledger.Completion{
 		SessionHash: session.Hash, MandateID: id.New(id.Mandate, s.Clock.Now()), Terms: terms,
 		Instruments: instruments, Email: c.Email,
 	})
@@ -141,7 +141,7 @@ func (s *Service) connectOne(ctx context.Context, session Session, method, email
 
 // issue makes key and token, and completes the session with them. Where somebody
 // else completed it first, the key is destroyed again.
-func (s *Service) issue(ctx context.Context, session Session, c ledger.Completion) (ledger.Mandate, error) {
+func (s *Service) issue(ctx context.Context, c ledger.Completion) (ledger.Mandate, error) {
 	key, err := s.newSessionKey(ctx, c.MandateID)
 	if err != nil {
 		return ledger.Mandate{}, err

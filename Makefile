@@ -1,0 +1,60 @@
+# The one door to everything. `make help` lists the recipes.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+TOOLS := $(CURDIR)/.cache/tools
+export PATH := $(TOOLS):$(PATH)
+export CGO_ENABLED ?= 0
+
+GOLANGCI_LINT := v2.15.0
+SQLC          := v1.31.1
+GOFUMPT       := v0.12.0
+FUZZTIME      ?= 30s
+
+help: ## List the recipes
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+demo: ## Tell the whole story in the terminal
+	go run ./cmd/paywarrant demo
+
+dev: ## Run the service in sandbox mode until interrupted
+	go run ./cmd/paywarrant dev
+
+build: ## Build bin/paywarrant
+	go build -trimpath -o bin/paywarrant ./cmd/paywarrant
+
+test: ## Install what the tests need, and run all of them with the race detector
+	bash test/install.sh
+	PAYWARRANT_REQUIRE=postgres,chromium CGO_ENABLED=1 go test -race -timeout 20m ./...
+
+check: test lint generated ## What CI runs
+
+lint: $(TOOLS)/golangci-lint ## Vet, format and lint
+	go vet ./...
+	golangci-lint run
+
+generate: $(TOOLS)/sqlc ## Make the generated files anew
+	cd server/ledger/internal/sqlstore && sqlc generate
+
+generated: generate ## Fail where a generated file is not what its source says
+	git diff --exit-code --stat -- server/ledger/internal/sqlstore/db
+
+bench: ## Print the benchmark tables: ratios to a baseline of the same run, and their aims
+	go run ./bench
+
+fuzz: ## Run every fuzz target for FUZZTIME (default 30s)
+	bash test/fuzz.sh $(FUZZTIME)
+
+cover: ## Write coverage.html
+	go test -coverpkg=./... -coverprofile=coverage.out ./...
+	go tool cover -html=coverage.out -o coverage.html
+	go tool cover -func=coverage.out | tail -1
+
+$(TOOLS)/golangci-lint:
+	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT)
+
+$(TOOLS)/sqlc:
+	GOBIN=$(TOOLS) go install github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC)
+
+.PHONY: help demo dev build test check lint generate generated bench fuzz cover

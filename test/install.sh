@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Installs what the tests need besides Go and does nothing where it is there:
+# PostgreSQL and Chromium from Debian's packages.
+set -euo pipefail
+
+missing=()
+compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || missing+=(postgresql)
+command -v chromium >/dev/null || missing+=(chromium)
+command -v gcc >/dev/null || missing+=(gcc libc6-dev)
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+command -v apt-get >/dev/null || { echo "please install: ${missing[*]}" >&2; exit 1; }
+sudo=; [ "$(id -u)" -eq 0 ] || sudo=sudo
+export DEBIAN_FRONTEND=noninteractive
+$sudo apt-get update -q
+# The packaged database server is not to be started: the tests start their own.
+$sudo mkdir -p /etc/postgresql-common
+echo 'create_main_cluster = false' | $sudo tee /etc/postgresql-common/createcluster.conf >/dev/null
+$sudo apt-get install -y -q --no-install-recommends "${missing[@]}"
