@@ -29,7 +29,7 @@ type publisher struct {
 func publish(t testing.TB, keys ...mandate.PublicKey) *publisher {
 	t.Helper()
 	p := &publisher{}
-	var list []mandate.Key
+	list := make([]mandate.Key, 0, len(keys))
 	for _, k := range keys {
 		list = append(list, mandate.Key{PublicKey: k, State: mandate.KeyRetired})
 	}

@@ -33,7 +33,7 @@ func TestTokenShowsItselfNowhere(t *testing.T) {
 	fmt.Fprintln(&out, fmt.Errorf("charge %s: %v", tok, o))
 	var log bytes.Buffer
 	for _, h := range []slog.Handler{slog.NewTextHandler(&log, nil), slog.NewJSONHandler(&log, nil)} {
-		slog.New(h).Info("charge", "token", tok, "outer", o, "ptr", &o, "list", o.list)
+		slog.New(h).LogAttrs(t.Context(), slog.LevelInfo, "charge", slog.Any("token", tok), slog.Any("outer", o), slog.Any("ptr", &o), slog.Any("list", o.list))
 	}
 	b, err := json.Marshal(map[string]any{"token": tok, "outer": o, "list": o.list})
 	require.NoError(t, err)

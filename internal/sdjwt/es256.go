@@ -25,7 +25,7 @@ func verifyES256(key *ecdsa.PublicKey, signed, signature string) bool {
 	der := append(buf[:0], 0x30, 0)
 	der = appendInteger(der, signature[:half])
 	der = appendInteger(der, signature[half:])
-	der[1] = byte(len(der) - 2) //nolint:gosec // at most 70
+	der[1] = byte((len(der) - 2) & 0x7f) // short form: at most 70
 	return ecdsa.VerifyASN1(key, sum[:], der)
 }
 
@@ -35,9 +35,9 @@ func appendInteger(der []byte, n string) []byte {
 		n = n[1:]
 	}
 	if n[0] >= 0x80 {
-		return append(append(der, 2, byte(len(n)+1), 0), n...) //nolint:gosec // at most 33
+		return append(append(der, 2, byte((len(n)+1)&0x7f), 0), n...)
 	}
-	return append(append(der, 2, byte(len(n))), n...) //nolint:gosec // at most 32
+	return append(append(der, 2, byte(len(n)&0x7f)), n...)
 }
 
 var errSigner = errors.New("signer does not sign with ECDSA P-256")
