@@ -100,7 +100,7 @@ func (v *visit) plan(ctx context.Context) (*purchase, error) {
 	case Bundle:
 		return v.planBundle()
 	case X402:
-		return v.planX402(ctx)
+		return v.planX402()
 	case X402V1:
 		return v.planX402V1()
 	case Mandate:

@@ -17,7 +17,7 @@ const (
 )
 
 // planX402 takes PAYMENT-SIGNATURE (version 2).
-func (v *visit) planX402(ctx context.Context) (*purchase, error) {
+func (v *visit) planX402() (*purchase, error) {
 	p, err := x402.DecodePayload(v.found.value)
 	if err != nil {
 		return nil, malformedX402(err)
@@ -35,9 +35,6 @@ func (v *visit) planX402(ctx context.Context) (*purchase, error) {
 		return nil, no
 	}
 	req := x402.FacilitatorRequest{X402Version: x402.Version2, PaymentPayload: p.Raw, PaymentRequirements: offered}
-	if err := v.verify(ctx, req); err != nil {
-		return nil, err
-	}
 	claims := []Claim{v.claimTransfer(a, v.found.value)}
 	if id != "" {
 		claims = append([]Claim{{
@@ -47,11 +44,7 @@ func (v *visit) planX402(ctx context.Context) (*purchase, error) {
 	return &purchase{
 		claims: claims,
 		settle: func(ctx context.Context, state ClaimState) (settled, error) {
-			s, err := settleTransfer(ctx, func(ctx context.Context) (x402.Settlement, error) { return v.external.Settle(ctx, req) })
-			if state == Retried && alreadyUsed(err) {
-				// The first try may have landed: the service knows the chain and tells.
-				s, err = v.settler.SettleTransfer(ctx, req)
-			}
+			s, err := v.settleOutside(ctx, req, state)
 			if err != nil {
 				return settled{}, toldIn(fromTransfer(err), x402.HeaderPaymentResponse, offered.Network)
 			}
@@ -76,21 +69,25 @@ func (v *visit) checkAccepted(p x402.Payload, offered x402.Requirements) *refusa
 	return nil
 }
 
-// verify asks the external facilitator before anything is claimed, so that a
-// bad signature cannot hold up the owner of a good one.
-func (v *visit) verify(ctx context.Context, req x402.FacilitatorRequest) error {
+// settleOutside verifies and settles at the external facilitator. What was tried
+// before is not verified again: the payer's money may be gone, to us.
+func (v *visit) settleOutside(ctx context.Context, req x402.FacilitatorRequest, state ClaimState) (x402.Settlement, error) {
 	if !v.external.Signed() {
 		v.unsigned.Do(func() {
 			v.logger.Warn("paywall: no FacilitatorKeyID and FacilitatorSecret: payments settle, and no directory lists the resource")
 		})
 	}
-	ctx, cancel := v.limited(ctx)
-	defer cancel()
-	_, err := v.external.Verify(ctx, req)
-	if err == nil || alreadyUsed(err) {
-		return nil // used: by an earlier try of this very request, or the settlement says so
+	if state == Fresh {
+		if _, err := v.external.Verify(ctx, req); err != nil {
+			return x402.Settlement{}, err
+		}
 	}
-	return toldIn(fromTransfer(err), x402.HeaderPaymentResponse, v.offer.two.Accepts[0].Network)
+	s, err := settleTransfer(ctx, func(ctx context.Context) (x402.Settlement, error) { return v.external.Settle(ctx, req) })
+	if state == Retried && alreadyUsed(err) {
+		// The first try may have landed: the service looks at the chain, and tells.
+		return v.settler.SettleTransfer(ctx, req)
+	}
+	return s, err
 }
 
 // alreadyUsed tells whether a facilitator refuses because the authorization was used.

@@ -1,6 +1,10 @@
 package paywall
 
-import "sync"
+import (
+	"maps"
+	"slices"
+	"sync"
+)
 
 // maxListed is how many routes are described.
 const maxListed = 1000
@@ -18,3 +22,11 @@ func (l *listing) add(r Route) {
 		l.routes = append(l.routes, r)
 	}
 }
+
+func (l *listing) all() []Route {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.routes)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -75,10 +75,10 @@ func (m *Memory) Claim(_ context.Context, c Claim) (Claimed, error) {
 		return Claimed{State: Fresh}, nil
 	}
 	switch {
+	case e.claimed: // first: whether that one stands is not known yet
+		return Claimed{State: Busy}, nil
 	case e.binding != c.Binding:
 		return Claimed{State: BoundElsewhere}, nil
-	case e.claimed:
-		return Claimed{State: Busy}, nil
 	case e.state == Spent:
 		return Claimed{State: Spent}, nil
 	}

@@ -56,7 +56,7 @@ func newOffer(t terms, price string) (*offer, error) {
 	}
 	o := &offer{
 		micros: micros, price: money.Micros(micros).Decimal(), window: t.route.MaxTimeout, resource: t.route.Resource,
-		amount: fmt.Sprintf("%d%s", micros, strings.Repeat("0", t.asset.Decimals-6)), realm: host(t.route.Resource),
+		amount: baseUnits(micros, t.asset), realm: host(t.route.Resource),
 	}
 	o.binding = strings.Join([]string{o.resource, o.amount, t.route.PayTo, t.network.CAIP2, t.asset.Address}, "|")
 	description, extensions, outputV1, err := describe(t.route)
@@ -97,6 +97,11 @@ func newOffer(t terms, price string) (*offer, error) {
 	}
 	o.page, err = t.page.render(t, o, description)
 	return o, err
+}
+
+// baseUnits writes an amount in the units that the token counts in.
+func baseUnits(micros int64, a Asset) string {
+	return fmt.Sprintf("%d%s", micros, strings.Repeat("0", a.Decimals-6))
 }
 
 // describe encodes the discovery metadata, which may be absent.

@@ -51,7 +51,7 @@ const (
 	Retried
 	// Paid: settled before, and not served.
 	Paid
-	// Busy: another request has the claim.
+	// Busy: another request has the claim, for whatever it is bound to.
 	Busy
 	// Spent: served before.
 	Spent

@@ -150,6 +150,7 @@ type service struct {
 	mandates  []client.PaywallSettlementParams
 	headers   []http.Header
 	requests  []string // bodies of transfer settlements
+	verdict   string   // answer of verify, instead of its own
 	refusal   string   // error code for mandates, instead of settling
 	intercept func(w http.ResponseWriter, r *http.Request, settle func()) bool
 }
@@ -272,6 +273,10 @@ func (s *service) verify(w http.ResponseWriter, r *http.Request) {
 	var req struct{ PaymentPayload x402.Payload }
 	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if s.verdict != "" {
+		_, _ = io.WriteString(w, s.verdict)
 		return
 	}
 	if strings.HasPrefix(req.PaymentPayload.Payload.Signature, "0xbad") {

@@ -1,0 +1,51 @@
+package paywall_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/paywall"
+)
+
+func TestOpenAPIListsWhatIsSold(t *testing.T) {
+	t.Parallel()
+	w := setup(t, func(c *paywall.Config) {
+		c.Discovery = &paywall.Discovery{
+			Description: "The weather", InputSchema: m{"properties": m{"city": m{"type": "string"}}, "required": []string{"city"}},
+			Output: paywall.Output{Schema: m{"type": "object"}},
+		}
+	})
+	w.gate.With(paywall.Route{Price: "0.05", Resource: "https://api.example.com/search", Discovery: discovery()})
+	w.gate.With(paywall.Route{Resource: "https://api.example.com/by-price", PriceFunc: func(*http.Request) (string, error) { return "1", nil }})
+	w.gate.With(paywall.Route{Resource: "https://other.example.com/elsewhere"})
+
+	rec := httptest.NewRecorder()
+	w.gate.OpenAPI().ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/openapi.json", http.NoBody))
+	require.Equal(t, 200, rec.Code)
+	doc, err := openapi3.NewLoader().LoadFromData(rec.Body.Bytes())
+	require.NoError(t, err)
+	require.NoError(t, doc.Validate(context.Background()))
+
+	all := body(t, rec)
+	paths, _ := all["paths"].(map[string]any)
+	require.Len(t, paths, 3)
+	weather := paths["/weather"].(map[string]any)["get"].(map[string]any)
+	require.Equal(t, m{
+		"amount": "10000", "currency": "0x036CbD53842c5426634e7929541eC2318f3dCF7e", "description": "The weather", "intent": "charge", "method": "evm",
+	}, weather["x-payment-info"])
+	require.Equal(t, []any{m{"name": "city", "in": "query", "required": true, "schema": m{"type": "string"}}}, weather["parameters"])
+	search := paths["/search"].(map[string]any)["post"].(map[string]any)
+	require.Equal(t, "50000", search["x-payment-info"].(map[string]any)["amount"])
+	require.NotEmpty(t, search["requestBody"])
+	byPrice := paths["/by-price"].(map[string]any)["get"].(map[string]any)
+	require.NotContains(t, byPrice["x-payment-info"], "amount")
+
+	rec = httptest.NewRecorder()
+	w.gate.OpenAPI().ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/openapi.json", http.NoBody))
+	require.Equal(t, 405, rec.Code)
+}
