@@ -162,7 +162,6 @@ func TestTreeCanBeRewritten(t *testing.T) {
 	require.NoError(t, err)
 	v.Append("d", five)
 	require.Equal(t, "d", v.Get("d").Name())
-	//nolint:testifylint // the order counts, so that JSONEq would say too little
 	require.Equal(t, `{"a":[2,true],"b":"é😀\"\\/\b\f\n\r\t","c":[{},[],null,true],"d":5}`, string(v.AppendJSON(nil)),
 		"a node stands in one place only: what was moved takes its new neighbours along")
 }
