@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
+	"github.com/paywarrant/paywarrant/server/rail/card"
+)
+
+type options struct {
+	Kills   int
+	Callers int
+	Seed    uint64
+}
+
+// report is what the drill found.
+type report struct {
+	Kills, Charges, Succeeded, Failed, Refused int
+	// Lost charges were answered and are not in the ledger, or not as they were
+	// answered. Doubled ones moved money twice. Undecided ones are pending.
+	Lost, Doubled, Undecided int
+	Faults                   []string
+}
+
+func (r report) failed() bool {
+	return r.Lost+r.Doubled+r.Undecided+len(r.Faults) > 0 || r.Succeeded == 0
+}
+
+func (r report) String() string {
+	s := fmt.Sprintf("kills %d, charges %d (succeeded %d, failed %d, refused %d), lost %d, doubled %d, undecided %d",
+		r.Kills, r.Charges, r.Succeeded, r.Failed, r.Refused, r.Lost, r.Doubled, r.Undecided)
+	for _, f := range r.Faults {
+		s += "\nfault: " + f
+	}
+	return s
+}
+
+// drill is one run.
+type drill struct {
+	options
+
+	dir       string
+	processor *card.Processor
+	service   *service
+	merchant  *client.Client
+	mandates  []string
+
+	mu      sync.Mutex
+	answers map[string]client.Charge // by transaction id
+	refused int
+	broken  []string
+}
+
+// tightCents is the monthly limit of one of the mandates, so that limits refuse too.
+const tightCents = 20_000
+
+func run(ctx context.Context, o options) (r report, err error) {
+	d := &drill{options: o, answers: map[string]client.Charge{}}
+	if d.dir, err = os.MkdirTemp("", "crash-"); err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(d.dir)
+	d.processor, err = card.OpenProcessor(ctx, card.ProcessorConfig{
+		Path:   filepath.Join(d.dir, "processor.db"),
+		Faults: card.Faults{LatencyMillis: 2, ErrorPercent: 3, StopPercent: 3, LosePercent: 3},
+		Random: rand.New(rand.NewPCG(o.Seed, 1)), //nolint:gosec // faults are to be repeatable
+	})
+	if err != nil {
+		return r, err
+	}
+	gateway := httptest.NewServer(d.processor.Handler())
+	defer func() {
+		gateway.Close()
+		err = errors.Join(err, d.processor.Close())
+	}()
+	if d.service, err = build(ctx, d.dir, gateway.URL); err != nil {
+		return r, err
+	}
+	if err := d.begin(ctx); err != nil {
+		return r, errors.Join(err, d.service.kill())
+	}
+	if err := d.killRepeatedly(ctx); err != nil {
+		return r, errors.Join(err, d.service.kill())
+	}
+	return d.verify(ctx)
+}
+
+// begin starts the service once and makes the mandates.
+func (d *drill) begin(ctx context.Context) error {
+	line, err := d.service.start(ctx)
+	if err != nil {
+		return err
+	}
+	d.merchant, err = client.New(client.Config{
+		BaseURL: line.BaseURL, MerchantID: line.Merchant.ID, APIKey: line.Merchant.APIKey, Timeout: 25 * time.Second,
+		HTTPClient: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: d.Callers}},
+	})
+	if err != nil {
+		return err
+	}
+	for _, monthly := range []int64{10_000_000, tightCents} {
+		for {
+			m, err := d.mandate(ctx, monthly)
+			if err == nil {
+				d.mandates = append(d.mandates, m)
+				break
+			}
+			if ctx.Err() != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *drill) mandate(ctx context.Context, monthly int64) (string, error) {
+	s, err := d.merchant.CreateSession(ctx, client.SessionParams{MaxPerTxCents: 1000, MaxMonthlySpendCents: monthly})
+	if err != nil {
+		return "", err
+	}
+	done, err := d.merchant.CompleteTestSession(ctx, s.SessionToken, client.TestCompletion{})
+	return done.IntentMandate, err
+}
+
+// killRepeatedly kills and restarts the service while callers charge, then lets
+// them end.
+func (d *drill) killRepeatedly(ctx context.Context) error {
+	callers, stop := context.WithCancel(ctx)
+	defer stop()
+	var running sync.WaitGroup
+	for i := range d.Callers {
+		running.Go(func() { d.call(ctx, callers, rand.New(rand.NewPCG(d.Seed, uint64(i)+10))) }) //nolint:gosec // repeatable
+	}
+	random := rand.New(rand.NewPCG(d.Seed, 2)) //nolint:gosec // repeatable
+	for range d.Kills {
+		pause := time.NewTimer(time.Duration(20+random.IntN(180)) * time.Millisecond)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			stop()
+			running.Wait()
+			return ctx.Err()
+		}
+		if err := d.service.kill(); err != nil {
+			return err
+		}
+		if _, err := d.service.start(ctx); err != nil {
+			return err
+		}
+	}
+	stop()
+	running.Wait()
+	return nil
+}
+
+// call charges until it is to stop, and sees its last charge through.
+func (d *drill) call(ctx, until context.Context, random *rand.Rand) {
+	for n := 0; until.Err() == nil && ctx.Err() == nil; n++ {
+		p := client.ChargeParams{
+			Mandate: d.mandates[random.IntN(len(d.mandates))], AmountCents: int64(1 + random.IntN(100)), Currency: client.USD,
+			Description: "drill", IdempotencyKey: fmt.Sprintf("k%d-%d", random.Uint64(), n),
+		}
+		for ctx.Err() == nil && !d.settled(d.merchant.Charge(ctx, p)) {
+			continue
+		}
+	}
+}
+
+// settled records a definite answer, and tells whether it was one.
+func (d *drill) settled(c client.Charge, err error) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case err == nil && c.Status == client.Pending:
+		return false
+	case err == nil:
+		d.answers[c.TransactionID] = c
+		return true
+	case errors.Is(err, client.ErrUnknownOutcome):
+		return false
+	case errors.Is(err, client.ErrMonthlyLimit):
+		d.refused++
+		return true
+	}
+	var answered *client.Error
+	if errors.As(err, &answered) && answered.Status < http.StatusInternalServerError && answered.Status != http.StatusConflict {
+		d.broken = append(d.broken, "unexpected answer: "+err.Error())
+		return true
+	}
+	return false // not reached: nothing was sent
+}
+
+// decidedWithin is how long recovery may take after the last restart.
+const decidedWithin = 30 * time.Second
+
+// verify waits until recovery has nothing left to do, stops the service, and
+// compares answers, ledger and processor.
+func (d *drill) verify(ctx context.Context) (report, error) {
+	r := report{Kills: d.Kills, Refused: d.refused, Faults: d.broken}
+	if err := d.service.stop(); err != nil {
+		return r, err
+	}
+	for deadline := time.Now().Add(decidedWithin); ; {
+		if err := d.compare(ctx, &r); err != nil || r.Undecided == 0 || time.Now().After(deadline) {
+			return r, err
+		}
+		if _, err := d.service.start(ctx); err != nil {
+			return r, err
+		}
+		pause := time.NewTimer(3 * time.Second)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+		}
+		if err := d.service.stop(); err != nil {
+			return r, err
+		}
+	}
+}
+
+func (d *drill) compare(ctx context.Context, r *report) (err error) {
+	store, err := sqlite.Open(ctx, filepath.Join(d.dir, "data", "pay.db"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	check, err := ledger.Check(ctx, store)
+	if err != nil {
+		return err
+	}
+	moved, err := d.processor.Totals(ctx)
+	if err != nil {
+		return err
+	}
+	r.Faults = append(d.broken[:len(d.broken):len(d.broken)], check.Faults...)
+	r.Charges, r.Succeeded, r.Failed, r.Undecided, r.Lost = check.Charges, check.Succeeded, check.Failed, check.Pending, 0
+	for id, answer := range d.answers {
+		c, err := store.Charge(ctx, id)
+		status := client.Status(c.Status)
+		if status == client.Succeeded {
+			status = client.Completed
+		}
+		if err != nil || status != answer.Status || int64(c.Amount.CentsDown()) != answer.AmountCents {
+			r.Lost++
+		}
+	}
+	r.Doubled = int(moved.Payments) - check.Succeeded - check.Pending
+	if cents, _ := check.Volume.WholeCents(); r.Undecided == 0 && cents != moved.CapturedCents {
+		r.Faults = append(r.Faults, fmt.Sprintf("the ledger says %d cents, the processor moved %d", cents, moved.CapturedCents))
+	}
+	r.Doubled = max(r.Doubled, 0)
+	return nil
+}
