@@ -45,8 +45,11 @@ type Server struct {
 	accounts *account.Accounts
 	handler  http.Handler
 
-	closing sync.Once
-	closed  error
+	mu       sync.Mutex
+	closed   bool
+	requests sync.WaitGroup
+	closing  sync.Once
+	closeErr error
 }
 
 // New puts a service together: it reads or makes the signing keys in the store,
@@ -104,7 +107,25 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("/", merchantAPI.NotFound)
 	return httplog.Wrap(httplog.Config{
 		Logger: cfg.Logger, NewID: func() string { return id.New(id.Request, time.Now()) }, Panicked: merchantAPI.Panicked,
-	}, mux)
+	}, s.untilClosed(mux, http.HandlerFunc(merchantAPI.Stopping)))
+}
+
+// untilClosed lets Close wait for requests, and refuses those that come later.
+func (s *Server) untilClosed(next, stopping http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		closed := s.closed
+		if !closed {
+			s.requests.Add(1)
+		}
+		s.mu.Unlock()
+		if closed {
+			stopping.ServeHTTP(w, r)
+			return
+		}
+		defer s.requests.Done()
+		next.ServeHTTP(w, r)
+	})
 }
 
 // sandbox is what the test helpers act on; nil in live mode.
@@ -154,20 +175,25 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// Close waits for the charges that are running, ends the background work, and
-// closes rails and store. Close may be called twice.
+// Close waits for the requests that are running, ends the background work, and
+// closes rails and store; requests that come later are answered 503. Close may be
+// called twice.
 func (s *Server) Close() error {
 	s.closing.Do(func() {
+		s.mu.Lock()
+		s.closed = true
+		s.mu.Unlock()
+		s.requests.Wait()
 		s.payments.Close()
 		s.ledger.Close()
 		for _, r := range s.config.Rails {
 			if c, ok := r.(io.Closer); ok {
-				s.closed = errors.Join(s.closed, c.Close())
+				s.closeErr = errors.Join(s.closeErr, c.Close())
 			}
 		}
-		s.closed = errors.Join(s.closed, s.config.Store.Close())
+		s.closeErr = errors.Join(s.closeErr, s.config.Store.Close())
 	})
-	return s.closed
+	return s.closeErr
 }
 
 func (s *Server) healthy(w http.ResponseWriter, _ *http.Request) {

@@ -123,6 +123,9 @@ func (a *API) NotFound(w http.ResponseWriter, r *http.Request) {
 	a.fail(w, r, refuse(client.ErrNotFound, "There is nothing at this path. All paths are in /openapi.json."))
 }
 
+// Stopping answers for a service that is being closed.
+func (a *API) Stopping(w http.ResponseWriter, r *http.Request) { a.fail(w, r, ledger.ErrClosed) }
+
 // Panicked answers for a handler that panicked.
 func (a *API) Panicked(w http.ResponseWriter, r *http.Request) { a.fail(w, r, errPanicked) }
 
