@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -44,7 +45,7 @@ const (
 	dateForm = "2006-01-02"
 	maxForm  = 16 << 10
 	// shownMethods are offered at once, the rest behind "More".
-	shownMethods = 2
+	shownMethods = 1
 )
 
 func (p *Pages) showSetup(w http.ResponseWriter, r *http.Request) {
@@ -86,7 +87,7 @@ func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Sessi
 		return
 	}
 	f := setupForm{
-		Action: "/setup/" + s.Token, Merchant: m.Name, Website: m.Website, Error: problem,
+		Action: "/setup/" + s.Token, Merchant: m.Name, Website: host(m.Website), Error: problem,
 		AskedPerTx: s.Terms.MaxPerTx.Decimal(), AskedMonthly: s.Terms.MaxMonthly.Decimal(),
 		AskedExpires: s.Terms.ExpiresAt.Format(dateForm), Tomorrow: p.Clock.Now().UTC().AddDate(0, 0, 1).Format(dateForm),
 		MaxPerTx: in.perTx, MaxMonthly: in.monthly, Expires: in.expires, Email: in.email,
@@ -106,6 +107,14 @@ func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Sessi
 	p.render(w, r, status, p.setup, "Confirm limits for "+m.Name, f)
 }
 
+// host is the part of a website's address that people know it by.
+func host(website string) string {
+	if u, err := url.Parse(website); err == nil {
+		return u.Host
+	}
+	return ""
+}
+
 func (p *Pages) payeeChoices(ctx context.Context, asked, checked []string) ([]payeeChoice, error) {
 	var choices []payeeChoice
 	for _, id := range asked {
@@ -116,7 +125,7 @@ func (p *Pages) payeeChoices(ctx context.Context, asked, checked []string) ([]pa
 		if err != nil {
 			return nil, fmt.Errorf("read merchant %s: %w", id, err)
 		}
-		choices = append(choices, payeeChoice{ID: id, Name: m.Name, Website: m.Website, Checked: slices.Contains(checked, id)})
+		choices = append(choices, payeeChoice{ID: id, Name: m.Name, Website: host(m.Website), Checked: slices.Contains(checked, id)})
 	}
 	return choices, nil
 }

@@ -4,44 +4,45 @@ import (
 	"context"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/ledger/internal/row"
 	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore/db"
 )
 
 // Merchant implements [ledger.Accounts].
 func (s *Store) Merchant(ctx context.Context, id string) (ledger.Merchant, error) {
-	return one(merchant)(s.readQ.Merchant(ctx, id))
+	return one(row.Merchant)(s.readQ.Merchant(ctx, id))
 }
 
 // MerchantByWallet implements [ledger.Accounts].
 func (s *Store) MerchantByWallet(ctx context.Context, payTo string) (ledger.Merchant, error) {
-	return one(merchant)(s.readQ.MerchantByWallet(ctx, payTo))
+	return one(row.Merchant)(s.readQ.MerchantByWallet(ctx, payTo))
 }
 
 // PutMerchant implements [ledger.Accounts].
 func (s *Store) PutMerchant(ctx context.Context, m ledger.Merchant) error {
-	return s.writeQ.PutMerchant(ctx, putMerchant(m))
+	return s.writeQ.PutMerchant(ctx, row.PutMerchant(m))
 }
 
 // APIKey implements [ledger.Accounts].
 func (s *Store) APIKey(ctx context.Context, hash string) (ledger.APIKey, error) {
-	return one(apiKey)(s.readQ.APIKey(ctx, hash))
+	return one(row.APIKey)(s.readQ.APIKey(ctx, hash))
 }
 
 // PutAPIKey implements [ledger.Accounts].
 func (s *Store) PutAPIKey(ctx context.Context, k ledger.APIKey) error {
 	return s.writeQ.PutAPIKey(ctx, db.PutAPIKeyParams{
-		Hash: k.Hash, MerchantID: k.MerchantID, Hint: k.Hint, CreatedMs: ms(k.CreatedAt), RevokedMs: ms(k.RevokedAt),
+		Hash: k.Hash, MerchantID: k.MerchantID, Hint: k.Hint, CreatedMs: row.Millis(k.CreatedAt), RevokedMs: row.Millis(k.RevokedAt),
 	})
 }
 
 // SealedKeys implements [ledger.Accounts].
 func (s *Store) SealedKeys(ctx context.Context, prefix string) ([]ledger.SealedKey, error) {
-	return many(sealedKey)(s.readQ.SealedKeys(ctx, db.SealedKeysParams{Name: prefix, Name_2: prefix + "~"}))
+	return many(row.SealedKey)(s.readQ.SealedKeys(ctx, db.SealedKeysParams{Name: prefix, Name_2: prefix + "~"}))
 }
 
 // AddSealedKey implements [ledger.Accounts].
 func (s *Store) AddSealedKey(ctx context.Context, k ledger.SealedKey) error {
-	n, err := s.writeQ.AddSealedKey(ctx, db.AddSealedKeyParams(putSealedKey(k)))
+	n, err := s.writeQ.AddSealedKey(ctx, db.AddSealedKeyParams(row.PutSealedKey(k)))
 	if err == nil && n == 0 {
 		return ledger.ErrConflict
 	}
@@ -50,7 +51,7 @@ func (s *Store) AddSealedKey(ctx context.Context, k ledger.SealedKey) error {
 
 // PutSealedKey implements [ledger.Accounts].
 func (s *Store) PutSealedKey(ctx context.Context, k ledger.SealedKey) error {
-	return s.writeQ.PutSealedKey(ctx, putSealedKey(k))
+	return s.writeQ.PutSealedKey(ctx, row.PutSealedKey(k))
 }
 
 // DeleteSealedKey implements [ledger.Accounts].

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/ledger/internal/row"
 	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore/db"
 )
 
@@ -43,17 +44,17 @@ func many[D, R any](convert func(D) (R, error)) func([]D, error) ([]R, error) {
 
 // Session implements [ledger.Reader].
 func (s *Store) Session(ctx context.Context, hash string) (ledger.Session, error) {
-	return one(session)(s.readQ.Session(ctx, hash))
+	return one(row.Session)(s.readQ.Session(ctx, hash))
 }
 
 // Mandate implements [ledger.Reader].
 func (s *Store) Mandate(ctx context.Context, id string) (ledger.Mandate, error) {
-	return one(mandate)(s.readQ.Mandate(ctx, id))
+	return one(row.Mandate)(s.readQ.Mandate(ctx, id))
 }
 
 // Charge implements [ledger.Reader].
 func (s *Store) Charge(ctx context.Context, id string) (ledger.Charge, error) {
-	return one(charge)(s.readQ.Charge(ctx, id))
+	return one(row.Charge)(s.readQ.Charge(ctx, id))
 }
 
 // Charges implements [ledger.Reader].
@@ -61,12 +62,12 @@ func (s *Store) Charges(ctx context.Context, merchantID, before string, limit in
 	if before == "" {
 		before = "~" // above every id
 	}
-	return many(charge)(s.readQ.Charges(ctx, db.ChargesParams{MerchantID: merchantID, ID: before, Limit: int32(limit)}))
+	return many(row.Charge)(s.readQ.Charges(ctx, db.ChargesParams{MerchantID: merchantID, ID: before, Limit: int32(limit)}))
 }
 
 // Lapsed implements [ledger.Reader].
 func (s *Store) Lapsed(ctx context.Context, before time.Time, limit int) ([]ledger.Charge, error) {
-	return many(charge)(s.readQ.Lapsed(ctx, db.LapsedParams{LeaseMs: ms(before), Limit: int32(limit)}))
+	return many(row.Charge)(s.readQ.Lapsed(ctx, db.LapsedParams{LeaseMs: row.Millis(before), Limit: int32(limit)}))
 }
 
 // Stats implements [ledger.Reader].
@@ -75,7 +76,7 @@ func (s *Store) Stats(ctx context.Context, merchantID string, now time.Time) (le
 	if err != nil {
 		return ledger.Stats{}, fmt.Errorf("sum tallies: %w", err)
 	}
-	active, err := s.readQ.ActiveMandates(ctx, db.ActiveMandatesParams{MerchantID: merchantID, ExpiresMs: ms(now)})
+	active, err := s.readQ.ActiveMandates(ctx, db.ActiveMandatesParams{MerchantID: merchantID, ExpiresMs: row.Millis(now)})
 	if err != nil {
 		return ledger.Stats{}, fmt.Errorf("count active mandates: %w", err)
 	}
@@ -91,7 +92,7 @@ func (s *Store) Histories(ctx context.Context, each func(ledger.History) error) 
 	defer func() { _ = tx.Rollback() }() // nothing was written
 	q := s.readQ.WithTx(tx)
 	for after := ""; ; {
-		page, err := many(mandate)(q.MandatesAfter(ctx, db.MandatesAfterParams{ID: after, Limit: pageSize}))
+		page, err := many(row.Mandate)(q.MandatesAfter(ctx, db.MandatesAfterParams{ID: after, Limit: pageSize}))
 		if err != nil {
 			return fmt.Errorf("list mandates: %w", err)
 		}
@@ -114,10 +115,10 @@ func (s *Store) Histories(ctx context.Context, each func(ledger.History) error) 
 func history(ctx context.Context, q *db.Queries, m ledger.Mandate) (ledger.History, error) {
 	h := ledger.History{Mandate: m}
 	var errs [4]error
-	h.Charges, errs[0] = many(charge)(q.ChargesOf(ctx, m.ID))
-	h.Postings, errs[1] = many(posting)(q.PostingsOf(ctx, m.ID))
-	h.Tallies, errs[2] = many(tally)(q.TalliesOf(ctx, m.ID))
-	h.Events, errs[3] = many(event)(q.EventsOf(ctx, m.ID))
+	h.Charges, errs[0] = many(row.Charge)(q.ChargesOf(ctx, m.ID))
+	h.Postings, errs[1] = many(row.Posting)(q.PostingsOf(ctx, m.ID))
+	h.Tallies, errs[2] = many(row.Tally)(q.TalliesOf(ctx, m.ID))
+	h.Events, errs[3] = many(row.Event)(q.EventsOf(ctx, m.ID))
 	return h, errors.Join(errs[:]...)
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/ledger/internal/row"
 	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore/db"
 )
 
@@ -48,25 +49,25 @@ func load(ctx context.Context, q *db.Queries, keys ledger.Keys) (*ledger.State, 
 	}
 	var all error
 	for _, k := range keys.Sessions {
-		all = errors.Join(all, into(s.Sessions, k, session)(q.Session(ctx, k)))
+		all = errors.Join(all, into(s.Sessions, k, row.Session)(q.Session(ctx, k)))
 	}
 	for _, k := range keys.Mandates {
-		all = errors.Join(all, into(s.Mandates, k, mandate)(q.Mandate(ctx, k)))
+		all = errors.Join(all, into(s.Mandates, k, row.Mandate)(q.Mandate(ctx, k)))
 	}
 	for _, k := range keys.Tallies {
 		p := db.TallyParams{MerchantID: k.MerchantID, MandateID: k.MandateID}
-		all = errors.Join(all, into(s.Tallies, k, tally)(q.Tally(ctx, p)))
+		all = errors.Join(all, into(s.Tallies, k, row.Tally)(q.Tally(ctx, p)))
 	}
 	charges := slices.Clone(keys.Charges)
 	for _, k := range keys.Idempotency {
 		p := db.IdempotencyParams{MerchantID: k.MerchantID, Key: k.Key}
-		all = errors.Join(all, into(s.Idempotency, k, idempotency)(q.Idempotency(ctx, p)))
+		all = errors.Join(all, into(s.Idempotency, k, row.Idempotency)(q.Idempotency(ctx, p)))
 		if id := s.Idempotency[k].ChargeID; id != "" {
 			charges = append(charges, id)
 		}
 	}
 	for _, k := range charges {
-		all = errors.Join(all, into(s.Charges, k, charge)(q.Charge(ctx, k)))
+		all = errors.Join(all, into(s.Charges, k, row.Charge)(q.Charge(ctx, k)))
 	}
 	return s, all
 }
@@ -90,17 +91,17 @@ func into[K comparable, D, R any](rows map[K]R, key K, convert func(D) (R, error
 
 func save(ctx context.Context, q *db.Queries, e ledger.Effects) error {
 	return first(
-		insert(ctx, e.Insert.Sessions, insertSession, q.InsertSession),
-		update(ctx, e.Update.Sessions, updateSession, q.UpdateSession),
-		insert(ctx, e.Insert.Mandates, insertMandate, q.InsertMandate),
-		update(ctx, e.Update.Mandates, updateMandate, q.UpdateMandate),
-		insert(ctx, e.Insert.Idempotency, insertIdempotency, q.InsertIdempotency),
-		insert(ctx, e.Insert.Charges, insertCharge, q.InsertCharge),
-		update(ctx, e.Update.Charges, updateCharge, q.UpdateCharge),
-		insert(ctx, e.Insert.Tallies, insertTally, q.InsertTally),
-		update(ctx, e.Update.Tallies, updateTally, q.UpdateTally),
-		insert(ctx, e.Insert.Postings, insertPosting, q.InsertPosting),
-		insert(ctx, e.Insert.Events, insertEvent, q.InsertEvent),
+		insert(ctx, e.Insert.Sessions, row.InsertSession, q.InsertSession),
+		update(ctx, e.Update.Sessions, row.UpdateSession, q.UpdateSession),
+		insert(ctx, e.Insert.Mandates, row.InsertMandate, q.InsertMandate),
+		update(ctx, e.Update.Mandates, row.UpdateMandate, q.UpdateMandate),
+		insert(ctx, e.Insert.Idempotency, row.InsertIdempotency, q.InsertIdempotency),
+		insert(ctx, e.Insert.Charges, row.InsertCharge, q.InsertCharge),
+		update(ctx, e.Update.Charges, row.UpdateCharge, q.UpdateCharge),
+		insert(ctx, e.Insert.Tallies, row.InsertTally, q.InsertTally),
+		update(ctx, e.Update.Tallies, row.UpdateTally, q.UpdateTally),
+		insert(ctx, e.Insert.Postings, row.InsertPosting, q.InsertPosting),
+		insert(ctx, e.Insert.Events, row.InsertEvent, q.InsertEvent),
 	)
 }
 

@@ -1,4 +1,6 @@
-package sqlstore
+// Package row turns the ledger's rows into their stored form and back: micros and
+// milliseconds as integers, lists and maps as JSON, no NULL anywhere.
+package row
 
 import (
 	"encoding/json"
@@ -11,8 +13,8 @@ import (
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
-// ms is the stored form of a time; 0 is the zero time.
-func ms(t time.Time) int64 {
+// Millis is the stored form of a time; 0 is the zero time.
+func Millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
@@ -37,7 +39,7 @@ func flag(b bool) int64 {
 func text(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("sqlstore: encode %T: %v", v, err))
+		panic(fmt.Sprintf("row: encode %T: %v", v, err))
 	}
 	return string(b)
 }
@@ -50,41 +52,47 @@ func parsed[T any](s string, err *error) (v T) {
 	return v
 }
 
-func merchant(r db.Merchant) (ledger.Merchant, error) {
+// Merchant reads a stored row.
+func Merchant(r db.Merchant) (ledger.Merchant, error) {
 	return ledger.Merchant{
 		ID: r.ID, Name: r.Name, Website: r.Website, Email: r.Email, Active: r.Active == 1,
 		MaxCharge: ledger.Micros(r.MaxChargeMicros), PayTo: r.PayTo, CreatedAt: at(r.CreatedMs),
 	}, nil
 }
 
-func putMerchant(m ledger.Merchant) db.PutMerchantParams {
+// PutMerchant is what a statement of that name takes.
+func PutMerchant(m ledger.Merchant) db.PutMerchantParams {
 	return db.PutMerchantParams{
 		ID: m.ID, Name: m.Name, Website: m.Website, Email: m.Email, Active: flag(m.Active),
-		MaxChargeMicros: int64(m.MaxCharge), PayTo: m.PayTo, CreatedMs: ms(m.CreatedAt),
+		MaxChargeMicros: int64(m.MaxCharge), PayTo: m.PayTo, CreatedMs: Millis(m.CreatedAt),
 	}
 }
 
-func apiKey(r db.ApiKey) (ledger.APIKey, error) {
+// APIKey reads a stored row.
+func APIKey(r db.ApiKey) (ledger.APIKey, error) {
 	return ledger.APIKey{
 		Hash: r.Hash, MerchantID: r.MerchantID, Hint: r.Hint, CreatedAt: at(r.CreatedMs), RevokedAt: at(r.RevokedMs),
 	}, nil
 }
 
-func sealedKey(r db.SealedKey) (ledger.SealedKey, error) {
+// SealedKey reads a stored row.
+func SealedKey(r db.SealedKey) (ledger.SealedKey, error) {
 	return ledger.SealedKey{
 		Name: r.Name, State: r.State, Public: r.Public, Sealed: r.Sealed,
 		CreatedAt: at(r.CreatedMs), ChangedAt: at(r.ChangedMs),
 	}, nil
 }
 
-func putSealedKey(k ledger.SealedKey) db.PutSealedKeyParams {
+// PutSealedKey is what a statement of that name takes.
+func PutSealedKey(k ledger.SealedKey) db.PutSealedKeyParams {
 	return db.PutSealedKeyParams{
 		Name: k.Name, State: k.State, Public: append([]byte{}, k.Public...), Sealed: k.Sealed,
-		CreatedMs: ms(k.CreatedAt), ChangedMs: ms(k.ChangedAt),
+		CreatedMs: Millis(k.CreatedAt), ChangedMs: Millis(k.ChangedAt),
 	}
 }
 
-func session(r db.Session) (s ledger.Session, err error) {
+// Session reads a stored row.
+func Session(r db.Session) (s ledger.Session, err error) {
 	return ledger.Session{
 		Hash: r.Hash, MerchantID: r.MerchantID, Status: ledger.SessionStatus(r.Status), FailureReason: r.FailureReason,
 		Terms: ledger.Terms{
@@ -97,24 +105,27 @@ func session(r db.Session) (s ledger.Session, err error) {
 	}, err
 }
 
-func insertSession(s ledger.Session) db.InsertSessionParams {
+// InsertSession is what a statement of that name takes.
+func InsertSession(s ledger.Session) db.InsertSessionParams {
 	return db.InsertSessionParams{
 		Hash: s.Hash, MerchantID: s.MerchantID, Status: string(s.Status), FailureReason: s.FailureReason,
 		MaxPerTxMicros: int64(s.Terms.MaxPerTx), MaxMonthlyMicros: int64(s.Terms.MaxMonthly),
-		Rails: text(s.Terms.Rails), Payees: text(s.Terms.Payees), MandateExpiresMs: ms(s.Terms.ExpiresAt),
+		Rails: text(s.Terms.Rails), Payees: text(s.Terms.Payees), MandateExpiresMs: Millis(s.Terms.ExpiresAt),
 		ReturnUrl: s.ReturnURL, Metadata: text(s.Metadata), Attempts: int64(s.Attempts), MandateID: s.MandateID,
-		SealedToken: append([]byte{}, s.SealedToken...), CreatedMs: ms(s.CreatedAt), ExpiresMs: ms(s.ExpiresAt),
+		SealedToken: append([]byte{}, s.SealedToken...), CreatedMs: Millis(s.CreatedAt), ExpiresMs: Millis(s.ExpiresAt),
 	}
 }
 
-func updateSession(s ledger.Session) db.UpdateSessionParams {
+// UpdateSession is what a statement of that name takes.
+func UpdateSession(s ledger.Session) db.UpdateSessionParams {
 	return db.UpdateSessionParams{
 		Hash: s.Hash, Status: string(s.Status), FailureReason: s.FailureReason, Attempts: int64(s.Attempts),
 		MandateID: s.MandateID, SealedToken: append([]byte{}, s.SealedToken...),
 	}
 }
 
-func mandate(r db.Mandate) (m ledger.Mandate, err error) {
+// Mandate reads a stored row.
+func Mandate(r db.Mandate) (m ledger.Mandate, err error) {
 	return ledger.Mandate{
 		ID: r.ID, MerchantID: r.MerchantID, Status: ledger.MandateStatus(r.Status),
 		RevokedBy: ledger.Revoker(r.RevokedBy), RevokedAt: at(r.RevokedMs),
@@ -128,24 +139,27 @@ func mandate(r db.Mandate) (m ledger.Mandate, err error) {
 	}, err
 }
 
-func insertMandate(m ledger.Mandate) db.InsertMandateParams {
+// InsertMandate is what a statement of that name takes.
+func InsertMandate(m ledger.Mandate) db.InsertMandateParams {
 	return db.InsertMandateParams{
-		ID: m.ID, MerchantID: m.MerchantID, Status: string(m.Status), RevokedBy: string(m.RevokedBy), RevokedMs: ms(m.RevokedAt),
+		ID: m.ID, MerchantID: m.MerchantID, Status: string(m.Status), RevokedBy: string(m.RevokedBy), RevokedMs: Millis(m.RevokedAt),
 		MaxPerTxMicros: int64(m.Terms.MaxPerTx), MaxMonthlyMicros: int64(m.Terms.MaxMonthly),
-		Rails: text(m.Terms.Rails), Payees: text(m.Terms.Payees), ExpiresMs: ms(m.Terms.ExpiresAt),
+		Rails: text(m.Terms.Rails), Payees: text(m.Terms.Payees), ExpiresMs: Millis(m.Terms.ExpiresAt),
 		Month: int64(m.Month), SpentMicros: int64(m.Spent), Instruments: text(m.Instruments), Email: m.Email,
-		EventSeq: m.EventSeq, CreatedMs: ms(m.CreatedAt),
+		EventSeq: m.EventSeq, CreatedMs: Millis(m.CreatedAt),
 	}
 }
 
-func updateMandate(m ledger.Mandate) db.UpdateMandateParams {
+// UpdateMandate is what a statement of that name takes.
+func UpdateMandate(m ledger.Mandate) db.UpdateMandateParams {
 	return db.UpdateMandateParams{
-		ID: m.ID, Status: string(m.Status), RevokedBy: string(m.RevokedBy), RevokedMs: ms(m.RevokedAt),
+		ID: m.ID, Status: string(m.Status), RevokedBy: string(m.RevokedBy), RevokedMs: Millis(m.RevokedAt),
 		Month: int64(m.Month), SpentMicros: int64(m.Spent), EventSeq: m.EventSeq,
 	}
 }
 
-func charge(r db.Charge) (c ledger.Charge, err error) {
+// Charge reads a stored row.
+func Charge(r db.Charge) (c ledger.Charge, err error) {
 	return ledger.Charge{
 		ID: r.ID, MandateID: r.MandateID, MerchantID: r.MerchantID, PayTo: r.PayTo,
 		Amount: ledger.Micros(r.AmountMicros), Fee: ledger.Micros(r.FeeMicros), Currency: r.Currency,
@@ -156,40 +170,46 @@ func charge(r db.Charge) (c ledger.Charge, err error) {
 	}, err
 }
 
-func insertCharge(c ledger.Charge) db.InsertChargeParams {
+// InsertCharge is what a statement of that name takes.
+func InsertCharge(c ledger.Charge) db.InsertChargeParams {
 	return db.InsertChargeParams{
 		ID: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, PayTo: c.PayTo, AmountMicros: int64(c.Amount),
 		FeeMicros: int64(c.Fee), Currency: c.Currency, Description: c.Description, Metadata: text(c.Metadata),
 		Rails: text(c.Rails), Month: int64(c.Month), Status: string(c.Status), Rail: string(c.Rail), TxHash: c.TxHash,
-		ProcessorID: c.ProcessorID, FailureReason: string(c.FailureReason), LeaseMs: ms(c.LeaseUntil),
-		Asked: int64(c.Asked), CreatedMs: ms(c.CreatedAt), SettledMs: ms(c.SettledAt),
+		ProcessorID: c.ProcessorID, FailureReason: string(c.FailureReason), LeaseMs: Millis(c.LeaseUntil),
+		Asked: int64(c.Asked), CreatedMs: Millis(c.CreatedAt), SettledMs: Millis(c.SettledAt),
 	}
 }
 
-func updateCharge(c ledger.Charge) db.UpdateChargeParams {
+// UpdateCharge is what a statement of that name takes.
+func UpdateCharge(c ledger.Charge) db.UpdateChargeParams {
 	return db.UpdateChargeParams{
 		ID: c.ID, FeeMicros: int64(c.Fee), Status: string(c.Status), Rail: string(c.Rail), TxHash: c.TxHash,
-		ProcessorID: c.ProcessorID, FailureReason: string(c.FailureReason), LeaseMs: ms(c.LeaseUntil),
-		Asked: int64(c.Asked), SettledMs: ms(c.SettledAt),
+		ProcessorID: c.ProcessorID, FailureReason: string(c.FailureReason), LeaseMs: Millis(c.LeaseUntil),
+		Asked: int64(c.Asked), SettledMs: Millis(c.SettledAt),
 	}
 }
 
-func tally(r db.Tally) (ledger.Tally, error) {
+// Tally reads a stored row.
+func Tally(r db.Tally) (ledger.Tally, error) {
 	return ledger.Tally{
 		TallyKey: ledger.TallyKey{MandateID: r.MandateID, MerchantID: r.MerchantID},
 		Count:    r.Count, Volume: ledger.Micros(r.VolumeMicros),
 	}, nil
 }
 
-func insertTally(t ledger.Tally) db.InsertTallyParams {
+// InsertTally is what a statement of that name takes.
+func InsertTally(t ledger.Tally) db.InsertTallyParams {
 	return db.InsertTallyParams{
 		MerchantID: t.MerchantID, MandateID: t.MandateID, Count: t.Count, VolumeMicros: int64(t.Volume),
 	}
 }
 
-func updateTally(t ledger.Tally) db.UpdateTallyParams { return db.UpdateTallyParams(insertTally(t)) }
+// UpdateTally is what a statement of that name takes.
+func UpdateTally(t ledger.Tally) db.UpdateTallyParams { return db.UpdateTallyParams(InsertTally(t)) }
 
-func idempotency(r db.Idempotency) (i ledger.Idempotency, err error) {
+// Idempotency reads a stored row.
+func Idempotency(r db.Idempotency) (i ledger.Idempotency, err error) {
 	i = ledger.Idempotency{
 		IdempotencyKey: ledger.IdempotencyKey{MerchantID: r.MerchantID, Key: r.Key},
 		Fingerprint:    r.Fingerprint, ChargeID: r.ChargeID, CreatedAt: at(r.CreatedMs),
@@ -200,9 +220,10 @@ func idempotency(r db.Idempotency) (i ledger.Idempotency, err error) {
 	return i, err
 }
 
-func insertIdempotency(i ledger.Idempotency) db.InsertIdempotencyParams {
+// InsertIdempotency is what a statement of that name takes.
+func InsertIdempotency(i ledger.Idempotency) db.InsertIdempotencyParams {
 	p := db.InsertIdempotencyParams{
-		MerchantID: i.MerchantID, Key: i.Key, Fingerprint: i.Fingerprint, ChargeID: i.ChargeID, CreatedMs: ms(i.CreatedAt),
+		MerchantID: i.MerchantID, Key: i.Key, Fingerprint: i.Fingerprint, ChargeID: i.ChargeID, CreatedMs: Millis(i.CreatedAt),
 	}
 	if i.Refusal != nil {
 		p.Refusal = text(i.Refusal)
@@ -210,30 +231,34 @@ func insertIdempotency(i ledger.Idempotency) db.InsertIdempotencyParams {
 	return p
 }
 
-func posting(r db.Posting) (ledger.Posting, error) {
+// Posting reads a stored row.
+func Posting(r db.Posting) (ledger.Posting, error) {
 	return ledger.Posting{
 		ChargeID: r.ChargeID, N: int(r.N), MandateID: r.MandateID, From: r.FromAccount, To: r.ToAccount,
 		Amount: ledger.Micros(r.AmountMicros), At: at(r.AtMs),
 	}, nil
 }
 
-func insertPosting(p ledger.Posting) db.InsertPostingParams {
+// InsertPosting is what a statement of that name takes.
+func InsertPosting(p ledger.Posting) db.InsertPostingParams {
 	return db.InsertPostingParams{
 		ChargeID: p.ChargeID, N: int64(p.N), MandateID: p.MandateID, FromAccount: p.From, ToAccount: p.To,
-		AmountMicros: int64(p.Amount), AtMs: ms(p.At),
+		AmountMicros: int64(p.Amount), AtMs: Millis(p.At),
 	}
 }
 
-func event(r db.Event) (ledger.Event, error) {
+// Event reads a stored row.
+func Event(r db.Event) (ledger.Event, error) {
 	return ledger.Event{
 		ID: r.ID, MandateID: r.MandateID, Seq: r.Seq, MerchantID: r.MerchantID, Type: webhook.Type(r.Type),
 		Data: []byte(r.Data), CreatedAt: at(r.CreatedMs),
 	}, nil
 }
 
-func insertEvent(e ledger.Event) db.InsertEventParams {
+// InsertEvent is what a statement of that name takes.
+func InsertEvent(e ledger.Event) db.InsertEventParams {
 	return db.InsertEventParams{
 		ID: e.ID, MandateID: e.MandateID, Seq: e.Seq, MerchantID: e.MerchantID, Type: string(e.Type),
-		Data: string(e.Data), CreatedMs: ms(e.CreatedAt),
+		Data: string(e.Data), CreatedMs: Millis(e.CreatedAt),
 	}
 }

@@ -1,0 +1,103 @@
+-- The statements of one Update on PostgreSQL, each for all rows of a kind. Rows
+-- are locked in the order of their keys. Columns come as arrays, in the order of
+-- the single-row statement of the same meaning.
+
+-- name: LockSessions :many
+SELECT * FROM sessions WHERE hash = ANY($1::text[]) ORDER BY hash FOR UPDATE;
+
+-- name: LockMandates :many
+SELECT * FROM mandates WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE;
+
+-- name: LockCharges :many
+SELECT * FROM charges WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE;
+
+-- name: LockTallies :many
+SELECT t.* FROM tallies t
+JOIN (SELECT unnest($1::text[]) AS merchant_id, unnest($2::text[]) AS mandate_id) k
+    ON t.merchant_id = k.merchant_id AND t.mandate_id = k.mandate_id
+ORDER BY t.mandate_id, t.merchant_id FOR UPDATE OF t;
+
+-- name: Idempotencies :many
+SELECT i.* FROM idempotency i
+JOIN (SELECT unnest($1::text[]) AS merchant_id, unnest($2::text[]) AS key) k
+    ON i.merchant_id = k.merchant_id AND i.key = k.key;
+
+-- name: ChargesOfKeys :many
+SELECT c.* FROM charges c
+JOIN idempotency i ON i.charge_id = c.id
+JOIN (SELECT unnest($1::text[]) AS merchant_id, unnest($2::text[]) AS key) k
+    ON i.merchant_id = k.merchant_id AND i.key = k.key;
+
+-- name: InsertSessions :exec
+INSERT INTO sessions (hash, merchant_id, status, failure_reason, max_per_tx_micros, max_monthly_micros, rails, payees,
+    mandate_expires_ms, return_url, metadata, attempts, mandate_id, sealed_token, created_ms, expires_ms)
+SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::bigint[]),
+    unnest($6::bigint[]), unnest($7::text[]), unnest($8::text[]), unnest($9::bigint[]), unnest($10::text[]),
+    unnest($11::text[]), unnest($12::bigint[]), unnest($13::text[]), unnest($14::bytea[]), unnest($15::bigint[]),
+    unnest($16::bigint[]);
+
+-- name: UpdateSessions :exec
+UPDATE sessions t SET status = u.status, failure_reason = u.failure_reason, attempts = u.attempts,
+    mandate_id = u.mandate_id, sealed_token = u.sealed_token
+FROM (SELECT unnest($1::text[]) AS hash, unnest($2::text[]) AS status, unnest($3::text[]) AS failure_reason,
+    unnest($4::bigint[]) AS attempts, unnest($5::text[]) AS mandate_id, unnest($6::bytea[]) AS sealed_token) u
+WHERE t.hash = u.hash;
+
+-- name: InsertMandates :exec
+INSERT INTO mandates (id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails,
+    payees, expires_ms, month, spent_micros, instruments, email, event_seq, created_ms)
+SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::bigint[]),
+    unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::text[]), unnest($9::text[]), unnest($10::bigint[]),
+    unnest($11::bigint[]), unnest($12::bigint[]), unnest($13::text[]), unnest($14::text[]), unnest($15::bigint[]),
+    unnest($16::bigint[]);
+
+-- name: UpdateMandates :exec
+UPDATE mandates t SET status = u.status, revoked_by = u.revoked_by, revoked_ms = u.revoked_ms, month = u.month,
+    spent_micros = u.spent_micros, event_seq = u.event_seq
+FROM (SELECT unnest($1::text[]) AS id, unnest($2::text[]) AS status, unnest($3::text[]) AS revoked_by,
+    unnest($4::bigint[]) AS revoked_ms, unnest($5::bigint[]) AS month, unnest($6::bigint[]) AS spent_micros,
+    unnest($7::bigint[]) AS event_seq) u
+WHERE t.id = u.id;
+
+-- name: InsertCharges :exec
+INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
+    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms)
+SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::bigint[]),
+    unnest($6::bigint[]), unnest($7::text[]), unnest($8::text[]), unnest($9::text[]), unnest($10::text[]),
+    unnest($11::bigint[]), unnest($12::text[]), unnest($13::text[]), unnest($14::text[]), unnest($15::text[]),
+    unnest($16::text[]), unnest($17::bigint[]), unnest($18::bigint[]), unnest($19::bigint[]), unnest($20::bigint[]);
+
+-- name: UpdateCharges :exec
+UPDATE charges t SET fee_micros = u.fee_micros, status = u.status, rail = u.rail, tx_hash = u.tx_hash,
+    processor_id = u.processor_id, failure_reason = u.failure_reason, lease_ms = u.lease_ms, asked = u.asked,
+    settled_ms = u.settled_ms
+FROM (SELECT unnest($1::text[]) AS id, unnest($2::bigint[]) AS fee_micros, unnest($3::text[]) AS status,
+    unnest($4::text[]) AS rail, unnest($5::text[]) AS tx_hash, unnest($6::text[]) AS processor_id,
+    unnest($7::text[]) AS failure_reason, unnest($8::bigint[]) AS lease_ms, unnest($9::bigint[]) AS asked,
+    unnest($10::bigint[]) AS settled_ms) u
+WHERE t.id = u.id;
+
+-- name: InsertTallies :exec
+INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros)
+SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::bigint[]), unnest($4::bigint[]);
+
+-- name: UpdateTallies :exec
+UPDATE tallies t SET count = u.count, volume_micros = u.volume_micros
+FROM (SELECT unnest($1::text[]) AS merchant_id, unnest($2::text[]) AS mandate_id, unnest($3::bigint[]) AS count,
+    unnest($4::bigint[]) AS volume_micros) u
+WHERE t.merchant_id = u.merchant_id AND t.mandate_id = u.mandate_id;
+
+-- name: InsertIdempotencies :exec
+INSERT INTO idempotency (merchant_id, key, fingerprint, charge_id, refusal, created_ms)
+SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
+    unnest($6::bigint[]);
+
+-- name: InsertPostings :exec
+INSERT INTO postings (charge_id, n, mandate_id, from_account, to_account, amount_micros, at_ms)
+SELECT unnest($1::text[]), unnest($2::bigint[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
+    unnest($6::bigint[]), unnest($7::bigint[]);
+
+-- name: InsertEvents :exec
+INSERT INTO events (id, mandate_id, seq, merchant_id, type, data, created_ms)
+SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::bigint[]), unnest($4::text[]), unnest($5::text[]),
+    unnest($6::text[]), unnest($7::bigint[]);

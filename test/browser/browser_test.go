@@ -1,0 +1,143 @@
+// Package browser_test opens the service's pages in a real browser, with
+// JavaScript switched off, at the widths of a phone and a desk. Screenshots are
+// kept in test/artifacts.
+package browser_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/servertest"
+)
+
+// width is a screen, in CSS pixels.
+type width struct {
+	name   string
+	pixels int64
+}
+
+var widths = []width{{"phone", 390}, {"desktop", 1280}}
+
+// browser starts a browser of the width. Without one the test is skipped, or
+// fails where PAYWARRANT_REQUIRE asks for it.
+func browser(t *testing.T, w width) context.Context {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		if strings.Contains(os.Getenv("PAYWARRANT_REQUIRE"), "chromium") {
+			t.Fatal("chromium is required and not installed")
+		}
+		t.Skip("needs chromium, which is not installed")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true), chromedp.Flag("lang", "en-US"))
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, 60*time.Second)
+	t.Cleanup(cancel)
+	noScript := chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		return err
+	})
+	require.NoError(t, chromedp.Do(ctx, noScript, chromedp.EmulateViewport(w.pixels, 900)))
+	return ctx
+}
+
+// shoot keeps a picture of the whole page.
+func shoot(t *testing.T, ctx context.Context, name string) {
+	t.Helper()
+	png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	require.NoError(t, err)
+	dir := filepath.Join("..", "artifacts")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644))
+}
+
+func text(t *testing.T, ctx context.Context, selector string) string {
+	t.Helper()
+	s, err := chromedp.Run(ctx, chromedp.Text(selector))
+	require.NoError(t, err)
+	return s
+}
+
+func setup(t *testing.T) (*servertest.Server, client.Session) {
+	t.Helper()
+	srv := servertest.Start(t, &servertest.Options{Merchant: server.MerchantParams{Name: "Aurora Data", Website: "https://aurora.example"}})
+	s, err := srv.Client().CreateSession(t.Context(), client.SessionParams{
+		MaxPerTxCents: 2500, MaxMonthlySpendCents: 10_000, ReturnURL: "https://aurora.example/thanks",
+	})
+	require.NoError(t, err)
+	return srv, s
+}
+
+// TestPersonLowersTheLimitsAndConfirms: the way of a person through the setup page.
+func TestPersonLowersTheLimitsAndConfirms(t *testing.T) {
+	t.Parallel()
+	for _, w := range widths {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			ctx := browser(t, w)
+			srv, s := setup(t)
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), chromedp.WaitVisible("#month")))
+			require.Contains(t, text(t, ctx, "h1"), "Aurora Data")
+			shoot(t, ctx, "setup-"+w.name)
+
+			require.NoError(t, chromedp.Do(ctx,
+				chromedp.SetValue("#month", "250"),
+				chromedp.Click("button.main"), chromedp.WaitVisible("#error")))
+			require.Contains(t, text(t, ctx, "#error"), "at most $100.00")
+			shoot(t, ctx, "setup-error-"+w.name)
+
+			require.NoError(t, chromedp.Do(ctx,
+				chromedp.SetValue("#month", "40"), chromedp.SetValue("#per", "12.50"),
+				chromedp.SetValue("#email", "ada@example.com"),
+				chromedp.Click("button.main"), chromedp.WaitVisible(".badge.good")))
+			require.Contains(t, text(t, ctx, "dl"), "up to $40.00")
+			shoot(t, ctx, "confirmed-"+w.name)
+
+			m, err := srv.Client().WaitForMandate(t.Context(), s.SessionToken)
+			require.NoError(t, err)
+			b, err := srv.Client().Balance(t.Context(), m)
+			require.NoError(t, err)
+			require.EqualValues(t, 1250, b.MaxPerTxCents)
+			require.EqualValues(t, 4000, b.MaxMonthlySpendCents)
+			require.Len(t, srv.Mails(), 1)
+			require.Contains(t, srv.Mails()[0].Text, "$40.00")
+
+			ch, err := srv.Client().Charge(t.Context(), client.ChargeParams{Mandate: m, AmountCents: 1250, Currency: client.USD, Description: "October report"})
+			require.NoError(t, err)
+			r, err := srv.Client().Receipt(t.Context(), ch.TransactionID)
+			require.NoError(t, err)
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(r.ReceiptURL), chromedp.WaitVisible(".amount")))
+			require.Equal(t, "$12.50", text(t, ctx, ".amount"))
+			shoot(t, ctx, "receipt-"+w.name)
+		})
+	}
+}
+
+func TestPersonDeclines(t *testing.T) {
+	t.Parallel()
+	ctx := browser(t, widths[0])
+	srv, s := setup(t)
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), chromedp.WaitVisible("button.quiet"),
+		chromedp.Click("button.quiet"), chromedp.WaitVisible(".badge.bad")))
+	shoot(t, ctx, "declined")
+	after, err := srv.Client().Session(t.Context(), s.SessionToken)
+	require.NoError(t, err)
+	require.Equal(t, client.SessionFailed, after.Status)
+}
