@@ -15,7 +15,9 @@ func TestBindingsAreWhatTheArtifactsGive(t *testing.T) {
 
 func TestCheckFindsWhatDiffers(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
+	root := t.TempDir()
+	folder := filepath.Join(root, "contracts")
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "x402", "evm"), 0o700))
 	require.NoError(t, os.CopyFS(filepath.Join(folder, "artifacts"), os.DirFS("../artifacts")))
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "contracttest"), 0o700))
 	require.Error(t, run(folder, true), "nothing is there yet")

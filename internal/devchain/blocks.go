@@ -1,0 +1,154 @@
+package devchain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+)
+
+// ErrStuck tells that no block could be made.
+var ErrStuck = errors.New("devchain: no block was made")
+
+// mine makes a block whenever a transaction waits, until Close.
+func (c *Chain) mine() {
+	for {
+		select {
+		case <-c.closing:
+			return
+		case <-c.arrivals:
+		}
+		for c.waiting() {
+			if !c.paced() {
+				return
+			}
+			if _, err := c.commitWaiting(); err != nil {
+				break // the next arrival tries again
+			}
+		}
+	}
+}
+
+// waiting tells whether a transaction could go into a block now. The pool forgets
+// what is in the newest block a moment late, so it is asked to catch up first.
+func (c *Chain) waiting() bool {
+	if err := c.ethereum.TxPool().Sync(); err != nil {
+		return false // it is closed
+	}
+	pending, _ := c.ethereum.TxPool().Stats()
+	return pending > 0
+}
+
+// paced waits while the chain's clock is too far ahead; false when it was closed.
+func (c *Chain) paced() bool {
+	c.making.Lock()
+	head := time.Unix(int64(c.ethereum.BlockChain().CurrentBlock().Time), 0) //nolint:gosec // not before the year 292 billion
+	wait := time.Until(head.Add(-c.advanced - c.maxLead))
+	c.making.Unlock()
+	timer := time.NewTimer(max(wait, 0))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-c.closing:
+		return false
+	}
+}
+
+// commitWaiting makes a block unless somebody else has just put everything into one.
+func (c *Chain) commitWaiting() (*types.Header, error) {
+	c.making.Lock()
+	defer c.making.Unlock()
+	if !c.waiting() {
+		return nil, nil
+	}
+	return c.commit()
+}
+
+// Commit makes a block of the transactions that wait, or an empty one, and
+// returns its header. [ErrStuck] where none could be made.
+func (c *Chain) Commit() (*types.Header, error) {
+	c.making.Lock()
+	defer c.making.Unlock()
+	return c.commit()
+}
+
+func (c *Chain) commit() (*types.Header, error) {
+	before := c.ethereum.BlockChain().CurrentBlock().Hash()
+	c.beacon.Commit()
+	head := c.ethereum.BlockChain().CurrentBlock()
+	if head.Hash() == before {
+		return nil, ErrStuck
+	}
+	return head, nil
+}
+
+// Now is the time of the newest block.
+func (c *Chain) Now() time.Time {
+	return time.Unix(int64(c.ethereum.BlockChain().CurrentBlock().Time), 0).UTC() //nolint:gosec // as above
+}
+
+// AdvanceTime makes an empty block later by d, of at least a second; blocks after
+// it are later too. Transactions that wait are put into a block before it.
+func (c *Chain) AdvanceTime(d time.Duration) error {
+	if d < time.Second {
+		return fmt.Errorf("devchain: advance by %s, at least a second", d)
+	}
+	c.making.Lock()
+	defer c.making.Unlock()
+	for c.waiting() {
+		if _, err := c.commit(); err != nil {
+			return err
+		}
+	}
+	if err := c.beacon.AdjustTime(d); err != nil {
+		return fmt.Errorf("devchain: advance time: %w", err)
+	}
+	c.advanced += d
+	return nil
+}
+
+// Reorg takes the newest blocks back and makes one more than that in their place.
+// The transactions of the old blocks wait again and land in the new ones, or are
+// forgotten where drop says so, as is everything that waited.
+func (c *Chain) Reorg(ctx context.Context, depth int, drop bool) error {
+	c.making.Lock()
+	defer c.making.Unlock()
+	head := c.ethereum.BlockChain().CurrentBlock().Number.Uint64()
+	if depth < 1 || uint64(depth) >= head { // the first block deploys the router
+		return fmt.Errorf("devchain: take back %d blocks of %d", depth, head)
+	}
+	for c.waiting() { // the fork must not start with transactions at the door
+		if _, err := c.commit(); err != nil {
+			return err
+		}
+		depth++
+	}
+	head = c.ethereum.BlockChain().CurrentBlock().Number.Uint64()
+	if err := c.beacon.Fork(c.ethereum.BlockChain().GetCanonicalHash(head - uint64(depth))); err != nil {
+		return fmt.Errorf("devchain: fork: %w", err)
+	}
+	if err := c.ethereum.TxPool().Sync(); err != nil {
+		return fmt.Errorf("devchain: wait for the pool: %w", err)
+	}
+	if drop {
+		c.ethereum.TxPool().Clear()
+	}
+	for range depth + 1 {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("devchain: reorganize: %w", err)
+		}
+		if _, err := c.commit(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// HashAt is the hash of the block of a number, zero where there is none.
+func (c *Chain) HashAt(number uint64) common.Hash {
+	return c.ethereum.BlockChain().GetCanonicalHash(number)
+}

@@ -1,0 +1,60 @@
+package devchain
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"fmt"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/paywarrant/paywarrant/contracts"
+)
+
+// deploy puts the router on the chain, in its first block, and names its operators.
+func (c *Chain) deploy() error {
+	admin := Admin()
+	c.router = crypto.CreateAddress(admin.Address, 0)
+	router := contracts.NewMandateRouter()
+	code := append(common.FromHex(contracts.MandateRouterMetaData.Bin), router.PackConstructor(admin.Address)...)
+	transactions := []*types.DynamicFeeTx{
+		{Gas: 5_000_000, Data: code},
+		{Gas: 100_000, To: &c.router, Data: router.PackSetOperator(Operator().Address, true)},
+		{Gas: 100_000, To: &c.router, Data: router.PackSetOperator(Relayer().Address, true)},
+	}
+	var last *types.Transaction
+	for nonce, tx := range transactions {
+		tx.Nonce = uint64(nonce) //nolint:gosec // 0 to 2
+		signed, err := sign(admin.key, tx)
+		if err != nil {
+			return err
+		}
+		if err := c.client.SendTransaction(context.Background(), signed); err != nil {
+			return fmt.Errorf("send deployment: %w", err)
+		}
+		last = signed
+	}
+	if _, err := c.Commit(); err != nil {
+		return err
+	}
+	receipt, err := c.client.TransactionReceipt(context.Background(), last.Hash())
+	if err != nil {
+		return fmt.Errorf("read receipt of the deployment: %w", err)
+	}
+	if receipt.Status != types.ReceiptStatusSuccessful {
+		return fmt.Errorf("deploy router: operator not set")
+	}
+	return nil
+}
+
+func sign(key *ecdsa.PrivateKey, tx *types.DynamicFeeTx) (*types.Transaction, error) {
+	tx.ChainID = big.NewInt(ChainID)
+	tx.GasTipCap, tx.GasFeeCap = big.NewInt(1_000_000_000), big.NewInt(100_000_000_000)
+	signed, err := types.SignNewTx(key, types.LatestSignerForChainID(tx.ChainID), tx)
+	if err != nil {
+		return nil, fmt.Errorf("sign transaction: %w", err)
+	}
+	return signed, nil
+}
