@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/paywarrant/paywarrant/internal/sdjwt/ijson"
 )
 
 // Credential is a paid challenge: the challenge echoed, and the proof.
@@ -107,13 +109,11 @@ func parseCredential(value string) (c Credential, err error) {
 	if c.Source, err = text(outer, "source"); err != nil {
 		return c, err
 	}
-	if c.Payload = outer["payload"]; len(c.Payload) == 0 || c.Payload[0] != '{' {
-		return c, errors.New("payload is not an object")
+	payload, inner := outer.Get("payload"), outer.Get("challenge")
+	if payload.Kind() != ijson.Object || inner.Kind() != ijson.Object {
+		return c, errors.New("want challenge and payload, both objects")
 	}
-	inner, err := members(outer["challenge"])
-	if err != nil {
-		return c, fmt.Errorf("challenge: %w", err)
-	}
+	c.Payload = payload.AppendJSON(nil)
 	for i, p := range c.Challenge.params() {
 		if *p.value, err = text(inner, p.name); err != nil {
 			return c, fmt.Errorf("challenge: %w", err)

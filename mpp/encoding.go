@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/gowebpki/jcs"
+
+	"github.com/paywarrant/paywarrant/internal/sdjwt/ijson"
 )
 
 // Canonical rewrites JSON by RFC 8785: the one text that every implementation
@@ -57,24 +59,22 @@ func DecodeBase64(s string) ([]byte, error) {
 }
 
 // members reads one strict JSON object, its members by their exact names.
-func members(data []byte) (map[string]json.RawMessage, error) {
-	if _, err := Canonical(data); err != nil {
-		return nil, err
+func members(data []byte) (*ijson.Value, error) {
+	v, err := ijson.Parse(string(data), ijson.Object)
+	if err != nil {
+		return nil, errors.New("not a strict JSON object")
 	}
-	var m map[string]json.RawMessage
-	if err := json.Unmarshal(data, &m); err != nil || m == nil {
-		return nil, errors.New("not a JSON object")
-	}
-	return m, nil
+	return v, nil
 }
 
 // text takes a member that is a string, or absent.
-func text(m map[string]json.RawMessage, name string) (s string, err error) {
-	raw, ok := m[name]
-	if !ok {
+func text(object *ijson.Value, name string) (string, error) {
+	v := object.Get(name)
+	if v == nil {
 		return "", nil
 	}
-	if err := json.Unmarshal(raw, &s); err != nil || string(raw) == "null" {
+	s, ok := v.Str()
+	if !ok {
 		return "", fmt.Errorf("%s is not a string", name)
 	}
 	return s, nil

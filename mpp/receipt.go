@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/paywarrant/paywarrant/internal/sdjwt/ijson"
 )
 
 // StatusSuccess is the only status of a receipt; failures are problems.
@@ -77,7 +79,6 @@ func ParseReceipt(value string) (r Receipt, err error) {
 		if *f.value, err = text(all, f.name); err != nil {
 			return r, fmt.Errorf("parse receipt: %w", err)
 		}
-		delete(all, f.name)
 	}
 	if r.Timestamp, err = time.Parse(time.RFC3339, stamp); err != nil {
 		return r, errors.New("parse receipt: timestamp is not a time of RFC 3339")
@@ -85,8 +86,22 @@ func ParseReceipt(value string) (r Receipt, err error) {
 	if r.Method == "" || r.Reference == "" || r.Status != StatusSuccess {
 		return r, errors.New("parse receipt: want method, reference and status success")
 	}
-	if len(all) > 0 {
-		r.Extra = all
-	}
+	r.Extra = extra(all)
 	return r, nil
+}
+
+// extra is what a receipt has beyond the members of [Receipt].
+func extra(receipt *ijson.Value) map[string]json.RawMessage {
+	var out map[string]json.RawMessage
+	for m := range receipt.Children() {
+		switch m.Name() {
+		case "method", "reference", "status", "challengeId", "timestamp":
+			continue
+		}
+		if out == nil {
+			out = map[string]json.RawMessage{}
+		}
+		out[m.Name()] = m.AppendJSON(nil)
+	}
+	return out
 }

@@ -98,9 +98,7 @@ func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, o *offer, requestI
 	}
 	if no.settlement != "" {
 		failed := x402.Settlement{ErrorReason: x402.Reason(reason), Network: no.network}
-		if header, err := x402.EncodeHeader(failed); err == nil {
-			h.Set(no.settlement, header)
-		}
+		h.Set(no.settlement, failed.Header())
 	}
 	one := o.one
 	a := answer{

@@ -3,6 +3,7 @@ package paywall
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"net/http"
@@ -111,14 +112,19 @@ func (v *visit) plan(ctx context.Context) (*purchase, error) {
 	return nil, errors.New("unknown credential")
 }
 
-// fingerprint stands for a secret text where only equality counts.
+// fingerprint stands for secret texts where only equality counts. Lengths keep
+// the parts apart.
 func fingerprint(parts ...string) string {
-	h := sha256.New()
+	size := 0
 	for _, p := range parts {
-		sum := sha256.Sum256([]byte(p))
-		h.Write(sum[:])
+		size += 8 + len(p)
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	b := make([]byte, 0, size)
+	for _, p := range parts {
+		b = append(binary.BigEndian.AppendUint64(b, uint64(len(p))), p...)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }
 
 // claimTransfer is the claim on a signed transfer. An authorization is one under
@@ -178,8 +184,5 @@ func (v *visit) paidBy(kind Credential, s x402.Settlement, a x402.Authorization,
 
 // announceX402 tells the outcome in one of x402's two headers.
 func announceX402(h http.Header, name string, p Payment) {
-	header, err := x402.EncodeHeader(x402.Settlement{Success: true, Transaction: p.Transaction, Network: p.Network, Payer: p.Payer})
-	if err == nil {
-		h.Set(name, header)
-	}
+	h.Set(name, x402.Settlement{Success: true, Transaction: p.Transaction, Network: p.Network, Payer: p.Payer}.Header())
 }

@@ -439,7 +439,7 @@ func TestSignatureCheckedOverReEncodedJSON(t *testing.T) {
 	raw = strings.Replace(raw, "ACCEPTED", marshal(t, asked.Accepts[0]), 1)
 	raw = strings.Replace(raw, "PAYLOAD", marshal(t, w.transfer("10000")), 1)
 	require.Equal(t, 200, w.ask("PAYMENT-SIGNATURE", base64Text(raw)).Code)
-	require.Contains(t, w.service.requests[0], `"unknown":1.0e0`, "the payload goes on as it came")
+	require.Contains(t, w.service.requests[0], `"unknown" : 1.0e0`, "the payload goes on as it came")
 }
 
 func TestMandateTokenInURLs(t *testing.T) {

@@ -2,6 +2,7 @@ package paywall
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"sync"
@@ -33,21 +34,25 @@ type Memory struct {
 	clock Clock
 
 	mu      sync.Mutex
-	entries map[string]*entry
+	entries map[digest]entry
 	swept   time.Time
 }
+
+// digest stands for a key or binding: entries of one size, without pointers, are
+// cheap to keep by the hundred thousand.
+type digest = [sha256.Size]byte
 
 type entry struct {
 	state   ClaimState // Fresh means: claimed now, nothing settled yet
 	claimed bool
-	binding string
-	payment Payment
-	until   time.Time
+	binding digest
+	until   int64    // Unix milliseconds
+	payment *Payment // with Paid
 }
 
 // NewMemory makes an empty one.
 func NewMemory(c MemoryConfig) *Memory {
-	m := &Memory{max: c.Max, clock: c.Clock, entries: map[string]*entry{}}
+	m := &Memory{max: c.Max, clock: c.Clock, entries: map[digest]entry{}}
 	if m.max <= 0 {
 		m.max = DefaultMaxRedemptions
 	}
@@ -59,39 +64,47 @@ func NewMemory(c MemoryConfig) *Memory {
 
 // Claim implements [Redemptions]. [ErrFull] where there is no room.
 func (m *Memory) Claim(_ context.Context, c Claim) (Claimed, error) {
+	key, binding := sha256.Sum256([]byte(c.Key)), sha256.Sum256([]byte(c.Binding))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.clock.Now()
-	e, ok := m.entries[c.Key]
-	if ok && !e.claimed && now.After(e.until) {
-		delete(m.entries, c.Key)
+	e, ok := m.entries[key]
+	if ok && e.over(now) {
+		delete(m.entries, key)
 		ok = false
 	}
 	if !ok {
 		if !m.room(now) {
 			return Claimed{}, ErrFull
 		}
-		m.entries[c.Key] = &entry{state: Fresh, claimed: true, binding: c.Binding, until: c.Until}
+		m.entries[key] = entry{state: Fresh, claimed: true, binding: binding, until: c.Until.UnixMilli()}
 		return Claimed{State: Fresh}, nil
 	}
 	switch {
 	case e.claimed: // first: whether that one stands is not known yet
 		return Claimed{State: Busy}, nil
-	case e.binding != c.Binding:
+	case e.binding != binding:
 		return Claimed{State: BoundElsewhere}, nil
 	case e.state == Spent:
 		return Claimed{State: Spent}, nil
 	}
 	e.claimed = true
-	return Claimed{State: e.state, Payment: e.payment}, nil
+	m.entries[key] = e
+	if e.payment != nil {
+		return Claimed{State: e.state, Payment: *e.payment}, nil
+	}
+	return Claimed{State: e.state}, nil
 }
+
+// over tells whether the entry can be forgotten.
+func (e entry) over(now time.Time) bool { return !e.claimed && now.UnixMilli() > e.until }
 
 // room makes sure that one more fits.
 func (m *Memory) room(now time.Time) bool {
 	if full := len(m.entries) >= m.max; now.Sub(m.swept) >= sweepEvery || (full && now.Sub(m.swept) >= time.Second) {
 		m.swept = now
 		for key, e := range m.entries {
-			if !e.claimed && now.After(e.until) {
+			if e.over(now) {
 				delete(m.entries, key)
 			}
 		}
@@ -101,36 +114,39 @@ func (m *Memory) room(now time.Time) bool {
 
 // Settled implements [Redemptions]. An error where the key is not claimed.
 func (m *Memory) Settled(_ context.Context, key string, p Payment) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	e, ok := m.entries[key]
-	if !ok || !e.claimed {
-		return fmt.Errorf("note settlement of %s: not claimed", key)
-	}
-	e.state, e.payment = Paid, p
-	return nil
+	return m.change(key, "note settlement", func(e *entry) (keep bool) {
+		e.state, e.payment = Paid, &p
+		return true
+	})
 }
 
 // Finish implements [Redemptions]. An error where the key is not claimed.
 func (m *Memory) Finish(_ context.Context, key string, end End) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	e, ok := m.entries[key]
-	if !ok || !e.claimed {
-		return fmt.Errorf("finish redemption of %s: not claimed", key)
-	}
-	e.claimed = false
-	switch end {
-	case Refused:
-		delete(m.entries, key)
-	case Undecided:
-		if e.state != Paid {
+	return m.change(key, "finish redemption", func(e *entry) (keep bool) {
+		e.claimed = false
+		switch {
+		case end == Served:
+			e.state, e.payment = Spent, nil
+		case end == Undecided && e.state != Paid:
 			e.state = Retried
 		}
-	case Unserved:
-		e.state = Paid
-	case Served:
-		e.state, e.payment = Spent, Payment{}
+		return end != Refused
+	})
+}
+
+// change does something to a claimed entry, and forgets it unless it is kept.
+func (m *Memory) change(key, doing string, f func(e *entry) (keep bool)) error {
+	k := sha256.Sum256([]byte(key))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e, ok := m.entries[k]
+	if !ok || !e.claimed {
+		return fmt.Errorf("%s of %s: not claimed", doing, key)
+	}
+	if f(&e) {
+		m.entries[k] = e
+	} else {
+		delete(m.entries, k)
 	}
 	return nil
 }

@@ -83,6 +83,12 @@ func newOffer(t terms, price string) (*offer, error) {
 		}},
 		Extensions: extensions,
 	}
+	if o.one.Accepts[0], err = o.one.Accepts[0].Encoded(); err != nil {
+		return nil, field("Discovery", err)
+	}
+	if o.two.Accepts[0], err = o.two.Accepts[0].Encoded(); err != nil {
+		return nil, field("Discovery", err)
+	}
 	if o.required, err = x402.EncodeHeader(o.two); err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ import (
 var nonces atomic.Int64
 
 // transfer is a signed transfer with a nonce of its own. Its signature is not
-// checked by the stub unless it begins with 0xbad.
+// checked by the service of these tests unless it begins with 0xbad.
 func (w *world) transfer(amount string) x402.Exact {
 	now := w.clock.Now().Unix()
 	return x402.Exact{Signature: "0x" + strings.Repeat("ab", 65), Authorization: x402.Authorization{

@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// bookkeeping bounds a call to the [Redemptions].
+// bookkeeping bounds the calls to the [Redemptions] at the end of a request.
 const bookkeeping = 5 * time.Second
 
-// limited is a context for work that the client's leaving must not end: a
-// settlement that is broken off leaves the payer without money and without answer.
+// limited is a context for one call that the client's leaving must not end.
 func (s *shared) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
 }
@@ -52,8 +51,12 @@ type heldClaim struct {
 	state ClaimState
 }
 
-// acquire claims and settles.
+// acquire claims and settles. It ends with its own time and not with the client:
+// a settlement that is broken off leaves the payer without money and without
+// answer. The time is that of two calls, since what is on its way is asked after once.
 func (h *hold) acquire(ctx context.Context) (Payment, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*(h.timeout+bookkeeping))
+	defer cancel()
 	if err := h.take(ctx); err != nil {
 		return Payment{}, err
 	}
@@ -93,8 +96,6 @@ func (h *hold) take(ctx context.Context) error {
 }
 
 func (h *hold) claim(ctx context.Context, c Claim) (Claimed, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookkeeping)
-	defer cancel()
 	got, err := h.redemptions.Claim(ctx, c)
 	if err != nil {
 		return got, &refusal{
@@ -147,10 +148,7 @@ func (h *hold) pay(ctx context.Context) (Payment, error) {
 	if h.state == Paid {
 		return h.paid, nil
 	}
-	// Twice the time of one call: what is on its way is asked after once.
-	settling, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*h.timeout)
-	defer cancel()
-	s, err := h.settle(settling, h.state)
+	s, err := h.settle(ctx, h.state)
 	if err != nil {
 		var no *refusal
 		// After an unclear try a refusal says nothing of that one.
@@ -173,8 +171,6 @@ func (h *hold) pay(ctx context.Context) (Payment, error) {
 
 // note records a payment. It was made, so that it is served even where this fails.
 func (h *hold) note(ctx context.Context, key string, p Payment) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookkeeping)
-	defer cancel()
 	if err := h.redemptions.Settled(ctx, key, p); err != nil {
 		h.logger.ErrorContext(ctx, "paywall: a payment was not noted", "request_id", h.id, "error", err)
 	}
@@ -186,19 +182,17 @@ func (h *hold) finish(ctx context.Context) {
 		return
 	}
 	h.done = true
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookkeeping)
+	defer cancel()
 	for _, c := range h.held {
 		h.finishKey(ctx, c.key, h.end)
 	}
 	if h.ended != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookkeeping)
-		defer cancel()
 		h.ended(ctx, h.end)
 	}
 }
 
 func (h *hold) finishKey(ctx context.Context, key string, end End) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookkeeping)
-	defer cancel()
 	if err := h.redemptions.Finish(ctx, key, end); err != nil {
 		h.logger.ErrorContext(ctx, "paywall: a redemption was not finished", "request_id", h.id, "error", err)
 	}

@@ -166,6 +166,9 @@ func TestSettlementSurvives(t *testing.T) {
 	got, err := x402.DecodeSettlement(encode(t, want))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
+	for _, s := range []x402.Settlement{want, {}, {ErrorReason: "a", ErrorMessage: "<\"\u2028\xff>", Network: "n"}} {
+		require.Equal(t, encode(t, s), s.Header())
+	}
 	_, err = x402.DecodeSettlement(header(`{"success":"true"}`))
 	require.ErrorContains(t, err, "success: not a boolean")
 }

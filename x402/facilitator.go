@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -48,7 +49,7 @@ type FacilitatorConfig struct {
 // Facilitator verifies and settles payments at a facilitator over HTTP
 // (specification v2 §7, v1 §7). Safe for concurrent use. It never repeats a call.
 type Facilitator struct {
-	base    *url.URL
+	targets map[string]*url.URL // by the last part of the path
 	client  *http.Client
 	timeout time.Duration
 	header  http.Header
@@ -68,7 +69,14 @@ func NewFacilitator(c FacilitatorConfig) (*Facilitator, error) {
 	if c.Timeout < 0 {
 		return nil, errors.New("x402: FacilitatorConfig.Timeout: is negative")
 	}
-	f := &Facilitator{base: base, timeout: c.Timeout, header: c.Header.Clone(), client: &http.Client{}}
+	f := &Facilitator{targets: map[string]*url.URL{}, timeout: c.Timeout, header: c.Header.Clone(), client: &http.Client{}}
+	for _, path := range []string{"verify", "settle", "supported"} {
+		f.targets[path] = base.JoinPath(path)
+	}
+	if f.header == nil {
+		f.header = http.Header{}
+	}
+	f.header.Set("Accept", "application/json")
 	if f.timeout == 0 {
 		f.timeout = 30 * time.Second
 	}
@@ -99,9 +107,29 @@ func (f *Facilitator) Signed() bool { return f.signer != nil }
 // FacilitatorRequest asks to verify or settle: the payment as the client sent it
 // ([Payload.Raw]), and what the server asked for.
 type FacilitatorRequest struct {
-	X402Version         int             `json:"x402Version"`
+	X402Version int `json:"x402Version"`
+	// PaymentPayload is JSON, and goes out as it is.
 	PaymentPayload      json.RawMessage `json:"paymentPayload"`
 	PaymentRequirements any             `json:"paymentRequirements"` // Requirements or RequirementsV1
+}
+
+// encode writes the request. What was encoded before is copied, not read again.
+func (r FacilitatorRequest) encode() ([]byte, error) {
+	var requirements json.RawMessage
+	switch q := r.PaymentRequirements.(type) {
+	case Requirements:
+		requirements = q.encoded
+	case RequirementsV1:
+		requirements = q.encoded
+	}
+	if requirements == nil {
+		return json.Marshal(r)
+	}
+	b := make([]byte, 0, len(r.PaymentPayload)+len(requirements)+80)
+	b = strconv.AppendInt(append(b, `{"x402Version":`...), int64(r.X402Version), 10)
+	b = append(append(b, `,"paymentPayload":`...), r.PaymentPayload...)
+	b = append(append(b, `,"paymentRequirements":`...), requirements...)
+	return append(b, '}'), nil
 }
 
 // Verification is a facilitator's answer to verify.
@@ -115,7 +143,7 @@ type Verification struct {
 // Verify asks whether the payment is good, and moves nothing. Nil only where
 // IsValid is true. Errors: [*RefusedError], [*UnavailableError].
 func (f *Facilitator) Verify(ctx context.Context, req FacilitatorRequest) (Verification, error) {
-	a, err := f.call(ctx, http.MethodPost, "verify", req)
+	a, err := f.post(ctx, "verify", req)
 	if err != nil {
 		return Verification{}, err
 	}
@@ -139,7 +167,7 @@ func (f *Facilitator) Verify(ctx context.Context, req FacilitatorRequest) (Verif
 // unknown. After the last two the same request may be sent again and finds the
 // first transfer: an authorization can be used once only.
 func (f *Facilitator) Settle(ctx context.Context, req FacilitatorRequest) (Settlement, error) {
-	a, err := f.call(ctx, http.MethodPost, "settle", req)
+	a, err := f.post(ctx, "settle", req)
 	if err != nil {
 		return Settlement{}, err
 	}
@@ -193,7 +221,7 @@ func (f *Facilitator) Supported(ctx context.Context) (Supported, error) {
 // answer is what a facilitator said.
 type answer struct {
 	status     int
-	body       object
+	body       *object
 	retryAfter time.Duration
 	replayed   bool
 }
@@ -208,9 +236,18 @@ func (a answer) unclear(err error) error {
 	return &UnavailableError{Status: a.status, RetryAfter: a.retryAfter, err: err}
 }
 
+// post sends a request to verify or settle.
+func (f *Facilitator) post(ctx context.Context, path string, req FacilitatorRequest) (answer, error) {
+	body, err := req.encode()
+	if err != nil {
+		return answer{}, fmt.Errorf("call facilitator %s: %w", path, err)
+	}
+	return f.call(ctx, http.MethodPost, path, body)
+}
+
 // call sends one request and reads an answer that is a JSON object; anything
 // else, whatever its status, is an [*UnavailableError].
-func (f *Facilitator) call(ctx context.Context, method, path string, body any) (a answer, err error) {
+func (f *Facilitator) call(ctx context.Context, method, path string, body []byte) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
 	req, err := f.request(ctx, method, path, body)
@@ -226,7 +263,7 @@ func (f *Facilitator) call(ctx context.Context, method, path string, body any) (
 		status: resp.StatusCode, retryAfter: parseRetryAfter(resp.Header.Get("Retry-After")),
 		replayed: strings.EqualFold(resp.Header.Get("Idempotency-Replayed"), "true"),
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	data, err := readAnswer(resp)
 	if err != nil {
 		return a, failed(path, err)
 	}
@@ -239,27 +276,28 @@ func (f *Facilitator) call(ctx context.Context, method, path string, body any) (
 	return a, nil
 }
 
-func (f *Facilitator) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
-	target := f.base.JoinPath(path)
+// readAnswer reads up to one byte beyond the limit, into a buffer of the size that was announced.
+func readAnswer(resp *http.Response) ([]byte, error) {
+	size := min(max(resp.ContentLength, 512), maxAnswer) + bytes.MinRead
+	b := bytes.NewBuffer(make([]byte, 0, size))
+	_, err := b.ReadFrom(io.LimitReader(resp.Body, maxAnswer+1))
+	return b.Bytes(), err
+}
+
+func (f *Facilitator) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
+	target := f.targets[path]
 	var content io.Reader
 	if body != nil {
-		data, err := json.Marshal(body)
-		if err != nil {
-			return nil, err
-		}
-		content = bytes.NewReader(data)
+		content = bytes.NewReader(body)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, target.String(), content)
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range f.header {
-		req.Header[name] = values
-	}
+	req.Header = f.header.Clone()
 	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
+		req.Header["Content-Type"] = []string{"application/json"}
 	}
-	req.Header.Set("Accept", "application/json")
 	if f.signer != nil {
 		token, err := f.signer.token(method, target)
 		if err != nil {
@@ -270,7 +308,7 @@ func (f *Facilitator) request(ctx context.Context, method, path string, body any
 	return req, nil
 }
 
-func decodeVerification(o object) (v Verification, err error) {
+func decodeVerification(o *object) (v Verification, err error) {
 	if v.IsValid, err = o.boolean("isValid"); err != nil {
 		return v, err
 	}

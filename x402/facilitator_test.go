@@ -70,6 +70,29 @@ func TestSettleSendsThePayloadWhole(t *testing.T) {
 	require.Contains(t, got, `"paymentPayload":{"x402Version":2,"later":true}`)
 }
 
+func TestEncodedRequirementsAreSentAsTheyAre(t *testing.T) {
+	t.Parallel()
+	var got []string
+	f := facilitator(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got = append(got, string(body))
+		_, _ = io.WriteString(w, `{"isValid":true}`)
+	}, nil)
+	two, err := requirements().Encoded()
+	require.NoError(t, err)
+	one, err := x402.RequirementsV1{Scheme: "exact", OutputSchema: json.RawMessage(`{"a":1}`), Extra: map[string]any{"b": "c"}}.Encoded()
+	require.NoError(t, err)
+	plain := x402.RequirementsV1{Scheme: "exact", OutputSchema: json.RawMessage(`{"a":1}`), Extra: map[string]any{"b": "c"}}
+	for _, r := range []any{requirements(), two, plain, one} {
+		req := request()
+		req.PaymentRequirements = r
+		_, err := f.Verify(t.Context(), req)
+		require.NoError(t, err)
+	}
+	require.JSONEq(t, got[0], got[1])
+	require.JSONEq(t, got[2], got[3])
+}
+
 func TestSettleTellsNoFromUnknown(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

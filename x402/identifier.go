@@ -26,10 +26,12 @@ func (p Payload) Identifier() (string, error) {
 	if !ok || len(e.Info) == 0 {
 		return "", nil
 	}
-	o := object{path: "extensions." + ExtensionIdentifier + ".info"}
-	if err := json.Unmarshal(e.Info, &o.members); err != nil {
-		return "", malformed(o.path, "not an object")
+	const path = "extensions." + ExtensionIdentifier + ".info"
+	o, err := parseObject(e.Info)
+	if err != nil {
+		return "", malformed(path, "not an object")
 	}
+	o.parent, o.name = &object{}, path
 	id, err := o.optionalText("id")
 	if err != nil || id == "" {
 		return "", err

@@ -22,16 +22,16 @@ const redacted = "[redacted]"
 // Reveal is the key.
 func (s Secret) Reveal() string { return string(s) }
 
-// String is a placeholder.
+// String hides the key.
 func (s Secret) String() string { return redacted }
 
-// GoString is a placeholder.
+// GoString hides the key.
 func (s Secret) GoString() string { return redacted }
 
-// LogValue is a placeholder.
+// LogValue hides the key.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// MarshalText is a placeholder; it returns no error.
+// MarshalText hides the key; it returns no error.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // tokenLife is how long the signature of one call is good.

@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
-	"github.com/gowebpki/jcs"
+	"github.com/paywarrant/paywarrant/internal/sdjwt/ijson"
 )
 
 // DecodeError tells what is wrong with something received.
@@ -32,65 +33,75 @@ func malformed(field, format string, args ...any) *DecodeError {
 }
 
 // object is a JSON object whose members are taken by their exact names: package
-// json would match them without case.
+// json would match them without case, and let the last of two win.
 type object struct {
-	path    string
-	members map[string]json.RawMessage
-	raw     []byte // of the outermost alone
+	parent *object
+	name   string
+	value  *ijson.Value
+	raw    []byte // of the outermost alone
 }
 
 // parseObject reads one JSON object and refuses what two readers could read
-// differently: duplicate names at any depth, bad UTF-8, lone surrogates, numbers
-// out of range, trailing data.
-func parseObject(data []byte) (object, error) {
-	if _, err := jcs.Transform(data); err != nil {
-		return object{}, malformed("", "not strict JSON: %w", err)
+// differently: duplicate names at any depth, bad UTF-8, lone surrogates,
+// trailing data.
+func parseObject(data []byte) (*object, error) {
+	v, err := ijson.Parse(string(data), ijson.Object)
+	if err != nil {
+		return nil, malformed("", "not a strict JSON object: %w", err)
 	}
-	o := object{raw: data}
-	if err := json.Unmarshal(data, &o.members); err != nil || o.members == nil {
-		return object{}, malformed("", "not a JSON object")
-	}
-	return o, nil
+	return &object{value: v, raw: data}, nil
 }
 
-func (o object) at(name string) string {
-	if o.path == "" {
+// at is the path of a member, for an error.
+func (o *object) at(name string) string {
+	if o.parent == nil {
 		return name
 	}
-	return o.path + "." + name
+	path := o.parent.at(o.name)
+	if name == "" || path == "" {
+		return path + name
+	}
+	return path + "." + name
 }
 
-func (o object) has(name string) bool {
-	raw, ok := o.members[name]
-	return ok && string(raw) != "null"
+// has tells whether a member is there and not null.
+func (o *object) has(name string) bool { return o.value.Get(name).Kind() > ijson.Null }
+
+// take is a member that must be there.
+func (o *object) take(name string) (*ijson.Value, error) {
+	if !o.has(name) {
+		return nil, malformed(o.at(name), "missing")
+	}
+	return o.value.Get(name), nil
 }
 
 // object takes a member that must be an object.
-func (o object) object(name string) (object, error) {
-	inner := object{path: o.at(name)}
-	if !o.has(name) {
-		return inner, malformed(inner.path, "missing")
+func (o *object) object(name string) (*object, error) {
+	v, err := o.take(name)
+	if err != nil {
+		return nil, err
 	}
-	if err := json.Unmarshal(o.members[name], &inner.members); err != nil {
-		return inner, malformed(inner.path, "not an object")
+	if v.Kind() != ijson.Object {
+		return nil, malformed(o.at(name), "not an object")
 	}
-	return inner, nil
+	return &object{parent: o, name: name, value: v}, nil
 }
 
 // text takes a member that must be a string.
-func (o object) text(name string) (string, error) {
-	if !o.has(name) {
-		return "", malformed(o.at(name), "missing")
+func (o *object) text(name string) (string, error) {
+	v, err := o.take(name)
+	if err != nil {
+		return "", err
 	}
-	var s string
-	if err := json.Unmarshal(o.members[name], &s); err != nil {
+	s, ok := v.Str()
+	if !ok {
 		return "", malformed(o.at(name), "not a string")
 	}
 	return s, nil
 }
 
 // optionalText takes a member that may be absent or null.
-func (o object) optionalText(name string) (string, error) {
+func (o *object) optionalText(name string) (string, error) {
 	if !o.has(name) {
 		return "", nil
 	}
@@ -98,52 +109,74 @@ func (o object) optionalText(name string) (string, error) {
 }
 
 // boolean takes a member that must be true or false.
-func (o object) boolean(name string) (b bool, err error) {
-	if !o.has(name) {
-		return false, malformed(o.at(name), "missing")
+func (o *object) boolean(name string) (bool, error) {
+	v, err := o.take(name)
+	if err != nil {
+		return false, err
 	}
-	if err := json.Unmarshal(o.members[name], &b); err != nil {
+	if v.Kind() != ijson.Bool {
 		return false, malformed(o.at(name), "not a boolean")
 	}
-	return b, nil
+	return string(v.AppendJSON(nil)) == "true", nil
 }
 
 // integer takes a member that must be a JSON integer.
-func (o object) integer(name string) (int64, error) {
-	if !o.has(name) {
-		return 0, malformed(o.at(name), "missing")
+func (o *object) integer(name string) (int64, error) {
+	v, err := o.take(name)
+	if err != nil {
+		return 0, err
 	}
-	var n int64
-	if err := json.Unmarshal(o.members[name], &n); err != nil {
+	n, ok := v.Int(math.MinInt64, math.MaxInt64)
+	if !ok {
 		return 0, malformed(o.at(name), "not an integer")
 	}
 	return n, nil
 }
 
 // list takes a member that must be an array of objects.
-func (o object) list(name string, limit int) ([]object, error) {
-	if !o.has(name) {
-		return nil, malformed(o.at(name), "missing")
+func (o *object) list(name string, limit int) ([]*object, error) {
+	v, err := o.take(name)
+	if err != nil {
+		return nil, err
 	}
-	var raws []json.RawMessage
-	if err := json.Unmarshal(o.members[name], &raws); err != nil {
+	if v.Kind() != ijson.Array {
 		return nil, malformed(o.at(name), "not an array")
 	}
-	if len(raws) > limit {
-		return nil, malformed(o.at(name), "more than %d entries", limit)
-	}
-	out := make([]object, len(raws))
-	for i, raw := range raws {
-		out[i].path = fmt.Sprintf("%s[%d]", o.at(name), i)
-		if err := json.Unmarshal(raw, &out[i].members); err != nil || out[i].members == nil {
-			return nil, malformed(out[i].path, "not an object")
+	var out []*object
+	for entry := range v.Children() {
+		if len(out) == limit {
+			return nil, malformed(o.at(name), "more than %d entries", limit)
 		}
+		each := &object{parent: o, name: fmt.Sprintf("%s[%d]", name, len(out)), value: entry}
+		if entry.Kind() != ijson.Object {
+			return nil, malformed(each.at(""), "not an object")
+		}
+		out = append(out, each)
 	}
 	return out, nil
 }
 
+// json is a member as JSON, nil where it is absent or null.
+func (o *object) json(name string) json.RawMessage {
+	if !o.has(name) {
+		return nil
+	}
+	return o.value.Get(name).AppendJSON(nil)
+}
+
+// decode reads a member into a type of package json; an absent one changes nothing.
+func (o *object) decode(name string, to any) error {
+	if !o.has(name) {
+		return nil
+	}
+	if err := json.Unmarshal(o.json(name), to); err != nil {
+		return malformed(o.at(name), "of another form")
+	}
+	return nil
+}
+
 // version checks the protocol version.
-func (o object) version(want int64) error {
+func (o *object) version(want int64) error {
 	v, err := o.integer("x402Version")
 	if err == nil && v != want {
 		err = &DecodeError{Field: "x402Version", err: fmt.Errorf("is %d, want %d", v, want)}

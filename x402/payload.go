@@ -111,7 +111,7 @@ func DecodePayloadV1(header string) (p PayloadV1, err error) {
 	return p, nil
 }
 
-func decodeExact(o object) (e Exact, err error) {
+func decodeExact(o *object) (e Exact, err error) {
 	inner, err := o.object("payload")
 	if err != nil {
 		return e, err
@@ -137,7 +137,7 @@ func checkSignature(s, field string) error {
 	return nil
 }
 
-func decodeAuthorization(o object) (a Authorization, err error) {
+func decodeAuthorization(o *object) (a Authorization, err error) {
 	for _, f := range a.fields() {
 		if *f.value, err = o.text(f.name); err != nil {
 			return a, err

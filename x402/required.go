@@ -82,14 +82,14 @@ func EncodeHeader(v any) (string, error) {
 }
 
 // decodeHeader undoes [EncodeHeader]. Package base64 skips line breaks, even when strict.
-func decodeHeader(value string, limit int) (object, error) {
+func decodeHeader(value string, limit int) (*object, error) {
 	if len(value) > limit {
-		return object{}, malformed("", "longer than %d bytes", limit)
+		return nil, malformed("", "longer than %d bytes", limit)
 	}
 	data := make([]byte, base64.StdEncoding.DecodedLen(len(value)))
 	n, err := base64.StdEncoding.Strict().Decode(data, []byte(value))
 	if err != nil || base64.StdEncoding.EncodedLen(n) != len(value) {
-		return object{}, malformed("", "not standard base64")
+		return nil, malformed("", "not standard base64")
 	}
 	return parseObject(data[:n])
 }
@@ -158,15 +158,10 @@ func DecodePaymentRequiredV1(body []byte) (p PaymentRequiredV1, err error) {
 		}
 		p.Accepts = append(p.Accepts, r)
 	}
-	if o.has("paymentMethods") {
-		if err := json.Unmarshal(o.members["paymentMethods"], &p.PaymentMethods); err != nil {
-			return p, malformed("paymentMethods", "not a list of payment methods")
-		}
-	}
-	return p, nil
+	return p, o.decode("paymentMethods", &p.PaymentMethods)
 }
 
-func decodeResource(o object) (r Resource, err error) {
+func decodeResource(o *object) (r Resource, err error) {
 	if r.URL, err = o.text("url"); err != nil {
 		return r, err
 	}
@@ -177,21 +172,24 @@ func decodeResource(o object) (r Resource, err error) {
 	return r, err
 }
 
-func decodeExtensions(o object) (map[string]Extension, error) {
+func decodeExtensions(o *object) (map[string]Extension, error) {
 	if !o.has("extensions") {
 		return nil, nil
 	}
 	all, err := o.object("extensions")
-	if err != nil || len(all.members) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	out := make(map[string]Extension, len(all.members))
-	for name := range all.members {
-		e, err := all.object(name)
+	var out map[string]Extension
+	for member := range all.value.Children() {
+		e, err := all.object(member.Name())
 		if err != nil {
 			return nil, err
 		}
-		out[name] = Extension{Info: e.members["info"], Schema: e.members["schema"]}
+		if out == nil {
+			out = make(map[string]Extension)
+		}
+		out[member.Name()] = Extension{Info: e.json("info"), Schema: e.json("schema")}
 	}
 	return out, nil
 }

@@ -14,6 +14,8 @@ type Requirements struct {
 	PayTo             string         `json:"payTo"`
 	MaxTimeoutSeconds int64          `json:"maxTimeoutSeconds"`
 	Extra             map[string]any `json:"extra,omitempty"` // name, version, paymentFlow
+
+	encoded json.RawMessage // of Encoded
 }
 
 // RequirementsV1 is one way to pay, in v1's form (specification v1 §5.1.2).
@@ -29,6 +31,23 @@ type RequirementsV1 struct {
 	OutputSchema      json.RawMessage `json:"outputSchema,omitempty"`
 	MaxTimeoutSeconds int64           `json:"maxTimeoutSeconds"`
 	Extra             map[string]any  `json:"extra,omitempty"`
+
+	encoded json.RawMessage // of Encoded
+}
+
+// Encoded is r with its JSON at hand, so that a [Facilitator] need not make it
+// for every call. Do not change it afterwards. An error where it cannot be encoded.
+func (r Requirements) Encoded() (Requirements, error) {
+	var err error
+	r.encoded, err = json.Marshal(r)
+	return r, err
+}
+
+// Encoded is r with its JSON at hand; see [Requirements.Encoded].
+func (r RequirementsV1) Encoded() (RequirementsV1, error) {
+	var err error
+	r.encoded, err = json.Marshal(r)
+	return r, err
 }
 
 // Keys of Extra.
@@ -58,7 +77,7 @@ func sameExtra(a, b map[string]any) bool {
 	})
 }
 
-func decodeRequirements(o object) (r Requirements, err error) {
+func decodeRequirements(o *object) (r Requirements, err error) {
 	fields := []struct {
 		name string
 		to   *string
@@ -81,7 +100,7 @@ func decodeRequirements(o object) (r Requirements, err error) {
 	return r, err
 }
 
-func decodeRequirementsV1(o object) (r RequirementsV1, err error) {
+func decodeRequirementsV1(o *object) (r RequirementsV1, err error) {
 	required := []struct {
 		name string
 		to   *string
@@ -107,24 +126,17 @@ func decodeRequirementsV1(o object) (r RequirementsV1, err error) {
 	if r.MimeType, err = o.optionalText("mimeType"); err != nil {
 		return r, err
 	}
-	if o.has("outputSchema") {
-		r.OutputSchema = o.members["outputSchema"]
-	}
+	r.OutputSchema = o.json("outputSchema")
 	r.MaxTimeoutSeconds, r.Extra, err = decodeTimeoutAndExtra(o)
 	return r, err
 }
 
-func decodeTimeoutAndExtra(o object) (timeout int64, extra map[string]any, err error) {
+func decodeTimeoutAndExtra(o *object) (timeout int64, extra map[string]any, err error) {
 	if timeout, err = o.integer("maxTimeoutSeconds"); err != nil {
 		return 0, nil, err
 	}
 	if timeout <= 0 {
 		return 0, nil, malformed(o.at("maxTimeoutSeconds"), "not positive")
 	}
-	if o.has("extra") {
-		if err := json.Unmarshal(o.members["extra"], &extra); err != nil {
-			return 0, nil, malformed(o.at("extra"), "not an object")
-		}
-	}
-	return timeout, extra, nil
+	return timeout, extra, o.decode("extra", &extra)
 }
