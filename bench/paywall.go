@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/paywarrant/paywarrant/paywall"
+)
+
+// paywallRows compare the 402 answer with a bare handler.
+func paywallRows(ctx context.Context) ([]row, error) {
+	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"temperature":7}`)
+	})
+	gate, err := paywall.New(paywall.Config{
+		Price: "0.01", PayTo: "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", APIURL: "https://sandbox.pay.example",
+		TestMode: true, Resource: "https://api.example.com/weather", Secrets: []string{"a secret of sixteen bytes or more"},
+		Discovery: &paywall.Discovery{Description: "The weather now", Output: paywall.Output{Schema: map[string]any{"type": "object"}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	gated := gate.Require(bare)
+	_, _, ratio, err := pair(load(ctx, bare), load(ctx, gated))
+	if err != nil {
+		return nil, err
+	}
+	own, base := inProcess(gated), inProcess(bare)
+	extra := time.Duration(own.NsPerOp() - base.NsPerOp())
+	allocs := own.AllocsPerOp() - base.AllocsPerOp()
+	return []row{
+		atLeast("402 answer, requests/s", "bare handler", ratio, 0.60),
+		{"402 answer, time on top", "bare handler", fmt.Sprintf("%.1f µs", float64(extra)/1e3), "≤ 9 µs", extra <= 9*time.Microsecond},
+		{"402 answer, allocations on top", "bare handler", fmt.Sprint(allocs), "≤ 40", allocs <= 40},
+	}, nil
+}
+
+// load measures the time of a request over loopback HTTP, 8 callers at once.
+func load(ctx context.Context, h http.Handler) func() (time.Duration, error) {
+	const callers, calls = 8, 500
+	return func() (time.Duration, error) {
+		srv := httptest.NewServer(h)
+		defer srv.Close()
+		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers}}
+		defer client.CloseIdleConnections()
+		var all sync.WaitGroup
+		errs := make(chan error, callers)
+		began := time.Now()
+		for range callers {
+			all.Go(func() {
+				_, err := each(calls, func() error { return get(ctx, client, srv.URL) })
+				errs <- err
+			})
+		}
+		all.Wait()
+		took := time.Since(began) / (callers * calls)
+		for range callers {
+			if err := <-errs; err != nil {
+				return 0, err
+			}
+		}
+		return took, nil
+	}
+}
+
+func get(ctx context.Context, client *http.Client, url string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return err
+}
+
+// inProcess measures a handler without a connection.
+func inProcess(h http.Handler) testing.BenchmarkResult {
+	return testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "https://api.example.com/weather", nil)
+		for b.Loop() {
+			h.ServeHTTP(httptest.NewRecorder(), r)
+		}
+	})
+}
