@@ -66,9 +66,13 @@ func (c *committer) run() {
 }
 
 // commit runs a batch, and where it fails as a whole each command of it alone,
-// so that one bad command harms no other.
+// so that one bad command harms no other. A store that does not work now fails
+// all of them at once.
 func (c *committer) commit(batch []*command) {
-	if err := c.update(batch); err != nil && len(batch) > 1 && !errors.Is(err, context.DeadlineExceeded) {
+	down := func(err error) bool {
+		return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrUnavailable)
+	}
+	if err := c.update(batch); err != nil && len(batch) > 1 && !down(err) {
 		for _, cmd := range batch {
 			c.commit([]*command{cmd})
 		}

@@ -18,6 +18,9 @@ var (
 	ErrWidened = errors.New("ledger: terms wider than the session's")
 	// ErrBusy: the queue is full; nothing was done, try again shortly.
 	ErrBusy = errors.New("ledger: too many commands waiting")
+	// ErrUnavailable: the database does not answer, or cannot write now. Whether
+	// the command was done is unknown; done again, it is done once.
+	ErrUnavailable = errors.New("ledger: database unavailable")
 	// ErrClosed: the ledger is closed.
 	ErrClosed = errors.New("ledger: closed")
 	// ErrInvariant: a row breaks a rule of the ledger. Nothing was written.

@@ -19,7 +19,7 @@ type Config struct {
 	// Clock tells the time. Required.
 	Clock Clock
 	// Committers is how many commits may be under way at once; mandates are
-	// spread over them. Default: 1, the best for a store with one writer.
+	// spread over them. Default: what the store says is best, [Store.Writers].
 	Committers int
 }
 
@@ -32,7 +32,9 @@ func (c *Config) validate() error {
 	case c.Committers < 0 || c.Committers > 64:
 		return errors.New("ledger: Committers must be 0 to 64")
 	}
-	c.Committers = max(c.Committers, 1)
+	if c.Committers == 0 {
+		c.Committers = max(c.Store.Writers(), 1)
+	}
 	return nil
 }
 
@@ -144,9 +146,13 @@ func (l *Ledger) Lease(ctx context.Context, c Charge, until time.Time, force boo
 	return result, taken, nil
 }
 
-// CreateSession makes a pending session.
+// CreateSession makes a pending session. One whose hash exists is left as it is:
+// hashes are of random tokens, so it is this very session.
 func (l *Ledger) CreateSession(ctx context.Context, s Session) error {
-	err := l.run(ctx, s.Hash, Keys{}, func(*State, time.Time) (Effects, error) {
+	err := l.run(ctx, s.Hash, Keys{Sessions: []string{s.Hash}}, func(state *State, _ time.Time) (Effects, error) {
+		if _, made := state.Sessions[s.Hash]; made {
+			return Effects{}, nil
+		}
 		return Effects{Insert: Rows{Sessions: []Session{s}}}, nil
 	})
 	if err != nil {
@@ -156,10 +162,11 @@ func (l *Ledger) CreateSession(ctx context.Context, s Session) error {
 }
 
 // CompleteSession ends a pending session with the mandate that the person
-// confirmed. It returns [ErrNotFound], [ErrSessionFinished] or [ErrWidened].
+// confirmed; once more with the same mandate id, it returns that mandate. It
+// returns [ErrNotFound], [ErrSessionFinished] or [ErrWidened].
 func (l *Ledger) CompleteSession(ctx context.Context, c Completion) (Mandate, error) {
 	var result Mandate
-	keys := Keys{Sessions: []string{c.SessionHash}}
+	keys := Keys{Sessions: []string{c.SessionHash}, Mandates: []string{c.MandateID}}
 	err := l.run(ctx, c.SessionHash, keys, func(s *State, now time.Time) (e Effects, err error) {
 		e, result, err = c.decide(s, now)
 		return e, err

@@ -49,6 +49,9 @@ func (t Terms) Narrows(wide Terms) bool {
 }
 
 func (c Completion) decide(s *State, now time.Time) (Effects, Mandate, error) {
+	if m, made := s.Mandates[c.MandateID]; made && s.Sessions[c.SessionHash].MandateID == m.ID {
+		return Effects{}, m, nil // this very command, committed before its answer was lost
+	}
 	session, err := pendingSession(s, c.SessionHash, now)
 	if err != nil {
 		return Effects{}, Mandate{}, err

@@ -8,15 +8,20 @@ import (
 // Store keeps the ledger's rows. It stores and locks; it decides nothing and
 // computes nothing. Package ledgertest holds the suite that every Store passes.
 type Store interface {
-	// Update runs one durable transaction: it loads the rows that keys name, and
-	// the charges that the loaded idempotency rows name, locked in key order;
-	// calls decide with those that exist; and saves what decide returns, all or
+	// Update runs one durable transaction: it loads the rows that keys name,
+	// locked in key order, and the charges that the loaded idempotency rows name,
+	// which decide does not change; calls decide with those that exist; and saves what decide returns, all or
 	// nothing, on stable storage before it returns nil.
 	//
-	// decide has no side effects and may be called several times. Its error is
+	// decide has no side effects and may be called several times; after a commit
+	// whose answer was lost, on a state that holds its own effects. Its error is
 	// returned as it is, and nothing is saved. [ErrConflict] where a row to
-	// insert exists already: nothing is saved.
+	// insert exists already: nothing is saved. [ErrUnavailable] where the database
+	// could not do it now: whether it was saved is unknown.
 	Update(ctx context.Context, keys Keys, decide func(*State) (Effects, error)) error
+
+	// Writers is how many Updates are best run at once.
+	Writers() int
 
 	Reader
 	Accounts

@@ -94,6 +94,10 @@ func sessions(t *testing.T, b *bench) {
 	kept, err := b.Mandate(ctx, "del_1")
 	require.NoError(t, err)
 	require.Equal(t, m, kept)
+	again, err := b.CompleteSession(ctx, completion)
+	require.NoError(t, err)
+	require.Equal(t, m, again, "the same command again is one whose answer was lost")
+	require.NoError(t, b.CreateSession(ctx, s))
 	completion.MandateID = "del_2"
 	_, err = b.CompleteSession(ctx, completion)
 	require.ErrorIs(t, err, ledger.ErrSessionFinished)

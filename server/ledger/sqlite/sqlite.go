@@ -22,10 +22,11 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore"
 )
 
-var engine = sqlstore.Engine{Dialect: goose.DialectSQLite3, IsConflict: isConflict}
+var engine = sqlstore.Engine{Dialect: goose.DialectSQLite3, Failure: failure}
 
 // Store is a ledger.Store in one SQLite file.
 type Store struct {
@@ -58,6 +59,9 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	return &Store{Store: shared, path: full}, nil
 }
 
+// Writers implements ledger.Store: the file has one writer.
+func (s *Store) Writers() int { return 1 }
+
 // SidecarPath is the path of a file called name beside the store's own.
 func (s *Store) SidecarPath(name string) string {
 	return strings.TrimSuffix(s.path, filepath.Ext(s.path)) + "-" + name
@@ -78,10 +82,19 @@ func open(path string, connections int, option string) (*sql.DB, error) {
 	return pool, nil
 }
 
-func isConflict(err error) bool {
+// failure tells which of the ledger's errors one of SQLite's means.
+func failure(err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
-		return false
+		return err
 	}
-	return e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
+	switch e.Code() {
+	case sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE:
+		return fmt.Errorf("%w: %w", ledger.ErrConflict, err)
+	}
+	switch e.Code() & 0xff { // the rest says more of the same
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
+		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
+	}
+	return err
 }

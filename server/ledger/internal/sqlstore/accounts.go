@@ -10,34 +10,34 @@ import (
 
 // Merchant implements [ledger.Accounts].
 func (s *Store) Merchant(ctx context.Context, id string) (ledger.Merchant, error) {
-	return one(row.Merchant)(s.readQ.Merchant(ctx, id))
+	return one(s, row.Merchant)(s.readQ.Merchant(ctx, id))
 }
 
 // MerchantByWallet implements [ledger.Accounts].
 func (s *Store) MerchantByWallet(ctx context.Context, payTo string) (ledger.Merchant, error) {
-	return one(row.Merchant)(s.readQ.MerchantByWallet(ctx, payTo))
+	return one(s, row.Merchant)(s.readQ.MerchantByWallet(ctx, payTo))
 }
 
 // PutMerchant implements [ledger.Accounts].
 func (s *Store) PutMerchant(ctx context.Context, m ledger.Merchant) error {
-	return s.writeQ.PutMerchant(ctx, row.PutMerchant(m))
+	return s.fail("put merchant", s.writeQ.PutMerchant(ctx, row.PutMerchant(m)))
 }
 
 // APIKey implements [ledger.Accounts].
 func (s *Store) APIKey(ctx context.Context, hash string) (ledger.APIKey, error) {
-	return one(row.APIKey)(s.readQ.APIKey(ctx, hash))
+	return one(s, row.APIKey)(s.readQ.APIKey(ctx, hash))
 }
 
 // PutAPIKey implements [ledger.Accounts].
 func (s *Store) PutAPIKey(ctx context.Context, k ledger.APIKey) error {
-	return s.writeQ.PutAPIKey(ctx, db.PutAPIKeyParams{
+	return s.fail("put API key", s.writeQ.PutAPIKey(ctx, db.PutAPIKeyParams{
 		Hash: k.Hash, MerchantID: k.MerchantID, Hint: k.Hint, CreatedMs: row.Millis(k.CreatedAt), RevokedMs: row.Millis(k.RevokedAt),
-	})
+	}))
 }
 
 // SealedKeys implements [ledger.Accounts].
 func (s *Store) SealedKeys(ctx context.Context, prefix string) ([]ledger.SealedKey, error) {
-	return many(row.SealedKey)(s.readQ.SealedKeys(ctx, db.SealedKeysParams{Name: prefix, Name_2: prefix + "~"}))
+	return many(s, row.SealedKey)(s.readQ.SealedKeys(ctx, db.SealedKeysParams{Name: prefix, Name_2: prefix + "~"}))
 }
 
 // AddSealedKey implements [ledger.Accounts].
@@ -46,15 +46,15 @@ func (s *Store) AddSealedKey(ctx context.Context, k ledger.SealedKey) error {
 	if err == nil && n == 0 {
 		return ledger.ErrConflict
 	}
-	return err
+	return s.fail("add sealed key", err)
 }
 
 // PutSealedKey implements [ledger.Accounts].
 func (s *Store) PutSealedKey(ctx context.Context, k ledger.SealedKey) error {
-	return s.writeQ.PutSealedKey(ctx, row.PutSealedKey(k))
+	return s.fail("put sealed key", s.writeQ.PutSealedKey(ctx, row.PutSealedKey(k)))
 }
 
 // DeleteSealedKey implements [ledger.Accounts].
 func (s *Store) DeleteSealedKey(ctx context.Context, name string) error {
-	return s.writeQ.DeleteSealedKey(ctx, name)
+	return s.fail("delete sealed key", s.writeQ.DeleteSealedKey(ctx, name))
 }

@@ -16,22 +16,25 @@ import (
 const pageSize = 500
 
 // one is the answer of a query for one row that should exist.
-func one[D, R any](convert func(D) (R, error)) func(D, error) (R, error) {
+func one[D, R any](s *Store, convert func(D) (R, error)) func(D, error) (R, error) {
 	return func(stored D, err error) (R, error) {
 		var none R
 		if errors.Is(err, sql.ErrNoRows) {
 			return none, ledger.ErrNotFound
 		}
 		if err != nil {
-			return none, err
+			return none, s.fail("read", err)
 		}
 		return convert(stored)
 	}
 }
 
 // many is the answer of a query for a list.
-func many[D, R any](convert func(D) (R, error)) func([]D, error) ([]R, error) {
+func many[D, R any](s *Store, convert func(D) (R, error)) func([]D, error) ([]R, error) {
 	return func(stored []D, err error) ([]R, error) {
+		if err != nil {
+			return nil, s.fail("read", err)
+		}
 		rows := make([]R, 0, len(stored))
 		for _, d := range stored {
 			row, e := convert(d)
@@ -44,17 +47,17 @@ func many[D, R any](convert func(D) (R, error)) func([]D, error) ([]R, error) {
 
 // Session implements [ledger.Reader].
 func (s *Store) Session(ctx context.Context, hash string) (ledger.Session, error) {
-	return one(row.Session)(s.readQ.Session(ctx, hash))
+	return one(s, row.Session)(s.readQ.Session(ctx, hash))
 }
 
 // Mandate implements [ledger.Reader].
 func (s *Store) Mandate(ctx context.Context, id string) (ledger.Mandate, error) {
-	return one(row.Mandate)(s.readQ.Mandate(ctx, id))
+	return one(s, row.Mandate)(s.readQ.Mandate(ctx, id))
 }
 
 // Charge implements [ledger.Reader].
 func (s *Store) Charge(ctx context.Context, id string) (ledger.Charge, error) {
-	return one(row.Charge)(s.readQ.Charge(ctx, id))
+	return one(s, row.Charge)(s.readQ.Charge(ctx, id))
 }
 
 // Charges implements [ledger.Reader].
@@ -62,23 +65,23 @@ func (s *Store) Charges(ctx context.Context, merchantID, before string, limit in
 	if before == "" {
 		before = "~" // above every id
 	}
-	return many(row.Charge)(s.readQ.Charges(ctx, db.ChargesParams{MerchantID: merchantID, ID: before, Limit: int32(limit)}))
+	return many(s, row.Charge)(s.readQ.Charges(ctx, db.ChargesParams{MerchantID: merchantID, ID: before, Limit: int32(limit)}))
 }
 
 // Lapsed implements [ledger.Reader].
 func (s *Store) Lapsed(ctx context.Context, before time.Time, limit int) ([]ledger.Charge, error) {
-	return many(row.Charge)(s.readQ.Lapsed(ctx, db.LapsedParams{LeaseMs: row.Millis(before), Limit: int32(limit)}))
+	return many(s, row.Charge)(s.readQ.Lapsed(ctx, db.LapsedParams{LeaseMs: row.Millis(before), Limit: int32(limit)}))
 }
 
 // Stats implements [ledger.Reader].
 func (s *Store) Stats(ctx context.Context, merchantID string, now time.Time) (ledger.Stats, error) {
 	totals, err := s.readQ.Totals(ctx, merchantID)
 	if err != nil {
-		return ledger.Stats{}, fmt.Errorf("sum tallies: %w", err)
+		return ledger.Stats{}, s.fail("sum tallies", err)
 	}
 	active, err := s.readQ.ActiveMandates(ctx, db.ActiveMandatesParams{MerchantID: merchantID, ExpiresMs: row.Millis(now)})
 	if err != nil {
-		return ledger.Stats{}, fmt.Errorf("count active mandates: %w", err)
+		return ledger.Stats{}, s.fail("count active mandates", err)
 	}
 	return ledger.Stats{Volume: ledger.Micros(totals.Volume), Count: totals.Count, ActiveMandates: active}, nil
 }
@@ -87,17 +90,17 @@ func (s *Store) Stats(ctx context.Context, merchantID string, now time.Time) (le
 func (s *Store) Histories(ctx context.Context, each func(ledger.History) error) error {
 	tx, err := s.read.BeginTx(ctx, s.engine.Snapshot)
 	if err != nil {
-		return fmt.Errorf("begin: %w", err)
+		return s.fail("begin", err)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written
 	q := s.readQ.WithTx(tx)
 	for after := ""; ; {
-		page, err := many(row.Mandate)(q.MandatesAfter(ctx, db.MandatesAfterParams{ID: after, Limit: pageSize}))
+		page, err := many(s, row.Mandate)(q.MandatesAfter(ctx, db.MandatesAfterParams{ID: after, Limit: pageSize}))
 		if err != nil {
 			return fmt.Errorf("list mandates: %w", err)
 		}
 		for _, m := range page {
-			h, err := history(ctx, q, m)
+			h, err := s.history(ctx, q, m)
 			if err != nil {
 				return fmt.Errorf("read history of %s: %w", m.ID, err)
 			}
@@ -112,15 +115,15 @@ func (s *Store) Histories(ctx context.Context, each func(ledger.History) error) 
 	}
 }
 
-func history(ctx context.Context, q *db.Queries, m ledger.Mandate) (ledger.History, error) {
+func (s *Store) history(ctx context.Context, q *db.Queries, m ledger.Mandate) (ledger.History, error) {
 	h := ledger.History{Mandate: m}
 	var errs [4]error
-	h.Charges, errs[0] = many(row.Charge)(q.ChargesOf(ctx, m.ID))
-	h.Postings, errs[1] = many(row.Posting)(q.PostingsOf(ctx, m.ID))
-	h.Tallies, errs[2] = many(row.Tally)(q.TalliesOf(ctx, m.ID))
-	h.Events, errs[3] = many(row.Event)(q.EventsOf(ctx, m.ID))
+	h.Charges, errs[0] = many(s, row.Charge)(q.ChargesOf(ctx, m.ID))
+	h.Postings, errs[1] = many(s, row.Posting)(q.PostingsOf(ctx, m.ID))
+	h.Tallies, errs[2] = many(s, row.Tally)(q.TalliesOf(ctx, m.ID))
+	h.Events, errs[3] = many(s, row.Event)(q.EventsOf(ctx, m.ID))
 	return h, errors.Join(errs[:]...)
 }
 
 // Ping implements [ledger.Reader].
-func (s *Store) Ping(ctx context.Context) error { return s.read.PingContext(ctx) }
+func (s *Store) Ping(ctx context.Context) error { return s.fail("ping", s.read.PingContext(ctx)) }

@@ -6,24 +6,24 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/pressly/goose/v3"
 
 	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore/db"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
-
 // Engine is what differs between the databases.
 type Engine struct {
 	Dialect goose.Dialect
-	// IsConflict tells whether an error means that a row to insert exists.
-	IsConflict func(error) bool
+	// Text replaces " TEXT " in the migrations; empty: nothing does. Ids must be
+	// compared by their bytes, whatever the language of a database.
+	Text string
+	// Unprepared: the driver itself keeps prepared statements.
+	Unprepared bool
+	// Failure wraps an error of the database in the ledger's that it means.
+	Failure func(error) error
 	// Snapshot opens a transaction that reads from one snapshot.
 	Snapshot *sql.TxOptions
 }
@@ -38,26 +38,14 @@ type Store struct {
 	readQ  *db.Queries
 }
 
-// Migrate brings the schema up to date.
-func Migrate(ctx context.Context, engine Engine, pool *sql.DB) error {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
-	}
-	p, err := goose.NewProvider(engine.Dialect, pool, files)
-	if err != nil {
-		return fmt.Errorf("prepare migrations: %w", err)
-	}
-	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	return nil
-}
-
 // New prepares the queries on pools whose schema is up to date. The store owns
 // the pools from then on, and closes them where it fails.
 func New(ctx context.Context, engine Engine, write, read *sql.DB) (*Store, error) {
 	s := &Store{engine: engine, write: write, read: read}
+	if engine.Unprepared {
+		s.writeQ, s.readQ = db.New(write), db.New(read)
+		return s, nil
+	}
 	var err error
 	if s.writeQ, err = db.Prepare(ctx, write); err == nil {
 		s.readQ, err = db.Prepare(ctx, read)
@@ -81,4 +69,12 @@ func (s *Store) Close() error {
 		err = errors.Join(err, s.write.Close())
 	}
 	return err
+}
+
+// fail says what was being done, and which of the ledger's errors it means.
+func (s *Store) fail(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, s.engine.Failure(err))
 }

@@ -16,26 +16,23 @@ import (
 func (s *Store) Update(ctx context.Context, keys ledger.Keys, decide func(*ledger.State) (ledger.Effects, error)) error {
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("begin: %w", err)
+		return s.fail("begin", err)
 	}
 	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
 	q := s.writeQ.WithTx(tx)
 	state, err := load(ctx, q, keys)
 	if err != nil {
-		return fmt.Errorf("load: %w", err)
+		return s.fail("load", err)
 	}
 	effects, err := decide(state)
 	if err != nil {
 		return err
 	}
 	if err := save(ctx, q, effects); err != nil {
-		if s.engine.IsConflict(err) {
-			return fmt.Errorf("%w: %w", ledger.ErrConflict, err)
-		}
-		return fmt.Errorf("save: %w", err)
+		return s.fail("save", err)
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
+		return s.fail("commit", err)
 	}
 	return nil
 }

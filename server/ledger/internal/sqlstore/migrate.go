@@ -1,0 +1,93 @@
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// ErrOldSchema: the schema lacks migrations, and none were to be applied.
+var ErrOldSchema = errors.New("ledger: schema is older than this program")
+
+// Migrate brings the schema up to date. One that is newer than this program is
+// left as it is: migrations only add, so the program's statements still run.
+func Migrate(ctx context.Context, engine Engine, pool *sql.DB) error {
+	p, err := provider(engine, pool)
+	if err != nil {
+		return err
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	return nil
+}
+
+// CheckSchema returns [ErrOldSchema] where migrations are to be applied.
+func CheckSchema(ctx context.Context, engine Engine, pool *sql.DB) error {
+	p, err := provider(engine, pool)
+	if err != nil {
+		return err
+	}
+	pending, err := p.HasPending(ctx)
+	if err != nil {
+		return fmt.Errorf("read schema version: %w", err)
+	}
+	if pending {
+		return ErrOldSchema
+	}
+	return nil
+}
+
+func provider(engine Engine, pool *sql.DB) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("read migrations: %w", err)
+	}
+	if engine.Text != "" {
+		files = rewritten{FS: files, text: []byte(engine.Text)}
+	}
+	p, err := goose.NewProvider(engine.Dialect, pool, files)
+	if err != nil {
+		return nil, fmt.Errorf("prepare migrations: %w", err)
+	}
+	return p, nil
+}
+
+// rewritten is the migrations with an engine's own type for text.
+type rewritten struct {
+	fs.FS
+
+	text []byte
+}
+
+// Open opens a file; of a migration it returns the rewritten text.
+func (r rewritten) Open(name string) (fs.File, error) {
+	f, err := r.FS.Open(name)
+	if err != nil || path.Ext(name) != ".sql" {
+		return f, err
+	}
+	content, err := io.ReadAll(f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return rewrittenFile{File: f, Reader: bytes.NewReader(bytes.ReplaceAll(content, []byte(" TEXT "), r.text))}, nil
+}
+
+type rewrittenFile struct {
+	fs.File
+	*bytes.Reader
+}
+
+// Read reads the rewritten text.
+func (f rewrittenFile) Read(p []byte) (int, error) { return f.Reader.Read(p) }

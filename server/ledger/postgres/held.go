@@ -1,0 +1,57 @@
+package postgres
+
+import (
+	"fmt"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+// held are the rows that a transaction has locked. Nothing else may be updated,
+// which is made sure of before anything is sent: the commit goes with it.
+type held struct {
+	sessions, mandates, charges map[string]bool
+	tallies                     map[ledger.TallyKey]bool
+}
+
+// heldBy tells what the loading of keys has locked. Charges that only an
+// idempotency key named are loaded but not locked.
+func heldBy(keys ledger.Keys, s *ledger.State) held {
+	h := held{sessions: namesOf(s.Sessions), mandates: namesOf(s.Mandates), charges: map[string]bool{}, tallies: namesOf(s.Tallies)}
+	for _, id := range keys.Charges {
+		_, h.charges[id] = s.Charges[id]
+	}
+	return h
+}
+
+func namesOf[K comparable, R any](rows map[K]R) map[K]bool {
+	names := make(map[K]bool, len(rows))
+	for k := range rows {
+		names[k] = true
+	}
+	return names
+}
+
+// covers returns [ledger.ErrInvariant] where a row to update is not held.
+func (h held) covers(e ledger.Effects) error {
+	for _, r := range e.Update.Sessions {
+		if !h.sessions[r.Hash] {
+			return fmt.Errorf("%w: session to update is not locked", ledger.ErrInvariant)
+		}
+	}
+	for _, r := range e.Update.Mandates {
+		if !h.mandates[r.ID] {
+			return fmt.Errorf("%w: mandate %s to update is not locked", ledger.ErrInvariant, r.ID)
+		}
+	}
+	for _, r := range e.Update.Charges {
+		if !h.charges[r.ID] {
+			return fmt.Errorf("%w: charge %s to update is not locked", ledger.ErrInvariant, r.ID)
+		}
+	}
+	for _, r := range e.Update.Tallies {
+		if !h.tallies[r.TallyKey] {
+			return fmt.Errorf("%w: tally of mandate %s to update is not locked", ledger.ErrInvariant, r.MandateID)
+		}
+	}
+	return nil
+}
