@@ -71,7 +71,7 @@ func (s *scanner) afterScheme(c *Challenge) error {
 
 // param reads a value and keeps it in c, where c wants it.
 func (s *scanner) param(c *Challenge, name string) error {
-	value := ""
+	var value string
 	var err error
 	if !s.end() && s.text[s.at] == '"' {
 		value, err = s.quoted()

@@ -246,7 +246,23 @@ func (c Config) validateBundle() error {
 	return nil
 }
 
-func field(name string, err error) error { return fmt.Errorf("paywall: %s: %w", name, err) }
+// field names what is wrong in the configuration.
+func field(name string, err error) error {
+	var inner *fieldError
+	if errors.As(err, &inner) {
+		name, err = name+"."+inner.name, inner.err
+	}
+	return &fieldError{name, err}
+}
+
+type fieldError struct {
+	name string
+	err  error
+}
+
+func (e *fieldError) Error() string { return "paywall: " + e.name + ": " + e.err.Error() }
+
+func (e *fieldError) Unwrap() error { return e.err }
 
 // Format shows what is sold and hides every secret, whatever the verb.
 func (c Config) Format(f fmt.State, _ rune) {

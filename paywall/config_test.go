@@ -52,9 +52,9 @@ func TestNewNamesTheFieldThatIsWrong(t *testing.T) {
 		"empty secret":         {"Secrets: secret 0", func(c *paywall.Config) { c.Secrets = []string{""} }},
 		"network":              {"Network", func(c *paywall.Config) { c.Network = "solana:1" }},
 		"network without USDC": {"Asset: is required", func(c *paywall.Config) { c.Network = "eip155:1" }},
-		"asset":                {"Asset: Address", func(c *paywall.Config) { c.Asset = &paywall.Asset{Name: "a", Version: "1"} }},
+		"asset":                {"Asset.Address: is required", func(c *paywall.Config) { c.Asset = &paywall.Asset{Name: "a", Version: "1"} }},
 		"asset without domain": {"Asset: want Name", func(c *paywall.Config) { c.Asset = &paywall.Asset{Address: payTo} }},
-		"asset of 2 decimals": {"Asset: Decimals", func(c *paywall.Config) {
+		"asset of 2 decimals": {"Asset.Decimals", func(c *paywall.Config) {
 			c.Asset = &paywall.Asset{Address: payTo, Name: "a", Version: "1", Decimals: 2}
 		}},
 		"facilitator":          {"Facilitator", func(c *paywall.Config) { c.Facilitator = "ftp://a" }},
@@ -111,7 +111,7 @@ func TestSecretsAreShownNowhere(t *testing.T) {
 	_, err = paywall.New(cfg)
 	require.NoError(t, err)
 	var log strings.Builder
-	slog.New(slog.NewTextHandler(&log, nil)).Info("config", "config", cfg, "merchant", cfg.Merchant)
+	slog.New(slog.NewTextHandler(&log, nil)).Info("config", slog.Any("config", cfg), slog.Any("merchant", cfg.Merchant))
 	shown := log.String() + fmt.Sprintf("%v %+v %#v %s %q", cfg, cfg, cfg, cfg, cfg) + fmt.Sprintf("%v %+v %#v", cfg.Merchant, cfg.Merchant, cfg.Merchant)
 	require.Contains(t, shown, payTo)
 	for _, hidden := range []string{secret, cfg.FacilitatorSecret, "sk_live_x"} {

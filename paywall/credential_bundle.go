@@ -3,6 +3,7 @@ package paywall
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
@@ -45,7 +46,7 @@ func (v *visit) planBundle() (*purchase, error) {
 				return
 			}
 			if err := v.bundle.GiveBack(ctx, token); err != nil {
-				v.logger.ErrorContext(ctx, "paywall: a credit was not given back", "request_id", v.id, "error", redactText(err, token))
+				v.logger.ErrorContext(ctx, "paywall: a credit was not given back", slog.String("request_id", v.id), slog.String("error", redactText(err, token)))
 			}
 		},
 	}, nil

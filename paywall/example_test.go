@@ -30,7 +30,7 @@ func Example() {
 	mux.Handle("GET /weather", gate.Require(http.HandlerFunc(weather)))
 
 	answer := httptest.NewRecorder()
-	mux.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/weather", http.NoBody)) //nolint:noctx // in process
+	mux.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/weather", http.NoBody))
 	fmt.Println(answer.Code, answer.Header().Get("Cache-Control"))
 	// Output: 402 no-store
 }
@@ -56,7 +56,7 @@ func ExampleGate_With() {
 	mux.Handle("GET /openapi.json", gate.OpenAPI())
 
 	answer := httptest.NewRecorder()
-	mux.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/search", http.NoBody)) //nolint:noctx // in process
+	mux.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/search", http.NoBody))
 	fmt.Println(answer.Code)
 	// Output: 402
 }

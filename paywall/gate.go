@@ -104,13 +104,13 @@ func newAsset(a *Asset, network x402.Network) (Asset, error) {
 		out.Decimals = 6
 	}
 	if err := checkAddress(out.Address); err != nil {
-		return out, fmt.Errorf("Address: %w", err)
+		return out, field("Address", err)
 	}
 	if out.Name == "" || out.Version == "" {
 		return out, errors.New("want Name and Version of its EIP-712 domain")
 	}
 	if out.Decimals < 6 || out.Decimals > 18 {
-		return out, errors.New("Decimals: want 6 to 18")
+		return out, field("Decimals", errors.New("want 6 to 18"))
 	}
 	return out, nil
 }
@@ -200,7 +200,7 @@ func (g *Gate) serve(w http.ResponseWriter, r *http.Request, next http.Handler) 
 	common(w.Header(), id)
 	o, err := g.offers.of(r)
 	if err != nil {
-		g.logger.ErrorContext(r.Context(), "paywall: no price", "request_id", id, "error", err)
+		g.logger.ErrorContext(r.Context(), "paywall: no price", slog.String("request_id", id), slog.Any("error", err))
 		g.fail(w, id, &refusal{status: http.StatusInternalServerError, code: codeInternal, message: "The price is not known."})
 		return
 	}

@@ -16,7 +16,7 @@ const (
 
 // Names of the headers that are not in packages x402 and mpp.
 const (
-	HeaderBundleToken      = "X-Bundle-Token"
+	HeaderBundleToken      = "X-Bundle-Token" //nolint:gosec // the name of a header
 	HeaderMandate          = "X-Service-Mandate"
 	HeaderCreditsRemaining = "X-Bundle-Credits-Remaining"
 	HeaderIdempotencyKey   = "Idempotency-Key"

@@ -3,6 +3,7 @@ package paywall
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"time"
 )
@@ -114,6 +115,7 @@ func (h *hold) given(state ClaimState, after int) *refusal {
 		return nil
 	case Busy:
 		return busy()
+	case Spent:
 	case BoundElsewhere:
 		no := refuse(codeOtherPayment, "The credential was used for another payment.")
 		if after > 0 || h.found.kind == Mandate {
@@ -131,16 +133,21 @@ func (h *hold) given(state ClaimState, after int) *refusal {
 // restore gives back the claims that were taken, each as it was.
 func (h *hold) restore(ctx context.Context) {
 	for _, c := range h.held {
-		end := Refused
-		switch c.state {
-		case Retried:
-			end = Undecided
-		case Paid:
-			end = Unserved
-		}
-		h.finishKey(ctx, c.key, end)
+		h.finishKey(ctx, c.key, c.state.end())
 	}
 	h.held = nil
+}
+
+// end is the end that leaves a claim as it was found.
+func (s ClaimState) end() End {
+	switch s {
+	case Retried:
+		return Undecided
+	case Paid:
+		return Unserved
+	default:
+		return Refused
+	}
 }
 
 // pay settles, unless the credential is paid already.
@@ -172,7 +179,7 @@ func (h *hold) pay(ctx context.Context) (Payment, error) {
 // note records a payment. It was made, so that it is served even where this fails.
 func (h *hold) note(ctx context.Context, key string, p Payment) {
 	if err := h.redemptions.Settled(ctx, key, p); err != nil {
-		h.logger.ErrorContext(ctx, "paywall: a payment was not noted", "request_id", h.id, "error", err)
+		h.logger.ErrorContext(ctx, "paywall: a payment was not noted", slog.String("request_id", h.id), slog.Any("error", err))
 	}
 }
 
@@ -194,6 +201,6 @@ func (h *hold) finish(ctx context.Context) {
 
 func (h *hold) finishKey(ctx context.Context, key string, end End) {
 	if err := h.redemptions.Finish(ctx, key, end); err != nil {
-		h.logger.ErrorContext(ctx, "paywall: a redemption was not finished", "request_id", h.id, "error", err)
+		h.logger.ErrorContext(ctx, "paywall: a redemption was not finished", slog.String("request_id", h.id), slog.Any("error", err))
 	}
 }

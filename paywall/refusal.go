@@ -177,6 +177,7 @@ func fromService(e *client.Error) *refusal {
 			r.cause = e
 			return r
 		}
+	default:
 	}
 	return outage(false, e.RetryAfter, e)
 }

@@ -116,20 +116,30 @@ func (d Declaration) addInput(input map[string]any) error {
 	}
 	example := d.InputExample
 	if example == nil {
-		made, err := sample(d.inputSchema(), 0)
-		if err == nil {
-			err = checkSchema(d.inputSchema(), made, name, 0)
-		}
-		if err != nil && d.BodyType != "" {
+		made, err := d.sampleInput(name)
+		switch {
+		case err != nil && d.BodyType != "":
 			return fmt.Errorf("InputExample: is required: no example that fits InputSchema can be made up (%w)", err)
+		case err != nil, d.BodyType == "" && d.InputSchema == nil:
+			example = nil // query parameters may go without
+		default:
+			example = made
 		}
-		if err != nil || (d.BodyType == "" && d.InputSchema == nil) {
-			return nil
-		}
-		example = made
+	}
+	if example == nil {
+		return nil
 	}
 	input[name] = example
 	return nil
+}
+
+// sampleInput makes an example up.
+func (d Declaration) sampleInput(name string) (any, error) {
+	made, err := sample(d.inputSchema(), 0)
+	if err != nil {
+		return nil, err
+	}
+	return made, checkSchema(d.inputSchema(), made, name, 0)
 }
 
 // inputSchema is InputSchema as an object schema, or one for anything.
