@@ -63,7 +63,7 @@ type drill struct {
 }
 
 // tightCents is the monthly limit of one of the mandates, so that limits refuse too.
-const tightCents = 20_000
+const tightCents = 2_000
 
 func run(ctx context.Context, o options) (r report, err error) {
 	d := &drill{options: o, answers: map[string]client.Charge{}}
