@@ -81,6 +81,12 @@ func TestEveryBoundParameterIsBound(t *testing.T) {
 		change(&other)
 		require.False(t, s.Verify(other), name)
 	}
+	for _, shifted := range []mpp.Challenge{
+		{Realm: "a|b", Method: "m", Intent: "i", Request: "q"}, {Realm: "a", Method: "b|m", Intent: "i", Request: "q"},
+	} {
+		shifted.ID = mpp.ChallengeID([]byte(secret), shifted)
+		require.False(t, s.Verify(shifted), "one id for two challenges")
+	}
 	c.Description = "not bound"
 	require.True(t, s.Verify(c))
 }

@@ -230,7 +230,11 @@ func TestHeadersStayUnderTheLimitOfProxies(t *testing.T) {
 	cfg := w.config()
 	cfg.Discovery = long
 	_, err := paywall.New(cfg)
-	require.ErrorContains(t, err, "Discovery")
+	require.ErrorContains(t, err, "Discovery: makes PAYMENT-REQUIRED")
+	cfg.Discovery = discovery()
+	cfg.Discovery.Description = strings.Repeat("x", 2500)
+	_, err = paywall.New(cfg)
+	require.ErrorContains(t, err, "Discovery: makes WWW-Authenticate")
 	rec := w.ask()
 	_, err = base64.StdEncoding.DecodeString(rec.Header().Get("PAYMENT-REQUIRED"))
 	require.NoError(t, err)

@@ -94,7 +94,7 @@ func TestRefusalsOfTheServiceArePassedOn(t *testing.T) {
 		"402 per_tx": 402, "402 monthly": 402, "402 merchant_limit_exceeded": 402, "402 rail_unavailable": 402,
 		"403 mandate_revoked": 402, "403 mandate_expired": 402, "403 merchant_not_allowed": 402, "403 mandate_invalid": 402,
 		"403 merchant_inactive": 402, "409 idempotency_in_progress": 409, "422 idempotency_mismatch": 422,
-		"401 unauthorized": 502, "429 rate_limit_exceeded": 502, "500 internal_error": 502, "503 unavailable": 502, "400 validation_error": 502,
+		"401 unauthorized": 502, "429 rate_limit_exceeded": 502, "500 internal_error": 502, "503 unavailable": 502, "500 monthly": 502, "400 validation_error": 502,
 	} {
 		w.service.refusal = refusal
 		rec := w.ask("X-Service-Mandate", token)
@@ -254,6 +254,23 @@ func TestPendingSettlementIsAskedAfterOnce(t *testing.T) {
 	require.Equal(t, "settlement_pending", body(t, rec)["code"])
 	require.Equal(t, 2, w.service.count("/v1/paywall/settle"))
 	require.Equal(t, http.StatusOK, w.ask("X-Service-Mandate", presentation).Code)
+	require.Equal(t, 1, w.service.moved())
+}
+
+func TestPendingSettlementThatLandsIsServedAtOnce(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	pending := true
+	w.service.bend(func(rw http.ResponseWriter, _ *http.Request, settle func()) bool {
+		settle()
+		if !pending {
+			return false
+		}
+		pending = false
+		_, _ = rw.Write([]byte(`{"success":false,"errorReason":"settlement_pending","transaction":"` + transaction(1) + `"}`))
+		return true
+	})
+	require.Equal(t, http.StatusOK, w.ask("X-Service-Mandate", w.service.present(w.service.mandate(nil), "n", nil)).Code)
 	require.Equal(t, 1, w.service.moved())
 }
 

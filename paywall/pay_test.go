@@ -318,20 +318,23 @@ func TestChallengesThatAreRefused(t *testing.T) {
 	cheap := w.gate.With(paywall.Route{Price: "0.001"})
 	other := w.newGate(func(c *paywall.Config) { c.Secrets = []string{"another secret of sixteen bytes"} })
 	realm := w.gate.With(paywall.Route{Resource: "https://other.example.com/weather"})
-	old := w.payMPP(w.gate, nil)
+	old, expired := w.payMPP(w.gate, nil), challengeOf(t, w.ask())
 	w.clock.Advance(61 * time.Second)
 	for name, tc := range map[string]struct {
 		value   string
 		status  int
 		problem mpp.ProblemType
 	}{
-		"another method":  {w.payMPP(w.gate, func(c *mpp.Challenge, _ *mpp.AuthorizationPayload) { c.Method = "tempo" }), 400, mpp.ProblemMethodUnsupported},
-		"another intent":  {w.payMPP(w.gate, func(c *mpp.Challenge, _ *mpp.AuthorizationPayload) { c.Intent = "session" }), 400, mpp.ProblemMethodUnsupported},
-		"changed expiry":  {w.payMPP(w.gate, func(c *mpp.Challenge, _ *mpp.AuthorizationPayload) { c.Expires = "2030-01-01T00:00:00Z" }), 402, mpp.ProblemInvalidChallenge},
-		"another secret":  {w.payMPP(other, nil), 402, mpp.ProblemInvalidChallenge},
-		"another realm":   {w.payMPP(realm, nil), 402, mpp.ProblemInvalidChallenge},
-		"of a cheap one":  {w.payMPP(cheap, nil), 402, mpp.ProblemPaymentInsufficient},
-		"expired":         {old, 402, mpp.ProblemPaymentExpired},
+		"another method": {w.payMPP(w.gate, func(c *mpp.Challenge, _ *mpp.AuthorizationPayload) { c.Method = "tempo" }), 400, mpp.ProblemMethodUnsupported},
+		"another intent": {w.payMPP(w.gate, func(c *mpp.Challenge, _ *mpp.AuthorizationPayload) { c.Intent = "session" }), 400, mpp.ProblemMethodUnsupported},
+		"changed expiry": {w.payMPP(w.gate, func(c *mpp.Challenge, _ *mpp.AuthorizationPayload) { c.Expires = "2030-01-01T00:00:00Z" }), 402, mpp.ProblemInvalidChallenge},
+		"another secret": {w.payMPP(other, nil), 402, mpp.ProblemInvalidChallenge},
+		"another realm":  {w.payMPP(realm, nil), 402, mpp.ProblemInvalidChallenge},
+		"of a cheap one": {w.payMPP(cheap, nil), 402, mpp.ProblemPaymentInsufficient},
+		"expired":        {old, 402, mpp.ProblemPaymentExpired},
+		"expired, signed for longer": {w.credential(expired, payer, func(_ *mpp.Challenge, p *mpp.AuthorizationPayload) {
+			p.ValidBefore = strconv.FormatInt(w.clock.Now().Add(time.Hour).Unix(), 10)
+		}), 402, mpp.ProblemPaymentExpired},
 		"another nonce":   {w.payMPP(w.gate, func(_ *mpp.Challenge, p *mpp.AuthorizationPayload) { p.Nonce = transaction(9) }), 402, mpp.ProblemVerificationFailed},
 		"another payload": {w.payMPP(w.gate, func(_ *mpp.Challenge, p *mpp.AuthorizationPayload) { p.Type = "hash" }), 402, mpp.ProblemMalformedCredential},
 		"a bad address":   {w.payMPP(w.gate, func(_ *mpp.Challenge, p *mpp.AuthorizationPayload) { p.From = "0x1" }), 402, mpp.ProblemMalformedCredential},

@@ -231,6 +231,55 @@ func TestLostTransferOfAnExternalFacilitatorIsFoundByTheService(t *testing.T) {
 	require.Equal(t, 1, w.service.count("/v1/x402/settle"))
 }
 
+func TestRefusalAfterAnUnclearTrySaysNothingOfThatOne(t *testing.T) {
+	t.Parallel()
+	each(t, nil, func(t *testing.T, w *world, c credential) {
+		paid := c.pay(w, w.gate)
+		w.service.bend(func(rw http.ResponseWriter, _ *http.Request, settle func()) bool {
+			settle()
+			rw.WriteHeader(502)
+			return true
+		})
+		require.Equal(t, 502, w.ask(c.header, paid).Code)
+		w.service.bend(func(rw http.ResponseWriter, _ *http.Request, _ func()) bool {
+			_, _ = io.WriteString(rw, `{"success":false,"errorReason":"insufficient_funds"}`)
+			return true
+		})
+		require.Equal(t, 402, w.ask(c.header, paid).Code)
+		w.service.bend(nil)
+		require.Equal(t, 200, w.ask(c.header, paid).Code, "the first try had landed, and is found")
+		require.Equal(t, 1, w.service.moved())
+	})
+}
+
+func TestUnclearTryIsNotVerifiedAgain(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	paid := w.payX402(w.gate, nil)
+	w.service.bend(func(rw http.ResponseWriter, _ *http.Request, settle func()) bool {
+		settle()
+		rw.WriteHeader(502)
+		return true
+	})
+	require.Equal(t, 502, w.ask("PAYMENT-SIGNATURE", paid).Code)
+	w.service.bend(nil)
+	w.service.verdict = `{"isValid":false,"invalidReason":"insufficient_funds"}`
+	require.Equal(t, 200, w.ask("PAYMENT-SIGNATURE", paid).Code, "the money is gone, to us")
+}
+
+func TestUnfulfilledPaymentOpensNoOtherRouteOfThePrice(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"x402 v1", "mpp"} {
+		w, c := setup(t, nil), credentials()[name]
+		other := w.gate.With(paywall.Route{Resource: "https://api.example.com/other"})
+		paid := c.pay(w, w.gate)
+		w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(500) }
+		require.Equal(t, 500, w.ask(c.header, paid).Code)
+		requireRefusal(t, w.through(other, c.header, paid), 402, "credential_for_another_payment")
+		require.EqualValues(t, 1, w.served.Load())
+	}
+}
+
 func TestUnfulfilledPaymentIsNotVerifiedAgain(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
