@@ -101,7 +101,7 @@ func (c *Config) validate() error {
 
 func (c *Config) defaults() error {
 	if c.Wrapper == nil {
-		fixed, err := vault.NewLocal([]byte("sandbox key, which seals nothing")) // 32 bytes
+		fixed, err := sandboxWrapper()
 		if err != nil {
 			return fmt.Errorf("server: %w", err)
 		}
@@ -125,4 +125,9 @@ func (c *Config) defaults() error {
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+// sandboxWrapper is the default wrapper of the sandbox.
+func sandboxWrapper() (*vault.Local, error) {
+	return vault.NewLocal([]byte("sandbox key, which seals nothing")) // 32 bytes
 }

@@ -63,7 +63,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s := &Server{config: cfg}
 	box := vault.New(cfg.Wrapper)
 	var err error
-	if s.keys, err = keys.Open(ctx, keys.Config{Store: cfg.Store, Vault: box, Clock: cfg.Clock}); err != nil {
+	if s.keys, err = keys.Open(ctx, keys.Config{Store: cfg.Store, Vault: box, Clock: cfg.Clock, Logger: cfg.Logger}); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	receipts, err := s.keys.Secret(ctx, "receipts")
@@ -81,7 +81,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.payments = payment.New(payment.Config{
 		Ledger: s.ledger, Accounts: cfg.Store, Rails: router, Vault: box, Clock: cfg.Clock, Logger: cfg.Logger,
 		Issuer:   &mandate.Issuer{URL: cfg.BaseURL, Signer: s.keys.Signer},
-		Verifier: &mandate.Verifier{Issuer: cfg.BaseURL, Keys: s.keys.Set, Clock: cfg.Clock.Now, IgnoreTimes: true},
+		Verifier: &mandate.Verifier{Issuer: cfg.BaseURL, Keys: s.keys, Clock: cfg.Clock.Now, IgnoreTimes: true},
 		BaseURL:  cfg.BaseURL, ReceiptKey: receipts,
 	})
 	s.handler = s.routes()
@@ -171,6 +171,7 @@ func (s *Server) Start(ctx context.Context) error {
 	if err := s.config.Store.Ping(ctx); err != nil {
 		return fmt.Errorf("server: store: %w", err)
 	}
+	s.keys.Start(ctx)
 	s.payments.Start(ctx)
 	return nil
 }
@@ -185,6 +186,7 @@ func (s *Server) Close() error {
 		s.mu.Unlock()
 		s.requests.Wait()
 		s.payments.Close()
+		s.keys.Close()
 		s.ledger.Close()
 		for _, r := range s.config.Rails {
 			if c, ok := r.(io.Closer); ok {

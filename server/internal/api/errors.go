@@ -55,6 +55,7 @@ var table = []struct {
 	{ledger.ErrClosed, client.ErrUnavailable, "The service is stopping; nothing was done. Try again with the same idempotency key."},
 	{mandate.ErrMalformed, client.ErrValidation, "intentMandate is not a mandate token"},
 	{mandate.ErrInvalid, client.ErrMandateInvalid, "The mandate's signature, issuer or key is not valid here."},
+	{mandate.ErrUnavailable, client.ErrUnavailable, "The mandate cannot be checked now; nothing was done. Try again with the same idempotency key."},
 	{rail.ErrUnknownMethod, client.ErrValidation, "paymentMethod is none that this session can use"},
 	{payment.ErrNoEmail, client.ErrValidation, "email is not an e-mail address"},
 }

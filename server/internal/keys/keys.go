@@ -1,6 +1,16 @@
 // Package keys keeps the service's own keys in the store, sealed by the vault:
 // those that sign mandates, and secrets for its own use. Several instances on one
 // store find the same keys.
+//
+// A signing key goes through the states next, current, retired, revoked, and
+// never back. Its row, issuer/000001, is written once. A change of state is a row
+// of its own, issuer/000001/current or issuer/000001/revoked, that is only ever
+// inserted: so rotations and revocations by several processes at once need no
+// transaction, and none of them can undo another. The newest key that was made
+// current is the one that signs; those made current before it are retired.
+//
+// There is always a next key, published before it signs. What a running service
+// knows is read again every [RefreshEvery], and before a key is taken to be unknown.
 package keys
 
 import (
@@ -12,7 +22,9 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -24,35 +36,44 @@ const (
 	secretPrefix = "secret/"
 )
 
-// Config configures [Open]. Every field is required.
+// Config configures [Open] and [New]. Every field is required, but Logger where
+// [Keys.Start] is not called.
 type Config struct {
-	Store ledger.Accounts
-	Vault *vault.Vault
-	Clock ledger.Clock
+	Store  ledger.Accounts
+	Vault  *vault.Vault
+	Clock  ledger.Clock
+	Logger *slog.Logger
 }
 
 // Keys holds the issuer's keys: the public ones in Set, the one that signs in
-// memory.
+// memory. It is a mandate.KeySource that reads the store before it knows no key.
 type Keys struct {
 	Config
 
-	// Set is published, and verifies what this service signed.
+	// Set is what is published.
 	Set *mandate.KeySet
 
 	mu     sync.RWMutex
 	signer *ecdsa.PrivateKey
+
+	turn  chan struct{} // holds one value while somebody reads the store
+	began time.Time     // when the last reading did; for who has the turn
+	last  error         // how it ended
+
+	stop context.CancelFunc
+	loop sync.WaitGroup
 }
 
-// Open reads the issuer's keys, and makes the first one where there is none.
+// New returns keys that know nothing yet: for [Keys.List], [Keys.Rotate] and
+// [Keys.Revoke], which read the store themselves.
+func New(cfg Config) *Keys {
+	return &Keys{Config: cfg, Set: &mandate.KeySet{}, turn: make(chan struct{}, 1)}
+}
+
+// Open reads the issuer's keys, and makes those that are missing.
 func Open(ctx context.Context, cfg Config) (*Keys, error) {
-	k := &Keys{Config: cfg}
-	err := k.load(ctx)
-	if err == nil && k.signer == nil {
-		if err = k.add(ctx, 1, mandate.KeyCurrent); err == nil {
-			err = k.load(ctx)
-		}
-	}
-	if err != nil {
+	k := New(cfg)
+	if err := k.load(ctx); err != nil {
 		return nil, fmt.Errorf("open signing keys: %w", err)
 	}
 	return k, nil
@@ -60,55 +81,80 @@ func Open(ctx context.Context, cfg Config) (*Keys, error) {
 
 // load reads all keys from the store and opens the one that signs.
 func (k *Keys) load(ctx context.Context) error {
-	stored, err := k.Store.SealedKeys(ctx, issuerPrefix)
+	r, err := k.tend(ctx)
 	if err != nil {
-		return fmt.Errorf("read keys: %w", err)
+		return err
 	}
-	var public []mandate.Key
-	var signer *ecdsa.PrivateKey
-	for _, s := range stored {
-		one := mandate.Key{State: mandate.KeyState(s.State)}
-		if err := one.UnmarshalJSON(s.Public); err != nil {
-			return fmt.Errorf("read public key %s: %w", s.Name, err)
-		}
-		public = append(public, one)
-		if one.State == mandate.KeyCurrent {
-			if signer, err = k.private(ctx, s); err != nil {
-				return err
-			}
-		}
-	}
-	set, err := mandate.NewKeySet(public...)
+	current, _ := r.in(mandate.KeyCurrent)
+	signer, err := k.private(ctx, current)
 	if err != nil {
+		return err
+	}
+	if err := k.Set.Replace(r.known()...); err != nil { // before the signer, so that it verifies what it signs
 		return fmt.Errorf("read keys: %w", err)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.Set, k.signer = set, signer
+	k.signer = signer
 	return nil
+}
+
+// read reads the ring as it is stored.
+func (k *Keys) read(ctx context.Context) (ring, error) {
+	rows, err := k.Store.SealedKeys(ctx, issuerPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("read keys: %w", err)
+	}
+	return readRing(rows, k.Clock.Now())
+}
+
+// tend reads the ring and makes what it lacks: a key that signs, and one that is
+// published to sign next.
+func (k *Keys) tend(ctx context.Context) (ring, error) {
+	for range 8 { // each turn mends one thing; another instance may be mending too
+		r, err := k.read(ctx)
+		if err != nil {
+			return nil, err
+		}
+		_, signs := r.in(mandate.KeyCurrent)
+		next, waits := r.in(mandate.KeyNext)
+		switch {
+		case !waits:
+			err = k.add(ctx, r.number()+1)
+		case !signs:
+			err = k.mark(ctx, next, mandate.KeyCurrent)
+		default:
+			return r, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, errors.New("signing keys change faster than they can be read")
 }
 
 func label(name string) vault.Label { return vault.Label{Purpose: "service-key", Owner: name} }
 
-func (k *Keys) private(ctx context.Context, s ledger.SealedKey) (*ecdsa.PrivateKey, error) {
-	der, err := k.Vault.Open(ctx, label(s.Name), s.Sealed)
+func (k *Keys) private(ctx context.Context, s Key) (*ecdsa.PrivateKey, error) {
+	der, err := k.Vault.Open(ctx, label(s.name), s.row.Sealed)
 	if err != nil {
 		return nil, err
 	}
 	defer clear(der)
 	parsed, err := x509.ParsePKCS8PrivateKey(der)
 	if err != nil {
-		return nil, fmt.Errorf("parse key %s: %w", s.Name, err)
+		return nil, fmt.Errorf("parse key %s: %w", s.name, err)
 	}
 	key, ok := parsed.(*ecdsa.PrivateKey)
 	if !ok {
-		return nil, fmt.Errorf("key %s is no ECDSA key", s.Name)
+		return nil, fmt.Errorf("key %s is no ECDSA key", s.name)
 	}
 	return key, nil
 }
 
-// add makes the nth key. Where another instance made it first, that one counts.
-func (k *Keys) add(ctx context.Context, n int, state mandate.KeyState) error {
+// add makes the nth key, in the state next. Where another instance made it first,
+// that one counts.
+func (k *Keys) add(ctx context.Context, n int) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return fmt.Errorf("make key: %w", err)
@@ -126,7 +172,19 @@ func (k *Keys) add(ctx context.Context, n int, state mandate.KeyState) error {
 	if err != nil {
 		return err
 	}
-	return k.store(ctx, fmt.Sprintf("%s%06d", issuerPrefix, n), string(state), text, der)
+	return k.store(ctx, fmt.Sprintf("%s%06d", issuerPrefix, n), string(mandate.KeyNext), text, der)
+}
+
+// mark puts a key into a later state for good.
+func (k *Keys) mark(ctx context.Context, key Key, state mandate.KeyState) error {
+	now := k.Clock.Now()
+	err := k.Store.AddSealedKey(ctx, ledger.SealedKey{
+		Name: key.name + "/" + string(state), State: string(state), Public: []byte{}, Sealed: []byte{}, CreatedAt: now, ChangedAt: now,
+	})
+	if err != nil && !errors.Is(err, ledger.ErrConflict) {
+		return fmt.Errorf("make key %s %s: %w", key.ID(), state, err)
+	}
+	return nil
 }
 
 func (k *Keys) store(ctx context.Context, name, state string, public, secret []byte) error {
@@ -152,26 +210,4 @@ func (k *Keys) Signer(context.Context) (crypto.Signer, error) {
 		return nil, errors.New("no signing key is current")
 	}
 	return k.signer, nil
-}
-
-// Secret returns the 32 bytes of a name, made at the first call.
-func (k *Keys) Secret(ctx context.Context, name string) ([]byte, error) {
-	name = secretPrefix + name
-	for range 2 {
-		found, err := k.Store.SealedKeys(ctx, name)
-		if err != nil {
-			return nil, fmt.Errorf("read secret %s: %w", name, err)
-		}
-		for _, s := range found {
-			if s.Name == name {
-				return k.Vault.Open(ctx, label(name), s.Sealed)
-			}
-		}
-		var fresh [32]byte
-		_, _ = rand.Read(fresh[:]) // never fails
-		if err := k.store(ctx, name, "current", nil, fresh[:]); err != nil {
-			return nil, err
-		}
-	}
-	return nil, fmt.Errorf("secret %s: %w", name, ledger.ErrNotFound)
 }
