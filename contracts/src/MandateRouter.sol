@@ -19,7 +19,8 @@ import {Months} from "./Months.sol";
 /// named payees or to any, until a date. Whoever holds the session key, the
 /// relayer's key or the administrator's can never move more than that.
 /// @dev The router holds no tokens and takes no fee. It cannot be upgraded. The
-/// administrator can stop it and name operators; an operator can only revoke.
+/// administrator can stop it and name operators; an operator can bring what a
+/// session key has signed, and revoke.
 contract MandateRouter is EIP712, Ownable2Step, Pausable {
     using SafeERC20 for IERC20;
 
@@ -97,6 +98,7 @@ contract MandateRouter is EIP712, Ownable2Step, Pausable {
     error GrantExists(bytes32 grantId);
     error NoGrant(bytes32 grantId);
     error NotRevoker(address caller);
+    error NotOperator(address caller);
     error Revoked(bytes32 grantId);
     error Expired(bytes32 grantId);
     error DeadlinePassed(uint256 deadline);
@@ -118,7 +120,7 @@ contract MandateRouter is EIP712, Ownable2Step, Pausable {
         keccak256("Charge(bytes32 grantId,address payee,uint256 amount,bytes32 ref,uint256 deadline)");
     bytes32 private constant REVOKE_TYPEHASH = keccak256("Revoke(bytes32 grantId)");
 
-    /// @notice Who may revoke any grant.
+    /// @notice Who may bring charges, and revoke any grant.
     mapping(address operator => bool) public isOperator;
 
     mapping(bytes32 grantId => Mandate) private _mandates;
@@ -205,8 +207,9 @@ contract MandateRouter is EIP712, Ownable2Step, Pausable {
 
     /// @notice Moves amount from the grant's owner to payee, once for each ref.
     /// @dev The signature is the session key's over (grantId, payee, amount, ref,
-    /// deadline); anyone may bring it. After the deadline it is worthless, so a
-    /// charge that never landed is known to be over.
+    /// deadline). Only operators may bring it: once theirs has failed, nobody else
+    /// can make it succeed later, so the failure is final. After the deadline it is
+    /// worthless, so a charge that never landed is known to be over.
     /// @param ref names the charge; a repeat with the same payee and amount moves
     /// nothing and succeeds, one with others reverts
     /// @return moved whether this call moved the tokens
@@ -218,6 +221,7 @@ contract MandateRouter is EIP712, Ownable2Step, Pausable {
         uint256 deadline,
         bytes calldata signature
     ) external whenNotPaused returns (bool moved) {
+        if (!isOperator[msg.sender]) revert NotOperator(msg.sender);
         bytes32 done = _charges[grantId][ref];
         bytes32 wanted = _chargeKey(payee, amount);
         if (done == wanted) return false;
