@@ -19,6 +19,7 @@ type cli struct {
 	Dev              devCmd              `cmd:"" help:"Run the service in sandbox mode with everything around it, until interrupted."`
 	Serve            serveCmd            `cmd:"" help:"Run the service as a configuration file says."`
 	Migrate          migrateCmd          `cmd:"" help:"Bring the database's schema up to date, and end."`
+	Keys             keysCmd             `cmd:"" help:"Look after the keys that sign mandates."`
 	Ledger           ledgerCmd           `cmd:"" help:"Look after the ledger."`
 	SandboxProcessor sandboxProcessorCmd `cmd:"" help:"Run the sandbox card processor by itself, for several service instances to share."`
 	Version          versionCmd          `cmd:"" help:"Print the version."`

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"github.com/paywarrant/paywarrant/mandate"
+	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/vault"
+)
+
+type keysCmd struct {
+	List   keysListCmd   `cmd:"" help:"List the keys that sign mandates, and their states."`
+	Rotate keysRotateCmd `cmd:"" help:"Let the next key sign, and publish another next one. What the old key signed stays valid."`
+	Revoke keysRevokeCmd `cmd:"" help:"Take a key out of use for good: no mandate that it signed is valid any more."`
+}
+
+// keysPlace is where the keys are: in the store of a service, which may be running.
+type keysPlace struct {
+	Config  configFile `help:"The configuration file of serve, which names store and key file." placeholder:"FILE" type:"existingfile" xor:"place" required:""`
+	Store   string     `help:"The store: a path of an SQLite file." placeholder:"STORE" xor:"place" required:""`
+	KeyFile string     `help:"With --store: the key file. Default: key-encryption-key beside the store." placeholder:"FILE"`
+	JSON    bool       `help:"Print JSON." name:"json"`
+}
+
+// ring opens the keys for as long as use takes.
+func (p keysPlace) ring(ctx context.Context, use func(*server.KeyRing) error) error {
+	name, keyFile := p.Store, p.KeyFile
+	if p.Config != "" {
+		cfg, err := p.Config.read()
+		if err != nil {
+			return err
+		}
+		name, keyFile = cfg.Store, cfg.KeyFile
+	} else if keyFile == "" {
+		keyFile = filepath.Join(filepath.Dir(name), "key-encryption-key")
+	}
+	if _, err := os.Stat(keyFile); err != nil { // reading it would make a new one
+		return fmt.Errorf("key file: %w", err)
+	}
+	wrapper, err := vault.KeyFile(keyFile)
+	if err != nil {
+		return err
+	}
+	store, err := openStore(ctx, name, false)
+	if err != nil {
+		return err
+	}
+	ring, err := server.NewKeyRing(server.KeyRingConfig{Store: store, Wrapper: wrapper})
+	if err == nil {
+		err = use(ring)
+	}
+	if errors.Is(err, vault.ErrSealed) {
+		err = fmt.Errorf("%s is not the key file of this store: %w", keyFile, err)
+	}
+	return errors.Join(err, store.Close())
+}
+
+type keysListCmd struct{ keysPlace }
+
+// Run prints all keys.
+func (c keysListCmd) Run(ctx context.Context, o output) error {
+	return c.ring(ctx, func(r *server.KeyRing) error {
+		list, err := r.List(ctx)
+		if err != nil {
+			return err
+		}
+		return c.print(o, list)
+	})
+}
+
+func (p keysPlace) print(o output, list []server.SigningKey) error {
+	if p.JSON {
+		text, err := json.MarshalIndent(list, "", "  ")
+		if err != nil {
+			return fmt.Errorf("encode keys: %w", err)
+		}
+		_, err = fmt.Fprintf(o.out, "%s\n", text)
+		return err
+	}
+	w := tabwriter.NewWriter(o.out, 0, 4, 2, ' ', 0)
+	if _, err := fmt.Fprintln(w, "KEY\tSTATE\tSINCE\tPUBLISHED"); err != nil {
+		return err
+	}
+	for _, k := range list {
+		published := "no"
+		if k.Published {
+			published = "yes"
+		}
+		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", k.ID, k.State, since(k).UTC().Format(time.DateTime), published); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// since is when a key came into its state.
+func since(k server.SigningKey) time.Time {
+	switch k.State {
+	case mandate.KeyCurrent:
+		return k.CurrentAt
+	case mandate.KeyRetired:
+		return k.RetiredAt
+	case mandate.KeyRevoked:
+		return k.RevokedAt
+	case mandate.KeyNext:
+	}
+	return k.CreatedAt
+}
+
+type keysRotateCmd struct {
+	keysPlace
+
+	Force bool `help:"Rotate even where the next key was published less than six minutes ago, and some verifiers do not know it yet."`
+}
+
+// Run rotates; running services sign with the new key within two seconds.
+func (c keysRotateCmd) Run(ctx context.Context, o output) error {
+	return c.ring(ctx, func(r *server.KeyRing) error {
+		k, err := r.Rotate(ctx, c.Force)
+		switch {
+		case errors.Is(err, server.ErrKeyTooYoung):
+			return fmt.Errorf("%w (--force rotates all the same)", err)
+		case err != nil:
+			return err
+		case c.JSON:
+			return c.print(o, []server.SigningKey{k})
+		}
+		_, err = fmt.Fprintf(o.out, "%s signs from now on; running services take it up within two seconds\n", k.ID)
+		return err
+	})
+}
+
+type keysRevokeCmd struct {
+	keysPlace
+
+	Key string `arg:"" help:"The key, as list prints it." placeholder:"KEY"`
+}
+
+// Run revokes.
+func (c keysRevokeCmd) Run(ctx context.Context, o output) error {
+	return c.ring(ctx, func(r *server.KeyRing) error {
+		k, err := r.Revoke(ctx, c.Key)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return c.print(o, []server.SigningKey{k})
+		}
+		_, err = fmt.Fprintf(o.out, "%s is revoked: no mandate that it signed is valid any more; running services take it up within two seconds\n", k.ID)
+		return err
+	})
+}
