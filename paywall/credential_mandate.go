@@ -124,8 +124,7 @@ func (v *visit) settleMandate(ctx context.Context, params client.PaywallSettleme
 	s, err := v.settler.SettleMandate(ctx, params)
 	replayed := s.Replayed
 	if err == nil && !s.Success && s.ErrorReason == string(x402.ReasonPending) {
-		s, err = v.settler.SettleMandate(ctx, params)
-		replayed = false // the first result was this request's own
+		s, err = v.settler.SettleMandate(ctx, params) // a replay of this request's own first try
 	}
 	if err != nil {
 		no := fromMandate(err)

@@ -95,6 +95,18 @@ func TestBareMandateThatWasNotServedIsTakenUpAgain(t *testing.T) {
 	require.Equal(t, 3, w.service.moved())
 }
 
+func TestLeftoversOfABareMandateEndWithTheirRedemption(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	token := w.service.mandate(nil).Reveal()
+	w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(500) }
+	require.Equal(t, 500, w.ask("X-Service-Mandate", token).Code)
+	w.handler = func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, "sunny") }
+	w.clock.Advance(25 * time.Hour)
+	require.Equal(t, 200, w.ask("X-Service-Mandate", token).Code)
+	require.Equal(t, 2, w.service.moved())
+}
+
 func TestIdempotencyKeyOfAnOutageFindsThePayment(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
