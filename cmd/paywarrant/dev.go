@@ -11,6 +11,7 @@ import (
 type devCmd struct {
 	Addr      string `default:"127.0.0.1:4020" help:"Where the service listens; port 0 takes a free one." placeholder:"HOST:PORT"`
 	Data      string `help:"Keep the data in this folder. Without it they are gone at the end." placeholder:"DIR" type:"path"`
+	Postgres  string `help:"Keep the ledger in this database instead of SQLite; --data then keeps the keys that belong to it." placeholder:"URL"`
 	Processor string `help:"Use the sandbox processor at this address instead of one in the process." placeholder:"URL"`
 	Verbose   bool   `help:"Log every request." short:"v"`
 }
@@ -38,7 +39,7 @@ func (c devCmd) Run(ctx context.Context, o output) error {
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(o.errors, &slog.HandlerOptions{Level: level}))
-	s, err := startStack(ctx, stackConfig{Addr: c.Addr, Dir: c.Data, Logger: log, Processor: c.Processor})
+	s, err := startStack(ctx, stackConfig{Addr: c.Addr, Dir: c.Data, Logger: log, Postgres: c.Postgres, Processor: c.Processor})
 	if err != nil {
 		return err
 	}

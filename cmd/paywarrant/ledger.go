@@ -14,7 +14,7 @@ type ledgerCmd struct {
 }
 
 type ledgerCheckCmd struct {
-	Store string `required:"" help:"The store: a path of an SQLite file." placeholder:"STORE"`
+	Store string `required:"" help:"The store: a path of an SQLite file, or a postgres:// URL." placeholder:"STORE"`
 	JSON  bool   `help:"Print JSON." name:"json"`
 }
 

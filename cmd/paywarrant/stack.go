@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -22,6 +23,8 @@ type stackConfig struct {
 	// Dir keeps the data. Empty: a temporary folder, removed at the end.
 	Dir    string
 	Logger *slog.Logger
+	// Postgres is the URL of the database. Empty: an SQLite file.
+	Postgres string
 	// Processor is the address of a sandbox processor. Empty: one in the process.
 	Processor string
 }
@@ -85,7 +88,7 @@ func (s *stack) startService(ctx context.Context, cfg stackConfig) error {
 	}
 	s.BaseURL = l.origin()
 	s.Service, err = newService(ctx, config{
-		Mode: string(server.Sandbox), BaseURL: s.BaseURL, Store: filepath.Join(cfg.Dir, "pay.db"),
+		Mode: string(server.Sandbox), BaseURL: s.BaseURL, Store: cmp.Or(cfg.Postgres, filepath.Join(cfg.Dir, "pay.db")),
 		KeyFile: filepath.Join(cfg.Dir, "key-encryption-key"), RequestsPerSecond: 1000, // ten times the default
 		SandboxCard: cardsConfig{ProcessorURL: cfg.Processor},
 	}, cfg.Logger)

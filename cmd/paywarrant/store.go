@@ -6,13 +6,26 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/ledger/postgres"
 	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
+	"github.com/paywarrant/paywarrant/server/rail/card"
 )
 
-// openStore opens the store that a text names. Where it must exist, a file that
-// does not is an error rather than made.
-func openStore(ctx context.Context, name string, create bool) (*sqlite.Store, error) {
+// store is a ledger.Store with a place for the sandbox's own files beside it.
+type store interface {
+	ledger.Store
+	card.Neighbour
+}
+
+// openStore opens the store that a text names: a PostgreSQL URL, or a path of an
+// SQLite file. A file that must exist and does not is an error rather than made.
+func openStore(ctx context.Context, name string, create bool) (store, error) {
+	if strings.HasPrefix(name, "postgres://") || strings.HasPrefix(name, "postgresql://") {
+		return postgres.OpenConfig(ctx, postgres.Config{URL: name, SkipMigrations: !create})
+	}
 	if !create {
 		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("store: there is no file %s", name)

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/pgtest"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/ledger/postgres"
 	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
 	"github.com/paywarrant/paywarrant/server/rail/card"
 )
@@ -22,6 +24,8 @@ type options struct {
 	Kills   int
 	Callers int
 	Seed    uint64
+	// Postgres keeps the ledger in a PostgreSQL started for the drill, instead of SQLite.
+	Postgres bool
 }
 
 // report is what the drill found.
@@ -51,6 +55,7 @@ type drill struct {
 	options
 
 	dir       string
+	store     string
 	processor *card.Processor
 	service   *service
 	merchant  *client.Client
@@ -84,14 +89,25 @@ func run(ctx context.Context, o options) (r report, err error) {
 		gateway.Close()
 		err = errors.Join(err, d.processor.Close())
 	}()
-	if d.service, err = build(ctx, d.dir, gateway.URL); err != nil {
+	args := []string{"--processor", gateway.URL}
+	d.store = filepath.Join(d.dir, "data", "pay.db")
+	if o.Postgres {
+		cluster, err := pgtest.New(ctx)
+		if err != nil {
+			return r, err
+		}
+		defer func() { err = errors.Join(err, cluster.Close()) }()
+		d.store = cluster.URL()
+		args = append(args, "--postgres", d.store)
+	}
+	if d.service, err = build(ctx, d.dir, args...); err != nil {
 		return r, err
 	}
 	if err := d.begin(ctx); err != nil {
-		return r, errors.Join(err, d.service.kill())
+		return r, errors.Join(err, d.service.running.Kill())
 	}
 	if err := d.killRepeatedly(ctx); err != nil {
-		return r, errors.Join(err, d.service.kill())
+		return r, errors.Join(err, d.service.running.Kill())
 	}
 	return d.verify(ctx)
 }
@@ -153,7 +169,7 @@ func (d *drill) killRepeatedly(ctx context.Context) error {
 			running.Wait()
 			return ctx.Err()
 		}
-		if err := d.service.kill(); err != nil {
+		if err := d.service.running.Kill(); err != nil {
 			return err
 		}
 		if _, err := d.service.start(ctx); err != nil {
@@ -209,7 +225,7 @@ const decidedWithin = 30 * time.Second
 // compares answers, ledger and processor.
 func (d *drill) verify(ctx context.Context) (report, error) {
 	r := report{Kills: d.Kills, Refused: d.refused, Faults: d.broken}
-	if err := d.service.stop(); err != nil {
+	if err := d.service.running.Stop(); err != nil {
 		return r, err
 	}
 	for deadline := time.Now().Add(decidedWithin); ; {
@@ -224,14 +240,21 @@ func (d *drill) verify(ctx context.Context) (report, error) {
 		case <-pause.C:
 		case <-ctx.Done():
 		}
-		if err := d.service.stop(); err != nil {
+		if err := d.service.running.Stop(); err != nil {
 			return r, err
 		}
 	}
 }
 
+func (d *drill) open(ctx context.Context) (ledger.Store, error) {
+	if d.Postgres {
+		return postgres.Open(ctx, d.store)
+	}
+	return sqlite.Open(ctx, d.store)
+}
+
 func (d *drill) compare(ctx context.Context, r *report) (err error) {
-	store, err := sqlite.Open(ctx, filepath.Join(d.dir, "data", "pay.db"))
+	store, err := d.open(ctx)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ func main() {
 	flag.IntVar(&o.Kills, "kills", 100, "how often to kill the service")
 	flag.IntVar(&o.Callers, "callers", 8, "how many charge at once")
 	flag.Uint64Var(&o.Seed, "seed", 1, "of the moments and amounts")
+	flag.BoolVar(&o.Postgres, "postgres", false, "keep the ledger in PostgreSQL instead of SQLite")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	r, err := run(ctx, o)
