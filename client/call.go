@@ -54,6 +54,7 @@ func (c *Client) run(ctx context.Context, k *call, take func(answer) bool) error
 		return fmt.Errorf("%s: %w", k.doing, err)
 	}
 	var doubt error // of the last attempt that may have done the work
+	waited := 0     // for an earlier attempt that the service still works on
 	for attempt := 1; ; attempt++ {
 		res := c.attempt(ctx, k, w, attempt, take)
 		switch {
@@ -64,7 +65,10 @@ func (c *Client) run(ctx context.Context, k *call, take func(answer) bool) error
 		case res.effect == unknown:
 			doubt = res.err
 		}
-		if attempt > c.maxRetries || ctx.Err() != nil || !k.mayRepeat(res) {
+		if res.inProgress() && waited < maxWaits {
+			waited++
+		}
+		if attempt-waited > c.maxRetries || c.maxRetries == 0 || ctx.Err() != nil || !k.mayRepeat(res) {
 			return k.failed(res.err, doubt)
 		}
 		wait, ok := pause(ctx, attempt, res.retryAfter)

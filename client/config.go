@@ -40,6 +40,8 @@ type Config struct {
 	// UserAgent goes before the package's own. Default: "paywarrant-go/" and [Version] alone.
 	UserAgent string
 	// MaxRetries is how often a call is sent again, where that is safe: up to 10.
+	// Waiting for a charge that is still running (409) is not counted, but by a
+	// bound of its own: about half a minute.
 	// Default (0): 3. Negative: never.
 	MaxRetries int
 	// Timeout bounds one attempt, from dialling to the last byte of the answer.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -16,6 +17,10 @@ const (
 	// it to. A longer wish is left to the caller, in Error.RetryAfter.
 	longestRetryAfter = 30 * time.Second
 )
+
+// maxWaits is how often a call that the service is still working on is asked for
+// again, besides the retries: for as long as the longest charge takes to end.
+const maxWaits = 30
 
 // effect is what an attempt tells of the work that was asked for.
 type effect int
@@ -39,6 +44,10 @@ type outcome struct {
 	requestID  string
 	retryAfter time.Duration
 }
+
+// inProgress tells that the service still works on an earlier attempt, so that
+// this one was no failure.
+func (o outcome) inProgress() bool { return errors.Is(o.err, ErrIdempotencyInProgress) }
 
 // effectOf tells what a refusal says of the work. Only refusals that the service
 // gives after it has looked the idempotency key up (decisions.md §4) decide anything.

@@ -12,6 +12,7 @@ package servertest
 
 import (
 	"context"
+	"fmt"
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
@@ -21,7 +22,10 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/clock"
+	"github.com/paywarrant/paywarrant/internal/pgtest"
 	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/ledger/postgres"
 	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/card"
@@ -29,11 +33,43 @@ import (
 
 // Options changes what Start starts. Nil and zero fields mean the default.
 type Options struct {
+	// Store is where the ledger is kept. Default: SQLite. With Postgres the test is
+	// skipped where no PostgreSQL is installed, and fails where the environment's
+	// PAYWARRANT_REQUIRE names postgres.
+	Store StoreKind
 	// Configure may change the service's configuration before it starts, which
 	// has BaseURL, Mode, Store, Rails, Clock and Mailer set. Default: as it is.
 	Configure func(*server.Config)
 	// Merchant is who [Server.Client] calls as. Default: one called "Acme".
 	Merchant server.MerchantParams
+}
+
+// StoreKind is a kind of database.
+type StoreKind string
+
+// The databases: an SQLite file in a temporary folder, or a schema of a private
+// PostgreSQL, which is started once for all tests of the process.
+const (
+	SQLite   StoreKind = "sqlite"
+	Postgres StoreKind = "postgres"
+)
+
+// store is what a sandbox needs: the ledger's store, with a place for the card
+// processor's file beside it.
+type store interface {
+	ledger.Store
+	card.Neighbour
+}
+
+func openStore(t testing.TB, kind StoreKind) (store, error) {
+	t.Helper()
+	switch kind {
+	case "", SQLite:
+		return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
+	case Postgres:
+		return postgres.OpenConfig(t.Context(), postgres.Config{URL: pgtest.Schema(t), SidecarFolder: t.TempDir()})
+	}
+	return nil, fmt.Errorf("no such store: %q", kind)
 }
 
 // Server is a running service.
@@ -62,7 +98,7 @@ func Start(t testing.TB, o *Options) *Server {
 	if o == nil {
 		o = &Options{}
 	}
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
+	store, err := openStore(t, o.Store)
 	if err != nil {
 		t.Fatalf("servertest: %v", err)
 	}

@@ -15,8 +15,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestMandateIsChargedWithinItsLimits(t *testing.T) {
 	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); chargesWithinLimits(t, nil) })
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		chargesWithinLimits(t, &servertest.Options{Store: servertest.Postgres})
+	})
+}
+
+func chargesWithinLimits(t *testing.T, o *servertest.Options) {
 	ctx := t.Context()
-	srv := servertest.Start(t, nil)
+	srv := servertest.Start(t, o)
 	m := srv.Mandate(t, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 1000})
 	charge := func(cents int64) (client.Charge, error) {
 		return srv.Client().Charge(ctx, client.ChargeParams{

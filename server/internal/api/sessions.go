@@ -33,6 +33,9 @@ type sessionBody struct {
 }
 
 func (a *API) createSession(ctx context.Context, c call[sessionBody]) (reply, error) {
+	if !c.Merchant.Active {
+		return reply{}, &ledger.Refusal{Code: ledger.MerchantInactive, RequestID: c.RequestID}
+	}
 	terms, err := a.sessionTerms(ctx, c.Merchant, c.In)
 	if err != nil {
 		return reply{}, err
