@@ -64,6 +64,7 @@ func readClaims(c claims, trusted issuerURL, w window) (*verified, error) {
 	if v.SessionKey, ok = readJWK(c.own("cnf").Get("jwk")); !ok {
 		return nil, refuse(BadCnf)
 	}
+	v.RequiresBinding = c.either("key_binding_required") != nil // whatever its value: who names it means it
 	if v.Status, ok = readStatus(c.either("status"), trusted); !ok {
 		return nil, refuse(BadStatus)
 	}

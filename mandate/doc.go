@@ -20,6 +20,12 @@
 // s are valid, disclosures may be left out, key bindings differ. Key counters
 // and revocations on the id, never on the text or its hash.
 //
+// # What a presentation leaves behind
+//
+// A presentation is a mandate and a key binding after it, which anybody can cut
+// off. Where the token says key_binding_required ([Terms.RequireBinding]), what is
+// left is refused with kb_missing. Other verifiers ignore the claim, as unknown ones.
+//
 // # Other directions
 //
 // [Issuer] makes mandates, [KeySet] keeps and publishes the keys they are

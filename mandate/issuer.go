@@ -31,7 +31,8 @@ type Issuer struct {
 	Signer SignerFunc
 }
 
-// Terms are what a mandate will say. Everything is required but NotBefore and Status.
+// Terms are what a mandate will say. Everything is required but NotBefore, Status
+// and RequireBinding.
 type Terms struct {
 	// ID is del_ and 1 to 64 of A-Za-z0-9_-.
 	ID     string
@@ -46,6 +47,10 @@ type Terms struct {
 	SessionKey PublicKey
 	// Status is the mandate's place in a status list.
 	Status *StatusRef
+	// RequireBinding makes a token that is good only with a key binding. Whoever
+	// is shown a presentation can cut the binding off; presentations that go to
+	// strangers are made of such a token, so that the rest is worth nothing.
+	RequireBinding bool
 }
 
 // errLost tells that a mandate would not say what its terms do.
@@ -124,7 +129,7 @@ func (t Terms) prove(text string, trusted issuerURL, key PublicKey) error {
 		return err
 	}
 	same := got.ID == t.ID && got.iat == seconds(t.IssuedAt) && got.exp == seconds(t.ExpiresAt) && got.nbf == seconds(t.NotBefore) &&
-		got.Limits == t.Limits && got.SessionKey.Equal(t.SessionKey) &&
+		got.Limits == t.Limits && got.RequiresBinding == t.RequireBinding && got.SessionKey.Equal(t.SessionKey) &&
 		reflect.DeepEqual(got.Payees, t.Payees) && reflect.DeepEqual(got.Rails, t.Rails) &&
 		reflect.DeepEqual(got.Status, t.Status)
 	if !same {

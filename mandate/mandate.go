@@ -72,6 +72,8 @@ type Mandate struct {
 	IssuedAt, ExpiresAt, NotBefore time.Time
 	// SessionKey is the key that presentations of the mandate are signed with.
 	SessionKey PublicKey
+	// RequiresBinding tells that the token is good only with a key binding.
+	RequiresBinding bool
 	// Status is nil where the mandate has no place in a status list.
 	Status *StatusRef
 	// Bound tells that the text carried a key binding, which was verified.

@@ -17,6 +17,7 @@ type payload struct {
 	Exp         int64         `json:"exp"`
 	Cnf         payloadCnf    `json:"cnf"`
 	Status      *payloadState `json:"status,omitempty"`
+	Bound       bool          `json:"key_binding_required,omitempty"`
 	Limits      payloadLimits `json:"spending_limits"`
 	Constraints []any         `json:"constraints"`
 }
@@ -83,7 +84,7 @@ type payloadInstrument struct {
 func (t Terms) payload(iss string) ([]byte, error) {
 	p := payload{
 		Vct: vct, Iss: iss, JTI: t.ID, Iat: seconds(t.IssuedAt), Nbf: seconds(t.NotBefore), Exp: seconds(t.ExpiresAt),
-		Cnf:    payloadCnf{t.SessionKey},
+		Cnf: payloadCnf{t.SessionKey}, Bound: t.RequireBinding,
 		Limits: payloadLimits{t.Limits.MaxPerTxCents, t.Limits.MaxMonthlyCents, "calendar_month", "UTC", "USD"},
 	}
 	if t.Status != nil {

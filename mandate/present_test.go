@@ -100,3 +100,51 @@ func TestPresentRefuses(t *testing.T) {
 	_, err = mandate.Present(tok, f.sessionKey, b)
 	require.Equal(t, mandate.TooLarge, reasonOf(t, err))
 }
+
+// TestACutOffBindingLeavesNothing: whoever was shown a presentation cannot use
+// the mandate in it.
+func TestACutOffBindingLeavesNothing(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	terms := f.terms(t)
+	terms.RequireBinding = true
+	tok, err := f.issuer.Issue(t.Context(), terms)
+	require.NoError(t, err)
+	shown := f.present(t, tok).Reveal()
+	bare := shown[:strings.LastIndex(shown, "~")+1]
+	v := f.verifier()
+	for range 2 { // the second time from the cache
+		_, err = v.Verify(t.Context(), bare)
+		require.Equal(t, mandate.KBMissing, reasonOf(t, err))
+		require.ErrorIs(t, err, mandate.ErrInvalid)
+		m, err := v.Verify(t.Context(), shown)
+		require.NoError(t, err)
+		require.True(t, m.RequiresBinding)
+	}
+	m, err := v.Verify(t.Context(), f.issue(t).Reveal())
+	require.NoError(t, err)
+	require.False(t, m.RequiresBinding)
+}
+
+// TestStalePresentationIsTakenWhereAsked, and nothing else about it is.
+func TestStalePresentationIsTakenWhereAsked(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	b := f.binding()
+	b.ExpiresAt = f.now.Add(time.Minute)
+	tok, err := mandate.Present(f.issue(t), f.sessionKey, b)
+	require.NoError(t, err)
+	want := mandate.Expect{Audience: audience, Nonce: nonce, AllowStale: true}
+	p, err := f.verifier().VerifyPresentation(t.Context(), tok.Reveal(), want)
+	require.NoError(t, err)
+	require.False(t, p.Stale)
+	for _, later := range []time.Duration{time.Minute, time.Hour} { // past its own end, with the skew; past every age
+		f.now = f.now.Add(later + mandate.DefaultSkew)
+		p, err = f.verifier().VerifyPresentation(t.Context(), tok.Reveal(), want)
+		require.NoError(t, err)
+		require.True(t, p.Stale)
+	}
+	want.Nonce = "another"
+	_, err = f.verifier().VerifyPresentation(t.Context(), tok.Reveal(), want)
+	require.Equal(t, mandate.KBBadNonce, reasonOf(t, err))
+}

@@ -17,6 +17,9 @@ type Expect struct {
 	// AllowUnbound takes a mandate without key binding too, and an empty
 	// Audience or Nonce for any value. A binding that was sent is checked.
 	AllowUnbound bool
+	// AllowStale takes a binding that is too old as well, and says so in
+	// [Presentation.Stale]: for whoever settled it before and is asked again.
+	AllowStale bool
 	// IgnoreTransaction does not read transaction_data, be it there or not.
 	IgnoreTransaction bool
 }
@@ -45,6 +48,8 @@ type Presentation struct {
 	IssuedAt        time.Time
 	// ExpiresAt is the binding's own end, zero where it has none.
 	ExpiresAt time.Time
+	// Stale: the binding is too old, which [Expect] allows. Nothing new may be paid with it.
+	Stale bool
 }
 
 func (v *Verifier) binding(m *verified, want Expect, w window) sdjwt.Binding {
@@ -55,6 +60,7 @@ func (v *Verifier) binding(m *verified, want Expect, w window) sdjwt.Binding {
 	return sdjwt.Binding{
 		Key: m.SessionKey.key, Now: w.now, Skew: w.skew, MaxAge: int64(age / time.Second),
 		Audience: want.Audience, Nonce: want.Nonce, Lax: want.AllowUnbound,
+		AllowStale: want.AllowStale,
 	}
 }
 
@@ -71,7 +77,7 @@ func (p *Presentation) bind(tok *sdjwt.Token, b sdjwt.Binding, want Expect) erro
 		}
 		p.Transaction = t
 	}
-	p.Mandate.Bound = true
+	p.Mandate.Bound, p.Stale = true, b.Stale(claims)
 	p.Audience, _ = claims.Get("aud").Str()
 	p.Nonce, _ = claims.Get("nonce").Str()
 	iat, _ := date(claims.Get("iat"))

@@ -117,10 +117,13 @@ func (v *Verifier) VerifyPresentation(ctx context.Context, token string, want Ex
 		return nil, err
 	}
 	p := &Presentation{Mandate: known.clone()}
-	if tok != nil && tok.Binding != nil {
+	switch {
+	case tok != nil && tok.Binding != nil:
 		if err := p.bind(tok, v.binding(known, want, w), want); err != nil {
 			return nil, err
 		}
+	case known.RequiresBinding:
+		return nil, refuse(KBMissing)
 	}
 	return p, v.status(ctx, known)
 }

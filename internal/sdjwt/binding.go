@@ -23,6 +23,8 @@ type Binding struct {
 	// for any value; the claim must still be there.
 	Audience, Nonce string
 	Lax             bool
+	// AllowStale takes a binding that is too old as well; Stale tells.
+	AllowStale bool
 }
 
 // VerifyBinding checks the key-binding JWT (rules 30 to 34) and returns its
@@ -59,21 +61,24 @@ func (t *Token) VerifyBinding(b Binding) (*ijson.Value, error) {
 
 func (b Binding) times(claims *ijson.Value) error {
 	iat, ok := claims.Get("iat").Int(1, MaxDate)
+	exp := claims.Get("exp")
+	_, dated := exp.Int(1, MaxDate)
 	switch {
 	case !ok:
 		return refuse(KBBadIat)
 	case iat > b.Now+b.Skew:
 		return refuse(KBIatInFuture)
-	case b.Now-iat > b.MaxAge:
-		return refuse(KBStale)
-	}
-	if claims.Get("exp") == nil {
-		return nil
-	}
-	if exp, ok := claims.Get("exp").Int(1, MaxDate); !ok || b.Now >= exp+b.Skew {
+	case exp != nil && !dated, !b.AllowStale && b.Stale(claims):
 		return refuse(KBStale)
 	}
 	return nil
+}
+
+// Stale tells whether a binding, given its verified claims, is too old.
+func (b Binding) Stale(claims *ijson.Value) bool {
+	iat, _ := claims.Get("iat").Int(1, MaxDate)
+	exp, ends := claims.Get("exp").Int(1, MaxDate)
+	return b.Now-iat > b.MaxAge || (ends && b.Now >= exp+b.Skew)
 }
 
 // named tells whether the claim is one non-empty string, and the expected one.
