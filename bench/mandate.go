@@ -55,11 +55,11 @@ func mandateRows(ctx context.Context) ([]row, error) {
 	time500 := func(call func() error) func() (time.Duration, error) {
 		return func() (time.Duration, error) { return each(500, call) }
 	}
-	_, _, coldRatio, err := pair(time500(bare), time500(cold))
+	coldRatio, err := pair(time500(bare), time500(cold))
 	if err != nil {
 		return nil, err
 	}
-	_, _, cachedRatio, err := pair(time500(cold), time500(cached))
+	cachedRatio, err := pair(time500(cold), time500(cached))
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func paywallRows(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	gated := gate.Require(bare)
-	_, _, ratio, err := pair(load(ctx, bare), load(ctx, gated))
+	ratio, err := pair(load(ctx, bare), load(ctx, gated))
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func chargeRow(ctx context.Context) ([]row, error) {
 			return err
 		}
 		for b.Loop() {
-			if _, _, ratio, err = pair(together(reserve), together(charge)); err != nil {
+			if ratio, err = pair(together(reserve), together(charge)); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -34,27 +34,23 @@ func printTable(w io.Writer, name string, rows []row) {
 // rounds is how often a pair is measured, alternately.
 const rounds = 7
 
-// pair measures two things in turn and returns the medians of their times, and
-// the median of the ratios baseline/measured of each round: above 1 is faster
-// than the baseline.
-func pair(baseline, measured func() (time.Duration, error)) (base, own time.Duration, ratio float64, err error) {
-	var bases, owns []time.Duration
+// pair measures two things in turn and returns the median of the ratios
+// baseline/measured of each round: above 1 is faster than the baseline.
+func pair(baseline, measured func() (time.Duration, error)) (ratio float64, err error) {
 	var ratios []float64
 	for range rounds {
 		b, err := baseline()
 		if err != nil {
-			return 0, 0, 0, err
+			return 0, err
 		}
 		o, err := measured()
 		if err != nil {
-			return 0, 0, 0, err
+			return 0, err
 		}
-		bases, owns, ratios = append(bases, b), append(owns, o), append(ratios, float64(b)/float64(o))
+		ratios = append(ratios, float64(b)/float64(o))
 	}
-	slices.Sort(bases)
-	slices.Sort(owns)
 	slices.Sort(ratios)
-	return bases[rounds/2], owns[rounds/2], ratios[rounds/2], nil
+	return ratios[rounds/2], nil
 }
 
 // each is the time that one of n calls takes.

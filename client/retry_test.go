@@ -149,7 +149,10 @@ func TestKeyIsKeptOverRetries(t *testing.T) {
 func TestPausesGrowAndAreRandom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		bounds := []time.Duration{200, 400, 800, 1600, 3200, 5000, 5000}
+		bounds := []time.Duration{
+			200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond, 1600 * time.Millisecond,
+			3200 * time.Millisecond, 5 * time.Second, 5 * time.Second,
+		}
 		longest := make([]time.Duration, len(bounds))
 		for range 200 {
 			var at []time.Time

@@ -39,13 +39,12 @@ func TestLimitHoldsUnderConcurrentCharges(t *testing.T) {
 	for range 200 {
 		all.Go(func() {
 			_, err := c.Client().Charge(t.Context(), client.ChargeParams{Mandate: m, AmountCents: 100, Currency: client.USD, Description: "race"})
-			switch {
-			case err == nil:
+			if err == nil {
 				succeeded.Add(1)
-			default:
-				require.ErrorIs(t, err, client.ErrMonthlyLimit)
-				refused.Add(1)
+				return
 			}
+			require.ErrorIs(t, err, client.ErrMonthlyLimit)
+			refused.Add(1)
 		})
 	}
 	all.Wait()

@@ -59,7 +59,7 @@ func browser(t *testing.T, w width) context.Context {
 }
 
 // shoot keeps a picture of the whole page.
-func shoot(t *testing.T, ctx context.Context, name string) {
+func shoot(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
 	png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func shoot(t *testing.T, ctx context.Context, name string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644))
 }
 
-func text(t *testing.T, ctx context.Context, selector string) string {
+func text(ctx context.Context, t *testing.T, selector string) string {
 	t.Helper()
 	s, err := chromedp.Run(ctx, chromedp.Text(selector))
 	require.NoError(t, err)
@@ -94,21 +94,21 @@ func TestPersonLowersTheLimitsAndConfirms(t *testing.T) {
 			ctx := browser(t, w)
 			srv, s := setup(t)
 			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), chromedp.WaitVisible("#month")))
-			require.Contains(t, text(t, ctx, "h1"), "Aurora Data")
-			shoot(t, ctx, "setup-"+w.name)
+			require.Contains(t, text(ctx, t, "h1"), "Aurora Data")
+			shoot(ctx, t, "setup-"+w.name)
 
 			require.NoError(t, chromedp.Do(ctx,
 				chromedp.SetValue("#month", "250"),
 				chromedp.Click("button.main"), chromedp.WaitVisible("#error")))
-			require.Contains(t, text(t, ctx, "#error"), "at most $100.00")
-			shoot(t, ctx, "setup-error-"+w.name)
+			require.Contains(t, text(ctx, t, "#error"), "at most $100.00")
+			shoot(ctx, t, "setup-error-"+w.name)
 
 			require.NoError(t, chromedp.Do(ctx,
 				chromedp.SetValue("#month", "40"), chromedp.SetValue("#per", "12.50"),
 				chromedp.SetValue("#email", "ada@example.com"),
 				chromedp.Click("button.main"), chromedp.WaitVisible(".badge.good")))
-			require.Contains(t, text(t, ctx, "dl"), "up to $40.00")
-			shoot(t, ctx, "confirmed-"+w.name)
+			require.Contains(t, text(ctx, t, "dl"), "up to $40.00")
+			shoot(ctx, t, "confirmed-"+w.name)
 
 			m, err := srv.Client().WaitForMandate(t.Context(), s.SessionToken)
 			require.NoError(t, err)
@@ -124,8 +124,8 @@ func TestPersonLowersTheLimitsAndConfirms(t *testing.T) {
 			r, err := srv.Client().Receipt(t.Context(), ch.TransactionID)
 			require.NoError(t, err)
 			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(r.ReceiptURL), chromedp.WaitVisible(".amount")))
-			require.Equal(t, "$12.50", text(t, ctx, ".amount"))
-			shoot(t, ctx, "receipt-"+w.name)
+			require.Equal(t, "$12.50", text(ctx, t, ".amount"))
+			shoot(ctx, t, "receipt-"+w.name)
 		})
 	}
 }
@@ -136,7 +136,7 @@ func TestPersonDeclines(t *testing.T) {
 	srv, s := setup(t)
 	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), chromedp.WaitVisible("button.quiet"),
 		chromedp.Click("button.quiet"), chromedp.WaitVisible(".badge.bad")))
-	shoot(t, ctx, "declined")
+	shoot(ctx, t, "declined")
 	after, err := srv.Client().Session(t.Context(), s.SessionToken)
 	require.NoError(t, err)
 	require.Equal(t, client.SessionFailed, after.Status)
