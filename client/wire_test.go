@@ -68,6 +68,18 @@ func TestMethodsSpeakTheAPI(t *testing.T) {
 			client.Revocation{Success: true, Status: client.MandateRevoked},
 		},
 		{
+			"presentation", func(ctx context.Context, c *client.Client) (any, error) {
+				return c.CreatePresentation(ctx, token, client.PresentationParams{
+					Audience: "https://api.example.com", Nonce: "ch_1", Amount: "0.01", PayTo: "0x209693Bc6afc0C5328bA36FaF03C514EF312287C",
+					Network: "eip155:8453", Resource: "https://api.example.com/weather", ExpiresInSeconds: 60,
+				})
+			},
+			"POST /v1/mandates/" + token + "/presentations",
+			`{"audience":"https://api.example.com","nonce":"ch_1","amount":"0.01","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","network":"eip155:8453","resource":"https://api.example.com/weather","expiresInSeconds":60}`,
+			`{"presentation":"dtok_2","expiresAt":"2026-11-21T12:00:00.000Z"}`,
+			client.Presentation{Presentation: "dtok_2", ExpiresAt: noon},
+		},
+		{
 			"charge", func(ctx context.Context, c *client.Client) (any, error) {
 				p := chargeParams()
 				p.IdempotencyKey = "order 7"

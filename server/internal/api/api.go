@@ -62,6 +62,7 @@ func (a *API) routes() []route {
 		{"GET /v1/mandates/session/{sessionToken}", handle(a, reads, a.session)},
 		{"GET /v1/mandates/{intentMandate}/balance", handle(a, reads, a.balance)},
 		{"POST /v1/mandates/{intentMandate}/revoke", revoke},
+		{"POST /v1/mandates/{intentMandate}/presentations", handle(a, writes, a.present)},
 		{"POST /v1/delegates/{intentMandate}/revoke", revoke},
 		{"POST /v1/payments/charge", handle(a, charges, a.charge)},
 		{"GET /v1/payments/{transactionId}/receipt", handle(a, reads, a.receipt)},

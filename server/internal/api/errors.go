@@ -58,12 +58,14 @@ var table = []struct {
 	{mandate.ErrInvalid, client.ErrMandateInvalid, "The mandate's signature, issuer or key is not valid here."},
 	{mandate.ErrUnavailable, client.ErrUnavailable, "The mandate cannot be checked now; nothing was done. Try again with the same idempotency key."},
 	{rail.ErrUnknownMethod, client.ErrValidation, "paymentMethod is none that this session can use"},
+	{payment.ErrTokenNeeded, client.ErrValidation, "intentMandate must be the token (dtok_…): the id is enough only for the merchant that created the mandate"},
+	{payment.ErrNoRail, client.ErrRailUnavailable, "No rail of this service pays this payee: a card pays only merchants of the service."},
 	{payment.ErrNoEmail, client.ErrValidation, "email is not an e-mail address"},
 }
 
 // params names the parameter of those validation errors that do not know it.
 var params = map[error]string{
-	mandate.ErrMalformed: "intentMandate", rail.ErrUnknownMethod: "paymentMethod", payment.ErrNoEmail: "email",
+	mandate.ErrMalformed: "intentMandate", payment.ErrTokenNeeded: "intentMandate", rail.ErrUnknownMethod: "paymentMethod", payment.ErrNoEmail: "email",
 }
 
 // apiError is the one place where errors become answers. What is not known here
@@ -74,6 +76,7 @@ func apiError(err error) *client.Error {
 		field    *httpjson.FieldError
 		refusal  *ledger.Refusal
 		declined *payment.MethodError
+		unfit    *payment.PresentationError
 	)
 	switch {
 	case errors.As(err, &known):
@@ -85,6 +88,8 @@ func apiError(err error) *client.Error {
 		e := refuse(client.ErrValidation, field.Error())
 		e.Param = field.Field
 		return e
+	case errors.As(err, &unfit):
+		return refuse(client.ErrMandateInvalid, unfit.Problem)
 	case errors.As(err, &declined):
 		e := invalid("paymentMethod", fmt.Sprintf("was refused: %s; attempts left: %d", declined.Reason, declined.AttemptsLeft))
 		return e

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -43,7 +44,7 @@ func (a *API) settlePaywall(w http.ResponseWriter, r *http.Request) {
 func paywallRequest(in client.PaywallSettlementParams, h http.Header) (payment.PaywallRequest, error) {
 	var r payment.PaywallRequest
 	if in.Mandate == "" {
-		return r, invalid("mandate", "is required: the token of an intent mandate (dtok_…)")
+		return r, invalid("mandate", "is required: the token of an intent mandate (dtok_…), or a presentation of one")
 	}
 	price, err := money.ParseDecimal(in.Price)
 	if err != nil || price <= 0 {
@@ -56,9 +57,13 @@ func paywallRequest(in client.PaywallSettlementParams, h http.Header) (payment.P
 	if err != nil || resource.Host == "" || len(in.Resource) > maxResource {
 		return r, invalid("resource", "is required: the full URL that is paid for, of at most 400 bytes")
 	}
+	if len(in.Network) > maxNetwork || len(in.ChallengeID) > maxNonce {
+		return r, invalid("challengeId", fmt.Sprintf("or network is too long: at most %d and %d bytes", maxNonce, maxNetwork))
+	}
 	key, err := idempotencyKey(in.IdempotencyKey, h)
 	return payment.PaywallRequest{
-		Token: in.Mandate, Price: price, PayTo: in.PayTo, Resource: resource, IdempotencyKey: key,
+		Token: in.Mandate, Price: price, PayTo: in.PayTo, Network: in.Network, Resource: resource, ResourceText: in.Resource,
+		ChallengeID: in.ChallengeID, IdempotencyKey: key,
 	}, err
 }
 

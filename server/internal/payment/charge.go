@@ -31,6 +31,10 @@ type ChargeRequest struct {
 	kind  string
 	named bool
 	rails []rail.Name
+	// bound is a presentation, verified and made for this charge; same is what else
+	// must be equal for a request to be the same one.
+	bound *mandate.Presentation
+	same  []string
 }
 
 // Charged is the charge, new or as an earlier request with the same key made it.
@@ -44,7 +48,7 @@ type Charged struct {
 // the charge still pending where the rail does not know yet or did not answer:
 // recovery finishes it.
 //
-// Errors: mandate.ErrMalformed; a [*ledger.Refusal]; the ledger's idempotency
+// Errors: mandate.ErrMalformed; a [*PresentationError]; a [*ledger.Refusal]; the ledger's idempotency
 // errors, ErrBusy and ErrClosed. After any other one the same key tells what
 // became of the charge.
 func (s *Service) Charge(ctx context.Context, r ChargeRequest) (Charged, error) {
@@ -83,14 +87,8 @@ func (s *Service) begin() (done func(), err error) {
 // reserve checks the token's signature, the first of the atomic five, and puts
 // the rest into a command for the ledger to decide.
 func (s *Service) reserve(ctx context.Context, r ChargeRequest) (ledger.Reserve, error) {
-	var mandateID string
-	m, err := s.Verifier.Verify(ctx, r.Token)
-	switch {
-	case err == nil:
-		mandateID = m.ID
-	case errors.Is(err, mandate.ErrInvalid):
-		s.Logger.InfoContext(ctx, "mandate refused", slog.String("error", err.Error()), slog.String("requestId", r.RequestID))
-	default:
+	mandateID, valid, err := s.holder(ctx, r)
+	if err != nil {
 		return ledger.Reserve{}, err
 	}
 	now := s.Clock.Now()
@@ -99,11 +97,29 @@ func (s *Service) reserve(ctx context.Context, r ChargeRequest) (ledger.Reserve,
 		order = rail.Preferred(r.Currency)
 	}
 	return ledger.Reserve{
-		ChargeID: id.New(id.Charge, now), MandateID: mandateID, TokenValid: err == nil, Payee: r.Payee,
+		ChargeID: id.New(id.Charge, now), MandateID: mandateID, TokenValid: valid, Payee: r.Payee,
 		PayTo: r.Payee.PayTo, Amount: r.Amount, Currency: r.Currency, Description: r.Description, Metadata: r.Metadata,
 		Named: r.named, Rails: s.Configured(order), IdempotencyKey: r.kind + r.IdempotencyKey,
 		Fingerprint: fingerprint(mandateID, r), RequestID: r.RequestID, Lease: leaseFor,
 	}, nil
+}
+
+// holder tells which mandate the token is of, and whether it proves that.
+func (s *Service) holder(ctx context.Context, r ChargeRequest) (mandateID string, valid bool, err error) {
+	if r.bound != nil {
+		return r.bound.Mandate.ID, !r.bound.Stale, nil
+	}
+	m, err := s.Verifier.Verify(ctx, r.Token)
+	switch {
+	case err == nil && m.Bound:
+		return "", false, errBound
+	case err == nil:
+		return m.ID, true, nil
+	case errors.Is(err, mandate.ErrInvalid):
+		s.Logger.InfoContext(ctx, "mandate refused", slog.String("error", err.Error()), slog.String("requestId", r.RequestID))
+		return "", false, nil
+	}
+	return "", false, err
 }
 
 // Configured are those rails of order that this service has.
@@ -123,7 +139,11 @@ func fingerprint(mandateID string, r ChargeRequest) string {
 	if mandateID == "" {
 		mandateID = "invalid:" + id.Hash(r.Token)
 	}
-	canonical, err := json.Marshal([]any{r.kind, mandateID, r.Amount, r.Currency, r.Description, r.Metadata}) // maps by sorted key
+	parts := []any{r.kind, mandateID, r.Amount, r.Currency, r.Description, r.Metadata} // maps by sorted key
+	if len(r.same) > 0 {
+		parts = append(parts, r.same)
+	}
+	canonical, err := json.Marshal(parts)
 	if err != nil {
 		panic(fmt.Sprintf("payment: encode strings and integers: %v", err))
 	}

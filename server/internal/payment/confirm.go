@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/mail"
 	"strconv"
+	"time"
 
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/mandate"
@@ -146,18 +147,9 @@ func (s *Service) issue(ctx context.Context, c ledger.Completion) (ledger.Mandat
 	if err != nil {
 		return ledger.Mandate{}, err
 	}
-	payees, err := s.payees(ctx, c.Terms.Payees)
+	terms, err := s.tokenTerms(ctx, c.MandateID, c.Terms, key, s.Clock.Now())
 	if err != nil {
 		return ledger.Mandate{}, err
-	}
-	terms := mandate.Terms{
-		ID: c.MandateID, Payees: payees, IssuedAt: s.Clock.Now(), ExpiresAt: c.Terms.ExpiresAt, SessionKey: key,
-		Limits: mandate.Limits{
-			MaxPerTxCents: int64(c.Terms.MaxPerTx.CentsDown()), MaxMonthlyCents: int64(c.Terms.MaxMonthly.CentsDown()),
-		},
-	}
-	for _, name := range c.Terms.Rails {
-		terms.Rails = append(terms.Rails, mandate.Rail(name))
 	}
 	token, err := s.Issuer.Issue(ctx, terms)
 	if err != nil {
@@ -171,6 +163,22 @@ func (s *Service) issue(ctx context.Context, c ledger.Completion) (ledger.Mandat
 		return ledger.Mandate{}, errors.Join(err, s.Accounts.DeleteSealedKey(ctx, sessionKeyName(c.MandateID)))
 	}
 	return m, nil
+}
+
+// tokenTerms are what a token of the mandate says.
+func (s *Service) tokenTerms(ctx context.Context, mandateID string, t ledger.Terms, key mandate.PublicKey, issued time.Time) (mandate.Terms, error) {
+	payees, err := s.payees(ctx, t.Payees)
+	if err != nil {
+		return mandate.Terms{}, err
+	}
+	terms := mandate.Terms{
+		ID: mandateID, Payees: payees, IssuedAt: issued, ExpiresAt: t.ExpiresAt, SessionKey: key,
+		Limits: mandate.Limits{MaxPerTxCents: int64(t.MaxPerTx.CentsDown()), MaxMonthlyCents: int64(t.MaxMonthly.CentsDown())},
+	}
+	for _, name := range t.Rails {
+		terms.Rails = append(terms.Rails, mandate.Rail(name))
+	}
+	return terms, nil
 }
 
 // newSessionKey makes the mandate's own key and keeps it sealed.

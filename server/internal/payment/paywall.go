@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"strings"
 
+	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/internal/money"
+	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 )
@@ -15,18 +18,42 @@ const MinimumByCard = 50 * money.MicrosPerCent
 
 // PaywallRequest asks to take a paywall's price from a mandate.
 type PaywallRequest struct {
-	Token          string
-	Price          ledger.Micros
-	PayTo          string
-	Resource       *url.URL
+	// Token is a bare mandate or a presentation.
+	Token   string
+	Price   ledger.Micros
+	PayTo   string
+	Network string
+	// Resource is what is paid for, ResourceText as the request had it.
+	Resource     *url.URL
+	ResourceText string
+	// ChallengeID is what a presentation must answer.
+	ChallengeID    string
 	IdempotencyKey string
 	RequestID      string
 }
 
-// SettlePaywall charges a bare mandate for the merchant whose wallet is to be
-// paid. The mandate must name that merchant: one that allows anybody is no
-// permission for who happens to hold it. Errors are those of [Service.Charge].
+// SettlePaywall takes the price from a mandate for the merchant whose wallet is
+// to be paid. A bare mandate must name that merchant: one that allows anybody is
+// no permission for who happens to hold it. A presentation must be made for
+// exactly this payment, and may pay whomever the mandate allows.
+//
+// A presentation is settled once: again under the same idempotency key it answers
+// what the first time did, also after it expired; under another key it is refused.
+//
+// Errors are those of [Service.Charge], a [*PresentationError], [ErrNoRail].
 func (s *Service) SettlePaywall(ctx context.Context, r PaywallRequest) (Charged, error) {
+	p, err := s.Verifier.VerifyPresentation(ctx, r.Token, mandate.Expect{
+		Audience: r.Resource.Scheme + "://" + r.Resource.Host, Nonce: r.ChallengeID, AllowUnbound: true, AllowStale: true,
+	})
+	var broken *mandate.Error
+	if errors.As(err, &broken) {
+		if problem := bindingProblem(broken.Reason); problem != "" {
+			return Charged{}, &PresentationError{Problem: problem}
+		}
+	}
+	if err == nil && p.Mandate.Bound {
+		return s.settlePresentation(ctx, r, p)
+	}
 	payee, err := s.Accounts.MerchantByWallet(ctx, r.PayTo)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return Charged{}, &ledger.Refusal{Code: ledger.MerchantNotAllowed, RequestID: r.RequestID}
@@ -34,13 +61,68 @@ func (s *Service) SettlePaywall(ctx context.Context, r PaywallRequest) (Charged,
 	if err != nil {
 		return Charged{}, err
 	}
+	c := r.charge(payee)
+	c.kind, c.named, c.IdempotencyKey = "paywall:", true, r.IdempotencyKey
+	return s.Charge(ctx, c)
+}
+
+// charge is what both kinds of settlement have in common.
+func (r PaywallRequest) charge(payee ledger.Merchant) ChargeRequest {
 	order := []rail.Name{rail.Chain}
 	if r.Price >= MinimumByCard {
 		order = append(order, rail.Fiat)
 	}
-	return s.Charge(ctx, ChargeRequest{
+	return ChargeRequest{
 		Payee: payee, Token: r.Token, Amount: r.Price, Currency: "usdc",
-		Description:    "Access to " + r.Resource.Host + r.Resource.Path,
-		IdempotencyKey: r.IdempotencyKey, RequestID: r.RequestID, kind: "paywall:", named: true, rails: order,
-	})
+		Description: "Access to " + r.Resource.Host + r.Resource.Path, RequestID: r.RequestID, rails: order,
+	}
+}
+
+// settlePresentation charges what a presentation was made for. Mandate and nonce
+// are the idempotency key, so that no two settlements of them can both move money;
+// the request's own key is part of what must be equal.
+func (s *Service) settlePresentation(ctx context.Context, r PaywallRequest, p *mandate.Presentation) (Charged, error) {
+	if problem := r.differs(p); problem != "" {
+		return Charged{}, &PresentationError{Problem: problem}
+	}
+	payee, err := s.Accounts.MerchantByWallet(ctx, r.PayTo)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound) && p.Mandate.AllowsAnyPayee():
+		return Charged{}, ErrNoRail // a card pays registered merchants alone
+	case errors.Is(err, ledger.ErrNotFound):
+		return Charged{}, &ledger.Refusal{Code: ledger.MerchantNotAllowed, RequestID: r.RequestID}
+	case err != nil:
+		return Charged{}, err
+	}
+	c := r.charge(payee)
+	c.kind, c.IdempotencyKey = "presentation:", id.Hash(p.Mandate.ID+" "+p.Nonce)
+	c.bound, c.same = p, []string{r.IdempotencyKey, r.Network, r.ResourceText}
+	charged, err := s.Charge(ctx, c)
+	var refusal *ledger.Refusal
+	switch {
+	case errors.Is(err, ledger.ErrIdempotencyMismatch):
+		return Charged{}, &PresentationError{Problem: "A presentation for this challenge was settled before, under another idempotency key or for another payment."}
+	case p.Stale && errors.As(err, &refusal) && refusal.Code == ledger.MandateInvalid:
+		return Charged{}, &PresentationError{Problem: bindingProblem(mandate.KBStale)}
+	}
+	return charged, err
+}
+
+// differs names the first part of the payment that the presentation was not made for.
+func (r PaywallRequest) differs(p *mandate.Presentation) string {
+	const other = "The presentation was made for another payment: "
+	t := p.Transaction
+	switch {
+	case r.ChallengeID == "":
+		return "challengeId is missing: a presentation is good only for the challenge that it answers."
+	case t.AmountMicros != int64(r.Price):
+		return other + "price differs."
+	case !strings.EqualFold(t.PayTo, r.PayTo):
+		return other + "payTo differs."
+	case t.Network != r.Network:
+		return other + "network differs."
+	case t.Resource != r.ResourceText:
+		return other + "resource differs."
+	}
+	return ""
 }

@@ -75,13 +75,16 @@ func (s *Service) Decline(ctx context.Context, token string) error {
 }
 
 // mandateOf finds the mandate that a merchant means, by its id or its token.
-// Errors: mandate.ErrMalformed, mandate.ErrInvalid, ledger.ErrNotFound.
+// Errors: mandate.ErrMalformed, mandate.ErrInvalid, a [*PresentationError], ledger.ErrNotFound.
 func (s *Service) mandateOf(ctx context.Context, idOrToken string) (ledger.Mandate, error) {
 	mandateID := idOrToken
 	if !id.Valid(id.Mandate, idOrToken) {
 		m, err := s.Verifier.Verify(ctx, idOrToken)
 		if err != nil {
 			return ledger.Mandate{}, err
+		}
+		if m.Bound {
+			return ledger.Mandate{}, errBound
 		}
 		mandateID = m.ID
 	}
