@@ -8,10 +8,11 @@ import (
 )
 
 const (
-	// queueSize is how many commands may wait at one committer.
-	queueSize = 4096
 	// batchSize is how many commands share one commit at most.
 	batchSize = 256
+	// gatherFor is the part of the last commit's time that a batch waits for
+	// callers that the last one has answered: each of those mostly has more to do.
+	gatherFor = 8 // an eighth
 	// conflictRetries is how often a batch is run again because another instance
 	// inserted a row of it first.
 	conflictRetries = 5
@@ -19,32 +20,30 @@ const (
 	commitTimeout = 30 * time.Second
 )
 
-// committer commits commands in the order in which they come. Those that come
-// while a commit is under way share the next one; an idle one commits at once.
+// committer commits commands in batches. Those that come while a commit is under
+// way share the next one; an idle one commits at once.
 type committer struct {
 	store Store
-	queue chan *command
+	queue *queue
 	done  chan struct{}
 }
 
-func newCommitter(store Store) *committer {
-	c := &committer{store: store, queue: make(chan *command, queueSize), done: make(chan struct{})}
+func newCommitter(store Store, queued int) *committer {
+	c := &committer{store: store, queue: newQueue(queued), done: make(chan struct{})}
 	go c.run()
 	return c
 }
 
-// submit waits for the command to be decided and committed. A ctx that ends
-// sooner leaves it to be committed or not: only before it was queued is it
-// certain that nothing happens.
-func (c *committer) submit(ctx context.Context, cmd *command) error {
+// submit waits for the command about a row to be decided and committed. A ctx
+// that ends sooner leaves it to be committed or not: only before it was queued is
+// it certain that nothing happens.
+func (c *committer) submit(ctx context.Context, of string, cmd *command) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	cmd.done = make(chan struct{})
-	select {
-	case c.queue <- cmd:
-	default:
-		return ErrBusy
+	if err := c.queue.push(of, cmd); err != nil {
+		return err
 	}
 	select {
 	case <-cmd.done:
@@ -54,15 +53,55 @@ func (c *committer) submit(ctx context.Context, cmd *command) error {
 	}
 }
 
+// close commits what waits and ends.
+func (c *committer) close() {
+	c.queue.close()
+	<-c.done
+}
+
 func (c *committer) run() {
 	defer close(c.done)
-	for first := range c.queue {
-		batch := []*command{first}
-		for len(batch) < batchSize && len(c.queue) > 0 {
-			batch = append(batch, <-c.queue)
+	var (
+		busy int           // commands that were in hand or waiting at the end of the last commit
+		took time.Duration // by it
+	)
+	for !c.queue.ended() {
+		batch := c.gather(busy, took/gatherFor)
+		if len(batch) == 0 {
+			<-c.queue.wake
+			continue
 		}
+		start := time.Now()
 		c.commit(batch)
+		busy, took = len(batch)+c.queue.len(), time.Since(start)
 	}
+}
+
+// gather makes a batch of what waits. Where several commands were in hand at the
+// end of the last commit, it waits until as many are again, but not for long:
+// those callers mostly have more to do, and one commit for all is sooner done than
+// one for the quickest and one for the others. After a command alone there is no
+// wait.
+func (c *committer) gather(busy int, wait time.Duration) []*command {
+	batch := c.queue.take(batchSize)
+	busy = min(busy, batchSize)
+	if len(batch) == 0 || len(batch) >= busy {
+		return batch
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for len(batch) < busy {
+		select {
+		case <-c.queue.wake:
+			batch = append(batch, c.queue.take(batchSize-len(batch))...)
+			if c.queue.ended() {
+				return batch
+			}
+		case <-timer.C:
+			return batch
+		}
+	}
+	return batch
 }
 
 // commit runs a batch, and where it fails as a whole each command of it alone,

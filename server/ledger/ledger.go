@@ -21,6 +21,9 @@ type Config struct {
 	// Committers is how many commits may be under way at once; mandates are
 	// spread over them. Default: what the store says is best, [Store.Writers].
 	Committers int
+	// Queue is how many commands may wait at one committer; more are refused with
+	// [ErrBusy]. Three quarters of it may be about one mandate. Default: 4096.
+	Queue int
 }
 
 func (c *Config) validate() error {
@@ -31,6 +34,12 @@ func (c *Config) validate() error {
 		return errors.New("ledger: Clock is required")
 	case c.Committers < 0 || c.Committers > 64:
 		return errors.New("ledger: Committers must be 0 to 64")
+	}
+	if c.Queue < 0 || c.Queue > 1<<20 {
+		return errors.New("ledger: Queue must be 0 to 1048576")
+	}
+	if c.Queue == 0 {
+		c.Queue = 4096
 	}
 	if c.Committers == 0 {
 		c.Committers = max(c.Store.Writers(), 1)
@@ -45,9 +54,7 @@ type Ledger struct {
 	clock      Clock
 	committers []*committer
 	seed       maphash.Seed
-
-	mu     sync.RWMutex // held for reading while a command is queued
-	closed bool
+	closing    sync.Once
 }
 
 // New starts the committers of a ledger; Close ends them. An error names the
@@ -58,35 +65,26 @@ func New(cfg Config) (*Ledger, error) {
 	}
 	l := &Ledger{Reader: cfg.Store, clock: cfg.Clock, seed: maphash.MakeSeed()}
 	for range cfg.Committers {
-		l.committers = append(l.committers, newCommitter(cfg.Store))
+		l.committers = append(l.committers, newCommitter(cfg.Store, cfg.Queue))
 	}
 	return l, nil
 }
 
-// Close commits what waits and ends. It does not close the store.
+// Close commits what waits and ends; commands that come later are refused with
+// [ErrClosed]. It may be called twice. It does not close the store.
 func (l *Ledger) Close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return
-	}
-	l.closed = true
-	for _, c := range l.committers {
-		close(c.queue)
-		<-c.done
-	}
+	l.closing.Do(func() {
+		for _, c := range l.committers {
+			c.close()
+		}
+	})
 }
 
 // run submits a decision to the committer of a mandate (or another row), with
 // the time at which it is decided.
 func (l *Ledger) run(ctx context.Context, of string, keys Keys, decide func(*State, time.Time) (Effects, error)) error {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	if l.closed {
-		return ErrClosed
-	}
 	c := l.committers[maphash.String(l.seed, of)%uint64(len(l.committers))]
-	return c.submit(ctx, &command{keys: keys, decide: func(s *State) (Effects, error) {
+	return c.submit(ctx, of, &command{keys: keys, decide: func(s *State) (Effects, error) {
 		return decide(s, l.clock.Now())
 	}})
 }

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -32,8 +33,9 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore"
 )
 
+// engine compares ids by their bytes, whatever the language of the database.
 var engine = sqlstore.Engine{
-	Dialect: goose.DialectPostgres, Text: ` TEXT COLLATE "C" `, Unprepared: true, Failure: failure,
+	Dialect: goose.DialectPostgres, Rewrite: strings.NewReplacer(" TEXT ", ` TEXT COLLATE "C" `), Failure: failure,
 	Snapshot: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 }
 
@@ -120,15 +122,10 @@ func OpenConfig(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("postgres: connect: %w", err), read.Close())
 	}
-	shared, err := sqlstore.New(ctx, engine, read, read)
-	if err != nil {
-		pool.Close()
-		return nil, fmt.Errorf("postgres: %w", err)
-	}
 	sum := sha256.Sum256([]byte(fmt.Sprintln(pools.ConnConfig.Host, pools.ConnConfig.Port, pools.ConnConfig.Database,
 		pools.ConnConfig.RuntimeParams["search_path"])))
 	sidecar := filepath.Join(cfg.SidecarFolder, "paywarrant-"+hex.EncodeToString(sum[:8])+"-")
-	return &Store{Store: shared, pool: pool, writers: cfg.Writers, sidecar: sidecar}, nil
+	return &Store{Store: sqlstore.New(engine, read, read), pool: pool, writers: cfg.Writers, sidecar: sidecar}, nil
 }
 
 // connection sets what every connection has where the URL does not say otherwise:

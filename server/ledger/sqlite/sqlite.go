@@ -26,7 +26,11 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore"
 )
 
-var engine = sqlstore.Engine{Dialect: goose.DialectSQLite3, Failure: failure}
+// engine keeps the narrow tables in the order of their keys: a page less to write
+// for each row.
+var engine = sqlstore.Engine{
+	Dialect: goose.DialectSQLite3, Rewrite: strings.NewReplacer("/* clustered */", "WITHOUT ROWID"), Failure: failure,
+}
 
 // Store is a ledger.Store in one SQLite file.
 type Store struct {
@@ -52,7 +56,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), write.Close())
 	}
-	shared, err := sqlstore.New(ctx, engine, write, read)
+	shared, err := sqlstore.NewSingleWriter(ctx, engine, write, read)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
@@ -72,7 +76,7 @@ func (s *Store) SidecarPath(name string) string {
 func open(path string, connections int, option string) (*sql.DB, error) {
 	file := url.URL{Scheme: "file", Path: path}
 	dsn := file.String() + "?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
-		"&_pragma=cache_size(-16384)&" + option
+		"&_pragma=cache_size(-65536)&_pragma=wal_autocheckpoint(4000)&" + option
 	pool, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ func (s *Store) MerchantByWallet(ctx context.Context, payTo string) (ledger.Merc
 
 // PutMerchant implements [ledger.Accounts].
 func (s *Store) PutMerchant(ctx context.Context, m ledger.Merchant) error {
-	return s.fail("put merchant", s.writeQ.PutMerchant(ctx, row.PutMerchant(m)))
+	return put(ctx, s, "put merchant", s.writeQ.PutMerchant, row.PutMerchant(m))
 }
 
 // APIKey implements [ledger.Accounts].
@@ -30,9 +30,9 @@ func (s *Store) APIKey(ctx context.Context, hash string) (ledger.APIKey, error) 
 
 // PutAPIKey implements [ledger.Accounts].
 func (s *Store) PutAPIKey(ctx context.Context, k ledger.APIKey) error {
-	return s.fail("put API key", s.writeQ.PutAPIKey(ctx, db.PutAPIKeyParams{
+	return put(ctx, s, "put API key", s.writeQ.PutAPIKey, db.PutAPIKeyParams{
 		Hash: k.Hash, MerchantID: k.MerchantID, Hint: k.Hint, CreatedMs: row.Millis(k.CreatedAt), RevokedMs: row.Millis(k.RevokedAt),
-	}))
+	})
 }
 
 // SealedKeys implements [ledger.Accounts].
@@ -42,19 +42,22 @@ func (s *Store) SealedKeys(ctx context.Context, prefix string) ([]ledger.SealedK
 
 // AddSealedKey implements [ledger.Accounts].
 func (s *Store) AddSealedKey(ctx context.Context, k ledger.SealedKey) error {
-	n, err := s.writeQ.AddSealedKey(ctx, db.AddSealedKeyParams(row.PutSealedKey(k)))
-	if err == nil && n == 0 {
-		return ledger.ErrConflict
+	add := func(ctx context.Context, p db.AddSealedKeyParams) error {
+		n, err := s.writeQ.AddSealedKey(ctx, p)
+		if err == nil && n == 0 {
+			return ledger.ErrConflict
+		}
+		return err
 	}
-	return s.fail("add sealed key", err)
+	return put(ctx, s, "add sealed key", add, db.AddSealedKeyParams(row.PutSealedKey(k)))
 }
 
 // PutSealedKey implements [ledger.Accounts].
 func (s *Store) PutSealedKey(ctx context.Context, k ledger.SealedKey) error {
-	return s.fail("put sealed key", s.writeQ.PutSealedKey(ctx, row.PutSealedKey(k)))
+	return put(ctx, s, "put sealed key", s.writeQ.PutSealedKey, row.PutSealedKey(k))
 }
 
 // DeleteSealedKey implements [ledger.Accounts].
 func (s *Store) DeleteSealedKey(ctx context.Context, name string) error {
-	return s.fail("delete sealed key", s.writeQ.DeleteSealedKey(ctx, name))
+	return put(ctx, s, "delete sealed key", s.writeQ.DeleteSealedKey, name)
 }

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"embed"
@@ -10,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"strings"
 
 	"github.com/pressly/goose/v3"
 )
@@ -54,8 +54,8 @@ func provider(engine Engine, pool *sql.DB) (*goose.Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
-	if engine.Text != "" {
-		files = rewritten{FS: files, text: []byte(engine.Text)}
+	if engine.Rewrite != nil {
+		files = rewritten{FS: files, rewrite: engine.Rewrite}
 	}
 	p, err := goose.NewProvider(engine.Dialect, pool, files)
 	if err != nil {
@@ -64,11 +64,11 @@ func provider(engine Engine, pool *sql.DB) (*goose.Provider, error) {
 	return p, nil
 }
 
-// rewritten is the migrations with an engine's own type for text.
+// rewritten is the migrations in an engine's own words.
 type rewritten struct {
 	fs.FS
 
-	text []byte
+	rewrite *strings.Replacer
 }
 
 // Open opens a file; of a migration it returns the rewritten text.
@@ -81,12 +81,12 @@ func (r rewritten) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return rewrittenFile{File: f, Reader: bytes.NewReader(bytes.ReplaceAll(content, []byte(" TEXT "), r.text))}, nil
+	return rewrittenFile{File: f, Reader: strings.NewReader(r.rewrite.Replace(string(content)))}, nil
 }
 
 type rewrittenFile struct {
 	fs.File
-	*bytes.Reader
+	*strings.Reader
 }
 
 // Read reads the rewritten text.

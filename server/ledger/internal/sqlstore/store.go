@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/pressly/goose/v3"
 
@@ -17,11 +18,8 @@ import (
 // Engine is what differs between the databases.
 type Engine struct {
 	Dialect goose.Dialect
-	// Text replaces " TEXT " in the migrations; empty: nothing does. Ids must be
-	// compared by their bytes, whatever the language of a database.
-	Text string
-	// Unprepared: the driver itself keeps prepared statements.
-	Unprepared bool
+	// Rewrite puts the migrations into the engine's own words; nil: as they are.
+	Rewrite *strings.Replacer
 	// Failure wraps an error of the database in the ledger's that it means.
 	Failure func(error) error
 	// Snapshot opens a transaction that reads from one snapshot.
@@ -36,18 +34,29 @@ type Store struct {
 	// Queries prepared on each pool.
 	writeQ *db.Queries
 	readQ  *db.Queries
+	// writer is the one connection that writes, where there is only one; it is
+	// used by who holds the turn.
+	writer *sql.Conn
+	turn   chan struct{}
 }
 
-// New prepares the queries on pools whose schema is up to date. The store owns
-// the pools from then on, and closes them where it fails.
-func New(ctx context.Context, engine Engine, write, read *sql.DB) (*Store, error) {
-	s := &Store{engine: engine, write: write, read: read}
-	if engine.Unprepared {
-		s.writeQ, s.readQ = db.New(write), db.New(read)
-		return s, nil
-	}
+// New returns a store on pools whose schema is up to date. It owns the pools from
+// then on, and closes them where it fails. Its Update does not work on it.
+func New(engine Engine, write, read *sql.DB) *Store {
+	return &Store{engine: engine, write: write, read: read, writeQ: db.New(write), readQ: db.New(read)}
+}
+
+// NewSingleWriter is New for a database with one writing connection, on which all
+// statements are prepared. Its transactions are begun and ended by hand: the
+// pool's own way costs a goroutine for each and for each query in them, which is
+// a good part of a short transaction's time.
+func NewSingleWriter(ctx context.Context, engine Engine, write, read *sql.DB) (*Store, error) {
+	s := &Store{engine: engine, write: write, read: read, turn: make(chan struct{}, 1)}
 	var err error
-	if s.writeQ, err = db.Prepare(ctx, write); err == nil {
+	if s.writer, err = write.Conn(ctx); err == nil {
+		s.writeQ, err = db.Prepare(ctx, s.writer)
+	}
+	if err == nil {
 		s.readQ, err = db.Prepare(ctx, read)
 	}
 	if err != nil {
@@ -59,16 +68,47 @@ func New(ctx context.Context, engine Engine, write, read *sql.DB) (*Store, error
 // Close implements [ledger.Store].
 func (s *Store) Close() error {
 	var err error
-	for _, q := range []*db.Queries{s.writeQ, s.readQ} {
-		if q != nil {
-			err = errors.Join(err, q.Close())
-		}
+	if s.writer != nil {
+		err = s.closePrepared()
 	}
 	err = errors.Join(err, s.read.Close())
 	if s.write != s.read {
 		err = errors.Join(err, s.write.Close())
 	}
 	return err
+}
+
+func (s *Store) closePrepared() error {
+	var err error
+	for _, q := range []*db.Queries{s.writeQ, s.readQ} {
+		if q != nil {
+			err = errors.Join(err, q.Close())
+		}
+	}
+	return errors.Join(err, s.writer.Close())
+}
+
+// take waits for the turn to write, and returns what gives it back.
+func (s *Store) take(ctx context.Context) (giveBack func(), err error) {
+	if s.turn == nil {
+		return func() {}, nil
+	}
+	select {
+	case s.turn <- struct{}{}:
+		return func() { <-s.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// put runs one statement that writes.
+func put[P any](ctx context.Context, s *Store, doing string, exec func(context.Context, P) error, p P) error {
+	giveBack, err := s.take(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	defer giveBack()
+	return s.fail(doing, exec(ctx, p))
 }
 
 // fail says what was being done, and which of the ledger's errors it means.

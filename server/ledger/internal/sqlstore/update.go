@@ -6,21 +6,32 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/ledger/internal/row"
 	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore/db"
 )
 
-// Update implements [ledger.Store].
+// Update implements [ledger.Store] on the single writer. Once it has begun it does
+// not end before it is done: it waits for nothing but the disk.
 func (s *Store) Update(ctx context.Context, keys ledger.Keys, decide func(*ledger.State) (ledger.Effects, error)) error {
-	tx, err := s.write.BeginTx(ctx, nil)
+	giveBack, err := s.take(ctx)
 	if err != nil {
+		return fmt.Errorf("wait for other commits: %w", err)
+	}
+	defer giveBack()
+	ctx = withoutEnd{ctx}
+	if _, err := s.writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return s.fail("begin", err)
 	}
-	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
-	q := s.writeQ.WithTx(tx)
-	state, err := load(ctx, q, keys)
+	committed := false
+	defer func() {
+		if !committed { // it may have been rolled back already, which is no error
+			_, _ = s.writer.ExecContext(ctx, "ROLLBACK")
+		}
+	}()
+	state, err := load(ctx, s.writeQ, keys)
 	if err != nil {
 		return s.fail("load", err)
 	}
@@ -28,14 +39,23 @@ func (s *Store) Update(ctx context.Context, keys ledger.Keys, decide func(*ledge
 	if err != nil {
 		return err
 	}
-	if err := save(ctx, q, effects); err != nil {
+	if err := save(ctx, s.writeQ, effects); err != nil {
 		return s.fail("save", err)
 	}
-	if err := tx.Commit(); err != nil {
+	if _, err := s.writer.ExecContext(ctx, "COMMIT"); err != nil {
 		return s.fail("commit", err)
 	}
+	committed = true
 	return nil
 }
+
+// withoutEnd is a context with its values but no end: a statement with an end to
+// watch costs a goroutine.
+type withoutEnd struct{ context.Context } //nolint:containedctx // it is one
+
+func (withoutEnd) Done() <-chan struct{}       { return nil }
+func (withoutEnd) Err() error                  { return nil }
+func (withoutEnd) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // load reads the rows that keys name, and the charges that idempotency rows name.
 func load(ctx context.Context, q *db.Queries, keys ledger.Keys) (*ledger.State, error) {

@@ -1,0 +1,80 @@
+// Command ledger measures the ledger beside what the disk alone can do, and says
+// which aims it meets.
+//
+//	go run ./bench/ledger            # throughput, about a minute
+//	go run ./bench/ledger -million   # also how costs grow to a million charges
+//
+// F is a loop that appends 4 KiB to a file and waits for the disk (write, fsync),
+// measured before and after each figure, on the file system of the figure's
+// database. Every figure is a ratio; bare times depend on the machine. PostgreSQL
+// is a private cluster from the installed binaries with fsync on, or left out
+// where there is none.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	"github.com/paywarrant/paywarrant/internal/pgtest"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/ledger/postgres"
+	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
+)
+
+func main() {
+	million := flag.Bool("million", false, "also measure how costs grow from 1,000 to 1,000,000 charges")
+	span := flag.Duration("span", 3*time.Second, "how long to measure each figure")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *span, *million); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run measures all, in a folder that it deletes.
+func run(ctx context.Context, span time.Duration, million bool) error {
+	dir, err := os.MkdirTemp("", "bench-ledger")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a folder for temporary files
+	stores := []engine{{name: "SQLite", open: func() (ledger.Store, error) {
+		return sqlite.Open(ctx, filepath.Join(dir, "bench.db"))
+	}, commits: counted}}
+	cluster, err := pgtest.New(ctx)
+	switch {
+	case errors.Is(err, pgtest.ErrMissing):
+		fmt.Println("PostgreSQL is not installed: its figures are missing.")
+	case err != nil:
+		return err
+	default:
+		defer cluster.Close() //nolint:errcheck // its guard ends it with this process
+		stores = append(stores, engine{name: "PostgreSQL", open: func() (ledger.Store, error) {
+			return postgres.Open(ctx, cluster.URL())
+		}, commits: walSyncs(cluster.URL())})
+	}
+	disk := &disk{dir: dir}
+	var t table
+	for _, e := range stores {
+		if err := throughput(ctx, &t, disk, e, span); err != nil {
+			return fmt.Errorf("%s: %w", e.name, err)
+		}
+	}
+	if million {
+		for _, e := range stores {
+			if err := growth(ctx, &t, e); err != nil {
+				return fmt.Errorf("%s: %w", e.name, err)
+			}
+		}
+	}
+	t.print(os.Stdout)
+	return nil
+}
