@@ -20,6 +20,15 @@ const (
 	DelegateRevoked Type = "delegate.revoked"
 )
 
+// Test is the type of the events that a merchant sends to its own endpoint to try
+// it. They tell of nothing, are in no list, and have empty data.
+const Test Type = "webhook.test"
+
+// Types lists the event types that tell of something.
+func Types() []Type {
+	return []Type{PaymentSucceeded, PaymentFailed, DelegateCreated, DelegateRevoked}
+}
+
 // Event is what is delivered: one thing that happened, told in Data.
 type Event struct {
 	ID        string          `json:"id"`
