@@ -150,7 +150,10 @@ func newVerifier(c Config) *mandate.Verifier {
 	issuer := trimSlash(c.APIURL)
 	return &mandate.Verifier{
 		Issuer: issuer, Clock: c.Clock.Now,
-		Keys: &mandate.RemoteKeySource{URL: issuer + "/.well-known/jwks.json", HTTPClient: c.HTTPClient, Clock: c.Clock.Now},
+		Keys: &mandate.RemoteKeySource{
+			URL: issuer + "/.well-known/jwks.json", HTTPClient: c.HTTPClient, Clock: c.Clock.Now,
+			Retry: defaultWait, // what clients are told to wait, so that a credential sent again then is judged
+		},
 	}
 }
 
