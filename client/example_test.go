@@ -8,6 +8,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 
 	"github.com/paywarrant/paywarrant/client"
 )
@@ -133,18 +134,19 @@ func exampleService() http.Handler {
 		`{"delegateId":"del_1","status":"active","maxMonthlySpendCents":5000,"remainingMonthlySpendCents":4750,"currentMonth":"2026-11"}`))
 	mux.HandleFunc("GET /v1/merchants/transactions", reply(200,
 		`{"hasMore":false,"data":[{"id":"txn_1","delegateId":"del_1","amountCents":250,"status":"succeeded","rail":"fiatrail"}]}`))
-	seen := map[string]bool{}
+	var seen sync.Map // idempotency keys
 	mux.HandleFunc("POST /v1/payments/charge", func(w http.ResponseWriter, r *http.Request) {
 		var p client.ChargeParams
 		_ = json.NewDecoder(r.Body).Decode(&p)
+		_, known := seen.Load(p.IdempotencyKey)
 		switch {
 		case p.AmountCents > 500:
 			reply(402, monthlyRefusal)(w, r)
-		case seen[p.IdempotencyKey]:
+		case known:
 			w.Header().Set("Idempotency-Replayed", "true")
 			reply(200, chargeAnswer)(w, r)
 		case p.Mandate == "dtok_lost_answer":
-			seen[p.IdempotencyKey] = true
+			seen.Store(p.IdempotencyKey, true)
 			hangUp(w, r)
 		default:
 			reply(200, chargeAnswer)(w, r)
