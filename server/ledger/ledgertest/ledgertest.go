@@ -2,7 +2,7 @@
 // store passes, run through a [ledger.Ledger] as the service runs it.
 //
 //	func TestStore(t *testing.T) {
-//		ledgertest.Run(t, func(t *testing.T) ledger.Store { … a fresh, empty store … })
+//		ledgertest.Run(t, func(t *testing.T) ledgertest.Database { … a fresh, empty one … })
 //	}
 //
 // A new behaviour of the ledger gets its test here, never in one store only.
@@ -22,11 +22,20 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// Open makes a fresh, empty store; the suite closes it.
-type Open func(t *testing.T) ledger.Store
+// Database is where stores keep a ledger.
+type Database struct {
+	// Open opens a store on the database; the suite closes it, and may open it
+	// again afterwards.
+	Open func(ctx context.Context) (ledger.Store, error)
+	// Shared tells that several stores may be open on it at once.
+	Shared bool
+}
+
+// Fresh makes an empty database.
+type Fresh func(t *testing.T) Database
 
 // Run runs the whole suite.
-func Run(t *testing.T, open Open) {
+func Run(t *testing.T, fresh Fresh) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, *bench){
 		"atomic five":                      atomicFive,
@@ -49,10 +58,15 @@ func Run(t *testing.T, open Open) {
 		"random commands against a model":  randomCommands,
 		"survives reopening of the ledger": reopenLedger,
 		"a cancelled request":              cancelled,
+		"limit across instances":           limitAcrossInstances,
+		"key across instances":             keyAcrossInstances,
+		"charges of a dead instance":       deadInstance,
+		"settled by two instances":         settledByTwo,
+		"revoked on another instance":      revokeOnAnother,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, setup(t, open))
+			test(t, setup(t, fresh(t)))
 		})
 	}
 }
@@ -62,6 +76,8 @@ type bench struct {
 	*ledger.Ledger
 
 	store    ledger.Store
+	another  func(t *testing.T) ledger.Store // opens one more; nil where there can be only one
+	database Database
 	clock    *clock
 	merchant ledger.Merchant
 }
@@ -83,16 +99,25 @@ func (c *clock) set(t time.Time) {
 	c.now = t
 }
 
-func setup(t *testing.T, open Open) *bench {
+func setup(t *testing.T, database Database) *bench {
 	t.Helper()
-	store := open(t)
+	store, err := database.Open(t.Context())
+	require.NoError(t, err)
 	c := &clock{now: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)}
 	l, err := ledger.New(ledger.Config{Store: store, Clock: c})
 	require.NoError(t, err)
-	b := &bench{Ledger: l, store: store, clock: c}
+	b := &bench{Ledger: l, store: store, clock: c, database: database}
+	if database.Shared {
+		b.another = func(t *testing.T) ledger.Store {
+			t.Helper()
+			s, err := database.Open(t.Context())
+			require.NoError(t, err)
+			return s
+		}
+	}
 	t.Cleanup(func() {
 		b.Close() // of the ledger that the test ended with
-		require.NoError(t, store.Close())
+		require.NoError(t, b.store.Close())
 	})
 	b.merchant = ledger.Merchant{ID: id.New(id.Merchant, c.Now()), Name: "Acme", Active: true, CreatedAt: c.Now()}
 	require.NoError(t, store.PutMerchant(t.Context(), b.merchant))

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -16,15 +17,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func open(t *testing.T) ledger.Store {
-	s, err := postgres.Open(t.Context(), pgtest.Schema(t))
-	require.NoError(t, err)
-	return s
+func fresh(t *testing.T) ledgertest.Database {
+	url := pgtest.Schema(t)
+	return ledgertest.Database{Shared: true, Open: func(ctx context.Context) (ledger.Store, error) { return postgres.Open(ctx, url) }}
 }
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	ledgertest.Run(t, open)
+	ledgertest.Run(t, fresh)
 }
 
 func TestOpenNamesWhatIsWrong(t *testing.T) {

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 
@@ -14,15 +15,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func open(t *testing.T) ledger.Store {
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
-	require.NoError(t, err)
-	return s
+func fresh(t *testing.T) ledgertest.Database {
+	path := filepath.Join(t.TempDir(), "pay.db")
+	return ledgertest.Database{Open: func(ctx context.Context) (ledger.Store, error) { return sqlite.Open(ctx, path) }}
 }
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	ledgertest.Run(t, open)
+	ledgertest.Run(t, fresh)
 }
 
 func TestSidecarsLieBesideTheFile(t *testing.T) {

@@ -33,6 +33,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addSealedKeyStmt, err = db.PrepareContext(ctx, addSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query AddSealedKey: %w", err)
 	}
+	if q.anyOutboxStmt, err = db.PrepareContext(ctx, anyOutbox); err != nil {
+		return nil, fmt.Errorf("error preparing query AnyOutbox: %w", err)
+	}
+	if q.anyWebhookWorkStmt, err = db.PrepareContext(ctx, anyWebhookWork); err != nil {
+		return nil, fmt.Errorf("error preparing query AnyWebhookWork: %w", err)
+	}
 	if q.chargeStmt, err = db.PrepareContext(ctx, charge); err != nil {
 		return nil, fmt.Errorf("error preparing query Charge: %w", err)
 	}
@@ -42,11 +48,35 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.chargesOfStmt, err = db.PrepareContext(ctx, chargesOf); err != nil {
 		return nil, fmt.Errorf("error preparing query ChargesOf: %w", err)
 	}
+	if q.deleteDeliveriesStmt, err = db.PrepareContext(ctx, deleteDeliveries); err != nil {
+		return nil, fmt.Errorf("error preparing query DeleteDeliveries: %w", err)
+	}
 	if q.deleteSealedKeyStmt, err = db.PrepareContext(ctx, deleteSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteSealedKey: %w", err)
 	}
+	if q.deleteWebhookEndpointStmt, err = db.PrepareContext(ctx, deleteWebhookEndpoint); err != nil {
+		return nil, fmt.Errorf("error preparing query DeleteWebhookEndpoint: %w", err)
+	}
+	if q.deliveriesStmt, err = db.PrepareContext(ctx, deliveries); err != nil {
+		return nil, fmt.Errorf("error preparing query Deliveries: %w", err)
+	}
+	if q.disableWebhookEndpointStmt, err = db.PrepareContext(ctx, disableWebhookEndpoint); err != nil {
+		return nil, fmt.Errorf("error preparing query DisableWebhookEndpoint: %w", err)
+	}
+	if q.dueDeliveriesStmt, err = db.PrepareContext(ctx, dueDeliveries); err != nil {
+		return nil, fmt.Errorf("error preparing query DueDeliveries: %w", err)
+	}
+	if q.eventStmt, err = db.PrepareContext(ctx, event); err != nil {
+		return nil, fmt.Errorf("error preparing query Event: %w", err)
+	}
 	if q.eventsOfStmt, err = db.PrepareContext(ctx, eventsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query EventsOf: %w", err)
+	}
+	if q.extendWebhookLeasesStmt, err = db.PrepareContext(ctx, extendWebhookLeases); err != nil {
+		return nil, fmt.Errorf("error preparing query ExtendWebhookLeases: %w", err)
+	}
+	if q.freeWebhookLeasesStmt, err = db.PrepareContext(ctx, freeWebhookLeases); err != nil {
+		return nil, fmt.Errorf("error preparing query FreeWebhookLeases: %w", err)
 	}
 	if q.idempotencyStmt, err = db.PrepareContext(ctx, idempotency); err != nil {
 		return nil, fmt.Errorf("error preparing query Idempotency: %w", err)
@@ -72,8 +102,14 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.insertTallyStmt, err = db.PrepareContext(ctx, insertTally); err != nil {
 		return nil, fmt.Errorf("error preparing query InsertTally: %w", err)
 	}
+	if q.insertWebhookEndpointStmt, err = db.PrepareContext(ctx, insertWebhookEndpoint); err != nil {
+		return nil, fmt.Errorf("error preparing query InsertWebhookEndpoint: %w", err)
+	}
 	if q.lapsedStmt, err = db.PrepareContext(ctx, lapsed); err != nil {
 		return nil, fmt.Errorf("error preparing query Lapsed: %w", err)
+	}
+	if q.leaseWebhookEndpointsStmt, err = db.PrepareContext(ctx, leaseWebhookEndpoints); err != nil {
+		return nil, fmt.Errorf("error preparing query LeaseWebhookEndpoints: %w", err)
 	}
 	if q.mandateStmt, err = db.PrepareContext(ctx, mandate); err != nil {
 		return nil, fmt.Errorf("error preparing query Mandate: %w", err)
@@ -87,8 +123,17 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.merchantByWalletStmt, err = db.PrepareContext(ctx, merchantByWallet); err != nil {
 		return nil, fmt.Errorf("error preparing query MerchantByWallet: %w", err)
 	}
+	if q.merchantEventsStmt, err = db.PrepareContext(ctx, merchantEvents); err != nil {
+		return nil, fmt.Errorf("error preparing query MerchantEvents: %w", err)
+	}
+	if q.nextRetryStmt, err = db.PrepareContext(ctx, nextRetry); err != nil {
+		return nil, fmt.Errorf("error preparing query NextRetry: %w", err)
+	}
 	if q.postingsOfStmt, err = db.PrepareContext(ctx, postingsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query PostingsOf: %w", err)
+	}
+	if q.purgeDeliveriesStmt, err = db.PrepareContext(ctx, purgeDeliveries); err != nil {
+		return nil, fmt.Errorf("error preparing query PurgeDeliveries: %w", err)
 	}
 	if q.putAPIKeyStmt, err = db.PrepareContext(ctx, putAPIKey); err != nil {
 		return nil, fmt.Errorf("error preparing query PutAPIKey: %w", err)
@@ -98,6 +143,15 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.putSealedKeyStmt, err = db.PrepareContext(ctx, putSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query PutSealedKey: %w", err)
+	}
+	if q.relayEventsStmt, err = db.PrepareContext(ctx, relayEvents); err != nil {
+		return nil, fmt.Errorf("error preparing query RelayEvents: %w", err)
+	}
+	if q.releaseWebhookEndpointStmt, err = db.PrepareContext(ctx, releaseWebhookEndpoint); err != nil {
+		return nil, fmt.Errorf("error preparing query ReleaseWebhookEndpoint: %w", err)
+	}
+	if q.rotateWebhookSecretStmt, err = db.PrepareContext(ctx, rotateWebhookSecret); err != nil {
+		return nil, fmt.Errorf("error preparing query RotateWebhookSecret: %w", err)
 	}
 	if q.sealedKeysStmt, err = db.PrepareContext(ctx, sealedKeys); err != nil {
 		return nil, fmt.Errorf("error preparing query SealedKeys: %w", err)
@@ -126,6 +180,15 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.updateTallyStmt, err = db.PrepareContext(ctx, updateTally); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateTally: %w", err)
 	}
+	if q.webhookEndpointStmt, err = db.PrepareContext(ctx, webhookEndpoint); err != nil {
+		return nil, fmt.Errorf("error preparing query WebhookEndpoint: %w", err)
+	}
+	if q.webhookEndpointsStmt, err = db.PrepareContext(ctx, webhookEndpoints); err != nil {
+		return nil, fmt.Errorf("error preparing query WebhookEndpoints: %w", err)
+	}
+	if q.webhookHealthStmt, err = db.PrepareContext(ctx, webhookHealth); err != nil {
+		return nil, fmt.Errorf("error preparing query WebhookHealth: %w", err)
+	}
 	return &q, nil
 }
 
@@ -146,6 +209,16 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing addSealedKeyStmt: %w", cerr)
 		}
 	}
+	if q.anyOutboxStmt != nil {
+		if cerr := q.anyOutboxStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing anyOutboxStmt: %w", cerr)
+		}
+	}
+	if q.anyWebhookWorkStmt != nil {
+		if cerr := q.anyWebhookWorkStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing anyWebhookWorkStmt: %w", cerr)
+		}
+	}
 	if q.chargeStmt != nil {
 		if cerr := q.chargeStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing chargeStmt: %w", cerr)
@@ -161,14 +234,54 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing chargesOfStmt: %w", cerr)
 		}
 	}
+	if q.deleteDeliveriesStmt != nil {
+		if cerr := q.deleteDeliveriesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deleteDeliveriesStmt: %w", cerr)
+		}
+	}
 	if q.deleteSealedKeyStmt != nil {
 		if cerr := q.deleteSealedKeyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing deleteSealedKeyStmt: %w", cerr)
 		}
 	}
+	if q.deleteWebhookEndpointStmt != nil {
+		if cerr := q.deleteWebhookEndpointStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deleteWebhookEndpointStmt: %w", cerr)
+		}
+	}
+	if q.deliveriesStmt != nil {
+		if cerr := q.deliveriesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deliveriesStmt: %w", cerr)
+		}
+	}
+	if q.disableWebhookEndpointStmt != nil {
+		if cerr := q.disableWebhookEndpointStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing disableWebhookEndpointStmt: %w", cerr)
+		}
+	}
+	if q.dueDeliveriesStmt != nil {
+		if cerr := q.dueDeliveriesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing dueDeliveriesStmt: %w", cerr)
+		}
+	}
+	if q.eventStmt != nil {
+		if cerr := q.eventStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing eventStmt: %w", cerr)
+		}
+	}
 	if q.eventsOfStmt != nil {
 		if cerr := q.eventsOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing eventsOfStmt: %w", cerr)
+		}
+	}
+	if q.extendWebhookLeasesStmt != nil {
+		if cerr := q.extendWebhookLeasesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing extendWebhookLeasesStmt: %w", cerr)
+		}
+	}
+	if q.freeWebhookLeasesStmt != nil {
+		if cerr := q.freeWebhookLeasesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing freeWebhookLeasesStmt: %w", cerr)
 		}
 	}
 	if q.idempotencyStmt != nil {
@@ -211,9 +324,19 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing insertTallyStmt: %w", cerr)
 		}
 	}
+	if q.insertWebhookEndpointStmt != nil {
+		if cerr := q.insertWebhookEndpointStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing insertWebhookEndpointStmt: %w", cerr)
+		}
+	}
 	if q.lapsedStmt != nil {
 		if cerr := q.lapsedStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing lapsedStmt: %w", cerr)
+		}
+	}
+	if q.leaseWebhookEndpointsStmt != nil {
+		if cerr := q.leaseWebhookEndpointsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing leaseWebhookEndpointsStmt: %w", cerr)
 		}
 	}
 	if q.mandateStmt != nil {
@@ -236,9 +359,24 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing merchantByWalletStmt: %w", cerr)
 		}
 	}
+	if q.merchantEventsStmt != nil {
+		if cerr := q.merchantEventsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing merchantEventsStmt: %w", cerr)
+		}
+	}
+	if q.nextRetryStmt != nil {
+		if cerr := q.nextRetryStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing nextRetryStmt: %w", cerr)
+		}
+	}
 	if q.postingsOfStmt != nil {
 		if cerr := q.postingsOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing postingsOfStmt: %w", cerr)
+		}
+	}
+	if q.purgeDeliveriesStmt != nil {
+		if cerr := q.purgeDeliveriesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing purgeDeliveriesStmt: %w", cerr)
 		}
 	}
 	if q.putAPIKeyStmt != nil {
@@ -254,6 +392,21 @@ func (q *Queries) Close() error {
 	if q.putSealedKeyStmt != nil {
 		if cerr := q.putSealedKeyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing putSealedKeyStmt: %w", cerr)
+		}
+	}
+	if q.relayEventsStmt != nil {
+		if cerr := q.relayEventsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing relayEventsStmt: %w", cerr)
+		}
+	}
+	if q.releaseWebhookEndpointStmt != nil {
+		if cerr := q.releaseWebhookEndpointStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing releaseWebhookEndpointStmt: %w", cerr)
+		}
+	}
+	if q.rotateWebhookSecretStmt != nil {
+		if cerr := q.rotateWebhookSecretStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing rotateWebhookSecretStmt: %w", cerr)
 		}
 	}
 	if q.sealedKeysStmt != nil {
@@ -301,6 +454,21 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing updateTallyStmt: %w", cerr)
 		}
 	}
+	if q.webhookEndpointStmt != nil {
+		if cerr := q.webhookEndpointStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing webhookEndpointStmt: %w", cerr)
+		}
+	}
+	if q.webhookEndpointsStmt != nil {
+		if cerr := q.webhookEndpointsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing webhookEndpointsStmt: %w", cerr)
+		}
+	}
+	if q.webhookHealthStmt != nil {
+		if cerr := q.webhookHealthStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing webhookHealthStmt: %w", cerr)
+		}
+	}
 	return err
 }
 
@@ -338,81 +506,123 @@ func (q *Queries) queryRow(ctx context.Context, stmt *sql.Stmt, query string, ar
 }
 
 type Queries struct {
-	db                    DBTX
-	tx                    *sql.Tx
-	aPIKeyStmt            *sql.Stmt
-	activeMandatesStmt    *sql.Stmt
-	addSealedKeyStmt      *sql.Stmt
-	chargeStmt            *sql.Stmt
-	chargesStmt           *sql.Stmt
-	chargesOfStmt         *sql.Stmt
-	deleteSealedKeyStmt   *sql.Stmt
-	eventsOfStmt          *sql.Stmt
-	idempotencyStmt       *sql.Stmt
-	insertChargeStmt      *sql.Stmt
-	insertEventStmt       *sql.Stmt
-	insertIdempotencyStmt *sql.Stmt
-	insertMandateStmt     *sql.Stmt
-	insertPostingStmt     *sql.Stmt
-	insertSessionStmt     *sql.Stmt
-	insertTallyStmt       *sql.Stmt
-	lapsedStmt            *sql.Stmt
-	mandateStmt           *sql.Stmt
-	mandatesAfterStmt     *sql.Stmt
-	merchantStmt          *sql.Stmt
-	merchantByWalletStmt  *sql.Stmt
-	postingsOfStmt        *sql.Stmt
-	putAPIKeyStmt         *sql.Stmt
-	putMerchantStmt       *sql.Stmt
-	putSealedKeyStmt      *sql.Stmt
-	sealedKeysStmt        *sql.Stmt
-	sessionStmt           *sql.Stmt
-	talliesOfStmt         *sql.Stmt
-	tallyStmt             *sql.Stmt
-	totalsStmt            *sql.Stmt
-	updateChargeStmt      *sql.Stmt
-	updateMandateStmt     *sql.Stmt
-	updateSessionStmt     *sql.Stmt
-	updateTallyStmt       *sql.Stmt
+	db                         DBTX
+	tx                         *sql.Tx
+	aPIKeyStmt                 *sql.Stmt
+	activeMandatesStmt         *sql.Stmt
+	addSealedKeyStmt           *sql.Stmt
+	anyOutboxStmt              *sql.Stmt
+	anyWebhookWorkStmt         *sql.Stmt
+	chargeStmt                 *sql.Stmt
+	chargesStmt                *sql.Stmt
+	chargesOfStmt              *sql.Stmt
+	deleteDeliveriesStmt       *sql.Stmt
+	deleteSealedKeyStmt        *sql.Stmt
+	deleteWebhookEndpointStmt  *sql.Stmt
+	deliveriesStmt             *sql.Stmt
+	disableWebhookEndpointStmt *sql.Stmt
+	dueDeliveriesStmt          *sql.Stmt
+	eventStmt                  *sql.Stmt
+	eventsOfStmt               *sql.Stmt
+	extendWebhookLeasesStmt    *sql.Stmt
+	freeWebhookLeasesStmt      *sql.Stmt
+	idempotencyStmt            *sql.Stmt
+	insertChargeStmt           *sql.Stmt
+	insertEventStmt            *sql.Stmt
+	insertIdempotencyStmt      *sql.Stmt
+	insertMandateStmt          *sql.Stmt
+	insertPostingStmt          *sql.Stmt
+	insertSessionStmt          *sql.Stmt
+	insertTallyStmt            *sql.Stmt
+	insertWebhookEndpointStmt  *sql.Stmt
+	lapsedStmt                 *sql.Stmt
+	leaseWebhookEndpointsStmt  *sql.Stmt
+	mandateStmt                *sql.Stmt
+	mandatesAfterStmt          *sql.Stmt
+	merchantStmt               *sql.Stmt
+	merchantByWalletStmt       *sql.Stmt
+	merchantEventsStmt         *sql.Stmt
+	nextRetryStmt              *sql.Stmt
+	postingsOfStmt             *sql.Stmt
+	purgeDeliveriesStmt        *sql.Stmt
+	putAPIKeyStmt              *sql.Stmt
+	putMerchantStmt            *sql.Stmt
+	putSealedKeyStmt           *sql.Stmt
+	relayEventsStmt            *sql.Stmt
+	releaseWebhookEndpointStmt *sql.Stmt
+	rotateWebhookSecretStmt    *sql.Stmt
+	sealedKeysStmt             *sql.Stmt
+	sessionStmt                *sql.Stmt
+	talliesOfStmt              *sql.Stmt
+	tallyStmt                  *sql.Stmt
+	totalsStmt                 *sql.Stmt
+	updateChargeStmt           *sql.Stmt
+	updateMandateStmt          *sql.Stmt
+	updateSessionStmt          *sql.Stmt
+	updateTallyStmt            *sql.Stmt
+	webhookEndpointStmt        *sql.Stmt
+	webhookEndpointsStmt       *sql.Stmt
+	webhookHealthStmt          *sql.Stmt
 }
 
 func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 	return &Queries{
-		db:                    tx,
-		tx:                    tx,
-		aPIKeyStmt:            q.aPIKeyStmt,
-		activeMandatesStmt:    q.activeMandatesStmt,
-		addSealedKeyStmt:      q.addSealedKeyStmt,
-		chargeStmt:            q.chargeStmt,
-		chargesStmt:           q.chargesStmt,
-		chargesOfStmt:         q.chargesOfStmt,
-		deleteSealedKeyStmt:   q.deleteSealedKeyStmt,
-		eventsOfStmt:          q.eventsOfStmt,
-		idempotencyStmt:       q.idempotencyStmt,
-		insertChargeStmt:      q.insertChargeStmt,
-		insertEventStmt:       q.insertEventStmt,
-		insertIdempotencyStmt: q.insertIdempotencyStmt,
-		insertMandateStmt:     q.insertMandateStmt,
-		insertPostingStmt:     q.insertPostingStmt,
-		insertSessionStmt:     q.insertSessionStmt,
-		insertTallyStmt:       q.insertTallyStmt,
-		lapsedStmt:            q.lapsedStmt,
-		mandateStmt:           q.mandateStmt,
-		mandatesAfterStmt:     q.mandatesAfterStmt,
-		merchantStmt:          q.merchantStmt,
-		merchantByWalletStmt:  q.merchantByWalletStmt,
-		postingsOfStmt:        q.postingsOfStmt,
-		putAPIKeyStmt:         q.putAPIKeyStmt,
-		putMerchantStmt:       q.putMerchantStmt,
-		putSealedKeyStmt:      q.putSealedKeyStmt,
-		sealedKeysStmt:        q.sealedKeysStmt,
-		sessionStmt:           q.sessionStmt,
-		talliesOfStmt:         q.talliesOfStmt,
-		tallyStmt:             q.tallyStmt,
-		totalsStmt:            q.totalsStmt,
-		updateChargeStmt:      q.updateChargeStmt,
-		updateMandateStmt:     q.updateMandateStmt,
-		updateSessionStmt:     q.updateSessionStmt,
-		updateTallyStmt:       q.updateTallyStmt,
+		db:                         tx,
+		tx:                         tx,
+		aPIKeyStmt:                 q.aPIKeyStmt,
+		activeMandatesStmt:         q.activeMandatesStmt,
+		addSealedKeyStmt:           q.addSealedKeyStmt,
+		anyOutboxStmt:              q.anyOutboxStmt,
+		anyWebhookWorkStmt:         q.anyWebhookWorkStmt,
+		chargeStmt:                 q.chargeStmt,
+		chargesStmt:                q.chargesStmt,
+		chargesOfStmt:              q.chargesOfStmt,
+		deleteDeliveriesStmt:       q.deleteDeliveriesStmt,
+		deleteSealedKeyStmt:        q.deleteSealedKeyStmt,
+		deleteWebhookEndpointStmt:  q.deleteWebhookEndpointStmt,
+		deliveriesStmt:             q.deliveriesStmt,
+		disableWebhookEndpointStmt: q.disableWebhookEndpointStmt,
+		dueDeliveriesStmt:          q.dueDeliveriesStmt,
+		eventStmt:                  q.eventStmt,
+		eventsOfStmt:               q.eventsOfStmt,
+		extendWebhookLeasesStmt:    q.extendWebhookLeasesStmt,
+		freeWebhookLeasesStmt:      q.freeWebhookLeasesStmt,
+		idempotencyStmt:            q.idempotencyStmt,
+		insertChargeStmt:           q.insertChargeStmt,
+		insertEventStmt:            q.insertEventStmt,
+		insertIdempotencyStmt:      q.insertIdempotencyStmt,
+		insertMandateStmt:          q.insertMandateStmt,
+		insertPostingStmt:          q.insertPostingStmt,
+		insertSessionStmt:          q.insertSessionStmt,
+		insertTallyStmt:            q.insertTallyStmt,
+		insertWebhookEndpointStmt:  q.insertWebhookEndpointStmt,
+		lapsedStmt:                 q.lapsedStmt,
+		leaseWebhookEndpointsStmt:  q.leaseWebhookEndpointsStmt,
+		mandateStmt:                q.mandateStmt,
+		mandatesAfterStmt:          q.mandatesAfterStmt,
+		merchantStmt:               q.merchantStmt,
+		merchantByWalletStmt:       q.merchantByWalletStmt,
+		merchantEventsStmt:         q.merchantEventsStmt,
+		nextRetryStmt:              q.nextRetryStmt,
+		postingsOfStmt:             q.postingsOfStmt,
+		purgeDeliveriesStmt:        q.purgeDeliveriesStmt,
+		putAPIKeyStmt:              q.putAPIKeyStmt,
+		putMerchantStmt:            q.putMerchantStmt,
+		putSealedKeyStmt:           q.putSealedKeyStmt,
+		relayEventsStmt:            q.relayEventsStmt,
+		releaseWebhookEndpointStmt: q.releaseWebhookEndpointStmt,
+		rotateWebhookSecretStmt:    q.rotateWebhookSecretStmt,
+		sealedKeysStmt:             q.sealedKeysStmt,
+		sessionStmt:                q.sessionStmt,
+		talliesOfStmt:              q.talliesOfStmt,
+		tallyStmt:                  q.tallyStmt,
+		totalsStmt:                 q.totalsStmt,
+		updateChargeStmt:           q.updateChargeStmt,
+		updateMandateStmt:          q.updateMandateStmt,
+		updateSessionStmt:          q.updateSessionStmt,
+		updateTallyStmt:            q.updateTallyStmt,
+		webhookEndpointStmt:        q.webhookEndpointStmt,
+		webhookEndpointsStmt:       q.webhookEndpointsStmt,
+		webhookHealthStmt:          q.webhookHealthStmt,
 	}
 }

@@ -128,7 +128,7 @@ func (q *Queries) ChargesOf(ctx context.Context, mandateID string) ([]Charge, er
 }
 
 const eventsOf = `-- name: EventsOf :many
-SELECT id, mandate_id, seq, merchant_id, type, data, created_ms FROM events WHERE mandate_id = $1 ORDER BY seq
+SELECT id, mandate_id, seq, merchant_id, type, data, created_ms, relayed FROM events WHERE mandate_id = $1 ORDER BY seq
 `
 
 func (q *Queries) EventsOf(ctx context.Context, mandateID string) ([]Event, error) {
@@ -148,6 +148,7 @@ func (q *Queries) EventsOf(ctx context.Context, mandateID string) ([]Event, erro
 			&i.Type,
 			&i.Data,
 			&i.CreatedMs,
+			&i.Relayed,
 		); err != nil {
 			return nil, err
 		}

@@ -43,6 +43,7 @@ type Event struct {
 	Type       string
 	Data       string
 	CreatedMs  int64
+	Relayed    int64
 }
 
 type Idempotency struct {
@@ -127,4 +128,38 @@ type Tally struct {
 	MandateID    string
 	Count        int64
 	VolumeMicros int64
+}
+
+type WebhookDelivery struct {
+	EndpointID string
+	EventID    string
+	Lane       string
+	Seq        int64
+	Status     string
+	Attempts   int64
+	NextMs     int64
+	HttpStatus int64
+	Error      string
+	Answer     string
+	TriedMs    int64
+	CreatedMs  int64
+}
+
+type WebhookEndpoint struct {
+	ID            string
+	MerchantID    string
+	Slot          int64
+	Url           string
+	Types         string
+	Disabled      string
+	Secret        []byte
+	Former        []byte
+	FormerUntilMs int64
+	FailingMs     int64
+	Failures      int64
+	WakeMs        int64
+	WakeSeq       int64
+	LeaseOwner    string
+	LeaseMs       int64
+	CreatedMs     int64
 }

@@ -1,0 +1,96 @@
+-- name: MerchantEvents :many
+SELECT * FROM events WHERE merchant_id = sqlc.arg(merchant_id) AND id < sqlc.arg(before) AND id > sqlc.arg(after)
+ORDER BY id DESC LIMIT sqlc.arg(most);
+
+-- name: Event :one
+SELECT * FROM events WHERE id = $1;
+
+-- name: RelayEvents :many
+UPDATE events SET relayed = 1
+WHERE events.relayed = 0 AND events.id IN (
+    SELECT o.id FROM events o
+    WHERE o.relayed = 0 AND o.mandate_id >= sqlc.arg(from_lane) AND (o.mandate_id > sqlc.arg(from_lane) OR o.seq > sqlc.arg(from_seq))
+    ORDER BY o.mandate_id, o.seq LIMIT sqlc.arg(most)
+)
+RETURNING events.id, events.mandate_id, events.seq, events.merchant_id, events.type;
+
+-- name: WebhookEndpoints :many
+SELECT * FROM webhook_endpoints WHERE merchant_id = $1 ORDER BY created_ms, id;
+
+-- name: WebhookEndpoint :one
+SELECT * FROM webhook_endpoints WHERE id = $1;
+
+-- name: InsertWebhookEndpoint :exec
+INSERT INTO webhook_endpoints (id, merchant_id, slot, url, types, disabled, secret, former, former_until_ms, failing_ms,
+    failures, wake_ms, wake_seq, lease_owner, lease_ms, created_ms)
+VALUES ($1, $2, $3, $4, $5, '', $6, $7, 0, 0, 0, 0, 0, '', 0, $8);
+
+-- name: RotateWebhookSecret :execrows
+UPDATE webhook_endpoints SET secret = sqlc.arg(fresh), former = secret, former_until_ms = sqlc.arg(until_ms)
+WHERE id = sqlc.arg(id) AND secret = sqlc.arg(expected);
+
+-- name: DisableWebhookEndpoint :execrows
+UPDATE webhook_endpoints SET disabled = $2 WHERE id = $1 AND disabled = '';
+
+-- name: DeleteWebhookEndpoint :execrows
+DELETE FROM webhook_endpoints WHERE id = $1;
+
+-- name: DeleteDeliveries :execrows
+DELETE FROM webhook_deliveries WHERE webhook_deliveries.endpoint_id = sqlc.arg(endpoint_id) AND webhook_deliveries.event_id IN (
+    SELECT d.event_id FROM webhook_deliveries d WHERE d.endpoint_id = sqlc.arg(endpoint_id) LIMIT sqlc.arg(most)
+);
+
+-- name: PurgeDeliveries :exec
+DELETE FROM webhook_deliveries WHERE webhook_deliveries.endpoint_id = sqlc.arg(endpoint_id) AND webhook_deliveries.event_id IN (
+    SELECT d.event_id FROM webhook_deliveries d
+    WHERE d.endpoint_id = sqlc.arg(endpoint_id) AND d.event_id < sqlc.arg(before) AND d.status <> 'pending' LIMIT sqlc.arg(most)
+);
+
+-- name: LeaseWebhookEndpoints :many
+UPDATE webhook_endpoints SET lease_owner = sqlc.arg(owner), lease_ms = sqlc.arg(until_ms)
+WHERE webhook_endpoints.disabled = '' AND webhook_endpoints.lease_ms <= sqlc.arg(now_ms) AND webhook_endpoints.id IN (
+    SELECT w.id FROM webhook_endpoints w
+    WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= sqlc.arg(now_ms) AND w.lease_ms <= sqlc.arg(now_ms)
+    ORDER BY w.wake_ms LIMIT sqlc.arg(most)
+)
+RETURNING *;
+
+-- name: AnyWebhookWork :one
+SELECT EXISTS (
+    SELECT 1 FROM webhook_endpoints w
+    WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= sqlc.arg(now_ms) AND w.lease_ms <= sqlc.arg(now_ms)
+) AS found;
+
+-- name: AnyOutbox :one
+SELECT EXISTS (SELECT 1 FROM events WHERE relayed = 0) AS found;
+
+-- name: ExtendWebhookLeases :many
+UPDATE webhook_endpoints SET lease_ms = sqlc.arg(until_ms) WHERE lease_owner = sqlc.arg(owner) RETURNING id;
+
+-- name: ReleaseWebhookEndpoint :execrows
+UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0, wake_ms = sqlc.arg(wake_ms)
+WHERE id = sqlc.arg(id) AND lease_owner = sqlc.arg(owner) AND wake_seq = sqlc.arg(wake_seq);
+
+-- name: FreeWebhookLeases :exec
+UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0 WHERE lease_owner <> '';
+
+-- name: WebhookHealth :exec
+UPDATE webhook_endpoints SET failing_ms = $2, failures = $3 WHERE id = $1;
+
+-- name: DueDeliveries :many
+SELECT d.event_id, d.lane, d.seq, d.attempts, d.created_ms, e.mandate_id, e.merchant_id, e.type, e.data, e.created_ms AS event_ms
+FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
+WHERE d.endpoint_id = sqlc.arg(endpoint_id) AND d.status = 'pending' AND d.next_ms <= sqlc.arg(now_ms)
+    AND d.lane >= sqlc.arg(from_lane) AND (d.lane > sqlc.arg(from_lane) OR d.seq > sqlc.arg(from_seq))
+    AND NOT EXISTS (
+        SELECT 1 FROM webhook_deliveries h
+        WHERE h.endpoint_id = d.endpoint_id AND h.status = 'pending' AND h.lane = d.lane AND h.seq < d.seq AND h.next_ms > sqlc.arg(now_ms)
+    )
+ORDER BY d.lane, d.seq LIMIT sqlc.arg(most);
+
+-- name: NextRetry :one
+SELECT CAST(COALESCE(MIN(next_ms), 0) AS BIGINT) AS next_ms FROM webhook_deliveries
+WHERE endpoint_id = $1 AND status = 'pending' AND attempts > 0 AND next_ms > $2;
+
+-- name: Deliveries :many
+SELECT * FROM webhook_deliveries WHERE endpoint_id = $1 AND status = $2 ORDER BY event_id DESC LIMIT $3;

@@ -1,0 +1,149 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+// MaxWebhookEndpoints is how many endpoints one merchant has at most.
+const MaxWebhookEndpoints = 16
+
+// ErrTooManyEndpoints: the merchant has [MaxWebhookEndpoints] already.
+var ErrTooManyEndpoints = errors.New("ledger: too many webhook endpoints")
+
+// WebhookEndpoint is an address that a merchant's events are sent to.
+type WebhookEndpoint struct {
+	ID           string
+	MerchantID   string
+	URL          string
+	Types        []webhook.Type // empty: all
+	Disabled     string         // why; empty while it is sent to
+	Secret       []byte         // sealed
+	Former       []byte         // the secret before the last rotation, sealed; empty: none
+	FormerUntil  time.Time
+	FailingSince time.Time // zero: the last attempt succeeded
+	Failures     int       // attempts that failed in a row
+	WakeSeq      int64     // counts what was added to its queue
+	CreatedAt    time.Time
+}
+
+// Wants tells whether events of a type are sent to the endpoint.
+func (e WebhookEndpoint) Wants(t webhook.Type) bool {
+	for _, wanted := range e.Types {
+		if wanted == t {
+			return true
+		}
+	}
+	return len(e.Types) == 0
+}
+
+// DeliveryStatus is the state of the delivery of one event to one endpoint.
+type DeliveryStatus string
+
+// The states of a delivery. Only pending ones are sent.
+const (
+	DeliveryPending   DeliveryStatus = "pending"
+	DeliveryDelivered DeliveryStatus = "delivered"
+	DeliveryFailed    DeliveryStatus = "failed"
+)
+
+// Delivery is one event on its way to one endpoint.
+type Delivery struct {
+	EndpointID string
+	EventID    string
+	Lane       string // deliveries of one lane keep their order: the mandate, mostly
+	Seq        int64  // order within the lane
+	Status     DeliveryStatus
+	Attempts   int
+	Next       time.Time // not sent before
+	HTTPStatus int       // of the last answer; zero: there was none
+	Error      string    // why the last attempt failed
+	Answer     string    // the beginning of the last answer that was no success
+	TriedAt    time.Time
+	CreatedAt  time.Time
+}
+
+// DueDelivery is a delivery with the event that it sends.
+type DueDelivery struct {
+	Delivery
+
+	Event Event
+}
+
+// LaneKey is a place in an order by lane and sequence.
+type LaneKey struct {
+	Lane string
+	Seq  int64
+}
+
+// Relayed is what one step of the relay did.
+type Relayed struct {
+	Events    int      // taken out of the outbox
+	Last      LaneKey  // of them, by mandate and sequence
+	Endpoints []string // that have something new in their queue
+}
+
+// EndpointHealth is what changes in an endpoint by attempts to reach it.
+type EndpointHealth struct {
+	EndpointID   string
+	FailingSince time.Time
+	Failures     int
+}
+
+// Webhooks keeps webhook endpoints, the way of events from the outbox to them,
+// and who works on which. Nothing here is money state. Methods that name one row
+// return [ErrNotFound] where it does not exist.
+type Webhooks interface {
+	// Events lists a merchant's events, newest first, with ids below before
+	// (empty: from the newest on) and above after.
+	Events(ctx context.Context, merchantID, before, after string, limit int) ([]Event, error)
+	Event(ctx context.Context, id string) (Event, error)
+
+	WebhookEndpoints(ctx context.Context, merchantID string) ([]WebhookEndpoint, error)
+	WebhookEndpoint(ctx context.Context, id string) (WebhookEndpoint, error)
+	// AddWebhookEndpoint returns [ErrTooManyEndpoints], and [ErrConflict] where
+	// another one was added at the same time: try again.
+	AddWebhookEndpoint(ctx context.Context, e WebhookEndpoint) error
+	// RotateWebhookSecret replaces the secret that is sealed as former, which
+	// counts until a time. [ErrConflict] where it is another one by now.
+	RotateWebhookSecret(ctx context.Context, id string, fresh, former []byte, until time.Time) error
+	// DisableWebhookEndpoint tells whether it was enabled before.
+	DisableWebhookEndpoint(ctx context.Context, id, reason string) (bool, error)
+	// DeleteWebhookEndpoint deletes it with its deliveries.
+	DeleteWebhookEndpoint(ctx context.Context, id string) error
+
+	// RelayEvents moves up to limit events from the outbox into the queues of the
+	// endpoints that want them, in one transaction, in the order of mandate and
+	// sequence from a place on. Of each mandate it takes the earlier events first.
+	RelayEvents(ctx context.Context, from LaneKey, limit int, now time.Time) (Relayed, error)
+	// Redeliver puts an event into queues again, in a lane of its own.
+	Redeliver(ctx context.Context, eventID string, endpointIDs []string, now time.Time) error
+
+	// LeaseWebhookEndpoints gives endpoints that have something to do, and that
+	// nobody works on, to owner.
+	LeaseWebhookEndpoints(ctx context.Context, owner string, now, until time.Time, limit int) ([]WebhookEndpoint, error)
+	// ExtendWebhookLeases extends what owner has, and returns their ids.
+	ExtendWebhookLeases(ctx context.Context, owner string, until time.Time) ([]string, error)
+	// ReleaseWebhookEndpoint gives an endpoint back, with the time when there is
+	// something to do again (zero: nothing). It is false, and nothing is done,
+	// where something was added since e was read or owner has lost it.
+	ReleaseWebhookEndpoint(ctx context.Context, owner string, e WebhookEndpoint, wake time.Time) (bool, error)
+	// FreeWebhookLeases gives back what owners that are gone had, where the store
+	// belongs to one process, which is the caller's.
+	FreeWebhookLeases(ctx context.Context) error
+
+	// DueDeliveries lists what may be sent at a time, in the order of lanes from a
+	// place on: nothing that comes after one of its lane that waits for a retry.
+	DueDeliveries(ctx context.Context, endpointID string, from LaneKey, now time.Time, limit int) ([]DueDelivery, error)
+	// NextRetry is when the next delivery that waits is due; zero: none waits.
+	NextRetry(ctx context.Context, endpointID string, now time.Time) (time.Time, error)
+	// SaveDeliveries writes the outcome of attempts, in one transaction.
+	SaveDeliveries(ctx context.Context, tried []Delivery, health []EndpointHealth) error
+	// Deliveries lists an endpoint's deliveries of a status, the latest events first.
+	Deliveries(ctx context.Context, endpointID string, status DeliveryStatus, limit int) ([]Delivery, error)
+	// PurgeDeliveries deletes finished deliveries of events with ids below before.
+	PurgeDeliveries(ctx context.Context, endpointID, before string, limit int) error
+}
