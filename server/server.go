@@ -31,6 +31,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/internal/keys"
 	"github.com/paywarrant/paywarrant/server/internal/pages"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/internal/status"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/vault"
@@ -41,6 +42,7 @@ type Server struct {
 	config   Config
 	ledger   *ledger.Ledger
 	keys     *keys.Keys
+	statuses *status.Lists
 	payments *payment.Service
 	accounts *account.Accounts
 	handler  http.Handler
@@ -78,11 +80,16 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	s.accounts = account.New(account.Config{Store: cfg.Store, Clock: cfg.Clock, Live: cfg.Mode == Live})
+	places, err := s.keys.Secret(ctx, "mandate-ids")
+	if err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	s.statuses = status.New(status.Config{Store: cfg.Store, Signer: s.keys.Signer, BaseURL: cfg.BaseURL, Clock: cfg.Clock, Secret: places})
 	s.payments = payment.New(payment.Config{
 		Ledger: s.ledger, Accounts: cfg.Store, Rails: router, Vault: box, Clock: cfg.Clock, Logger: cfg.Logger,
 		Issuer:   &mandate.Issuer{URL: cfg.BaseURL, Signer: s.keys.Signer},
 		Verifier: &mandate.Verifier{Issuer: cfg.BaseURL, Keys: s.keys, Clock: cfg.Clock.Now, IgnoreTimes: true},
-		BaseURL:  cfg.BaseURL, ReceiptKey: receipts,
+		Statuses: s.statuses, BaseURL: cfg.BaseURL, ReceiptKey: receipts,
 	})
 	s.handler = s.routes()
 	return s, nil
@@ -102,6 +109,7 @@ func (s *Server) routes() http.Handler {
 	}).Register(mux)
 	mux.Handle("GET /.well-known/jwks.json", s.keys.Set.Handler())
 	mux.Handle("GET /.well-known/jwt-vc-issuer", mandate.IssuerHandler(cfg.BaseURL, cfg.BaseURL+"/.well-known/jwks.json"))
+	mux.Handle("GET /status-lists/{list}", s.statuses)
 	mux.HandleFunc("GET /healthz", s.healthy)
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.HandleFunc("/", merchantAPI.NotFound)

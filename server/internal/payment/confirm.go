@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -78,11 +77,20 @@ func (s *Service) Confirm(ctx context.Context, token string, c Confirmation) (le
 	for _, i := range instruments {
 		terms.Rails = append(terms.Rails, i.Rail)
 	}
-	return s.issue(ctx, ledger.Completion{
-		SessionHash: session.Hash, MandateID: id.New(id.Mandate, s.Clock.Now()), Terms: terms,
-		Instruments: instruments, Email: c.Email,
-	})
+	completion := ledger.Completion{SessionHash: session.Hash, Terms: terms, Instruments: instruments, Email: c.Email}
+	for range idAttempts {
+		completion.MandateID = s.Statuses.NewID()
+		m, err := s.issue(ctx, completion)
+		if !errors.Is(err, ledger.ErrConflict) {
+			return m, err
+		}
+	}
+	return ledger.Mandate{}, errors.New("complete session: no free place in the status list")
 }
+
+// idAttempts is how many ids are tried for a mandate: enough while the status
+// list has room for twice as many.
+const idAttempts = 32
 
 func (s *Service) confirmable(session Session, c Confirmation) error {
 	switch {
@@ -141,7 +149,8 @@ func (s *Service) connectOne(ctx context.Context, session Session, method, email
 }
 
 // issue makes key and token, and completes the session with them. Where somebody
-// else completed it first, the key is destroyed again.
+// else completed it first, the key is destroyed again. It returns
+// ledger.ErrConflict where another mandate has the id.
 func (s *Service) issue(ctx context.Context, c ledger.Completion) (ledger.Mandate, error) {
 	key, err := s.newSessionKey(ctx, c.MandateID)
 	if err != nil {
@@ -172,7 +181,7 @@ func (s *Service) tokenTerms(ctx context.Context, mandateID string, t ledger.Ter
 		return mandate.Terms{}, err
 	}
 	terms := mandate.Terms{
-		ID: mandateID, Payees: payees, IssuedAt: issued, ExpiresAt: t.ExpiresAt, SessionKey: key,
+		ID: mandateID, Payees: payees, IssuedAt: issued, ExpiresAt: t.ExpiresAt, SessionKey: key, Status: s.Statuses.Ref(mandateID),
 		Limits: mandate.Limits{MaxPerTxCents: int64(t.MaxPerTx.CentsDown()), MaxMonthlyCents: int64(t.MaxMonthly.CentsDown())},
 	}
 	for _, name := range t.Rails {

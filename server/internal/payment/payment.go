@@ -28,6 +28,17 @@ var (
 	ErrNoEmail = errors.New("payment: not an e-mail address")
 )
 
+// Statuses tell revocations to those who check mandates offline.
+type Statuses interface {
+	// NewID is an id for a mandate, with a place in a status list. Another mandate
+	// may have it: then the store refuses it.
+	NewID() string
+	// Ref is the place of an id, nil where it has none.
+	Ref(mandateID string) *mandate.StatusRef
+	// Revoke makes a revocation known. Again is no error.
+	Revoke(ctx context.Context, mandateID string) error
+}
+
 // Config is what the service is made of. Every field is required.
 type Config struct {
 	Ledger   *ledger.Ledger
@@ -36,6 +47,7 @@ type Config struct {
 	Vault    *vault.Vault
 	Issuer   *mandate.Issuer
 	Verifier *mandate.Verifier // with IgnoreTimes: status and expiry are the ledger's to judge
+	Statuses Statuses
 	Clock    ledger.Clock
 	Logger   *slog.Logger
 	BaseURL  string

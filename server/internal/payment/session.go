@@ -111,7 +111,21 @@ func (s *Service) Revoke(ctx context.Context, merchantID, idOrToken string) (led
 	if m.MerchantID != merchantID {
 		return ledger.Mandate{}, ledger.ErrNotFound
 	}
-	revoked, err := s.Ledger.Revoke(ctx, m.ID, ledger.RevokedByMerchant)
+	return s.RevokeAs(ctx, m.ID, ledger.RevokedByMerchant)
+}
+
+// RevokeAs ends a mandate for whoever has shown that it is theirs to end, and
+// destroys its session key; again changes nothing. Errors: ledger.ErrNotFound;
+// after any other one the mandate may be revoked: revoke again.
+func (s *Service) RevokeAs(ctx context.Context, mandateID string, by ledger.Revoker) (ledger.Mandate, error) {
+	m, err := s.Ledger.Mandate(ctx, mandateID)
+	if err != nil {
+		return ledger.Mandate{}, err
+	}
+	if err := s.Statuses.Revoke(ctx, m.ID); err != nil {
+		return ledger.Mandate{}, err
+	}
+	revoked, err := s.Ledger.Revoke(ctx, m.ID, by)
 	if err != nil {
 		return ledger.Mandate{}, err
 	}
