@@ -54,6 +54,9 @@ func (s *Service) SettlePaywall(ctx context.Context, r PaywallRequest) (Charged,
 	if err == nil && p.Mandate.Bound {
 		return s.settlePresentation(ctx, r, p)
 	}
+	if errors.Is(err, mandate.ErrInvalid) { // not remembered: anybody can make up such tokens, without end
+		return Charged{}, &ledger.Refusal{Code: ledger.MandateInvalid, RequestID: r.RequestID}
+	}
 	payee, err := s.Accounts.MerchantByWallet(ctx, r.PayTo)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return Charged{}, &ledger.Refusal{Code: ledger.MerchantNotAllowed, RequestID: r.RequestID}
