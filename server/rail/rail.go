@@ -74,6 +74,19 @@ type Connection struct {
 	Reference string // idempotency: the same reference connects once
 	Method    string // what the person chose, in the rail's own terms
 	Email     string // may be empty
+	Limits    Limits // what the mandate will allow
+}
+
+// Limits are what a mandate allows. A rail that can, binds the payment method to
+// them itself, so that not even the service can exceed them.
+type Limits struct {
+	MaxPerCharge Micros
+	MaxPerMonth  Micros
+	ExpiresAt    time.Time
+	// PayTo are the wallets of those who may be paid, as far as they have one;
+	// AnyPayee says that anybody may be.
+	PayTo    []string
+	AnyPayee bool
 }
 
 // RefusedError is a connection that the rail refuses, definitely.

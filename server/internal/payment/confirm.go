@@ -111,10 +111,14 @@ func (s *Service) confirmable(session Session, c Confirmation) error {
 
 // connect connects each method on the rail of the session that knows it, one a rail.
 func (s *Service) connect(ctx context.Context, session Session, c Confirmation) ([]rail.Instrument, error) {
+	limits, err := s.limits(ctx, c.Terms)
+	if err != nil {
+		return nil, err
+	}
 	var instruments []rail.Instrument
 	used := map[rail.Name]bool{}
 	for _, method := range c.Methods {
-		instrument, err := s.connectOne(ctx, session, method, c.Email, used)
+		instrument, err := s.connectOne(ctx, session, rail.Connection{Method: method, Email: c.Email, Limits: limits}, used)
 		var refused *rail.RefusedError
 		if errors.As(err, &refused) {
 			after, err := s.Ledger.RefuseAttempt(ctx, session.Hash)
@@ -132,15 +136,34 @@ func (s *Service) connect(ctx context.Context, session Session, c Confirmation) 
 	return instruments, nil
 }
 
-func (s *Service) connectOne(ctx context.Context, session Session, method, email string, used map[rail.Name]bool) (rail.Instrument, error) {
+// limits tells rails what the mandate will allow.
+func (s *Service) limits(ctx context.Context, t ledger.Terms) (rail.Limits, error) {
+	l := rail.Limits{MaxPerCharge: t.MaxPerTx, MaxPerMonth: t.MaxMonthly, ExpiresAt: t.ExpiresAt}
+	for _, merchantID := range t.Payees {
+		if merchantID == ledger.AnyPayee {
+			l.AnyPayee = true
+			return l, nil
+		}
+		m, err := s.Accounts.Merchant(ctx, merchantID)
+		if err != nil {
+			return l, fmt.Errorf("read merchant %s: %w", merchantID, err)
+		}
+		if m.PayTo != "" {
+			l.PayTo = append(l.PayTo, m.PayTo)
+		}
+	}
+	return l, nil
+}
+
+func (s *Service) connectOne(ctx context.Context, session Session, c rail.Connection, used map[rail.Name]bool) (rail.Instrument, error) {
 	for _, name := range session.Terms.Rails {
 		r, ok := s.Rails.Rail(name)
 		if !ok || used[name] {
 			continue
 		}
 		// One reference an attempt: a form that is sent twice connects once.
-		reference := session.Hash[:32] + "." + strconv.Itoa(session.Attempts) + "." + method
-		instrument, err := r.Connect(ctx, rail.Connection{Reference: reference, Method: method, Email: email})
+		c.Reference = session.Hash[:32] + "." + strconv.Itoa(session.Attempts) + "." + c.Method
+		instrument, err := r.Connect(ctx, c)
 		if !errors.Is(err, rail.ErrUnknownMethod) {
 			return instrument, err
 		}
