@@ -21,6 +21,7 @@ type cli struct {
 	Migrate          migrateCmd          `cmd:"" help:"Bring the database's schema up to date, and end."`
 	Keys             keysCmd             `cmd:"" help:"Look after the keys that sign mandates."`
 	Ledger           ledgerCmd           `cmd:"" help:"Look after the ledger."`
+	Mandate          mandateCmd          `cmd:"" help:"Look at mandates."`
 	SandboxProcessor sandboxProcessorCmd `cmd:"" help:"Run the sandbox card processor by itself, for several service instances to share."`
 	Version          versionCmd          `cmd:"" help:"Print the version."`
 }

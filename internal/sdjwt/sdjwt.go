@@ -45,6 +45,9 @@ type Disclosure struct {
 	json string
 }
 
+// JSON is the disclosure decoded, not yet parsed.
+func (d Disclosure) JSON() string { return d.json }
+
 // Split takes a token apart: rules 1 and 3 to 5 of the profile. The text begins
 // with the issuer's JWT, without any prefix.
 // Errors: [*Error] with too_large, bad_format, kb_missing or bad_base64url.
