@@ -21,19 +21,18 @@ func (c *Chain) mine() {
 			return
 		case <-c.arrivals:
 		}
-		for c.waiting() {
+		for more := true; more; {
 			if !c.paced() {
 				return
 			}
-			if _, err := c.commitWaiting(); err != nil {
-				break // the next arrival tries again
-			}
+			more = c.commitWaiting()
 		}
 	}
 }
 
 // waiting tells whether a transaction could go into a block now. The pool forgets
-// what is in the newest block a moment late, so it is asked to catch up first.
+// what is in the newest block a moment late, so it is asked to catch up first; it
+// answers one who asks that at a time, so the caller holds making.
 func (c *Chain) waiting() bool {
 	if err := c.ethereum.TxPool().Sync(); err != nil {
 		return false // it is closed
@@ -48,7 +47,7 @@ func (c *Chain) paced() bool {
 	head := time.Unix(int64(c.ethereum.BlockChain().CurrentBlock().Time), 0) //nolint:gosec // not before the year 292 billion
 	wait := time.Until(head.Add(-c.advanced - c.maxLead))
 	c.making.Unlock()
-	timer := time.NewTimer(max(wait, 0))
+	timer := time.NewTimer(max(wait, time.Millisecond))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -58,14 +57,16 @@ func (c *Chain) paced() bool {
 	}
 }
 
-// commitWaiting makes a block unless somebody else has just put everything into one.
-func (c *Chain) commitWaiting() (*types.Header, error) {
+// commitWaiting makes a block if a transaction waits, and tells whether one
+// did: there may be more then.
+func (c *Chain) commitWaiting() bool {
 	c.making.Lock()
 	defer c.making.Unlock()
 	if !c.waiting() {
-		return nil, nil
+		return false
 	}
-	return c.commit()
+	_, _ = c.commit() // where none was made, the next round tries again
+	return true
 }
 
 // Commit makes a block of the transactions that wait, or an empty one, and

@@ -1,0 +1,253 @@
+// Package chain moves dollars on an EVM chain, out of the wallets of people who
+// granted it, through the MandateRouter contract.
+//
+// A person signs a grant (caps, payees, an end) for a session key that the rail
+// makes and seals in the vault, and a permit that gives the router an allowance.
+// The rail relays both, so that the person pays no gas, and from then on charges
+// with the session key:
+//
+//	store, err := sqlite.Open(ctx, "chain.db")
+//	r, err := chain.New(chain.Config{
+//		RPC: client, ChainID: 84532, Router: router, Token: chain.Token{Address: usdc, Name: "USDC", Version: "2"},
+//		Store: store, Vault: v, Relayer: key,
+//	})
+//	err = r.Start(ctx)
+//	defer r.Close()
+//	proposal, err := r.Prepare(ctx, owner, chain.Terms{…}) // the wallet signs proposal.Grant and proposal.Permit
+//	method, err := r.Consent(ctx, proposal.GrantID, chain.Consent{…})
+//	instrument, err := r.Connect(ctx, rail.Connection{Reference: …, Method: method})
+//
+// What is broadcast was stored before: a crash at any moment leaves a record that
+// the next process goes on with. A charge is named by its reference on the chain as
+// well, so that it moves money once even where two transactions of it should land.
+// Each transaction has a nonce of its own, is sent again where the network forgot
+// it, and replaced with higher fees where it does not get on.
+//
+// The rail charges no fee and converts nothing; what a person granted is enforced
+// by the contract, whoever steals the rail's keys.
+package chain
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"sync"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/paywarrant/paywarrant/contracts"
+	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/vault"
+	"github.com/paywarrant/paywarrant/x402/evm"
+)
+
+// Token is the dollar token, with its signing domain.
+type Token struct {
+	Address common.Address
+	Name    string
+	Version string
+}
+
+// Clock tells the time. Tests move it.
+type Clock interface{ Now() time.Time }
+
+type systemClock struct{}
+
+func (systemClock) Now() time.Time { return time.Now() }
+
+// Config says which chain, and how patient to be with it.
+type Config struct {
+	// RPC reaches the chain: an ethclient.Client is one. Required; the rail does not
+	// close it.
+	RPC RPC
+	// ChainID is the chain's id. Required.
+	ChainID uint64
+	// Router is the MandateRouter's address. Required.
+	Router common.Address
+	// Token is what is moved. Required.
+	Token Token
+	// Store keeps the rail's records; the rail closes it. Required. It belongs to
+	// one chain and one relayer: a chain that starts anew needs a new one.
+	Store Store
+	// Vault seals the session keys. Required.
+	Vault *vault.Vault
+	// Relayer pays the gas, and is an operator of the router. Required. No other
+	// program may use the key.
+	Relayer *ecdsa.PrivateKey
+	// FromBlock is where the watcher begins: the router's block. Default: the first.
+	FromBlock uint64
+	// Confirmations is how deep a transaction must lie to be final: 1 is in the
+	// newest block. Default: 1.
+	Confirmations uint64
+	// Wait is how long a charge waits for its end before it answers that it is
+	// pending. Default: ten seconds.
+	Wait time.Duration
+	// Poll is how often the chain is asked while somebody waits, and by the watcher.
+	// Default: 250 milliseconds.
+	Poll time.Duration
+	// Lifetime is how long a signed charge can land, by the chain's clock. Default:
+	// ten minutes.
+	Lifetime time.Duration
+	// BumpAfter is when a transaction that does not get on is replaced by one with
+	// higher fees. Default: 15 seconds.
+	BumpAfter time.Duration
+	// MaxFeeWei is the most that a unit of gas may cost. Default: 500 gwei.
+	MaxFeeWei *big.Int
+	// LowBalanceWei is the relayer's balance below which Logger is warned.
+	// Default: 0.01 ether.
+	LowBalanceWei *big.Int
+	// Sandbox are wallets whose keys the rail has itself. Default: none.
+	Sandbox Sandbox
+	// OnRevoked is told of each grant that ended on the chain, at least once, by the
+	// watcher. Where it fails it is told again. Default: nobody is told.
+	OnRevoked func(ctx context.Context, r Revocation) error
+	// Clock tells when fees were last raised. Default: the system's.
+	Clock Clock
+	// Logger is told what needs somebody's attention. Default: discards.
+	Logger *slog.Logger
+}
+
+func (c *Config) validate() error {
+	switch {
+	case c.RPC == nil:
+		return errors.New("chain: RPC is required")
+	case c.ChainID == 0:
+		return errors.New("chain: ChainID is required")
+	case c.Router == common.Address{}:
+		return errors.New("chain: Router is required")
+	case c.Token.Address == common.Address{} || c.Token.Name == "" || c.Token.Version == "":
+		return errors.New("chain: Token needs address, name and version")
+	case c.Store == nil:
+		return errors.New("chain: Store is required")
+	case c.Vault == nil:
+		return errors.New("chain: Vault is required")
+	case c.Relayer == nil:
+		return errors.New("chain: Relayer is required")
+	case c.Wait < 0 || c.Poll < 0 || c.Lifetime < 0 || c.BumpAfter < 0:
+		return errors.New("chain: durations must not be negative")
+	}
+	c.defaults()
+	return nil
+}
+
+func (c *Config) defaults() {
+	c.Confirmations = max(c.Confirmations, 1)
+	for d, value := range map[*time.Duration]time.Duration{
+		&c.Wait: 10 * time.Second, &c.Poll: 250 * time.Millisecond, &c.Lifetime: 10 * time.Minute, &c.BumpAfter: 15 * time.Second,
+	} {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	if c.MaxFeeWei == nil {
+		c.MaxFeeWei = big.NewInt(500_000_000_000)
+	}
+	if c.LowBalanceWei == nil {
+		c.LowBalanceWei = big.NewInt(10_000_000_000_000_000)
+	}
+	if c.Clock == nil {
+		c.Clock = systemClock{}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+// Rail moves money on a chain.
+type Rail struct {
+	config       Config
+	relayer      common.Address
+	router       *contracts.MandateRouter
+	token        *contracts.TestUSDC // its calls are those of every dollar token
+	routerDomain evm.Separator
+	tokenDomain  evm.Domain
+	locks        locks
+
+	stop   context.CancelFunc
+	loop   sync.WaitGroup
+	once   sync.Once
+	closed error
+}
+
+var _ rail.Rail = (*Rail)(nil)
+
+// New returns the rail of a chain; it calls nobody yet. An error names the field
+// of the configuration that is wrong.
+func New(config Config) (*Rail, error) {
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	r := &Rail{
+		config: config, relayer: crypto.PubkeyToAddress(config.Relayer.PublicKey),
+		router: contracts.NewMandateRouter(), token: contracts.NewTestUSDC(),
+		tokenDomain: evm.Domain{
+			Name: config.Token.Name, Version: config.Token.Version, ChainID: config.ChainID, Contract: config.Token.Address,
+		},
+	}
+	r.routerDomain = r.domain().Separator()
+	return r, nil
+}
+
+// domain is the router's signing domain.
+func (r *Rail) domain() evm.Domain {
+	return evm.Domain{
+		Name: contracts.RouterDomainName, Version: contracts.RouterDomainVersion, ChainID: r.config.ChainID, Contract: r.config.Router,
+	}
+}
+
+// Name is [rail.Chain].
+func (r *Rail) Name() rail.Name { return rail.Chain }
+
+// Relayer is the address that pays the gas.
+func (r *Rail) Relayer() common.Address { return r.relayer }
+
+// Start begins the background work: transactions that do not get on are sent again
+// and replaced, and the chain is watched for revocations. It ends with Close, not
+// with ctx. An error where the chain is another than configured, or does not answer.
+func (r *Rail) Start(ctx context.Context) error {
+	id, err := r.config.RPC.ChainID(ctx)
+	if err != nil {
+		return fmt.Errorf("start chain rail: %w", err)
+	}
+	if !id.IsUint64() || id.Uint64() != r.config.ChainID {
+		return fmt.Errorf("start chain rail: the chain's id is %s, not %d", id, r.config.ChainID)
+	}
+	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
+	r.loop.Go(func() { r.every(ctx, max(r.config.Poll, tendEvery), "tend transactions", r.tend) })
+	r.loop.Go(func() { r.every(ctx, r.config.Poll, "watch the router", r.watch) })
+	return nil
+}
+
+// every does a piece of work again and again until ctx ends.
+func (r *Rail) every(ctx context.Context, pause time.Duration, what string, work func(context.Context) error) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if err := work(ctx); err != nil && ctx.Err() == nil {
+			r.config.Logger.WarnContext(ctx, "chain rail could not "+what, slog.Any("error", err))
+		}
+		timer.Reset(pause)
+	}
+}
+
+// Close ends the background work and closes the store. It may be called twice.
+func (r *Rail) Close() error {
+	r.once.Do(func() {
+		if r.stop != nil {
+			r.stop()
+		}
+		r.loop.Wait()
+		r.closed = r.config.Store.Close()
+	})
+	return r.closed
+}

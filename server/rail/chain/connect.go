@@ -1,0 +1,265 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/paywarrant/paywarrant/contracts"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+// connectionRecord is a connection that was begun.
+type connectionRecord struct {
+	Print   string      `json:"print"`
+	GrantID common.Hash `json:"grantId"`
+	Relayed bool        `json:"relayed,omitempty"` // the grant is on the chain
+	Refused rail.Reason `json:"refused,omitempty"`
+}
+
+// Connect relays a signed grant and its permit to the router, and waits until it
+// is in a block. The method is what [Rail.Consent] returned, or one of the
+// sandbox's. A [*rail.RefusedError] where the router does not take it, or where it
+// gives the router no allowance, and it stays refused under the reference;
+// [rail.ErrUnknownMethod]; [rail.ErrReferenceReused]. After any other error the same
+// call may be made again.
+func (r *Rail) Connect(ctx context.Context, c rail.Connection) (rail.Instrument, error) {
+	instrument, err := r.connect(ctx, c)
+	if err != nil {
+		return rail.Instrument{}, fmt.Errorf("connect %s on chain: %w", c.Reference, err)
+	}
+	return instrument, nil
+}
+
+func (r *Rail) connect(ctx context.Context, c rail.Connection) (rail.Instrument, error) {
+	if err := ctx.Err(); err != nil {
+		return rail.Instrument{}, err
+	}
+	key, seed := keyOf(c.Reference)
+	unlock, err := r.locks.lock(ctx, "connect/"+key)
+	if err != nil {
+		return rail.Instrument{}, err
+	}
+	defer unlock()
+	record, err := r.begin(ctx, key, seed, c)
+	if err != nil {
+		return rail.Instrument{}, err
+	}
+	if record.Refused != "" {
+		return rail.Instrument{}, &rail.RefusedError{Reason: record.Refused}
+	}
+	grant, found, err := view[grantRecord](ctx, r.config.Store, kindGrant, record.GrantID.Hex())
+	if err != nil || !found {
+		return rail.Instrument{}, errors.Join(err, errRecord)
+	}
+	if !record.Relayed {
+		if err := r.relay(ctx, key, record, grant); err != nil {
+			return rail.Instrument{}, err
+		}
+	}
+	owner := grant.Grant.Owner.Hex()
+	return rail.Instrument{
+		Rail: rail.Chain, Customer: owner, Method: record.GrantID.Hex(), Brand: "USDC", LastFour: owner[len(owner)-4:],
+	}, nil
+}
+
+// begin returns the record of a reference, and makes it where there is none.
+func (r *Rail) begin(ctx context.Context, key string, seed common.Hash, c rail.Connection) (connectionRecord, error) {
+	print := printOf(c.Method, c.Email)
+	record, found, err := view[connectionRecord](ctx, r.config.Store, kindConnection, key)
+	if err != nil {
+		return record, err
+	}
+	if found {
+		if record.Print != print {
+			return record, rail.ErrReferenceReused
+		}
+		return record, nil
+	}
+	fresh := connectionRecord{Print: print}
+	if fresh.GrantID, err = r.grantOf(ctx, c.Method, seed); err != nil {
+		return record, err
+	}
+	err = r.config.Store.Update(ctx, func(tx Tx) error {
+		record, found, err = read[connectionRecord](tx, kindConnection, key)
+		if err != nil || found {
+			return err
+		}
+		record = fresh
+		return write(tx, kindConnection, key, fresh)
+	})
+	if err != nil {
+		return record, fmt.Errorf("store connection: %w", err)
+	}
+	if record.Print != print {
+		return record, rail.ErrReferenceReused
+	}
+	return record, nil
+}
+
+// grantOf is the grant that a method means; a sandbox's wallet signs one.
+func (r *Rail) grantOf(ctx context.Context, method string, seed common.Hash) (common.Hash, error) {
+	if text, ok := strings.CutPrefix(method, methodPrefix); ok {
+		id, ok := parseHash(text)
+		if !ok {
+			return common.Hash{}, rail.ErrUnknownMethod
+		}
+		grant, found, err := view[grantRecord](ctx, r.config.Store, kindGrant, id.Hex())
+		if err == nil && (!found || grant.State != signed) {
+			err = rail.ErrUnknownMethod
+		}
+		return id, err
+	}
+	if r.signer(method, seed) == nil {
+		return common.Hash{}, rail.ErrUnknownMethod
+	}
+	terms, err := r.sandboxTerms(ctx)
+	if err != nil {
+		return common.Hash{}, err
+	}
+	return r.sandboxConsent(ctx, method, terms, seed)
+}
+
+func grantTask(id common.Hash) string { return "grant/" + id.Hex() }
+
+// relay brings a grant to the chain, and decides the connection.
+func (r *Rail) relay(ctx context.Context, key string, record connectionRecord, grant grantRecord) error {
+	if grant.Consent == nil || grant.State != signed {
+		return r.decideConnection(ctx, key, rail.Unavailable)
+	}
+	s, found, err := r.taskSlot(ctx, grantTask(record.GrantID))
+	if err != nil {
+		return err
+	}
+	if !found {
+		if r.onChain(ctx, record.GrantID, grant) { // somebody else brought it
+			return r.decideConnection(ctx, key, "")
+		}
+		w := work{task: grantTask(record.GrantID), to: r.config.Router, data: r.relayCall(grant)}
+		w.gas, err = r.estimate(ctx, w)
+		var refusal *revertError
+		if errors.As(err, &refusal) {
+			return r.decideConnection(ctx, key, r.whyRefused(refusal))
+		}
+		if err != nil {
+			return err
+		}
+		why, err := r.affordGas(ctx, w.gas)
+		if err != nil {
+			return err
+		}
+		if why != "" {
+			return r.decideConnection(ctx, key, why)
+		}
+		if s, err = r.submit(ctx, w); err != nil {
+			return err
+		}
+	}
+	return r.awaitGrant(ctx, key, record, grant, s)
+}
+
+// awaitGrant waits until the transaction of a grant is in a block. It need not be
+// deep: should it come undone, it is sent again.
+func (r *Rail) awaitGrant(ctx context.Context, key string, record connectionRecord, grant grantRecord, s slot) error {
+	for {
+		became, receipt, err := r.examine(ctx, s)
+		if err != nil {
+			return err
+		}
+		switch became {
+		case final, included:
+			if receipt.Status != types.ReceiptStatusSuccessful && !r.onChain(ctx, record.GrantID, grant) {
+				return r.decideConnection(ctx, key, rail.Reverted)
+			}
+			return r.checkAllowance(ctx, key, record, grant)
+		case displaced:
+			return errors.Join(r.leave(ctx, s, true), errOutcome) // the next try takes another nonce
+		case waiting:
+			if err := r.push(ctx, s); err != nil {
+				return err
+			}
+		}
+		if err := pause(ctx, r.config.Poll); err != nil {
+			return err
+		}
+	}
+}
+
+// checkAllowance refuses a wallet whose permit did not work: nothing could ever be
+// charged. The sandbox has a method for just that, without a permit.
+func (r *Rail) checkAllowance(ctx context.Context, key string, record connectionRecord, grant grantRecord) error {
+	if grant.Consent.Permit != nil {
+		allowance, err := r.allowance(ctx, grant.Grant.Owner)
+		if err != nil {
+			return err
+		}
+		if allowance.Sign() == 0 {
+			return r.decideConnection(ctx, key, rail.AllowanceMissing)
+		}
+	}
+	return r.decideConnection(ctx, key, "")
+}
+
+// onChain tells whether the router holds this grant; false where nobody knows.
+func (r *Rail) onChain(ctx context.Context, id common.Hash, grant grantRecord) bool {
+	m, err := viewOf(ctx, r, r.config.Router, r.router.PackMandate(id), r.router.UnpackMandate)
+	return err == nil && m.State == contracts.StateActive && m.SessionKey == grant.Grant.SessionKey
+}
+
+// whyRefused puts the router's refusal of a grant in the seam's terms.
+func (r *Rail) whyRefused(e *revertError) rail.Reason {
+	unpacked, err := r.router.UnpackError(e.data)
+	if err != nil {
+		return rail.Reverted
+	}
+	switch unpacked.(type) {
+	case *contracts.MandateRouterBadSignature:
+		return rail.AllowanceMissing // the owner gave none
+	case *contracts.MandateRouterEnforcedPause:
+		return rail.Unavailable
+	default:
+		return rail.Reverted
+	}
+}
+
+// decideConnection keeps how a connection ended; with a reason it is refused, and
+// its session key destroyed.
+func (r *Rail) decideConnection(ctx context.Context, key string, why rail.Reason) error {
+	err := r.config.Store.Update(ctx, func(tx Tx) error {
+		record, found, err := read[connectionRecord](tx, kindConnection, key)
+		if err == nil && !found {
+			err = errRecord
+		}
+		if err != nil {
+			return err
+		}
+		record.Relayed, record.Refused = why == "", why
+		if why != "" {
+			if err := destroy(tx, record.GrantID); err != nil {
+				return err
+			}
+		}
+		return write(tx, kindConnection, key, record)
+	})
+	if err != nil {
+		return fmt.Errorf("store connection: %w", err)
+	}
+	if why != "" {
+		return &rail.RefusedError{Reason: why}
+	}
+	return nil
+}
+
+// destroy ends a grant in the store, and its session key for good.
+func destroy(tx Tx, id common.Hash) error {
+	grant, found, err := read[grantRecord](tx, kindGrant, id.Hex())
+	if err != nil || !found {
+		return err
+	}
+	grant.State, grant.Sealed, grant.Consent = revoked, nil, nil
+	return write(tx, kindGrant, id.Hex(), grant)
+}

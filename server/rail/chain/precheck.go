@@ -1,0 +1,126 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/paywarrant/paywarrant/contracts"
+	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/vault"
+	"github.com/paywarrant/paywarrant/x402/evm"
+)
+
+// prepareCharge signs a charge and asks the chain whether it would go through. The
+// reason where it would not; an error where nobody knows.
+func (r *Rail) prepareCharge(ctx context.Context, grant grantRecord, c evm.Charge) (work, rail.Reason, error) {
+	if why, err := r.afford(ctx, grant, c); err != nil || why != "" {
+		return work{}, why, err
+	}
+	signature, err := r.signCharge(ctx, grant, c)
+	if errors.Is(err, vault.ErrSealed) {
+		return work{}, "", fmt.Errorf("session key: %w", err)
+	}
+	if err != nil {
+		return work{}, "", err
+	}
+	call := r.router.PackCharge(c.GrantID, c.Payee, new(big.Int).SetUint64(c.Amount), c.Ref, new(big.Int).SetUint64(c.Deadline), signature)
+	w := work{to: r.config.Router, data: call}
+	w.gas, err = r.estimate(ctx, w)
+	var refusal *revertError
+	if errors.As(err, &refusal) {
+		why, err := r.whyReverted(refusal)
+		return work{}, why, err
+	}
+	if err != nil {
+		return work{}, "", err
+	}
+	why, err := r.affordGas(ctx, w.gas)
+	return w, why, err
+}
+
+// afford tells what the owner's wallet does not give, in the words that people
+// know; the estimate after it finds everything else.
+func (r *Rail) afford(ctx context.Context, grant grantRecord, c evm.Charge) (rail.Reason, error) {
+	amount := new(big.Int).SetUint64(c.Amount)
+	balance, err := r.balance(ctx, grant.Grant.Owner)
+	if err != nil {
+		return "", err
+	}
+	if balance.Cmp(amount) < 0 {
+		return rail.InsufficientFunds, nil
+	}
+	allowance, err := r.allowance(ctx, grant.Grant.Owner)
+	if err != nil {
+		return "", err
+	}
+	if allowance.Cmp(amount) < 0 {
+		return rail.AllowanceMissing, nil
+	}
+	return "", nil
+}
+
+// signCharge signs with the grant's session key, which is in memory no longer than that.
+func (r *Rail) signCharge(ctx context.Context, grant grantRecord, c evm.Charge) ([]byte, error) {
+	secret, err := r.config.Vault.Open(ctx, sessionKeyLabel(c.GrantID), grant.Sealed)
+	if err != nil {
+		return nil, err
+	}
+	defer clear(secret)
+	key, err := crypto.ToECDSA(secret)
+	if err != nil {
+		return nil, fmt.Errorf("session key of %s is damaged", c.GrantID)
+	}
+	defer clear(key.D.Bits())
+	return evm.Sign(evm.Digest(r.routerDomain, c), key)
+}
+
+// estimate is the gas that a call may use, with room: what other charges do
+// meanwhile can make it dearer by some storage. A [*revertError] where it reverts.
+func (r *Rail) estimate(ctx context.Context, w work) (uint64, error) {
+	gas, err := r.config.RPC.EstimateGas(ctx, ethereum.CallMsg{From: r.relayer, To: &w.to, Data: w.data})
+	if err != nil {
+		return 0, fmt.Errorf("estimate gas: %w", reverted(err))
+	}
+	return gas + gas/4 + 25_000, nil
+}
+
+// affordGas tells whether the relayer can pay for it.
+func (r *Rail) affordGas(ctx context.Context, gas uint64) (rail.Reason, error) {
+	offer, err := r.suggest(ctx)
+	if err != nil {
+		return "", err
+	}
+	balance, err := r.config.RPC.BalanceAt(ctx, r.relayer, nil)
+	if err != nil {
+		return "", fmt.Errorf("read relayer's balance: %w", err)
+	}
+	if balance.Cmp(new(big.Int).Mul(offer.cap, new(big.Int).SetUint64(gas))) < 0 {
+		r.config.Logger.ErrorContext(ctx, "relayer cannot pay for gas")
+		return rail.Unavailable, nil
+	}
+	return "", nil
+}
+
+// whyReverted puts the router's refusal in the seam's terms. A grant that is not on
+// the chain yet, or no longer, is no refusal: its transaction is sent again.
+func (r *Rail) whyReverted(e *revertError) (rail.Reason, error) {
+	unpacked, err := r.router.UnpackError(e.data)
+	if err != nil {
+		return rail.Reverted, nil //nolint:nilerr // the token's refusal, whatever it says
+	}
+	switch unpacked.(type) {
+	case *contracts.MandateRouterNoGrant:
+		return "", e
+	case *contracts.MandateRouterOverChargeCap, *contracts.MandateRouterOverMonthCap, *contracts.MandateRouterPayeeNotAllowed:
+		return rail.AllowanceMissing, nil
+	case *contracts.MandateRouterRevoked, *contracts.MandateRouterExpired, *contracts.MandateRouterEnforcedPause, *contracts.MandateRouterNotOperator:
+		return rail.Unavailable, nil
+	default:
+		return rail.Reverted, nil
+	}
+}

@@ -1,0 +1,183 @@
+// Package sqlite keeps the chain rail's records in a file of its own, beside the
+// ledger's:
+//
+//	store, err := sqlite.Open(ctx, "chain.db")
+//	rail, err := chain.New(chain.Config{Store: store, …})
+//
+// One connection writes and waits for the disk at each commit; a small pool reads.
+// The file is the rail's alone: one process opens it.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	_ "modernc.org/sqlite" // the driver
+
+	"github.com/paywarrant/paywarrant/server/rail/chain"
+)
+
+const schema = `CREATE TABLE IF NOT EXISTS records (
+  kind  TEXT NOT NULL,
+  key   TEXT NOT NULL,
+  value BLOB NOT NULL,
+  PRIMARY KEY (kind, key)
+) STRICT, WITHOUT ROWID`
+
+// schemaVersion is what PRAGMA user_version says of a file with this schema.
+const schemaVersion = 1
+
+// readers is how many transactions read at a time.
+const readers = 4
+
+// Store is an open file.
+type Store struct {
+	writer *sql.DB
+	reader *sql.DB
+}
+
+var _ chain.Store = (*Store)(nil)
+
+// Open opens the file, and makes it where it is missing, readable by its owner
+// alone. The folder must exist. An error names the file.
+func Open(ctx context.Context, path string) (*Store, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("find %s: %w", path, err)
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, fmt.Errorf("create file: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, fmt.Errorf("create file: %w", err)
+	}
+	s := &Store{}
+	if s.writer, err = sql.Open("sqlite", dsn(path, "_txlock=immediate")); err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	s.writer.SetMaxOpenConns(1)
+	if s.reader, err = sql.Open("sqlite", dsn(path, "_pragma=query_only(true)")); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), s.writer.Close())
+	}
+	s.reader.SetMaxOpenConns(readers)
+	s.reader.SetMaxIdleConns(readers)
+	if err := s.migrate(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), s.Close())
+	}
+	return s, nil
+}
+
+// dsn names the file, whatever characters its path has, with what every
+// connection is set to: FULL waits for the disk at each commit.
+func dsn(path, extra string) string {
+	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path)}
+	u.RawQuery = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=secure_delete(true)&" + extra
+	return u.String()
+}
+
+// migrate gives a new file the schema. A file of a later version is left alone.
+func (s *Store) migrate(ctx context.Context) error {
+	var version int
+	if err := s.writer.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return fmt.Errorf("read schema version: %w", err)
+	}
+	if version != 0 && version != schemaVersion {
+		return fmt.Errorf("schema version %d, this program knows %d", version, schemaVersion)
+	}
+	if _, err := s.writer.ExecContext(ctx, schema); err != nil {
+		return fmt.Errorf("apply schema: %w", err)
+	}
+	if _, err := s.writer.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion)); err != nil {
+		return fmt.Errorf("set schema version: %w", err)
+	}
+	return nil
+}
+
+// Update implements [chain.Store]. An error of the commit leaves it unknown
+// whether anything was kept.
+func (s *Store) Update(ctx context.Context, run func(chain.Tx) error) error {
+	return transact(ctx, s.writer, run)
+}
+
+// View implements [chain.Store].
+func (s *Store) View(ctx context.Context, run func(chain.Tx) error) error {
+	return transact(ctx, s.reader, run)
+}
+
+func transact(ctx context.Context, db *sql.DB, run func(chain.Tx) error) error {
+	sqlTx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer sqlTx.Rollback() //nolint:errcheck // after Commit it does nothing
+	if err := run(&transaction{ctx: ctx, tx: sqlTx}); err != nil {
+		return err
+	}
+	if err := sqlTx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// Close implements [chain.Store]. It may be called twice.
+func (s *Store) Close() error {
+	return errors.Join(s.reader.Close(), s.writer.Close())
+}
+
+type transaction struct {
+	ctx context.Context //nolint:containedctx // of the transaction, which it does not outlive
+	tx  *sql.Tx
+}
+
+func (t *transaction) Get(kind, key string) ([]byte, bool, error) {
+	var value []byte
+	err := t.tx.QueryRowContext(t.ctx, "SELECT value FROM records WHERE kind = $1 AND key = $2", kind, key).Scan(&value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read record: %w", err)
+	}
+	return value, true, nil
+}
+
+func (t *transaction) Put(kind, key string, value []byte) error {
+	_, err := t.tx.ExecContext(t.ctx,
+		"INSERT INTO records (kind, key, value) VALUES ($1, $2, $3) ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value", kind, key, value)
+	if err != nil {
+		return fmt.Errorf("write record: %w", err)
+	}
+	return nil
+}
+
+func (t *transaction) Delete(kind, key string) error {
+	if _, err := t.tx.ExecContext(t.ctx, "DELETE FROM records WHERE kind = $1 AND key = $2", kind, key); err != nil {
+		return fmt.Errorf("delete record: %w", err)
+	}
+	return nil
+}
+
+func (t *transaction) List(kind, after string, limit int) (records []chain.Record, err error) {
+	rows, err := t.tx.QueryContext(t.ctx, "SELECT key, value FROM records WHERE kind = $1 AND key > $2 ORDER BY key LIMIT $3", kind, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list records: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var r chain.Record
+		if err := rows.Scan(&r.Key, &r.Value); err != nil {
+			return nil, fmt.Errorf("list records: %w", err)
+		}
+		records = append(records, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list records: %w", err)
+	}
+	return records, nil
+}

@@ -1,0 +1,185 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum"
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/paywarrant/paywarrant/contracts"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+// Revocation is a grant that ended on the chain.
+type Revocation struct {
+	GrantID   common.Hash
+	MandateID string // that charged the grant; empty where none has yet
+	Owner     common.Address
+	By        common.Address // who revoked, or who brought the owner's signature
+	TxHash    common.Hash
+}
+
+// Method is what names the grant in a mandate's instrument.
+func (r Revocation) Method() string { return r.GrantID.Hex() }
+
+const (
+	// watchSpan is how many blocks are asked for at a time; nodes limit it.
+	watchSpan = 1000
+	// watchBack is how far the watcher goes back where the block that it saw last is
+	// no longer there: further than any chain reorganizes.
+	watchBack = 256
+)
+
+// cursor is the newest block that was watched.
+type cursor struct {
+	Block uint64      `json:"block"`
+	Hash  common.Hash `json:"hash"`
+}
+
+// watch looks for revocations in the blocks that became final since the last time.
+// A revocation is told before the cursor moves on, so that none is missed; one that
+// was told before a crash is told again.
+func (r *Rail) watch(ctx context.Context) error {
+	head, err := r.config.RPC.BlockNumber(ctx)
+	if err != nil {
+		return fmt.Errorf("read newest block: %w", err)
+	}
+	deep, ok := r.confirmed(head)
+	if !ok {
+		return nil
+	}
+	at, found, err := view[cursor](ctx, r.config.Store, kindCursor, cursorWatch)
+	if err != nil {
+		return err
+	}
+	if !found && r.config.FromBlock > 0 {
+		at.Block = r.config.FromBlock - 1
+	}
+	if found {
+		if at, err = r.rewound(ctx, at); err != nil {
+			return err
+		}
+	}
+	for next := at.Block + 1; next <= deep; next += watchSpan {
+		last := min(next+watchSpan-1, deep)
+		if err := r.watchSpan(ctx, next, last); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rewound goes back where the block seen last has been replaced.
+func (r *Rail) rewound(ctx context.Context, at cursor) (cursor, error) {
+	header, err := r.config.RPC.HeaderByNumber(ctx, new(big.Int).SetUint64(at.Block))
+	if err == nil && header.Hash() == at.Hash {
+		return at, nil
+	}
+	if err != nil && !errors.Is(err, ethereum.NotFound) {
+		return at, fmt.Errorf("read block %d: %w", at.Block, err)
+	}
+	r.config.Logger.WarnContext(ctx, "chain was reorganized under the watcher", slog.Uint64("block", at.Block))
+	return cursor{Block: at.Block - min(at.Block, watchBack)}, nil
+}
+
+func (r *Rail) watchSpan(ctx context.Context, first, last uint64) error {
+	header, err := r.config.RPC.HeaderByNumber(ctx, new(big.Int).SetUint64(last))
+	if err != nil {
+		return fmt.Errorf("read block %d: %w", last, err)
+	}
+	events, err := contracts.MandateRouterMetaData.ParseABI()
+	if err != nil {
+		return fmt.Errorf("read ABI: %w", err)
+	}
+	logs, err := r.config.RPC.FilterLogs(ctx, ethereum.FilterQuery{
+		FromBlock: new(big.Int).SetUint64(first), ToBlock: new(big.Int).SetUint64(last),
+		Addresses: []common.Address{r.config.Router}, Topics: [][]common.Hash{{events.Events["MandateRevoked"].ID}},
+	})
+	if err != nil {
+		return fmt.Errorf("read events: %w", err)
+	}
+	for _, l := range logs {
+		e, err := r.router.UnpackMandateRevokedEvent(&l)
+		if err != nil {
+			return fmt.Errorf("read event: %w", err)
+		}
+		if err := r.sawRevoked(ctx, Revocation{GrantID: e.GrantId, Owner: e.Owner, By: e.By, TxHash: l.TxHash}); err != nil {
+			return err
+		}
+	}
+	err = r.config.Store.Update(ctx, func(tx Tx) error {
+		return write(tx, kindCursor, cursorWatch, cursor{Block: last, Hash: header.Hash()})
+	})
+	if err != nil {
+		return fmt.Errorf("store cursor: %w", err)
+	}
+	return nil
+}
+
+// sawRevoked destroys the session key of a grant of ours, and tells of it.
+func (r *Rail) sawRevoked(ctx context.Context, seen Revocation) error {
+	ours := false
+	err := r.config.Store.Update(ctx, func(tx Tx) error {
+		grant, found, err := read[grantRecord](tx, kindGrant, seen.GrantID.Hex())
+		if err != nil || !found {
+			return err
+		}
+		ours, seen.MandateID = true, grant.MandateID
+		return destroy(tx, seen.GrantID)
+	})
+	if err != nil {
+		return fmt.Errorf("destroy session key: %w", err)
+	}
+	if !ours || r.config.OnRevoked == nil {
+		return nil
+	}
+	if err := r.config.OnRevoked(ctx, seen); err != nil {
+		return fmt.Errorf("tell of revocation of %s: %w", seen.GrantID, err)
+	}
+	return nil
+}
+
+// Disconnect ends an instrument: its session key is destroyed at once, and its
+// grant revoked on the chain, where that is broadcast but not waited for. Ending
+// one twice, or one that never was, does nothing. After an error the same call may
+// be made again.
+func (r *Rail) Disconnect(ctx context.Context, in rail.Instrument) error {
+	id, ok := parseHash(in.Method)
+	if !ok || in.Rail != rail.Chain {
+		return nil
+	}
+	known := false
+	err := r.config.Store.Update(ctx, func(tx Tx) (err error) {
+		if _, known, err = read[grantRecord](tx, kindGrant, id.Hex()); err != nil || !known {
+			return err
+		}
+		return destroy(tx, id)
+	})
+	if err == nil && known {
+		err = r.revokeOnChain(ctx, id)
+	}
+	if err != nil {
+		return fmt.Errorf("disconnect %s: %w", id, err)
+	}
+	return nil
+}
+
+func (r *Rail) revokeOnChain(ctx context.Context, id common.Hash) error {
+	w := work{task: "revoke/" + id.Hex(), to: r.config.Router, data: r.router.PackRevoke(id)}
+	if _, found, err := r.taskSlot(ctx, w.task); err != nil || found {
+		return err
+	}
+	m, err := viewOf(ctx, r, r.config.Router, r.router.PackMandate(id), r.router.UnpackMandate)
+	if err != nil || m.State != contracts.StateActive {
+		return err // it never was on the chain, or has ended there
+	}
+	if w.gas, err = r.estimate(ctx, w); err != nil {
+		return err
+	}
+	_, err = r.submit(ctx, w)
+	return err
+}
