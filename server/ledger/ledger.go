@@ -51,6 +51,7 @@ func (c *Config) validate() error {
 type Ledger struct {
 	Reader
 
+	store      Store
 	clock      Clock
 	committers []*committer
 	seed       maphash.Seed
@@ -63,7 +64,7 @@ func New(cfg Config) (*Ledger, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	l := &Ledger{Reader: cfg.Store, clock: cfg.Clock, seed: maphash.MakeSeed()}
+	l := &Ledger{Reader: cfg.Store, store: cfg.Store, clock: cfg.Clock, seed: maphash.MakeSeed()}
 	for range cfg.Committers {
 		l.committers = append(l.committers, newCommitter(cfg.Store, cfg.Queue))
 	}

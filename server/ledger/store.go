@@ -10,8 +10,8 @@ import (
 type Store interface {
 	// Update runs one durable transaction: it loads the rows that keys name,
 	// locked in key order, and the charges that the loaded idempotency rows name,
-	// which decide does not change; calls decide with those that exist; and saves what decide returns, all or
-	// nothing, on stable storage before it returns nil.
+	// which decide does not change; calls decide with those that exist; and saves
+	// what decide returns, all or nothing, on stable storage before it returns nil.
 	//
 	// decide has no side effects and may be called several times; after a commit
 	// whose answer was lost, on a state that holds its own effects. Its error is
@@ -23,8 +23,15 @@ type Store interface {
 	// Writers is how many Updates are best run at once.
 	Writers() int
 
+	// Expire deletes what began before a time and is of no more use, at most limit
+	// of each kind, and tells how many: idempotency keys, but for those of charges
+	// that are still pending; events that were relayed; sessions that came to
+	// nothing; the sealed tokens of completed ones.
+	Expire(ctx context.Context, before time.Time, limit int) (int, error)
+
 	Reader
 	Accounts
+	Webhooks
 
 	// Close ends all work and releases the database.
 	Close() error
@@ -44,8 +51,8 @@ type Reader interface {
 	Lapsed(ctx context.Context, before time.Time, limit int) ([]Charge, error)
 	// Stats sums a merchant's tallies and counts its mandates that are active at a time.
 	Stats(ctx context.Context, merchantID string, now time.Time) (Stats, error)
-	// Histories calls each for every mandate in id order, from one snapshot.
-	Histories(ctx context.Context, each func(History) error) error
+	// Audit calls check with all that there is, as it was at one moment.
+	Audit(ctx context.Context, check func(Audit) error) error
 	// Ping tells whether the database answers.
 	Ping(ctx context.Context) error
 }
@@ -113,11 +120,34 @@ type Stats struct {
 	ActiveMandates int64
 }
 
-// History is all that the ledger knows of one mandate.
-type History struct {
-	Mandate  Mandate
-	Charges  []Charge
-	Postings []Posting
-	Tallies  []Tally
-	Events   []Event
+// Audit reads one snapshot of the whole ledger. The methods call each for every
+// row, and end with its error.
+type Audit interface {
+	// Counters are the mandates, in id order.
+	Counters(ctx context.Context, each func(Counter) error) error
+	// Charges are all charges in id order, each with its postings in order. They
+	// have the fields that a check needs: ids, amount, fee, month, status and rail.
+	// Postings without a charge come with one that has an id alone.
+	Charges(ctx context.Context, each func(Charge, []Posting) error) error
+	// Pending are the pending charges, with the same fields.
+	Pending(ctx context.Context, each func(Charge) error) error
+	// Charge is one charge with its postings, or [ErrNotFound].
+	Charge(ctx context.Context, id string) (Charge, []Posting, error)
+	Tallies(ctx context.Context, each func(Tally) error) error
+	// Tally is one tally, or [ErrNotFound].
+	Tally(ctx context.Context, k TallyKey) (Tally, error)
+	// Events are mandate, number and type of all events, by mandate and number.
+	Events(ctx context.Context, each func(Event) error) error
+	// EventsOf are a mandate's events after a number, in order.
+	EventsOf(ctx context.Context, mandateID string, after int64) ([]Event, error)
+}
+
+// Counter is what a mandate counts.
+type Counter struct {
+	MandateID  string
+	Status     MandateStatus
+	Month      Month
+	Spent      Micros
+	MaxMonthly Micros
+	EventSeq   int64
 }

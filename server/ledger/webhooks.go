@@ -79,6 +79,11 @@ type LaneKey struct {
 	Seq  int64
 }
 
+// After tells whether k comes after another place.
+func (k LaneKey) After(o LaneKey) bool {
+	return k.Lane > o.Lane || k.Lane == o.Lane && k.Seq > o.Seq
+}
+
 // Relayed is what one step of the relay did.
 type Relayed struct {
 	Events    int      // taken out of the outbox

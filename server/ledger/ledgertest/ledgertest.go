@@ -58,11 +58,21 @@ func Run(t *testing.T, fresh Fresh) {
 		"random commands against a model":  randomCommands,
 		"survives reopening of the ledger": reopenLedger,
 		"a cancelled request":              cancelled,
+		"retention":                        retention,
+		"expiry in batches":                expiryInBatches,
+		"checker finds planted faults":     checkerFinds,
+		"checker follows what changes":     checkerFollows,
 		"limit across instances":           limitAcrossInstances,
 		"key across instances":             keyAcrossInstances,
 		"charges of a dead instance":       deadInstance,
 		"settled by two instances":         settledByTwo,
 		"revoked on another instance":      revokeOnAnother,
+		"webhook endpoints":                webhookEndpoints,
+		"webhook endpoints are bounded":    webhookEndpointsAreBounded,
+		"outbox is relayed in order":       outboxIsRelayedInOrder,
+		"relay against charges":            relayAgainstCharges,
+		"deliveries hold back":             deliveriesHoldBack,
+		"webhook leases":                   webhookLeases,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -78,6 +88,7 @@ type bench struct {
 	store    ledger.Store
 	another  func(t *testing.T) ledger.Store // opens one more; nil where there can be only one
 	database Database
+	checker  *ledger.Checker // what sound checks incrementally with
 	clock    *clock
 	merchant ledger.Merchant
 }
@@ -203,10 +214,16 @@ func (b *bench) spent(t require.TestingT, m ledger.Mandate) ledger.Micros {
 	return m.SpentIn(ledger.MonthOf(b.clock.Now()))
 }
 
-// sound checks the whole ledger and returns what the check counted.
+// sound checks the whole ledger, and what changed since it last did, and returns what the check counted.
 func (b *bench) sound(t require.TestingT) ledger.Report {
 	r, err := ledger.Check(context.Background(), b.store)
 	require.NoError(t, err)
 	require.Empty(t, r.Faults)
+	if b.checker == nil {
+		b.checker = ledger.NewChecker(b.store)
+	}
+	changed, err := b.checker.Changed(context.Background())
+	require.NoError(t, err)
+	require.Empty(t, changed.Faults)
 	return r
 }

@@ -4,8 +4,8 @@
 //	defer store.Close()
 //
 // A commit is on stable storage before it is acknowledged (WAL journal,
-// synchronous=FULL). One connection writes, a pool reads. The file belongs to one
-// process; for several service instances use package postgres.
+// synchronous=FULL). One transaction writes at a time, a pool reads. The file
+// belongs to one process; for several service instances use package postgres.
 package sqlite
 
 import (
@@ -30,6 +30,7 @@ import (
 // for each row.
 var engine = sqlstore.Engine{
 	Dialect: goose.DialectSQLite3, Rewrite: strings.NewReplacer("/* clustered */", "WITHOUT ROWID"), Failure: failure,
+	OneProcess: true,
 }
 
 // Store is a ledger.Store in one SQLite file.
@@ -45,7 +46,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	write, err := open(full, 1, "_txlock=immediate")
+	write, err := open(full, 2, "_txlock=immediate")
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}

@@ -4,16 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/ledger/internal/row"
 	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore/db"
 )
-
-// pageSize is how many mandates are read at a time when all are.
-const pageSize = 500
 
 // one is the answer of a query for one row that should exist.
 func one[D, R any](s *Store, convert func(D) (R, error)) func(D, error) (R, error) {
@@ -84,45 +80,6 @@ func (s *Store) Stats(ctx context.Context, merchantID string, now time.Time) (le
 		return ledger.Stats{}, s.fail("count active mandates", err)
 	}
 	return ledger.Stats{Volume: ledger.Micros(totals.Volume), Count: totals.Count, ActiveMandates: active}, nil
-}
-
-// Histories implements [ledger.Reader].
-func (s *Store) Histories(ctx context.Context, each func(ledger.History) error) error {
-	tx, err := s.read.BeginTx(ctx, s.engine.Snapshot)
-	if err != nil {
-		return s.fail("begin", err)
-	}
-	defer func() { _ = tx.Rollback() }() // nothing was written
-	q := s.readQ.WithTx(tx)
-	for after := ""; ; {
-		page, err := many(s, row.Mandate)(q.MandatesAfter(ctx, db.MandatesAfterParams{ID: after, Limit: pageSize}))
-		if err != nil {
-			return fmt.Errorf("list mandates: %w", err)
-		}
-		for _, m := range page {
-			h, err := s.history(ctx, q, m)
-			if err != nil {
-				return fmt.Errorf("read history of %s: %w", m.ID, err)
-			}
-			if err := each(h); err != nil {
-				return err
-			}
-		}
-		if len(page) < pageSize {
-			return nil
-		}
-		after = page[len(page)-1].ID
-	}
-}
-
-func (s *Store) history(ctx context.Context, q *db.Queries, m ledger.Mandate) (ledger.History, error) {
-	h := ledger.History{Mandate: m}
-	var errs [4]error
-	h.Charges, errs[0] = many(s, row.Charge)(q.ChargesOf(ctx, m.ID))
-	h.Postings, errs[1] = many(s, row.Posting)(q.PostingsOf(ctx, m.ID))
-	h.Tallies, errs[2] = many(s, row.Tally)(q.TalliesOf(ctx, m.ID))
-	h.Events, errs[3] = many(s, row.Event)(q.EventsOf(ctx, m.ID))
-	return h, errors.Join(errs[:]...)
 }
 
 // Ping implements [ledger.Reader].

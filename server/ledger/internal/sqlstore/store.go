@@ -22,6 +22,8 @@ type Engine struct {
 	Rewrite *strings.Replacer
 	// Failure wraps an error of the database in the ledger's that it means.
 	Failure func(error) error
+	// OneProcess: the database belongs to one process at a time.
+	OneProcess bool
 	// Snapshot opens a transaction that reads from one snapshot.
 	Snapshot *sql.TxOptions
 }
@@ -34,10 +36,13 @@ type Store struct {
 	// Queries prepared on each pool.
 	writeQ *db.Queries
 	readQ  *db.Queries
-	// writer is the one connection that writes, where there is only one; it is
-	// used by who holds the turn.
-	writer *sql.Conn
-	turn   chan struct{}
+	// writer is a connection of the writing pool that Update has for itself, where
+	// the database has one writer at a time, with queries prepared on it. Who
+	// writes takes the turn first: else the database makes it wait, in steps of
+	// milliseconds.
+	writer  *sql.Conn
+	writerQ *db.Queries
+	turn    chan struct{}
 }
 
 // New returns a store on pools whose schema is up to date. It owns the pools from
@@ -46,15 +51,18 @@ func New(engine Engine, write, read *sql.DB) *Store {
 	return &Store{engine: engine, write: write, read: read, writeQ: db.New(write), readQ: db.New(read)}
 }
 
-// NewSingleWriter is New for a database with one writing connection, on which all
-// statements are prepared. Its transactions are begun and ended by hand: the
-// pool's own way costs a goroutine for each and for each query in them, which is
-// a good part of a short transaction's time.
+// NewSingleWriter is New for a database with one writer at a time. Its Update has
+// a connection of the writing pool for itself, and begins and ends transactions by
+// hand: the pool's own way costs a goroutine for each and for each query in them,
+// which is a good part of a short transaction's time.
 func NewSingleWriter(ctx context.Context, engine Engine, write, read *sql.DB) (*Store, error) {
 	s := &Store{engine: engine, write: write, read: read, turn: make(chan struct{}, 1)}
 	var err error
 	if s.writer, err = write.Conn(ctx); err == nil {
-		s.writeQ, err = db.Prepare(ctx, s.writer)
+		s.writerQ, err = db.Prepare(ctx, s.writer)
+	}
+	if err == nil {
+		s.writeQ, err = db.Prepare(ctx, write)
 	}
 	if err == nil {
 		s.readQ, err = db.Prepare(ctx, read)
@@ -68,24 +76,19 @@ func NewSingleWriter(ctx context.Context, engine Engine, write, read *sql.DB) (*
 // Close implements [ledger.Store].
 func (s *Store) Close() error {
 	var err error
+	for _, q := range []*db.Queries{s.writerQ, s.writeQ, s.readQ} {
+		if q != nil {
+			err = errors.Join(err, q.Close())
+		}
+	}
 	if s.writer != nil {
-		err = s.closePrepared()
+		err = errors.Join(err, s.writer.Close())
 	}
 	err = errors.Join(err, s.read.Close())
 	if s.write != s.read {
 		err = errors.Join(err, s.write.Close())
 	}
 	return err
-}
-
-func (s *Store) closePrepared() error {
-	var err error
-	for _, q := range []*db.Queries{s.writeQ, s.readQ} {
-		if q != nil {
-			err = errors.Join(err, q.Close())
-		}
-	}
-	return errors.Join(err, s.writer.Close())
 }
 
 // take waits for the turn to write, and returns what gives it back.

@@ -31,7 +31,7 @@ func (s *Store) Update(ctx context.Context, keys ledger.Keys, decide func(*ledge
 			_, _ = s.writer.ExecContext(ctx, "ROLLBACK")
 		}
 	}()
-	state, err := load(ctx, s.writeQ, keys)
+	state, err := load(ctx, s.writerQ, keys)
 	if err != nil {
 		return s.fail("load", err)
 	}
@@ -39,7 +39,7 @@ func (s *Store) Update(ctx context.Context, keys ledger.Keys, decide func(*ledge
 	if err != nil {
 		return err
 	}
-	if err := save(ctx, s.writeQ, effects); err != nil {
+	if err := save(ctx, s.writerQ, effects); err != nil {
 		return s.fail("save", err)
 	}
 	if _, err := s.writer.ExecContext(ctx, "COMMIT"); err != nil {

@@ -42,11 +42,14 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.chargeStmt, err = db.PrepareContext(ctx, charge); err != nil {
 		return nil, fmt.Errorf("error preparing query Charge: %w", err)
 	}
+	if q.chargeFactsStmt, err = db.PrepareContext(ctx, chargeFacts); err != nil {
+		return nil, fmt.Errorf("error preparing query ChargeFacts: %w", err)
+	}
 	if q.chargesStmt, err = db.PrepareContext(ctx, charges); err != nil {
 		return nil, fmt.Errorf("error preparing query Charges: %w", err)
 	}
-	if q.chargesOfStmt, err = db.PrepareContext(ctx, chargesOf); err != nil {
-		return nil, fmt.Errorf("error preparing query ChargesOf: %w", err)
+	if q.countersStmt, err = db.PrepareContext(ctx, counters); err != nil {
+		return nil, fmt.Errorf("error preparing query Counters: %w", err)
 	}
 	if q.deleteDeliveriesStmt, err = db.PrepareContext(ctx, deleteDeliveries); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteDeliveries: %w", err)
@@ -69,11 +72,26 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.eventStmt, err = db.PrepareContext(ctx, event); err != nil {
 		return nil, fmt.Errorf("error preparing query Event: %w", err)
 	}
+	if q.eventFactsStmt, err = db.PrepareContext(ctx, eventFacts); err != nil {
+		return nil, fmt.Errorf("error preparing query EventFacts: %w", err)
+	}
 	if q.eventsOfStmt, err = db.PrepareContext(ctx, eventsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query EventsOf: %w", err)
 	}
+	if q.expireEventsStmt, err = db.PrepareContext(ctx, expireEvents); err != nil {
+		return nil, fmt.Errorf("error preparing query ExpireEvents: %w", err)
+	}
+	if q.expireIdempotencyStmt, err = db.PrepareContext(ctx, expireIdempotency); err != nil {
+		return nil, fmt.Errorf("error preparing query ExpireIdempotency: %w", err)
+	}
+	if q.expireSessionsStmt, err = db.PrepareContext(ctx, expireSessions); err != nil {
+		return nil, fmt.Errorf("error preparing query ExpireSessions: %w", err)
+	}
 	if q.extendWebhookLeasesStmt, err = db.PrepareContext(ctx, extendWebhookLeases); err != nil {
 		return nil, fmt.Errorf("error preparing query ExtendWebhookLeases: %w", err)
+	}
+	if q.forgetTokensStmt, err = db.PrepareContext(ctx, forgetTokens); err != nil {
+		return nil, fmt.Errorf("error preparing query ForgetTokens: %w", err)
 	}
 	if q.freeWebhookLeasesStmt, err = db.PrepareContext(ctx, freeWebhookLeases); err != nil {
 		return nil, fmt.Errorf("error preparing query FreeWebhookLeases: %w", err)
@@ -114,9 +132,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.mandateStmt, err = db.PrepareContext(ctx, mandate); err != nil {
 		return nil, fmt.Errorf("error preparing query Mandate: %w", err)
 	}
-	if q.mandatesAfterStmt, err = db.PrepareContext(ctx, mandatesAfter); err != nil {
-		return nil, fmt.Errorf("error preparing query MandatesAfter: %w", err)
-	}
 	if q.merchantStmt, err = db.PrepareContext(ctx, merchant); err != nil {
 		return nil, fmt.Errorf("error preparing query Merchant: %w", err)
 	}
@@ -128,6 +143,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.nextRetryStmt, err = db.PrepareContext(ctx, nextRetry); err != nil {
 		return nil, fmt.Errorf("error preparing query NextRetry: %w", err)
+	}
+	if q.pendingFactsStmt, err = db.PrepareContext(ctx, pendingFacts); err != nil {
+		return nil, fmt.Errorf("error preparing query PendingFacts: %w", err)
+	}
+	if q.postingsBetweenStmt, err = db.PrepareContext(ctx, postingsBetween); err != nil {
+		return nil, fmt.Errorf("error preparing query PostingsBetween: %w", err)
 	}
 	if q.postingsOfStmt, err = db.PrepareContext(ctx, postingsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query PostingsOf: %w", err)
@@ -159,8 +180,8 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.sessionStmt, err = db.PrepareContext(ctx, session); err != nil {
 		return nil, fmt.Errorf("error preparing query Session: %w", err)
 	}
-	if q.talliesOfStmt, err = db.PrepareContext(ctx, talliesOf); err != nil {
-		return nil, fmt.Errorf("error preparing query TalliesOf: %w", err)
+	if q.talliesAfterStmt, err = db.PrepareContext(ctx, talliesAfter); err != nil {
+		return nil, fmt.Errorf("error preparing query TalliesAfter: %w", err)
 	}
 	if q.tallyStmt, err = db.PrepareContext(ctx, tally); err != nil {
 		return nil, fmt.Errorf("error preparing query Tally: %w", err)
@@ -224,14 +245,19 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing chargeStmt: %w", cerr)
 		}
 	}
+	if q.chargeFactsStmt != nil {
+		if cerr := q.chargeFactsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing chargeFactsStmt: %w", cerr)
+		}
+	}
 	if q.chargesStmt != nil {
 		if cerr := q.chargesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing chargesStmt: %w", cerr)
 		}
 	}
-	if q.chargesOfStmt != nil {
-		if cerr := q.chargesOfStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing chargesOfStmt: %w", cerr)
+	if q.countersStmt != nil {
+		if cerr := q.countersStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing countersStmt: %w", cerr)
 		}
 	}
 	if q.deleteDeliveriesStmt != nil {
@@ -269,14 +295,39 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing eventStmt: %w", cerr)
 		}
 	}
+	if q.eventFactsStmt != nil {
+		if cerr := q.eventFactsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing eventFactsStmt: %w", cerr)
+		}
+	}
 	if q.eventsOfStmt != nil {
 		if cerr := q.eventsOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing eventsOfStmt: %w", cerr)
 		}
 	}
+	if q.expireEventsStmt != nil {
+		if cerr := q.expireEventsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing expireEventsStmt: %w", cerr)
+		}
+	}
+	if q.expireIdempotencyStmt != nil {
+		if cerr := q.expireIdempotencyStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing expireIdempotencyStmt: %w", cerr)
+		}
+	}
+	if q.expireSessionsStmt != nil {
+		if cerr := q.expireSessionsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing expireSessionsStmt: %w", cerr)
+		}
+	}
 	if q.extendWebhookLeasesStmt != nil {
 		if cerr := q.extendWebhookLeasesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing extendWebhookLeasesStmt: %w", cerr)
+		}
+	}
+	if q.forgetTokensStmt != nil {
+		if cerr := q.forgetTokensStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing forgetTokensStmt: %w", cerr)
 		}
 	}
 	if q.freeWebhookLeasesStmt != nil {
@@ -344,11 +395,6 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing mandateStmt: %w", cerr)
 		}
 	}
-	if q.mandatesAfterStmt != nil {
-		if cerr := q.mandatesAfterStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing mandatesAfterStmt: %w", cerr)
-		}
-	}
 	if q.merchantStmt != nil {
 		if cerr := q.merchantStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing merchantStmt: %w", cerr)
@@ -367,6 +413,16 @@ func (q *Queries) Close() error {
 	if q.nextRetryStmt != nil {
 		if cerr := q.nextRetryStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing nextRetryStmt: %w", cerr)
+		}
+	}
+	if q.pendingFactsStmt != nil {
+		if cerr := q.pendingFactsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing pendingFactsStmt: %w", cerr)
+		}
+	}
+	if q.postingsBetweenStmt != nil {
+		if cerr := q.postingsBetweenStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing postingsBetweenStmt: %w", cerr)
 		}
 	}
 	if q.postingsOfStmt != nil {
@@ -419,9 +475,9 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing sessionStmt: %w", cerr)
 		}
 	}
-	if q.talliesOfStmt != nil {
-		if cerr := q.talliesOfStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing talliesOfStmt: %w", cerr)
+	if q.talliesAfterStmt != nil {
+		if cerr := q.talliesAfterStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing talliesAfterStmt: %w", cerr)
 		}
 	}
 	if q.tallyStmt != nil {
@@ -514,8 +570,9 @@ type Queries struct {
 	anyOutboxStmt              *sql.Stmt
 	anyWebhookWorkStmt         *sql.Stmt
 	chargeStmt                 *sql.Stmt
+	chargeFactsStmt            *sql.Stmt
 	chargesStmt                *sql.Stmt
-	chargesOfStmt              *sql.Stmt
+	countersStmt               *sql.Stmt
 	deleteDeliveriesStmt       *sql.Stmt
 	deleteSealedKeyStmt        *sql.Stmt
 	deleteWebhookEndpointStmt  *sql.Stmt
@@ -523,8 +580,13 @@ type Queries struct {
 	disableWebhookEndpointStmt *sql.Stmt
 	dueDeliveriesStmt          *sql.Stmt
 	eventStmt                  *sql.Stmt
+	eventFactsStmt             *sql.Stmt
 	eventsOfStmt               *sql.Stmt
+	expireEventsStmt           *sql.Stmt
+	expireIdempotencyStmt      *sql.Stmt
+	expireSessionsStmt         *sql.Stmt
 	extendWebhookLeasesStmt    *sql.Stmt
+	forgetTokensStmt           *sql.Stmt
 	freeWebhookLeasesStmt      *sql.Stmt
 	idempotencyStmt            *sql.Stmt
 	insertChargeStmt           *sql.Stmt
@@ -538,11 +600,12 @@ type Queries struct {
 	lapsedStmt                 *sql.Stmt
 	leaseWebhookEndpointsStmt  *sql.Stmt
 	mandateStmt                *sql.Stmt
-	mandatesAfterStmt          *sql.Stmt
 	merchantStmt               *sql.Stmt
 	merchantByWalletStmt       *sql.Stmt
 	merchantEventsStmt         *sql.Stmt
 	nextRetryStmt              *sql.Stmt
+	pendingFactsStmt           *sql.Stmt
+	postingsBetweenStmt        *sql.Stmt
 	postingsOfStmt             *sql.Stmt
 	purgeDeliveriesStmt        *sql.Stmt
 	putAPIKeyStmt              *sql.Stmt
@@ -553,7 +616,7 @@ type Queries struct {
 	rotateWebhookSecretStmt    *sql.Stmt
 	sealedKeysStmt             *sql.Stmt
 	sessionStmt                *sql.Stmt
-	talliesOfStmt              *sql.Stmt
+	talliesAfterStmt           *sql.Stmt
 	tallyStmt                  *sql.Stmt
 	totalsStmt                 *sql.Stmt
 	updateChargeStmt           *sql.Stmt
@@ -575,8 +638,9 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		anyOutboxStmt:              q.anyOutboxStmt,
 		anyWebhookWorkStmt:         q.anyWebhookWorkStmt,
 		chargeStmt:                 q.chargeStmt,
+		chargeFactsStmt:            q.chargeFactsStmt,
 		chargesStmt:                q.chargesStmt,
-		chargesOfStmt:              q.chargesOfStmt,
+		countersStmt:               q.countersStmt,
 		deleteDeliveriesStmt:       q.deleteDeliveriesStmt,
 		deleteSealedKeyStmt:        q.deleteSealedKeyStmt,
 		deleteWebhookEndpointStmt:  q.deleteWebhookEndpointStmt,
@@ -584,8 +648,13 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		disableWebhookEndpointStmt: q.disableWebhookEndpointStmt,
 		dueDeliveriesStmt:          q.dueDeliveriesStmt,
 		eventStmt:                  q.eventStmt,
+		eventFactsStmt:             q.eventFactsStmt,
 		eventsOfStmt:               q.eventsOfStmt,
+		expireEventsStmt:           q.expireEventsStmt,
+		expireIdempotencyStmt:      q.expireIdempotencyStmt,
+		expireSessionsStmt:         q.expireSessionsStmt,
 		extendWebhookLeasesStmt:    q.extendWebhookLeasesStmt,
+		forgetTokensStmt:           q.forgetTokensStmt,
 		freeWebhookLeasesStmt:      q.freeWebhookLeasesStmt,
 		idempotencyStmt:            q.idempotencyStmt,
 		insertChargeStmt:           q.insertChargeStmt,
@@ -599,11 +668,12 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		lapsedStmt:                 q.lapsedStmt,
 		leaseWebhookEndpointsStmt:  q.leaseWebhookEndpointsStmt,
 		mandateStmt:                q.mandateStmt,
-		mandatesAfterStmt:          q.mandatesAfterStmt,
 		merchantStmt:               q.merchantStmt,
 		merchantByWalletStmt:       q.merchantByWalletStmt,
 		merchantEventsStmt:         q.merchantEventsStmt,
 		nextRetryStmt:              q.nextRetryStmt,
+		pendingFactsStmt:           q.pendingFactsStmt,
+		postingsBetweenStmt:        q.postingsBetweenStmt,
 		postingsOfStmt:             q.postingsOfStmt,
 		purgeDeliveriesStmt:        q.purgeDeliveriesStmt,
 		putAPIKeyStmt:              q.putAPIKeyStmt,
@@ -614,7 +684,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		rotateWebhookSecretStmt:    q.rotateWebhookSecretStmt,
 		sealedKeysStmt:             q.sealedKeysStmt,
 		sessionStmt:                q.sessionStmt,
-		talliesOfStmt:              q.talliesOfStmt,
+		talliesAfterStmt:           q.talliesAfterStmt,
 		tallyStmt:                  q.tallyStmt,
 		totalsStmt:                 q.totalsStmt,
 		updateChargeStmt:           q.updateChargeStmt,

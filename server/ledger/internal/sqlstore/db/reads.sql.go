@@ -25,6 +25,59 @@ func (q *Queries) ActiveMandates(ctx context.Context, arg ActiveMandatesParams) 
 	return count, err
 }
 
+const chargeFacts = `-- name: ChargeFacts :many
+SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, month, status, rail FROM charges
+WHERE id > $1 ORDER BY id LIMIT $2
+`
+
+type ChargeFactsParams struct {
+	ID    string
+	Limit int32
+}
+
+type ChargeFactsRow struct {
+	ID           string
+	MandateID    string
+	MerchantID   string
+	AmountMicros int64
+	FeeMicros    int64
+	Month        int64
+	Status       string
+	Rail         string
+}
+
+func (q *Queries) ChargeFacts(ctx context.Context, arg ChargeFactsParams) ([]ChargeFactsRow, error) {
+	rows, err := q.query(ctx, q.chargeFactsStmt, chargeFacts, arg.ID, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ChargeFactsRow
+	for rows.Next() {
+		var i ChargeFactsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.MandateID,
+			&i.MerchantID,
+			&i.AmountMicros,
+			&i.FeeMicros,
+			&i.Month,
+			&i.Status,
+			&i.Rail,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const charges = `-- name: Charges :many
 SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3
 `
@@ -79,40 +132,40 @@ func (q *Queries) Charges(ctx context.Context, arg ChargesParams) ([]Charge, err
 	return items, nil
 }
 
-const chargesOf = `-- name: ChargesOf :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms FROM charges WHERE mandate_id = $1
+const counters = `-- name: Counters :many
+SELECT id, status, month, spent_micros, max_monthly_micros, event_seq FROM mandates WHERE id > $1 ORDER BY id LIMIT $2
 `
 
-func (q *Queries) ChargesOf(ctx context.Context, mandateID string) ([]Charge, error) {
-	rows, err := q.query(ctx, q.chargesOfStmt, chargesOf, mandateID)
+type CountersParams struct {
+	ID    string
+	Limit int32
+}
+
+type CountersRow struct {
+	ID               string
+	Status           string
+	Month            int64
+	SpentMicros      int64
+	MaxMonthlyMicros int64
+	EventSeq         int64
+}
+
+func (q *Queries) Counters(ctx context.Context, arg CountersParams) ([]CountersRow, error) {
+	rows, err := q.query(ctx, q.countersStmt, counters, arg.ID, arg.Limit)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []Charge
+	var items []CountersRow
 	for rows.Next() {
-		var i Charge
+		var i CountersRow
 		if err := rows.Scan(
 			&i.ID,
-			&i.MandateID,
-			&i.MerchantID,
-			&i.PayTo,
-			&i.AmountMicros,
-			&i.FeeMicros,
-			&i.Currency,
-			&i.Description,
-			&i.Metadata,
-			&i.Rails,
-			&i.Month,
 			&i.Status,
-			&i.Rail,
-			&i.TxHash,
-			&i.ProcessorID,
-			&i.FailureReason,
-			&i.LeaseMs,
-			&i.Asked,
-			&i.CreatedMs,
-			&i.SettledMs,
+			&i.Month,
+			&i.SpentMicros,
+			&i.MaxMonthlyMicros,
+			&i.EventSeq,
 		); err != nil {
 			return nil, err
 		}
@@ -127,12 +180,57 @@ func (q *Queries) ChargesOf(ctx context.Context, mandateID string) ([]Charge, er
 	return items, nil
 }
 
-const eventsOf = `-- name: EventsOf :many
-SELECT id, mandate_id, seq, merchant_id, type, data, created_ms, relayed FROM events WHERE mandate_id = $1 ORDER BY seq
+const eventFacts = `-- name: EventFacts :many
+SELECT mandate_id, seq, type FROM events WHERE (mandate_id, seq) > (CAST($1 AS TEXT), CAST($2 AS BIGINT))
+ORDER BY mandate_id, seq LIMIT $3
 `
 
-func (q *Queries) EventsOf(ctx context.Context, mandateID string) ([]Event, error) {
-	rows, err := q.query(ctx, q.eventsOfStmt, eventsOf, mandateID)
+type EventFactsParams struct {
+	MandateID string
+	Seq       int64
+	Page      int32
+}
+
+type EventFactsRow struct {
+	MandateID string
+	Seq       int64
+	Type      string
+}
+
+func (q *Queries) EventFacts(ctx context.Context, arg EventFactsParams) ([]EventFactsRow, error) {
+	rows, err := q.query(ctx, q.eventFactsStmt, eventFacts, arg.MandateID, arg.Seq, arg.Page)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []EventFactsRow
+	for rows.Next() {
+		var i EventFactsRow
+		if err := rows.Scan(&i.MandateID, &i.Seq, &i.Type); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const eventsOf = `-- name: EventsOf :many
+SELECT id, mandate_id, seq, merchant_id, type, data, created_ms, relayed FROM events WHERE mandate_id = $1 AND seq > $2 ORDER BY seq
+`
+
+type EventsOfParams struct {
+	MandateID string
+	Seq       int64
+}
+
+func (q *Queries) EventsOf(ctx context.Context, arg EventsOfParams) ([]Event, error) {
+	rows, err := q.query(ctx, q.eventsOfStmt, eventsOf, arg.MandateID, arg.Seq)
 	if err != nil {
 		return nil, err
 	}
@@ -216,41 +314,39 @@ func (q *Queries) Lapsed(ctx context.Context, arg LapsedParams) ([]Charge, error
 	return items, nil
 }
 
-const mandatesAfter = `-- name: MandatesAfter :many
-SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, month, spent_micros, instruments, email, event_seq, created_ms FROM mandates WHERE id > $1 ORDER BY id LIMIT $2
+const pendingFacts = `-- name: PendingFacts :many
+SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, month, status, rail FROM charges WHERE status = 'pending'
 `
 
-type MandatesAfterParams struct {
-	ID    string
-	Limit int32
+type PendingFactsRow struct {
+	ID           string
+	MandateID    string
+	MerchantID   string
+	AmountMicros int64
+	FeeMicros    int64
+	Month        int64
+	Status       string
+	Rail         string
 }
 
-func (q *Queries) MandatesAfter(ctx context.Context, arg MandatesAfterParams) ([]Mandate, error) {
-	rows, err := q.query(ctx, q.mandatesAfterStmt, mandatesAfter, arg.ID, arg.Limit)
+func (q *Queries) PendingFacts(ctx context.Context) ([]PendingFactsRow, error) {
+	rows, err := q.query(ctx, q.pendingFactsStmt, pendingFacts)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []Mandate
+	var items []PendingFactsRow
 	for rows.Next() {
-		var i Mandate
+		var i PendingFactsRow
 		if err := rows.Scan(
 			&i.ID,
+			&i.MandateID,
 			&i.MerchantID,
-			&i.Status,
-			&i.RevokedBy,
-			&i.RevokedMs,
-			&i.MaxPerTxMicros,
-			&i.MaxMonthlyMicros,
-			&i.Rails,
-			&i.Payees,
-			&i.ExpiresMs,
+			&i.AmountMicros,
+			&i.FeeMicros,
 			&i.Month,
-			&i.SpentMicros,
-			&i.Instruments,
-			&i.Email,
-			&i.EventSeq,
-			&i.CreatedMs,
+			&i.Status,
+			&i.Rail,
 		); err != nil {
 			return nil, err
 		}
@@ -265,12 +361,17 @@ func (q *Queries) MandatesAfter(ctx context.Context, arg MandatesAfterParams) ([
 	return items, nil
 }
 
-const postingsOf = `-- name: PostingsOf :many
-SELECT charge_id, n, mandate_id, from_account, to_account, amount_micros, at_ms FROM postings WHERE mandate_id = $1 ORDER BY charge_id, n
+const postingsBetween = `-- name: PostingsBetween :many
+SELECT charge_id, n, mandate_id, from_account, to_account, amount_micros, at_ms FROM postings WHERE charge_id > $1 AND charge_id <= $2 ORDER BY charge_id, n
 `
 
-func (q *Queries) PostingsOf(ctx context.Context, mandateID string) ([]Posting, error) {
-	rows, err := q.query(ctx, q.postingsOfStmt, postingsOf, mandateID)
+type PostingsBetweenParams struct {
+	ChargeID   string
+	ChargeID_2 string
+}
+
+func (q *Queries) PostingsBetween(ctx context.Context, arg PostingsBetweenParams) ([]Posting, error) {
+	rows, err := q.query(ctx, q.postingsBetweenStmt, postingsBetween, arg.ChargeID, arg.ChargeID_2)
 	if err != nil {
 		return nil, err
 	}
@@ -300,12 +401,54 @@ func (q *Queries) PostingsOf(ctx context.Context, mandateID string) ([]Posting, 
 	return items, nil
 }
 
-const talliesOf = `-- name: TalliesOf :many
-SELECT merchant_id, mandate_id, count, volume_micros FROM tallies WHERE mandate_id = $1
+const postingsOf = `-- name: PostingsOf :many
+SELECT charge_id, n, mandate_id, from_account, to_account, amount_micros, at_ms FROM postings WHERE charge_id = $1 ORDER BY n
 `
 
-func (q *Queries) TalliesOf(ctx context.Context, mandateID string) ([]Tally, error) {
-	rows, err := q.query(ctx, q.talliesOfStmt, talliesOf, mandateID)
+func (q *Queries) PostingsOf(ctx context.Context, chargeID string) ([]Posting, error) {
+	rows, err := q.query(ctx, q.postingsOfStmt, postingsOf, chargeID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Posting
+	for rows.Next() {
+		var i Posting
+		if err := rows.Scan(
+			&i.ChargeID,
+			&i.N,
+			&i.MandateID,
+			&i.FromAccount,
+			&i.ToAccount,
+			&i.AmountMicros,
+			&i.AtMs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const talliesAfter = `-- name: TalliesAfter :many
+SELECT merchant_id, mandate_id, count, volume_micros FROM tallies WHERE (merchant_id, mandate_id) > (CAST($1 AS TEXT), CAST($2 AS TEXT))
+ORDER BY merchant_id, mandate_id LIMIT $3
+`
+
+type TalliesAfterParams struct {
+	MerchantID string
+	MandateID  string
+	Page       int32
+}
+
+func (q *Queries) TalliesAfter(ctx context.Context, arg TalliesAfterParams) ([]Tally, error) {
+	rows, err := q.query(ctx, q.talliesAfterStmt, talliesAfter, arg.MerchantID, arg.MandateID, arg.Page)
 	if err != nil {
 		return nil, err
 	}

@@ -54,6 +54,8 @@ CREATE TABLE sessions (
     expires_ms         BIGINT NOT NULL,
     CHECK ((status = 'completed') = (mandate_id <> ''))
 );
+-- What retention has still to do: delete the unfinished, clear the tokens.
+CREATE INDEX sessions_kept ON sessions (created_ms) WHERE status <> 'completed' OR length(sealed_token) > 0;
 
 CREATE TABLE mandates (
     id                 TEXT PRIMARY KEY,
@@ -100,7 +102,6 @@ CREATE TABLE charges (
     CHECK ((status = 'succeeded') = (settled_ms <> 0))
 );
 CREATE INDEX charges_list ON charges (merchant_id, id);
-CREATE INDEX charges_mandate ON charges (mandate_id);
 CREATE INDEX charges_pending ON charges (lease_ms) WHERE status = 'pending';
 
 CREATE TABLE idempotency (
@@ -113,6 +114,7 @@ CREATE TABLE idempotency (
     PRIMARY KEY (merchant_id, key),
     CHECK ((charge_id = '') <> (refusal = ''))
 ) /* clustered */;
+CREATE INDEX idempotency_created ON idempotency (created_ms);
 
 CREATE TABLE postings (
     charge_id     TEXT NOT NULL,
@@ -125,7 +127,6 @@ CREATE TABLE postings (
     PRIMARY KEY (charge_id, n),
     CHECK (from_account <> to_account)
 ) /* clustered */;
-CREATE INDEX postings_mandate ON postings (mandate_id);
 
 CREATE TABLE tallies (
     merchant_id   TEXT NOT NULL,
@@ -134,7 +135,6 @@ CREATE TABLE tallies (
     volume_micros BIGINT NOT NULL CHECK (volume_micros > 0),
     PRIMARY KEY (merchant_id, mandate_id)
 ) /* clustered */;
-CREATE INDEX tallies_mandate ON tallies (mandate_id);
 
 CREATE TABLE events (
     id          TEXT PRIMARY KEY,

@@ -11,17 +11,29 @@ FROM tallies WHERE merchant_id = $1;
 -- name: ActiveMandates :one
 SELECT COUNT(*) FROM mandates WHERE merchant_id = $1 AND status = 'active' AND expires_ms > $2;
 
--- name: MandatesAfter :many
-SELECT * FROM mandates WHERE id > $1 ORDER BY id LIMIT $2;
+-- name: Counters :many
+SELECT id, status, month, spent_micros, max_monthly_micros, event_seq FROM mandates WHERE id > $1 ORDER BY id LIMIT $2;
 
--- name: ChargesOf :many
-SELECT * FROM charges WHERE mandate_id = $1;
+-- name: ChargeFacts :many
+SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, month, status, rail FROM charges
+WHERE id > $1 ORDER BY id LIMIT $2;
+
+-- name: PendingFacts :many
+SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, month, status, rail FROM charges WHERE status = 'pending';
+
+-- name: PostingsBetween :many
+SELECT * FROM postings WHERE charge_id > $1 AND charge_id <= $2 ORDER BY charge_id, n;
 
 -- name: PostingsOf :many
-SELECT * FROM postings WHERE mandate_id = $1 ORDER BY charge_id, n;
+SELECT * FROM postings WHERE charge_id = $1 ORDER BY n;
 
--- name: TalliesOf :many
-SELECT * FROM tallies WHERE mandate_id = $1;
+-- name: TalliesAfter :many
+SELECT * FROM tallies WHERE (merchant_id, mandate_id) > (CAST(sqlc.arg(merchant_id) AS TEXT), CAST(sqlc.arg(mandate_id) AS TEXT))
+ORDER BY merchant_id, mandate_id LIMIT sqlc.arg(page);
+
+-- name: EventFacts :many
+SELECT mandate_id, seq, type FROM events WHERE (mandate_id, seq) > (CAST(sqlc.arg(mandate_id) AS TEXT), CAST(sqlc.arg(seq) AS BIGINT))
+ORDER BY mandate_id, seq LIMIT sqlc.arg(page);
 
 -- name: EventsOf :many
-SELECT * FROM events WHERE mandate_id = $1 ORDER BY seq;
+SELECT * FROM events WHERE mandate_id = $1 AND seq > $2 ORDER BY seq;

@@ -1,0 +1,55 @@
+package row
+
+import (
+	"time"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore/db"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+// At reads a stored time; 0 is the zero time.
+func At(ms int64) time.Time { return at(ms) }
+
+// WebhookEndpoint reads a stored row.
+func WebhookEndpoint(r db.WebhookEndpoint) (e ledger.WebhookEndpoint, err error) {
+	return ledger.WebhookEndpoint{
+		ID: r.ID, MerchantID: r.MerchantID, URL: r.Url, Types: parsed[[]webhook.Type](r.Types, &err), Disabled: r.Disabled,
+		Secret: r.Secret, Former: r.Former, FormerUntil: at(r.FormerUntilMs), FailingSince: at(r.FailingMs),
+		Failures: int(r.Failures), WakeSeq: r.WakeSeq, CreatedAt: at(r.CreatedMs),
+	}, err
+}
+
+// InsertWebhookEndpoint is what a statement of that name takes.
+func InsertWebhookEndpoint(e ledger.WebhookEndpoint, slot int64) db.InsertWebhookEndpointParams {
+	types := e.Types
+	if types == nil {
+		types = []webhook.Type{}
+	}
+	return db.InsertWebhookEndpointParams{
+		ID: e.ID, MerchantID: e.MerchantID, Slot: slot, Url: e.URL, Types: text(types), Secret: e.Secret, Former: []byte{},
+		CreatedMs: Millis(e.CreatedAt),
+	}
+}
+
+// Delivery reads a stored row.
+func Delivery(r db.WebhookDelivery) (ledger.Delivery, error) {
+	return ledger.Delivery{
+		EndpointID: r.EndpointID, EventID: r.EventID, Lane: r.Lane, Seq: r.Seq, Status: ledger.DeliveryStatus(r.Status),
+		Attempts: int(r.Attempts), Next: at(r.NextMs), HTTPStatus: int(r.HttpStatus), Error: r.Error, Answer: r.Answer,
+		TriedAt: at(r.TriedMs), CreatedAt: at(r.CreatedMs),
+	}, nil
+}
+
+// DueDelivery reads a stored row.
+func DueDelivery(r db.DueDeliveriesRow) (ledger.DueDelivery, error) {
+	return ledger.DueDelivery{
+		Delivery: ledger.Delivery{
+			EventID: r.EventID, Lane: r.Lane, Seq: r.Seq, Status: ledger.DeliveryPending, Attempts: int(r.Attempts), CreatedAt: at(r.CreatedMs),
+		},
+		Event: ledger.Event{
+			ID: r.EventID, MandateID: r.MandateID, Seq: r.Seq, MerchantID: r.MerchantID, Type: webhook.Type(r.Type),
+			Data: []byte(r.Data), CreatedAt: at(r.EventMs),
+		},
+	}, nil
+}

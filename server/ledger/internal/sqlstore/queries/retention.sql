@@ -1,0 +1,31 @@
+-- Each deletes a bounded number of rows, the oldest first, found by an index.
+
+-- name: ExpireIdempotency :execrows
+DELETE FROM idempotency WHERE (merchant_id, key) IN (
+    SELECT i.merchant_id, i.key FROM idempotency i
+    WHERE i.created_ms < sqlc.arg(before_ms)
+        AND NOT EXISTS (SELECT 1 FROM charges c WHERE c.id = i.charge_id AND c.status = 'pending')
+    ORDER BY i.created_ms LIMIT sqlc.arg(page)
+);
+
+-- name: ExpireEvents :execrows
+DELETE FROM events WHERE id IN (
+    SELECT e.id FROM events e WHERE e.relayed = 1 AND e.created_ms < sqlc.arg(before_ms)
+    ORDER BY e.created_ms LIMIT sqlc.arg(page)
+);
+
+-- name: ExpireSessions :execrows
+DELETE FROM sessions WHERE hash IN (
+    SELECT s.hash FROM sessions s
+    WHERE s.status <> 'completed' AND (s.status <> 'completed' OR length(s.sealed_token) > 0)
+        AND s.created_ms < sqlc.arg(before_ms) AND s.expires_ms < sqlc.arg(before_ms)
+    ORDER BY s.created_ms LIMIT sqlc.arg(page)
+);
+
+-- name: ForgetTokens :execrows
+UPDATE sessions SET sealed_token = sqlc.arg(nothing) WHERE hash IN (
+    SELECT s.hash FROM sessions s
+    WHERE s.status = 'completed' AND (s.status <> 'completed' OR length(s.sealed_token) > 0)
+        AND s.created_ms < sqlc.arg(before_ms)
+    ORDER BY s.created_ms LIMIT sqlc.arg(page)
+);

@@ -1,0 +1,170 @@
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/ledger/internal/row"
+	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore/db"
+)
+
+// deleteBatch is how many deliveries are deleted in one transaction.
+const deleteBatch = 1000
+
+// Events implements [ledger.Webhooks].
+func (s *Store) Events(ctx context.Context, merchantID, before, after string, limit int) ([]ledger.Event, error) {
+	if before == "" {
+		before = "~" // above every id
+	}
+	return many(s, row.Event)(s.readQ.MerchantEvents(ctx, db.MerchantEventsParams{
+		MerchantID: merchantID, Before: before, After: after, Most: int32(limit),
+	}))
+}
+
+// Event implements [ledger.Webhooks].
+func (s *Store) Event(ctx context.Context, id string) (ledger.Event, error) {
+	return one(s, row.Event)(s.readQ.Event(ctx, id))
+}
+
+// WebhookEndpoints implements [ledger.Webhooks].
+func (s *Store) WebhookEndpoints(ctx context.Context, merchantID string) ([]ledger.WebhookEndpoint, error) {
+	return many(s, row.WebhookEndpoint)(s.readQ.WebhookEndpoints(ctx, merchantID))
+}
+
+// WebhookEndpoint implements [ledger.Webhooks].
+func (s *Store) WebhookEndpoint(ctx context.Context, id string) (ledger.WebhookEndpoint, error) {
+	return one(s, row.WebhookEndpoint)(s.readQ.WebhookEndpoint(ctx, id))
+}
+
+// AddWebhookEndpoint implements [ledger.Webhooks]. Each endpoint has one of the
+// merchant's slots, so that two added at once cannot exceed the number.
+func (s *Store) AddWebhookEndpoint(ctx context.Context, e ledger.WebhookEndpoint) error {
+	others, err := s.writeQ.WebhookEndpoints(ctx, e.MerchantID)
+	if err != nil {
+		return s.fail("list webhook endpoints", err)
+	}
+	taken := map[int64]bool{}
+	for _, o := range others {
+		taken[o.Slot] = true
+	}
+	for slot := range int64(ledger.MaxWebhookEndpoints) {
+		if !taken[slot] {
+			return s.fail("add webhook endpoint", s.writeQ.InsertWebhookEndpoint(ctx, row.InsertWebhookEndpoint(e, slot)))
+		}
+	}
+	return ledger.ErrTooManyEndpoints
+}
+
+// RotateWebhookSecret implements [ledger.Webhooks].
+func (s *Store) RotateWebhookSecret(ctx context.Context, id string, fresh, former []byte, until time.Time) error {
+	n, err := s.writeQ.RotateWebhookSecret(ctx, db.RotateWebhookSecretParams{
+		ID: id, Fresh: fresh, Expected: former, UntilMs: row.Millis(until),
+	})
+	if err == nil && n == 0 {
+		return ledger.ErrConflict
+	}
+	return s.fail("rotate webhook secret", err)
+}
+
+// DisableWebhookEndpoint implements [ledger.Webhooks].
+func (s *Store) DisableWebhookEndpoint(ctx context.Context, id, reason string) (bool, error) {
+	n, err := s.writeQ.DisableWebhookEndpoint(ctx, db.DisableWebhookEndpointParams{ID: id, Disabled: reason})
+	return n == 1, s.fail("disable webhook endpoint", err)
+}
+
+// DeleteWebhookEndpoint implements [ledger.Webhooks]. The deliveries go in
+// batches, so that no charge waits for them.
+func (s *Store) DeleteWebhookEndpoint(ctx context.Context, id string) error {
+	n, err := s.writeQ.DeleteWebhookEndpoint(ctx, id)
+	if err != nil {
+		return s.fail("delete webhook endpoint", err)
+	}
+	if n == 0 {
+		return ledger.ErrNotFound
+	}
+	for n = deleteBatch; n == deleteBatch && err == nil; {
+		n, err = s.writeQ.DeleteDeliveries(ctx, db.DeleteDeliveriesParams{EndpointID: id, Most: deleteBatch})
+	}
+	return s.fail("delete deliveries", err)
+}
+
+// LeaseWebhookEndpoints implements [ledger.Webhooks]. While there is nothing to
+// do it only reads.
+func (s *Store) LeaseWebhookEndpoints(ctx context.Context, owner string, now, until time.Time, limit int) ([]ledger.WebhookEndpoint, error) {
+	if found, err := s.readQ.AnyWebhookWork(ctx, row.Millis(now)); err != nil || !found {
+		return nil, s.fail("look for webhook work", err)
+	}
+	return many(s, row.WebhookEndpoint)(s.writeQ.LeaseWebhookEndpoints(ctx, db.LeaseWebhookEndpointsParams{
+		Owner: owner, UntilMs: row.Millis(until), NowMs: row.Millis(now), Most: int32(limit),
+	}))
+}
+
+// ExtendWebhookLeases implements [ledger.Webhooks].
+func (s *Store) ExtendWebhookLeases(ctx context.Context, owner string, until time.Time) ([]string, error) {
+	ids, err := s.writeQ.ExtendWebhookLeases(ctx, db.ExtendWebhookLeasesParams{Owner: owner, UntilMs: row.Millis(until)})
+	return ids, s.fail("extend webhook leases", err)
+}
+
+// ReleaseWebhookEndpoint implements [ledger.Webhooks].
+func (s *Store) ReleaseWebhookEndpoint(ctx context.Context, owner string, e ledger.WebhookEndpoint, wake time.Time) (bool, error) {
+	n, err := s.writeQ.ReleaseWebhookEndpoint(ctx, db.ReleaseWebhookEndpointParams{
+		ID: e.ID, Owner: owner, WakeSeq: e.WakeSeq, WakeMs: row.Millis(wake),
+	})
+	return n == 1, s.fail("release webhook endpoint", err)
+}
+
+// FreeWebhookLeases implements [ledger.Webhooks].
+func (s *Store) FreeWebhookLeases(ctx context.Context) error {
+	if !s.engine.OneProcess {
+		return nil
+	}
+	return s.fail("free webhook leases", s.writeQ.FreeWebhookLeases(ctx))
+}
+
+// DueDeliveries implements [ledger.Webhooks].
+func (s *Store) DueDeliveries(
+	ctx context.Context, endpointID string, from ledger.LaneKey, now time.Time, limit int,
+) ([]ledger.DueDelivery, error) {
+	due, err := many(s, row.DueDelivery)(s.readQ.DueDeliveries(ctx, db.DueDeliveriesParams{
+		EndpointID: endpointID, NowMs: row.Millis(now), FromLane: from.Lane, FromSeq: from.Seq, Most: int32(limit),
+	}))
+	for i := range due {
+		due[i].EndpointID = endpointID
+	}
+	return due, err
+}
+
+// NextRetry implements [ledger.Webhooks].
+func (s *Store) NextRetry(ctx context.Context, endpointID string, now time.Time) (time.Time, error) {
+	ms, err := s.readQ.NextRetry(ctx, db.NextRetryParams{EndpointID: endpointID, NextMs: row.Millis(now)})
+	return row.At(ms), s.fail("read next retry", err)
+}
+
+// Deliveries implements [ledger.Webhooks].
+func (s *Store) Deliveries(ctx context.Context, endpointID string, status ledger.DeliveryStatus, limit int) ([]ledger.Delivery, error) {
+	return many(s, row.Delivery)(s.readQ.Deliveries(ctx, db.DeliveriesParams{
+		EndpointID: endpointID, Status: string(status), Limit: int32(limit),
+	}))
+}
+
+// PurgeDeliveries implements [ledger.Webhooks].
+func (s *Store) PurgeDeliveries(ctx context.Context, endpointID, before string, limit int) error {
+	return s.fail("purge deliveries", s.writeQ.PurgeDeliveries(ctx, db.PurgeDeliveriesParams{
+		EndpointID: endpointID, Before: before, Most: int32(limit),
+	}))
+}
+
+// encoded is the JSON that a statement for many rows takes, an array of arrays.
+func encoded(rows [][]any) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(rows); err != nil {
+		return "", fmt.Errorf("encode rows: %w", err)
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,308 @@
+package ledgertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+// endpoint adds an endpoint of the bench's merchant.
+func (b *bench) endpoint(t require.TestingT, ctx context.Context, types ...webhook.Type) ledger.WebhookEndpoint {
+	e := ledger.WebhookEndpoint{
+		ID: id.New(id.WebhookEndpoint, b.clock.Now()), MerchantID: b.merchant.ID, URL: "https://shop.example/hooks",
+		Types: types, Secret: []byte("sealed"), CreatedAt: b.clock.Now().Truncate(time.Millisecond),
+	}
+	require.NoError(t, b.store.AddWebhookEndpoint(ctx, e))
+	return e
+}
+
+// relay empties the outbox, a few events at a time.
+func (b *bench) relay(t *testing.T) (events int, woken []string) {
+	t.Helper()
+	var from ledger.LaneKey
+	for {
+		done, err := b.store.RelayEvents(t.Context(), from, 3, b.clock.Now())
+		require.NoError(t, err)
+		if done.Events == 0 {
+			slices.Sort(woken)
+			return events, slices.Compact(woken)
+		}
+		events += done.Events
+		woken = append(woken, done.Endpoints...)
+		from = done.Last
+	}
+}
+
+func (b *bench) due(t *testing.T, e ledger.WebhookEndpoint, from ledger.LaneKey) []ledger.DueDelivery {
+	t.Helper()
+	due, err := b.store.DueDeliveries(t.Context(), e.ID, from, b.clock.Now(), 100)
+	require.NoError(t, err)
+	return due
+}
+
+func webhookEndpoints(t *testing.T, b *bench) {
+	ctx := t.Context()
+	e := b.endpoint(t, ctx, webhook.PaymentFailed, webhook.DelegateRevoked)
+	got, err := b.store.WebhookEndpoint(ctx, e.ID)
+	require.NoError(t, err)
+	e.Former = got.Former
+	require.Empty(t, got.Former)
+	require.Equal(t, e, got)
+	require.False(t, got.Wants(webhook.DelegateCreated))
+
+	until := b.clock.Now().Add(time.Hour)
+	require.NoError(t, b.store.RotateWebhookSecret(ctx, e.ID, []byte("fresh"), []byte("sealed"), until))
+	require.ErrorIs(t, b.store.RotateWebhookSecret(ctx, e.ID, []byte("other"), []byte("sealed"), until), ledger.ErrConflict)
+	got, err = b.store.WebhookEndpoint(ctx, e.ID)
+	require.NoError(t, err)
+	require.Equal(t, []string{"fresh", "sealed"}, []string{string(got.Secret), string(got.Former)})
+	require.Equal(t, until, got.FormerUntil)
+
+	for _, want := range []bool{true, false} {
+		changed, err := b.store.DisableWebhookEndpoint(ctx, e.ID, "gone")
+		require.NoError(t, err)
+		require.Equal(t, want, changed)
+	}
+	require.NoError(t, b.store.DeleteWebhookEndpoint(ctx, e.ID))
+	require.ErrorIs(t, b.store.DeleteWebhookEndpoint(ctx, e.ID), ledger.ErrNotFound)
+	_, err = b.store.WebhookEndpoint(ctx, e.ID)
+	require.ErrorIs(t, err, ledger.ErrNotFound)
+}
+
+// webhookEndpointsAreBounded: also where many are added at once.
+func webhookEndpointsAreBounded(t *testing.T, b *bench) {
+	var all sync.WaitGroup
+	for range 2 * ledger.MaxWebhookEndpoints {
+		all.Go(func() {
+			for {
+				err := b.store.AddWebhookEndpoint(t.Context(), ledger.WebhookEndpoint{
+					ID: id.New(id.WebhookEndpoint, b.clock.Now()), MerchantID: b.merchant.ID, Secret: []byte{1},
+				})
+				if !errors.Is(err, ledger.ErrConflict) {
+					if err != nil && !errors.Is(err, ledger.ErrTooManyEndpoints) {
+						t.Error(err)
+					}
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	list, err := b.store.WebhookEndpoints(t.Context(), b.merchant.ID)
+	require.NoError(t, err)
+	require.Len(t, list, ledger.MaxWebhookEndpoints)
+	require.NoError(t, b.store.DeleteWebhookEndpoint(t.Context(), list[3].ID))
+	b.endpoint(t, t.Context())
+}
+
+// outboxIsRelayedInOrder: every event reaches who wants it, once, and those of a
+// mandate in order.
+func outboxIsRelayedInOrder(t *testing.T, b *bench) {
+	ctx := t.Context()
+	all, few := b.endpoint(t, ctx), b.endpoint(t, ctx, webhook.PaymentFailed)
+	var mandates []ledger.Mandate
+	for range 3 {
+		mandates = append(mandates, b.mandate(t, b.terms(100*cent, 1000*cent)))
+	}
+	for i := range 12 {
+		end := succeeded()
+		if i%4 == 3 {
+			end = declined()
+		}
+		b.settle(t, b.reserve(t, mandates[i%3], cent), end)
+	}
+	events, woken := b.relay(t)
+	require.Equal(t, 15, events)
+	ids := []string{all.ID, few.ID}
+	slices.Sort(ids)
+	require.Equal(t, ids, woken)
+
+	due := b.due(t, all, ledger.LaneKey{})
+	require.Len(t, due, 15)
+	next := map[string]int64{}
+	for _, d := range due {
+		next[d.Lane]++
+		require.Equal(t, next[d.Lane], d.Seq)
+		require.Equal(t, d.Lane, d.Event.MandateID)
+		stored, err := b.store.Event(ctx, d.EventID)
+		require.NoError(t, err)
+		require.Equal(t, stored, d.Event)
+	}
+	require.Len(t, b.due(t, all, ledger.LaneKey{Lane: due[6].Lane, Seq: due[6].Seq}), 8)
+	failed := b.due(t, few, ledger.LaneKey{})
+	require.Len(t, failed, 3)
+	for _, d := range failed {
+		require.Equal(t, webhook.PaymentFailed, d.Event.Type)
+	}
+	events, _ = b.relay(t)
+	require.Zero(t, events)
+
+	list, err := b.store.Events(ctx, b.merchant.ID, "", "", 4)
+	require.NoError(t, err)
+	require.Len(t, list, 4)
+	rest, err := b.store.Events(ctx, b.merchant.ID, list[3].ID, "", 100)
+	require.NoError(t, err)
+	require.Len(t, rest, 11)
+	newer, err := b.store.Events(ctx, b.merchant.ID, "", list[3].ID, 100)
+	require.NoError(t, err)
+	require.Equal(t, list[:3], newer)
+}
+
+// relayAgainstCharges: instances that relay at once, while charges go on, lose
+// and double nothing.
+func relayAgainstCharges(t *testing.T, b *bench) {
+	e := b.endpoint(t, t.Context())
+	m := b.mandate(t, b.terms(100*cent, 1000*cent))
+	var charging, relaying sync.WaitGroup
+	done := make(chan struct{})
+	for range 2 {
+		charging.Go(func() {
+			for range 20 {
+				b.settle(t, b.reserve(t, m, cent), succeeded())
+			}
+		})
+		relaying.Go(func() {
+			var from ledger.LaneKey
+			for last := false; ; {
+				r, err := b.store.RelayEvents(t.Context(), from, 2, b.clock.Now())
+				if err != nil && !errors.Is(err, ledger.ErrUnavailable) { // a deadlock that another won
+					t.Error(err)
+					return
+				}
+				if from = r.Last; r.Events > 0 {
+					continue
+				}
+				if last {
+					return
+				}
+				select {
+				case <-done:
+					last = true
+				default:
+				}
+			}
+		})
+	}
+	charging.Wait()
+	close(done)
+	relaying.Wait()
+	b.relay(t)
+	due := b.due(t, e, ledger.LaneKey{})
+	require.Len(t, due, 41)
+	for i, d := range due {
+		require.EqualValues(t, i+1, d.Seq)
+	}
+}
+
+// deliveriesHoldBack: what comes after a delivery that waits, in its lane, waits too.
+func deliveriesHoldBack(t *testing.T, b *bench) {
+	ctx := t.Context()
+	e := b.endpoint(t, ctx)
+	one, other := b.mandate(t, b.terms(100*cent, 1000*cent)), b.mandate(t, b.terms(100*cent, 1000*cent))
+	for range 2 {
+		b.settle(t, b.reserve(t, one, cent), succeeded())
+	}
+	b.relay(t)
+	now := b.clock.Now()
+	due := b.due(t, e, ledger.LaneKey{})
+	require.Len(t, due, 4)
+	i := slices.IndexFunc(due, func(d ledger.DueDelivery) bool { return d.Lane == one.ID })
+	tried := due[i].Delivery
+	tried.Attempts, tried.Next, tried.HTTPStatus, tried.Error, tried.Answer, tried.TriedAt = 1, now.Add(5*time.Second), 500, "answered 500", "näh\n", now
+	require.NoError(t, b.store.SaveDeliveries(ctx, []ledger.Delivery{tried}, []ledger.EndpointHealth{{EndpointID: e.ID, FailingSince: now, Failures: 1}}))
+	due = b.due(t, e, ledger.LaneKey{})
+	require.Len(t, due, 1)
+	require.Equal(t, other.ID, due[0].Lane)
+	next, err := b.store.NextRetry(ctx, e.ID, now)
+	require.NoError(t, err)
+	require.Equal(t, tried.Next, next)
+	list, err := b.store.Deliveries(ctx, e.ID, ledger.DeliveryPending, 10)
+	require.NoError(t, err)
+	require.Contains(t, list, tried)
+	got, err := b.store.WebhookEndpoint(ctx, e.ID)
+	require.NoError(t, err)
+	require.Equal(t, now, got.FailingSince)
+	require.Equal(t, 1, got.Failures)
+
+	b.clock.set(next)
+	require.Len(t, b.due(t, e, ledger.LaneKey{}), 4)
+	tried.Status, tried.Attempts = ledger.DeliveryFailed, 11
+	require.NoError(t, b.store.SaveDeliveries(ctx, []ledger.Delivery{tried}, nil))
+	require.Len(t, b.due(t, e, ledger.LaneKey{}), 3, "one that is given up holds back nothing")
+
+	require.NoError(t, b.store.Redeliver(ctx, tried.EventID, []string{e.ID}, b.clock.Now()))
+	due = b.due(t, e, ledger.LaneKey{})
+	require.Len(t, due, 4)
+	require.Contains(t, fmt.Sprint(due), tried.EventID)
+	for _, d := range due {
+		require.Equal(t, d.EventID == tried.EventID, d.Lane == d.EventID, "sent again in a lane of its own")
+		d.Status = ledger.DeliveryDelivered
+		require.NoError(t, b.store.SaveDeliveries(ctx, []ledger.Delivery{d.Delivery}, nil))
+	}
+	require.NoError(t, b.store.PurgeDeliveries(ctx, e.ID, "~", 100))
+	list, err = b.store.Deliveries(ctx, e.ID, ledger.DeliveryDelivered, 10)
+	require.NoError(t, err)
+	require.Empty(t, list)
+}
+
+// webhookLeases: who has an endpoint has it alone, until it gives it back or the
+// lease lapses; and nothing that is added meanwhile is overlooked.
+func webhookLeases(t *testing.T, b *bench) {
+	ctx := t.Context()
+	e := b.endpoint(t, ctx)
+	now := b.clock.Now()
+	lease := func(owner string) []ledger.WebhookEndpoint {
+		got, err := b.store.LeaseWebhookEndpoints(ctx, owner, b.clock.Now(), b.clock.Now().Add(30*time.Second), 10)
+		require.NoError(t, err)
+		return got
+	}
+	require.Empty(t, lease("a"), "there is nothing to do")
+	b.mandate(t, b.terms(cent, cent))
+	b.relay(t)
+	held := lease("a")
+	require.Len(t, held, 1)
+	require.Equal(t, e.ID, held[0].ID)
+	require.Empty(t, lease("b"))
+	mine, err := b.store.ExtendWebhookLeases(ctx, "a", now.Add(time.Minute))
+	require.NoError(t, err)
+	require.Equal(t, []string{e.ID}, mine)
+	b.clock.set(now.Add(59 * time.Second))
+	require.Empty(t, lease("b"))
+
+	b.mandate(t, b.terms(cent, cent))
+	b.relay(t)
+	ok, err := b.store.ReleaseWebhookEndpoint(ctx, "a", held[0], time.Time{})
+	require.NoError(t, err)
+	require.False(t, ok, "something was added")
+	b.clock.set(now.Add(time.Minute))
+	taken := lease("b")
+	require.Len(t, taken, 1, "the lease has lapsed")
+	ok, err = b.store.ReleaseWebhookEndpoint(ctx, "a", taken[0], time.Time{})
+	require.NoError(t, err)
+	require.False(t, ok, "it is another's")
+	mine, err = b.store.ExtendWebhookLeases(ctx, "a", now.Add(time.Hour))
+	require.NoError(t, err)
+	require.Empty(t, mine)
+
+	wake := b.clock.Now().Add(5 * time.Second)
+	ok, err = b.store.ReleaseWebhookEndpoint(ctx, "b", taken[0], wake)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Empty(t, lease("a"))
+	b.clock.set(wake)
+	require.Len(t, lease("a"), 1)
+	b.clock.set(wake.Add(time.Hour))
+	_, err = b.store.DisableWebhookEndpoint(ctx, e.ID, "gone")
+	require.NoError(t, err)
+	require.Empty(t, lease("a"), "a disabled one has nothing to do")
+}

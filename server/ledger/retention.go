@@ -1,0 +1,34 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Keep is how long idempotency keys, relayed events, sessions that came to nothing
+// and the sealed tokens of completed sessions are kept. Charges, postings, tallies
+// and mandates are kept for good.
+const Keep = 30 * 24 * time.Hour
+
+// expireBatch is how many rows of a kind one transaction deletes: few, for those
+// who charge wait for it.
+const expireBatch = 500
+
+// Expire deletes what has been kept for [Keep], in small batches, until nothing is
+// left to delete or ctx ends, and tells how many rows it was. Its owner calls it
+// now and then, once an hour or so; several instances may at once. What it has
+// deleted when it returns an error stays deleted.
+func (l *Ledger) Expire(ctx context.Context) (int, error) {
+	before, sum := l.clock.Now().Add(-Keep), 0
+	for {
+		n, err := l.store.Expire(ctx, before, expireBatch)
+		sum += n
+		if err != nil {
+			return sum, fmt.Errorf("expire old rows: %w", err)
+		}
+		if n == 0 {
+			return sum, nil
+		}
+	}
+}
