@@ -55,7 +55,7 @@ func TestMerchantsPullInLittle(t *testing.T) {
 	}
 	for name, own := range map[string][]string{
 		"client": {module}, "webhook": {module}, "mandate": {module},
-		"paywall": allowed, "mpp": allowed, "x402": allowed,
+		"paywall": allowed, "agent": allowed, "mpp": allowed, "x402": allowed,
 	} {
 		modules := map[string]int{}
 		for _, p := range list(t, "./"+name) {
@@ -75,7 +75,7 @@ func TestMerchantsPullInLittle(t *testing.T) {
 var layers = map[string]int{
 	"internal/": 0,
 	"client":    1, "mandate": 1, "webhook": 1, "x402": 1, "mpp": 1,
-	"x402/evm": 2, "paywall": 2, "agent": 3, "contracts": 1, "internal/devchain": 2,
+	"x402/evm": 2, "paywall": 2, "paywall/bundle": 3, "agent": 3, "contracts": 1, "internal/devchain": 2,
 	"server/rail": 3, "server/vault": 3, "server/ledger": 4,
 	"server/rail/": 5, "server/ledger/": 5,
 	"server/internal/": 6, "server": 7, "server/servertest": 8,

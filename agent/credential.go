@@ -1,0 +1,194 @@
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/mpp"
+	"github.com/paywarrant/paywarrant/x402"
+)
+
+// Names of the headers that are not in packages x402 and mpp.
+const (
+	HeaderBundleToken      = "X-Bundle-Token" //nolint:gosec // the name of a header
+	HeaderMandate          = "X-Service-Mandate"
+	HeaderCreditsRemaining = "X-Bundle-Credits-Remaining"
+	HeaderIdempotencyKey   = "Idempotency-Key"
+)
+
+// Limits on what is signed, whatever a challenge asks for.
+const (
+	shortestTransfer = 30 * time.Second
+	longestTransfer  = 10 * time.Minute
+	// bareLife is how long a bare mandate with its Idempotency-Key is sent again.
+	bareLife = 24 * time.Hour
+)
+
+// credential is what pays for one request. It is sent to one origin alone.
+type credential struct {
+	offer  Offer
+	origin string
+	header map[string]string
+	until  time.Time
+}
+
+// attach sets the credential's headers.
+func (c *credential) attach(h http.Header) {
+	for name, value := range c.header {
+		if name == mpp.HeaderCredential && h.Get(name) != "" {
+			name = mpp.HeaderCredentialAside // the application needs Authorization itself
+		}
+		h.Set(name, value)
+	}
+}
+
+// credentialHeaders are those that pay.
+func credentialHeaders() []string {
+	return []string{HeaderBundleToken, HeaderMandate, x402.HeaderPaymentSignature, x402.HeaderPayment, mpp.HeaderCredentialAside}
+}
+
+// make makes the credential for an offer. Nothing is paid until it is sent.
+func (t *Transport) make(ctx context.Context, o Offer, r *http.Request) (c *credential, err error) {
+	c = &credential{offer: o, origin: origin(r.URL), until: t.cfg.Clock.Now().Add(longestTransfer)}
+	switch o.Way {
+	case Bundle:
+		c.header = map[string]string{HeaderBundleToken: t.cfg.BundleTokens[c.origin]}
+	case Mandate:
+		err = t.makeMandate(ctx, c, r)
+	case X402, X402V1, MPP:
+		err = t.makeTransfer(ctx, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range c.header {
+		if value == "" || (name != mpp.HeaderCredential && !headerText(value)) {
+			return nil, fmt.Errorf("make %s: a value that no header may carry", name)
+		}
+		if len(value) > x402.MaxPaymentHeader && o.Way != Mandate {
+			return nil, fmt.Errorf("make %s: longer than %d bytes", name, x402.MaxPaymentHeader)
+		}
+	}
+	return c, nil
+}
+
+// makeMandate asks for a presentation, or sends the mandate itself where the
+// configuration says that this seller may see it.
+func (t *Transport) makeMandate(ctx context.Context, c *credential, r *http.Request) error {
+	o := c.offer
+	if payTo, ok := t.cfg.BareMandateTo[c.origin]; ok && x402.SameAddress(payTo, o.PayTo) {
+		key := r.Header.Get(HeaderIdempotencyKey)
+		if key == "" {
+			key = randomHex(16)
+		}
+		c.header = map[string]string{HeaderMandate: t.cfg.Mandate, HeaderIdempotencyKey: key}
+		c.until = t.cfg.Clock.Now().Add(bareLife)
+		return nil
+	}
+	resource, err := url.Parse(o.resource)
+	if err != nil {
+		return fmt.Errorf("resource: %w", err)
+	}
+	nonce := o.challenge.ID
+	if nonce == "" || len(nonce) > 200 || !headerText(nonce) {
+		nonce = randomHex(16) // the seller binds nothing to it: it tells presentations apart
+	}
+	p, err := t.cfg.Service.CreatePresentation(ctx, t.cfg.Mandate, client.PresentationParams{
+		Audience: resource.Scheme + "://" + resource.Host, Nonce: nonce, Amount: o.Price(), PayTo: o.PayTo,
+		Network: o.Network, Resource: o.resource,
+	})
+	if err != nil {
+		return err
+	}
+	c.header, c.until = map[string]string{HeaderMandate: p.Presentation}, p.ExpiresAt
+	return nil
+}
+
+// makeTransfer signs a transfer with the wallet, in the form of the offer's protocol.
+func (t *Transport) makeTransfer(ctx context.Context, c *credential) error {
+	o, now := c.offer, t.cfg.Clock.Now()
+	a := x402.Authorization{From: t.cfg.Wallet.Address(), To: o.PayTo, ValidAfter: "0"}
+	var window time.Duration
+	switch o.Way {
+	case X402:
+		a.Value, a.Nonce, window = o.accepts.Amount, "0x"+randomHex(32), time.Duration(min(o.accepts.MaxTimeoutSeconds, 1<<20))*time.Second
+	case X402V1:
+		a.Value, a.Nonce, window = o.acceptsV1.MaxAmountRequired, "0x"+randomHex(32), time.Duration(min(o.acceptsV1.MaxTimeoutSeconds, 1<<20))*time.Second
+	default:
+		var asked mpp.ChargeRequest
+		data, err := mpp.DecodeBase64(o.challenge.Request)
+		if err == nil {
+			err = json.Unmarshal(data, &asked)
+		}
+		if err != nil {
+			return fmt.Errorf("challenge: %w", err)
+		}
+		a.Value, a.Nonce, window = asked.Amount, o.challenge.Nonce(), longestTransfer
+		if expires, err := o.challenge.ExpiresAt(); err == nil && !expires.IsZero() {
+			window = expires.Sub(now)
+		}
+	}
+	if o.Way != MPP {
+		window = max(window, shortestTransfer)
+	}
+	c.until = now.Add(min(window, longestTransfer)).Truncate(time.Second)
+	a.ValidBefore = strconv.FormatInt(c.until.Unix(), 10)
+	signature, err := t.cfg.Wallet.SignTransfer(ctx, o.chainID, o.asset, a)
+	if err != nil {
+		return fmt.Errorf("sign transfer: %w", err)
+	}
+	exact := x402.Exact{Signature: signature, Authorization: a}
+	if err := exact.Validate(); err != nil {
+		return fmt.Errorf("sign transfer: %w", err)
+	}
+	c.header, err = encodeTransfer(o, exact)
+	return err
+}
+
+func encodeTransfer(o Offer, exact x402.Exact) (map[string]string, error) {
+	var name, value string
+	var err error
+	switch o.Way {
+	case X402:
+		name = x402.HeaderPaymentSignature
+		value, err = x402.EncodeHeader(x402.Payload{
+			X402Version: x402.Version2, Resource: &o.required.Resource, Accepted: o.accepts, Payload: exact, Extensions: o.required.Extensions,
+		})
+	case X402V1:
+		name = x402.HeaderPayment
+		value, err = x402.EncodeHeader(x402.PayloadV1{
+			X402Version: x402.Version1, Scheme: o.acceptsV1.Scheme, Network: o.acceptsV1.Network, Payload: exact,
+		})
+	case MPP:
+		a := exact.Authorization
+		var payload []byte
+		payload, err = json.Marshal(mpp.AuthorizationPayload{
+			Type: mpp.CredentialAuthorization, From: a.From, To: a.To, Value: a.Value, ValidAfter: a.ValidAfter,
+			ValidBefore: a.ValidBefore, Nonce: a.Nonce, Signature: exact.Signature,
+		})
+		if err == nil {
+			name = mpp.HeaderCredential
+			value, err = mpp.Credential{
+				Challenge: o.challenge, Source: fmt.Sprintf("did:pkh:eip155:%d:%s", o.chainID, a.From), Payload: payload,
+			}.Header()
+		}
+	default:
+		err = errors.New("no transfer")
+	}
+	return map[string]string{name: value}, err
+}
+
+func randomHex(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails: crypto/rand ends the program instead
+	return hex.EncodeToString(b)
+}
