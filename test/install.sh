@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # Installs what the tests need besides Go and does nothing where it is there:
-# PostgreSQL and Chromium from Debian's packages.
+# PostgreSQL, Chromium and Node from Debian's packages. The tests install Node's
+# packages themselves, as their lock files say.
 set -euo pipefail
 
 missing=()
 compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || missing+=(postgresql)
 command -v chromium >/dev/null || missing+=(chromium)
+command -v node >/dev/null || missing+=(nodejs)
+command -v npm >/dev/null || missing+=(npm)
 command -v gcc >/dev/null || missing+=(gcc libc6-dev)
 [ ${#missing[@]} -eq 0 ] && exit 0
 
