@@ -77,15 +77,25 @@ func (c *Chain) Commit() (*types.Header, error) {
 	return c.commit()
 }
 
-func (c *Chain) commit() (*types.Header, error) {
-	before := c.ethereum.BlockChain().CurrentBlock().Hash()
-	c.beacon.Commit()
-	head := c.ethereum.BlockChain().CurrentBlock()
-	if head.Hash() == before {
-		return nil, ErrStuck
+// commit makes a block. On a busy machine the node may give up filling one before
+// it took anything, so it is asked again where it left everything that waited.
+func (c *Chain) commit() (head *types.Header, err error) {
+	for range fillAttempts {
+		waited := c.waiting()
+		before := c.ethereum.BlockChain().CurrentBlock().Hash()
+		c.beacon.Commit()
+		if head = c.ethereum.BlockChain().CurrentBlock(); head.Hash() == before {
+			return nil, ErrStuck
+		}
+		if !waited || head.TxHash != types.EmptyTxsHash {
+			break
+		}
 	}
 	return head, nil
 }
+
+// fillAttempts is how many blocks one commit makes at most.
+const fillAttempts = 3
 
 // Now is the time of the newest block.
 func (c *Chain) Now() time.Time {
@@ -152,4 +162,11 @@ func (c *Chain) Reorg(ctx context.Context, depth int, drop bool) error {
 // HashAt is the hash of the block of a number, zero where there is none.
 func (c *Chain) HashAt(number uint64) common.Hash {
 	return c.ethereum.BlockChain().GetCanonicalHash(number)
+}
+
+// Forget drops the transactions that wait, as a network does that loses them.
+func (c *Chain) Forget() {
+	c.making.Lock()
+	defer c.making.Unlock()
+	c.ethereum.TxPool().Clear()
 }

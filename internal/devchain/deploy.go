@@ -3,8 +3,10 @@ package devchain
 import (
 	"context"
 	"crypto/ecdsa"
+	"errors"
 	"fmt"
 	"math/big"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -36,17 +38,29 @@ func (c *Chain) deploy() error {
 		}
 		last = signed
 	}
-	if _, err := c.Commit(); err != nil {
-		return err
-	}
-	receipt, err := c.client.TransactionReceipt(context.Background(), last.Hash())
+	receipt, err := c.receipt(last.Hash())
 	if err != nil {
-		return fmt.Errorf("read receipt of the deployment: %w", err)
+		return fmt.Errorf("deploy router: %w", err)
 	}
 	if receipt.Status != types.ReceiptStatusSuccessful {
-		return fmt.Errorf("deploy router: operator not set")
+		return errors.New("deploy router: operator not set")
 	}
 	return nil
+}
+
+// receipt makes blocks until a transaction is in one. The node's index of
+// transactions starts a moment after it, so that it may not be found at once.
+func (c *Chain) receipt(hash common.Hash) (receipt *types.Receipt, err error) {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for range 2000 {
+		c.commitWaiting()
+		if receipt, err = c.client.TransactionReceipt(context.Background(), hash); err == nil {
+			return receipt, nil
+		}
+		<-tick.C
+	}
+	return nil, err
 }
 
 func sign(key *ecdsa.PrivateKey, tx *types.DynamicFeeTx) (*types.Transaction, error) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -158,11 +159,16 @@ func (r *Rail) open(ctx context.Context, key string, q request) (chargeRecord, e
 	if err != nil && !errors.Is(err, errRecorded) {
 		return record, err
 	}
-	record, _, err = view[chargeRecord](ctx, r.config.Store, kindCharge, key)
+	record, found, err := view[chargeRecord](ctx, r.config.Store, kindCharge, key)
+	if err == nil && !found {
+		err = fmt.Errorf("charge %s: %w", key, errRecord)
+	}
 	return record, err
 }
 
-func chargeTask(key string) string { return "charge/" + key }
+const chargePrefix = "charge/"
+
+func chargeTask(key string) string { return chargePrefix + key }
 
 var (
 	errRecorded     = errors.New("chain: somebody else recorded the charge")
@@ -236,6 +242,8 @@ func (r *Rail) lookup(ctx context.Context, reference string) (rail.Outcome, erro
 }
 
 // await asks the chain until the charge has ended or it is late; at least once.
+// Where Start was not called, who waits tends the transactions too: one of another
+// charge, before this one's, may be what it waits for.
 func (r *Rail) await(ctx context.Context, key string, record chargeRecord, until time.Time) (rail.Outcome, error) {
 	for round := 0; ; round++ {
 		if record.Outcome != nil {
@@ -245,19 +253,23 @@ func (r *Rail) await(ctx context.Context, key string, record chargeRecord, until
 		if err != nil || outcome.Status != rail.Pending {
 			return outcome, err
 		}
-		if !time.Now().Before(until) {
-			return outcome, nil
-		}
-		if r.stop == nil && round%8 == 7 { // nobody else tends
+		late := !time.Now().Before(until)
+		if r.stop == nil && (late || round%tendRounds == tendRounds-1) {
 			if err := r.tend(ctx); err != nil {
-				return rail.Outcome{}, err
+				r.config.Logger.WarnContext(ctx, "chain rail could not tend transactions", slog.Any("error", err))
 			}
+		}
+		if late {
+			return outcome, nil
 		}
 		if err := pause(ctx, min(r.config.Poll, time.Until(until))); err != nil {
 			return rail.Outcome{}, err
 		}
 	}
 }
+
+// tendRounds is how many rounds of await there are for each of tend.
+const tendRounds = 8
 
 // pause waits; ctx's error where it ends first.
 func pause(ctx context.Context, d time.Duration) error {

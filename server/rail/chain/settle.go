@@ -133,17 +133,20 @@ func (r *Rail) findCharged(ctx context.Context, record chargeRecord) (hash commo
 	if err != nil {
 		return hash, nil, false, fmt.Errorf("read ABI: %w", err)
 	}
-	logs, err := r.config.RPC.FilterLogs(ctx, ethereum.FilterQuery{
-		FromBlock: new(big.Int).SetUint64(record.Since), ToBlock: new(big.Int).SetUint64(deep), Addresses: []common.Address{r.config.Router},
-		Topics: [][]common.Hash{{event.Events["Charged"].ID}, {record.Charge.GrantID}, {record.Charge.Ref}},
-	})
-	if err != nil {
-		return hash, nil, false, fmt.Errorf("look for charge: %w", err)
-	}
-	for _, l := range logs {
-		e, err := r.router.UnpackChargedEvent(&l)
-		if err == nil && !l.Removed && e.Payee == record.Charge.Payee && e.Amount.Cmp(new(big.Int).SetUint64(record.Charge.Amount)) == 0 {
-			return l.TxHash, new(big.Int).SetUint64(l.BlockNumber), true, nil
+	topics := [][]common.Hash{{event.Events["Charged"].ID}, {record.Charge.GrantID}, {record.Charge.Ref}}
+	for first := record.Since; first <= deep; first += watchSpan {
+		logs, err := r.config.RPC.FilterLogs(ctx, ethereum.FilterQuery{
+			FromBlock: new(big.Int).SetUint64(first), ToBlock: new(big.Int).SetUint64(min(first+watchSpan-1, deep)),
+			Addresses: []common.Address{r.config.Router}, Topics: topics,
+		})
+		if err != nil {
+			return hash, nil, false, fmt.Errorf("look for charge: %w", err)
+		}
+		for _, l := range logs {
+			e, err := r.router.UnpackChargedEvent(&l)
+			if err == nil && !l.Removed && e.Payee == record.Charge.Payee && e.Amount.Cmp(new(big.Int).SetUint64(record.Charge.Amount)) == 0 {
+				return l.TxHash, new(big.Int).SetUint64(l.BlockNumber), true, nil
+			}
 		}
 	}
 	return hash, nil, false, nil

@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"math/big"
+	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/paywarrant/paywarrant/server/rail"
 )
 
 const (
@@ -86,6 +90,9 @@ func (r *Rail) tendSlot(ctx context.Context, s slot) error {
 	}
 	switch became {
 	case final:
+		if err := r.contradicts(ctx, s, receipt); err != nil {
+			return err
+		}
 		head, err := r.config.RPC.BlockNumber(ctx)
 		if err != nil || head < receipt.BlockNumber.Uint64()+watchedDepth {
 			return err
@@ -101,6 +108,24 @@ func (r *Rail) tendSlot(ctx context.Context, s slot) error {
 	default:
 		return r.push(ctx, s)
 	}
+}
+
+// contradicts raises the alarm where a charge that was refused has moved money
+// after all: the chain was reorganized deeper than Config.Confirmations.
+func (r *Rail) contradicts(ctx context.Context, s slot, receipt *types.Receipt) error {
+	key, ok := strings.CutPrefix(s.Task, chargePrefix)
+	if !ok || receipt.Status != types.ReceiptStatusSuccessful {
+		return nil
+	}
+	record, found, err := view[chargeRecord](ctx, r.config.Store, kindCharge, key)
+	if err != nil || !found || record.Outcome == nil || record.Outcome.Status != rail.Refused {
+		return err
+	}
+	if r.moved(record, logsOf(receipt)) {
+		r.config.Logger.ErrorContext(ctx, "a refused charge has moved money",
+			slog.String("hash", receipt.TxHash.Hex()), slog.String("grant", record.Charge.GrantID.Hex()))
+	}
+	return nil
 }
 
 // leave stops looking after a slot. A task that lost its slot may have another.
