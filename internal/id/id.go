@@ -16,12 +16,13 @@ import (
 
 // Prefixes of identifiers.
 const (
-	Charge   = "txn_"
-	Mandate  = "del_"
-	Event    = "evt_"
-	Merchant = "mer_"
-	Request  = "req_"
-	Customer = "cus_"
+	Charge          = "txn_"
+	Mandate         = "del_"
+	Event           = "evt_"
+	Merchant        = "mer_"
+	Request         = "req_"
+	Customer        = "cus_"
+	WebhookEndpoint = "whe_"
 )
 
 // Prefixes of capabilities.

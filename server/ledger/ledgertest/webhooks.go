@@ -163,39 +163,22 @@ func outboxIsRelayedInOrder(t *testing.T, b *bench) {
 func relayAgainstCharges(t *testing.T, b *bench) {
 	e := b.endpoint(t, t.Context())
 	m := b.mandate(t, b.terms(100*cent, 1000*cent))
-	var charging, relaying sync.WaitGroup
-	done := make(chan struct{})
+	var all sync.WaitGroup
 	for range 2 {
-		charging.Go(func() {
+		all.Go(func() {
+			var from ledger.LaneKey
 			for range 20 {
 				b.settle(t, b.reserve(t, m, cent), succeeded())
-			}
-		})
-		relaying.Go(func() {
-			var from ledger.LaneKey
-			for last := false; ; {
 				r, err := b.store.RelayEvents(t.Context(), from, 2, b.clock.Now())
 				if err != nil && !errors.Is(err, ledger.ErrUnavailable) { // a deadlock that another won
 					t.Error(err)
 					return
 				}
-				if from = r.Last; r.Events > 0 {
-					continue
-				}
-				if last {
-					return
-				}
-				select {
-				case <-done:
-					last = true
-				default:
-				}
+				from = r.Last
 			}
 		})
 	}
-	charging.Wait()
-	close(done)
-	relaying.Wait()
+	all.Wait()
 	b.relay(t)
 	due := b.due(t, e, ledger.LaneKey{})
 	require.Len(t, due, 41)
