@@ -19,9 +19,14 @@ func FuzzVerify(f *testing.F) {
 	}
 	v := x.verifier()
 	f.Fuzz(func(t *testing.T, text string) {
-		_, err := v.Verify(context.Background(), text)
+		m, err := v.Verify(context.Background(), text)
 		_, again := v.Verify(context.Background(), text)
 		require.Equal(t, reasonOf(t, err), reasonOf(t, again))
+		if p, unread := mandate.Peek(text); err == nil {
+			require.NoError(t, unread)
+			p.Mandate.Bound = m.Bound // which is not for Peek to say
+			require.Equal(t, m, p.Mandate)
+		}
 		if tok, parsed := mandate.ParseToken(text); err == nil {
 			require.NoError(t, parsed)
 			require.False(t, tok.IsZero())

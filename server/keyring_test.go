@@ -17,10 +17,10 @@ import (
 )
 
 // withKeyRing starts a service, and a ring as another process on its store has it.
-func withKeyRing(t *testing.T) (caller, *server.KeyRing) {
+func withKeyRing(t *testing.T, kind servertest.StoreKind) (caller, *server.KeyRing) {
 	t.Helper()
 	var store ledger.Store
-	c := setup(t, &servertest.Options{Configure: func(cfg *server.Config) { store = cfg.Store }})
+	c := setup(t, &servertest.Options{Store: kind, Configure: func(cfg *server.Config) { store = cfg.Store }})
 	ring, err := server.NewKeyRing(server.KeyRingConfig{Store: store, Clock: c.Clock})
 	require.NoError(t, err)
 	return c, ring
@@ -39,7 +39,17 @@ func (c caller) signedBy(t *testing.T, token string) string {
 // twice, on mandates of the old keys and of the new ones; none fails.
 func TestRotationUnderLoad(t *testing.T) {
 	t.Parallel()
-	c, ring := withKeyRing(t)
+	for _, kind := range []servertest.StoreKind{servertest.SQLite, servertest.Postgres} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			rotateUnderLoad(t, kind)
+		})
+	}
+}
+
+func rotateUnderLoad(t *testing.T, kind servertest.StoreKind) {
+	t.Helper()
+	c, ring := withKeyRing(t, kind)
 	const callers, each = 10, 100
 	first := c.mandate(t, 100, 1_000_000)
 	var done atomic.Int64
@@ -88,7 +98,7 @@ func TestRotationUnderLoad(t *testing.T) {
 // TestARevokedKeysMandatesAreRefused, by a running service that is not told.
 func TestARevokedKeysMandatesAreRefused(t *testing.T) {
 	t.Parallel()
-	c, ring := withKeyRing(t)
+	c, ring := withKeyRing(t, servertest.SQLite)
 	m := c.mandate(t, 100, 1000)
 	_, err := ring.Revoke(t.Context(), c.signedBy(t, m))
 	require.NoError(t, err)

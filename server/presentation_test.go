@@ -31,7 +31,12 @@ type market struct {
 
 func openMarket(t *testing.T) market {
 	t.Helper()
-	c := setup(t, &servertest.Options{Merchant: server.MerchantParams{Name: "Agent", PayTo: agentsWallet}})
+	return openMarketOn(t, servertest.SQLite)
+}
+
+func openMarketOn(t *testing.T, kind servertest.StoreKind) market {
+	t.Helper()
+	c := setup(t, &servertest.Options{Store: kind, Merchant: server.MerchantParams{Name: "Agent", PayTo: agentsWallet}})
 	shop, err := c.CreateMerchant(t.Context(), server.MerchantParams{Name: "Shop", PayTo: shopWallet})
 	require.NoError(t, err)
 	return market{c, shop}
@@ -76,7 +81,16 @@ func (m market) spent(t *testing.T, token string) int {
 
 func TestPresentationPaysOnce(t *testing.T) {
 	t.Parallel()
-	m := openMarket(t)
+	for _, kind := range []servertest.StoreKind{servertest.SQLite, servertest.Postgres} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			paysOnce(t, openMarketOn(t, kind))
+		})
+	}
+}
+
+func paysOnce(t *testing.T, m market) {
+	t.Helper()
 	token := m.mandateFor(t, "*")
 	p := purchase()
 	made := m.present(t, token, p)

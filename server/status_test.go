@@ -6,13 +6,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/mandate"
+	"github.com/paywarrant/paywarrant/server/servertest"
 )
 
 // TestRevokedMandateIsRefusedOffline is must-show 6: a verifier that never asks
 // the service about this mandate refuses it within the list's ttl.
 func TestRevokedMandateIsRefusedOffline(t *testing.T) {
 	t.Parallel()
-	m := openMarket(t)
+	for _, kind := range []servertest.StoreKind{servertest.SQLite, servertest.Postgres} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			refusedOffline(t, openMarketOn(t, kind))
+		})
+	}
+}
+
+func refusedOffline(t *testing.T, m market) {
+	t.Helper()
 	gone, stays := m.mandateFor(t, "*"), m.mandateFor(t, "*")
 	keys := mandate.RemoteKeys(m.URL + "/.well-known/jwks.json")
 	v := mandate.Verifier{

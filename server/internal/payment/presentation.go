@@ -84,7 +84,7 @@ func (s *Service) Present(ctx context.Context, r PresentationRequest) (Presentat
 		refusal.RequestID = r.RequestID
 		return Presentation{}, refusal
 	}
-	return s.bind(ctx, r, m, now)
+	return s.signPresentation(ctx, r, m, now)
 }
 
 // refusePresenting tells early what a settlement would refuse. It reads no money state.
@@ -112,8 +112,8 @@ func (s *Service) refusePresenting(ctx context.Context, r PresentationRequest, m
 	return nil, nil
 }
 
-// bind makes a token of the mandate for this presentation alone, and signs the binding.
-func (s *Service) bind(ctx context.Context, r PresentationRequest, m ledger.Mandate, now time.Time) (Presentation, error) {
+// signPresentation makes a token of the mandate for this presentation alone, and signs the binding.
+func (s *Service) signPresentation(ctx context.Context, r PresentationRequest, m ledger.Mandate, now time.Time) (Presentation, error) {
 	key, err := s.sessionKey(ctx, m.ID)
 	if errors.Is(err, ledger.ErrNotFound) { // destroyed a moment ago
 		return Presentation{}, &ledger.Refusal{Code: ledger.MandateIsRevoked, RequestID: r.RequestID}
