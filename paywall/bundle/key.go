@@ -1,0 +1,61 @@
+package bundle
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// minSecret is the shortest secret of HS256, in bytes: that of its hash.
+const minSecret = 32
+
+// Key signs and verifies tokens, by one algorithm alone. It shows itself nowhere.
+type Key struct {
+	id     string
+	method jwt.SigningMethod
+	sign   any
+	verify any
+}
+
+// HS256 is a key that only the merchant verifies with: a secret of at least 32
+// bytes. The id stands in tokens. An error where either is too short.
+func HS256(id string, secret []byte) (Key, error) {
+	if len(secret) < minSecret {
+		return Key{}, fmt.Errorf("bundle: key %q: %d bytes, want %d or more", id, len(secret), minSecret)
+	}
+	kept := append([]byte(nil), secret...)
+	return newKey(id, jwt.SigningMethodHS256, kept, kept)
+}
+
+// ES256 is a key on P-256, whose public part others may verify with. The id stands
+// in tokens. An error where the key is of another curve.
+func ES256(id string, key *ecdsa.PrivateKey) (Key, error) {
+	if key == nil || key.Curve != elliptic.P256() {
+		return Key{}, fmt.Errorf("bundle: key %q: not of P-256", id)
+	}
+	return newKey(id, jwt.SigningMethodES256, key, &key.PublicKey)
+}
+
+func newKey(id string, m jwt.SigningMethod, sign, verify any) (Key, error) {
+	if id == "" || len(id) > 64 {
+		return Key{}, errors.New("bundle: key: want an id of 1 to 64 bytes")
+	}
+	return Key{id: id, method: m, sign: sign, verify: verify}, nil
+}
+
+// Format shows id and algorithm, whatever the verb.
+func (k Key) Format(f fmt.State, _ rune) {
+	alg := "none"
+	if k.method != nil {
+		alg = k.method.Alg()
+	}
+	_, _ = io.WriteString(f, "bundle.Key{"+alg+" "+k.id+"}")
+}
+
+// LogValue shows the id.
+func (k Key) LogValue() slog.Value { return slog.StringValue(k.id) }

@@ -1,0 +1,63 @@
+package bundle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/paywarrant/paywarrant/client"
+)
+
+// Charger charges mandates. A [*client.Client] is one.
+type Charger interface {
+	Charge(ctx context.Context, p client.ChargeParams) (client.Charge, error)
+}
+
+// ByMandate sells for an intent mandate that names the merchant: the POST carries
+// it as "mandate". An order is charged once, however often it is sent.
+func ByMandate(c Charger) func(context.Context, Order) (Sale, error) {
+	return func(ctx context.Context, o Order) (Sale, error) {
+		if o.Mandate == "" {
+			return Sale{}, &RefusedError{Status: http.StatusPaymentRequired, Code: "payment_required", Message: "Send a mandate that names this merchant."}
+		}
+		ch, err := c.Charge(ctx, client.ChargeParams{
+			Mandate: o.Mandate, AmountCents: o.Tier.USDCents, Currency: client.USD, IdempotencyKey: o.ID,
+			Description: fmt.Sprintf("%d requests (%s)", o.Tier.Requests, o.Tier.Name),
+		})
+		if err != nil {
+			return Sale{}, refused(err)
+		}
+		switch ch.Status {
+		case client.Completed, client.Succeeded:
+			return Sale{Paid: true}, nil
+		case client.Pending:
+			return Sale{}, &RefusedError{
+				Status: http.StatusConflict, Code: "payment_pending", RetryAfter: 2 * time.Second,
+				Message: "The payment is on its way. Send the same order again, with its Idempotency-Key.",
+			}
+		default:
+			return Sale{}, &RefusedError{Status: http.StatusPaymentRequired, Code: string(ch.FailureReason), Message: "The payment was refused."}
+		}
+	}
+}
+
+// refused sorts the service's errors: what the buyer can mend is told, the rest is not.
+func refused(err error) error {
+	var e *client.Error
+	if errors.Is(err, client.ErrUnknownOutcome) || !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code {
+	case client.CodePerTxLimit, client.CodeMonthlyLimit, client.CodeMerchantLimit, client.CodeRailUnavailable,
+		client.CodeMandateInvalid, client.CodeMandateRevoked, client.CodeMandateExpired, client.CodeMerchantNotAllowed:
+		return &RefusedError{Status: http.StatusPaymentRequired, Code: string(e.Code), Message: e.Message}
+	case client.CodeValidation:
+		if e.Param == "intentMandate" {
+			return &RefusedError{Status: http.StatusBadRequest, Code: string(e.Code), Message: e.Message}
+		}
+	default:
+	}
+	return err
+}

@@ -1,0 +1,205 @@
+package bundle
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/paywarrant/paywarrant/paywall"
+)
+
+// maxOrder is the longest body of an order that is read, in bytes.
+const maxOrder = 256 << 10
+
+// minKey is the shortest Idempotency-Key of an order that nothing else keeps apart.
+const minKey = 16
+
+// Order is a wish to buy.
+type Order struct {
+	// ID is the same for an order that is repeated, and a good idempotency key.
+	ID   string
+	Tier paywall.Tier
+	// Mandate is the payer's token where one was sent; it is a secret.
+	Mandate string
+}
+
+// Sale is what became of an order.
+type Sale struct {
+	// Paid tells that the money is there: the bundle is issued at once.
+	Paid bool
+	// CheckoutURL is where a person pays, where it is not.
+	CheckoutURL string
+	// TenantID is the merchant's own name for the buyer. Default: none.
+	TenantID string
+}
+
+// RefusedError is an order that will not be paid, or not yet: what Sell answers
+// for what the buyer can mend.
+type RefusedError struct {
+	// Status, 402 or another of 4xx, Code and Message are told to the buyer.
+	Status        int
+	Code, Message string
+	// RetryAfter asks to repeat the same order, where that may help.
+	RetryAfter time.Duration
+}
+
+// Error tells code and message.
+func (e *RefusedError) Error() string { return "bundle: " + e.Code + ": " + e.Message }
+
+// Purchase lists the tiers (GET) and sells (POST): mount it at PurchaseURL.
+//
+// POST takes {"tier":"…"} and, to pay by mandate, "mandate":"…", as JSON or as a
+// form. It answers 201 with the token, 202 with "checkoutUrl" where a person has
+// to pay (303 for a form), 402 where the payment was refused.
+func (s *Shop) Purchase() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Cache-Control", "no-store")
+		h.Add("Vary", "Accept")
+		switch r.Method {
+		case http.MethodGet, http.MethodHead:
+			if strings.Contains(r.Header.Get("Accept"), "text/html") {
+				s.page(w, r)
+				return
+			}
+			writeJSON(w, http.StatusOK, map[string]any{"tiers": s.cfg.Tiers, "purchaseUrl": s.cfg.PurchaseURL, "balanceUrl": s.cfg.BalanceURL, "currency": "usd"})
+		case http.MethodPost:
+			s.buy(w, r)
+		default:
+			h.Set("Allow", "GET, HEAD, POST")
+			refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "GET lists the tiers, POST buys one.")
+		}
+	})
+}
+
+// buy takes an order.
+func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
+	o, form, no := s.order(w, r)
+	if no == nil && s.cfg.Sell == nil {
+		no = &RefusedError{Status: http.StatusNotFound, Code: "not_found", Message: "Nothing is sold here."}
+	}
+	if no != nil {
+		refuse(w, no.Status, no.Code, no.Message)
+		return
+	}
+	ctx := context.WithoutCancel(r.Context()) // a buyer who leaves has paid nevertheless
+	sale, err := s.cfg.Sell(ctx, o)
+	if err != nil {
+		s.fail(w, r, o, err)
+		return
+	}
+	if !sale.Paid {
+		s.checkout(w, r, o, sale, form)
+		return
+	}
+	b, err := s.Issue(ctx, o.ID, o.Tier.Name, sale.TenantID)
+	if err != nil {
+		s.fail(w, r, o, err)
+		return
+	}
+	writeJSON(w, http.StatusCreated, map[string]any{
+		"bundleToken": b.Token, "tier": b.Tier, "requests": b.Requests, "creditsRemaining": b.Remaining,
+		"expiresAt": b.ExpiresAt.UTC(), "orderId": o.ID,
+	})
+}
+
+// order reads what is wanted.
+func (s *Shop) order(w http.ResponseWriter, r *http.Request) (o Order, form bool, no *RefusedError) {
+	bad := func(message string) *RefusedError {
+		return &RefusedError{Status: http.StatusBadRequest, Code: "validation_error", Message: message}
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxOrder))
+	if err != nil {
+		return o, false, &RefusedError{Status: http.StatusRequestEntityTooLarge, Code: "payload_too_large", Message: "The order is too long."}
+	}
+	var in struct{ Tier, Mandate string }
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if form = kind == "application/x-www-form-urlencoded"; form {
+		values, err := url.ParseQuery(string(body))
+		if err != nil {
+			return o, form, bad("The form cannot be read.")
+		}
+		in.Tier, in.Mandate = values.Get("tier"), values.Get("mandate")
+	} else if err := json.NewDecoder(bytes.NewReader(body)).Decode(&in); err != nil {
+		return o, form, bad(`Want JSON: {"tier":"…"}.`)
+	}
+	key := r.Header.Get(paywall.HeaderIdempotencyKey)
+	if len(key) > 255 || (key != "" && len(key) < minKey && in.Mandate == "") {
+		// Who repeats an order gets its bundle: the key, or the mandate, is the secret.
+		return o, form, bad("Idempotency-Key: want 16 to 255 bytes that nobody can guess.")
+	}
+	var ok bool
+	if o.Tier, ok = s.tier(in.Tier); !ok {
+		return o, form, bad("tier: is none of those that GET lists.")
+	}
+	o.Mandate, o.ID = in.Mandate, orderID(key, in.Tier, in.Mandate)
+	return o, form, nil
+}
+
+// orderID is one for orders that are one: the same key, tier and mandate. The
+// mandate is part of it, so that nobody gets another's bundle for its key.
+func orderID(key, tier, mandate string) string {
+	if key == "" {
+		key = rand.Text()
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%d:%s%s", len(key), key, len(tier), tier, mandate))
+	return "ord_" + hex.EncodeToString(sum[:16])
+}
+
+func (s *Shop) checkout(w http.ResponseWriter, r *http.Request, o Order, sale Sale, form bool) {
+	u, err := url.Parse(sale.CheckoutURL)
+	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+		s.fail(w, r, o, errors.New("sell: neither paid nor a checkout URL"))
+		return
+	}
+	if form {
+		http.Redirect(w, r, u.String(), http.StatusSeeOther)
+		return
+	}
+	writeJSON(w, http.StatusAccepted, map[string]any{"checkoutUrl": u.String(), "orderId": o.ID, "tiers": s.cfg.Tiers})
+}
+
+func (s *Shop) fail(w http.ResponseWriter, r *http.Request, o Order, err error) {
+	var no *RefusedError
+	if errors.As(err, &no) && no.Status >= 400 && no.Status < 500 {
+		retryAfter(w, no.RetryAfter)
+		refuse(w, no.Status, no.Code, no.Message)
+		return
+	}
+	text := err.Error()
+	if o.Mandate != "" {
+		text = strings.ReplaceAll(text, o.Mandate, "[redacted]")
+	}
+	s.cfg.Logger.ErrorContext(r.Context(), "bundle: not sold", slog.String("order", o.ID), slog.String("error", text))
+	retryAfter(w, 5*time.Second)
+	refuse(w, http.StatusServiceUnavailable, "unavailable", "The order cannot be taken now. Send the same again, with its Idempotency-Key.")
+}
+
+func retryAfter(w http.ResponseWriter, d time.Duration) {
+	if d > 0 {
+		w.Header().Set("Retry-After", strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10))
+	}
+}
+
+func refuse(w http.ResponseWriter, status int, code, message string) {
+	writeJSON(w, status, map[string]any{"code": code, "message": message})
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the client may have gone
+}

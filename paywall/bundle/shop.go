@@ -1,0 +1,188 @@
+package bundle
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/paywarrant/paywarrant/paywall"
+)
+
+// DefaultLife is the default of [Config.Life].
+const DefaultLife = 365 * 24 * time.Hour
+
+// Config says what is sold, and how it is paid.
+type Config struct {
+	// Issuer is who signs tokens and takes them: the origin of the API. Required.
+	Issuer string
+	// Keys sign and verify tokens: the first signs, all verify. Required.
+	Keys []Key
+	// Tiers are what is sold, each with a name of its own. Required.
+	Tiers []paywall.Tier
+	// PurchaseURL and BalanceURL are where [Shop.Purchase] and [Shop.Balance] are
+	// mounted. Required.
+	PurchaseURL, BalanceURL string
+	// Sell takes the money of an order, or says where a person pays it. It is
+	// called again for a request that is repeated, and must take the money once
+	// for one Order.ID. Required, unless nothing is sold by POST.
+	Sell func(ctx context.Context, o Order) (Sale, error)
+	// Store keeps the bundles. Default: [NewMemory].
+	Store Store
+	// Life is how long a bundle is good. Default: [DefaultLife].
+	Life time.Duration
+	// Logger gets what went wrong, never a token. Default: none.
+	Logger *slog.Logger
+	// Clock tells the time. Default: the system's.
+	Clock paywall.Clock
+}
+
+type systemClock struct{}
+
+func (systemClock) Now() time.Time { return time.Now() }
+
+// Shop sells bundles and takes their tokens. Make one with [New]. Safe for
+// concurrent use.
+type Shop struct {
+	cfg    Config
+	parser *jwt.Parser
+}
+
+// New makes a shop. It makes no call. An error that names the field that is wrong.
+func New(c Config) (*Shop, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	if c.Store == nil {
+		c.Store = NewMemory()
+	}
+	if c.Life == 0 {
+		c.Life = DefaultLife
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Clock == nil {
+		c.Clock = systemClock{}
+	}
+	return &Shop{cfg: c, parser: newParser(c)}, nil
+}
+
+// validate names the field that is wrong.
+func (c Config) validate() error {
+	wrong := func(field, want string) error { return fmt.Errorf("bundle: %s: %s", field, want) }
+	for _, f := range []struct{ name, url string }{{"Issuer", c.Issuer}, {"PurchaseURL", c.PurchaseURL}, {"BalanceURL", c.BalanceURL}} {
+		if u, err := url.Parse(f.url); err != nil || u.Host == "" {
+			return wrong(f.name, "want a full URL")
+		}
+	}
+	if len(c.Keys) == 0 || len(c.Tiers) == 0 {
+		return wrong("Keys, Tiers", "want one at least of each")
+	}
+	for i, k := range c.Keys {
+		if k.method == nil || slices.ContainsFunc(c.Keys[:i], func(o Key) bool { return o.id == k.id }) {
+			return wrong(fmt.Sprintf("Keys[%d]", i), "want one of HS256 or ES256, with an id of its own")
+		}
+	}
+	for i, t := range c.Tiers {
+		if t.Name == "" || t.Requests <= 0 || t.USDCents <= 0 || slices.ContainsFunc(c.Tiers[:i], func(o paywall.Tier) bool { return o.Name == t.Name }) {
+			return wrong(fmt.Sprintf("Tiers[%d]", i), "want a name of its own, a price and requests above zero")
+		}
+	}
+	if c.Life < 0 {
+		return wrong("Life", "is negative")
+	}
+	return nil
+}
+
+// CreditBundle is what a gate needs to offer these bundles and take their tokens.
+func (s *Shop) CreditBundle() *paywall.CreditBundle {
+	return &paywall.CreditBundle{
+		Tiers: s.cfg.Tiers, PurchaseURL: s.cfg.PurchaseURL, BalanceURL: s.cfg.BalanceURL,
+		ValidateAndDeduct: s.ValidateAndDeduct, GiveBack: s.GiveBack,
+	}
+}
+
+// ValidateAndDeduct checks a token and takes one credit, for
+// [paywall.CreditBundle]. An error says that this cannot be decided now; a token
+// that is not good is no error, and is not valid.
+func (s *Shop) ValidateAndDeduct(ctx context.Context, token string) (paywall.BundleResult, error) {
+	id, err := s.read(token)
+	if err != nil {
+		return paywall.BundleResult{}, nil //nolint:nilerr // not valid is an answer
+	}
+	b, err := s.cfg.Store.Deduct(ctx, id, s.cfg.Clock.Now())
+	switch {
+	case errors.Is(err, ErrEmpty), errors.Is(err, ErrNotFound):
+		return paywall.BundleResult{TenantID: b.TenantID}, nil
+	case err != nil:
+		return paywall.BundleResult{}, fmt.Errorf("take a credit: %w", err)
+	}
+	return paywall.BundleResult{Valid: true, CreditsRemaining: b.Remaining, TenantID: b.TenantID}, nil
+}
+
+// GiveBack returns the credit of a request that was not served, for
+// [paywall.CreditBundle]. Errors: [ErrToken], and those of the store.
+func (s *Shop) GiveBack(ctx context.Context, token string) error {
+	id, err := s.read(token)
+	if err != nil {
+		return err
+	}
+	return s.cfg.Store.GiveBack(ctx, id)
+}
+
+// Issued is a bundle with its token, which is a secret: who has it uses the credits.
+type Issued struct {
+	Bundle
+
+	Token string
+}
+
+// Issue makes the bundle of an order that was paid, and its token: for merchants
+// whose money comes later than the order. For an order that was issued before it
+// gives the same bundle again. Errors: that there is no such tier, and those of
+// the store.
+func (s *Shop) Issue(ctx context.Context, orderID, tier, tenantID string) (Issued, error) {
+	t, ok := s.tier(tier)
+	if !ok {
+		return Issued{}, fmt.Errorf("bundle: issue: no tier %q", tier)
+	}
+	now := s.cfg.Clock.Now().Truncate(time.Second)
+	b := Bundle{
+		ID: bundleID(orderID), TenantID: tenantID, Tier: t.Name, Requests: t.Requests, Remaining: t.Requests,
+		CreatedAt: now, ExpiresAt: now.Add(s.cfg.Life),
+	}
+	err := s.cfg.Store.Create(ctx, b)
+	if errors.Is(err, ErrExists) {
+		b, err = s.cfg.Store.Read(ctx, b.ID)
+		if err == nil && (b.Tier != tier || b.TenantID != tenantID) {
+			err = errors.New("bundle: the order was issued with another tier or tenant")
+		}
+	}
+	if err != nil {
+		return Issued{}, err
+	}
+	token, err := s.token(b)
+	return Issued{b, token}, err
+}
+
+func (s *Shop) tier(name string) (paywall.Tier, bool) {
+	i := slices.IndexFunc(s.cfg.Tiers, func(t paywall.Tier) bool { return t.Name == name })
+	if i < 0 {
+		return paywall.Tier{}, false
+	}
+	return s.cfg.Tiers[i], true
+}
+
+// bundleID is the bundle of an order: one, however often it is issued.
+func bundleID(orderID string) string {
+	sum := sha256.Sum256([]byte("bundle of order " + orderID))
+	return "bun_" + hex.EncodeToString(sum[:16])
+}
