@@ -3,7 +3,6 @@ package contracts_test
 import (
 	"context"
 	"crypto/ecdsa"
-	"errors"
 	"math/big"
 	"testing"
 	"time"
@@ -145,7 +144,7 @@ func (w *world) send(t require.TestingT, from devchain.Wallet, to common.Address
 // unpack reads the error of a call that reverted.
 func (w *world) unpack(t require.TestingT, err error) any {
 	var data rpc.DataError
-	require.True(t, errors.As(err, &data), "%v", err)
+	require.ErrorAs(t, err, &data)
 	raw, err := hexutil.Decode(data.ErrorData().(string))
 	require.NoError(t, err)
 	if unpacked, err := w.router.UnpackError(raw); err == nil {

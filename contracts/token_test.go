@@ -91,7 +91,7 @@ func TestCancelAuthorization(t *testing.T) {
 	typeHash := w.call(t, devchain.USDC(), w.token.PackCANCELAUTHORIZATIONTYPEHASH())
 	structHash := hash(typeHash, common.LeftPadBytes(a.From[:], 32), a.Nonce[:])
 	separator := tokenDomain()
-	digest := common.Hash(hash([]byte{0x19, 1}, separator[:], structHash[:]))
+	digest := hash([]byte{0x19, 1}, separator[:], structHash[:])
 	s, err := evm.Sign(digest, w.owner.Key())
 	require.NoError(t, err)
 	forged, err := evm.Sign(digest, anyone().Key())

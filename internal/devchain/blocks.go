@@ -44,7 +44,7 @@ func (c *Chain) waiting() bool {
 // paced waits while the chain's clock is too far ahead; false when it was closed.
 func (c *Chain) paced() bool {
 	c.making.Lock()
-	head := time.Unix(int64(c.ethereum.BlockChain().CurrentBlock().Time), 0) //nolint:gosec // not before the year 292 billion
+	head := time.Unix(int64(c.ethereum.BlockChain().CurrentBlock().Time), 0)
 	wait := time.Until(head.Add(-c.advanced - c.maxLead))
 	c.making.Unlock()
 	timer := time.NewTimer(max(wait, time.Millisecond))
@@ -99,7 +99,7 @@ const fillAttempts = 3
 
 // Now is the time of the newest block.
 func (c *Chain) Now() time.Time {
-	return time.Unix(int64(c.ethereum.BlockChain().CurrentBlock().Time), 0).UTC() //nolint:gosec // as above
+	return time.Unix(int64(c.ethereum.BlockChain().CurrentBlock().Time), 0).UTC()
 }
 
 // AdvanceTime makes an empty block later by d, of at least a second; blocks after

@@ -28,7 +28,7 @@ func (c *Chain) deploy() error {
 	}
 	var last *types.Transaction
 	for nonce, tx := range transactions {
-		tx.Nonce = uint64(nonce) //nolint:gosec // 0 to 2
+		tx.Nonce = uint64(nonce)
 		signed, err := sign(admin.key, tx)
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/accounts/abi/bind/v2"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/ethclient"
+	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -34,10 +35,11 @@ func (a *asked) Call(ctx context.Context, to *common.Address, data []byte, gas u
 		return nil, a.fail
 	}
 	answer, err := a.client.CallContract(ctx, ethereum.CallMsg{To: to, Data: data, Gas: gas}, nil)
-	if err != nil {
-		return nil, nil // the contract refused
+	var refused rpc.DataError
+	if errors.As(err, &refused) {
+		return nil, nil
 	}
-	return answer, nil
+	return answer, err
 }
 
 func (a *asked) Code(ctx context.Context, at common.Address) ([]byte, error) {

@@ -79,10 +79,10 @@ func small(b []byte, limit int) (int, bool) {
 		return 0, false
 	}
 	n := binary.BigEndian.Uint64(b[word-8 : word])
-	if n > uint64(limit) { //nolint:gosec // a length
+	if n > uint64(limit) {
 		return 0, false
 	}
-	return int(n), true //nolint:gosec // at most limit
+	return int(n), true
 }
 
 func zero(b []byte) bool {

@@ -234,7 +234,7 @@ func (r *Rail) every(ctx context.Context, pause time.Duration, what string, work
 		case <-timer.C:
 		}
 		if err := work(ctx); err != nil && ctx.Err() == nil {
-			r.config.Logger.WarnContext(ctx, "chain rail could not "+what, slog.Any("error", err))
+			r.config.Logger.WarnContext(ctx, "background work of the chain rail failed", slog.String("work", what), slog.Any("error", err))
 		}
 		timer.Reset(pause)
 	}

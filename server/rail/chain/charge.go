@@ -80,12 +80,12 @@ func (r *Rail) charge(ctx context.Context, c rail.Charge) (rail.Outcome, error) 
 		return refused(rail.Unavailable), nil //nolint:nilerr // a payee without a wallet
 	}
 	key, ref := keyOf(c.Reference)
-	print := printOf(c.MandateID, c.MerchantID, payee, c.Instrument.Customer, c.Instrument.Method, c.Amount)
-	record, err := r.opened(ctx, key, request{Charge: c, payee: payee, ref: ref, print: print})
+	asked := printOf(c.MandateID, c.MerchantID, payee, c.Instrument.Customer, c.Instrument.Method, c.Amount)
+	record, err := r.opened(ctx, key, request{Charge: c, payee: payee, ref: ref, print: asked})
 	if err != nil {
 		return rail.Outcome{}, err
 	}
-	if record.Print != print {
+	if record.Print != asked {
 		return rail.Outcome{}, rail.ErrReferenceReused
 	}
 	return r.await(ctx, key, record, until)
@@ -140,8 +140,8 @@ func (r *Rail) open(ctx context.Context, key string, q request) (chargeRecord, e
 	}
 	record.Owner, record.Since = grant.Grant.Owner, header.Number.Uint64()
 	record.Charge = evm.Charge{
-		GrantID: grantID, Payee: q.payee, Amount: uint64(q.Amount), Ref: q.ref, //nolint:gosec // above nothing
-		Deadline: header.Time + uint64(r.config.Lifetime/time.Second), //nolint:gosec // not negative
+		GrantID: grantID, Payee: q.payee, Amount: uint64(q.Amount), Ref: q.ref,
+		Deadline: header.Time + uint64(r.config.Lifetime/time.Second),
 	}
 	call, why, err := r.prepareCharge(ctx, grant, record.Charge)
 	if err != nil {

@@ -22,13 +22,13 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer dev.Close() //nolint:errcheck // an example
+	defer dev.Close()
 	folder, err := os.MkdirTemp("", "chain")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(folder) //nolint:errcheck // an example
+	defer os.RemoveAll(folder)
 	store, err := sqlite.Open(ctx, filepath.Join(folder, "chain.db"))
 	if err != nil {
 		fmt.Println(err)
@@ -52,7 +52,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer r.Close() //nolint:errcheck // an example
+	defer r.Close()
 	instrument, err := r.Connect(ctx, rail.Connection{Reference: "setup", Method: chain.MethodWallet})
 	if err != nil {
 		fmt.Println(err)

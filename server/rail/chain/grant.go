@@ -116,7 +116,7 @@ func (r *Rail) prepare(ctx context.Context, owner common.Address, terms Terms) (
 	if err != nil {
 		return Proposal{}, proposalTerms{}, err
 	}
-	now := time.Unix(int64(header.Time), 0) //nolint:gosec // not before the year 292 billion
+	now := time.Unix(int64(header.Time), 0)
 	if err := terms.validate(now); err != nil {
 		return Proposal{}, proposalTerms{}, err
 	}
@@ -152,8 +152,8 @@ func (r *Rail) newGrant(ctx context.Context, owner common.Address, terms Terms) 
 	}
 	g := evm.Grant{
 		Owner: owner, Token: r.config.Token.Address, SessionKey: crypto.PubkeyToAddress(key.PublicKey),
-		MaxPerCharge: uint64(terms.MaxPerCharge), MaxPerMonth: uint64(terms.MaxPerMonth), //nolint:gosec // above nothing
-		ExpiresAt: uint64(terms.ExpiresAt.Unix()), Payees: terms.Payees, //nolint:gosec // later than a block
+		MaxPerCharge: uint64(terms.MaxPerCharge), MaxPerMonth: uint64(terms.MaxPerMonth),
+		ExpiresAt: uint64(terms.ExpiresAt.Unix()), Payees: terms.Payees,
 	}
 	_, _ = rand.Read(g.Salt[:]) // never fails
 	id := g.ID(r.config.ChainID, r.config.Router)
@@ -184,7 +184,7 @@ func (r *Rail) permitFor(ctx context.Context, owner common.Address, terms Terms,
 	if limit := new(big.Int).Sub(new(big.Int).Lsh(common.Big1, 256), common.Big1); value.Cmp(limit) > 0 {
 		value = limit
 	}
-	p := evm.Permit{Owner: owner, Spender: r.config.Router, Deadline: evm.Uint64(uint64(now.Add(permitLifetime).Unix()))} //nolint:gosec // a block's time
+	p := evm.Permit{Owner: owner, Spender: r.config.Router, Deadline: evm.Uint64(uint64(now.Add(permitLifetime).Unix()))}
 	if p.Value, err = evm.FromBig(value); err != nil {
 		return evm.Permit{}, err
 	}

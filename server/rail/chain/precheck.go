@@ -75,7 +75,7 @@ func (r *Rail) signCharge(ctx context.Context, grant grantRecord, c evm.Charge) 
 	if err != nil {
 		return nil, fmt.Errorf("session key of %s is damaged", c.GrantID)
 	}
-	defer clear(key.D.Bits())
+	defer clear(key.D.Bits()) //nolint:staticcheck // nothing is done with it but to make it zero
 	return evm.Sign(evm.Digest(r.routerDomain, c), key)
 }
 
