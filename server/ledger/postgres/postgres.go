@@ -108,7 +108,7 @@ func OpenConfig(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("postgres: URL: %w", err)
 	}
 	connection(pools.ConnConfig)
-	pools.AfterConnect = durable
+	pools.AfterConnect = writer
 	pools.MaxConns = int32(cfg.Writers) //nolint:gosec // at most 64
 	pools.MinIdleConns = 1
 	pools.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false } // a dead one is noticed, and Update runs again
@@ -150,6 +150,22 @@ func durable(ctx context.Context, conn *pgx.Conn) error {
 		WHERE current_setting('synchronous_commit') IN ('off', 'local')`)
 	if err != nil {
 		return fmt.Errorf("set synchronous_commit: %w", err)
+	}
+	return nil
+}
+
+// writer is what a connection is set to that writes. Its statements find rows by
+// their keys alone; a planner that has not yet noticed how a table has grown, and
+// would rather read it whole, is not asked. Where a database has no such setting
+// there is nothing to set.
+func writer(ctx context.Context, conn *pgx.Conn) error {
+	if err := durable(ctx, conn); err != nil {
+		return err
+	}
+	_, err := conn.Exec(ctx, `SELECT set_config(name, 'off', false) FROM pg_settings
+		WHERE name IN ('enable_seqscan', 'enable_hashjoin', 'enable_mergejoin')`)
+	if err != nil {
+		return fmt.Errorf("set plan: %w", err)
 	}
 	return nil
 }

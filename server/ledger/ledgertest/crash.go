@@ -1,0 +1,244 @@
+package ledgertest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+// errLost is what a crashing store says in place of the database's answer.
+var errLost = errors.New("ledgertest: crashed")
+
+// crashing is a store whose process dies at a commit: before it, so that nothing
+// was done, or after it, so that all was done and nobody heard of it.
+type crashing struct {
+	ledger.Store
+
+	at crashPoint // of the next update
+}
+
+type crashPoint int
+
+const (
+	noCrash crashPoint = iota
+	crashBefore
+	crashDeciding
+	crashAfter
+)
+
+func (c *crashing) Update(ctx context.Context, keys ledger.Keys, decide func(*ledger.State) (ledger.Effects, error)) error {
+	at := c.at
+	c.at = noCrash
+	switch at {
+	case crashBefore:
+		return errLost
+	case crashDeciding:
+		return c.Store.Update(ctx, keys, func(s *ledger.State) (ledger.Effects, error) {
+			if _, err := decide(s); err != nil {
+				return ledger.Effects{}, err
+			}
+			return ledger.Effects{}, errLost
+		})
+	case crashAfter:
+		if err := c.Store.Update(ctx, keys, decide); err != nil {
+			return err
+		}
+		return errLost
+	}
+	return c.Store.Update(ctx, keys, decide)
+}
+
+// model is what the ledger should hold of one mandate, whatever happened to the
+// processes in between.
+type model struct {
+	spent   map[ledger.Month]ledger.Micros
+	month   ledger.Month // the latest that a charge began in
+	pending map[string]ledger.Charge
+	ended   map[string]ledger.ChargeStatus
+	revoked bool
+}
+
+// crashes runs random commands with crashes, reopened databases and a jumping
+// clock, against a model. A command whose answer was lost is done again, as the
+// service does it, and must come out as if it had been done once.
+func crashes(t *testing.T, b *bench) {
+	store := &crashing{Store: b.store}
+	l, err := ledger.New(ledger.Config{Store: store, Clock: b.clock})
+	require.NoError(t, err)
+	b.Close()
+	b.Ledger = l
+	rapid.Check(t, func(rt *rapid.T) {
+		terms := b.terms(100*cent, 300*cent)
+		terms.ExpiresAt = b.clock.Now().AddDate(100, 0, 0)
+		want := &model{
+			spent: map[ledger.Month]ledger.Micros{}, pending: map[string]ledger.Charge{}, ended: map[string]ledger.ChargeStatus{},
+			month: ledger.MonthOf(b.clock.Now()),
+		}
+		m := b.mandate(rt, terms)
+		rt.Repeat(map[string]func(*rapid.T){
+			"reserve":    func(rt *rapid.T) { b.modelReserve(rt, store, want, m) },
+			"settle":     func(rt *rapid.T) { b.modelSettle(rt, store, want) },
+			"revoke":     func(rt *rapid.T) { b.modelRevoke(rt, store, want, m) },
+			"reopen":     func(rt *rapid.T) { b.reopen(rt, store) },
+			"clock":      func(rt *rapid.T) { b.jump(rt) },
+			"take over":  func(rt *rapid.T) { b.modelLease(rt, want) },
+			"":           func(rt *rapid.T) { b.compare(rt, want, m) },
+			"reserve 2":  func(rt *rapid.T) { b.modelReserve(rt, store, want, m) }, // charges are most of what happens
+			"settle too": func(rt *rapid.T) { b.modelSettle(rt, store, want) },
+		})
+	})
+	b.sound(t)
+}
+
+// draws picks where the next commit crashes, mostly nowhere.
+func draws(rt *rapid.T) crashPoint {
+	return rapid.SampledFrom([]crashPoint{noCrash, noCrash, noCrash, crashBefore, crashDeciding, crashAfter}).Draw(rt, "crash")
+}
+
+// again does a command until its answer was heard.
+func again(rt *rapid.T, store *crashing, command func() error) error {
+	store.at = draws(rt)
+	err := command()
+	if errors.Is(err, errLost) {
+		err = command()
+	}
+	return err
+}
+
+func (b *bench) modelReserve(rt *rapid.T, store *crashing, want *model, m ledger.Mandate) {
+	r := b.request(m, ledger.Micros(rapid.Int64Range(1, int64(120*cent)).Draw(rt, "amount")))
+	now := max(ledger.MonthOf(b.clock.Now()), want.month)
+	fits := !want.revoked && r.Amount <= 100*cent && want.spent[now]+r.Amount <= 300*cent
+	var got ledger.Reservation
+	err := again(rt, store, func() (err error) {
+		got, err = b.Reserve(context.Background(), r)
+		return err
+	})
+	var refusal *ledger.Refusal
+	require.Equal(rt, fits, err == nil)
+	require.Equal(rt, !fits, errors.As(err, &refusal))
+	if fits {
+		want.month = now
+		want.spent[now] += r.Amount
+		want.pending[r.ChargeID] = got.Charge
+	}
+}
+
+// pick draws one of the pending charges, if there is one.
+func (w *model) pick(rt *rapid.T) ledger.Charge {
+	if len(w.pending) == 0 {
+		rt.Skip("nothing is pending")
+	}
+	ids := make([]string, 0, len(w.pending))
+	for id := range w.pending {
+		ids = append(ids, id)
+	}
+	// Map order is random and ids are new in each run: an index is what can be replayed.
+	return w.pending[ids[rapid.IntRange(0, len(ids)-1).Draw(rt, "which")]]
+}
+
+func (b *bench) modelSettle(rt *rapid.T, store *crashing, want *model) {
+	c, end := want.pick(rt), succeeded()
+	if rapid.Bool().Draw(rt, "declined") {
+		end = declined()
+		want.spent[c.Month] -= c.Amount
+	}
+	var got ledger.Charge
+	require.NoError(rt, again(rt, store, func() (err error) {
+		got, err = b.Settle(context.Background(), c, end)
+		return err
+	}))
+	delete(want.pending, c.ID)
+	want.ended[c.ID] = got.Status
+}
+
+func (b *bench) modelRevoke(rt *rapid.T, store *crashing, want *model, m ledger.Mandate) {
+	if rapid.IntRange(0, 9).Draw(rt, "really") != 0 {
+		rt.Skip("seldom")
+	}
+	require.NoError(rt, again(rt, store, func() error {
+		_, err := b.Revoke(context.Background(), m.ID, ledger.RevokedByUser)
+		return err
+	}))
+	want.revoked = true
+}
+
+// modelLease takes over a charge, as an instance does that finds it lapsed.
+func (b *bench) modelLease(rt *rapid.T, want *model) {
+	c := want.pick(rt)
+	stored, err := b.Charge(context.Background(), c.ID)
+	require.NoError(rt, err)
+	lapsed := !b.clock.Now().Before(stored.LeaseUntil)
+	_, taken, err := b.Lease(context.Background(), c, b.clock.Now().Add(time.Minute), false)
+	require.NoError(rt, err)
+	require.Equal(rt, lapsed, taken)
+}
+
+// reopen ends the process and starts the next one on the same database.
+func (b *bench) reopen(rt *rapid.T, store *crashing) {
+	b.Close()
+	require.NoError(rt, store.Store.Close())
+	fresh, err := b.database.Open(context.Background())
+	require.NoError(rt, err)
+	b.store, store.Store = fresh, fresh
+	b.Ledger, err = ledger.New(ledger.Config{Store: store, Clock: b.clock})
+	require.NoError(rt, err)
+	b.checker = nil
+}
+
+// jump moves the clock: a little, over a month's end, or back.
+func (b *bench) jump(rt *rapid.T) {
+	now := b.clock.Now()
+	switch rapid.SampledFrom([]string{"seconds", "month", "back"}).Draw(rt, "jump") {
+	case "seconds":
+		b.clock.set(now.Add(30 * time.Second))
+	case "month":
+		b.clock.set(now.AddDate(0, 1, 0))
+	case "back":
+		b.clock.set(now.Add(-40 * 24 * time.Hour))
+	}
+}
+
+// compare looks whether database and model agree.
+func (b *bench) compare(rt *rapid.T, want *model, m ledger.Mandate) {
+	stored, err := b.Mandate(context.Background(), m.ID)
+	require.NoError(rt, err)
+	require.Equal(rt, want.spent[stored.Month], stored.Spent)
+	require.Equal(rt, want.revoked, stored.Status == ledger.MandateRevoked)
+	for id, status := range want.ended {
+		c, err := b.Charge(context.Background(), id)
+		require.NoError(rt, err)
+		require.Equal(rt, status, c.Status)
+	}
+	for id := range want.pending {
+		c, err := b.Charge(context.Background(), id)
+		require.NoError(rt, err)
+		require.Equal(rt, ledger.ChargePending, c.Status)
+	}
+}
+
+// lostAnswer: the commit of a whole batch is done and nobody hears of it; each
+// command, done again, finds what it did.
+func lostAnswer(t *testing.T, b *bench) {
+	store := &crashing{Store: b.store}
+	l, err := ledger.New(ledger.Config{Store: store, Clock: b.clock})
+	require.NoError(t, err)
+	defer l.Close()
+	m := b.mandate(t, b.terms(100*cent, 1000*cent))
+	r := b.request(m, 10*cent)
+	store.at = crashAfter
+	_, err = l.Reserve(t.Context(), r)
+	require.ErrorIs(t, err, errLost)
+	r.ChargeID, r.RequestID = id.New(id.Charge, b.clock.Now()), "req_again"
+	_, err = l.Reserve(t.Context(), r)
+	require.ErrorIs(t, err, ledger.ErrIdempotencyInProgress, "the key tells that it was done")
+	require.Equal(t, 10*cent, b.spent(t, m))
+	require.Equal(t, 1, b.sound(t).Pending)
+}
