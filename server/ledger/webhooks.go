@@ -26,6 +26,7 @@ type WebhookEndpoint struct {
 	FormerUntil  time.Time
 	FailingSince time.Time // zero: the last attempt succeeded
 	Failures     int       // attempts that failed in a row
+	PausedUntil  time.Time // nothing is sent before
 	WakeSeq      int64     // counts what was added to its queue
 	CreatedAt    time.Time
 }
@@ -96,6 +97,7 @@ type EndpointHealth struct {
 	EndpointID   string
 	FailingSince time.Time
 	Failures     int
+	PausedUntil  time.Time
 }
 
 // Webhooks keeps webhook endpoints, the way of events from the outbox to them,

@@ -16,7 +16,7 @@ func WebhookEndpoint(r db.WebhookEndpoint) (e ledger.WebhookEndpoint, err error)
 	return ledger.WebhookEndpoint{
 		ID: r.ID, MerchantID: r.MerchantID, URL: r.Url, Types: parsed[[]webhook.Type](r.Types, &err), Disabled: r.Disabled,
 		Secret: r.Secret, Former: r.Former, FormerUntil: at(r.FormerUntilMs), FailingSince: at(r.FailingMs),
-		Failures: int(r.Failures), WakeSeq: r.WakeSeq, CreatedAt: at(r.CreatedMs),
+		Failures: int(r.Failures), PausedUntil: at(r.PauseMs), WakeSeq: r.WakeSeq, CreatedAt: at(r.CreatedMs),
 	}, err
 }
 

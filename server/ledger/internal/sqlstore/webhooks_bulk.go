@@ -182,7 +182,7 @@ func (s *Store) SaveDeliveries(ctx context.Context, tried []ledger.Delivery, hea
 		}
 		q := s.writeQ.WithTx(tx)
 		for _, h := range health {
-			p := db.WebhookHealthParams{ID: h.EndpointID, FailingMs: row.Millis(h.FailingSince), Failures: int64(h.Failures)}
+			p := db.WebhookHealthParams{ID: h.EndpointID, FailingMs: row.Millis(h.FailingSince), Failures: int64(h.Failures), PauseMs: row.Millis(h.PausedUntil)}
 			if err := q.WebhookHealth(ctx, p); err != nil {
 				return err
 			}

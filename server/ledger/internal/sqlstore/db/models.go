@@ -157,6 +157,7 @@ type WebhookEndpoint struct {
 	FormerUntilMs int64
 	FailingMs     int64
 	Failures      int64
+	PauseMs       int64
 	WakeMs        int64
 	WakeSeq       int64
 	LeaseOwner    string

@@ -23,7 +23,7 @@ func (q *Queries) AnyOutbox(ctx context.Context) (bool, error) {
 const anyWebhookWork = `-- name: AnyWebhookWork :one
 SELECT EXISTS (
     SELECT 1 FROM webhook_endpoints w
-    WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= $1 AND w.lease_ms <= $1
+    WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= $1 AND w.lease_ms <= $1 AND w.pause_ms <= $1
 ) AS found
 `
 
@@ -264,8 +264,8 @@ func (q *Queries) FreeWebhookLeases(ctx context.Context) error {
 
 const insertWebhookEndpoint = `-- name: InsertWebhookEndpoint :exec
 INSERT INTO webhook_endpoints (id, merchant_id, slot, url, types, disabled, secret, former, former_until_ms, failing_ms,
-    failures, wake_ms, wake_seq, lease_owner, lease_ms, created_ms)
-VALUES ($1, $2, $3, $4, $5, '', $6, $7, 0, 0, 0, 0, 0, '', 0, $8)
+    failures, pause_ms, wake_ms, wake_seq, lease_owner, lease_ms, created_ms)
+VALUES ($1, $2, $3, $4, $5, '', $6, $7, 0, 0, 0, 0, 0, 0, '', 0, $8)
 `
 
 type InsertWebhookEndpointParams struct {
@@ -297,10 +297,10 @@ const leaseWebhookEndpoints = `-- name: LeaseWebhookEndpoints :many
 UPDATE webhook_endpoints SET lease_owner = $1, lease_ms = $2
 WHERE webhook_endpoints.disabled = '' AND webhook_endpoints.lease_ms <= $3 AND webhook_endpoints.id IN (
     SELECT w.id FROM webhook_endpoints w
-    WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= $3 AND w.lease_ms <= $3
+    WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= $3 AND w.lease_ms <= $3 AND w.pause_ms <= $3
     ORDER BY w.wake_ms LIMIT $4
 )
-RETURNING id, merchant_id, slot, url, types, disabled, secret, former, former_until_ms, failing_ms, failures, wake_ms, wake_seq, lease_owner, lease_ms, created_ms
+RETURNING id, merchant_id, slot, url, types, disabled, secret, former, former_until_ms, failing_ms, failures, pause_ms, wake_ms, wake_seq, lease_owner, lease_ms, created_ms
 `
 
 type LeaseWebhookEndpointsParams struct {
@@ -336,6 +336,7 @@ func (q *Queries) LeaseWebhookEndpoints(ctx context.Context, arg LeaseWebhookEnd
 			&i.FormerUntilMs,
 			&i.FailingMs,
 			&i.Failures,
+			&i.PauseMs,
 			&i.WakeMs,
 			&i.WakeSeq,
 			&i.LeaseOwner,
@@ -543,7 +544,7 @@ func (q *Queries) RotateWebhookSecret(ctx context.Context, arg RotateWebhookSecr
 }
 
 const webhookEndpoint = `-- name: WebhookEndpoint :one
-SELECT id, merchant_id, slot, url, types, disabled, secret, former, former_until_ms, failing_ms, failures, wake_ms, wake_seq, lease_owner, lease_ms, created_ms FROM webhook_endpoints WHERE id = $1
+SELECT id, merchant_id, slot, url, types, disabled, secret, former, former_until_ms, failing_ms, failures, pause_ms, wake_ms, wake_seq, lease_owner, lease_ms, created_ms FROM webhook_endpoints WHERE id = $1
 `
 
 func (q *Queries) WebhookEndpoint(ctx context.Context, id string) (WebhookEndpoint, error) {
@@ -561,6 +562,7 @@ func (q *Queries) WebhookEndpoint(ctx context.Context, id string) (WebhookEndpoi
 		&i.FormerUntilMs,
 		&i.FailingMs,
 		&i.Failures,
+		&i.PauseMs,
 		&i.WakeMs,
 		&i.WakeSeq,
 		&i.LeaseOwner,
@@ -571,7 +573,7 @@ func (q *Queries) WebhookEndpoint(ctx context.Context, id string) (WebhookEndpoi
 }
 
 const webhookEndpoints = `-- name: WebhookEndpoints :many
-SELECT id, merchant_id, slot, url, types, disabled, secret, former, former_until_ms, failing_ms, failures, wake_ms, wake_seq, lease_owner, lease_ms, created_ms FROM webhook_endpoints WHERE merchant_id = $1 ORDER BY created_ms, id
+SELECT id, merchant_id, slot, url, types, disabled, secret, former, former_until_ms, failing_ms, failures, pause_ms, wake_ms, wake_seq, lease_owner, lease_ms, created_ms FROM webhook_endpoints WHERE merchant_id = $1 ORDER BY created_ms, id
 `
 
 func (q *Queries) WebhookEndpoints(ctx context.Context, merchantID string) ([]WebhookEndpoint, error) {
@@ -595,6 +597,7 @@ func (q *Queries) WebhookEndpoints(ctx context.Context, merchantID string) ([]We
 			&i.FormerUntilMs,
 			&i.FailingMs,
 			&i.Failures,
+			&i.PauseMs,
 			&i.WakeMs,
 			&i.WakeSeq,
 			&i.LeaseOwner,
@@ -615,16 +618,22 @@ func (q *Queries) WebhookEndpoints(ctx context.Context, merchantID string) ([]We
 }
 
 const webhookHealth = `-- name: WebhookHealth :exec
-UPDATE webhook_endpoints SET failing_ms = $2, failures = $3 WHERE id = $1
+UPDATE webhook_endpoints SET failing_ms = $2, failures = $3, pause_ms = $4 WHERE id = $1
 `
 
 type WebhookHealthParams struct {
 	ID        string
 	FailingMs int64
 	Failures  int64
+	PauseMs   int64
 }
 
 func (q *Queries) WebhookHealth(ctx context.Context, arg WebhookHealthParams) error {
-	_, err := q.exec(ctx, q.webhookHealthStmt, webhookHealth, arg.ID, arg.FailingMs, arg.Failures)
+	_, err := q.exec(ctx, q.webhookHealthStmt, webhookHealth,
+		arg.ID,
+		arg.FailingMs,
+		arg.Failures,
+		arg.PauseMs,
+	)
 	return err
 }

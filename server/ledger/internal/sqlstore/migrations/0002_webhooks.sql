@@ -17,6 +17,7 @@ CREATE TABLE webhook_endpoints (
     former_until_ms BIGINT NOT NULL,
     failing_ms      BIGINT NOT NULL,
     failures        BIGINT NOT NULL CHECK (failures >= 0),
+    pause_ms        BIGINT NOT NULL,
     wake_ms         BIGINT NOT NULL,
     wake_seq        BIGINT NOT NULL,
     lease_owner     TEXT NOT NULL,

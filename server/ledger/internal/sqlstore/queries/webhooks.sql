@@ -22,8 +22,8 @@ SELECT * FROM webhook_endpoints WHERE id = $1;
 
 -- name: InsertWebhookEndpoint :exec
 INSERT INTO webhook_endpoints (id, merchant_id, slot, url, types, disabled, secret, former, former_until_ms, failing_ms,
-    failures, wake_ms, wake_seq, lease_owner, lease_ms, created_ms)
-VALUES ($1, $2, $3, $4, $5, '', $6, $7, 0, 0, 0, 0, 0, '', 0, $8);
+    failures, pause_ms, wake_ms, wake_seq, lease_owner, lease_ms, created_ms)
+VALUES ($1, $2, $3, $4, $5, '', $6, $7, 0, 0, 0, 0, 0, 0, '', 0, $8);
 
 -- name: RotateWebhookSecret :execrows
 UPDATE webhook_endpoints SET secret = sqlc.arg(fresh), former = secret, former_until_ms = sqlc.arg(until_ms)
@@ -50,7 +50,7 @@ DELETE FROM webhook_deliveries WHERE webhook_deliveries.endpoint_id = sqlc.arg(e
 UPDATE webhook_endpoints SET lease_owner = sqlc.arg(owner), lease_ms = sqlc.arg(until_ms)
 WHERE webhook_endpoints.disabled = '' AND webhook_endpoints.lease_ms <= sqlc.arg(now_ms) AND webhook_endpoints.id IN (
     SELECT w.id FROM webhook_endpoints w
-    WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= sqlc.arg(now_ms) AND w.lease_ms <= sqlc.arg(now_ms)
+    WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= sqlc.arg(now_ms) AND w.lease_ms <= sqlc.arg(now_ms) AND w.pause_ms <= sqlc.arg(now_ms)
     ORDER BY w.wake_ms LIMIT sqlc.arg(most)
 )
 RETURNING *;
@@ -58,7 +58,7 @@ RETURNING *;
 -- name: AnyWebhookWork :one
 SELECT EXISTS (
     SELECT 1 FROM webhook_endpoints w
-    WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= sqlc.arg(now_ms) AND w.lease_ms <= sqlc.arg(now_ms)
+    WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= sqlc.arg(now_ms) AND w.lease_ms <= sqlc.arg(now_ms) AND w.pause_ms <= sqlc.arg(now_ms)
 ) AS found;
 
 -- name: AnyOutbox :one
@@ -75,7 +75,7 @@ WHERE id = sqlc.arg(id) AND lease_owner = sqlc.arg(owner) AND wake_seq = sqlc.ar
 UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0 WHERE lease_owner <> '';
 
 -- name: WebhookHealth :exec
-UPDATE webhook_endpoints SET failing_ms = $2, failures = $3 WHERE id = $1;
+UPDATE webhook_endpoints SET failing_ms = $2, failures = $3, pause_ms = $4 WHERE id = $1;
 
 -- name: DueDeliveries :many
 SELECT d.event_id, d.lane, d.seq, d.attempts, d.created_ms, e.mandate_id, e.merchant_id, e.type, e.data, e.created_ms AS event_ms
