@@ -17,6 +17,7 @@ import (
 type demoAPI struct {
 	BaseURL string
 	Routes  []demoRoute
+	Bundle  bundleInfo
 
 	listener *listener
 }
@@ -74,7 +75,15 @@ func startDemoAPI(ctx context.Context, serviceURL string, m person, log *slog.Lo
 }
 
 func (d *demoAPI) mux(serviceURL string, m person, log *slog.Logger) (*http.ServeMux, error) {
+	shop, err := newDemoShop(d.BaseURL, serviceURL, m, log)
+	if err != nil {
+		return nil, err
+	}
+	bundles := shop.CreditBundle()
+	d.Bundle = bundleInfo{bundles.PurchaseURL, bundles.BalanceURL}
 	mux := http.NewServeMux()
+	mux.Handle("/bundles", shop.Purchase())
+	mux.Handle("/bundles/balance", shop.Balance())
 	for _, r := range d.Routes {
 		discovery := &paywall.Discovery{
 			Description: r.description, Method: r.Method, InputSchema: r.input, Output: paywall.Output{Schema: r.output},
@@ -84,7 +93,7 @@ func (d *demoAPI) mux(serviceURL string, m person, log *slog.Logger) (*http.Serv
 		}
 		gate, err := paywall.New(paywall.Config{
 			Price: r.Price, PayTo: m.PayTo, APIURL: serviceURL, TestMode: true, Resource: d.BaseURL + r.Path,
-			Discovery: discovery, Merchant: paywall.Merchant{ID: m.ID, APIKey: m.APIKey}, Logger: log,
+			CreditBundle: bundles, Discovery: discovery, Merchant: paywall.Merchant{ID: m.ID, APIKey: m.APIKey}, Logger: log,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("gate %s: %w", r.Path, err)

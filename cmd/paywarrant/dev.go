@@ -29,6 +29,7 @@ type ready struct {
 	Paywall struct {
 		BaseURL string      `json:"baseUrl"`
 		Routes  []demoRoute `json:"routes"`
+		Bundle  bundleInfo  `json:"bundle"`
 	} `json:"paywall"`
 }
 
@@ -44,7 +45,7 @@ func (c devCmd) Run(ctx context.Context, o output) error {
 		return err
 	}
 	line := ready{BaseURL: s.BaseURL, people: s.People}
-	line.Paywall.BaseURL, line.Paywall.Routes = s.API.BaseURL, s.API.Routes
+	line.Paywall.BaseURL, line.Paywall.Routes, line.Paywall.Bundle = s.API.BaseURL, s.API.Routes, s.API.Bundle
 	text, err := json.Marshal(line)
 	if err == nil {
 		_, err = fmt.Fprintf(o.out, "%s\n", text)

@@ -29,7 +29,7 @@ func (d *story) tellAll(ctx context.Context) error {
 		fact{"service", d.stack.BaseURL}, fact{"merchant", d.stack.People.Merchant.ID},
 		fact{"its API", d.stack.API.BaseURL + " (behind a paywall)"})
 	for _, chapter := range []func(context.Context) error{
-		d.setUp, d.inspect, d.chargeTwice, d.beyondLimits, d.payPaywall, d.showReceipt, d.revoke, d.check,
+		d.setUp, d.inspect, d.chargeTwice, d.beyondLimits, d.payPaywall, d.payByBundle, d.showReceipt, d.revoke, d.check,
 	} {
 		if err := chapter(ctx); err != nil {
 			return err
@@ -222,7 +222,7 @@ func (d *story) showReceipt(ctx context.Context) error {
 		fact{"receipt page", short(r.ReceiptURL, 56)},
 		fact{"statistics", fmt.Sprintf("%d transactions, %s", s.TransactionCount, dollars(s.TotalVolumeCents))},
 		fact{"balance", fmt.Sprintf("%s spent, %s left in %s", dollars(b.CurrentMonthlySpendCents), dollars(b.RemainingMonthlySpendCents), b.CurrentMonth)})
-	if s.TransactionCount != 3 || s.TotalVolumeCents != b.CurrentMonthlySpendCents {
+	if s.TransactionCount != 4 || s.TotalVolumeCents != b.CurrentMonthlySpendCents {
 		return errors.New("they do not agree")
 	}
 	return nil

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/paywarrant/paywarrant/agent"
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/paywall"
+	"github.com/paywarrant/paywarrant/paywall/bundle"
+)
+
+// bundleInfo is the part of the ready line about bundles.
+type bundleInfo struct {
+	PurchaseURL string `json:"purchaseUrl"`
+	BalanceURL  string `json:"balanceUrl"`
+}
+
+// newDemoShop sells requests of the demo API in advance, for a mandate. Bundles
+// are gone with the process.
+func newDemoShop(baseURL, serviceURL string, m person, log *slog.Logger) (*bundle.Shop, error) {
+	c, err := client.New(client.Config{BaseURL: serviceURL, MerchantID: m.ID, APIKey: m.APIKey, Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // never fails
+	key, err := bundle.HS256("demo", secret)
+	if err != nil {
+		return nil, err
+	}
+	return bundle.New(bundle.Config{
+		Issuer: baseURL, Keys: []bundle.Key{key}, Logger: log, Sell: bundle.ByMandate(c),
+		Tiers:       []paywall.Tier{{Name: "small", USDCents: 100, Requests: 100}, {Name: "large", USDCents: 500, Requests: 1000}},
+		PurchaseURL: baseURL + "/bundles", BalanceURL: baseURL + "/bundles/balance",
+	})
+}
+
+// payByBundle: requests bought in advance, and one of them used.
+func (d *story) payByBundle(ctx context.Context) error {
+	order, err := json.Marshal(map[string]string{"tier": "small", "mandate": d.token})
+	if err != nil {
+		return err
+	}
+	buyer, err := agent.New(agent.Config{MaxPriceMicros: 1})
+	if err != nil {
+		return err
+	}
+	defer buyer.CloseIdleConnections()
+	sold, err := buyer.Fetch(ctx, agent.FetchParams{URL: d.stack.API.Bundle.PurchaseURL, Body: order})
+	if err != nil {
+		return err
+	}
+	var bought struct {
+		BundleToken      string `json:"bundleToken"`
+		CreditsRemaining int64  `json:"creditsRemaining"`
+	}
+	if err := json.Unmarshal(sold.Content, &bought); err != nil || sold.Status != http.StatusCreated {
+		return fmt.Errorf("the shop answered %d: %s", sold.Status, sold.Content)
+	}
+	d.tell("The agent buys 100 requests in advance, for $1.00 of the mandate",
+		fact{"POST", d.stack.API.Bundle.PurchaseURL}, fact{"credits", fmt.Sprint(bought.CreditsRemaining)},
+		fact{"token", short(bought.BundleToken, 48)})
+
+	holder, err := agent.New(agent.Config{MaxPriceMicros: 1, BundleTokens: map[string]string{d.stack.API.BaseURL: bought.BundleToken}})
+	if err != nil {
+		return err
+	}
+	defer holder.CloseIdleConnections()
+	got, err := holder.Fetch(ctx, agent.FetchParams{URL: d.stack.API.BaseURL + "/weather"})
+	if err != nil {
+		return err
+	}
+	if got.Status != http.StatusOK || got.Receipt == nil || got.Receipt.CreditsRemaining != bought.CreditsRemaining-1 {
+		return fmt.Errorf("the paywall answered %d to the bundle: %s", got.Status, got.Content)
+	}
+	d.tell("With the bundle's token it asks for the weather: one credit, no payment",
+		fact{"content", strings.TrimSpace(string(got.Content))}, fact{"credits left", fmt.Sprint(got.Receipt.CreditsRemaining)})
+	return nil
+}
