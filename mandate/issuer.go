@@ -117,7 +117,7 @@ func publicOf(s crypto.Signer) (PublicKey, error) {
 // prove reads a token back and compares it with its terms: a signer that lies
 // about its key, or terms that JSON repairs, never get out of here.
 func (t Terms) prove(text string, trusted issuerURL, key PublicKey) error {
-	tok, err := split(Prefix+text, false)
+	tok, err := split(Prefix + text)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ type Peeked struct {
 // Peek reads a token without verifying signatures, issuer or times. Errors:
 // [*Error] where it cannot be read as a mandate.
 func Peek(token string) (*Peeked, error) {
-	tok, err := split(token, false)
+	tok, err := split(token)
 	if err != nil {
 		return nil, err
 	}

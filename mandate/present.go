@@ -46,7 +46,7 @@ func present(m Token, key crypto.Signer, b Binding) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	tok, err := split(m.Reveal(), false)
+	tok, err := split(m.Reveal())
 	if err != nil {
 		return "", err
 	}

@@ -31,7 +31,7 @@ type Token struct {
 // [Verifier] does. Errors: [*Error] with too_large, bad_format or
 // bad_base64url, all of them [ErrMalformed].
 func ParseToken(s string) (Token, error) {
-	if _, err := split(s, false); err != nil {
+	if _, err := split(s); err != nil {
 		return Token{}, err
 	}
 	return newToken(strings.TrimPrefix(s, Prefix)), nil
@@ -44,11 +44,11 @@ func newToken(text string) Token {
 }
 
 // split cuts the prefix and takes the envelope apart (rules 1 to 5).
-func split(s string, requireBinding bool) (*sdjwt.Token, error) {
+func split(s string) (*sdjwt.Token, error) {
 	if len(s) > MaxTokenBytes {
 		return nil, refuse(TooLarge)
 	}
-	tok, err := sdjwt.Split(strings.TrimPrefix(s, Prefix), requireBinding)
+	tok, err := sdjwt.Split(strings.TrimPrefix(s, Prefix), false)
 	if err != nil {
 		return nil, wrap(err)
 	}

@@ -113,7 +113,7 @@ type inspectionJSON struct {
 	Rails           []mandate.Rail `json:"rails"`
 	IssuedAt        time.Time      `json:"issuedAt"`
 	ExpiresAt       time.Time      `json:"expiresAt"`
-	SessionKey      string         `json:"sessionKey"`
+	OwnKey          string         `json:"ownKey"`
 	RequiresBinding bool           `json:"requiresBinding"`
 	Status          *statusJSON    `json:"status,omitempty"`
 	Disclosures     []string       `json:"disclosures"`
@@ -145,7 +145,7 @@ func (i *inspection) printJSON(out io.Writer) error {
 	v := inspectionJSON{
 		ID: m.ID, Good: i.err == nil, JWKS: i.jwks, KeyID: m.KeyID, Issuer: m.Issuer,
 		MaxPerTxCents: m.Limits.MaxPerTxCents, MaxMonthlyCents: m.Limits.MaxMonthlyCents, Rails: m.Rails,
-		IssuedAt: m.IssuedAt, ExpiresAt: m.ExpiresAt, SessionKey: m.SessionKey.ID(), RequiresBinding: m.RequiresBinding,
+		IssuedAt: m.IssuedAt, ExpiresAt: m.ExpiresAt, OwnKey: m.SessionKey.ID(), RequiresBinding: m.RequiresBinding,
 		Disclosures: append([]string{}, p.Disclosures...),
 	}
 	var e *mandate.Error

@@ -183,9 +183,10 @@ func bindingProblem(reason mandate.Reason) string {
 		return "The presentation has expired. Ask for a new one."
 	case mandate.KBIatInFuture:
 		return "The presentation was made in the future, by this service's clock."
+	default:
+		if strings.HasPrefix(string(reason), "kb_") {
+			return "The presentation's key binding is not valid (" + string(reason) + ")."
+		}
+		return ""
 	}
-	if strings.HasPrefix(string(reason), "kb_") {
-		return "The presentation's key binding is not valid (" + string(reason) + ")."
-	}
-	return ""
 }
