@@ -17,7 +17,11 @@ type MerchantParams struct {
 }
 
 // Merchant is a new account with its credentials. The key cannot be had again.
-type Merchant struct{ ID, APIKey string }
+type Merchant struct {
+	ID, APIKey string
+	// PayTo is its wallet; empty where it has none.
+	PayTo string
+}
 
 // CreateMerchant makes a merchant's account, for operators; merchants sign up
 // themselves in the dashboard.
@@ -26,5 +30,5 @@ func (s *Server) CreateMerchant(ctx context.Context, p MerchantParams) (Merchant
 	if err != nil {
 		return Merchant{}, err
 	}
-	return Merchant{ID: c.Merchant.ID, APIKey: c.APIKey}, nil
+	return Merchant{ID: c.Merchant.ID, APIKey: c.APIKey, PayTo: c.Merchant.PayTo}, nil
 }

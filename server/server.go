@@ -91,6 +91,11 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		Verifier: &mandate.Verifier{Issuer: cfg.BaseURL, Keys: s.keys, Clock: cfg.Clock.Now, IgnoreTimes: true},
 		Statuses: s.statuses, BaseURL: cfg.BaseURL, ReceiptKey: receipts,
 	})
+	for _, r := range cfg.Rails {
+		if w, ok := r.(rail.Watcher); ok {
+			w.OnRevoked(s.payments.RevokedOnRail)
+		}
+	}
 	s.handler = s.routes()
 	return s, nil
 }
@@ -178,6 +183,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.S
 func (s *Server) Start(ctx context.Context) error {
 	if err := s.config.Store.Ping(ctx); err != nil {
 		return fmt.Errorf("server: store: %w", err)
+	}
+	for _, r := range s.config.Rails {
+		if st, ok := r.(rail.Starter); ok {
+			if err := st.Start(ctx); err != nil {
+				return fmt.Errorf("server: start %s: %w", r.Name(), err)
+			}
+		}
 	}
 	s.keys.Start(ctx)
 	s.payments.Start(ctx)

@@ -17,11 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/paywarrant/paywarrant/internal/devchain/devchaintest"
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/servertest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, devchaintest.Leaks()...) }
 
 // document is the API's own description, which every answer in these tests is
 // held against.

@@ -13,6 +13,7 @@ type devCmd struct {
 	Data      string `help:"Keep the data in this folder. Without it they are gone at the end." placeholder:"DIR" type:"path"`
 	Postgres  string `help:"Keep the ledger in this database instead of SQLite; --data then keeps the keys that belong to it." placeholder:"URL"`
 	Processor string `help:"Use the sandbox processor at this address instead of one in the process." placeholder:"URL"`
+	NoChain   bool   `help:"Leave the development chain out: cards only."`
 	Verbose   bool   `help:"Log every request." short:"v"`
 }
 
@@ -26,6 +27,8 @@ func (devCmd) Help() string {
 type ready struct {
 	BaseURL string `json:"baseUrl"`
 	people
+	Chain   *chainInfo   `json:"chain,omitempty"`
+	Wallets []walletInfo `json:"wallets,omitempty"`
 	Paywall struct {
 		BaseURL string      `json:"baseUrl"`
 		Routes  []demoRoute `json:"routes"`
@@ -40,11 +43,14 @@ func (c devCmd) Run(ctx context.Context, o output) error {
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(o.errors, &slog.HandlerOptions{Level: level}))
-	s, err := startStack(ctx, stackConfig{Addr: c.Addr, Dir: c.Data, Logger: log, Postgres: c.Postgres, Processor: c.Processor})
+	s, err := startStack(ctx, stackConfig{Addr: c.Addr, Dir: c.Data, Logger: log, Postgres: c.Postgres, Processor: c.Processor, NoChain: c.NoChain})
 	if err != nil {
 		return err
 	}
 	line := ready{BaseURL: s.BaseURL, people: s.People}
+	if s.Chain != nil {
+		line.Chain, line.Wallets = infoOf(s.Chain), wallets()
+	}
 	line.Paywall.BaseURL, line.Paywall.Routes, line.Paywall.Bundle = s.API.BaseURL, s.API.Routes, s.API.Bundle
 	text, err := json.Marshal(line)
 	if err == nil {

@@ -22,6 +22,7 @@ type cli struct {
 	Keys             keysCmd             `cmd:"" help:"Look after the keys that sign mandates."`
 	Ledger           ledgerCmd           `cmd:"" help:"Look after the ledger."`
 	Mandate          mandateCmd          `cmd:"" help:"Look at mandates."`
+	Pay              payCmd              `cmd:"" help:"Fetch an address that asks for money: show the challenge, pay, show the receipt."`
 	SandboxProcessor sandboxProcessorCmd `cmd:"" help:"Run the sandbox card processor by itself, for several service instances to share."`
 	Version          versionCmd          `cmd:"" help:"Print the version."`
 }

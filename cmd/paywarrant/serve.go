@@ -31,7 +31,7 @@ func (c serveCmd) Run(ctx context.Context, o output) error {
 	if err != nil {
 		return err
 	}
-	srv, err := newService(ctx, cfg, log)
+	srv, err := newService(ctx, cfg, log, extras{})
 	if err != nil {
 		return errors.Join(err, l.stop())
 	}
@@ -49,9 +49,15 @@ func (c serveCmd) Run(ctx context.Context, o output) error {
 	return errors.Join(l.stop(), srv.Close())
 }
 
+// extras are what a development system adds to a configuration.
+type extras struct {
+	clock server.Clock // nil: the default
+	rails []rail.Rail  // besides the card
+}
+
 // newService opens what the configuration names and puts the service together;
 // what it opened is closed again where it fails.
-func newService(ctx context.Context, cfg config, log *slog.Logger) (*server.Server, error) {
+func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) (*server.Server, error) {
 	if cfg.Mode == string(server.Live) {
 		return nil, errors.New("mode live: no rail for real money is built yet; use mode sandbox")
 	}
@@ -67,7 +73,7 @@ func newService(ctx context.Context, cfg config, log *slog.Logger) (*server.Serv
 	if err == nil {
 		var srv *server.Server
 		srv, err = server.New(ctx, server.Config{
-			BaseURL: cfg.BaseURL, Mode: server.Mode(cfg.Mode), Store: store, Rails: []rail.Rail{fiat}, Wrapper: wrapper,
+			BaseURL: cfg.BaseURL, Mode: server.Mode(cfg.Mode), Store: store, Rails: append([]rail.Rail{fiat}, more.rails...), Wrapper: wrapper, Clock: more.clock,
 			Logger: log, RequestsPerSecond: cfg.RequestsPerSecond,
 		})
 		if err == nil {

@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +11,11 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/paywarrant/paywarrant/internal/devchain"
+	"github.com/paywarrant/paywarrant/internal/devrail"
 	"github.com/paywarrant/paywarrant/server"
-	"github.com/paywarrant/paywarrant/x402"
+	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/vault"
 )
 
 // stackConfig says what a development system is made of.
@@ -27,6 +28,8 @@ type stackConfig struct {
 	Postgres string
 	// Processor is the address of a sandbox processor. Empty: one in the process.
 	Processor string
+	// NoChain leaves the chain out: cards only.
+	NoChain bool
 }
 
 // stack is the service in sandbox mode and a merchant's API, each on a listener
@@ -36,6 +39,7 @@ type stack struct {
 	BaseURL string
 	API     *demoAPI
 	People  people
+	Chain   *devrail.Dev // nil: there is none
 
 	closers []func() error
 }
@@ -87,11 +91,24 @@ func (s *stack) startService(ctx context.Context, cfg stackConfig) error {
 		return err
 	}
 	s.BaseURL = l.origin()
+	keyFile := filepath.Join(cfg.Dir, "key-encryption-key")
+	extra := extras{clock: &devrail.Clock{}}
+	if !cfg.NoChain {
+		wrapper, err := vault.KeyFile(keyFile)
+		if err == nil {
+			s.Chain, err = devrail.Start(ctx, vault.New(wrapper), cfg.Logger)
+		}
+		if err != nil {
+			return errors.Join(err, l.stop())
+		}
+		s.closers = append(s.closers, s.Chain.Close)
+		extra = extras{clock: &devrail.Clock{Chain: s.Chain}, rails: []rail.Rail{s.Chain.Rail}}
+	}
 	s.Service, err = newService(ctx, config{
 		Mode: string(server.Sandbox), BaseURL: s.BaseURL, Store: cmp.Or(cfg.Postgres, filepath.Join(cfg.Dir, "pay.db")),
-		KeyFile: filepath.Join(cfg.Dir, "key-encryption-key"), RequestsPerSecond: 1000, // ten times the default
+		KeyFile: keyFile, RequestsPerSecond: 1000, // ten times the default
 		SandboxCard: cardsConfig{ProcessorURL: cfg.Processor},
-	}, cfg.Logger)
+	}, cfg.Logger, extra)
 	if err == nil {
 		s.closers = append(s.closers, s.Service.Close)
 		err = s.Service.Start(ctx)
@@ -124,14 +141,11 @@ func hire(ctx context.Context, srv *server.Server, file string) (people, error) 
 	if !errors.Is(err, fs.ErrNotExist) {
 		return p, err
 	}
-	for _, m := range []struct {
+	for i, m := range []struct {
 		to   *person
 		name string
 	}{{&p.Merchant, "Weather & Co"}, {&p.Other, "Other Shop"}} {
-		m.to.PayTo, err = someAddress()
-		if err != nil {
-			return p, err
-		}
+		m.to.PayTo = devchain.Payee(i).Address.Hex()
 		created, err := srv.CreateMerchant(ctx, server.MerchantParams{Name: m.name, Website: "https://example.com", PayTo: m.to.PayTo})
 		if err != nil {
 			return p, err
@@ -142,11 +156,4 @@ func hire(ctx context.Context, srv *server.Server, file string) (people, error) 
 		return p, fmt.Errorf("encode merchants: %w", err)
 	}
 	return p, os.WriteFile(file, text, 0o600)
-}
-
-// someAddress is a wallet address that nobody has the key of.
-func someAddress() (string, error) {
-	var b [20]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return x402.ParseAddress("0x" + hex.EncodeToString(b[:]))
 }

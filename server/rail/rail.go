@@ -141,6 +141,32 @@ type Rail interface {
 	Lookup(ctx context.Context, reference string) (Outcome, error)
 }
 
+// Starter is a [Rail] with background work; it ends with Close.
+type Starter interface {
+	Start(ctx context.Context) error
+}
+
+// Disconnecter is a [Rail] that can end an instrument: no charge with it moves
+// money any more. Ending one twice, or one that never was, does nothing.
+type Disconnecter interface {
+	Disconnect(ctx context.Context, in Instrument) error
+}
+
+// Networked is a [Rail] on a chain, which has a CAIP-2 name: "eip155:8453".
+type Networked interface{ Network() string }
+
+// Binder is a [Rail] that is told which mandate an instrument was connected for,
+// once that is known. Binding one twice to the same mandate does nothing.
+type Binder interface {
+	Bind(ctx context.Context, in Instrument, mandateID string) error
+}
+
+// Watcher is a [Rail] on which a payer can end an instrument by itself. It tells
+// of each, at least once, from Start on; where that fails it tells again.
+type Watcher interface {
+	OnRevoked(tell func(ctx context.Context, mandateID string) error)
+}
+
 // Method is a payment method that a person can choose on the setup page.
 type Method struct {
 	Name    string // what Connection.Method takes

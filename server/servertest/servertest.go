@@ -12,7 +12,9 @@ package servertest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"log/slog"
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
@@ -21,7 +23,8 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
-	"github.com/paywarrant/paywarrant/internal/clock"
+	"github.com/paywarrant/paywarrant/internal/devchain"
+	"github.com/paywarrant/paywarrant/internal/devrail"
 	"github.com/paywarrant/paywarrant/internal/pgtest"
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -29,6 +32,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/card"
+	"github.com/paywarrant/paywarrant/server/vault"
 )
 
 // Options changes what Start starts. Nil and zero fields mean the default.
@@ -37,10 +41,14 @@ type Options struct {
 	// skipped where no PostgreSQL is installed, and fails where the environment's
 	// PAYWARRANT_REQUIRE names postgres.
 	Store StoreKind
+	// Chain adds the chain rail, on a development chain of its own: mandates can
+	// then be paid from the payment method "wallet" too. Default: cards alone.
+	Chain bool
 	// Configure may change the service's configuration before it starts, which
 	// has BaseURL, Mode, Store, Rails, Clock and Mailer set. Default: as it is.
 	Configure func(*server.Config)
-	// Merchant is who [Server.Client] calls as. Default: one called "Acme".
+	// Merchant is who [Server.Client] calls as. Default: one called "Acme", with a
+	// wallet where there is a chain.
 	Merchant server.MerchantParams
 }
 
@@ -82,6 +90,8 @@ type Server struct {
 	Merchant server.Merchant
 	// Clock is the service's clock.
 	Clock *Clock
+	// Chain describes the development chain. Nil: there is none.
+	Chain *Chain
 
 	client *client.Client
 
@@ -89,8 +99,14 @@ type Server struct {
 	mails []server.Message
 }
 
-// Clock is the service's clock: it goes on by itself, and Advance moves it.
-type Clock struct{ clock.Movable }
+// Clock is the service's clock. It goes on by itself.
+type Clock struct{ moved devrail.Clock }
+
+// Now is the service's time.
+func (c *Clock) Now() time.Time { return c.moved.Now() }
+
+// Advance moves the service's clock forward, and the chain's with it.
+func (c *Clock) Advance(d time.Duration) { c.moved.Advance(d) }
 
 // Start starts a service that stops with the test. What goes wrong ends the test.
 func Start(t testing.TB, o *Options) *Server {
@@ -107,6 +123,9 @@ func Start(t testing.TB, o *Options) *Server {
 	cfg := server.Config{
 		BaseURL: s.URL, Mode: server.Sandbox, Store: store, Rails: []rail.Rail{card.Sandbox(store)}, Clock: s.Clock, Mailer: s,
 		RequestsPerSecond: 10_000,
+	}
+	if o.Chain {
+		s.Chain = s.addChain(t, &cfg)
 	}
 	if o.Configure != nil {
 		o.Configure(&cfg)
@@ -129,11 +148,50 @@ func Start(t testing.TB, o *Options) *Server {
 	return s
 }
 
+// Chain is a development chain with the test USDC at Base Sepolia's address.
+type Chain struct {
+	// RPCURL is where JSON-RPC is served.
+	RPCURL string
+	// ID is the chain's id, Network its CAIP-2 name.
+	ID      int64
+	Network string
+	// USDC and Router are the addresses of the contracts.
+	USDC, Router string
+}
+
+// addChain starts a chain, which ends after the service.
+func (s *Server) addChain(t testing.TB, cfg *server.Config) *Chain {
+	t.Helper()
+	var key [32]byte
+	_, _ = rand.Read(key[:]) // never fails
+	wrapper, err := vault.NewLocal(key[:])
+	if err != nil {
+		t.Fatalf("servertest: %v", err)
+	}
+	d, err := devrail.Start(t.Context(), vault.New(wrapper), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatalf("servertest: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Errorf("servertest: close chain: %v", err)
+		}
+	})
+	cfg.Rails, s.Clock.moved.Chain = append(cfg.Rails, d.Rail), d
+	return &Chain{
+		RPCURL: d.RPCURL(), ID: devchain.ChainID, Network: fmt.Sprintf("eip155:%d", devchain.ChainID),
+		USDC: devchain.USDC().Hex(), Router: d.Router().Hex(),
+	}
+}
+
 // hire makes the merchant and its client.
 func (s *Server) hire(t testing.TB, p server.MerchantParams) {
 	t.Helper()
 	if p.Name == "" {
 		p.Name = "Acme"
+	}
+	if p.PayTo == "" && s.Chain != nil {
+		p.PayTo = devchain.Payee(0).Address.Hex()
 	}
 	var err error
 	if s.Merchant, err = s.CreateMerchant(t.Context(), p); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
 )
 
 var wallet = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
@@ -72,11 +73,17 @@ func (a *API) settle(ctx context.Context, r payment.PaywallRequest) (reply, erro
 	if err != nil {
 		return reply{}, err
 	}
-	s := client.PaywallSettlement{TransactionID: c.ID, Payer: c.MandateID}
+	s := client.PaywallSettlement{TransactionID: c.ID}
+	if s.Payer, err = a.Payments.Payer(ctx, c.Charge); err != nil {
+		return reply{}, err
+	}
 	switch c.Status {
 	case ledger.ChargeSucceeded:
 		s.Success = true
 		s.Network, s.Transaction = "card", c.ProcessorID
+		if c.Rail == rail.Chain {
+			s.Network, s.Transaction = r.Network, c.TxHash
+		}
 	case ledger.ChargePending:
 		s.ErrorReason = "settlement_pending"
 	case ledger.ChargeFailed:

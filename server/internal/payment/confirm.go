@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/mail"
 	"strconv"
 	"time"
@@ -81,6 +82,9 @@ func (s *Service) Confirm(ctx context.Context, token string, c Confirmation) (le
 	for range idAttempts {
 		completion.MandateID = s.Statuses.NewID()
 		m, err := s.issue(ctx, completion)
+		if err == nil {
+			s.attach(ctx, m)
+		}
 		if !errors.Is(err, ledger.ErrConflict) {
 			return m, err
 		}
@@ -91,6 +95,19 @@ func (s *Service) Confirm(ctx context.Context, token string, c Confirmation) (le
 // idAttempts is how many ids are tried for a mandate: enough while the status
 // list has room for twice as many.
 const idAttempts = 32
+
+// attach tells rails which mandate their instruments are of. One that was not told
+// learns it from the first charge.
+func (s *Service) attach(ctx context.Context, m ledger.Mandate) {
+	for _, in := range m.Instruments {
+		r, _ := s.Rails.Rail(in.Rail)
+		if b, ok := r.(rail.Binder); ok {
+			if err := b.Bind(ctx, in, m.ID); err != nil {
+				s.Logger.WarnContext(ctx, "instrument not bound", slog.String("mandateId", m.ID), slog.String("error", err.Error()))
+			}
+		}
+	}
+}
 
 func (s *Service) confirmable(session Session, c Confirmation) error {
 	switch {

@@ -64,14 +64,36 @@ func (s *Service) SettlePaywall(ctx context.Context, r PaywallRequest) (Charged,
 	if err != nil {
 		return Charged{}, err
 	}
-	c := r.charge(payee)
+	c := s.charge(r, payee)
 	c.kind, c.named, c.IdempotencyKey = "paywall:", true, r.IdempotencyKey
 	return s.Charge(ctx, c)
 }
 
-// charge is what both kinds of settlement have in common.
-func (r PaywallRequest) charge(payee ledger.Merchant) ChargeRequest {
-	order := []rail.Name{rail.Chain}
+// Payer is who paid a charge: the wallet on a chain, else the mandate.
+func (s *Service) Payer(ctx context.Context, c ledger.Charge) (string, error) {
+	if c.Rail != rail.Chain {
+		return c.MandateID, nil
+	}
+	m, err := s.Ledger.Mandate(ctx, c.MandateID)
+	if err != nil {
+		return "", err
+	}
+	for _, in := range m.Instruments {
+		if in.Rail == c.Rail {
+			return in.Customer, nil
+		}
+	}
+	return c.MandateID, nil
+}
+
+// charge is what both kinds of settlement have in common: by chain where the
+// paywall's network is ours, by card where the price is high enough.
+func (s *Service) charge(r PaywallRequest, payee ledger.Merchant) ChargeRequest {
+	order := []rail.Name{}
+	one, _ := s.Rails.Rail(rail.Chain)
+	if n, ok := one.(rail.Networked); ok && n.Network() == r.Network {
+		order = append(order, rail.Chain)
+	}
 	if r.Price >= MinimumByCard {
 		order = append(order, rail.Fiat)
 	}
@@ -97,7 +119,7 @@ func (s *Service) settlePresentation(ctx context.Context, r PaywallRequest, p *m
 	case err != nil:
 		return Charged{}, err
 	}
-	c := r.charge(payee)
+	c := s.charge(r, payee)
 	c.kind, c.IdempotencyKey = "presentation:", id.Hash(p.Mandate.ID+" "+p.Nonce)
 	c.bound, c.same = p, []string{r.IdempotencyKey, r.Network, r.ResourceText}
 	charged, err := s.Charge(ctx, c)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
 )
 
 // SessionLifetime is how long a person has to decide.
@@ -132,7 +133,21 @@ func (s *Service) RevokeAs(ctx context.Context, mandateID string, by ledger.Revo
 	if err := s.Accounts.DeleteSealedKey(ctx, sessionKeyName(m.ID)); err != nil {
 		return ledger.Mandate{}, fmt.Errorf("destroy session key of %s: %w", m.ID, err)
 	}
+	for _, in := range m.Instruments {
+		r, _ := s.Rails.Rail(in.Rail)
+		if d, ok := r.(rail.Disconnecter); ok {
+			if err := d.Disconnect(ctx, in); err != nil {
+				return ledger.Mandate{}, fmt.Errorf("end %s of %s: %w", in.Rail, m.ID, err)
+			}
+		}
+	}
 	return revoked, nil
+}
+
+// RevokedOnRail ends a mandate that its payer has ended on a rail.
+func (s *Service) RevokedOnRail(ctx context.Context, mandateID string) error {
+	_, err := s.RevokeAs(ctx, mandateID, ledger.RevokedByContract)
+	return err
 }
 
 // Charges lists a merchant's charges, newest first, after the one with the id

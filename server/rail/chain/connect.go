@@ -69,19 +69,19 @@ func (r *Rail) connect(ctx context.Context, c rail.Connection) (rail.Instrument,
 
 // begin returns the record of a reference, and makes it where there is none.
 func (r *Rail) begin(ctx context.Context, key string, seed common.Hash, c rail.Connection) (connectionRecord, error) {
-	print := printOf(c.Method, c.Email)
+	asked := printOf(c.Method, c.Email)
 	record, found, err := view[connectionRecord](ctx, r.config.Store, kindConnection, key)
 	if err != nil {
 		return record, err
 	}
 	if found {
-		if record.Print != print {
+		if record.Print != asked {
 			return record, rail.ErrReferenceReused
 		}
 		return record, nil
 	}
-	fresh := connectionRecord{Print: print}
-	if fresh.GrantID, err = r.grantOf(ctx, c.Method, seed); err != nil {
+	fresh := connectionRecord{Print: asked}
+	if fresh.GrantID, err = r.grantOf(ctx, c, seed); err != nil {
 		return record, err
 	}
 	err = r.config.Store.Update(ctx, func(tx Tx) error {
@@ -95,14 +95,15 @@ func (r *Rail) begin(ctx context.Context, key string, seed common.Hash, c rail.C
 	if err != nil {
 		return record, fmt.Errorf("store connection: %w", err)
 	}
-	if record.Print != print {
+	if record.Print != asked {
 		return record, rail.ErrReferenceReused
 	}
 	return record, nil
 }
 
 // grantOf is the grant that a method means; a sandbox's wallet signs one.
-func (r *Rail) grantOf(ctx context.Context, method string, seed common.Hash) (common.Hash, error) {
+func (r *Rail) grantOf(ctx context.Context, c rail.Connection, seed common.Hash) (common.Hash, error) {
+	method := c.Method
 	if text, ok := strings.CutPrefix(method, methodPrefix); ok {
 		id, ok := parseHash(text)
 		if !ok {
@@ -117,7 +118,7 @@ func (r *Rail) grantOf(ctx context.Context, method string, seed common.Hash) (co
 	if r.signer(method, seed) == nil {
 		return common.Hash{}, rail.ErrUnknownMethod
 	}
-	terms, err := r.sandboxTerms(ctx)
+	terms, err := r.termsOf(ctx, c.Limits)
 	if err != nil {
 		return common.Hash{}, err
 	}
@@ -175,7 +176,7 @@ func (r *Rail) awaitGrant(ctx context.Context, key string, record connectionReco
 			if receipt.Status != types.ReceiptStatusSuccessful && !r.onChain(ctx, record.GrantID, grant) {
 				return r.decideConnection(ctx, key, rail.Reverted)
 			}
-			return r.checkAllowance(ctx, key, record, grant)
+			return r.checkAllowance(ctx, key, grant)
 		case displaced:
 			return errors.Join(r.leave(ctx, s, true), errOutcome) // the next try takes another nonce
 		case waiting:
@@ -191,7 +192,7 @@ func (r *Rail) awaitGrant(ctx context.Context, key string, record connectionReco
 
 // checkAllowance refuses a wallet whose permit did not work: nothing could ever be
 // charged. The sandbox has a method for just that, without a permit.
-func (r *Rail) checkAllowance(ctx context.Context, key string, record connectionRecord, grant grantRecord) error {
+func (r *Rail) checkAllowance(ctx context.Context, key string, grant grantRecord) error {
 	if grant.Consent.Permit != nil {
 		allowance, err := r.allowance(ctx, grant.Grant.Owner)
 		if err != nil {

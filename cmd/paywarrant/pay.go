@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/paywarrant/paywarrant/agent"
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/money"
+)
+
+type payCmd struct {
+	URL     string `arg:"" help:"What to fetch and pay for."`
+	Mandate string `help:"The mandate's token, or - to read it from standard input." env:"SERVICE_MANDATE" placeholder:"TOKEN|-"`
+	Bundle  string `help:"The token of a credit bundle, or - to read it from standard input." env:"SERVICE_BUNDLE_TOKEN" placeholder:"TOKEN|-"`
+	Max     string `default:"0.50" help:"The most that it may cost, in dollars." placeholder:"USD"`
+	Method  string `help:"The HTTP method. Default: GET, or POST with --data." short:"X"`
+	Data    string `help:"A JSON body to send." short:"d"`
+	JSON    bool   `help:"Print one line of JSON." name:"json"`
+
+	Service    string `help:"The service that the mandate is of." env:"SERVICE_API_URL" default:"http://127.0.0.1:4020" placeholder:"URL"`
+	MerchantID string `help:"Who asks the service to bind the mandate." env:"SERVICE_MERCHANT_ID" name:"merchant-id" placeholder:"ID"`
+	APIKey     string `help:"Its key. Best given in the environment." env:"SERVICE_API_KEY" name:"api-key" placeholder:"KEY"`
+}
+
+// Help is the longer text of the command.
+func (payCmd) Help() string {
+	return "Asks for the address, shows what it costs and by which ways, pays by the cheapest that --max allows, and shows the receipt and the answer. Without --mandate and --bundle it shows the price and ends with an error."
+}
+
+// paid is what the command prints.
+type paid struct {
+	URL         string         `json:"url"`
+	Challenge   []wayOffered   `json:"challenge"`
+	Choice      *wayOffered    `json:"choice,omitempty"`
+	Receipt     *agent.Receipt `json:"receipt,omitempty"`
+	Status      int            `json:"status,omitempty"`
+	ContentType string         `json:"contentType,omitempty"`
+	Content     string         `json:"content,omitempty"`
+	Error       string         `json:"error,omitempty"`
+	reason      error
+}
+
+// wayOffered is one way to pay.
+type wayOffered struct {
+	Way     agent.Way `json:"way"`
+	Price   string    `json:"price"`
+	PayTo   string    `json:"payTo,omitempty"`
+	Network string    `json:"network,omitempty"`
+	Usable  bool      `json:"usable"`
+}
+
+// Run pays and shows. It fails where the address did not answer with 2xx.
+func (c payCmd) Run(ctx context.Context, o output) error {
+	p := paid{URL: c.URL, Challenge: []wayOffered{}}
+	cfg, err := c.config(&p)
+	if err != nil {
+		return err
+	}
+	a, err := agent.New(cfg)
+	if err != nil {
+		return err
+	}
+	defer a.CloseIdleConnections()
+	got, err := a.Fetch(ctx, agent.FetchParams{URL: c.URL, Method: c.Method, Body: []byte(c.Data)})
+	p.Receipt, p.Status, p.ContentType, p.Content = got.Receipt, got.Status, got.ContentType, string(got.Content)
+	var refused *agent.PaymentError
+	if errors.As(err, &refused) {
+		p.Challenge, p.Choice = ways(refused.Offers), nil
+		err = refused
+	}
+	if err == nil && (got.Status < 200 || got.Status > 299) {
+		err = fmt.Errorf("answered %d", got.Status)
+	}
+	p.reason = err
+	if err := p.print(o, c.JSON); err != nil {
+		return err
+	}
+	if err != nil {
+		return errSaid
+	}
+	return nil
+}
+
+// config is that of an agent that tells p what it is about to do.
+func (c payCmd) config(p *paid) (agent.Config, error) {
+	limit, err := money.ParseDecimal(c.Max)
+	if err != nil || limit <= 0 {
+		return agent.Config{}, fmt.Errorf("--max: %q is no amount of dollars, such as 0.50", c.Max)
+	}
+	cfg := agent.Config{MaxPriceMicros: int64(limit), Approve: func(_ context.Context, buy agent.Purchase) error {
+		choice := way(buy.Offer)
+		p.Challenge, p.Choice = ways(buy.Offers), &choice
+		return nil
+	}}
+	if c.Mandate == "-" && c.Bundle == "-" {
+		return cfg, errors.New("--mandate and --bundle cannot both be read from standard input")
+	}
+	if cfg.Mandate, err = secretOf(c.Mandate); err != nil {
+		return cfg, err
+	}
+	if cfg.Mandate != "" {
+		if c.MerchantID == "" || c.APIKey == "" {
+			return cfg, errors.New("a mandate is bound to a payment by the service: set SERVICE_MERCHANT_ID and SERVICE_API_KEY")
+		}
+		if cfg.Service, err = client.New(client.Config{BaseURL: c.Service, MerchantID: c.MerchantID, APIKey: c.APIKey}); err != nil {
+			return cfg, err
+		}
+	}
+	token, err := secretOf(c.Bundle)
+	if err != nil || token == "" {
+		return cfg, err
+	}
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return cfg, err
+	}
+	cfg.BundleTokens = map[string]string{strings.ToLower(u.Scheme + "://" + u.Host): token}
+	return cfg, nil
+}
+
+// secretOf reads a token from standard input where it is "-".
+func secretOf(value string) (string, error) {
+	if value != "-" {
+		return value, nil
+	}
+	text, err := io.ReadAll(io.LimitReader(os.Stdin, 64<<10))
+	if err != nil {
+		return "", fmt.Errorf("read the token: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+func way(o agent.Offer) wayOffered {
+	return wayOffered{Way: o.Way, Price: o.Price(), PayTo: o.PayTo, Network: o.Network, Usable: o.Usable}
+}
+
+func ways(offers []agent.Offer) []wayOffered {
+	list := make([]wayOffered, len(offers))
+	for i, o := range offers {
+		list[i] = way(o)
+	}
+	return list
+}
+
+func (w wayOffered) text() string {
+	if w.Way == agent.Bundle {
+		return "one credit of a bundle"
+	}
+	return w.Price + " USD to " + w.PayTo + " on " + w.Network
+}
+
+// print tells the three steps and the answer, or writes them as JSON.
+func (p paid) print(o output, asJSON bool) error {
+	if p.reason != nil {
+		p.Error = p.reason.Error()
+	}
+	if asJSON {
+		return json.NewEncoder(o.out).Encode(p)
+	}
+	t := newTeller(o.out, false)
+	if len(p.Challenge) > 0 {
+		var facts []fact
+		for _, w := range p.Challenge {
+			facts = append(facts, fact{string(w.Way), w.text()})
+		}
+		t.tell("The challenge: "+p.URL+" is paid in one of these ways", facts...)
+	}
+	if p.Choice != nil {
+		t.tell("The choice: the cheapest that the limits allow", fact{string(p.Choice.Way), p.Choice.text()})
+	}
+	if r := p.Receipt; r != nil {
+		t.tell("The receipt, as the seller gives it", receiptFacts(r)...)
+	}
+	if p.Status != 0 {
+		t.tell("The answer", fact{"status", fmt.Sprint(p.Status)}, fact{"type", printable(p.ContentType)})
+		t.print("\n" + printable(strings.TrimRight(p.Content, "\n")) + "\n")
+	}
+	if p.reason != nil {
+		t.tell("Not paid and served", fact{"reason", printable(p.Error)})
+	}
+	return t.err
+}
+
+func receiptFacts(r *agent.Receipt) []fact {
+	if r.Way == agent.Bundle {
+		return []fact{{"credits left", fmt.Sprint(r.CreditsRemaining)}}
+	}
+	facts := []fact{{"paid", money.Micros(r.AmountMicros).Decimal() + " USD to " + r.PayTo}, {"network", printable(r.Network)}, {"transaction", printable(r.Transaction)}}
+	if r.Payer != "" {
+		facts = append(facts, fact{"payer", printable(r.Payer)})
+	}
+	return facts
+}
+
+// printable takes out what would move a terminal's cursor: the text is a stranger's.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if (r < ' ' && r != '\n' && r != '\t') || (r >= 0x7f && r < 0xa0) {
+			return -1
+		}
+		return r
+	}, s)
+}

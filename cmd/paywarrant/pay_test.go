@@ -1,0 +1,78 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/agent"
+	"github.com/paywarrant/paywarrant/client"
+)
+
+func TestPayShowsChallengeChoiceAndReceipt(t *testing.T) {
+	t.Parallel()
+	s, err := startStack(t.Context(), stackConfig{Addr: "127.0.0.1:0", Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	m := s.People.Merchant
+	c, err := client.New(client.Config{BaseURL: s.BaseURL, MerchantID: m.ID, APIKey: m.APIKey})
+	require.NoError(t, err)
+	t.Cleanup(c.CloseIdleConnections)
+	session, err := c.CreateSession(t.Context(), client.SessionParams{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000})
+	require.NoError(t, err)
+	done, err := c.CompleteTestSession(t.Context(), session.SessionToken, client.TestCompletion{})
+	require.NoError(t, err)
+	report := s.API.BaseURL + "/report"
+	means := []string{"--mandate", done.IntentMandate, "--service", s.BaseURL, "--merchant-id", m.ID, "--api-key", m.APIKey}
+	pay := func(args ...string) (string, error) { return command(t, append([]string{"pay"}, args...)...) }
+
+	text, err := pay(append(means, report)...)
+	require.NoError(t, err, text)
+	for _, want := range []string{"The challenge", "x402-v1", "mpp", "The choice", "The receipt", "pay_", "Climate report"} {
+		require.Contains(t, text, want)
+	}
+	require.NotContains(t, text, "dtok_")
+
+	text, err = pay(append(means, report, "--json")...)
+	require.NoError(t, err, text)
+	var p paid
+	require.NoError(t, json.Unmarshal([]byte(text), &p))
+	require.Equal(t, []any{agent.Mandate, "0.50", 200, "card"}, []any{p.Choice.Way, p.Choice.Price, p.Status, p.Receipt.Network})
+	require.Len(t, p.Challenge, 5)
+
+	text, err = pay(append(means, report, "--max", "0.49")...)
+	require.ErrorIs(t, err, errSaid)
+	require.Contains(t, text, "above the agent's limit")
+	text, err = pay(report)
+	require.ErrorIs(t, err, errSaid)
+	require.Contains(t, text, "0.50 USD to "+m.PayTo, "the price is shown")
+	for _, wrong := range [][]string{{"--max", "free"}, {"--mandate", "dtok_x"}, {"--mandate", "-", "--bundle", "-"}} {
+		_, err = pay(append(wrong, report)...)
+		require.Error(t, err)
+		require.NotErrorIs(t, err, errSaid)
+	}
+
+	order := fmt.Sprintf(`{"tier":"small","mandate":%q}`, done.IntentMandate)
+	text, err = pay(s.API.Bundle.PurchaseURL, "--data", order, "--json")
+	require.NoError(t, err, text)
+	require.NoError(t, json.Unmarshal([]byte(text), &p))
+	var bought struct{ BundleToken string }
+	require.NoError(t, json.Unmarshal([]byte(p.Content), &bought))
+	text, err = pay(s.API.BaseURL+"/weather", "--bundle", bought.BundleToken)
+	require.NoError(t, err, text)
+	require.Contains(t, text, "credits left  99")
+	require.Contains(t, text, "temperature")
+	stats, err := c.Stats(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, int64(3), stats.TransactionCount)
+}
+
+func TestStrangersTextMovesNoCursor(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "a\n\tb[2J", printable("a\n\tb\x1b[2J\u009b\r"))
+	require.Equal(t, "ü", strings.TrimSpace(printable("ü")))
+}
