@@ -269,12 +269,18 @@ func TestBundleIsUsedFirst(t *testing.T) {
 	})
 	cfg := s.config()
 	cfg.BundleTokens = map[string]string{strings.TrimSuffix(s.url, "/weather"): "bundle-1"}
+	asked := 0
+	cfg.Approve = func(context.Context, agent.Purchase) error {
+		asked++
+		return nil
+	}
 	resp, err := get(t, client(t, cfg), s.url)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, resp.StatusCode, resp.text)
 	r, ok := agent.ReceiptFrom(resp.Response)
 	require.True(t, ok)
 	require.Equal(t, []any{agent.Bundle, int64(9), int64(0)}, []any{r.Way, r.CreditsRemaining, r.AmountMicros})
+	require.Equal(t, 1, asked)
 	require.Empty(t, s.sent("X-Service-Mandate"))
 	require.Zero(t, s.charges())
 }

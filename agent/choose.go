@@ -65,7 +65,7 @@ func (t *Transport) try(ctx context.Context, r *http.Request, a asked, o Offer, 
 			return nil, "", err
 		}
 	}
-	if t.cfg.Approve != nil && o.AmountMicros > t.cfg.ApproveAboveMicros {
+	if t.cfg.Approve != nil && (o.AmountMicros > t.cfg.ApproveAboveMicros || t.cfg.ApproveAboveMicros == 0) {
 		p := Purchase{Offer: o, Method: r.Method, URL: shown(r.URL), Description: a.description(), Offers: all}
 		if err := t.cfg.Approve(ctx, p); err != nil {
 			return nil, "", fmt.Errorf("%w: %w", ErrNotApproved, err)

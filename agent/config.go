@@ -81,8 +81,9 @@ type Config struct {
 
 	// Velocities bound what is spent in a time. Default: not bounded.
 	Velocities []Velocity
-	// Approve is asked before a payment above ApproveAboveMicros is made; an error
-	// stops it. Default: nobody is asked.
+	// Approve is asked before a payment above ApproveAboveMicros is made, and with
+	// 0 before every one, the credit of a bundle included; an error stops it.
+	// Default: nobody is asked.
 	Approve            func(ctx context.Context, p Purchase) error
 	ApproveAboveMicros int64
 
