@@ -1,0 +1,64 @@
+// Command agent fetches a page that costs money, within limits: run
+// `paywarrant dev`, make a mandate (examples/charge shows how), and put what the
+// ready line tells into the environment.
+//
+//	SERVICE_API_URL=http://127.0.0.1:4020 SERVICE_MERCHANT_ID=mer_… SERVICE_API_KEY=sk_test_… \
+//	SERVICE_MANDATE=dtok_… go run ./examples/agent http://127.0.0.1:…/report
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/paywarrant/paywarrant/agent"
+	"github.com/paywarrant/paywarrant/client"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		log.Fatal("usage: agent URL")
+	}
+	c, err := client.New(client.Config{
+		BaseURL: os.Getenv("SERVICE_API_URL"), MerchantID: os.Getenv("SERVICE_MERCHANT_ID"), APIKey: os.Getenv("SERVICE_API_KEY"),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := read(context.Background(), os.Stdout, c, os.Getenv("SERVICE_MANDATE"), os.Args[1]); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func read(ctx context.Context, out io.Writer, c *client.Client, m, url string) error {
+	transport := agent.NewTransport(agent.Config{
+		Service: c, Mandate: m,
+		MaxPriceMicros: 1_000_000,                                                   // a dollar for one request
+		Velocities:     []agent.Velocity{{Window: time.Hour, MaxMicros: 5_000_000}}, // five an hour
+		Approve: func(_ context.Context, p agent.Purchase) error {
+			fmt.Fprintf(out, "paying %s USD by %s for %s\n", p.Price(), p.Way, p.URL)
+			return nil // an error would stop it: ask a person here
+		},
+	})
+	defer transport.CloseIdleConnections()
+	hc := &http.Client{Transport: transport}
+
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := hc.Do(r) // a 402 is paid once and answered through
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if receipt, ok := agent.ReceiptFrom(resp); ok {
+		fmt.Fprintf(out, "paid with %s %s\n", receipt.Network, receipt.Transaction)
+	}
+	_, err = io.Copy(out, resp.Body)
+	return err
+}
