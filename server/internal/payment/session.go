@@ -57,7 +57,7 @@ func (s *Service) Session(ctx context.Context, token string) (Session, error) {
 		return Session{}, fmt.Errorf("read session: %w", err)
 	}
 	session := Session{Session: stored.At(s.Clock.Now()), Token: token}
-	if session.Status != ledger.SessionCompleted {
+	if session.Status != ledger.SessionCompleted || len(session.SealedToken) == 0 { // the token is kept for 30 days
 		return session, nil
 	}
 	text, err := s.Vault.Open(ctx, tokenLabel(session.MandateID), session.SealedToken)

@@ -1,0 +1,113 @@
+// Package upkeep looks after the ledger while the service runs: it checks what
+// changed, and deletes what has been kept for long enough.
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+// Defaults of Config.
+const (
+	checkEvery  = time.Minute
+	expireEvery = time.Hour
+)
+
+// ErrUnsound tells that the ledger breaks one of its rules.
+var ErrUnsound = errors.New("upkeep: the ledger is not sound")
+
+// Config configures [New].
+type Config struct {
+	Ledger *ledger.Ledger
+	Logger *slog.Logger
+	// CheckEvery and ExpireEvery are the pauses. Default: a minute, an hour.
+	CheckEvery, ExpireEvery time.Duration
+}
+
+// Upkeep runs in the background from Start to Close.
+type Upkeep struct {
+	Config
+
+	checker *ledger.Checker
+	unsound atomic.Bool
+	stop    context.CancelFunc
+	loop    sync.WaitGroup
+}
+
+// New returns upkeep of a ledger.
+func New(cfg Config) *Upkeep {
+	if cfg.CheckEvery == 0 {
+		cfg.CheckEvery = checkEvery
+	}
+	if cfg.ExpireEvery == 0 {
+		cfg.ExpireEvery = expireEvery
+	}
+	return &Upkeep{Config: cfg, checker: ledger.NewChecker(cfg.Ledger)}
+}
+
+// Sound returns [ErrUnsound] from the first broken rule on, until a restart: a
+// fault is for people to look at.
+func (u *Upkeep) Sound() error {
+	if u.unsound.Load() {
+		return ErrUnsound
+	}
+	return nil
+}
+
+// Start begins the work.
+func (u *Upkeep) Start(ctx context.Context) {
+	ctx, u.stop = context.WithCancel(context.WithoutCancel(ctx))
+	u.every(ctx, u.CheckEvery, u.check)
+	u.every(ctx, u.ExpireEvery, u.expire)
+}
+
+// Close ends it. It may be called twice, and without Start.
+func (u *Upkeep) Close() {
+	if u.stop != nil {
+		u.stop()
+	}
+	u.loop.Wait()
+}
+
+func (u *Upkeep) every(ctx context.Context, pause time.Duration, work func(context.Context) error) {
+	u.loop.Go(func() {
+		tick := time.NewTicker(pause)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if err := work(ctx); err != nil && ctx.Err() == nil {
+				u.Logger.ErrorContext(ctx, "upkeep", slog.String("error", err.Error()))
+			}
+		}
+	})
+}
+
+func (u *Upkeep) check(ctx context.Context) error {
+	r, err := u.checker.Changed(ctx)
+	if err != nil {
+		return err
+	}
+	for _, fault := range r.Faults {
+		u.unsound.Store(true)
+		u.Logger.ErrorContext(ctx, "the ledger is not sound", slog.String("fault", fault))
+	}
+	return nil
+}
+
+func (u *Upkeep) expire(ctx context.Context) error {
+	n, err := u.Ledger.Expire(ctx)
+	if n > 0 {
+		u.Logger.InfoContext(ctx, "deleted what was kept for long enough", slog.Int("rows", n))
+	}
+	return err
+}
