@@ -10,10 +10,8 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -22,6 +20,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/paywarrant/paywarrant/internal/litedb"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore"
 )
@@ -40,24 +39,23 @@ type Store struct {
 	path string
 }
 
-// Open opens or creates the file at path and brings its schema up to date.
+// Open opens or creates the file at path, readable by its owner alone, and brings
+// its schema up to date.
 func Open(ctx context.Context, path string) (*Store, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	write, err := open(full, 2, "_txlock=immediate")
+	file, err := litedb.Open(full, litedb.Options{
+		Writers: 2, Readers: max(4, runtime.GOMAXPROCS(0)), Pragmas: []string{"cache_size(-65536)", "wal_autocheckpoint(4000)"},
+	})
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, err
 	}
-	if err := sqlstore.Migrate(ctx, engine, write); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), write.Close())
+	if err := sqlstore.Migrate(ctx, engine, file.Write); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), file.Close())
 	}
-	read, err := open(full, max(4, runtime.GOMAXPROCS(0)), "_pragma=query_only(1)")
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), write.Close())
-	}
-	shared, err := sqlstore.NewSingleWriter(ctx, engine, write, read)
+	shared, err := sqlstore.NewSingleWriter(ctx, engine, file.Write, file.Read)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
@@ -70,21 +68,6 @@ func (s *Store) Writers() int { return 1 }
 // SidecarPath is the path of a file called name beside the store's own.
 func (s *Store) SidecarPath(name string) string {
 	return strings.TrimSuffix(s.path, filepath.Ext(s.path)) + "-" + name
-}
-
-// open opens a pool. Its connections live as long as the pool: each has its own
-// prepared statements and page cache.
-func open(path string, connections int, option string) (*sql.DB, error) {
-	file := url.URL{Scheme: "file", Path: path}
-	dsn := file.String() + "?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
-		"&_pragma=cache_size(-65536)&_pragma=wal_autocheckpoint(4000)&" + option
-	pool, err := sql.Open("sqlite", dsn)
-	if err != nil {
-		return nil, err
-	}
-	pool.SetMaxOpenConns(connections)
-	pool.SetMaxIdleConns(connections)
-	return pool, nil
 }
 
 // failure tells which of the ledger's errors one of SQLite's means.

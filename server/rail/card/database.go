@@ -6,11 +6,8 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"net/url"
-	"os"
-	"path/filepath"
 
-	_ "modernc.org/sqlite" // the driver
+	"github.com/paywarrant/paywarrant/internal/litedb"
 )
 
 //go:embed schema.sql
@@ -22,49 +19,20 @@ const schemaVersion = 1
 // readers is how many lookups run at a time.
 const readers = 4
 
-// database is the processor's file, open twice: one connection that writes, and a
-// pool that only reads.
-type database struct {
-	writer *sql.DB
-	reader *sql.DB
-}
+// database is the processor's file.
+type database struct{ *litedb.DB }
 
 // openDatabase opens the file, makes it where it is missing, readable by its
 // owner alone, and brings it to the schema. The folder must exist.
 func openDatabase(ctx context.Context, path string) (*database, error) {
-	path, err := filepath.Abs(path)
+	file, err := litedb.Open(path, litedb.Options{Readers: readers, Pragmas: []string{"foreign_keys(1)"}})
 	if err != nil {
-		return nil, fmt.Errorf("find %s: %w", path, err)
+		return nil, err
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator names the file
-	if err != nil {
-		return nil, fmt.Errorf("create file: %w", err)
+	if err := migrate(ctx, file.Write); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), file.Close())
 	}
-	if err := file.Close(); err != nil {
-		return nil, fmt.Errorf("create file: %w", err)
-	}
-	db := &database{}
-	if db.writer, err = sql.Open("sqlite", dsn(path, "_txlock=immediate")); err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	db.writer.SetMaxOpenConns(1)
-	if db.reader, err = sql.Open("sqlite", dsn(path, "_pragma=query_only(true)")); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), db.writer.Close())
-	}
-	db.reader.SetMaxOpenConns(readers)
-	db.reader.SetMaxIdleConns(readers)
-	if err := migrate(ctx, db.writer); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), db.close())
-	}
-	return db, nil
-}
-
-// dsn names the file, whatever characters its path has, with what every
-// connection is set to: FULL waits for the disk at each commit.
-func dsn(path, extra string) string {
-	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path)}
-	u.RawQuery = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(true)&" + extra
-	return u.String()
+	return &database{file}, nil
 }
 
 // migrate gives a new file the schema. A file of a later version is left alone.
@@ -92,8 +60,4 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	default:
 		return fmt.Errorf("schema version %d, this program knows %d", version, schemaVersion)
 	}
-}
-
-func (d *database) close() error {
-	return errors.Join(d.reader.Close(), d.writer.Close())
 }

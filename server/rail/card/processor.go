@@ -73,7 +73,7 @@ func OpenProcessor(ctx context.Context, config ProcessorConfig) (*Processor, err
 	}
 	w, err := startWriter(ctx, db)
 	if err != nil {
-		return nil, errors.Join(err, db.close())
+		return nil, errors.Join(err, db.Close())
 	}
 	p := &Processor{db: db, writer: w, clock: config.Clock, slowAnswer: config.SlowAnswer, key: config.Key}
 	if p.clock == nil {
@@ -94,7 +94,7 @@ func OpenProcessor(ctx context.Context, config ProcessorConfig) (*Processor, err
 // ones, answer [ErrClosed]. It may be called twice.
 func (p *Processor) Close() error {
 	p.writer.close()
-	return p.db.close()
+	return p.db.Close()
 }
 
 // Faults returns the faults in force.

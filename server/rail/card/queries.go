@@ -157,7 +157,7 @@ func scanPayment(r row, p *Payment) error {
 // payment reads what became of a reference; [ErrUnknownPayment].
 func (d *database) payment(ctx context.Context, reference string) (Payment, error) {
 	var p Payment
-	err := scanPayment(d.reader.QueryRowContext(ctx, paymentByReference, reference), &p)
+	err := scanPayment(d.Read.QueryRowContext(ctx, paymentByReference, reference), &p)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Payment{}, ErrUnknownPayment
 	}
@@ -169,7 +169,7 @@ func (d *database) payment(ctx context.Context, reference string) (Payment, erro
 
 func (d *database) totals(ctx context.Context) (Totals, error) {
 	var t Totals
-	if err := d.reader.QueryRowContext(ctx, sumMovements).Scan(&t.Payments, &t.CapturedCents); err != nil {
+	if err := d.Read.QueryRowContext(ctx, sumMovements).Scan(&t.Payments, &t.CapturedCents); err != nil {
 		return Totals{}, fmt.Errorf("sum movements: %w", err)
 	}
 	return t, nil

@@ -29,7 +29,7 @@ type job struct {
 }
 
 func startWriter(ctx context.Context, db *database) (*writer, error) {
-	all, err := prepare(ctx, db.writer)
+	all, err := prepare(ctx, db.Write)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (w *writer) commit(ctx context.Context, batch []*job) {
 // transact runs the jobs. An error is the database's and stands for all of them;
 // what a job itself refuses is in answers.
 func (w *writer) transact(ctx context.Context, batch []*job, answers []error) error {
-	sqlTx, err := w.db.writer.BeginTx(ctx, nil)
+	sqlTx, err := w.db.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}

@@ -13,12 +13,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
-	"os"
-	"path/filepath"
 
-	_ "modernc.org/sqlite" // the driver
-
+	"github.com/paywarrant/paywarrant/internal/litedb"
 	"github.com/paywarrant/paywarrant/server/rail/chain"
 )
 
@@ -36,64 +32,38 @@ const schemaVersion = 1
 const readers = 4
 
 // Store is an open file.
-type Store struct {
-	writer *sql.DB
-	reader *sql.DB
-}
+type Store struct{ file *litedb.DB }
 
 var _ chain.Store = (*Store)(nil)
 
 // Open opens the file, and makes it where it is missing, readable by its owner
-// alone. The folder must exist. An error names the file.
+// alone. The folder must exist. An error names the file. What is deleted is
+// overwritten: sealed keys are among it.
 func Open(ctx context.Context, path string) (*Store, error) {
-	path, err := filepath.Abs(path)
+	file, err := litedb.Open(path, litedb.Options{Readers: readers, Pragmas: []string{"secure_delete(1)"}})
 	if err != nil {
-		return nil, fmt.Errorf("find %s: %w", path, err)
+		return nil, err
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("create file: %w", err)
-	}
-	if err := file.Close(); err != nil {
-		return nil, fmt.Errorf("create file: %w", err)
-	}
-	s := &Store{}
-	if s.writer, err = sql.Open("sqlite", dsn(path, "_txlock=immediate")); err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	s.writer.SetMaxOpenConns(1)
-	if s.reader, err = sql.Open("sqlite", dsn(path, "_pragma=query_only(true)")); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), s.writer.Close())
-	}
-	s.reader.SetMaxOpenConns(readers)
-	s.reader.SetMaxIdleConns(readers)
+	s := &Store{file: file}
 	if err := s.migrate(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), s.Close())
 	}
 	return s, nil
 }
 
-// dsn names the file, whatever characters its path has, with what every
-// connection is set to: FULL waits for the disk at each commit.
-func dsn(path, extra string) string {
-	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path)}
-	u.RawQuery = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=secure_delete(true)&" + extra
-	return u.String()
-}
-
 // migrate gives a new file the schema. A file of a later version is left alone.
 func (s *Store) migrate(ctx context.Context) error {
 	var version int
-	if err := s.writer.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+	if err := s.file.Write.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return fmt.Errorf("read schema version: %w", err)
 	}
 	if version != 0 && version != schemaVersion {
 		return fmt.Errorf("schema version %d, this program knows %d", version, schemaVersion)
 	}
-	if _, err := s.writer.ExecContext(ctx, schema); err != nil {
+	if _, err := s.file.Write.ExecContext(ctx, schema); err != nil {
 		return fmt.Errorf("apply schema: %w", err)
 	}
-	if _, err := s.writer.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion)); err != nil {
+	if _, err := s.file.Write.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion)); err != nil {
 		return fmt.Errorf("set schema version: %w", err)
 	}
 	return nil
@@ -102,12 +72,12 @@ func (s *Store) migrate(ctx context.Context) error {
 // Update implements [chain.Store]. An error of the commit leaves it unknown
 // whether anything was kept.
 func (s *Store) Update(ctx context.Context, run func(chain.Tx) error) error {
-	return transact(ctx, s.writer, run)
+	return transact(ctx, s.file.Write, run)
 }
 
 // View implements [chain.Store].
 func (s *Store) View(ctx context.Context, run func(chain.Tx) error) error {
-	return transact(ctx, s.reader, run)
+	return transact(ctx, s.file.Read, run)
 }
 
 func transact(ctx context.Context, db *sql.DB, run func(chain.Tx) error) error {
@@ -127,7 +97,7 @@ func transact(ctx context.Context, db *sql.DB, run func(chain.Tx) error) error {
 
 // Close implements [chain.Store]. It may be called twice.
 func (s *Store) Close() error {
-	return errors.Join(s.reader.Close(), s.writer.Close())
+	return s.file.Close()
 }
 
 type transaction struct {

@@ -1,0 +1,88 @@
+// Package litedb opens SQLite files that keep what must not be lost: one
+// connection that writes and waits for the disk at each commit, and a pool that
+// only reads.
+package litedb
+
+import (
+	"cmp"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// DB is an open file.
+type DB struct {
+	// Write is for writing; its transactions take the lock at once.
+	Write *sql.DB
+	// Read cannot write. Its transactions see one snapshot.
+	Read *sql.DB
+}
+
+// Options say what differs between files.
+type Options struct {
+	// Writers is how many connections the writing pool has. Default: 1.
+	Writers int
+	// Readers is how many connections read at a time. Default: 4.
+	Readers int
+	// Pragmas are set on every connection: "cache_size(-65536)".
+	Pragmas []string
+}
+
+const defaultReaders = 4
+
+// Open opens the file, and makes it where it is missing, readable by its owner
+// alone. The folder must exist. An error names the file.
+func Open(path string, o Options) (*DB, error) {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("find %s: %w", path, err)
+	}
+	file, err := os.OpenFile(full, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, fmt.Errorf("open: %w", err)
+	}
+	o.Writers, o.Readers = cmp.Or(o.Writers, 1), cmp.Or(o.Readers, defaultReaders)
+	db := &DB{}
+	if db.Write, err = pool(full, o.Writers, o.Pragmas, "_txlock=immediate"); err == nil {
+		db.Read, err = pool(full, o.Readers, o.Pragmas, "_pragma=query_only(1)")
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), db.Close())
+	}
+	return db, nil
+}
+
+// pool opens connections that live as long as it: each has prepared statements
+// and a page cache of its own.
+func pool(path string, connections int, pragmas []string, option string) (*sql.DB, error) {
+	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: option}
+	for _, p := range append([]string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)"}, pragmas...) {
+		u.RawQuery += "&_pragma=" + p
+	}
+	db, err := sql.Open("sqlite", u.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
+}
+
+// Close closes both.
+func (db *DB) Close() error {
+	var err error
+	for _, one := range []*sql.DB{db.Read, db.Write} {
+		if one != nil {
+			err = errors.Join(err, one.Close())
+		}
+	}
+	return err
+}
