@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/pgtest"
@@ -31,7 +32,7 @@ func main() {
 	million := flag.Bool("million", false, "also measure how costs grow from 1,000 to 1,000,000 charges")
 	span := flag.Duration("span", 3*time.Second, "how long to measure each figure")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, *span, *million); err != nil {
 		fmt.Fprintln(os.Stderr, err)

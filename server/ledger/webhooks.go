@@ -145,8 +145,8 @@ type Webhooks interface {
 	// DueDeliveries lists what may be sent at a time, in the order of lanes from a
 	// place on: nothing that comes after one of its lane that waits for a retry.
 	DueDeliveries(ctx context.Context, endpointID string, from LaneKey, now time.Time, limit int) ([]DueDelivery, error)
-	// NextRetry is when the next delivery that waits is due; zero: none waits.
-	NextRetry(ctx context.Context, endpointID string, now time.Time) (time.Time, error)
+	// NextRetry is when the first delivery that failed before is due; zero: there is none.
+	NextRetry(ctx context.Context, endpointID string) (time.Time, error)
 	// SaveDeliveries writes the outcome of attempts, in one transaction.
 	SaveDeliveries(ctx context.Context, tried []Delivery, health []EndpointHealth) error
 	// Deliveries lists an endpoint's deliveries of a status, the latest events first.

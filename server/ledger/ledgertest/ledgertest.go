@@ -27,6 +27,8 @@ type Database struct {
 	// Open opens a store on the database; the suite closes it, and may open it
 	// again afterwards.
 	Open func(ctx context.Context) (ledger.Store, error)
+	// True is how a column of flags says yes.
+	True string
 	// Shared tells that several stores may be open on it at once.
 	Shared bool
 }

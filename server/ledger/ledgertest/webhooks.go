@@ -206,7 +206,7 @@ func deliveriesHoldBack(t *testing.T, b *bench) {
 	due = b.due(t, e, ledger.LaneKey{})
 	require.Len(t, due, 1)
 	require.Equal(t, other.ID, due[0].Lane)
-	next, err := b.store.NextRetry(ctx, e.ID, now)
+	next, err := b.store.NextRetry(ctx, e.ID)
 	require.NoError(t, err)
 	require.Equal(t, tried.Next, next)
 	list, err := b.store.Deliveries(ctx, e.ID, ledger.DeliveryPending, 10)

@@ -17,6 +17,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -184,12 +185,17 @@ func prepare(ctx context.Context, db *sql.DB, skip bool) error {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer conn.Close() //nolint:errcheck // it is given back, or was lost
-	const lock = "(hashtext('paywarrant migrations'), hashtext(current_schema()))"
-	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock"+lock); err != nil {
+	var schema string
+	if err := conn.QueryRowContext(ctx, "SELECT COALESCE(current_schema(), '')").Scan(&schema); err != nil {
+		return fmt.Errorf("find schema: %w", err)
+	}
+	sum := sha256.Sum256([]byte("paywarrant migrations of " + schema))
+	lock := int64(binary.BigEndian.Uint64(sum[:])) //nolint:gosec // any number will do
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", lock); err != nil {
 		return fmt.Errorf("wait for other migrations: %w", err)
 	}
 	err = sqlstore.Migrate(ctx, engine, db)
-	if _, e := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock"+lock); e != nil {
+	if _, e := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", lock); e != nil {
 		err = errors.Join(err, fmt.Errorf("end migrations: %w", e))
 	}
 	return err

@@ -139,8 +139,8 @@ func (s *Store) DueDeliveries(
 }
 
 // NextRetry implements [ledger.Webhooks].
-func (s *Store) NextRetry(ctx context.Context, endpointID string, now time.Time) (time.Time, error) {
-	ms, err := s.readQ.NextRetry(ctx, db.NextRetryParams{EndpointID: endpointID, NextMs: row.Millis(now)})
+func (s *Store) NextRetry(ctx context.Context, endpointID string) (time.Time, error) {
+	ms, err := s.readQ.NextRetry(ctx, endpointID)
 	return row.At(ms), s.fail("read next retry", err)
 }
 

@@ -407,16 +407,11 @@ func (q *Queries) MerchantEvents(ctx context.Context, arg MerchantEventsParams) 
 
 const nextRetry = `-- name: NextRetry :one
 SELECT CAST(COALESCE(MIN(next_ms), 0) AS BIGINT) AS next_ms FROM webhook_deliveries
-WHERE endpoint_id = $1 AND status = 'pending' AND attempts > 0 AND next_ms > $2
+WHERE endpoint_id = $1 AND status = 'pending' AND attempts > 0
 `
 
-type NextRetryParams struct {
-	EndpointID string
-	NextMs     int64
-}
-
-func (q *Queries) NextRetry(ctx context.Context, arg NextRetryParams) (int64, error) {
-	row := q.queryRow(ctx, q.nextRetryStmt, nextRetry, arg.EndpointID, arg.NextMs)
+func (q *Queries) NextRetry(ctx context.Context, endpointID string) (int64, error) {
+	row := q.queryRow(ctx, q.nextRetryStmt, nextRetry, endpointID)
 	var next_ms int64
 	err := row.Scan(&next_ms)
 	return next_ms, err

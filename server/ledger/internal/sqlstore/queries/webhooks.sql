@@ -90,7 +90,7 @@ ORDER BY d.lane, d.seq LIMIT sqlc.arg(most);
 
 -- name: NextRetry :one
 SELECT CAST(COALESCE(MIN(next_ms), 0) AS BIGINT) AS next_ms FROM webhook_deliveries
-WHERE endpoint_id = $1 AND status = 'pending' AND attempts > 0 AND next_ms > $2;
+WHERE endpoint_id = $1 AND status = 'pending' AND attempts > 0;
 
 -- name: Deliveries :many
 SELECT * FROM webhook_deliveries WHERE endpoint_id = $1 AND status = $2 ORDER BY event_id DESC LIMIT $3;
