@@ -28,6 +28,7 @@ import (
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/internal/account"
 	"github.com/paywarrant/paywarrant/server/internal/api"
+	"github.com/paywarrant/paywarrant/server/internal/facilitator"
 	"github.com/paywarrant/paywarrant/server/internal/keys"
 	"github.com/paywarrant/paywarrant/server/internal/pages"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
@@ -96,12 +97,14 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 			w.OnRevoked(s.payments.RevokedOnRail)
 		}
 	}
-	s.handler = s.routes()
+	if s.handler, err = s.routes(); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
 	return s, nil
 }
 
 // routes puts the rooms of the service on one mux.
-func (s *Server) routes() http.Handler {
+func (s *Server) routes() (http.Handler, error) {
 	cfg, mux := s.config, http.NewServeMux()
 	merchantAPI := api.New(api.Config{
 		Payments: s.payments, Accounts: s.accounts, Clock: cfg.Clock, Logger: cfg.Logger, DocsURL: cfg.DocsURL,
@@ -117,10 +120,32 @@ func (s *Server) routes() http.Handler {
 	mux.Handle("GET /status-lists/{list}", s.statuses)
 	mux.HandleFunc("GET /healthz", s.healthy)
 	mux.HandleFunc("GET /readyz", s.ready)
+	if err := s.facilitate(mux); err != nil {
+		return nil, err
+	}
 	mux.HandleFunc("/", merchantAPI.NotFound)
 	return httplog.Wrap(httplog.Config{
 		Logger: cfg.Logger, NewID: func() string { return id.New(id.Request, time.Now()) }, Panicked: merchantAPI.Panicked,
-	}, s.untilClosed(mux, http.HandlerFunc(merchantAPI.Stopping)))
+	}, s.untilClosed(mux, http.HandlerFunc(merchantAPI.Stopping))), nil
+}
+
+// facilitate adds the x402 facilitator, where a rail settles signed transfers.
+func (s *Server) facilitate(mux *http.ServeMux) error {
+	for _, r := range s.config.Rails {
+		settler, ok := r.(facilitator.Settler)
+		if !ok {
+			continue
+		}
+		f, err := facilitator.New(facilitator.Config{
+			Settler: settler, Clock: s.config.Clock, Logger: s.config.Logger, PerSecond: s.config.RequestsPerSecond,
+		})
+		if err != nil {
+			return err
+		}
+		f.Register(mux)
+		return nil
+	}
+	return nil
 }
 
 // untilClosed lets Close wait for requests, and refuses those that come later.

@@ -101,6 +101,8 @@ type Config struct {
 	// LowBalanceWei is the relayer's balance below which Logger is warned.
 	// Default: 0.01 ether.
 	LowBalanceWei *big.Int
+	// Authorizations says which signed transfers are settled. Default: see there.
+	Authorizations Authorizations
 	// Sandbox are wallets whose keys the rail has itself. Default: none.
 	Sandbox Sandbox
 	// OnRevoked is told of each grant that ended on the chain, at least once, by the
@@ -137,6 +139,7 @@ func (c *Config) validate() error {
 
 func (c *Config) defaults() {
 	c.Confirmations = max(c.Confirmations, 1)
+	c.Authorizations = c.Authorizations.orDefault()
 	for d, value := range map[*time.Duration]time.Duration{
 		&c.Wait: 10 * time.Second, &c.Poll: 250 * time.Millisecond, &c.Lifetime: 10 * time.Minute, &c.BumpAfter: 15 * time.Second,
 	} {
@@ -167,6 +170,8 @@ type Rail struct {
 	routerDomain evm.Separator
 	tokenDomain  evm.Domain
 	locks        locks
+	budget       gasBudget
+	lately       recently
 
 	stop   context.CancelFunc
 	loop   sync.WaitGroup

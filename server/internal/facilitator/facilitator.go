@@ -1,0 +1,184 @@
+// Package facilitator answers for x402 servers that leave the chain to the service:
+// GET /v1/x402/supported, POST /v1/x402/verify and POST /v1/x402/settle, versions 1
+// and 2 (x402 specification v1 and v2, §7), scheme exact on EVM.
+//
+//	f, err := facilitator.New(facilitator.Config{Settler: rail, Clock: clock, Logger: log})
+//	f.Register(mux)
+//
+// Anybody may ask, without an account: the money goes to nobody but the payee that
+// the payer signed for. The package compares what is declared with what was signed,
+// bounds who asks how often, and speaks the protocol; the [Settler] knows the chain.
+//
+// A payment that is refused is answered 200 with isValid or success false and the
+// protocol's reason; 400 is for what cannot be read, 429 and 503 with Retry-After
+// for what may be asked again.
+package facilitator
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/paywarrant/paywarrant/internal/httpjson"
+	"github.com/paywarrant/paywarrant/x402"
+)
+
+// Settler moves one token on one chain with signed authorizations (EIP-3009).
+type Settler interface {
+	// Dollar tells which network and token.
+	Dollar() (x402.Network, x402.Asset)
+	// Signer is the address that submits.
+	Signer() string
+	// VerifyAuthorization tells whether an authorization would be settled now for a
+	// resource, and moves nothing. An error leaves it open.
+	VerifyAuthorization(ctx context.Context, e x402.Exact, resource string) (x402.Verification, error)
+	// SettleAuthorization moves what was authorized, at most once. An error leaves
+	// the outcome open; the same call finds it.
+	SettleAuthorization(ctx context.Context, e x402.Exact, resource string) (x402.Settlement, error)
+}
+
+// Clock tells the time.
+type Clock interface{ Now() time.Time }
+
+// Config is what a facilitator is made of.
+type Config struct {
+	// Settler is asked. Required.
+	Settler Settler
+	// Clock refills the limits. Required.
+	Clock Clock
+	// Logger is told what the chain does not answer. Required.
+	Logger *slog.Logger
+	// PerSecond is how often one payee, and one payer, may be asked about; bursts of
+	// twice that. Default: 100.
+	PerSecond int
+	// Concurrent is how many payments are looked at at a time. Default: 512.
+	Concurrent int
+}
+
+func (c *Config) validate() error {
+	switch {
+	case c.Settler == nil:
+		return errors.New("facilitator: Settler is required")
+	case c.Clock == nil:
+		return errors.New("facilitator: Clock is required")
+	case c.Logger == nil:
+		return errors.New("facilitator: Logger is required")
+	case c.PerSecond < 0 || c.Concurrent < 0:
+		return errors.New("facilitator: limits must not be negative")
+	}
+	if c.PerSecond == 0 {
+		c.PerSecond = 100
+	}
+	if c.Concurrent == 0 {
+		c.Concurrent = 512
+	}
+	return nil
+}
+
+// Facilitator serves the three endpoints.
+type Facilitator struct {
+	config  Config
+	network x402.Network
+	asset   x402.Asset
+	limits  *limits
+	rooms   chan struct{} // one for each payment that is looked at
+}
+
+// New returns a facilitator; an error names the field that is wrong.
+func New(config Config) (*Facilitator, error) {
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	f := &Facilitator{config: config, limits: newLimits(config), rooms: make(chan struct{}, config.Concurrent)}
+	f.network, f.asset = config.Settler.Dollar()
+	return f, nil
+}
+
+// Register adds the endpoints to mux.
+func (f *Facilitator) Register(mux *http.ServeMux) {
+	mux.HandleFunc("GET /v1/x402/supported", f.supported)
+	mux.HandleFunc("POST /v1/x402/verify", f.verify)
+	mux.HandleFunc("POST /v1/x402/settle", f.settle)
+}
+
+// supported tells what can be settled (specification v2 §7.3).
+func (f *Facilitator) supported(w http.ResponseWriter, _ *http.Request) {
+	httpjson.Write(w, http.StatusOK, x402.Supported{
+		Kinds: []x402.SupportedKind{
+			{X402Version: x402.Version1, Scheme: x402.SchemeExact, Network: f.network.V1},
+			{X402Version: x402.Version2, Scheme: x402.SchemeExact, Network: f.network.CAIP2},
+		},
+		Extensions: []string{},
+		Signers:    map[string][]string{"eip155:*": {f.config.Settler.Signer()}},
+	})
+}
+
+func (f *Facilitator) verify(w http.ResponseWriter, r *http.Request) {
+	var v x402.Verification
+	p, no := f.take(w, r)
+	if no == nil {
+		defer f.leave()
+		var err error
+		if v, err = f.config.Settler.VerifyAuthorization(r.Context(), p.exact, p.resource); err != nil {
+			no = f.unknown(r, "verify payment", err)
+		}
+	}
+	if no != nil {
+		v = x402.Verification{InvalidReason: no.reason, InvalidMessage: no.message, Payer: p.exact.Authorization.From}
+		if no.undecided() {
+			v.InvalidReason = x402.ReasonVerifyError
+		}
+	}
+	answer(w, no, v)
+}
+
+func (f *Facilitator) settle(w http.ResponseWriter, r *http.Request) {
+	var s x402.Settlement
+	p, no := f.take(w, r)
+	if no == nil {
+		defer f.leave()
+		var err error
+		if s, err = f.config.Settler.SettleAuthorization(r.Context(), p.exact, p.resource); err != nil {
+			no = f.unknown(r, "settle payment", err)
+		}
+	}
+	if no != nil {
+		s = x402.Settlement{ErrorReason: no.reason, ErrorMessage: no.message, Payer: p.exact.Authorization.From}
+		if no.undecided() {
+			s.ErrorReason = x402.ReasonSettleError
+		}
+	}
+	s.Network = f.network.CAIP2
+	if p.version == x402.Version1 {
+		s.Network = f.network.V1
+	}
+	if s.Replayed {
+		w.Header().Set("Idempotency-Replayed", "true")
+	}
+	if s.ErrorReason == x402.ReasonPending {
+		w.Header().Set("Retry-After", "2")
+	}
+	answer(w, no, s)
+}
+
+func answer(w http.ResponseWriter, no *refusal, body any) {
+	w.Header().Set("Cache-Control", "no-store")
+	status := http.StatusOK
+	if no != nil {
+		status = no.status
+		if no.wait > 0 {
+			w.Header().Set("Retry-After", seconds(no.wait))
+		}
+	}
+	httpjson.Write(w, status, body)
+}
+
+// unknown is the answer where the chain or the store does not tell.
+func (f *Facilitator) unknown(r *http.Request, what string, err error) *refusal {
+	if r.Context().Err() == nil {
+		f.config.Logger.ErrorContext(r.Context(), "facilitator cannot tell", slog.String("work", what), slog.Any("error", err))
+	}
+	return &refusal{status: http.StatusServiceUnavailable, message: "The chain cannot be asked now. Send the same again.", wait: time.Second}
+}

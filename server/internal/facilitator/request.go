@@ -1,0 +1,202 @@
+package facilitator
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/paywarrant/paywarrant/internal/httpjson"
+	"github.com/paywarrant/paywarrant/x402"
+)
+
+// payment is a request that was read and whose declared fields agree.
+type payment struct {
+	version  int
+	exact    x402.Exact
+	resource string
+	payee    string
+}
+
+// refusal is an answer without a question to the chain.
+type refusal struct {
+	status  int
+	reason  x402.Reason
+	message string
+	wait    time.Duration
+}
+
+// undecided tells that the same request may be sent again.
+func (no *refusal) undecided() bool { return no.reason == "" }
+
+func refuse(reason x402.Reason, message string) *refusal {
+	return &refusal{status: http.StatusOK, reason: reason, message: message}
+}
+
+func malformed(reason x402.Reason, message string) *refusal {
+	return &refusal{status: http.StatusBadRequest, reason: reason, message: message}
+}
+
+// take reads a request and gives it a room; leave gives the room back.
+func (f *Facilitator) take(w http.ResponseWriter, r *http.Request) (payment, *refusal) {
+	p, no := f.read(w, r)
+	if no != nil {
+		return p, no
+	}
+	for role, address := range map[string]string{"payee": p.payee, "payer": p.exact.Authorization.From} {
+		if wait, ok := f.limits.take(role, address); !ok {
+			return p, &refusal{status: http.StatusTooManyRequests, message: "Too many requests for this " + role + ".", wait: wait}
+		}
+	}
+	select {
+	case f.rooms <- struct{}{}:
+		return p, nil
+	default:
+		return p, &refusal{status: http.StatusServiceUnavailable, message: "Too many payments at a time.", wait: time.Second}
+	}
+}
+
+func (f *Facilitator) leave() { <-f.rooms }
+
+// body is what verify and settle are sent (specification v2 §7.1, v1 §7.1).
+type body struct {
+	X402Version         int             `json:"x402Version"`
+	PaymentPayload      json.RawMessage `json:"paymentPayload"`
+	PaymentRequirements json.RawMessage `json:"paymentRequirements"`
+}
+
+func (f *Facilitator) read(w http.ResponseWriter, r *http.Request) (payment, *refusal) {
+	var in body
+	if err := httpjson.Decode(w, r, &in); err != nil {
+		no := malformed(x402.ReasonInvalidPayload, "The body cannot be read: "+err.Error()+".")
+		if errors.Is(err, httpjson.ErrTooLarge) {
+			no.status = http.StatusRequestEntityTooLarge
+		}
+		return payment{}, no
+	}
+	switch in.X402Version {
+	case x402.Version1:
+		return f.readV1(in)
+	case x402.Version2:
+		return f.readV2(in)
+	}
+	return payment{}, malformed(x402.ReasonInvalidVersion, "x402Version must be 1 or 2.")
+}
+
+func (f *Facilitator) readV1(in body) (payment, *refusal) {
+	p := payment{version: x402.Version1}
+	payload, err := x402.DecodePayloadV1(base64.StdEncoding.EncodeToString(in.PaymentPayload))
+	if err != nil {
+		return p, unreadable("paymentPayload", x402.ReasonInvalidPayload, err)
+	}
+	asked, err := requirementsV1(in.PaymentRequirements)
+	if err != nil {
+		return p, unreadable("paymentRequirements", x402.ReasonInvalidRequirement, err)
+	}
+	p.exact, p.resource, p.payee = payload.Payload, asked.Resource, asked.PayTo
+	value := p.exact.Authorization.Value
+	switch {
+	case payload.Scheme != x402.SchemeExact || asked.Scheme != x402.SchemeExact:
+		return p, refuse(x402.ReasonUnsupportedScheme, "Only the scheme exact is settled.")
+	case payload.Network != f.network.V1 || asked.Network != f.network.V1:
+		return p, refuse(x402.ReasonInvalidNetwork, "Only the network "+f.network.V1+" is settled.")
+	case x402.CompareAmounts(value, asked.MaxAmountRequired) < 0:
+		return p, refuse(x402.ReasonValue, "The authorization is for less than what is required.")
+	}
+	return p, f.match(p, asked.Asset, asked.Extra)
+}
+
+func (f *Facilitator) readV2(in body) (payment, *refusal) {
+	p := payment{version: x402.Version2}
+	payload, err := x402.DecodePayload(base64.StdEncoding.EncodeToString(in.PaymentPayload))
+	if err != nil {
+		return p, unreadable("paymentPayload", x402.ReasonInvalidPayload, err)
+	}
+	asked, err := requirements(in.PaymentRequirements)
+	if err != nil {
+		return p, unreadable("paymentRequirements", x402.ReasonInvalidRequirement, err)
+	}
+	p.exact, p.payee = payload.Payload, asked.PayTo
+	if payload.Resource != nil {
+		p.resource = payload.Resource.URL
+	}
+	switch {
+	case payload.Accepted.Scheme != x402.SchemeExact || asked.Scheme != x402.SchemeExact:
+		return p, refuse(x402.ReasonUnsupportedScheme, "Only the scheme exact is settled.")
+	case payload.Accepted.Network != f.network.CAIP2 || asked.Network != f.network.CAIP2:
+		return p, refuse(x402.ReasonInvalidNetwork, "Only the network "+f.network.CAIP2+" is settled.")
+	case !payload.Accepted.Equal(asked):
+		return p, refuse(x402.ReasonInvalidRequirement, "What the payer accepted is not what is required.")
+	case p.exact.Authorization.Value != asked.Amount:
+		return p, refuse(x402.ReasonValue, "The authorization is for another amount than what is required.")
+	}
+	return p, f.match(p, asked.Asset, asked.Extra)
+}
+
+// match holds what both versions declare against what was signed, and against
+// the token's own domain.
+func (f *Facilitator) match(p payment, asset string, extra map[string]any) *refusal {
+	a := p.exact.Authorization
+	for _, address := range []string{asset, p.payee, a.From, a.To} {
+		if _, err := x402.ParseAddress(address); err != nil {
+			return refuse(x402.ReasonInvalidRequirement, "An address is not one: "+err.Error()+".")
+		}
+	}
+	switch {
+	case !x402.SameAddress(asset, f.asset.Address):
+		return refuse(x402.ReasonInvalidRequirement, "Only the token "+f.asset.Address+" is settled.")
+	case !x402.SameAddress(p.payee, a.To):
+		return refuse(x402.ReasonRecipient, "The authorization pays somebody else than payTo.")
+	}
+	for name, want := range map[string]string{x402.ExtraName: f.asset.Name, x402.ExtraVersion: f.asset.Version} {
+		if got, declared := extra[name]; declared && got != want {
+			return refuse(x402.ReasonInvalidRequirement, fmt.Sprintf("extra.%s of the token is %q.", name, want))
+		}
+	}
+	return nil
+}
+
+func unreadable(part string, reason x402.Reason, err error) *refusal {
+	var d *x402.DecodeError
+	if errors.As(err, &d) && d.Reason == x402.ReasonInvalidVersion {
+		reason = d.Reason
+	}
+	return malformed(reason, part+": "+err.Error()+".")
+}
+
+var errRequirements = errors.New("is not one set of requirements")
+
+// requirementsV1 reads one set of requirements, as the only one of a challenge.
+func requirementsV1(raw json.RawMessage) (x402.RequirementsV1, error) {
+	challenge, err := json.Marshal(map[string]any{"x402Version": x402.Version1, "accepts": []json.RawMessage{raw}})
+	if err != nil {
+		return x402.RequirementsV1{}, errRequirements
+	}
+	required, err := x402.DecodePaymentRequiredV1(challenge)
+	if err != nil {
+		return x402.RequirementsV1{}, err
+	}
+	if len(required.Accepts) != 1 {
+		return x402.RequirementsV1{}, errRequirements
+	}
+	return required.Accepts[0], nil
+}
+
+func requirements(raw json.RawMessage) (x402.Requirements, error) {
+	challenge, err := x402.EncodeHeader(map[string]any{
+		"x402Version": x402.Version2, "accepts": []json.RawMessage{raw}, "resource": x402.Resource{},
+	})
+	if err != nil {
+		return x402.Requirements{}, errRequirements
+	}
+	required, err := x402.DecodePaymentRequired(challenge)
+	if err != nil {
+		return x402.Requirements{}, err
+	}
+	if len(required.Accepts) != 1 {
+		return x402.Requirements{}, errRequirements
+	}
+	return required.Accepts[0], nil
+}

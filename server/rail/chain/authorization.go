@@ -1,0 +1,432 @@
+package chain
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/paywarrant/paywarrant/x402"
+	"github.com/paywarrant/paywarrant/x402/evm"
+)
+
+// Transfer authorizations (EIP-3009) that others signed: the rail checks them,
+// submits each once through its relayer, and tells what became of it.
+
+// kindAuthorization records are keyed by signer and nonce.
+const kindAuthorization = "authorization"
+
+const authorizationPrefix = "authorization/"
+
+// authorizationRecord is an authorization that was submitted, or found on the
+// chain. It is written with its first broadcast, never before.
+type authorizationRecord struct {
+	Authorization x402.Authorization `json:"authorization"`
+	Signature     string             `json:"signature"`
+	Resource      string             `json:"resource"` // what it pays for
+	Since         uint64             `json:"since"`    // the block to look for it from
+	Settled       common.Hash        `json:"settled"`  // the transaction that moved the money, for good
+	Failed        x402.Reason        `json:"failed,omitempty"`
+	FailedHash    common.Hash        `json:"failedHash"`
+	Told          bool               `json:"told"` // somebody was answered that it is settled
+}
+
+func (r authorizationRecord) decided() bool { return r.Settled != common.Hash{} || r.Failed != "" }
+
+// order is an authorization that was read.
+type order struct {
+	evm.TransferAuthorization
+
+	wire      x402.Authorization
+	signature []byte
+	resource  string
+	key       string
+}
+
+func (r *Rail) readOrder(e x402.Exact, resource string) (order, error) {
+	if err := e.Validate(); err != nil {
+		return order{}, err
+	}
+	t, err := evm.ParseAuthorization(e.Authorization)
+	if err != nil {
+		return order{}, err
+	}
+	signature, err := hex.DecodeString(strings.TrimPrefix(e.Signature, "0x"))
+	if err != nil {
+		return order{}, fmt.Errorf("signature: %w", err)
+	}
+	key := crypto.Keccak256(t.From[:], t.Nonce[:])
+	return order{TransferAuthorization: t, wire: t.Wire(), signature: signature, resource: printOf(resource), key: hex.EncodeToString(key)}, nil
+}
+
+// refusedError ends an authorization that is not good.
+type refusedError struct {
+	reason  x402.Reason
+	message string
+}
+
+func (e *refusedError) Error() string { return string(e.reason) + ": " + e.message }
+
+func refuseAuthorization(reason x402.Reason, format string, args ...any) error {
+	return &refusedError{reason, fmt.Sprintf(format, args...)}
+}
+
+// Dollar tells which network and token authorizations are for.
+func (r *Rail) Dollar() (x402.Network, x402.Asset) {
+	t := r.config.Token
+	return x402.NetworkOf(int64(r.config.ChainID)), //nolint:gosec // no chain has such an id
+		x402.Asset{Address: t.Address.Hex(), Name: t.Name, Version: t.Version, Decimals: 6}
+}
+
+// Signer is the address that submits authorizations.
+func (r *Rail) Signer() string { return r.relayer.Hex() }
+
+// VerifyAuthorization tells whether an authorization would be settled now, and
+// moves nothing. An error where the chain or the store does not tell.
+func (r *Rail) VerifyAuthorization(ctx context.Context, e x402.Exact, resource string) (x402.Verification, error) {
+	v := x402.Verification{Payer: e.Authorization.From}
+	err := r.verifyOrder(ctx, e, resource)
+	var no *refusedError
+	if errors.As(err, &no) {
+		v.InvalidReason, v.InvalidMessage = no.reason, no.message
+		return v, nil
+	}
+	if err != nil {
+		return x402.Verification{}, fmt.Errorf("verify authorization: %w", err)
+	}
+	v.IsValid = true
+	return v, nil
+}
+
+func (r *Rail) verifyOrder(ctx context.Context, e x402.Exact, resource string) error {
+	o, err := r.readOrder(e, resource)
+	if err != nil {
+		return refuseAuthorization(x402.ReasonInvalidPayload, "%v", err)
+	}
+	record, found, err := view[authorizationRecord](ctx, r.config.Store, kindAuthorization, o.key)
+	switch {
+	case err != nil:
+		return err
+	case found && record.Told:
+		return refuseAuthorization(x402.ReasonNonceUsed, "the authorization was settled before")
+	case found && record.Failed != "":
+		return refuseAuthorization(record.Failed, "the transaction did not move the money")
+	case found:
+		return record.serves(o)
+	}
+	_, err = r.checkOrder(ctx, o)
+	if errors.Is(err, errUsed) {
+		_, err = r.findOrder(ctx, o.TransferAuthorization, 0)
+	}
+	return err
+}
+
+// serves tells whether a record is of this very authorization, for this resource.
+func (record authorizationRecord) serves(o order) error {
+	switch {
+	case record.Authorization != o.wire:
+		return refuseAuthorization(x402.ReasonNonceUsed, "another authorization of the same nonce was submitted")
+	case record.Resource != o.resource:
+		return refuseAuthorization(x402.ReasonNonceUsed, "the authorization was submitted for another resource")
+	}
+	return nil
+}
+
+// SettleAuthorization moves what was authorized, at most once, and waits for its
+// end up to Config.Wait: Success, a refusal, or [x402.ReasonPending] with the
+// transaction, which a repeat goes on with. The first answer that it is settled
+// has Replayed unset; every later one, for the same resource, has it set. An
+// error leaves the outcome unknown; the same call finds it.
+func (r *Rail) SettleAuthorization(ctx context.Context, e x402.Exact, resource string) (x402.Settlement, error) {
+	network, _ := r.Dollar()
+	s := x402.Settlement{Network: network.CAIP2, Payer: e.Authorization.From}
+	began := time.Now()
+	o, err := r.readOrder(e, resource)
+	if err != nil {
+		s.ErrorReason, s.ErrorMessage = x402.ReasonInvalidPayload, err.Error()
+		return s, nil
+	}
+	record, err := r.openOrder(ctx, o)
+	if err == nil {
+		s, err = r.awaitOrder(ctx, o, record, s, began.Add(r.config.Wait))
+	}
+	var no *refusedError
+	if errors.As(err, &no) {
+		s.ErrorReason, s.ErrorMessage = no.reason, no.message
+		return s, nil
+	}
+	if err != nil {
+		return x402.Settlement{}, fmt.Errorf("settle authorization: %w", err)
+	}
+	if s.Success && !s.Replayed {
+		r.lately.took(time.Since(began))
+	}
+	return s, nil
+}
+
+// openOrder returns the record of an authorization, and submits it where there is
+// none: one caller at a time, so that gas is spent once.
+func (r *Rail) openOrder(ctx context.Context, o order) (authorizationRecord, error) {
+	for locked := false; ; locked = true {
+		record, found, err := view[authorizationRecord](ctx, r.config.Store, kindAuthorization, o.key)
+		if err != nil {
+			return record, err
+		}
+		if found {
+			return record, record.serves(o)
+		}
+		if locked {
+			break
+		}
+		unlock, err := r.locks.lock(ctx, authorizationPrefix+o.key)
+		if err != nil {
+			return record, err
+		}
+		defer unlock()
+	}
+	return r.submitOrder(ctx, o, true)
+}
+
+// submitOrder checks an authorization and gives it to the relayer. One that was
+// used already, by whomever, is looked for on the chain instead.
+func (r *Rail) submitOrder(ctx context.Context, o order, fresh bool) (authorizationRecord, error) {
+	record := authorizationRecord{Authorization: o.wire, Signature: hex.EncodeToString(o.signature), Resource: o.resource}
+	header, err := r.newest(ctx)
+	if err != nil {
+		return record, err
+	}
+	record.Since = header.Number.Uint64()
+	write := func(tx Tx) error {
+		if !fresh {
+			return nil
+		}
+		return r.recordOrder(tx, o, &record)
+	}
+	w, err := r.checkOrder(ctx, o)
+	if errors.Is(err, errUsed) {
+		hash, err := r.findOrder(ctx, o.TransferAuthorization, 0)
+		if err != nil {
+			return record, err
+		}
+		record.Settled = hash
+		if err := r.config.Store.Update(ctx, write); err != nil && !errors.Is(err, errRecorded) {
+			return record, fmt.Errorf("store authorization: %w", err)
+		}
+		return record, nil
+	}
+	if err != nil {
+		return record, err
+	}
+	if !r.budget.take(r.config.Clock.Now(), w.gas, r.config.Authorizations, o.From, o.To) {
+		r.config.Logger.ErrorContext(ctx, "gas budget of the relayer is used up",
+			slog.String("payer", o.From.Hex()), slog.String("payee", o.To.Hex()))
+		return record, refuseAuthorization(ReasonGasBudget, "too many settlements of this payer or payee in this hour")
+	}
+	w.task, w.also = authorizationPrefix+o.key, write
+	if _, err = r.submit(ctx, w); err != nil && !errors.Is(err, errRecorded) {
+		return record, err
+	}
+	return record, nil
+}
+
+// recordOrder writes a record, unless there is one; then that is what counts.
+func (r *Rail) recordOrder(tx Tx, o order, record *authorizationRecord) error {
+	now, found, err := read[authorizationRecord](tx, kindAuthorization, o.key)
+	if err != nil {
+		return err
+	}
+	if found {
+		if err := now.serves(o); err != nil {
+			return err
+		}
+		*record = now
+		return errRecorded
+	}
+	return write(tx, kindAuthorization, o.key, *record)
+}
+
+// awaitOrder asks the chain until the authorization has ended or it is late.
+func (r *Rail) awaitOrder(ctx context.Context, o order, record authorizationRecord, s x402.Settlement, until time.Time) (x402.Settlement, error) {
+	for {
+		var pending common.Hash
+		var err error
+		if !record.decided() {
+			if record, pending, err = r.followOrder(ctx, o, record); err != nil {
+				return s, err
+			}
+		}
+		if record.decided() {
+			return r.tellOrder(ctx, o, record, s)
+		}
+		late := !time.Now().Before(until)
+		if r.stop == nil && late {
+			if err := r.tend(ctx); err != nil {
+				r.config.Logger.WarnContext(ctx, "chain rail could not tend transactions", slog.Any("error", err))
+			}
+		}
+		if late {
+			s.ErrorReason, s.Transaction = x402.ReasonPending, pending.Hex()
+			return s, nil
+		}
+		if err := pause(ctx, min(r.config.Poll, time.Until(until))); err != nil {
+			return s, err
+		}
+	}
+}
+
+// followOrder asks the chain once, and keeps what is final.
+func (r *Rail) followOrder(ctx context.Context, o order, record authorizationRecord) (authorizationRecord, common.Hash, error) {
+	s, found, err := r.taskSlot(ctx, authorizationPrefix+o.key)
+	if err != nil {
+		return record, common.Hash{}, err
+	}
+	if !found {
+		return r.resubmitOrder(ctx, o, record)
+	}
+	became, receipt, err := r.examine(ctx, s)
+	if err != nil {
+		return record, common.Hash{}, err
+	}
+	pending := s.last().Hash
+	switch became {
+	case final:
+		record, err = r.concludeOrder(ctx, o, record, receipt)
+		return record, pending, err
+	case displaced:
+		if err := r.leave(ctx, s, true); err != nil {
+			return record, pending, err
+		}
+		return r.resubmitOrder(ctx, o, record)
+	case included:
+		return record, receipt.TxHash, nil
+	case waiting:
+		fallthrough
+	default:
+		return record, pending, r.push(ctx, s)
+	}
+}
+
+// concludeOrder reads the outcome of our own transaction, once it is final.
+func (r *Rail) concludeOrder(ctx context.Context, o order, record authorizationRecord, receipt *types.Receipt) (authorizationRecord, error) {
+	if receipt.Status == types.ReceiptStatusSuccessful && r.movedOrder(receipt, o.TransferAuthorization) {
+		record.Settled = receipt.TxHash
+		return r.decideOrder(ctx, o, record)
+	}
+	hash, err := r.findOrder(ctx, o.TransferAuthorization, record.Since)
+	var no *refusedError
+	switch {
+	case err == nil:
+		record.Settled = hash
+	case errors.As(err, &no):
+		record.Failed, record.FailedHash = x402.ReasonTransactionState, receipt.TxHash
+	default:
+		return record, err
+	}
+	return r.decideOrder(ctx, o, record)
+}
+
+// resubmitOrder submits an authorization anew whose nonce of the relayer was lost
+// to somebody else.
+func (r *Rail) resubmitOrder(ctx context.Context, o order, record authorizationRecord) (authorizationRecord, common.Hash, error) {
+	unlock, err := r.locks.lock(ctx, authorizationPrefix+o.key)
+	if err != nil {
+		return record, common.Hash{}, err
+	}
+	defer unlock()
+	again, err := r.submitOrder(ctx, o, false)
+	var no *refusedError
+	if errors.As(err, &no) {
+		record.Failed = no.reason
+		record, err = r.decideOrder(ctx, o, record)
+		return record, common.Hash{}, err
+	}
+	if err != nil {
+		return record, common.Hash{}, err
+	}
+	if again.Settled != (common.Hash{}) {
+		record.Settled = again.Settled
+		record, err = r.decideOrder(ctx, o, record)
+	}
+	s, _, slotErr := r.taskSlot(ctx, authorizationPrefix+o.key)
+	if err = errors.Join(err, slotErr); err != nil || len(s.Broadcasts) == 0 {
+		return record, record.Settled, err
+	}
+	return record, s.last().Hash, nil
+}
+
+// decideOrder keeps an outcome; the first one stands, but a settlement stands
+// over a failure: money that moved is never denied.
+func (r *Rail) decideOrder(ctx context.Context, o order, record authorizationRecord) (authorizationRecord, error) {
+	err := r.config.Store.Update(ctx, func(tx Tx) error {
+		now, found, err := read[authorizationRecord](tx, kindAuthorization, o.key)
+		if err == nil && !found {
+			err = fmt.Errorf("authorization %s: %w", o.key, errRecord)
+		}
+		if err != nil {
+			return err
+		}
+		if now.Settled != (common.Hash{}) || (now.decided() && record.Settled == (common.Hash{})) {
+			record = now
+			return nil
+		}
+		now.Settled, now.Failed, now.FailedHash = record.Settled, record.Failed, record.FailedHash
+		if now.Settled != (common.Hash{}) {
+			now.Failed = ""
+		}
+		record = now
+		return write(tx, kindAuthorization, o.key, now)
+	})
+	if err != nil {
+		return record, fmt.Errorf("store outcome: %w", err)
+	}
+	return record, nil
+}
+
+// tellOrder answers with what is decided, and lets one answer alone be the first.
+func (r *Rail) tellOrder(ctx context.Context, o order, record authorizationRecord, s x402.Settlement) (x402.Settlement, error) {
+	if record.Failed != "" {
+		used, err := r.usedOrder(ctx, o.TransferAuthorization)
+		if err != nil {
+			return s, err
+		}
+		hash, err := common.Hash{}, error(nil)
+		if used { // somebody else may have broadcast it since
+			hash, err = r.findOrder(ctx, o.TransferAuthorization, record.Since)
+		}
+		var no *refusedError
+		if err != nil && !errors.As(err, &no) {
+			return s, err
+		}
+		if hash == (common.Hash{}) {
+			s.ErrorReason, s.ErrorMessage = record.Failed, "the transaction did not move the money"
+			return s, nil
+		}
+		record.Settled = hash
+		if record, err = r.decideOrder(ctx, o, record); err != nil {
+			return s, err
+		}
+	}
+	s.Success, s.Transaction, s.Replayed = true, record.Settled.Hex(), true
+	if record.Told {
+		return s, nil
+	}
+	err := r.config.Store.Update(ctx, func(tx Tx) error {
+		now, _, err := read[authorizationRecord](tx, kindAuthorization, o.key)
+		if s.Replayed = now.Told; err != nil || now.Told {
+			return err
+		}
+		now.Told = true
+		return write(tx, kindAuthorization, o.key, now)
+	})
+	if err != nil {
+		return x402.Settlement{}, fmt.Errorf("store answer: %w", err)
+	}
+	return s, nil
+}
