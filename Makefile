@@ -38,10 +38,13 @@ generate: $(TOOLS)/sqlc ## Make the generated files anew
 	cd server/ledger/internal/sqlstore && sqlc generate
 
 generated: generate ## Fail where a generated file is not what its source says
-	git diff --exit-code --stat -- server/ledger/internal/sqlstore/db
+	git diff --exit-code --stat -- server/ledger/internal/sqlstore
+	cd contracts && npm install --silent --ignore-scripts --no-audit --no-fund && npm run --silent check
+	go run ./contracts/gen -check
 
 bench: ## Print the benchmark tables: ratios to a baseline of the same run, and their aims
 	go run ./bench
+	go run ./bench/ledger
 
 fuzz: ## Run every fuzz target for FUZZTIME (default 30s)
 	bash test/fuzz.sh $(FUZZTIME)

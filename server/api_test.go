@@ -116,6 +116,7 @@ func TestBadBodiesNameTheField(t *testing.T) {
 		charge(`"intentMandate":""`):                                  "intentMandate",
 		charge(`"intentMandate":"dtok_nonsense"`):                     "intentMandate",
 		charge(`"metadata":[]`):                                       "metadata",
+		charge(`"metadata":{"a":"x\u0000"}`):                          "metadata",
 		charge(`"metadata":{"a":{}}`):                                 "metadata.a",
 		charge(`"metadata":{"a":"` + strings.Repeat("v", 501) + `"}`): "metadata.a",
 		charge(`"metadata":{"` + strings.Repeat("k", 41) + `":"v"}`):  "metadata",

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -41,6 +42,9 @@ func (m metadata) check() (map[string]string, error) {
 			text = value.String()
 		default:
 			return nil, invalid("metadata."+key, "must be a string, a number or a boolean")
+		}
+		if strings.ContainsRune(key+text, 0) {
+			return nil, invalid("metadata", "must not hold the character U+0000")
 		}
 		if utf8.RuneCountInString(text) > maxMetadataValue {
 			return nil, invalid("metadata."+key, fmt.Sprintf("must have at most %d characters", maxMetadataValue))
