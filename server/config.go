@@ -122,6 +122,14 @@ func (c *Config) defaults() error {
 	return nil
 }
 
+// development tells whether this is a sandbox on somebody's own machine, which may
+// send webhooks to receivers there. One that others reach may not: anybody can have
+// an account there.
+func (c *Config) development() bool {
+	u, err := url.Parse(c.BaseURL)
+	return err == nil && c.Mode == Sandbox && loopback(u.Hostname())
+}
+
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || (ip != nil && ip.IsLoopback())

@@ -28,11 +28,13 @@ import (
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/internal/account"
 	"github.com/paywarrant/paywarrant/server/internal/api"
+	"github.com/paywarrant/paywarrant/server/internal/events"
 	"github.com/paywarrant/paywarrant/server/internal/facilitator"
 	"github.com/paywarrant/paywarrant/server/internal/keys"
 	"github.com/paywarrant/paywarrant/server/internal/pages"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/internal/status"
+	"github.com/paywarrant/paywarrant/server/internal/upkeep"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/vault"
@@ -45,6 +47,8 @@ type Server struct {
 	keys     *keys.Keys
 	statuses *status.Lists
 	payments *payment.Service
+	upkeep   *upkeep.Upkeep
+	events   *events.Service
 	accounts *account.Accounts
 	handler  http.Handler
 
@@ -77,9 +81,16 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: Rails: %w", err)
 	}
-	if s.ledger, err = ledger.New(ledger.Config{Store: cfg.Store, Clock: cfg.Clock}); err != nil {
+	s.events, err = events.New(events.Config{
+		Store: cfg.Store, Vault: box, Clock: cfg.Clock, Logger: cfg.Logger, Live: cfg.Mode == Live, Private: cfg.development(), Mail: s.mail(),
+	})
+	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
+	if s.ledger, err = ledger.New(ledger.Config{Store: events.Tap(cfg.Store, s.events.Poke), Clock: cfg.Clock}); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	s.upkeep = upkeep.New(upkeep.Config{Ledger: s.ledger, Logger: cfg.Logger})
 	s.accounts = account.New(account.Config{Store: cfg.Store, Clock: cfg.Clock, Live: cfg.Mode == Live})
 	places, err := s.keys.Secret(ctx, "mandate-ids")
 	if err != nil {
@@ -109,6 +120,7 @@ func (s *Server) routes() (http.Handler, error) {
 	merchantAPI := api.New(api.Config{
 		Payments: s.payments, Accounts: s.accounts, Clock: cfg.Clock, Logger: cfg.Logger, DocsURL: cfg.DocsURL,
 		Limits: api.Limits{PerSecond: cfg.RequestsPerSecond}, Loopback: cfg.Mode == Sandbox, Sandbox: s.sandbox(),
+		Webhooks: s.events,
 	})
 	merchantAPI.Register(mux)
 	pages.New(pages.Config{
@@ -218,6 +230,8 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	s.keys.Start(ctx)
 	s.payments.Start(ctx)
+	s.upkeep.Start(ctx)
+	s.events.Start(ctx)
 	return nil
 }
 
@@ -229,8 +243,11 @@ func (s *Server) Close() error {
 		s.mu.Lock()
 		s.closed = true
 		s.mu.Unlock()
+		s.events.Drain()
 		s.requests.Wait()
 		s.payments.Close()
+		s.upkeep.Close()
+		s.events.Close()
 		s.keys.Close()
 		s.ledger.Close()
 		for _, r := range s.config.Rails {
@@ -250,6 +267,10 @@ func (s *Server) healthy(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	if err := s.config.Store.Ping(r.Context()); err != nil {
 		http.Error(w, "store does not answer", http.StatusServiceUnavailable)
+		return
+	}
+	if err := s.upkeep.Sound(); err != nil {
+		http.Error(w, "ledger is not sound", http.StatusServiceUnavailable)
 		return
 	}
 	s.healthy(w, r)

@@ -35,6 +35,7 @@ type Config struct {
 	DocsURL string
 	// Loopback allows http addresses of the loopback interface, for development.
 	Loopback bool
+	Webhooks Webhooks
 	// Sandbox adds the test helpers. Nil: there are none.
 	Sandbox *Sandbox
 }
@@ -68,6 +69,14 @@ func (a *API) routes() []route {
 		{"GET /v1/payments/{transactionId}/receipt", handle(a, reads, a.receipt)},
 		{"GET /v1/merchants/stats", handle(a, reads, a.stats)},
 		{"GET /v1/merchants/transactions", handle(a, reads, a.transactions)},
+		{"POST /v1/webhook_endpoints", handle(a, writes, a.createEndpoint)},
+		{"GET /v1/webhook_endpoints", handle(a, reads, a.endpoints)},
+		{"GET /v1/webhook_endpoints/{endpointId}", handle(a, reads, a.endpoint)},
+		{"DELETE /v1/webhook_endpoints/{endpointId}", handle(a, writes, a.deleteEndpoint)},
+		{"POST /v1/webhook_endpoints/{endpointId}/rotate_secret", handle(a, writes, a.rotateSecret)},
+		{"POST /v1/webhook_endpoints/{endpointId}/test", handle(a, writes, a.testEndpoint)},
+		{"GET /v1/events", handle(a, reads, a.listEvents)},
+		{"POST /v1/events/{eventId}/redeliver", handle(a, writes, a.redeliver)},
 		{"POST /v1/paywall/settle", http.HandlerFunc(a.settlePaywall)},
 		{"GET /openapi.json", http.HandlerFunc(a.openAPI)},
 	}

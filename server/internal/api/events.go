@@ -1,0 +1,74 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+// maxWait is how long a request may wait for an event, in seconds: short enough
+// that a service that stops is not held up.
+const maxWait = 10
+
+// eventPage is client.EventPage with the events as they are sent.
+type eventPage struct {
+	HasMore bool             `json:"hasMore"`
+	Data    []jsontext.Value `json:"data"`
+}
+
+func (a *API) listEvents(ctx context.Context, c call[struct{}]) (reply, error) {
+	query := c.Request.URL.Query()
+	size, err := number(query, "limit", defaultPage, 1, maxPage)
+	if err != nil {
+		return reply{}, err
+	}
+	wait, err := number(query, "wait", 0, 0, maxWait)
+	if err != nil {
+		return reply{}, err
+	}
+	before, after := query.Get("starting_after"), query.Get("ending_before")
+	list, err := a.Webhooks.Events(ctx, c.Merchant.ID, before, after, size+1, time.Duration(wait)*time.Second)
+	if errors.Is(err, ledger.ErrNotFound) {
+		param := "starting_after"
+		if before == "" {
+			param = "ending_before"
+		}
+		return reply{}, invalid(param, "must be the id of an event of yours")
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	page := eventPage{HasMore: len(list) > size, Data: []jsontext.Value{}}
+	for _, e := range list[:min(len(list), size)] {
+		page.Data = append(page.Data, a.Webhooks.Body(e))
+	}
+	return reply{Body: page}, nil
+}
+
+// number reads an integer of the query.
+func number(query url.Values, name string, otherwise, least, most int) (int, error) {
+	if !query.Has(name) {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(query.Get(name))
+	if err != nil || n < least || n > most {
+		return 0, invalid(name, "must be an integer, "+strconv.Itoa(least)+" to "+strconv.Itoa(most))
+	}
+	return n, nil
+}
+
+func (a *API) redeliver(ctx context.Context, c call[struct{}]) (reply, error) {
+	id := c.Request.PathValue("eventId")
+	n, err := a.Webhooks.Redeliver(ctx, c.Merchant.ID, id)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{Body: client.Redelivery{EventID: id, Endpoints: n}}, nil
+}

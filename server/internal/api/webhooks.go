@@ -1,0 +1,146 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+// Webhooks keeps a merchant's endpoints and events. What is another merchant's is
+// ledger.ErrNotFound.
+type Webhooks interface {
+	CreateEndpoint(ctx context.Context, merchantID, url string, types []webhook.Type) (ledger.WebhookEndpoint, string, error)
+	Endpoints(ctx context.Context, merchantID string) ([]ledger.WebhookEndpoint, error)
+	Endpoint(ctx context.Context, merchantID, endpointID string) (ledger.WebhookEndpoint, error)
+	DeleteEndpoint(ctx context.Context, merchantID, endpointID string) error
+	RotateSecret(ctx context.Context, merchantID, endpointID string) (ledger.WebhookEndpoint, string, error)
+	TestEndpoint(ctx context.Context, merchantID, endpointID string) (ledger.Delivery, error)
+	// Events lists those before and after two cursors, newest first, and waits for
+	// one where there is none.
+	Events(ctx context.Context, merchantID, before, after string, limit int, wait time.Duration) ([]ledger.Event, error)
+	Redeliver(ctx context.Context, merchantID, eventID string) (int, error)
+	// Body is an event as it is sent.
+	Body(e ledger.Event) []byte
+}
+
+// maxURL bounds an endpoint's address, in bytes.
+const maxURL = 2048
+
+func (a *API) createEndpoint(ctx context.Context, c call[client.WebhookEndpointParams]) (reply, error) {
+	if err := a.checkReceiver(c.In.URL); err != nil {
+		return reply{}, err
+	}
+	types := slices.Clone(c.In.Events)
+	slices.Sort(types)
+	types = slices.Compact(types)
+	for _, t := range types {
+		if !slices.Contains(webhook.Types(), t) {
+			return reply{}, invalid("events", "must name event types, such as payment.succeeded")
+		}
+	}
+	e, secret, err := a.Webhooks.CreateEndpoint(ctx, c.Merchant.ID, c.In.URL, types)
+	if errors.Is(err, ledger.ErrTooManyEndpoints) {
+		return reply{}, invalid("url", "is one endpoint too many: an account has at most 16; delete one first")
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{Body: a.endpointView(e, secret)}, nil
+}
+
+// checkReceiver refuses addresses that can never be sent to. Where a name leads is
+// judged when it is dialled.
+func (a *API) checkReceiver(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case text == "":
+		return invalid("url", "is required")
+	case err != nil || u.Hostname() == "" || len(text) > maxURL:
+		return invalid("url", "must be an absolute URL of at most 2048 bytes")
+	case u.User != nil || u.Fragment != "":
+		return invalid("url", "must have no user and no fragment")
+	case u.Scheme == "https":
+		return nil
+	case u.Scheme == "http" && a.Loopback && loopbackHost(u.Hostname()):
+		return nil
+	}
+	return invalid("url", "must be https; in a sandbox on your own machine, http to a loopback address")
+}
+
+func loopbackHost(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func (a *API) endpointView(e ledger.WebhookEndpoint, secret string) client.WebhookEndpoint {
+	v := client.WebhookEndpoint{
+		ID: e.ID, URL: e.URL, Events: e.Types, Status: client.EndpointEnabled, DisabledReason: e.Disabled, Secret: secret,
+		FailingSince: e.FailingSince, CreatedAt: e.CreatedAt,
+	}
+	if v.Events == nil {
+		v.Events = []webhook.Type{}
+	}
+	if e.Disabled != "" {
+		v.Status = client.EndpointDisabled
+	}
+	if a.Clock.Now().Before(e.FormerUntil) {
+		v.FormerSecretExpiresAt = e.FormerUntil
+	}
+	return v
+}
+
+func (a *API) endpoints(ctx context.Context, c call[struct{}]) (reply, error) {
+	all, err := a.Webhooks.Endpoints(ctx, c.Merchant.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	list := client.WebhookEndpointList{Data: []client.WebhookEndpoint{}}
+	for _, e := range all {
+		list.Data = append(list.Data, a.endpointView(e, ""))
+	}
+	return reply{Body: list}, nil
+}
+
+func (a *API) endpoint(ctx context.Context, c call[struct{}]) (reply, error) {
+	e, err := a.Webhooks.Endpoint(ctx, c.Merchant.ID, c.Request.PathValue("endpointId"))
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{Body: a.endpointView(e, "")}, nil
+}
+
+func (a *API) deleteEndpoint(ctx context.Context, c call[struct{}]) (reply, error) {
+	id := c.Request.PathValue("endpointId")
+	if err := a.Webhooks.DeleteEndpoint(ctx, c.Merchant.ID, id); err != nil {
+		return reply{}, err
+	}
+	return reply{Body: client.DeletedEndpoint{ID: id, Deleted: true}}, nil
+}
+
+func (a *API) rotateSecret(ctx context.Context, c call[struct{}]) (reply, error) {
+	e, secret, err := a.Webhooks.RotateSecret(ctx, c.Merchant.ID, c.Request.PathValue("endpointId"))
+	if errors.Is(err, ledger.ErrConflict) {
+		return reply{}, refuse(client.ErrUnavailable, "The secret is being rotated by another request. Try again.")
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{Body: a.endpointView(e, secret)}, nil
+}
+
+func (a *API) testEndpoint(ctx context.Context, c call[struct{}]) (reply, error) {
+	d, err := a.Webhooks.TestEndpoint(ctx, c.Merchant.ID, c.Request.PathValue("endpointId"))
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{Body: client.TestDelivery{
+		EventID: d.EventID, Delivered: d.Status == ledger.DeliveryDelivered, HTTPStatus: d.HTTPStatus, Error: d.Error, Answer: d.Answer,
+	}}, nil
+}

@@ -1,0 +1,106 @@
+package events
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+const (
+	// keep is how long events are listed, and finished deliveries kept.
+	keep = 30 * 24 * time.Hour
+	// lookEvery is how often somebody who waits for events is looked for.
+	lookEvery = 100 * time.Millisecond
+)
+
+// oldest is the lowest id that an event of a time can have.
+func oldest(at time.Time) string {
+	var u ulid.ULID
+	if u.SetTime(ulid.Timestamp(at)) != nil {
+		return ""
+	}
+	return id.Event + u.String()
+}
+
+// Events lists a merchant's events of the last 30 days, newest first: older than
+// the one with the id before and newer than the one with the id after, where they
+// are given. Where there is none it waits for one. It returns ledger.ErrNotFound
+// where before or after is not one of the merchant's events.
+func (s *Service) Events(
+	ctx context.Context, merchantID, before, after string, limit int, wait time.Duration,
+) ([]ledger.Event, error) {
+	for _, cursor := range []string{before, after} {
+		if cursor == "" {
+			continue
+		}
+		if _, err := s.event(ctx, merchantID, cursor); err != nil {
+			return nil, err
+		}
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		list, err := s.Store.Events(ctx, merchantID, before, max(after, oldest(s.Clock.Now().Add(-keep))), limit)
+		if err != nil || len(list) > 0 || wait == 0 {
+			return list, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-timer.C:
+			return list, nil
+		case <-s.ended:
+			return list, nil
+		case <-look.C:
+		}
+	}
+}
+
+// Body is an event as it is sent.
+func (s *Service) Body(e ledger.Event) []byte { return Body(e, s.Live) }
+
+func (s *Service) event(ctx context.Context, merchantID, eventID string) (ledger.Event, error) {
+	e, err := s.Store.Event(ctx, eventID)
+	if err == nil && e.MerchantID != merchantID {
+		err = ledger.ErrNotFound
+	}
+	if err != nil {
+		return ledger.Event{}, fmt.Errorf("read event: %w", err)
+	}
+	return e, nil
+}
+
+// Redeliver sends an event again to those of the merchant's endpoints that want
+// its type, and returns how many they are. It returns ledger.ErrNotFound.
+func (s *Service) Redeliver(ctx context.Context, merchantID, eventID string) (int, error) {
+	e, err := s.event(ctx, merchantID, eventID)
+	if err != nil {
+		return 0, err
+	}
+	all, err := s.Store.WebhookEndpoints(ctx, merchantID)
+	if err != nil {
+		return 0, fmt.Errorf("list webhook endpoints: %w", err)
+	}
+	var to []string
+	for _, w := range all {
+		if w.Disabled == "" && w.Wants(e.Type) {
+			to = append(to, w.ID)
+		}
+	}
+	if len(to) == 0 {
+		return 0, nil
+	}
+	if err := s.Store.Redeliver(ctx, e.ID, to, s.Clock.Now()); err != nil {
+		return 0, err
+	}
+	s.wake(to)
+	s.Poke()
+	return len(to), nil
+}

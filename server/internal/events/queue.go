@@ -1,0 +1,343 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+const (
+	// window is how many deliveries of one endpoint are in memory at most.
+	window = 256
+	// maxFlying is how many are on their way to one endpoint at once; firstFlying
+	// is where it begins before it is known what the endpoint can take.
+	maxFlying, firstFlying = 32, 8
+	// reread is how often the endpoint is read again while it is worked on, for
+	// what another instance changed.
+	reread = time.Second
+	// idleTick is how often a queue looks that nobody signals.
+	idleTick = 250 * time.Millisecond
+)
+
+// queue works on one endpoint while this instance has it on lease. Its state
+// belongs to the goroutine that runs it; what others may touch is at the end.
+type queue struct {
+	*Service
+
+	endpoint ledger.WebhookEndpoint
+	address  *url.URL
+	secrets  []string
+	health   ledger.EndpointHealth
+	readAt   time.Time // real time
+	gone     bool      // disabled or deleted: nothing more is sent
+
+	from  ledger.LaneKey // where the pass through the stored queue is
+	more  bool           // the pass has not ended
+	again bool           // another one is due after it
+	// parked: nothing is loaded until what is on its way has come back.
+	parked bool
+	lanes  map[string][]ledger.DueDelivery
+	ready  []string // lanes whose first delivery can be sent
+	// busy are the deliveries in memory, until what came of them is saved; held are
+	// lanes with a failure that is not saved yet.
+	busy    map[string]bool
+	held    map[string]bool
+	away    map[string]bool // on their way
+	flying  int
+	limit   int
+	results chan result
+	// refreshed are who waits for deliveries that were signed before a rotation.
+	epoch, former int // flying ones of former epochs
+	refreshed     []chan struct{}
+
+	until  atomic.Int64 // of the lease, unix milliseconds
+	lost   atomic.Bool
+	signal chan struct{}
+
+	mu      sync.Mutex
+	fresh   bool // something was added to the stored queue
+	saved   []ledger.Delivery
+	refresh []chan struct{}
+}
+
+type result struct {
+	delivery ledger.DueDelivery
+	outcome  outcome
+	epoch    int
+	at       time.Time // of its beginning
+}
+
+func newQueue(s *Service, e ledger.WebhookEndpoint, until time.Time) *queue {
+	q := &queue{
+		Service: s, endpoint: e, more: true, lanes: map[string][]ledger.DueDelivery{}, busy: map[string]bool{}, held: map[string]bool{}, away: map[string]bool{},
+		limit: firstFlying, results: make(chan result, maxFlying), signal: make(chan struct{}, 1),
+	}
+	q.until.Store(until.UnixMilli())
+	q.health = ledger.EndpointHealth{EndpointID: e.ID, FailingSince: e.FailingSince, Failures: e.Failures, PausedUntil: e.PausedUntil}
+	return q
+}
+
+// added tells that something is new in the stored queue.
+func (q *queue) added() {
+	q.mu.Lock()
+	q.fresh = true
+	q.mu.Unlock()
+	signal(q.signal)
+}
+
+// acknowledge tells that outcomes are saved.
+func (q *queue) acknowledge(saved []ledger.Delivery) {
+	q.mu.Lock()
+	q.saved = append(q.saved, saved...)
+	q.mu.Unlock()
+	signal(q.signal)
+}
+
+// run works until there is nothing to do now, and gives the endpoint back.
+func (q *queue) run(ctx context.Context) {
+	requests, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer func() { q.answerWaiters(true) }()
+	if err := q.adopt(ctx, q.endpoint); err != nil {
+		q.failed(ctx, "open signing secret", err)
+		wait(ctx, time.Second) // the lease lapses
+		return
+	}
+	timer := time.NewTicker(idleTick)
+	defer timer.Stop()
+	for {
+		q.take(ctx)
+		if ctx.Err() != nil || q.lost.Load() {
+			q.end(ctx, stop)
+			return
+		}
+		if q.paused() || q.gone {
+			q.park()
+		}
+		q.load(ctx)
+		q.launch(requests)
+		if q.flying == 0 && len(q.busy) == 0 && (!q.more || q.paused() || q.gone) {
+			if q.release(ctx) {
+				return
+			}
+			continue
+		}
+		select {
+		case r := <-q.results:
+			q.settle(ctx, r)
+		case <-q.signal:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// take takes over what others told.
+func (q *queue) take(ctx context.Context) {
+	q.mu.Lock()
+	saved, fresh, refresh := q.saved, q.fresh, q.refresh
+	q.saved, q.fresh, q.refresh = nil, false, nil
+	q.mu.Unlock()
+	for _, d := range saved {
+		delete(q.busy, d.EventID)
+		if d.Status == ledger.DeliveryPending {
+			delete(q.held, d.Lane)
+		}
+	}
+	q.again = q.again || fresh && q.more
+	q.more = q.more || fresh
+	q.parked = q.parked && q.flying > 0
+	if len(refresh) > 0 || time.Since(q.readAt) > reread {
+		q.read(ctx)
+		q.refreshed = append(q.refreshed, refresh...)
+		q.answerWaiters(false)
+	}
+}
+
+// read reads the endpoint again.
+func (q *queue) read(ctx context.Context) {
+	e, err := q.Store.WebhookEndpoint(ctx, q.endpoint.ID)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		q.gone = true
+	case err == nil:
+		err = q.adopt(ctx, e)
+	}
+	if err != nil && !q.gone {
+		q.failed(ctx, "read webhook endpoint", err)
+	}
+}
+
+// adopt takes over an endpoint as it was read. WakeSeq is not: it says what had
+// been added when the pass began.
+func (q *queue) adopt(ctx context.Context, e ledger.WebhookEndpoint) error {
+	secrets, err := q.open(ctx, e)
+	if err != nil {
+		return err
+	}
+	address, err := url.Parse(e.URL)
+	if err != nil {
+		return errors.New("the endpoint has no URL")
+	}
+	if len(q.secrets) > 0 && q.secrets[0] != secrets[0] {
+		q.epoch, q.former = q.epoch+1, q.flying
+	}
+	e.WakeSeq = q.endpoint.WakeSeq
+	q.endpoint, q.secrets, q.address, q.readAt, q.gone = e, secrets, address, time.Now(), e.Disabled != ""
+	return nil
+}
+
+// answerWaiters tells those who wait for a rotation to be complete.
+func (q *queue) answerWaiters(always bool) {
+	if q.former > 0 && !always {
+		return
+	}
+	q.mu.Lock()
+	if always {
+		q.refreshed, q.refresh = append(q.refreshed, q.refresh...), nil
+	}
+	q.mu.Unlock()
+	for _, c := range q.refreshed {
+		close(c)
+	}
+	q.refreshed = nil
+}
+
+func (q *queue) paused() bool { return q.Clock.Now().Before(q.health.PausedUntil) }
+
+// park forgets what is in memory and not on its way; it stays in the store.
+func (q *queue) park() {
+	for lane, list := range q.lanes {
+		q.drop(lane, list)
+	}
+	q.ready, q.from = nil, ledger.LaneKey{}
+	q.more, q.parked = true, q.flying > 0
+}
+
+func (q *queue) drop(lane string, list []ledger.DueDelivery) {
+	for _, d := range list {
+		if !q.away[d.EventID] {
+			delete(q.busy, d.EventID)
+		}
+	}
+	delete(q.lanes, lane)
+}
+
+// load reads the next deliveries that are due, where there is room.
+func (q *queue) load(ctx context.Context) {
+	if !q.more || q.parked || q.gone || q.paused() || len(q.busy) > window/2 {
+		return
+	}
+	due, err := q.Store.DueDeliveries(ctx, q.endpoint.ID, q.from, q.Clock.Now(), window)
+	if err != nil {
+		q.failed(ctx, "list due deliveries", err)
+		return
+	}
+	for _, d := range due {
+		if len(q.busy) >= window {
+			return // from is the last that was taken
+		}
+		q.from = ledger.LaneKey{Lane: d.Lane, Seq: d.Seq}
+		if q.busy[d.EventID] || q.held[d.Lane] {
+			continue
+		}
+		if _, known := q.lanes[d.Lane]; !known {
+			q.ready = append(q.ready, d.Lane)
+		}
+		q.busy[d.EventID] = true
+		q.lanes[d.Lane] = append(q.lanes[d.Lane], d)
+	}
+	if len(due) < window {
+		q.more, q.again, q.from = q.again, false, ledger.LaneKey{}
+	}
+}
+
+// launch sends what may be sent now. A lane has one on its way at most.
+func (q *queue) launch(ctx context.Context) {
+	if q.gone || q.paused() || len(q.ready) == 0 {
+		return
+	}
+	if q.Clock.Now().Add(sendTimeout+time.Second).UnixMilli() > q.until.Load() {
+		signal(q.extended) // another one may begin before ours would end
+		return
+	}
+	for q.flying < q.limit && len(q.ready) > 0 {
+		lane := q.ready[0]
+		q.ready = q.ready[1:]
+		d, epoch, secrets, to := q.lanes[lane][0], q.epoch, q.secrets, q.address
+		q.flying++
+		q.away[d.EventID] = true
+		at := q.Clock.Now()
+		q.running.Go(func() {
+			q.results <- result{delivery: d, outcome: q.send(ctx, to, d.Event, secrets), epoch: epoch, at: at}
+		})
+	}
+}
+
+// release gives the endpoint back. It is false where something was added since.
+func (q *queue) release(ctx context.Context) bool {
+	wake := time.Time{}
+	var err error
+	if q.more { // paused, or of no use any more
+		wake = q.Clock.Now()
+	} else if wake, err = q.Store.NextRetry(ctx, q.endpoint.ID); err != nil {
+		q.failed(ctx, "read next retry", err)
+		wait(ctx, idleTick)
+		return false
+	}
+	done, err := q.Store.ReleaseWebhookEndpoint(ctx, q.owner, q.endpoint, wake)
+	if err != nil {
+		q.failed(ctx, "release webhook endpoint", err)
+		wait(ctx, idleTick)
+		return false
+	}
+	if done {
+		return true
+	}
+	e, err := q.Store.WebhookEndpoint(ctx, q.endpoint.ID)
+	if err != nil { // deleted
+		return errors.Is(err, ledger.ErrNotFound)
+	}
+	if e.WakeSeq == q.endpoint.WakeSeq { // another's by now
+		return true
+	}
+	q.endpoint.WakeSeq, q.more, q.from = e.WakeSeq, true, ledger.LaneKey{}
+	return false
+}
+
+// end waits a moment for what is on its way, and gives the endpoint back.
+func (q *queue) end(ctx context.Context, stop context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*endWithin)
+	defer cancel()
+	q.park()
+	timer := time.AfterFunc(endWithin, stop)
+	defer timer.Stop()
+	for q.flying > 0 {
+		r := <-q.results
+		if r.outcome.status == 0 && !timer.Stop() { // cut off by us, perhaps
+			q.flying--
+			delete(q.away, r.delivery.EventID)
+			delete(q.busy, r.delivery.EventID)
+			continue
+		}
+		timer.Reset(endWithin)
+		q.settle(ctx, r)
+	}
+	q.park()
+	for len(q.busy) > 0 && ctx.Err() == nil {
+		select {
+		case <-q.signal:
+		case <-ctx.Done():
+		}
+		q.take(ctx)
+	}
+	if _, err := q.Store.ReleaseWebhookEndpoint(ctx, q.owner, q.endpoint, q.Clock.Now()); err != nil {
+		q.Logger.WarnContext(ctx, "release webhook endpoint", slog.String("error", err.Error())) // it lapses
+	}
+}

@@ -1,0 +1,124 @@
+package events
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/paywarrant/paywarrant/internal/ssrf"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+const (
+	// sendTimeout bounds one delivery, from dialling to the end of the answer.
+	sendTimeout = 15 * time.Second
+	// maxAnswer is how much of an answer is kept, maxDrain how much is read so that
+	// the connection can be used again; in bytes.
+	maxAnswer, maxDrain = 1 << 10, 64 << 10
+)
+
+// timestamp is the form of times on the wire.
+const timestamp = "2006-01-02T15:04:05.000Z"
+
+// Body is an event as it is sent: the same bytes at every attempt.
+func Body(e ledger.Event, live bool) []byte {
+	b := make([]byte, 0, len(e.Data)+160)
+	b = append(b, `{"id":"`...)
+	b = append(b, e.ID...)
+	b = append(b, `","type":"`...)
+	b = append(b, e.Type...)
+	b = append(b, `","data":`...)
+	b = append(b, e.Data...)
+	b = append(b, `,"created_at":"`...)
+	b = e.CreatedAt.UTC().AppendFormat(b, timestamp)
+	b = append(b, `","livemode":`...)
+	b = strconv.AppendBool(b, live)
+	return append(b, '}')
+}
+
+// outcome is what came of one attempt.
+type outcome struct {
+	status     int    // zero: no answer
+	problem    string // empty: it was taken
+	answer     string // its beginning, where it was no success
+	retryAfter time.Duration
+}
+
+func (o outcome) ok() bool { return o.problem == "" }
+
+// overloaded tells whether the endpoint cannot take more, rather than not this one.
+func (o outcome) overloaded() bool {
+	switch o.status {
+	case 0, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// send makes one attempt. Redirects are not followed: only 2xx counts.
+func (s *Service) send(ctx context.Context, to *url.URL, e ledger.Event, secrets []string) outcome {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	now := s.Clock.Now()
+	body := Body(e, s.Live)
+	header, err := webhook.Sign(e.ID, now, body, secrets...)
+	if err != nil {
+		return outcome{problem: "the signing secret cannot be read"}
+	}
+	header.Set("User-Agent", "Paywarrant-Webhooks/1")
+	header["Idempotency-Key"] = nil // a lost connection may be tried again at once; not sent
+	r := (&http.Request{
+		Method: http.MethodPost, URL: to, Host: to.Host, Header: header, ContentLength: int64(len(body)),
+		Body:    io.NopCloser(bytes.NewReader(body)),
+		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
+	}).WithContext(ctx)
+	resp, err := s.http.RoundTrip(r)
+	if err != nil {
+		return outcome{problem: problem(err)}
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // whatever came of it
+	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain)
+	o := outcome{status: resp.StatusCode}
+	if resp.StatusCode/100 != 2 {
+		o.problem, o.answer, o.retryAfter = "answered "+strconv.Itoa(resp.StatusCode), plain(text), retryAfter(resp.Header, now)
+	}
+	return o
+}
+
+// problem says for a merchant why there was no answer. It tells nothing of the
+// network that the service is in.
+func problem(err error) string {
+	var timeout net.Error
+	var name *net.DNSError
+	switch {
+	case errors.Is(err, ssrf.ErrForbidden):
+		return "the address is not one of the public internet"
+	case errors.As(err, &name):
+		return "the name does not resolve"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return "no answer in time"
+	case strings.Contains(err.Error(), "tls: "), strings.Contains(err.Error(), "x509: "):
+		return "TLS: the certificate or handshake is not valid"
+	}
+	return "the connection was refused or broke"
+}
+
+// plain is a text without what a database or a page does not take.
+func plain(b []byte) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' || r == unicode.ReplacementChar {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(string(b), " "))
+}

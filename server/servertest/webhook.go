@@ -1,0 +1,78 @@
+package servertest
+
+import (
+	"context"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+const (
+	// nextWithin is how long Next waits for an event.
+	nextWithin = 20 * time.Second
+	// maxReceived is how many events a receiver holds that nobody has asked for.
+	maxReceived = 10_000
+)
+
+// Receiver is a merchant's receiver of webhooks. It verifies what it gets, by the
+// service's clock.
+type Receiver struct {
+	// Endpoint is what the service knows of it, with the secret.
+	Endpoint client.WebhookEndpoint
+
+	events chan webhook.Event
+}
+
+// Webhook starts a receiver and adds it as an endpoint of the merchant, for some
+// types of events; none: for all. It stops with the test.
+//
+//	hook := srv.Webhook(t)
+//	… a charge …
+//	e := hook.Next(t)
+func (s *Server) Webhook(t testing.TB, types ...webhook.Type) *Receiver {
+	t.Helper()
+	r := &Receiver{events: make(chan webhook.Event, maxReceived)}
+
+	keep := func(_ context.Context, e webhook.Event) error {
+		r.events <- e
+		return nil
+	}
+	cfg := webhook.Config{
+		Clock: s.Clock.Now, Other: keep,
+		PaymentSucceeded: func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
+		PaymentFailed:    func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
+		DelegateCreated:  func(ctx context.Context, e webhook.Event, _ webhook.Delegate) error { return keep(ctx, e) },
+		DelegateRevoked:  func(ctx context.Context, e webhook.Event, _ webhook.Delegate) error { return keep(ctx, e) },
+	}
+	listener := httptest.NewUnstartedServer(nil)
+	var err error
+	r.Endpoint, err = s.client.CreateWebhookEndpoint(t.Context(), client.WebhookEndpointParams{
+		URL: "http://" + listener.Listener.Addr().String(), Events: types,
+	})
+	if err != nil {
+		t.Fatalf("servertest: create webhook endpoint: %v", err)
+	}
+
+	cfg.Secrets = []string{r.Endpoint.Secret}
+	listener.Config.Handler = webhook.Handler(cfg)
+	listener.Start()
+	t.Cleanup(listener.Close)
+	return r
+}
+
+// Next is the next event that was received and verified; it waits for one.
+func (r *Receiver) Next(t testing.TB) webhook.Event {
+	t.Helper()
+	timer := time.NewTimer(nextWithin)
+	defer timer.Stop()
+	select {
+	case e := <-r.events:
+		return e
+	case <-timer.C:
+		t.Fatalf("servertest: no event within %s", nextWithin)
+		return webhook.Event{}
+	}
+}

@@ -1,0 +1,373 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+// TestEventsOfAMandatesLife: each of the four types, when it happens, in order,
+// with its data.
+func TestEventsOfAMandatesLife(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	hook := c.Webhook(t)
+	m := c.mandate(t, 500, 1000)
+	created := hook.Next(t)
+	require.Equal(t, webhook.DelegateCreated, created.Type)
+	require.Regexp(t, "^evt_", created.ID)
+	require.False(t, created.Livemode)
+	var d webhook.Delegate
+	require.NoError(t, json.Unmarshal(created.Data, &d))
+	require.Equal(t, []any{"active", int64(500), int64(1000), ""}, []any{d.Status, d.MaxPerTxCents, d.MaxMonthlySpendCents, d.RevokedBy})
+
+	charge := c.charge(t, m, 250, "k1").ok(t)
+	paid := hook.Next(t)
+	require.Equal(t, webhook.PaymentSucceeded, paid.Type)
+	var p webhook.Payment
+	require.NoError(t, json.Unmarshal(paid.Data, &p))
+	require.Equal(t, []any{charge.str("transactionId"), d.DelegateID, int64(250), "fiatrail", "succeeded", ""},
+		[]any{p.TransactionID, p.DelegateID, p.AmountCents, p.Rail, p.Status, p.FailureReason})
+
+	c.charge(t, m, 250, "k1").ok(t) // replayed: nothing happened
+	c.do(t, "POST", "/v1/mandates/"+m+"/revoke", "").ok(t)
+	c.do(t, "POST", "/v1/mandates/"+m+"/revoke", "").ok(t)
+	revoked := hook.Next(t)
+	require.Equal(t, webhook.DelegateRevoked, revoked.Type)
+	require.NoError(t, json.Unmarshal(revoked.Data, &d))
+	require.Equal(t, []string{"revoked", "merchant"}, []string{d.Status, d.RevokedBy})
+
+	bad := c.mandate(t, 500, 1000, "card_decline_after_setup")
+	require.Equal(t, webhook.DelegateCreated, hook.Next(t).Type)
+	c.charge(t, bad, 100, "k2").ok(t)
+	failed := hook.Next(t)
+	require.Equal(t, webhook.PaymentFailed, failed.Type)
+	require.NoError(t, json.Unmarshal(failed.Data, &p))
+	require.Equal(t, []string{"failed", "card_declined"}, []string{p.Status, p.FailureReason})
+
+	page, err := c.Client().EventsPage(t.Context(), client.EventListParams{})
+	require.NoError(t, err)
+	require.Len(t, page.Data, 5)
+	require.Contains(t, page.Data, created)
+	require.Contains(t, page.Data, paid)
+}
+
+// receiver is an endpoint that answers as it is told, and tells what it got.
+type receiver struct {
+	client.WebhookEndpoint
+
+	got    chan *http.Request
+	bodies chan []byte
+	status atomic.Int64
+	header atomic.Value
+}
+
+func (c caller) receiver(t *testing.T) *receiver {
+	t.Helper()
+	r := &receiver{got: make(chan *http.Request, 1000), bodies: make(chan []byte, 1000)}
+	r.status.Store(204)
+	r.header.Store(http.Header{})
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
+		body, _ := io.ReadAll(in.Body)
+		for k, v := range r.header.Load().(http.Header) {
+			w.Header()[k] = v
+		}
+		w.WriteHeader(int(r.status.Load()))
+		_, _ = io.WriteString(w, "the receiver's own words")
+		r.got <- in
+		r.bodies <- body
+	}))
+	t.Cleanup(srv.Close)
+	var err error
+	r.WebhookEndpoint, err = c.Client().CreateWebhookEndpoint(t.Context(), client.WebhookEndpointParams{URL: srv.URL + "/hooks?a=b"})
+	require.NoError(t, err)
+	return r
+}
+
+func (r *receiver) next(t *testing.T) (*http.Request, []byte) {
+	t.Helper()
+	select {
+	case in := <-r.got:
+		return in, <-r.bodies
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing was delivered")
+		return nil, nil
+	}
+}
+
+// quiet requires that nothing comes for a moment.
+func (r *receiver) quiet(t *testing.T) {
+	t.Helper()
+	select {
+	case <-r.got:
+		t.Fatal("something was delivered")
+	case <-time.After(300 * time.Millisecond):
+	}
+}
+
+// TestDeliveriesVerifyByStandardWebhooks: with the official library, unchanged.
+func TestDeliveriesVerifyByStandardWebhooks(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	r := c.receiver(t)
+	library, err := standard.NewWebhook(r.Secret)
+	require.NoError(t, err)
+	c.mandate(t, 500, 1000)
+	in, body := r.next(t)
+	require.NoError(t, library.Verify(body, in.Header))
+	e, err := webhook.Verifier{Secrets: []string{r.Secret}}.Verify(in.Header, body)
+	require.NoError(t, err)
+	require.Equal(t, e.ID, in.Header.Get("webhook-id"))
+	require.Equal(t, "/hooks?a=b", in.RequestURI)
+	require.Equal(t, "application/json", in.Header.Get("Content-Type"))
+	require.Less(t, len(body), 20_000)
+	require.Equal(t, 1, strings.Count(in.Header.Get("X-Service-Signature"), "v1="))
+}
+
+// TestRetriesFollowTheSchedule: the same bytes each time, later ones of the mandate
+// held back, until it is given up.
+func TestRetriesFollowTheSchedule(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	r := c.receiver(t)
+	r.status.Store(500)
+	m := c.mandate(t, 500, 1000)
+	in, first := r.next(t)
+	stamp := in.Header.Get("webhook-timestamp")
+	c.charge(t, m, 100, "k1").ok(t)
+	r.quiet(t)
+	for _, wait := range []time.Duration{
+		5 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour,
+	} {
+		c.Clock.Advance(wait - time.Second)
+		if wait == 5*time.Second {
+			r.quiet(t)
+		}
+		c.Clock.Advance(wait/10 + 2*time.Second)
+		in, body := r.next(t)
+		require.Equal(t, first, body)
+		require.NotEqual(t, stamp, in.Header.Get("webhook-timestamp"))
+	}
+	r.status.Store(200)
+	c.Clock.Advance(27 * time.Hour)
+	_, body := r.next(t)
+	require.Equal(t, first, body)
+	_, second := r.next(t)
+	require.Contains(t, string(second), `"type":"payment.succeeded"`)
+}
+
+func TestGoneDisablesAndMails(t *testing.T) {
+	t.Parallel()
+	c := setup(t, &servertest.Options{Merchant: server.MerchantParams{Name: "Acme", Email: "ops@acme.example"}})
+	r := c.receiver(t)
+	r.status.Store(410)
+	c.mandate(t, 500, 1000)
+	r.next(t)
+	require.Eventually(t, func() bool { return len(c.Mails()) == 1 }, 10*time.Second, 10*time.Millisecond)
+	require.Equal(t, "ops@acme.example", c.Mails()[0].To)
+	require.Contains(t, c.Mails()[0].Text, "410")
+	e, err := c.Client().WebhookEndpoint(t.Context(), r.ID)
+	require.NoError(t, err)
+	require.Equal(t, client.EndpointDisabled, e.Status)
+	c.mandate(t, 500, 1000)
+	r.quiet(t)
+}
+
+func TestFiveDaysOfFailureDisable(t *testing.T) {
+	t.Parallel()
+	c := setup(t, &servertest.Options{Merchant: server.MerchantParams{Name: "Acme", Email: "ops@acme.example"}})
+	r := c.receiver(t)
+	r.status.Store(500)
+	c.mandate(t, 500, 1000)
+	r.next(t)
+	c.Clock.Advance(4 * 24 * time.Hour)
+	r.next(t)
+	require.Empty(t, c.Mails())
+	c.Clock.Advance(24*time.Hour + time.Minute)
+	r.next(t)
+	require.Eventually(t, func() bool { return len(c.Mails()) == 1 }, 10*time.Second, 10*time.Millisecond)
+	require.Contains(t, c.Mails()[0].Text, "five days")
+}
+
+// TestRetryAfterIsHonoured: by all that goes to the endpoint.
+func TestRetryAfterIsHonoured(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	r := c.receiver(t)
+	r.status.Store(429)
+	r.header.Store(http.Header{"Retry-After": {"3600"}})
+	c.mandate(t, 500, 1000)
+	r.next(t)
+	c.mandate(t, 500, 1000)
+	r.quiet(t)
+	r.status.Store(204)
+	c.Clock.Advance(30 * time.Minute)
+	r.quiet(t)
+	c.Clock.Advance(31 * time.Minute)
+	r.next(t)
+	r.next(t)
+}
+
+// TestRedirectsAreNotFollowed: and count as failures.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	other, r := c.receiver(t), c.receiver(t)
+	c.mandate(t, 500, 1000)
+	other.next(t)
+	r.next(t)
+	r.status.Store(307)
+	r.header.Store(http.Header{"Location": {other.URL}})
+	d, err := c.Client().TestWebhookEndpoint(t.Context(), r.ID)
+	require.NoError(t, err)
+	require.Equal(t, client.TestDelivery{EventID: d.EventID, HTTPStatus: 307, Error: "answered 307", Answer: "the receiver's own words"}, d)
+	other.quiet(t)
+}
+
+// TestSecretRotationMidFlight: deliveries all verify, whether the receiver has the
+// former secret or, from the answer on, the new one alone.
+func TestSecretRotationMidFlight(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	r := c.receiver(t)
+	stop, done := make(chan struct{}), make(chan struct{})
+	m := c.mandate(t, 500, 10_000)
+	go func() {
+		defer close(done)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				c.charge(t, m, 1, fmt.Sprint("k", i))
+			}
+		}
+	}()
+	verify := func(secret string, n int) {
+		for range n {
+			in, body := r.next(t)
+			_, err := webhook.Verifier{Secrets: []string{secret}}.Verify(in.Header, body)
+			require.NoError(t, err)
+		}
+	}
+	verify(r.Secret, 10)
+	fresh, err := c.Client().RotateWebhookSecret(t.Context(), r.ID)
+	require.NoError(t, err)
+	require.NotEqual(t, r.Secret, fresh.Secret)
+	require.False(t, fresh.FormerSecretExpiresAt.IsZero())
+	verify(r.Secret, len(r.bodies)) // what was on its way
+	verify(fresh.Secret, 20)
+	verify(r.Secret, 20)
+	close(stop)
+	<-done
+	for len(r.bodies) > 0 {
+		verify(fresh.Secret, 1)
+	}
+	c.Clock.Advance(25 * time.Hour)
+	for i := 0; ; i++ { // an instance knows a moment later
+		c.charge(t, m, 1, fmt.Sprint("late", i)).ok(t)
+		in, body := r.next(t)
+		_, err = webhook.Verifier{Secrets: []string{fresh.Secret}, Clock: c.Clock.Now, Tolerance: 48 * time.Hour}.Verify(in.Header, body)
+		require.NoError(t, err)
+		if strings.Count(in.Header.Get("X-Service-Signature"), "v1=") == 1 {
+			return
+		}
+	}
+}
+
+func TestEndpointsAPI(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	made := c.do(t, "POST", "/v1/webhook_endpoints", `{"url":"https://shop.example/hooks","events":["payment.failed","payment.failed"]}`).ok(t)
+	require.Regexp(t, "^whsec_", made.str("secret"))
+	require.Equal(t, []any{"payment.failed"}, made.Body["events"])
+	path := "/v1/webhook_endpoints/" + made.str("id")
+	read := c.do(t, "GET", path, "").ok(t)
+	require.NotContains(t, read.Text, "whsec_")
+	require.NotContains(t, c.do(t, "GET", "/v1/webhook_endpoints", "").ok(t).Text, "whsec_")
+	for _, url := range []string{"", "shop.example", "http://shop.example", "ftp://shop.example", "https://u:p@shop.example", "https://shop.example/#x", "https:///x"} {
+		e := c.do(t, "POST", "/v1/webhook_endpoints", fmt.Sprintf(`{"url":%q}`, url)).refused(t, 400, "validation_error")
+		require.Equal(t, "url", e.str("param"))
+	}
+	c.do(t, "POST", "/v1/webhook_endpoints", `{"url":"https://shop.example","events":["x"]}`).refused(t, 400, "validation_error")
+	for range 15 {
+		c.do(t, "POST", "/v1/webhook_endpoints", `{"url":"https://shop.example"}`).ok(t)
+	}
+	c.do(t, "POST", "/v1/webhook_endpoints", `{"url":"https://shop.example"}`).refused(t, 400, "validation_error")
+
+	other, err := c.CreateMerchant(t.Context(), server.MerchantParams{Name: "Other"})
+	require.NoError(t, err)
+	stranger := caller{Server: c.Server, merchant: other}
+	for _, call := range [][2]string{{"GET", path}, {"DELETE", path}, {"POST", path + "/rotate_secret"}, {"POST", path + "/test"}} {
+		stranger.do(t, call[0], call[1], "").refused(t, 404, "not_found")
+	}
+	require.Equal(t, true, c.do(t, "DELETE", path, "").ok(t).Body["deleted"])
+	c.do(t, "DELETE", path, "").refused(t, 404, "not_found")
+	c.do(t, "PUT", path, "").refused(t, 405, "method_not_allowed")
+}
+
+func TestEventsAPI(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	for range 3 {
+		c.mandate(t, 500, 1000)
+	}
+	first := c.do(t, "GET", "/v1/events?limit=2", "").ok(t)
+	require.Equal(t, true, first.Body["hasMore"])
+	data := first.Body["data"].([]any)
+	last := data[1].(map[string]any)["id"].(string)
+	rest := c.do(t, "GET", "/v1/events?starting_after="+last, "").ok(t)
+	require.Len(t, rest.Body["data"], 1)
+	newer := c.do(t, "GET", "/v1/events?wait=1&ending_before="+last, "").ok(t)
+	require.Equal(t, data[:1], newer.Body["data"])
+	for _, query := range []string{"limit=0", "limit=x", "wait=11", "starting_after=evt_x", "ending_before=del_x"} {
+		c.do(t, "GET", "/v1/events?"+query, "").refused(t, 400, "validation_error")
+	}
+	newest := data[0].(map[string]any)["id"].(string)
+	waited := make(chan answer, 1)
+	go func() { waited <- c.do(t, "GET", "/v1/events?wait=10&ending_before="+newest, "") }()
+	c.mandate(t, 500, 1000)
+	require.Len(t, (<-waited).ok(t).Body["data"], 1)
+
+	r := c.receiver(t)
+	require.Equal(t, 1, c.do(t, "POST", "/v1/events/"+last+"/redeliver", "").ok(t).int("endpoints"))
+	in, _ := r.next(t)
+	require.Equal(t, last, in.Header.Get("webhook-id"))
+	c.do(t, "POST", "/v1/events/evt_1/redeliver", "").refused(t, 404, "not_found")
+	c.Clock.Advance(31 * 24 * time.Hour)
+	require.Empty(t, c.do(t, "GET", "/v1/events", "").ok(t).Body["data"])
+}
+
+// TestLiveModeSendsToNobodyInside: by address, by name, and by a name of a name;
+// redirects are not followed at all.
+func TestLiveModeSendsToNobodyInside(t *testing.T) {
+	t.Parallel()
+	var reached atomic.Bool
+	inside := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Store(true) }))
+	defer inside.Close()
+	_, port, _ := strings.Cut(strings.TrimPrefix(inside.URL, "https://"), ":")
+	srv := servertest.Start(t, &servertest.Options{Configure: func(cfg *server.Config) { cfg.BaseURL = "https://sandbox.pay.example" }})
+	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:7f00:1]", "2130706433", "0x7f.1", "169.254.169.254", "10.0.0.1"} {
+		e, err := srv.Client().CreateWebhookEndpoint(t.Context(), client.WebhookEndpointParams{URL: "https://" + host + ":" + port})
+		require.NoError(t, err)
+		d, err := srv.Client().TestWebhookEndpoint(t.Context(), e.ID)
+		require.NoError(t, err)
+		require.False(t, d.Delivered)
+		require.Contains(t, []string{"the address is not one of the public internet", "the name does not resolve"}, d.Error, host)
+	}
+	require.False(t, reached.Load())
+}
