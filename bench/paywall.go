@@ -13,7 +13,7 @@ import (
 	"github.com/paywarrant/paywarrant/paywall"
 )
 
-// paywallRows compare the 402 answer with a bare handler.
+// paywallRows compare the 402 answer and the paid request with bare handlers.
 func paywallRows(ctx context.Context) ([]row, error) {
 	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -32,6 +32,10 @@ func paywallRows(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
+	paid, err := paidRow(ctx)
+	if err != nil {
+		return nil, err
+	}
 	own, base := inProcess(gated), inProcess(bare)
 	extra := time.Duration(own.NsPerOp() - base.NsPerOp())
 	allocs := own.AllocsPerOp() - base.AllocsPerOp()
@@ -39,6 +43,7 @@ func paywallRows(ctx context.Context) ([]row, error) {
 		atLeast("402 answer, requests/s", "bare handler", ratio, 0.60),
 		{"402 answer, time on top", "bare handler", fmt.Sprintf("%.1f µs", float64(extra)/1e3), "≤ 9 µs", extra <= 9*time.Microsecond},
 		{"402 answer, allocations on top", "bare handler", fmt.Sprint(allocs), "≤ 40", allocs <= 40},
+		paid,
 	}, nil
 }
 

@@ -115,11 +115,8 @@ func (v *visit) plan(ctx context.Context) (*purchase, error) {
 // fingerprint stands for secret texts where only equality counts. Lengths keep
 // the parts apart.
 func fingerprint(parts ...string) string {
-	size := 0
-	for _, p := range parts {
-		size += 8 + len(p)
-	}
-	b := make([]byte, 0, size)
+	var stack [2 << 10]byte // long enough for most, and nothing for the collector
+	b := stack[:0]
 	for _, p := range parts {
 		b = append(binary.BigEndian.AppendUint64(b, uint64(len(p))), p...)
 	}
@@ -135,7 +132,7 @@ func (v *visit) claimTransfer(a x402.Authorization, text string) Claim {
 	if latest := v.clock.Now().Add(longestMemory); until.After(latest) {
 		until = latest
 	}
-	asset := v.offer.two.Accepts[0]
+	asset := &v.offer.two.Accepts[0]
 	return Claim{
 		Key:     strings.ToLower(strings.Join([]string{"transfer", asset.Network, asset.Asset, a.From, a.Nonce}, ":")),
 		Binding: fingerprint(v.offer.binding, text),
@@ -147,7 +144,7 @@ func (v *visit) claimTransfer(a x402.Authorization, text string) Claim {
 // amount must be the price and not more. Whether the signature is good is for
 // whoever settles it.
 func (v *visit) checkTransfer(a x402.Authorization, exactly bool) *refusal {
-	want := v.offer.two.Accepts[0]
+	want := &v.offer.two.Accepts[0]
 	order := x402.CompareAmounts(a.Value, want.Amount)
 	switch {
 	case !x402.SameAddress(a.To, want.PayTo):

@@ -36,7 +36,7 @@ func (v *visit) planMPP() (*purchase, error) {
 	if err != nil {
 		return nil, err
 	}
-	req := x402.FacilitatorRequest{X402Version: x402.Version2, PaymentPayload: payload, PaymentRequirements: offered}
+	req := x402.FacilitatorRequest{X402Version: x402.Version2, PaymentPayload: payload, PaymentRequirements: v.offer.asksTwo}
 	challenge := v.found.paid.Challenge.ID
 	return &purchase{
 		claims: []Claim{v.claimTransfer(a, challenge)},

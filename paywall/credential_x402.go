@@ -26,7 +26,7 @@ func (v *visit) planX402() (*purchase, error) {
 	if err != nil {
 		return nil, malformedX402(err)
 	}
-	offered := v.offer.two.Accepts[0]
+	offered := &v.offer.two.Accepts[0]
 	if no := v.checkAccepted(p, offered); no != nil {
 		return nil, no
 	}
@@ -34,7 +34,7 @@ func (v *visit) planX402() (*purchase, error) {
 	if no := v.checkTransfer(a, true); no != nil {
 		return nil, no
 	}
-	req := x402.FacilitatorRequest{X402Version: x402.Version2, PaymentPayload: p.Raw, PaymentRequirements: offered}
+	req := x402.FacilitatorRequest{X402Version: x402.Version2, PaymentPayload: p.Raw, PaymentRequirements: v.offer.asksTwo}
 	claims := []Claim{v.claimTransfer(a, v.found.value)}
 	if id != "" {
 		claims = append([]Claim{{
@@ -55,13 +55,13 @@ func (v *visit) planX402() (*purchase, error) {
 }
 
 // checkAccepted holds what the client says it accepted against what was offered.
-func (v *visit) checkAccepted(p x402.Payload, offered x402.Requirements) *refusal {
+func (v *visit) checkAccepted(p x402.Payload, offered *x402.Requirements) *refusal {
 	switch got := p.Accepted; {
 	case got.Scheme != offered.Scheme:
 		return refuseX402(x402.ReasonUnsupportedScheme, "Only the scheme exact is taken.")
 	case got.Network != offered.Network:
 		return refuseX402(x402.ReasonInvalidNetwork, "The payment is for another network.")
-	case !got.Equal(offered):
+	case !got.Equal(*offered):
 		return refuseX402(x402.ReasonInvalidRequirement, "The payment accepts something that is not offered here.")
 	case p.Resource != nil && p.Resource.URL != v.offer.resource:
 		return refuseX402(x402.ReasonInvalidRequirement, "The payment is for another resource.")
@@ -110,7 +110,7 @@ func (v *visit) planX402V1() (*purchase, error) {
 	if err != nil {
 		return nil, malformedX402(err)
 	}
-	offered := v.offer.one.Accepts[0]
+	offered := &v.offer.one.Accepts[0]
 	if p.Scheme != offered.Scheme {
 		return nil, refuseX402(x402.ReasonUnsupportedScheme, "Only the scheme exact is taken.")
 	}
@@ -121,7 +121,7 @@ func (v *visit) planX402V1() (*purchase, error) {
 	if no := v.checkTransfer(a, false); no != nil {
 		return nil, no
 	}
-	req := x402.FacilitatorRequest{X402Version: x402.Version1, PaymentPayload: p.Raw, PaymentRequirements: offered}
+	req := x402.FacilitatorRequest{X402Version: x402.Version1, PaymentPayload: p.Raw, PaymentRequirements: v.offer.asksOne}
 	return &purchase{
 		claims: []Claim{v.claimTransfer(a, v.found.value)},
 		settle: func(ctx context.Context, _ ClaimState) (settled, error) {

@@ -34,6 +34,7 @@ type shared struct {
 	external    *x402.Facilitator
 	verifier    *mandate.Verifier
 	timeout     time.Duration
+	bounded     bool // redemptions and settler end by themselves: no timer is needed around them
 	unfinished  *unfinished
 	unsigned    sync.Once // the log says once that no catalog entry is written
 	listing     *listing
@@ -54,6 +55,10 @@ func New(c Config) (*Gate, error) {
 		return nil, err
 	}
 	if s.settler == nil {
+		// Memory waits for nobody, and every call of the service has its own time-out;
+		// the functions of a bundle are the merchant's, and may not.
+		_, memory := s.redemptions.(*Memory)
+		s.bounded = memory && c.CreditBundle == nil
 		if s.settler, err = newService(c); err != nil {
 			return nil, err
 		}

@@ -27,6 +27,8 @@ type offer struct {
 
 	two      x402.PaymentRequired
 	one      x402.PaymentRequiredV1
+	asksTwo  any    // two.Accepts[0], as a facilitator is asked
+	asksOne  any    // one.Accepts[0]
 	required string // PAYMENT-REQUIRED of a request without credential
 	body     []byte // JSON of such a request, up to its requestId
 	request  string // of the Payment scheme
@@ -89,6 +91,7 @@ func newOffer(t terms, price string) (*offer, error) {
 	if o.two.Accepts[0], err = o.two.Accepts[0].Encoded(); err != nil {
 		return nil, field("Discovery", err)
 	}
+	o.asksOne, o.asksTwo = o.one.Accepts[0], o.two.Accepts[0]
 	if o.required, err = x402.EncodeHeader(o.two); err != nil {
 		return nil, err
 	}

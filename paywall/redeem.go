@@ -16,6 +16,14 @@ func (s *shared) limited(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
 }
 
+// bookkeeping is a context for the end of a request.
+func (s *shared) bookkeeping(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.bounded {
+		return context.WithoutCancel(ctx), func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), bookkeeping)
+}
+
 // redeem claims, settles, serves and finishes, in this order.
 func (g *Gate) redeem(w http.ResponseWriter, r *http.Request, next http.Handler, v *visit) {
 	ctx := r.Context()
@@ -56,8 +64,12 @@ type heldClaim struct {
 // a settlement that is broken off leaves the payer without money and without
 // answer. The time is that of two calls, since what is on its way is asked after once.
 func (h *hold) acquire(ctx context.Context) (Payment, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*(h.timeout+bookkeeping))
-	defer cancel()
+	ctx = context.WithoutCancel(ctx)
+	if !h.bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, 2*(h.timeout+bookkeeping))
+		defer cancel()
+	}
 	if err := h.take(ctx); err != nil {
 		return Payment{}, err
 	}
@@ -189,7 +201,7 @@ func (h *hold) finish(ctx context.Context) {
 		return
 	}
 	h.done = true
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookkeeping)
+	ctx, cancel := h.bookkeeping(ctx)
 	defer cancel()
 	for _, c := range h.held {
 		h.finishKey(ctx, c.key, h.end)
