@@ -16,6 +16,11 @@ type chainInfo struct {
 	Router  string `json:"router"`
 }
 
+// facilitatorInfo is where x402 servers verify and settle.
+type facilitatorInfo struct {
+	URL string `json:"url"`
+}
+
 type walletInfo struct {
 	Address    string `json:"address"`
 	PrivateKey string `json:"privateKey"`

@@ -29,7 +29,9 @@ type ready struct {
 	people
 	Chain   *chainInfo   `json:"chain,omitempty"`
 	Wallets []walletInfo `json:"wallets,omitempty"`
-	Paywall struct {
+	// Facilitator settles x402 payments on the chain.
+	Facilitator *facilitatorInfo `json:"facilitator,omitempty"`
+	Paywall     struct {
 		BaseURL string      `json:"baseUrl"`
 		Routes  []demoRoute `json:"routes"`
 		Bundle  bundleInfo  `json:"bundle"`
@@ -50,6 +52,7 @@ func (c devCmd) Run(ctx context.Context, o output) error {
 	line := ready{BaseURL: s.BaseURL, people: s.People}
 	if s.Chain != nil {
 		line.Chain, line.Wallets = infoOf(s.Chain), wallets()
+		line.Facilitator = &facilitatorInfo{URL: s.BaseURL + "/v1/x402"}
 	}
 	line.Paywall.BaseURL, line.Paywall.Routes, line.Paywall.Bundle = s.API.BaseURL, s.API.Routes, s.API.Bundle
 	text, err := json.Marshal(line)
