@@ -57,7 +57,7 @@ func (c *Client) exchange(ctx context.Context, k *call, w prepared) (a answer, c
 	if err != nil {
 		return answer{}, t.mayHaveSent(), c.explain(ctx, timed, withoutURL(err))
 	}
-	defer res.Body.Close() //nolint:errcheck // the answer is read, or lost already
+	defer res.Body.Close() // the answer is read, or lost already
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	if err != nil {
 		return answer{}, true, c.explain(ctx, timed, fmt.Errorf("read answer: %w", err))

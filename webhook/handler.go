@@ -130,6 +130,7 @@ func (h *handler) dispatch(ctx context.Context, e Event) error {
 		return typed(ctx, e, h.DelegateCreated)
 	case DelegateRevoked:
 		return typed(ctx, e, h.DelegateRevoked)
+	default: // Test, and those of newer services
 	}
 	if h.Other == nil {
 		return nil

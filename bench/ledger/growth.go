@@ -32,7 +32,7 @@ func growth(ctx context.Context, t *table, e engine) error {
 	if err != nil {
 		return err
 	}
-	defer store.Close() //nolint:errcheck // its folder is deleted
+	defer store.Close() // its folder is deleted
 	l, err := ledger.New(ledger.Config{Store: store, Clock: wallClock{}})
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ func run(ctx context.Context, span time.Duration, million bool) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a folder for temporary files
+	defer os.RemoveAll(dir) // a folder for temporary files
 	stores := []engine{{name: "SQLite", open: func() (ledger.Store, error) {
 		return sqlite.Open(ctx, filepath.Join(dir, "bench.db"))
 	}, commits: counted}}
@@ -57,7 +57,7 @@ func run(ctx context.Context, span time.Duration, million bool) error {
 	case err != nil:
 		return err
 	default:
-		defer cluster.Close() //nolint:errcheck // its guard ends it with this process
+		defer cluster.Close() // its guard ends it with this process
 		stores = append(stores, engine{name: "PostgreSQL", open: func() (ledger.Store, error) {
 			return postgres.Open(ctx, cluster.URL())
 		}, commits: walSyncs(cluster.URL())})

@@ -49,7 +49,7 @@ func walSyncs(url string) func(context.Context, *counting) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		defer conn.Close(ctx) //nolint:errcheck // nothing was written
+		defer conn.Close(ctx) // nothing was written
 		err = conn.QueryRow(ctx, "SELECT wal_sync FROM pg_stat_wal").Scan(&n)
 		return n, err
 	}
@@ -65,7 +65,7 @@ func throughput(ctx context.Context, t *table, disk *disk, e engine, span time.D
 	if err != nil {
 		return err
 	}
-	defer store.Close() //nolint:errcheck // its folder is deleted
+	defer store.Close() // its folder is deleted
 	count := &counting{Store: store}
 	l, err := ledger.New(ledger.Config{Store: count, Clock: wallClock{}})
 	if err != nil {
@@ -126,7 +126,6 @@ type work struct {
 
 	payee    ledger.Merchant
 	mandates []ledger.Mandate
-	n        atomic.Int64
 }
 
 func (w *work) prepare(ctx context.Context, store ledger.Store, mandates int) error {

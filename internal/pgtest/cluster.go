@@ -73,7 +73,7 @@ func start(ctx context.Context, settings []string) (*Cluster, error) {
 
 // init runs initdb and writes the settings.
 func (c *Cluster) init(ctx context.Context, bin string, who *syscall.Credential, settings []string) error {
-	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), //nolint:gosec // the program that was looked for
+	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), // the program that was looked for
 		"-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
 	initdb.Dir = c.dir
 	initdb.SysProcAttr = &syscall.SysProcAttr{Credential: who}
@@ -99,7 +99,7 @@ func (c *Cluster) init(ctx context.Context, bin string, who *syscall.Credential,
 
 // watch starts the guard, which does not stop with the signals of a terminal.
 func (c *Cluster) watch(bin string, who *syscall.Credential) error {
-	//nolint:gosec,noctx // it outlives every context: it ends when its input does
+	//nolint:noctx // it outlives every context: it ends when its input does
 	c.guard = exec.Command("/bin/sh", "-c", guard, "guard", filepath.Join(bin, "postgres"), c.data(), c.dir)
 	c.guard.Dir = "/"
 	c.guard.SysProcAttr = &syscall.SysProcAttr{Credential: who, Setpgid: true}

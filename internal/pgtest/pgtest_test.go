@@ -86,7 +86,7 @@ func TestNothingIsLeftOfAKilledProcess(t *testing.T) {
 	pgtest.Start(t) // skips where there is no PostgreSQL
 	self, err := os.Executable()
 	require.NoError(t, err)
-	child := exec.CommandContext(t.Context(), self, "-test.run", "^"+t.Name()+"$") //nolint:gosec // this program
+	child := exec.CommandContext(t.Context(), self, "-test.run", "^"+t.Name()+"$") // this program
 	child.Env = append(os.Environ(), childEnv+"=1")
 	out, err := child.StdoutPipe()
 	require.NoError(t, err)

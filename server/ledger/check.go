@@ -201,6 +201,7 @@ func (k *check) add(c Charge) {
 		if c.Month == m.month {
 			m.settled += c.Amount
 		}
+	case ChargeFailed: // decided, and nothing moved
 	}
 	m.decided++
 	k.mandates[c.MandateID] = m

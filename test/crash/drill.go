@@ -79,7 +79,7 @@ func run(ctx context.Context, o options) (r report, err error) {
 	d.processor, err = card.OpenProcessor(ctx, card.ProcessorConfig{
 		Path:   filepath.Join(d.dir, "processor.db"),
 		Faults: card.Faults{LatencyMillis: 2, ErrorPercent: 3, StopPercent: 3, LosePercent: 3},
-		Random: rand.New(rand.NewPCG(o.Seed, 1)), //nolint:gosec // faults are to be repeatable
+		Random: rand.New(rand.NewPCG(o.Seed, 1)), // faults are to be repeatable
 	})
 	if err != nil {
 		return r, err
@@ -156,9 +156,9 @@ func (d *drill) killRepeatedly(ctx context.Context) error {
 	defer stop()
 	var running sync.WaitGroup
 	for i := range d.Callers {
-		running.Go(func() { d.call(ctx, callers, rand.New(rand.NewPCG(d.Seed, uint64(i)+10))) }) //nolint:gosec // repeatable
+		running.Go(func() { d.call(ctx, callers, rand.New(rand.NewPCG(d.Seed, uint64(i)+10))) }) // repeatable
 	}
-	random := rand.New(rand.NewPCG(d.Seed, 2)) //nolint:gosec // repeatable
+	random := rand.New(rand.NewPCG(d.Seed, 2)) // repeatable
 	for range d.Kills {
 		pause := time.NewTimer(time.Duration(20+random.IntN(180)) * time.Millisecond)
 		select {

@@ -282,7 +282,7 @@ func (q *queue) launch(ctx context.Context) {
 
 // release gives the endpoint back. It is false where something was added since.
 func (q *queue) release(ctx context.Context) bool {
-	wake := time.Time{}
+	var wake time.Time
 	var err error
 	if q.more { // paused, or of no use any more
 		wake = q.Clock.Now()

@@ -61,9 +61,9 @@ func linearizable(t *testing.T, b *bench) {
 			l := at[client%len(at)]
 			var held []ledger.Charge
 			for range each {
-				switch n := rand.IntN(10); { //nolint:gosec // a load, not a secret
+				switch n := rand.IntN(10); { // a load, not a secret
 				case n < 5:
-					amount := ledger.Micros(rand.Int64N(int64(60*cent))) + 1 //nolint:gosec // likewise
+					amount := ledger.Micros(rand.Int64N(int64(60*cent))) + 1 // likewise
 					h.record(client, operation{"reserve", amount}, func() (answer, error) {
 						r, err := l.Reserve(t.Context(), b.request(m, amount))
 						var refusal *ledger.Refusal

@@ -110,7 +110,7 @@ func OpenConfig(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	connection(pools.ConnConfig)
 	pools.AfterConnect = writer
-	pools.MaxConns = int32(cfg.Writers) //nolint:gosec // at most 64
+	pools.MaxConns = int32(cfg.Writers) // at most 64
 	pools.MinIdleConns = 1
 	pools.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false } // a dead one is noticed, and Update runs again
 	read := stdlib.OpenDB(*pools.ConnConfig, stdlib.OptionAfterConnect(durable))
@@ -184,13 +184,13 @@ func prepare(ctx context.Context, db *sql.DB, skip bool) error {
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	defer conn.Close() //nolint:errcheck // it is given back, or was lost
+	defer conn.Close() // it is given back, or was lost
 	var schema string
 	if err := conn.QueryRowContext(ctx, "SELECT COALESCE(current_schema(), '')").Scan(&schema); err != nil {
 		return fmt.Errorf("find schema: %w", err)
 	}
 	sum := sha256.Sum256([]byte("paywarrant migrations of " + schema))
-	lock := int64(binary.BigEndian.Uint64(sum[:])) //nolint:gosec // any number will do
+	lock := int64(binary.BigEndian.Uint64(sum[:])) // any number will do
 	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", lock); err != nil {
 		return fmt.Errorf("wait for other migrations: %w", err)
 	}

@@ -75,7 +75,8 @@ func TestSidecarsAreApartForEachSchema(t *testing.T) {
 		return s.SidecarPath("card.db")
 	}
 	one, other := pgtest.Schema(t), pgtest.Schema(t)
-	require.Equal(t, path(one), path(one))
+	again := path(one)
+	require.Equal(t, again, path(one))
 	require.NotEqual(t, path(one), path(other))
 	require.Equal(t, "side", filepath.Dir(path(one)))
 }

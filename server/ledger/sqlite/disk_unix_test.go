@@ -22,7 +22,7 @@ func TestFullDisk(t *testing.T) {
 	if os.Getenv(child) == "" {
 		self, err := os.Executable()
 		require.NoError(t, err)
-		run := exec.CommandContext(t.Context(), self, "-test.run", "^"+t.Name()+"$") //nolint:gosec // this program
+		run := exec.CommandContext(t.Context(), self, "-test.run", "^"+t.Name()+"$") // this program
 		run.Env = append(os.Environ(), child+"=1")
 		out, err := run.CombinedOutput()
 		require.NoError(t, err, string(out))

@@ -16,12 +16,12 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
+	defer os.RemoveAll(dir) // a temporary folder
 	processor, err := card.OpenProcessor(ctx, card.ProcessorConfig{Path: filepath.Join(dir, "card.db")})
 	if err != nil {
 		panic(err)
 	}
-	defer processor.Close() //nolint:errcheck // an example
+	defer processor.Close() // an example
 	fiat, err := card.New(card.Config{Gateway: processor})
 	if err != nil {
 		panic(err)

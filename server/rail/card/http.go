@@ -139,7 +139,7 @@ func call[Out any](ctx context.Context, h *HTTP, method, path string, body any) 
 	if err != nil {
 		return out, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	defer response.Body.Close() //nolint:errcheck // everything of use has been read
+	defer response.Body.Close() // everything of use has been read
 	data, err := readAnswer(response)
 	if err != nil {
 		return out, fmt.Errorf("%w: %s %s: status %d: %w", ErrUnavailable, method, path, response.StatusCode, err)

@@ -65,7 +65,7 @@ type victim struct {
 
 func startVictim(t *testing.T, path string, environment ...string) *victim {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // this test itself
+	command := exec.CommandContext(t.Context(), os.Args[0]) // this test itself
 	command.Env = append(os.Environ(), victimFile+"="+path)
 	command.Env = append(command.Env, environment...)
 	command.Stderr = os.Stderr
@@ -106,7 +106,7 @@ func TestKilledProcessorLosesAndDoublesNothing(t *testing.T) {
 		r := newRail(t, v.gateway)
 		var once sync.Once
 		enough := make(chan struct{})
-		after, count := rand.IntN(40), 0 //nolint:gosec // any moment will do
+		after, count := rand.IntN(40), 0 // any moment will do
 		for caller := range callers {
 			group.Go(func() {
 				for i := 0; !dead.Load(); i++ {

@@ -81,7 +81,7 @@ func refuseAuthorization(reason x402.Reason, format string, args ...any) error {
 // Dollar tells which network and token authorizations are for.
 func (r *Rail) Dollar() (x402.Network, x402.Asset) {
 	t := r.config.Token
-	return x402.NetworkOf(int64(r.config.ChainID)), //nolint:gosec // no chain has such an id
+	return x402.NetworkOf(int64(r.config.ChainID)), // no chain has such an id
 		x402.Asset{Address: t.Address.Hex(), Name: t.Name, Version: t.Version, Decimals: 6}
 }
 
@@ -151,7 +151,7 @@ func (r *Rail) SettleAuthorization(ctx context.Context, e x402.Exact, resource s
 	o, err := r.readOrder(e, resource)
 	if err != nil {
 		s.ErrorReason, s.ErrorMessage = x402.ReasonInvalidPayload, err.Error()
-		return s, nil
+		return s, nil //nolint:nilerr // a refusal is an answer
 	}
 	record, err := r.openOrder(ctx, o)
 	if err == nil {

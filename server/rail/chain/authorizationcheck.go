@@ -143,7 +143,7 @@ func (r *Rail) checkWindow(ctx context.Context, o order) error {
 		return err
 	}
 	now := r.config.Clock.Now()
-	if at := time.Unix(int64(header.Time), 0); at.After(now) { //nolint:gosec // not before the year 292 billion
+	if at := time.Unix(int64(header.Time), 0); at.After(now) { // not before the year 292 billion
 		now = at
 	}
 	margin := max(r.config.Authorizations.LeastWindow, 2*r.config.Authorizations.BlockTime+r.lately.usual())

@@ -81,7 +81,7 @@ func (r *Rail) charge(ctx context.Context, c rail.Charge) (rail.Outcome, error) 
 	}
 	key, ref := keyOf(c.Reference)
 	asked := printOf(c.MandateID, c.MerchantID, payee, c.Instrument.Customer, c.Instrument.Method, c.Amount)
-	record, err := r.opened(ctx, key, request{Charge: c, payee: payee, ref: ref, print: asked})
+	record, err := r.opened(ctx, key, request{Charge: c, payee: payee, ref: ref, asked: asked})
 	if err != nil {
 		return rail.Outcome{}, err
 	}
@@ -97,7 +97,7 @@ type request struct {
 
 	payee common.Address
 	ref   common.Hash
-	print string
+	asked string
 }
 
 // opened returns the record of a reference, and makes it where there is none: one
@@ -121,7 +121,7 @@ func (r *Rail) opened(ctx context.Context, key string, q request) (chargeRecord,
 
 // open decides a charge that nobody has seen: it is refused, or broadcast.
 func (r *Rail) open(ctx context.Context, key string, q request) (chargeRecord, error) {
-	record := chargeRecord{Print: q.print}
+	record := chargeRecord{Print: q.asked}
 	grantID, ok := parseHash(q.Instrument.Method)
 	var grant grantRecord
 	var err error

@@ -114,7 +114,7 @@ func (r *Rail) succeeded(ctx context.Context, hash common.Hash, block *big.Int) 
 	if err != nil {
 		return rail.Outcome{}, fmt.Errorf("read block %s: %w", block, err)
 	}
-	at := time.Unix(int64(header.Time), 0).UTC() //nolint:gosec // not before the year 292 billion
+	at := time.Unix(int64(header.Time), 0).UTC() // not before the year 292 billion
 	return rail.Outcome{Status: rail.Succeeded, TxHash: hash.Hex(), SettledAt: at}, nil
 }
 

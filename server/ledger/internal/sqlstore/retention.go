@@ -10,7 +10,7 @@ import (
 
 // Expire implements [ledger.Store].
 func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
-	until, page, sum := row.Millis(before), int32(limit), 0 //nolint:gosec // a batch is small
+	until, page, sum := row.Millis(before), int32(limit), 0 // a batch is small
 	count := func(n int64, err error) error {
 		sum += int(n)
 		return err
