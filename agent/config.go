@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/ssrf"
 	"github.com/paywarrant/paywarrant/x402"
 )
 
@@ -91,9 +92,12 @@ type Config struct {
 	// follows them. Default: one like http.DefaultTransport, which dials with
 	// DialContext and is not shared.
 	Base http.RoundTripper
-	// DialContext connects, where Base is not set. Programs that fetch what a model
-	// asks for need one that refuses addresses which are not public, after the
-	// name was resolved. Default: a plain dialer.
+	// PublicOnly refuses to connect to addresses that are not of the public
+	// internet, judged after the name was resolved and at every redirect, and uses
+	// no proxy. Programs that fetch what a model asks for need it; it excludes Base
+	// and DialContext. Default: loopback and private addresses are reached.
+	PublicOnly bool
+	// DialContext connects, where Base is not set. Default: a plain dialer.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 	// MaxWait is the longest Retry-After that is waited for before a paid request
 	// is sent again. Default: 5 s; negative: never.
@@ -103,6 +107,9 @@ type Config struct {
 	// Clock tells the time. Default: the system's.
 	Clock Clock
 }
+
+// dialTimeout is how long connecting may take, where only public addresses are dialled.
+const dialTimeout = 10 * time.Second
 
 // DefaultMaxWait is the default of [Config.MaxWait].
 const DefaultMaxWait = 5 * time.Second
@@ -117,6 +124,8 @@ func (c Config) validate() error {
 		return wrong("Service, Mandate", "go together")
 	case len(c.BareMandateTo) > 0 && !strings.HasPrefix(c.Mandate, "dtok_"):
 		return wrong("BareMandateTo", "needs the token of the mandate, not its id")
+	case c.PublicOnly && (c.Base != nil || c.DialContext != nil):
+		return wrong("PublicOnly", "excludes Base and DialContext")
 	case c.ApproveAboveMicros < 0:
 		return wrong("ApproveAboveMicros", "is negative")
 	case !headerText(c.Mandate):
@@ -152,6 +161,9 @@ func (c Config) validate() error {
 }
 
 func (c Config) withDefaults() Config {
+	if c.PublicOnly {
+		c.DialContext = ssrf.Dialer(dialTimeout).DialContext
+	}
 	if c.Base == nil {
 		base := &http.Transport{
 			Proxy: http.ProxyFromEnvironment, DialContext: c.DialContext, ForceAttemptHTTP2: true, MaxIdleConns: 100,

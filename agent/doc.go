@@ -6,7 +6,7 @@
 //	r, ok := agent.ReceiptFrom(resp)
 //
 // [Client] is the same with a Fetch of bounded size and time, for tools that a
-// model drives.
+// model drives; these set [Config.PublicOnly] too.
 //
 // # Choosing
 //

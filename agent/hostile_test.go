@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/agent"
+	"github.com/paywarrant/paywarrant/internal/ssrf"
 	"github.com/paywarrant/paywarrant/mpp"
 	"github.com/paywarrant/paywarrant/x402"
 )
@@ -432,4 +433,18 @@ func TestDialContextSeesEveryConnection(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.Fetch(t.Context(), agent.FetchParams{URL: "http://169.254.169.254/latest/meta-data"})
 	require.ErrorIs(t, err, refused)
+}
+
+func TestPublicOnlyReachesNothingInside(t *testing.T) {
+	t.Parallel()
+	s := newRogue(t, func(_ *rogue, _ http.ResponseWriter, _ *http.Request, _ bool) {})
+	c, err := agent.New(agent.Config{MaxPriceMicros: 1, PublicOnly: true})
+	require.NoError(t, err)
+	for _, inside := range []string{s.URL, strings.Replace(s.URL, "127.0.0.1", "localhost", 1), "http://169.254.169.254/", "http://[::1]:1/", "http://10.0.0.1/"} {
+		_, err = c.Fetch(t.Context(), agent.FetchParams{URL: inside})
+		require.ErrorIs(t, err, ssrf.ErrForbidden, inside)
+	}
+	require.Zero(t, s.all.Load())
+	_, err = agent.New(agent.Config{MaxPriceMicros: 1, PublicOnly: true, Base: &http.Transport{}})
+	require.ErrorContains(t, err, "agent: PublicOnly")
 }
