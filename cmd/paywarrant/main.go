@@ -24,6 +24,7 @@ type cli struct {
 	Mandate          mandateCmd          `cmd:"" help:"Look at mandates."`
 	Pay              payCmd              `cmd:"" help:"Fetch an address that asks for money: show the challenge, pay, show the receipt."`
 	SandboxProcessor sandboxProcessorCmd `cmd:"" help:"Run the sandbox card processor by itself, for several service instances to share."`
+	Webhooks         webhooksCmd         `cmd:"" help:"Receive a merchant's events without a public address, and have some happen."`
 	Version          versionCmd          `cmd:"" help:"Print the version."`
 }
 
