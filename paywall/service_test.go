@@ -211,7 +211,7 @@ func TestRealServiceRefusalsCarryTheirCode(t *testing.T) {
 
 func TestRealServiceDownLetsNobodyThrough(t *testing.T) {
 	t.Parallel()
-	s := open(t, "0.50", payTo, func(c *paywall.Config) { c.Timeout = 300 * time.Millisecond })
+	s := open(t, "0.50", payTo, func(c *paywall.Config) { c.Timeout = 3 * time.Second })
 	m := s.mandate()
 	keyed := []string{"X-Service-Mandate", m, "Idempotency-Key", "first"}
 	unpaid := func(status int) reply {
