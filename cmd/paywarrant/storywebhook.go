@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+// hook is the merchant's receiver of webhooks in the story.
+type hook struct {
+	listener *listener
+	endpoint client.WebhookEndpoint
+	heard    chan heard
+}
+
+// heard is a delivery that verified.
+type heard struct {
+	event     webhook.Event
+	payment   webhook.Payment
+	signature string
+}
+
+// hearWithin is how long a delivery may take.
+const hearWithin = 10 * time.Second
+
+// listenForEvents: the merchant asks to be told of payments.
+func (d *story) listenForEvents(ctx context.Context) error {
+	l, err := listen(ctx, "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	h := &hook{listener: l, heard: make(chan heard, 1)}
+	d.stack.closers = append(d.stack.closers, l.stop)
+	h.endpoint, err = d.merchant.CreateWebhookEndpoint(ctx, client.WebhookEndpointParams{
+		URL: l.origin() + "/hooks", Events: []webhook.Type{webhook.PaymentSucceeded},
+	})
+	if err != nil {
+		return err
+	}
+	l.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		webhook.Handler(webhook.Config{
+			Secrets: []string{h.endpoint.Secret},
+			PaymentSucceeded: func(_ context.Context, e webhook.Event, p webhook.Payment) error {
+				select {
+				case h.heard <- heard{event: e, payment: p, signature: r.Header.Get(webhook.HeaderSignature)}:
+				default: // only the first is told of
+				}
+				return nil
+			},
+		}).ServeHTTP(w, r)
+	}), "", "")
+	d.hook = h
+	return nil
+}
+
+// hear: the webhook of the first charge was received and verified.
+func (d *story) hear(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, hearWithin)
+	defer cancel()
+	select {
+	case <-ctx.Done():
+		return errors.New("no webhook came")
+	case got := <-d.hook.heard:
+		if got.payment.TransactionID != d.charge.TransactionID {
+			return fmt.Errorf("the webhook tells of %s", got.payment.TransactionID)
+		}
+		d.tell("The merchant's receiver was told by webhook, and verified the signature",
+			fact{"endpoint", d.hook.endpoint.URL}, fact{"event", got.event.ID + " " + string(got.event.Type)},
+			fact{"transaction", got.payment.TransactionID}, fact{"signature", short(got.signature, 40)})
+		return nil
+	}
+}
