@@ -1,0 +1,154 @@
+package facilitator_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/server/internal/facilitator"
+	"github.com/paywarrant/paywarrant/x402"
+)
+
+// chain is a settler with one answer.
+type chain struct {
+	settlement x402.Settlement
+	err        error
+	busy       chan struct{} // not nil: waits until it is closed
+	entered    chan struct{}
+}
+
+func (c *chain) Dollar() (x402.Network, x402.Asset) {
+	asset, _ := x402.USDC(8453)
+	return x402.NetworkOf(8453), asset
+}
+
+func (c *chain) Signer() string { return "0x209693Bc6afc0C5328bA36FaF03C514EF312287C" }
+
+func (c *chain) VerifyAuthorization(context.Context, x402.Exact, string) (x402.Verification, error) {
+	return x402.Verification{IsValid: c.err == nil}, c.err
+}
+
+func (c *chain) SettleAuthorization(context.Context, x402.Exact, string) (x402.Settlement, error) {
+	if c.busy != nil {
+		c.entered <- struct{}{}
+		<-c.busy
+	}
+	return c.settlement, c.err
+}
+
+// still is a clock that stands.
+type still struct{}
+
+func (still) Now() time.Time { return time.Unix(1_800_000_000, 0) }
+
+const request = `{"x402Version":1,"paymentPayload":{"x402Version":1,"scheme":"exact","network":"base","payload":{"signature":"0x00",
+"authorization":{"from":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","to":"0x011C0f3cedF7ff87fFD98Bc21Df1ef8cB80e0a47","value":"10000",
+"validAfter":"0","validBefore":"1800000600","nonce":"0x0000000000000000000000000000000000000000000000000000000000000001"}}},
+"paymentRequirements":{"scheme":"exact","network":"base","maxAmountRequired":"10000","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+"payTo":"0x011C0f3cedF7ff87fFD98Bc21Df1ef8cB80e0a47","resource":"https://api.example.com/","maxTimeoutSeconds":60}}`
+
+func serve(t *testing.T, c facilitator.Config) func(path string) *httptest.ResponseRecorder {
+	t.Helper()
+	c.Clock, c.Logger = still{}, slog.New(slog.DiscardHandler)
+	f, err := facilitator.New(c)
+	require.NoError(t, err)
+	mux := http.NewServeMux()
+	f.Register(mux)
+	return func(path string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/x402/"+path, strings.NewReader(request))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		return w
+	}
+}
+
+func TestWhatTheChainDoesNotTellIsUndecided(t *testing.T) {
+	t.Parallel()
+	ask := serve(t, facilitator.Config{Settler: &chain{err: errors.New("no answer")}})
+	for path, body := range map[string]string{
+		"verify": `"invalidReason":"unexpected_verify_error"`, "settle": `"errorReason":"unexpected_settle_error"`,
+	} {
+		w := ask(path)
+		require.Equal(t, 503, w.Code)
+		require.Equal(t, "1", w.Header().Get("Retry-After"))
+		require.Contains(t, w.Body.String(), body)
+		require.NotContains(t, w.Body.String(), "no answer", "the inside stays inside")
+	}
+}
+
+func TestPendingSettlementTellsItsTransaction(t *testing.T) {
+	t.Parallel()
+	hash := "0x" + strings.Repeat("ab", 32)
+	ask := serve(t, facilitator.Config{Settler: &chain{settlement: x402.Settlement{ErrorReason: x402.ReasonPending, Transaction: hash}}})
+	w := ask("settle")
+	require.Equal(t, 200, w.Code)
+	require.JSONEq(t, `{"success":false,"errorReason":"settlement_pending","transaction":"`+hash+`","network":"base"}`, w.Body.String())
+	require.NotEmpty(t, w.Header().Get("Retry-After"))
+}
+
+func TestRateOfOnePartyIsLimited(t *testing.T) {
+	t.Parallel()
+	ask := serve(t, facilitator.Config{Settler: &chain{}, PerSecond: 1})
+	require.Equal(t, 200, ask("settle").Code)
+	require.Equal(t, 200, ask("verify").Code)
+	w := ask("settle")
+	require.Equal(t, 429, w.Code)
+	require.Equal(t, "1", w.Header().Get("Retry-After"))
+	require.Contains(t, w.Body.String(), `"errorReason":"unexpected_settle_error"`)
+}
+
+func TestPaymentsAtATimeAreLimited(t *testing.T) {
+	t.Parallel()
+	c := &chain{busy: make(chan struct{}), entered: make(chan struct{})}
+	ask := serve(t, facilitator.Config{Settler: c, Concurrent: 1})
+	done := make(chan int)
+	go func() { done <- ask("settle").Code }()
+	<-c.entered
+	require.Equal(t, 503, ask("verify").Code)
+	close(c.busy)
+	require.Equal(t, 200, <-done)
+	require.Equal(t, 200, ask("verify").Code, "the room is free again")
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	t.Parallel()
+	log := slog.New(slog.DiscardHandler)
+	for field, c := range map[string]facilitator.Config{
+		"Settler": {Clock: still{}, Logger: log},
+		"Clock":   {Settler: &chain{}, Logger: log},
+		"Logger":  {Settler: &chain{}, Clock: still{}},
+		"limits":  {Settler: &chain{}, Clock: still{}, Logger: log, PerSecond: -1},
+	} {
+		_, err := facilitator.New(c)
+		require.ErrorContains(t, err, field)
+	}
+}
+
+// FuzzRequest: whatever is sent, the answer is the protocol's, and nothing is
+// settled that was not asked for.
+func FuzzRequest(f *testing.F) {
+	f.Add([]byte(request))
+	f.Add([]byte(`{"x402Version":2}`))
+	f.Add([]byte(`{`))
+	log := slog.New(slog.DiscardHandler)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		one, err := facilitator.New(facilitator.Config{Settler: &chain{}, Clock: still{}, Logger: log})
+		require.NoError(t, err)
+		mux := http.NewServeMux()
+		one.Register(mux)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/x402/verify", strings.NewReader(string(body)))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		require.Contains(t, []int{200, 400, 413}, w.Code)
+		require.Contains(t, w.Body.String(), `"isValid":`)
+	})
+}
