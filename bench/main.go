@@ -22,6 +22,7 @@ var tables = []struct {
 	{"paywall", paywallRows},
 	{"mandate", mandateRows},
 	{"service", serviceRows},
+	{"webhooks", webhookRows},
 }
 
 func main() {
