@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/paywarrant/paywarrant/x402"
@@ -129,11 +128,11 @@ func (r *Rail) verifyOrder(ctx context.Context, e x402.Exact, resource string) e
 }
 
 // serves tells whether a record is of this very authorization, for this resource.
-func (record authorizationRecord) serves(o order) error {
+func (r authorizationRecord) serves(o order) error {
 	switch {
-	case record.Authorization != o.wire:
+	case r.Authorization != o.wire:
 		return refuseAuthorization(x402.ReasonNonceUsed, "another authorization of the same nonce was submitted")
-	case record.Resource != o.resource:
+	case r.Resource != o.resource:
 		return refuseAuthorization(x402.ReasonNonceUsed, "the authorization was submitted for another resource")
 	}
 	return nil
@@ -250,183 +249,4 @@ func (r *Rail) recordOrder(tx Tx, o order, record *authorizationRecord) error {
 		return errRecorded
 	}
 	return write(tx, kindAuthorization, o.key, *record)
-}
-
-// awaitOrder asks the chain until the authorization has ended or it is late.
-func (r *Rail) awaitOrder(ctx context.Context, o order, record authorizationRecord, s x402.Settlement, until time.Time) (x402.Settlement, error) {
-	for {
-		var pending common.Hash
-		var err error
-		if !record.decided() {
-			if record, pending, err = r.followOrder(ctx, o, record); err != nil {
-				return s, err
-			}
-		}
-		if record.decided() {
-			return r.tellOrder(ctx, o, record, s)
-		}
-		late := !time.Now().Before(until)
-		if r.stop == nil && late {
-			if err := r.tend(ctx); err != nil {
-				r.config.Logger.WarnContext(ctx, "chain rail could not tend transactions", slog.Any("error", err))
-			}
-		}
-		if late {
-			s.ErrorReason, s.Transaction = x402.ReasonPending, pending.Hex()
-			return s, nil
-		}
-		if err := pause(ctx, min(r.config.Poll, time.Until(until))); err != nil {
-			return s, err
-		}
-	}
-}
-
-// followOrder asks the chain once, and keeps what is final.
-func (r *Rail) followOrder(ctx context.Context, o order, record authorizationRecord) (authorizationRecord, common.Hash, error) {
-	s, found, err := r.taskSlot(ctx, authorizationPrefix+o.key)
-	if err != nil {
-		return record, common.Hash{}, err
-	}
-	if !found {
-		return r.resubmitOrder(ctx, o, record)
-	}
-	became, receipt, err := r.examine(ctx, s)
-	if err != nil {
-		return record, common.Hash{}, err
-	}
-	pending := s.last().Hash
-	switch became {
-	case final:
-		record, err = r.concludeOrder(ctx, o, record, receipt)
-		return record, pending, err
-	case displaced:
-		if err := r.leave(ctx, s, true); err != nil {
-			return record, pending, err
-		}
-		return r.resubmitOrder(ctx, o, record)
-	case included:
-		return record, receipt.TxHash, nil
-	case waiting:
-		fallthrough
-	default:
-		return record, pending, r.push(ctx, s)
-	}
-}
-
-// concludeOrder reads the outcome of our own transaction, once it is final.
-func (r *Rail) concludeOrder(ctx context.Context, o order, record authorizationRecord, receipt *types.Receipt) (authorizationRecord, error) {
-	if receipt.Status == types.ReceiptStatusSuccessful && r.movedOrder(receipt, o.TransferAuthorization) {
-		record.Settled = receipt.TxHash
-		return r.decideOrder(ctx, o, record)
-	}
-	hash, err := r.findOrder(ctx, o.TransferAuthorization, record.Since)
-	var no *refusedError
-	switch {
-	case err == nil:
-		record.Settled = hash
-	case errors.As(err, &no):
-		record.Failed, record.FailedHash = x402.ReasonTransactionState, receipt.TxHash
-	default:
-		return record, err
-	}
-	return r.decideOrder(ctx, o, record)
-}
-
-// resubmitOrder submits an authorization anew whose nonce of the relayer was lost
-// to somebody else.
-func (r *Rail) resubmitOrder(ctx context.Context, o order, record authorizationRecord) (authorizationRecord, common.Hash, error) {
-	unlock, err := r.locks.lock(ctx, authorizationPrefix+o.key)
-	if err != nil {
-		return record, common.Hash{}, err
-	}
-	defer unlock()
-	again, err := r.submitOrder(ctx, o, false)
-	var no *refusedError
-	if errors.As(err, &no) {
-		record.Failed = no.reason
-		record, err = r.decideOrder(ctx, o, record)
-		return record, common.Hash{}, err
-	}
-	if err != nil {
-		return record, common.Hash{}, err
-	}
-	if again.Settled != (common.Hash{}) {
-		record.Settled = again.Settled
-		record, err = r.decideOrder(ctx, o, record)
-	}
-	s, _, slotErr := r.taskSlot(ctx, authorizationPrefix+o.key)
-	if err = errors.Join(err, slotErr); err != nil || len(s.Broadcasts) == 0 {
-		return record, record.Settled, err
-	}
-	return record, s.last().Hash, nil
-}
-
-// decideOrder keeps an outcome; the first one stands, but a settlement stands
-// over a failure: money that moved is never denied.
-func (r *Rail) decideOrder(ctx context.Context, o order, record authorizationRecord) (authorizationRecord, error) {
-	err := r.config.Store.Update(ctx, func(tx Tx) error {
-		now, found, err := read[authorizationRecord](tx, kindAuthorization, o.key)
-		if err == nil && !found {
-			err = fmt.Errorf("authorization %s: %w", o.key, errRecord)
-		}
-		if err != nil {
-			return err
-		}
-		if now.Settled != (common.Hash{}) || (now.decided() && record.Settled == (common.Hash{})) {
-			record = now
-			return nil
-		}
-		now.Settled, now.Failed, now.FailedHash = record.Settled, record.Failed, record.FailedHash
-		if now.Settled != (common.Hash{}) {
-			now.Failed = ""
-		}
-		record = now
-		return write(tx, kindAuthorization, o.key, now)
-	})
-	if err != nil {
-		return record, fmt.Errorf("store outcome: %w", err)
-	}
-	return record, nil
-}
-
-// tellOrder answers with what is decided, and lets one answer alone be the first.
-func (r *Rail) tellOrder(ctx context.Context, o order, record authorizationRecord, s x402.Settlement) (x402.Settlement, error) {
-	if record.Failed != "" {
-		used, err := r.usedOrder(ctx, o.TransferAuthorization)
-		if err != nil {
-			return s, err
-		}
-		hash, err := common.Hash{}, error(nil)
-		if used { // somebody else may have broadcast it since
-			hash, err = r.findOrder(ctx, o.TransferAuthorization, record.Since)
-		}
-		var no *refusedError
-		if err != nil && !errors.As(err, &no) {
-			return s, err
-		}
-		if hash == (common.Hash{}) {
-			s.ErrorReason, s.ErrorMessage = record.Failed, "the transaction did not move the money"
-			return s, nil
-		}
-		record.Settled = hash
-		if record, err = r.decideOrder(ctx, o, record); err != nil {
-			return s, err
-		}
-	}
-	s.Success, s.Transaction, s.Replayed = true, record.Settled.Hex(), true
-	if record.Told {
-		return s, nil
-	}
-	err := r.config.Store.Update(ctx, func(tx Tx) error {
-		now, _, err := read[authorizationRecord](tx, kindAuthorization, o.key)
-		if s.Replayed = now.Told; err != nil || now.Told {
-			return err
-		}
-		now.Told = true
-		return write(tx, kindAuthorization, o.key, now)
-	})
-	if err != nil {
-		return x402.Settlement{}, fmt.Errorf("store answer: %w", err)
-	}
-	return s, nil
 }
