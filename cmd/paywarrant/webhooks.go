@@ -191,6 +191,7 @@ func (c webhooksTriggerCmd) Run(ctx context.Context, o output) error {
 			return err
 		}
 		what = ch.TransactionID
+	case webhook.DelegateCreated, webhook.Test: // the mandate is all that it takes
 	case webhook.DelegateRevoked:
 		if _, err := merchant.Revoke(ctx, done.DelegateID); err != nil {
 			return err

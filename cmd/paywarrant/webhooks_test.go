@@ -44,7 +44,7 @@ func TestListenAndTrigger(t *testing.T) {
 	said := bufio.NewScanner(notes)
 	require.True(t, said.Scan())
 	require.Contains(t, said.Text(), "Listening")
-	go io.Copy(io.Discard, notes) //nolint:errcheck // ends with the command
+	go io.Copy(io.Discard, notes) // ends with the command
 	printed := bufio.NewScanner(out)
 	for _, kind := range webhook.Types() {
 		var answer bytes.Buffer

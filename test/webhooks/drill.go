@@ -197,7 +197,7 @@ func deliver(ctx context.Context, o options) (r report, err error) {
 		return r, err
 	}
 	r.Alone = s.latency(good)
-	bad, err := newReceiver(ctx, rand.New(rand.NewPCG(o.Seed, 1))) //nolint:gosec // repeatable
+	bad, err := newReceiver(ctx, rand.New(rand.NewPCG(o.Seed, 1))) // repeatable
 	if err != nil {
 		return r, err
 	}

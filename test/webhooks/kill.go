@@ -52,7 +52,7 @@ func kill(ctx context.Context, o options) (r report, err error) {
 	for range callers {
 		all.Go(func() { sell(ctx, charging, merchant) })
 	}
-	random := rand.New(rand.NewPCG(o.Seed, 2)) //nolint:gosec // repeatable
+	random := rand.New(rand.NewPCG(o.Seed, 2)) // repeatable
 	for range o.Kills {
 		time.Sleep(time.Duration(50+random.IntN(250)) * time.Millisecond)
 		if err := p.end(); err != nil {

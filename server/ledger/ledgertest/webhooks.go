@@ -17,7 +17,7 @@ import (
 )
 
 // endpoint adds an endpoint of the bench's merchant.
-func (b *bench) endpoint(t require.TestingT, ctx context.Context, types ...webhook.Type) ledger.WebhookEndpoint {
+func (b *bench) endpoint(ctx context.Context, t require.TestingT, types ...webhook.Type) ledger.WebhookEndpoint {
 	e := ledger.WebhookEndpoint{
 		ID: id.New(id.WebhookEndpoint, b.clock.Now()), MerchantID: b.merchant.ID, URL: "https://shop.example/hooks",
 		Types: types, Secret: []byte("sealed"), CreatedAt: b.clock.Now().Truncate(time.Millisecond),
@@ -52,7 +52,7 @@ func (b *bench) due(t *testing.T, e ledger.WebhookEndpoint, from ledger.LaneKey)
 
 func webhookEndpoints(t *testing.T, b *bench) {
 	ctx := t.Context()
-	e := b.endpoint(t, ctx, webhook.PaymentFailed, webhook.DelegateRevoked)
+	e := b.endpoint(ctx, t, webhook.PaymentFailed, webhook.DelegateRevoked)
 	got, err := b.store.WebhookEndpoint(ctx, e.ID)
 	require.NoError(t, err)
 	e.Former = got.Former
@@ -102,14 +102,14 @@ func webhookEndpointsAreBounded(t *testing.T, b *bench) {
 	require.NoError(t, err)
 	require.Len(t, list, ledger.MaxWebhookEndpoints)
 	require.NoError(t, b.store.DeleteWebhookEndpoint(t.Context(), list[3].ID))
-	b.endpoint(t, t.Context())
+	b.endpoint(t.Context(), t)
 }
 
 // outboxIsRelayedInOrder: every event reaches who wants it, once, and those of a
 // mandate in order.
 func outboxIsRelayedInOrder(t *testing.T, b *bench) {
 	ctx := t.Context()
-	all, few := b.endpoint(t, ctx), b.endpoint(t, ctx, webhook.PaymentFailed)
+	all, few := b.endpoint(ctx, t), b.endpoint(ctx, t, webhook.PaymentFailed)
 	var mandates []ledger.Mandate
 	for range 3 {
 		mandates = append(mandates, b.mandate(t, b.terms(100*cent, 1000*cent)))
@@ -161,7 +161,7 @@ func outboxIsRelayedInOrder(t *testing.T, b *bench) {
 // relayAgainstCharges: instances that relay at once, while charges go on, lose
 // and double nothing.
 func relayAgainstCharges(t *testing.T, b *bench) {
-	e := b.endpoint(t, t.Context())
+	e := b.endpoint(t.Context(), t)
 	m := b.mandate(t, b.terms(100*cent, 1000*cent))
 	var all sync.WaitGroup
 	for range 2 {
@@ -190,7 +190,7 @@ func relayAgainstCharges(t *testing.T, b *bench) {
 // deliveriesHoldBack: what comes after a delivery that waits, in its lane, waits too.
 func deliveriesHoldBack(t *testing.T, b *bench) {
 	ctx := t.Context()
-	e := b.endpoint(t, ctx)
+	e := b.endpoint(ctx, t)
 	one, other := b.mandate(t, b.terms(100*cent, 1000*cent)), b.mandate(t, b.terms(100*cent, 1000*cent))
 	for range 2 {
 		b.settle(t, b.reserve(t, one, cent), succeeded())
@@ -242,7 +242,7 @@ func deliveriesHoldBack(t *testing.T, b *bench) {
 // lease lapses; and nothing that is added meanwhile is overlooked.
 func webhookLeases(t *testing.T, b *bench) {
 	ctx := t.Context()
-	e := b.endpoint(t, ctx)
+	e := b.endpoint(ctx, t)
 	now := b.clock.Now()
 	lease := func(owner string) []ledger.WebhookEndpoint {
 		got, err := b.store.LeaseWebhookEndpoints(ctx, owner, b.clock.Now(), b.clock.Now().Add(30*time.Second), 10)
