@@ -24,7 +24,7 @@ type keysCmd struct {
 // keysPlace is where the keys are: in the store of a service, which may be running.
 type keysPlace struct {
 	Config  configFile `help:"The configuration file of serve, which names store and key file." placeholder:"FILE" type:"existingfile" xor:"place" required:""`
-	Store   string     `help:"The store: a path of an SQLite file." placeholder:"STORE" xor:"place" required:""`
+	Store   string     `help:"The store: a path of an SQLite file, or a postgres:// URL." placeholder:"STORE" xor:"place" required:""`
 	KeyFile string     `help:"With --store: the key file. Default: key-encryption-key beside the store." placeholder:"FILE"`
 	JSON    bool       `help:"Print JSON." name:"json"`
 }
