@@ -77,25 +77,18 @@ func (c *Chain) Commit() (*types.Header, error) {
 	return c.commit()
 }
 
-// commit makes a block. On a busy machine the node may give up filling one before
-// it took anything, so it is asked again where it left everything that waited.
-func (c *Chain) commit() (head *types.Header, err error) {
-	for range fillAttempts {
-		waited := c.waiting()
-		before := c.ethereum.BlockChain().CurrentBlock().Hash()
-		c.beacon.Commit()
-		if head = c.ethereum.BlockChain().CurrentBlock(); head.Hash() == before {
-			return nil, ErrStuck
-		}
-		if !waited || head.TxHash != types.EmptyTxsHash {
-			break
-		}
+// commit makes a block. The pool is asked to catch up first, so that nothing it was
+// given is left out.
+func (c *Chain) commit() (*types.Header, error) {
+	c.waiting()
+	before := c.ethereum.BlockChain().CurrentBlock().Hash()
+	c.beacon.Commit()
+	head := c.ethereum.BlockChain().CurrentBlock()
+	if head.Hash() == before {
+		return nil, ErrStuck
 	}
 	return head, nil
 }
-
-// fillAttempts is how many blocks one commit makes at most.
-const fillAttempts = 3
 
 // Now is the time of the newest block.
 func (c *Chain) Now() time.Time {

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"net"
 	"strconv"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core"
@@ -24,6 +25,10 @@ import (
 
 // blockGas is room for some hundreds of transfers in one block.
 const blockGas = 60_000_000
+
+// fillTime is how long the filling of a block may take before the node closes it
+// with what it has: long, so that a busy machine never leaves out what waited.
+const fillTime = time.Minute
 
 // open builds the node and starts it on a genesis of its own.
 func (c *Chain) open(config Config) error {
@@ -48,6 +53,7 @@ func (c *Chain) open(config Config) error {
 	ethConfig.NetworkId = ChainID
 	ethConfig.SyncMode = ethconfig.FullSync
 	ethConfig.Miner.GasCeil = blockGas
+	ethConfig.Miner.Recommit = fillTime
 	ethConfig.TxPool.NoLocals = true
 	ethConfig.TxPool.AccountSlots = 1024 // one relayer sends many at a time
 	ethConfig.TxPool.AccountQueue = 1024
