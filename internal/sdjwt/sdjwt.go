@@ -87,7 +87,8 @@ func shaped(s string) bool {
 }
 
 func (t *Token) decode(issuer compact, hidden string, binding compact, bound bool) error {
-	buf := make([]byte, 0, max(len(issuer.text), len(binding.text))) // used again for each part
+	var room [4096]byte // on the stack; used again for each part
+	buf := room[:0]
 	var ok bool
 	if t.Issuer, ok = issuer.decode(buf); !ok {
 		return refuse(BadBase64URL)
