@@ -2,7 +2,6 @@ package agent_test
 
 import (
 	"context"
-	"crypto/ecdsa"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -139,43 +138,23 @@ func do(t *testing.T, c *http.Client, r *http.Request) (reply, error) {
 	return reply{resp, string(text)}, nil
 }
 
-// wallet signs with a key, for the test network.
-type wallet struct{ key *ecdsa.PrivateKey }
-
-func newWallet(t *testing.T) *wallet {
+// newWallet is a fresh wallet of the test network.
+func newWallet(t *testing.T) *evm.Wallet {
 	t.Helper()
 	key, err := crypto.GenerateKey()
 	require.NoError(t, err)
-	return &wallet{key}
-}
-
-func (w *wallet) Address() string { return crypto.PubkeyToAddress(w.key.PublicKey).Hex() }
-
-func (w *wallet) Asset(chainID int64) (x402.Asset, bool) { return x402.USDC(chainID) }
-
-func (w *wallet) SignTransfer(_ context.Context, chainID int64, asset x402.Asset, a x402.Authorization) (string, error) {
-	digest, err := transferDigest(chainID, asset, a)
-	if err != nil {
-		return "", err
-	}
-	signature, err := evm.Sign(digest, w.key)
-	return hexutil.Encode(signature), err
+	w, err := evm.NewWallet(evm.WalletConfig{Key: key})
+	require.NoError(t, err)
+	return w
 }
 
 func transferDigest(chainID int64, asset x402.Asset, a x402.Authorization) (common.Hash, error) {
-	var numbers [3]evm.Uint256
-	for i, text := range []string{a.Value, a.ValidAfter, a.ValidBefore} {
-		n, err := evm.ParseUint256(text)
-		if err != nil {
-			return common.Hash{}, err
-		}
-		numbers[i] = n
+	transfer, err := evm.ParseAuthorization(a)
+	if err != nil {
+		return common.Hash{}, err
 	}
 	domain := evm.Domain{Name: asset.Name, Version: asset.Version, ChainID: uint64(chainID), Contract: common.HexToAddress(asset.Address)}
-	return evm.Digest(domain.Separator(), evm.TransferAuthorization{
-		From: common.HexToAddress(a.From), To: common.HexToAddress(a.To), Value: numbers[0], ValidAfter: numbers[1], ValidBefore: numbers[2],
-		Nonce: common.HexToHash(a.Nonce),
-	}), nil
+	return evm.Digest(domain.Separator(), transfer), nil
 }
 
 // facilitator settles a transfer once, if its signature is that of the payer.

@@ -2,7 +2,6 @@ package devrail
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/big"
@@ -10,31 +9,16 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/paywarrant/paywarrant/internal/devchain"
-	"github.com/paywarrant/paywarrant/x402"
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
-// Wallet is a funded wallet of the development chain, in an agent's hands: it
-// implements agent.Wallet.
-type Wallet struct{ devchain.Wallet }
-
-// Address is the wallet's address.
-func (w Wallet) Address() string { return w.Wallet.Address.Hex() }
-
-// Asset is the dollar that the wallet has on a chain.
-func (Wallet) Asset(chainID int64) (x402.Asset, bool) { return x402.USDC(chainID) }
-
-// SignTransfer signs an authorization (EIP-3009). An error where it is malformed.
-func (w Wallet) SignTransfer(_ context.Context, chainID int64, asset x402.Asset, a x402.Authorization) (string, error) {
-	t, err := evm.ParseAuthorization(a)
-	if err != nil {
-		return "", err
+// Wallet is a wallet of the development chain in an agent's hands.
+func Wallet(w devchain.Wallet) *evm.Wallet {
+	own, err := evm.NewWallet(evm.WalletConfig{Key: w.Key()})
+	if err != nil { // its key is ours
+		panic(err)
 	}
-	domain := evm.Domain{
-		Name: asset.Name, Version: asset.Version, ChainID: uint64(chainID), Contract: common.HexToAddress(asset.Address),
-	}
-	signature, err := evm.Sign(evm.Digest(domain.Separator(), t), w.Key())
-	return "0x" + hex.EncodeToString(signature), err
+	return own
 }
 
 // BlockOf is the number of the block that a transaction succeeded in. An error
