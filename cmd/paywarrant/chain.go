@@ -29,7 +29,7 @@ type walletInfo struct {
 func infoOf(d *devrail.Dev) *chainInfo {
 	return &chainInfo{
 		RPCURL: d.RPCURL(), ChainID: devchain.ChainID, Network: fmt.Sprintf("eip155:%d", devchain.ChainID),
-		USDC: devchain.USDC().Hex(), Router: d.Router().Hex(),
+		USDC: devchain.USDC().Hex(), Router: devchain.Router().Hex(),
 	}
 }
 

@@ -13,7 +13,8 @@ type devCmd struct {
 	Data      string `help:"Keep the data in this folder. Without it they are gone at the end." placeholder:"DIR" type:"path"`
 	Postgres  string `help:"Keep the ledger in this database instead of SQLite; --data then keeps the keys that belong to it." placeholder:"URL"`
 	Processor string `help:"Use the sandbox processor at this address instead of one in the process." placeholder:"URL"`
-	NoChain   bool   `help:"Leave the development chain out: cards only."`
+	NoChain   bool   `help:"Leave the development chain out: cards only." xor:"chain"`
+	ChainURL  string `help:"Use the development chain of another process, by its JSON-RPC, instead of one in this one; with --data." placeholder:"URL" xor:"chain"`
 	Verbose   bool   `help:"Log every request." short:"v"`
 }
 
@@ -45,7 +46,7 @@ func (c devCmd) Run(ctx context.Context, o output) error {
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(o.errors, &slog.HandlerOptions{Level: level}))
-	s, err := startStack(ctx, stackConfig{Addr: c.Addr, Dir: c.Data, Logger: log, Postgres: c.Postgres, Processor: c.Processor, NoChain: c.NoChain})
+	s, err := startStack(ctx, stackConfig{Addr: c.Addr, Dir: c.Data, Logger: log, Postgres: c.Postgres, Processor: c.Processor, NoChain: c.NoChain, ChainURL: c.ChainURL})
 	if err != nil {
 		return err
 	}

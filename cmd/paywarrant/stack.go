@@ -30,6 +30,8 @@ type stackConfig struct {
 	Processor string
 	// NoChain leaves the chain out: cards only.
 	NoChain bool
+	// ChainURL is a development chain in another process. Empty: one in this one.
+	ChainURL string
 }
 
 // stack is the service in sandbox mode and a merchant's API, each on a listener
@@ -96,13 +98,13 @@ func (s *stack) startService(ctx context.Context, cfg stackConfig) error {
 	if !cfg.NoChain {
 		wrapper, err := vault.KeyFile(keyFile)
 		if err == nil {
-			s.Chain, err = devrail.Start(ctx, vault.New(wrapper), cfg.Logger)
+			s.Chain, err = devrail.Start(ctx, devrail.Config{Vault: vault.New(wrapper), Logger: cfg.Logger, URL: cfg.ChainURL, Dir: cfg.Dir})
 		}
 		if err != nil {
 			return errors.Join(err, l.stop())
 		}
 		s.closers = append(s.closers, s.Chain.Close)
-		extra = extras{clock: &devrail.Clock{Chain: s.Chain}, rails: []rail.Rail{s.Chain.Rail}}
+		extra = extras{clock: &devrail.Clock{Chain: s.Chain.Inside}, rails: []rail.Rail{s.Chain.Rail}}
 	}
 	s.Service, err = newService(ctx, config{
 		Mode: string(server.Sandbox), BaseURL: s.BaseURL, Store: cmp.Or(cfg.Postgres, filepath.Join(cfg.Dir, "pay.db")),

@@ -70,7 +70,7 @@ func (d *story) fallBack(ctx context.Context) error {
 
 // revokeFromWallet: the owner ends the grant on the contract, and the service hears of it.
 func (d *story) revokeFromWallet(ctx context.Context, mandate string) error {
-	owner, tx, err := d.stack.Chain.RevokeNewest(ctx)
+	owner, tx, err := d.stack.Chain.Inside.RevokeNewest(ctx)
 	if err != nil {
 		return err
 	}

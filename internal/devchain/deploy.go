@@ -10,7 +10,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/paywarrant/paywarrant/contracts"
 )
@@ -18,13 +17,13 @@ import (
 // deploy puts the router on the chain, in its first block, and names its operators.
 func (c *Chain) deploy() error {
 	admin := Admin()
-	c.router = crypto.CreateAddress(admin.Address, 0)
+	address := Router()
 	router := contracts.NewMandateRouter()
 	code := append(common.FromHex(contracts.MandateRouterMetaData.Bin), router.PackConstructor(admin.Address)...)
 	transactions := []*types.DynamicFeeTx{
 		{Gas: 5_000_000, Data: code},
-		{Gas: 100_000, To: &c.router, Data: router.PackSetOperator(Operator().Address, true)},
-		{Gas: 100_000, To: &c.router, Data: router.PackSetOperator(Relayer().Address, true)},
+		{Gas: 100_000, To: &address, Data: router.PackSetOperator(Operator().Address, true)},
+		{Gas: 100_000, To: &address, Data: router.PackSetOperator(Relayer().Address, true)},
 	}
 	var last *types.Transaction
 	for nonce, tx := range transactions {

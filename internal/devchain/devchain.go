@@ -25,6 +25,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/eth"
 	"github.com/ethereum/go-ethereum/eth/catalyst"
 	"github.com/ethereum/go-ethereum/ethclient"
@@ -68,7 +69,6 @@ type Chain struct {
 	ethereum *eth.Ethereum
 	beacon   *catalyst.SimulatedBeacon
 	client   *ethclient.Client
-	router   common.Address
 	maxLead  time.Duration
 
 	making   sync.Mutex // one block at a time
@@ -131,7 +131,9 @@ func (c *Chain) RPCURL() string { return c.stack.HTTPEndpoint() }
 // Client calls the chain in process. It is closed with the chain.
 func (c *Chain) Client() *ethclient.Client { return c.client }
 
-// Router is the address of the MandateRouter: the same on every chain started by
-// the same version of the package. [Operator] may revoke on it, [Admin] is its
-// administrator.
-func (c *Chain) Router() common.Address { return c.router }
+// Router is the address of the MandateRouter: [Router]. [Operator] may revoke on it,
+// [Admin] is its administrator.
+func (c *Chain) Router() common.Address { return Router() }
+
+// Router is the address of the MandateRouter on every chain of this package.
+func Router() common.Address { return crypto.CreateAddress(Admin().Address, 0) }

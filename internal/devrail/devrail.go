@@ -1,15 +1,19 @@
 // Package devrail is the chain rail on a development chain, for a development
-// system and for tests. Everything on it is gone with the process.
+// system and for tests. The chain is in the process, and everything on it is gone
+// with it; or in another one, as a drill has it that kills this one.
 package devrail
 
 import (
 	"context"
 	"crypto/ecdsa"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/ethereum/go-ethereum/ethclient"
 
 	"github.com/paywarrant/paywarrant/internal/clock"
 	"github.com/paywarrant/paywarrant/internal/devchain"
@@ -18,33 +22,55 @@ import (
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
-// poll is how often the rail looks at a chain that makes blocks at once.
-const poll = 20 * time.Millisecond
+// How often the rail looks at a chain that makes blocks at once, in the process and
+// elsewhere.
+const (
+	pollInside  = 20 * time.Millisecond
+	pollOutside = 50 * time.Millisecond
+)
+
+// Config says where the chain is.
+type Config struct {
+	// Vault seals the session keys. Required.
+	Vault *vault.Vault
+	// Logger is told what needs attention. Required.
+	Logger *slog.Logger
+	// URL is the JSON-RPC of a development chain in another process; Dir then keeps
+	// the rail's records, which belong to that chain. Default: a chain in the process.
+	URL, Dir string
+}
 
 // Dev is a development chain and the rail on it.
 type Dev struct {
-	*devchain.Chain
-
+	// Inside is the chain in the process. Nil: it is elsewhere.
+	Inside *devchain.Chain
 	// Rail is closed by the service that it is given to.
 	Rail *chain.Rail
-	dir  string
+
+	url    string
+	client *ethclient.Client
+	dir    string // of a chain in the process: gone with it
 }
 
-// Start starts a chain, and makes the rail on it, whose session keys v seals.
-func Start(ctx context.Context, v *vault.Vault, log *slog.Logger) (_ *Dev, err error) {
-	d := &Dev{}
+// Start starts a chain, or reaches the one at Config.URL, and makes the rail on it.
+func Start(ctx context.Context, c Config) (_ *Dev, err error) {
+	d := &Dev{url: c.URL}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
 		}
 	}()
-	if d.dir, err = os.MkdirTemp("", "paywarrant-chain-"); err != nil {
-		return nil, err
+	poll := pollOutside
+	if c.URL == "" {
+		poll = pollInside
+		if err = d.startInside(); err != nil {
+			return nil, err
+		}
+		c.Dir = d.dir
+	} else if d.client, err = ethclient.DialContext(ctx, c.URL); err != nil {
+		return nil, fmt.Errorf("reach the chain: %w", err)
 	}
-	if d.Chain, err = devchain.Start(devchain.Config{}); err != nil {
-		return nil, err
-	}
-	store, err := sqlite.Open(ctx, filepath.Join(d.dir, "chain.db"))
+	store, err := sqlite.Open(ctx, filepath.Join(c.Dir, "chain.db"))
 	if err != nil {
 		return nil, err
 	}
@@ -53,9 +79,9 @@ func Start(ctx context.Context, v *vault.Vault, log *slog.Logger) (_ *Dev, err e
 		funded = append(funded, w.Key())
 	}
 	d.Rail, err = chain.New(chain.Config{
-		RPC: d.Client(), ChainID: devchain.ChainID, Router: d.Router(),
-		Token: chain.Token{Address: devchain.USDC(), Name: devchain.USDCName, Version: "2"},
-		Store: store, Vault: v, Relayer: devchain.Relayer().Key(), Poll: poll, Logger: log,
+		RPC: d.client, ChainID: devchain.ChainID, Router: devchain.Router(),
+		Token: chain.Token{Address: devchain.USDC(), Name: devchain.USDCName, Version: devchain.USDCVersion},
+		Store: store, Vault: c.Vault, Relayer: devchain.Relayer().Key(), Poll: poll, Logger: c.Logger,
 		Sandbox: chain.Sandbox{Funded: funded, Empty: devchain.EmptyWallet().Key()},
 	})
 	if err != nil {
@@ -64,11 +90,31 @@ func Start(ctx context.Context, v *vault.Vault, log *slog.Logger) (_ *Dev, err e
 	return d, nil
 }
 
-// Close ends the chain; the rail must have been closed before.
+func (d *Dev) startInside() (err error) {
+	if d.dir, err = os.MkdirTemp("", "paywarrant-chain-"); err != nil {
+		return err
+	}
+	if d.Inside, err = devchain.Start(devchain.Config{}); err != nil {
+		return err
+	}
+	d.url, d.client = d.Inside.RPCURL(), d.Inside.Client()
+	return nil
+}
+
+// RPCURL is where the chain serves JSON-RPC.
+func (d *Dev) RPCURL() string { return d.url }
+
+// Client calls the chain.
+func (d *Dev) Client() *ethclient.Client { return d.client }
+
+// Close ends the chain, where it is in the process; the rail must have been closed
+// before.
 func (d *Dev) Close() error {
 	var err error
-	if d.Chain != nil {
-		err = d.Chain.Close()
+	if d.Inside != nil {
+		err = d.Inside.Close()
+	} else if d.client != nil {
+		d.client.Close()
 	}
 	if d.dir != "" {
 		err = errors.Join(err, os.RemoveAll(d.dir))
@@ -81,8 +127,8 @@ func (d *Dev) Close() error {
 type Clock struct {
 	clock.Movable
 
-	// Chain is moved along. Nil: there is none.
-	Chain *Dev
+	// Chain is moved along. Nil: there is none, or it is in another process.
+	Chain *devchain.Chain
 }
 
 // Advance moves both clocks forward.

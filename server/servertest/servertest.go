@@ -168,7 +168,7 @@ func (s *Server) addChain(t testing.TB, cfg *server.Config) *Chain {
 	if err != nil {
 		t.Fatalf("servertest: %v", err)
 	}
-	d, err := devrail.Start(t.Context(), vault.New(wrapper), slog.New(slog.DiscardHandler))
+	d, err := devrail.Start(t.Context(), devrail.Config{Vault: vault.New(wrapper), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatalf("servertest: %v", err)
 	}
@@ -177,10 +177,10 @@ func (s *Server) addChain(t testing.TB, cfg *server.Config) *Chain {
 			t.Errorf("servertest: close chain: %v", err)
 		}
 	})
-	cfg.Rails, s.Clock.moved.Chain = append(cfg.Rails, d.Rail), d
+	cfg.Rails, s.Clock.moved.Chain = append(cfg.Rails, d.Rail), d.Inside
 	return &Chain{
 		RPCURL: d.RPCURL(), ID: devchain.ChainID, Network: fmt.Sprintf("eip155:%d", devchain.ChainID),
-		USDC: devchain.USDC().Hex(), Router: d.Router().Hex(),
+		USDC: devchain.USDC().Hex(), Router: devchain.Router().Hex(),
 	}
 }
 
