@@ -47,8 +47,10 @@ func run(ctx context.Context, span time.Duration, million bool) error {
 		return err
 	}
 	defer os.RemoveAll(dir) // a folder for temporary files
+	files := 0
 	stores := []engine{{name: "SQLite", open: func() (ledger.Store, error) {
-		return sqlite.Open(ctx, filepath.Join(dir, "bench.db"))
+		files++
+		return sqlite.Open(ctx, filepath.Join(dir, fmt.Sprintf("%d.db", files)))
 	}, commits: counted}}
 	cluster, err := pgtest.New(ctx)
 	switch {
@@ -59,7 +61,11 @@ func run(ctx context.Context, span time.Duration, million bool) error {
 	default:
 		defer cluster.Close() // its guard ends it with this process
 		stores = append(stores, engine{name: "PostgreSQL", open: func() (ledger.Store, error) {
-			return postgres.Open(ctx, cluster.URL())
+			url, err := pgtest.NewSchema(ctx, cluster.URL())
+			if err != nil {
+				return nil, err
+			}
+			return postgres.Open(ctx, url)
 		}, commits: walSyncs(cluster.URL())})
 	}
 	disk := &disk{dir: dir}

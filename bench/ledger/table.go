@@ -6,7 +6,8 @@ import (
 	"text/tabwriter"
 )
 
-// figure is a ratio and its aim; below tells that it should not be above the aim.
+// figure is a ratio and its aim, zero where there is none; below tells that it
+// should not be above the aim.
 type figure struct {
 	what  string
 	got   float64
@@ -16,11 +17,20 @@ type figure struct {
 	note  string
 }
 
-func (f figure) met() bool {
-	if f.below {
-		return f.got <= f.aim
+// verdict is the aim and whether it is met, as two columns.
+func (f figure) verdict() string {
+	sign, met := "≥", f.got >= f.aim
+	switch {
+	case f.aim == 0:
+		return "–\t"
+	case f.below:
+		sign, met = "≤", f.got <= f.aim
 	}
-	return f.got >= f.aim
+	word := "NO"
+	if met {
+		word = "yes"
+	}
+	return fmt.Sprintf("%s %.2f%s\t%s", sign, f.aim, f.unit, word)
 }
 
 // table is the figures in the order in which they were measured.
@@ -32,14 +42,7 @@ func (t *table) print(w io.Writer) {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tab, "what\tmeasured\taim\tmet\tmeasured with")
 	for _, f := range t.figures {
-		sign, met := "≥", "yes"
-		if f.below {
-			sign = "≤"
-		}
-		if !f.met() {
-			met = "NO"
-		}
-		fmt.Fprintf(tab, "%s\t%.2f%s\t%s %.2f%s\t%s\t%s\n", f.what, f.got, f.unit, sign, f.aim, f.unit, met, f.note)
+		fmt.Fprintf(tab, "%s\t%.2f%s\t%s\t%s\n", f.what, f.got, f.unit, f.verdict(), f.note)
 	}
 	_ = tab.Flush() // to a terminal
 }

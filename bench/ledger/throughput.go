@@ -20,7 +20,8 @@ const (
 	dollar  = ledger.Micros(1_000_000)
 )
 
-// engine is a store to measure; commits tells how often it has waited for the disk.
+// engine is a kind of store to measure: open makes a new, empty one, commits tells
+// how often it has waited for the disk.
 type engine struct {
 	name    string
 	open    func() (ledger.Store, error)
@@ -83,7 +84,7 @@ func throughput(ctx context.Context, t *table, disk *disk, e engine, span time.D
 		mandates int
 		aim      map[string]float64
 	}{
-		{"1 caller", 1, 1, map[string]float64{"SQLite": 0.4}},
+		{"1 caller", 1, 1, map[string]float64{"SQLite": 0.4}}, // PostgreSQL: no aim
 		{"32 callers, one mandate", callers, 1, map[string]float64{"SQLite": 1.5, "PostgreSQL": 0.6}},
 		{"32 callers, 32 mandates", callers, callers, map[string]float64{"SQLite": 1.5, "PostgreSQL": 0.6}},
 	} {
