@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/paywarrant/paywarrant/mpp"
@@ -16,23 +15,7 @@ import (
 // [Discovery] are listed with their price alone. What it says is advice: the 402
 // decides.
 func (g *Gate) OpenAPI() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
-			return
-		}
-		data, err := json.Marshal(g.describeAll())
-		if err != nil { // schemas that did not encode were refused when the gate was made
-			http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
-			return
-		}
-		h := w.Header()
-		h.Set(keyContentType, jsonType)
-		h.Set(keyCacheControl, "public, max-age=300")
-		h.Set(keyContentLength, strconv.Itoa(len(data)))
-		_, _ = w.Write(data)
-	})
+	return document(jsonType, func() ([]byte, error) { return json.Marshal(g.describeAll()) })
 }
 
 type openAPI struct {

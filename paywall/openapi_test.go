@@ -49,3 +49,22 @@ func TestOpenAPIListsWhatIsSold(t *testing.T) {
 	w.gate.OpenAPI().ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/openapi.json", http.NoBody))
 	require.Equal(t, 405, rec.Code)
 }
+
+func TestLLMsTextNamesWhatIsSoldAndHowToPay(t *testing.T) {
+	t.Parallel()
+	w := setup(t, func(c *paywall.Config) { c.CreditBundle = bundle(nil) })
+	w.gate.With(paywall.Route{Price: "0.05", Resource: "https://api.example.com/search", Discovery: discovery()})
+	w.gate.With(paywall.Route{Resource: "https://other.example.com/elsewhere"})
+
+	rec := httptest.NewRecorder()
+	w.gate.LLMs().ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/llms.txt", http.NoBody))
+	require.Equal(t, 200, rec.Code)
+	require.Equal(t, "text/plain; charset=utf-8", rec.Header().Get("Content-Type"))
+	for _, want := range []string{
+		"`GET https://api.example.com/weather`: 0.01 USDC", "`POST https://api.example.com/search`: 0.05 USDC",
+		"https://api.example.com/openapi.json", "eip155:84532", "X-Service-Mandate", "X-Bundle-Token",
+	} {
+		require.Contains(t, rec.Body.String(), want)
+	}
+	require.NotContains(t, rec.Body.String(), "elsewhere")
+}

@@ -84,23 +84,35 @@ func (d *demoAPI) mux(serviceURL string, m person, log *slog.Logger) (*http.Serv
 	mux := http.NewServeMux()
 	mux.Handle("/bundles", shop.Purchase())
 	mux.Handle("/bundles/balance", shop.Balance())
-	for _, r := range d.Routes {
-		discovery := &paywall.Discovery{
-			Description: r.description, Method: r.Method, InputSchema: r.input, Output: paywall.Output{Schema: r.output},
-		}
-		if r.input != nil {
-			discovery.BodyType = "json"
-		}
-		gate, err := paywall.New(paywall.Config{
-			Price: r.Price, PayTo: m.PayTo, APIURL: serviceURL, TestMode: true, Resource: d.BaseURL + r.Path,
-			CreditBundle: bundles, Discovery: discovery, Merchant: paywall.Merchant{ID: m.ID, APIKey: m.APIKey}, Logger: log,
-		})
-		if err != nil {
-			return nil, fmt.Errorf("gate %s: %w", r.Path, err)
-		}
-		mux.Handle(r.Method+" "+r.Path, gate.Require(r.handler))
+	first := d.route(d.Routes[0])
+	gate, err := paywall.New(paywall.Config{
+		Price: first.Price, Resource: first.Resource, Discovery: first.Discovery, PayTo: m.PayTo, APIURL: serviceURL, TestMode: true,
+		CreditBundle: bundles, Merchant: paywall.Merchant{ID: m.ID, APIKey: m.APIKey}, Logger: log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("gate %s: %w", first.Resource, err)
 	}
+	for i, r := range d.Routes {
+		own := gate
+		if i > 0 {
+			own = gate.With(d.route(r))
+		}
+		mux.Handle(r.Method+" "+r.Path, own.Require(r.handler))
+	}
+	mux.Handle("/openapi.json", gate.OpenAPI())
+	mux.Handle("/llms.txt", gate.LLMs())
 	return mux, nil
+}
+
+// route is what the gate asks for a route, and tells directories of it.
+func (d *demoAPI) route(r demoRoute) paywall.Route {
+	discovery := &paywall.Discovery{
+		Description: r.description, Method: r.Method, InputSchema: r.input, Output: paywall.Output{Schema: r.output},
+	}
+	if r.input != nil {
+		discovery.BodyType = "json"
+	}
+	return paywall.Route{Price: r.Price, Resource: d.BaseURL + r.Path, Discovery: discovery}
 }
 
 func (d *demoAPI) stop() error { return d.listener.stop() }

@@ -8,6 +8,7 @@
 package nodetest
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -18,13 +19,14 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
 
 const (
 	installTimeout = 3 * time.Minute
-	runTimeout     = time.Minute
+	runTimeout     = 3 * time.Minute
 )
 
 // installing lets one test at a time install.
@@ -94,4 +96,57 @@ func (p Project) Run(t *testing.T, script string, request, answer any) {
 	if err := json.Unmarshal(out.Bytes(), answer); err != nil {
 		t.Fatalf("nodetest: %s answered %q: %v", script, out.String(), err)
 	}
+}
+
+// Start runs a script that goes on until the test has ended: it reads a request
+// as [Project.Run] gives it, and its first line of output is its answer.
+func (p Project) Start(t *testing.T, script string, request, answer any) {
+	t.Helper()
+	in, err := json.Marshal(request)
+	if err != nil {
+		t.Fatalf("nodetest: encode request: %v", err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, "node", script)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.Dir = p.dir
+	var errors bytes.Buffer
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), &errors
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		end()
+		t.Fatalf("nodetest: start %s: %v", script, err)
+	}
+	t.Cleanup(func() {
+		end()
+		_ = cmd.Wait() // it was killed, and says so
+	})
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, answer)
+	}
+	if err != nil {
+		end()
+		_ = cmd.Wait() // what it wrote is complete only now
+		t.Fatalf("nodetest: %s answered %q: %v\n%s", script, line, err, errors.String())
+	}
+}
+
+// Command runs a program of one of the packages, with variables added to its
+// environment, and gives what it wrote and how it ended.
+func (p Project) Command(t *testing.T, env []string, program string, args ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), runTimeout)
+	defer cancel()
+	path, err := filepath.Abs(filepath.Join(p.dir, "node_modules", ".bin", program))
+	if err != nil {
+		t.Fatalf("nodetest: %v", err)
+	}
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Dir, cmd.Env = p.dir, append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }
