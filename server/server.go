@@ -90,7 +90,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if s.ledger, err = ledger.New(ledger.Config{Store: events.Tap(cfg.Store, s.events.Poke), Clock: cfg.Clock}); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	s.upkeep = upkeep.New(upkeep.Config{Ledger: s.ledger, Logger: cfg.Logger})
+	s.upkeep = upkeep.New(upkeep.Config{Ledger: s.ledger, Clock: cfg.Clock, Logger: cfg.Logger})
 	s.accounts = account.New(account.Config{Store: cfg.Store, Clock: cfg.Clock, Live: cfg.Mode == Live})
 	places, err := s.keys.Secret(ctx, "mandate-ids")
 	if err != nil {

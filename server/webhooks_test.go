@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/servertest"
 	"github.com/paywarrant/paywarrant/webhook"
 )
@@ -350,6 +352,68 @@ func TestEventsAPI(t *testing.T) {
 	c.do(t, "POST", "/v1/events/evt_1/redeliver", "").refused(t, 404, "not_found")
 	c.Clock.Advance(31 * 24 * time.Hour)
 	require.Empty(t, c.do(t, "GET", "/v1/events", "").ok(t).Body["data"])
+}
+
+// TestNothingIsKeptForEver: events and deliveries go after thirty days, those of an
+// endpoint that never answered as well.
+func TestNothingIsKeptForEver(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []servertest.StoreKind{servertest.SQLite, servertest.Postgres} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			var store ledger.Store
+			c := setup(t, &servertest.Options{Store: kind, Configure: func(cfg *server.Config) { store = cfg.Store }})
+			good, bad := c.receiver(t), c.receiver(t)
+			bad.status.Store(410)
+			c.mandate(t, 500, 1000)
+			good.next(t)
+			bad.next(t)
+			old, err := c.Client().EventsPage(t.Context(), client.EventListParams{})
+			require.NoError(t, err)
+			require.Len(t, old.Data, 1)
+			c.Clock.Advance(ledger.Keep + time.Hour)
+			for _, e := range []string{good.ID, bad.ID} {
+				require.Eventually(t, func() bool {
+					n := 0
+					for _, status := range []ledger.DeliveryStatus{ledger.DeliveryPending, ledger.DeliveryDelivered, ledger.DeliveryFailed} {
+						list, err := store.Deliveries(t.Context(), e, status, 10)
+						require.NoError(t, err)
+						n += len(list)
+					}
+					return n == 0
+				}, time.Minute, 20*time.Millisecond)
+			}
+			require.Eventually(t, func() bool {
+				_, err := store.Event(t.Context(), old.Data[0].ID)
+				return errors.Is(err, ledger.ErrNotFound)
+			}, time.Minute, 20*time.Millisecond)
+		})
+	}
+}
+
+// TestRedeliveryDuringAnAttempt: an event that is asked for again while it is on
+// its way comes twice.
+func TestRedeliveryDuringAnAttempt(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	here, answer, came := make(chan struct{}, 10), make(chan struct{}), make(chan string, 10)
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, in *http.Request) {
+		came <- in.Header.Get("webhook-id")
+		here <- struct{}{}
+		<-answer
+	}))
+	t.Cleanup(srv.Close)
+	t.Cleanup(func() { close(answer) })
+	_, err := c.Client().CreateWebhookEndpoint(t.Context(), client.WebhookEndpointParams{URL: srv.URL})
+	require.NoError(t, err)
+	c.mandate(t, 500, 1000)
+	<-here
+	id := <-came
+	_, err = c.Client().RedeliverEvent(t.Context(), id)
+	require.NoError(t, err)
+	answer <- struct{}{}
+	<-here
+	require.Equal(t, id, <-came)
 }
 
 // TestLiveModeSendsToNobodyInside: by address, by name, and by a name of a name;

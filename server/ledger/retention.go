@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Keep is how long idempotency keys, relayed events, sessions that came to nothing
-// and the sealed tokens of completed sessions are kept. Charges, postings, tallies
-// and mandates are kept for good.
+// Keep is how long idempotency keys, relayed events and their deliveries, sessions
+// that came to nothing and the sealed tokens of completed sessions are kept. Charges,
+// postings, tallies and mandates are kept for good.
 const Keep = 30 * 24 * time.Hour
 
 // expireBatch is how many rows of a kind one transaction deletes: few, for those

@@ -25,7 +25,8 @@ type Store interface {
 
 	// Expire deletes what began before a time and is of no more use, at most limit
 	// of each kind, and tells how many: idempotency keys, but for those of charges
-	// that are still pending; events that were relayed; sessions that came to
+	// that are still pending; deliveries, whatever came of them; events that were
+	// relayed, but for those that are still being delivered; sessions that came to
 	// nothing; the sealed tokens of completed ones.
 	Expire(ctx context.Context, before time.Time, limit int) (int, error)
 

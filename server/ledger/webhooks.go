@@ -126,7 +126,8 @@ type Webhooks interface {
 	// endpoints that want them, in one transaction, in the order of mandate and
 	// sequence from a place on. Of each mandate it takes the earlier events first.
 	RelayEvents(ctx context.Context, from LaneKey, limit int, now time.Time) (Relayed, error)
-	// Redeliver puts an event into queues again, in a lane of its own.
+	// Redeliver puts an event into queues again, in a lane of its own, also where an
+	// attempt is under way.
 	Redeliver(ctx context.Context, eventID string, endpointIDs []string, now time.Time) error
 
 	// LeaseWebhookEndpoints gives endpoints that have something to do, and that
@@ -147,10 +148,10 @@ type Webhooks interface {
 	DueDeliveries(ctx context.Context, endpointID string, from LaneKey, now time.Time, limit int) ([]DueDelivery, error)
 	// NextRetry is when the first delivery that failed before is due; zero: there is none.
 	NextRetry(ctx context.Context, endpointID string) (time.Time, error)
-	// SaveDeliveries writes the outcome of attempts, in one transaction.
+	// SaveDeliveries writes the outcome of attempts, in one transaction. What came of
+	// an attempt at a delivery that was put into the queue again meanwhile, and so
+	// has another place, is dropped.
 	SaveDeliveries(ctx context.Context, tried []Delivery, health []EndpointHealth) error
 	// Deliveries lists an endpoint's deliveries of a status, the latest events first.
 	Deliveries(ctx context.Context, endpointID string, status DeliveryStatus, limit int) ([]Delivery, error)
-	// PurgeDeliveries deletes finished deliveries of events with ids below before.
-	PurgeDeliveries(ctx context.Context, endpointID, before string, limit int) error
 }

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// keep is how long events are listed, and finished deliveries kept.
-	keep = 30 * 24 * time.Hour
+	// keep is how long events are listed and can be sent again.
+	keep = ledger.Keep
 	// lookEvery is how often somebody who waits for events is looked for.
 	lookEvery = 100 * time.Millisecond
 )
@@ -66,9 +66,10 @@ func (s *Service) Events(
 // Body is an event as it is sent.
 func (s *Service) Body(e ledger.Event) []byte { return Body(e, s.Live) }
 
+// event is an event that would be listed.
 func (s *Service) event(ctx context.Context, merchantID, eventID string) (ledger.Event, error) {
 	e, err := s.Store.Event(ctx, eventID)
-	if err == nil && e.MerchantID != merchantID {
+	if err == nil && (e.MerchantID != merchantID || e.ID < oldest(s.Clock.Now().Add(-keep))) {
 		err = ledger.ErrNotFound
 	}
 	if err != nil {

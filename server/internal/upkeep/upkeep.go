@@ -13,10 +13,12 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// Defaults of Config.
 const (
+	// Defaults of Config.
 	checkEvery  = time.Minute
 	expireEvery = time.Hour
+	// look is how often the clock is looked at, in real time: it may be moved.
+	look = time.Second
 )
 
 // ErrUnsound tells that the ledger breaks one of its rules.
@@ -25,8 +27,9 @@ var ErrUnsound = errors.New("upkeep: the ledger is not sound")
 // Config configures [New].
 type Config struct {
 	Ledger *ledger.Ledger
+	Clock  ledger.Clock
 	Logger *slog.Logger
-	// CheckEvery and ExpireEvery are the pauses. Default: a minute, an hour.
+	// CheckEvery and ExpireEvery are the pauses, by Clock. Default: a minute, an hour.
 	CheckEvery, ExpireEvery time.Duration
 }
 
@@ -77,17 +80,21 @@ func (u *Upkeep) Close() {
 
 func (u *Upkeep) every(ctx context.Context, pause time.Duration, work func(context.Context) error) {
 	u.loop.Go(func() {
-		tick := time.NewTicker(pause)
+		tick := time.NewTicker(min(pause, look))
 		defer tick.Stop()
-		for {
+		for next := u.Clock.Now().Add(pause); ; {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
 			}
+			if u.Clock.Now().Before(next) {
+				continue
+			}
 			if err := work(ctx); err != nil && ctx.Err() == nil {
 				u.Logger.ErrorContext(ctx, "upkeep", slog.String("error", err.Error()))
 			}
+			next = u.Clock.Now().Add(pause)
 		}
 	})
 }

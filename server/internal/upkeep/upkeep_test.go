@@ -41,7 +41,7 @@ func setup(t *testing.T, damage bool) *upkeep.Upkeep {
 		require.NoError(t, err)
 		require.NoError(t, raw.Close())
 	}
-	u := upkeep.New(upkeep.Config{Ledger: l, Logger: slog.New(slog.DiscardHandler), CheckEvery: time.Millisecond, ExpireEvery: time.Millisecond})
+	u := upkeep.New(upkeep.Config{Ledger: l, Clock: &c, Logger: slog.New(slog.DiscardHandler), CheckEvery: time.Millisecond, ExpireEvery: time.Millisecond})
 	u.Start(t.Context())
 	t.Cleanup(func() {
 		u.Close()

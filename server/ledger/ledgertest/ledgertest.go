@@ -78,6 +78,8 @@ func Run(t *testing.T, fresh Fresh) {
 		"relay against charges":            relayAgainstCharges,
 		"deliveries hold back":             deliveriesHoldBack,
 		"webhook leases":                   webhookLeases,
+		"redelivery during an attempt":     redeliveryDuringAnAttempt,
+		"delivery retention":               deliveryRetention,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -232,10 +232,86 @@ func deliveriesHoldBack(t *testing.T, b *bench) {
 		d.Status = ledger.DeliveryDelivered
 		require.NoError(t, b.store.SaveDeliveries(ctx, []ledger.Delivery{d.Delivery}, nil))
 	}
-	require.NoError(t, b.store.PurgeDeliveries(ctx, e.ID, "~", 100))
-	list, err = b.store.Deliveries(ctx, e.ID, ledger.DeliveryDelivered, 10)
+}
+
+// redeliveryDuringAnAttempt: what came of the attempt does not end the delivery
+// that was asked for meanwhile, however often.
+func redeliveryDuringAnAttempt(t *testing.T, b *bench) {
+	ctx := t.Context()
+	e := b.endpoint(ctx, t)
+	b.mandate(t, b.terms(100*cent, 1000*cent))
+	b.relay(t)
+	for range 3 {
+		due := b.due(t, e, ledger.LaneKey{})
+		require.Len(t, due, 1)
+		underWay := due[0].Delivery
+		require.NoError(t, b.store.Redeliver(ctx, underWay.EventID, []string{e.ID}, b.clock.Now()))
+		for _, came := range []ledger.DeliveryStatus{ledger.DeliveryDelivered, ledger.DeliveryPending, ledger.DeliveryFailed} {
+			underWay.Status, underWay.Attempts, underWay.Next = came, 7, b.clock.Now().Add(time.Hour)
+			require.NoError(t, b.store.SaveDeliveries(ctx, []ledger.Delivery{underWay}, nil))
+		}
+	}
+	due := b.due(t, e, ledger.LaneKey{})
+	require.Len(t, due, 1)
+	require.Zero(t, due[0].Attempts)
+	last := due[0].Delivery
+	last.Status = ledger.DeliveryDelivered
+	require.NoError(t, b.store.SaveDeliveries(ctx, []ledger.Delivery{last}, nil))
+	require.Empty(t, b.due(t, e, ledger.LaneKey{}))
+}
+
+// deliveryRetention: deliveries go after thirty days, whatever came of them, and
+// those whose endpoint is gone as well; an event stays while it is being sent.
+func deliveryRetention(t *testing.T, b *bench) {
+	ctx := t.Context()
+	e, idle := b.endpoint(ctx, t), b.endpoint(ctx, t)
+	m := b.mandate(t, b.terms(100*cent, 1000*cent))
+	for range 3 {
+		b.settle(t, b.reserve(t, m, cent), succeeded())
+	}
+	b.relay(t)
+	due := b.due(t, e, ledger.LaneKey{})
+	require.Len(t, due, 4)
+	due[0].Status, due[1].Status = ledger.DeliveryDelivered, ledger.DeliveryFailed
+	require.NoError(t, b.store.SaveDeliveries(ctx, []ledger.Delivery{due[0].Delivery, due[1].Delivery}, nil))
+	_, err := b.store.DisableWebhookEndpoint(ctx, idle.ID, "gone")
 	require.NoError(t, err)
-	require.Empty(t, list)
+
+	b.clock.set(b.clock.Now().Add(ledger.Keep))
+	_, err = b.Expire(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 8, b.deliveries(t, e, idle), "thirty days are kept in full")
+	require.NoError(t, b.store.Redeliver(ctx, due[1].EventID, []string{e.ID}, b.clock.Now()))
+
+	b.clock.set(b.clock.Now().Add(time.Hour))
+	_, err = b.Expire(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 1, b.deliveries(t, e, idle))
+	require.Len(t, b.eventsOf(t, m), 1, "that which is sent again")
+	again := b.due(t, e, ledger.LaneKey{})
+	require.Len(t, again, 1)
+	require.Equal(t, due[1].EventID, again[0].EventID)
+	again[0].Status = ledger.DeliveryDelivered
+	require.NoError(t, b.store.SaveDeliveries(ctx, []ledger.Delivery{again[0].Delivery}, nil))
+	b.clock.set(b.clock.Now().Add(ledger.Keep + time.Hour))
+	_, err = b.Expire(ctx)
+	require.NoError(t, err)
+	require.Zero(t, b.deliveries(t, e, idle))
+	require.Empty(t, b.eventsOf(t, m))
+	b.sound(t)
+}
+
+// deliveries counts those of some endpoints.
+func (b *bench) deliveries(t *testing.T, endpoints ...ledger.WebhookEndpoint) (n int) {
+	t.Helper()
+	for _, e := range endpoints {
+		for _, status := range []ledger.DeliveryStatus{ledger.DeliveryPending, ledger.DeliveryDelivered, ledger.DeliveryFailed} {
+			list, err := b.store.Deliveries(t.Context(), e.ID, status, 100)
+			require.NoError(t, err)
+			n += len(list)
+		}
+	}
+	return n
 }
 
 // webhookLeases: who has an endpoint has it alone, until it gives it back or the

@@ -22,6 +22,9 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (int, e
 		{"expire idempotency keys", func(ctx context.Context, until int64) error {
 			return count(s.writeQ.ExpireIdempotency(ctx, db.ExpireIdempotencyParams{BeforeMs: until, Page: page}))
 		}},
+		{"expire deliveries", func(ctx context.Context, until int64) error {
+			return count(s.writeQ.ExpireDeliveries(ctx, db.ExpireDeliveriesParams{BeforeMs: until, Page: page}))
+		}},
 		{"expire events", func(ctx context.Context, until int64) error {
 			return count(s.writeQ.ExpireEvents(ctx, db.ExpireEventsParams{BeforeMs: until, Page: page}))
 		}},

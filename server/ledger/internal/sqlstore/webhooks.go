@@ -43,7 +43,7 @@ func (s *Store) WebhookEndpoint(ctx context.Context, id string) (ledger.WebhookE
 // AddWebhookEndpoint implements [ledger.Webhooks]. Each endpoint has one of the
 // merchant's slots, so that two added at once cannot exceed the number.
 func (s *Store) AddWebhookEndpoint(ctx context.Context, e ledger.WebhookEndpoint) error {
-	others, err := s.writeQ.WebhookEndpoints(ctx, e.MerchantID)
+	others, err := s.readQ.WebhookEndpoints(ctx, e.MerchantID)
 	if err != nil {
 		return s.fail("list webhook endpoints", err)
 	}
@@ -53,7 +53,7 @@ func (s *Store) AddWebhookEndpoint(ctx context.Context, e ledger.WebhookEndpoint
 	}
 	for slot := range int64(ledger.MaxWebhookEndpoints) {
 		if !taken[slot] {
-			return s.fail("add webhook endpoint", s.writeQ.InsertWebhookEndpoint(ctx, row.InsertWebhookEndpoint(e, slot)))
+			return put(ctx, s, "add webhook endpoint", s.writeQ.InsertWebhookEndpoint, row.InsertWebhookEndpoint(e, slot))
 		}
 	}
 	return ledger.ErrTooManyEndpoints
@@ -61,35 +61,35 @@ func (s *Store) AddWebhookEndpoint(ctx context.Context, e ledger.WebhookEndpoint
 
 // RotateWebhookSecret implements [ledger.Webhooks].
 func (s *Store) RotateWebhookSecret(ctx context.Context, id string, fresh, former []byte, until time.Time) error {
-	n, err := s.writeQ.RotateWebhookSecret(ctx, db.RotateWebhookSecretParams{
+	n, err := change(ctx, s, "rotate webhook secret", s.writeQ.RotateWebhookSecret, db.RotateWebhookSecretParams{
 		ID: id, Fresh: fresh, Expected: former, UntilMs: row.Millis(until),
 	})
 	if err == nil && n == 0 {
 		return ledger.ErrConflict
 	}
-	return s.fail("rotate webhook secret", err)
+	return err
 }
 
 // DisableWebhookEndpoint implements [ledger.Webhooks].
 func (s *Store) DisableWebhookEndpoint(ctx context.Context, id, reason string) (bool, error) {
-	n, err := s.writeQ.DisableWebhookEndpoint(ctx, db.DisableWebhookEndpointParams{ID: id, Disabled: reason})
-	return n == 1, s.fail("disable webhook endpoint", err)
+	p := db.DisableWebhookEndpointParams{ID: id, Disabled: reason}
+	n, err := change(ctx, s, "disable webhook endpoint", s.writeQ.DisableWebhookEndpoint, p)
+	return n == 1, err
 }
 
 // DeleteWebhookEndpoint implements [ledger.Webhooks]. The deliveries go in
-// batches, so that no charge waits for them.
+// batches, so that no charge waits for them; what is left where that ends early
+// goes when it is old.
 func (s *Store) DeleteWebhookEndpoint(ctx context.Context, id string) error {
-	n, err := s.writeQ.DeleteWebhookEndpoint(ctx, id)
-	if err != nil {
-		return s.fail("delete webhook endpoint", err)
-	}
-	if n == 0 {
+	n, err := change(ctx, s, "delete webhook endpoint", s.writeQ.DeleteWebhookEndpoint, id)
+	if err == nil && n == 0 {
 		return ledger.ErrNotFound
 	}
+	p := db.DeleteDeliveriesParams{EndpointID: id, Most: deleteBatch}
 	for n = deleteBatch; n == deleteBatch && err == nil; {
-		n, err = s.writeQ.DeleteDeliveries(ctx, db.DeleteDeliveriesParams{EndpointID: id, Most: deleteBatch})
+		n, err = change(ctx, s, "delete deliveries", s.writeQ.DeleteDeliveries, p)
 	}
-	return s.fail("delete deliveries", err)
+	return err
 }
 
 // LeaseWebhookEndpoints implements [ledger.Webhooks]. While there is nothing to
@@ -98,23 +98,23 @@ func (s *Store) LeaseWebhookEndpoints(ctx context.Context, owner string, now, un
 	if found, err := s.readQ.AnyWebhookWork(ctx, row.Millis(now)); err != nil || !found {
 		return nil, s.fail("look for webhook work", err)
 	}
-	return many(s, row.WebhookEndpoint)(s.writeQ.LeaseWebhookEndpoints(ctx, db.LeaseWebhookEndpointsParams{
+	return many(s, row.WebhookEndpoint)(change(ctx, s, "lease webhook endpoints", s.writeQ.LeaseWebhookEndpoints, db.LeaseWebhookEndpointsParams{
 		Owner: owner, UntilMs: row.Millis(until), NowMs: row.Millis(now), Most: int32(limit),
 	}))
 }
 
 // ExtendWebhookLeases implements [ledger.Webhooks].
 func (s *Store) ExtendWebhookLeases(ctx context.Context, owner string, until time.Time) ([]string, error) {
-	ids, err := s.writeQ.ExtendWebhookLeases(ctx, db.ExtendWebhookLeasesParams{Owner: owner, UntilMs: row.Millis(until)})
-	return ids, s.fail("extend webhook leases", err)
+	p := db.ExtendWebhookLeasesParams{Owner: owner, UntilMs: row.Millis(until)}
+	return change(ctx, s, "extend webhook leases", s.writeQ.ExtendWebhookLeases, p)
 }
 
 // ReleaseWebhookEndpoint implements [ledger.Webhooks].
 func (s *Store) ReleaseWebhookEndpoint(ctx context.Context, owner string, e ledger.WebhookEndpoint, wake time.Time) (bool, error) {
-	n, err := s.writeQ.ReleaseWebhookEndpoint(ctx, db.ReleaseWebhookEndpointParams{
+	n, err := change(ctx, s, "release webhook endpoint", s.writeQ.ReleaseWebhookEndpoint, db.ReleaseWebhookEndpointParams{
 		ID: e.ID, Owner: owner, WakeSeq: e.WakeSeq, WakeMs: row.Millis(wake),
 	})
-	return n == 1, s.fail("release webhook endpoint", err)
+	return n == 1, err
 }
 
 // FreeWebhookLeases implements [ledger.Webhooks].
@@ -122,7 +122,8 @@ func (s *Store) FreeWebhookLeases(ctx context.Context) error {
 	if !s.engine.OneProcess {
 		return nil
 	}
-	return s.fail("free webhook leases", s.writeQ.FreeWebhookLeases(ctx))
+	free := func(ctx context.Context, _ struct{}) error { return s.writeQ.FreeWebhookLeases(ctx) }
+	return put(ctx, s, "free webhook leases", free, struct{}{})
 }
 
 // DueDeliveries implements [ledger.Webhooks].
@@ -151,11 +152,13 @@ func (s *Store) Deliveries(ctx context.Context, endpointID string, status ledger
 	}))
 }
 
-// PurgeDeliveries implements [ledger.Webhooks].
-func (s *Store) PurgeDeliveries(ctx context.Context, endpointID, before string, limit int) error {
-	return s.fail("purge deliveries", s.writeQ.PurgeDeliveries(ctx, db.PurgeDeliveriesParams{
-		EndpointID: endpointID, Before: before, Most: int32(limit),
-	}))
+// change is put for a statement that answers.
+func change[P, R any](ctx context.Context, s *Store, doing string, exec func(context.Context, P) (R, error), p P) (answer R, err error) {
+	err = put(ctx, s, doing, func(ctx context.Context, p P) error {
+		answer, err = exec(ctx, p)
+		return err
+	}, p)
+	return answer, err
 }
 
 // encoded is the JSON that a statement for many rows takes, an array of arrays.

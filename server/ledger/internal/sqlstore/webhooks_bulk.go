@@ -37,14 +37,18 @@ WHERE disabled = '' AND merchant_id IN (SELECT value ->> 0 FROM json_each($1))`
 FROM (
     SELECT value ->> 0 AS endpoint_id, value ->> 1 AS event_id, value ->> 2 AS status, CAST(value ->> 3 AS BIGINT) AS attempts,
         CAST(value ->> 4 AS BIGINT) AS next_ms, CAST(value ->> 5 AS BIGINT) AS http_status, value ->> 6 AS error,
-        value ->> 7 AS answer, CAST(value ->> 8 AS BIGINT) AS tried_ms
+        value ->> 7 AS answer, CAST(value ->> 8 AS BIGINT) AS tried_ms, value ->> 9 AS lane, CAST(value ->> 10 AS BIGINT) AS seq
     FROM json_each($1)
 ) AS r
-WHERE webhook_deliveries.endpoint_id = r.endpoint_id AND webhook_deliveries.event_id = r.event_id`
+WHERE webhook_deliveries.endpoint_id = r.endpoint_id AND webhook_deliveries.event_id = r.event_id
+    AND webhook_deliveries.lane = r.lane AND webhook_deliveries.seq = r.seq`
 
 	ignoreSent = `NOTHING`
-	// sendAgain starts a delivery anew, in a lane of its own, so that it holds back nothing.
-	sendAgain = `UPDATE SET lane = excluded.lane, seq = excluded.seq, status = 'pending', attempts = 0, next_ms = excluded.next_ms`
+	// sendAgain starts a delivery anew, in a lane of its own, so that it holds back
+	// nothing. It takes another place, so that an attempt that is under way says
+	// nothing about this one.
+	sendAgain = `UPDATE SET lane = excluded.lane, seq = webhook_deliveries.seq + 1, status = 'pending', attempts = 0,
+    next_ms = excluded.next_ms, http_status = 0, error = '', answer = '', tried_ms = 0, created_ms = excluded.created_ms`
 )
 
 // unfold puts a statement into the engine's own words.
@@ -174,6 +178,7 @@ func (s *Store) SaveDeliveries(ctx context.Context, tried []ledger.Delivery, hea
 	for i, d := range tried {
 		rows[i] = []any{
 			d.EndpointID, d.EventID, string(d.Status), d.Attempts, row.Millis(d.Next), d.HTTPStatus, d.Error, d.Answer, row.Millis(d.TriedAt),
+			d.Lane, d.Seq,
 		}
 	}
 	return s.fail("save deliveries", s.inTx(ctx, func(tx *sql.Tx) error {

@@ -78,6 +78,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.eventsOfStmt, err = db.PrepareContext(ctx, eventsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query EventsOf: %w", err)
 	}
+	if q.expireDeliveriesStmt, err = db.PrepareContext(ctx, expireDeliveries); err != nil {
+		return nil, fmt.Errorf("error preparing query ExpireDeliveries: %w", err)
+	}
 	if q.expireEventsStmt, err = db.PrepareContext(ctx, expireEvents); err != nil {
 		return nil, fmt.Errorf("error preparing query ExpireEvents: %w", err)
 	}
@@ -152,9 +155,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.postingsOfStmt, err = db.PrepareContext(ctx, postingsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query PostingsOf: %w", err)
-	}
-	if q.purgeDeliveriesStmt, err = db.PrepareContext(ctx, purgeDeliveries); err != nil {
-		return nil, fmt.Errorf("error preparing query PurgeDeliveries: %w", err)
 	}
 	if q.putAPIKeyStmt, err = db.PrepareContext(ctx, putAPIKey); err != nil {
 		return nil, fmt.Errorf("error preparing query PutAPIKey: %w", err)
@@ -305,6 +305,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing eventsOfStmt: %w", cerr)
 		}
 	}
+	if q.expireDeliveriesStmt != nil {
+		if cerr := q.expireDeliveriesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing expireDeliveriesStmt: %w", cerr)
+		}
+	}
 	if q.expireEventsStmt != nil {
 		if cerr := q.expireEventsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing expireEventsStmt: %w", cerr)
@@ -428,11 +433,6 @@ func (q *Queries) Close() error {
 	if q.postingsOfStmt != nil {
 		if cerr := q.postingsOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing postingsOfStmt: %w", cerr)
-		}
-	}
-	if q.purgeDeliveriesStmt != nil {
-		if cerr := q.purgeDeliveriesStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing purgeDeliveriesStmt: %w", cerr)
 		}
 	}
 	if q.putAPIKeyStmt != nil {
@@ -582,6 +582,7 @@ type Queries struct {
 	eventStmt                  *sql.Stmt
 	eventFactsStmt             *sql.Stmt
 	eventsOfStmt               *sql.Stmt
+	expireDeliveriesStmt       *sql.Stmt
 	expireEventsStmt           *sql.Stmt
 	expireIdempotencyStmt      *sql.Stmt
 	expireSessionsStmt         *sql.Stmt
@@ -607,7 +608,6 @@ type Queries struct {
 	pendingFactsStmt           *sql.Stmt
 	postingsBetweenStmt        *sql.Stmt
 	postingsOfStmt             *sql.Stmt
-	purgeDeliveriesStmt        *sql.Stmt
 	putAPIKeyStmt              *sql.Stmt
 	putMerchantStmt            *sql.Stmt
 	putSealedKeyStmt           *sql.Stmt
@@ -650,6 +650,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		eventStmt:                  q.eventStmt,
 		eventFactsStmt:             q.eventFactsStmt,
 		eventsOfStmt:               q.eventsOfStmt,
+		expireDeliveriesStmt:       q.expireDeliveriesStmt,
 		expireEventsStmt:           q.expireEventsStmt,
 		expireIdempotencyStmt:      q.expireIdempotencyStmt,
 		expireSessionsStmt:         q.expireSessionsStmt,
@@ -675,7 +676,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		pendingFactsStmt:           q.pendingFactsStmt,
 		postingsBetweenStmt:        q.postingsBetweenStmt,
 		postingsOfStmt:             q.postingsOfStmt,
-		purgeDeliveriesStmt:        q.purgeDeliveriesStmt,
 		putAPIKeyStmt:              q.putAPIKeyStmt,
 		putMerchantStmt:            q.putMerchantStmt,
 		putSealedKeyStmt:           q.putSealedKeyStmt,

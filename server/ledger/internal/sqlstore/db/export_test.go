@@ -5,6 +5,6 @@ var Reads = map[string]string{
 	"session": session, "mandate": mandate, "charge": charge, "list": charges, "lapsed": lapsed, "totals": totals,
 	"active mandates": activeMandates, "key": idempotency, "tally": tally, "merchant": merchant,
 	"merchant by wallet": merchantByWallet, "API key": aPIKey, "sealed keys": sealedKeys, "postings": postingsOf,
-	"events": eventsOf, "expire keys": expireIdempotency, "expire events": expireEvents, "expire sessions": expireSessions,
+	"events": eventsOf, "expire keys": expireIdempotency, "expire events": expireEvents, "expire deliveries": expireDeliveries, "expire sessions": expireSessions,
 	"forget tokens": forgetTokens,
 }

@@ -9,9 +9,34 @@ import (
 	"context"
 )
 
+const expireDeliveries = `-- name: ExpireDeliveries :execrows
+DELETE FROM webhook_deliveries WHERE (endpoint_id, event_id) IN (
+    SELECT d.endpoint_id, d.event_id FROM webhook_deliveries d WHERE d.created_ms < $1
+    ORDER BY d.created_ms LIMIT $2
+)
+`
+
+type ExpireDeliveriesParams struct {
+	BeforeMs int64
+	Page     int32
+}
+
+func (q *Queries) ExpireDeliveries(ctx context.Context, arg ExpireDeliveriesParams) (int64, error) {
+	result, err := q.exec(ctx, q.expireDeliveriesStmt, expireDeliveries, arg.BeforeMs, arg.Page)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const expireEvents = `-- name: ExpireEvents :execrows
 DELETE FROM events WHERE id IN (
-    SELECT e.id FROM events e WHERE e.relayed = 1 AND e.created_ms < $1
+    SELECT e.id FROM events e
+    WHERE e.relayed = 1 AND e.created_ms < $1
+        AND NOT EXISTS (
+            SELECT 1 FROM webhook_endpoints w JOIN webhook_deliveries d ON d.endpoint_id = w.id AND d.event_id = e.id
+            WHERE w.merchant_id = e.merchant_id AND d.status = 'pending'
+        )
     ORDER BY e.created_ms LIMIT $2
 )
 `

@@ -417,24 +417,6 @@ func (q *Queries) NextRetry(ctx context.Context, endpointID string) (int64, erro
 	return next_ms, err
 }
 
-const purgeDeliveries = `-- name: PurgeDeliveries :exec
-DELETE FROM webhook_deliveries WHERE webhook_deliveries.endpoint_id = $1 AND webhook_deliveries.event_id IN (
-    SELECT d.event_id FROM webhook_deliveries d
-    WHERE d.endpoint_id = $1 AND d.event_id < $2 AND d.status <> 'pending' LIMIT $3
-)
-`
-
-type PurgeDeliveriesParams struct {
-	EndpointID string
-	Before     string
-	Most       int32
-}
-
-func (q *Queries) PurgeDeliveries(ctx context.Context, arg PurgeDeliveriesParams) error {
-	_, err := q.exec(ctx, q.purgeDeliveriesStmt, purgeDeliveries, arg.EndpointID, arg.Before, arg.Most)
-	return err
-}
-
 const relayEvents = `-- name: RelayEvents :many
 UPDATE events SET relayed = 1
 WHERE events.relayed = 0 AND events.id IN (

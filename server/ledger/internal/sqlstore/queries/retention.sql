@@ -10,8 +10,19 @@ DELETE FROM idempotency WHERE (merchant_id, key) IN (
 
 -- name: ExpireEvents :execrows
 DELETE FROM events WHERE id IN (
-    SELECT e.id FROM events e WHERE e.relayed = 1 AND e.created_ms < sqlc.arg(before_ms)
+    SELECT e.id FROM events e
+    WHERE e.relayed = 1 AND e.created_ms < sqlc.arg(before_ms)
+        AND NOT EXISTS (
+            SELECT 1 FROM webhook_endpoints w JOIN webhook_deliveries d ON d.endpoint_id = w.id AND d.event_id = e.id
+            WHERE w.merchant_id = e.merchant_id AND d.status = 'pending'
+        )
     ORDER BY e.created_ms LIMIT sqlc.arg(page)
+);
+
+-- name: ExpireDeliveries :execrows
+DELETE FROM webhook_deliveries WHERE (endpoint_id, event_id) IN (
+    SELECT d.endpoint_id, d.event_id FROM webhook_deliveries d WHERE d.created_ms < sqlc.arg(before_ms)
+    ORDER BY d.created_ms LIMIT sqlc.arg(page)
 );
 
 -- name: ExpireSessions :execrows

@@ -40,12 +40,6 @@ DELETE FROM webhook_deliveries WHERE webhook_deliveries.endpoint_id = sqlc.arg(e
     SELECT d.event_id FROM webhook_deliveries d WHERE d.endpoint_id = sqlc.arg(endpoint_id) LIMIT sqlc.arg(most)
 );
 
--- name: PurgeDeliveries :exec
-DELETE FROM webhook_deliveries WHERE webhook_deliveries.endpoint_id = sqlc.arg(endpoint_id) AND webhook_deliveries.event_id IN (
-    SELECT d.event_id FROM webhook_deliveries d
-    WHERE d.endpoint_id = sqlc.arg(endpoint_id) AND d.event_id < sqlc.arg(before) AND d.status <> 'pending' LIMIT sqlc.arg(most)
-);
-
 -- name: LeaseWebhookEndpoints :many
 UPDATE webhook_endpoints SET lease_owner = sqlc.arg(owner), lease_ms = sqlc.arg(until_ms)
 WHERE webhook_endpoints.disabled = '' AND webhook_endpoints.lease_ms <= sqlc.arg(now_ms) AND webhook_endpoints.id IN (
