@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -155,6 +156,13 @@ func (c *Chain) Reorg(ctx context.Context, depth int, drop bool) error {
 // HashAt is the hash of the block of a number, zero where there is none.
 func (c *Chain) HashAt(number uint64) common.Hash {
 	return c.ethereum.BlockChain().GetCanonicalHash(number)
+}
+
+// Hold keeps blocks from being made until release is called, which must be before
+// Close.
+func (c *Chain) Hold() (release func()) {
+	c.making.Lock()
+	return sync.OnceFunc(c.making.Unlock)
 }
 
 // Forget drops the transactions that wait, as a network does that loses them.

@@ -7,6 +7,12 @@
 // process that is killed with SIGKILL and started again on the same files; the
 // callers send each charge again, with its key, until it is answered. In the end
 // the answers, the ledger and the processor must tell the same.
+//
+//	go run ./test/crash -chain -kills 200
+//
+// charges wallets on a chain in this process, and kills the service between the
+// broadcast of a charge and its receipt: at moments that a node in between knows to
+// tell, and at random.
 package main
 
 import (
@@ -23,16 +29,27 @@ func main() {
 	flag.IntVar(&o.Callers, "callers", 8, "how many charge at once")
 	flag.Uint64Var(&o.Seed, "seed", 1, "of the moments and amounts")
 	flag.BoolVar(&o.Postgres, "postgres", false, "keep the ledger in PostgreSQL instead of SQLite")
+	chain := flag.Bool("chain", false, "charge over a chain, and kill between broadcast and receipt")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	r, err := run(ctx, o)
+	failed, err := drillOf(ctx, o, *chain)
 	stop()
-	fmt.Println(r)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "crash:", err)
+	}
+	if failed || err != nil {
 		os.Exit(1)
 	}
-	if r.failed() {
-		os.Exit(1)
+}
+
+// drillOf runs one of the drills and prints what it found.
+func drillOf(ctx context.Context, o options, chain bool) (failed bool, err error) {
+	if chain {
+		r, err := runChain(ctx, o)
+		fmt.Println(r)
+		return r.failed(), err
 	}
+	r, err := run(ctx, o)
+	fmt.Println(r)
+	return r.failed(), err
 }
