@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -61,6 +62,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Mailer sends mails. Default: nobody is mailed.
 	Mailer Mailer
+	// Resolver resolves the names of webhook endpoints. Default: the system's.
+	Resolver *net.Resolver
 	// RequestsPerSecond is how often one merchant may call, charges, other
 	// writes and reads counted apart, with a burst of twice that. Default: 100.
 	RequestsPerSecond int
@@ -122,12 +125,15 @@ func (c *Config) defaults() error {
 	return nil
 }
 
-// development tells whether this is a sandbox on somebody's own machine, which may
-// send webhooks to receivers there. One that others reach may not: anybody can have
-// an account there.
-func (c *Config) development() bool {
+// receivers tells which addresses webhooks may be sent to; nil: those of the public
+// internet. A sandbox on somebody's own machine may send to receivers there. One
+// that others reach may not: anybody can have an account there.
+func (c *Config) receivers() func(netip.Addr) bool {
 	u, err := url.Parse(c.BaseURL)
-	return err == nil && c.Mode == Sandbox && loopback(u.Hostname())
+	if err == nil && c.Mode == Sandbox && loopback(u.Hostname()) {
+		return func(netip.Addr) bool { return true }
+	}
+	return nil
 }
 
 func loopback(host string) bool {

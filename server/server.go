@@ -82,7 +82,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("server: Rails: %w", err)
 	}
 	s.events, err = events.New(events.Config{
-		Store: cfg.Store, Vault: box, Clock: cfg.Clock, Logger: cfg.Logger, Live: cfg.Mode == Live, Private: cfg.development(), Mail: s.mail(),
+		Store: cfg.Store, Vault: box, Clock: cfg.Clock, Logger: cfg.Logger, Live: cfg.Mode == Live, May: cfg.receivers(), Resolver: cfg.Resolver,
+		Mail: s.mail(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)

@@ -17,25 +17,27 @@ import (
 	"time"
 )
 
-// ErrForbidden: the address is not one of the public internet.
+// ErrForbidden: the address is not one that may be dialled.
 var ErrForbidden = errors.New("ssrf: not a public address")
 
 // Dialer dials public addresses only; others fail with [ErrForbidden] before
 // anything is sent.
-func Dialer(timeout time.Duration) *net.Dialer {
-	return &net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second, Control: control}
-}
+func Dialer(timeout time.Duration) *net.Dialer { return DialerTo(timeout, Public) }
 
-// control judges an address right before the socket connects to it.
-func control(network, address string, _ syscall.RawConn) error {
-	to, err := netip.ParseAddrPort(address)
-	if err != nil || (network != "tcp4" && network != "tcp6") {
-		return fmt.Errorf("%w: %s %s", ErrForbidden, network, address)
+// DialerTo is [Dialer] with another idea of which addresses may be dialled.
+func DialerTo(timeout time.Duration, may func(netip.Addr) bool) *net.Dialer {
+	// The address is judged right before the socket connects to it.
+	control := func(network, address string, _ syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(address)
+		if err != nil || (network != "tcp4" && network != "tcp6") {
+			return fmt.Errorf("%w: %s %s", ErrForbidden, network, address)
+		}
+		if !may(to.Addr()) {
+			return fmt.Errorf("%w: %s", ErrForbidden, to.Addr())
+		}
+		return nil
 	}
-	if !Public(to.Addr()) {
-		return fmt.Errorf("%w: %s", ErrForbidden, to.Addr())
-	}
-	return nil
+	return &net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second, Control: control}
 }
 
 // reserved are the blocks of the IANA special-purpose registries that are not

@@ -19,7 +19,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -29,7 +31,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
-// Config is what the service is made of. Every field is required, but Mail.
+// Config is what the service is made of. Store, Vault, Clock and Logger are required.
 type Config struct {
 	Store  Store
 	Vault  *vault.Vault
@@ -37,8 +39,11 @@ type Config struct {
 	Logger *slog.Logger
 	// Live is told in every event.
 	Live bool
-	// Private allows deliveries to addresses that are not of the public internet.
-	Private bool
+	// May tells which addresses may be sent to, judged as they are dialled. Nil:
+	// those of the public internet.
+	May func(netip.Addr) bool
+	// Resolver resolves the names of endpoints. Nil: the system's.
+	Resolver *net.Resolver
 	// Mail tells a merchant that an endpoint was disabled. Nil: nobody is mailed.
 	Mail func(ctx context.Context, to, subject, text string) error
 }
@@ -91,7 +96,7 @@ func New(cfg Config) (*Service, error) {
 		return nil, errors.New("events: Store, Vault, Clock and Logger are required")
 	}
 	s := &Service{
-		Config: cfg, owner: id.NewCapability("own_"), http: transport(cfg.Private), poked: make(chan struct{}, 1),
+		Config: cfg, owner: id.NewCapability("own_"), http: transport(cfg), poked: make(chan struct{}, 1),
 		extended: make(chan struct{}, 1), ended: make(chan struct{}), queues: map[string]*queue{},
 	}
 	s.out = newWriter(cfg.Store, cfg.Logger)
@@ -99,15 +104,18 @@ func New(cfg Config) (*Service, error) {
 }
 
 // transport keeps connections for the next delivery, and dials only where it may.
-func transport(private bool) *http.Transport {
-	t := &http.Transport{
+func transport(cfg Config) *http.Transport {
+	may := cfg.May
+	if may == nil {
+		may = ssrf.Public
+	}
+	dialer := ssrf.DialerTo(sendTimeout, may)
+	dialer.Resolver = cfg.Resolver
+	return &http.Transport{
+		DialContext:  dialer.DialContext,
 		MaxIdleConns: 4096, MaxIdleConnsPerHost: maxFlying, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: sendTimeout,
 		MaxResponseHeaderBytes: 64 << 10, DisableCompression: true, ForceAttemptHTTP2: true,
 	}
-	if !private {
-		t.DialContext = ssrf.Dialer(sendTimeout).DialContext
-	}
-	return t
 }
 
 // Start begins the work. It ends with Close.

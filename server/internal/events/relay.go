@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
@@ -39,11 +40,13 @@ func (s *Service) relay(ctx context.Context) {
 // mandate waits for ever behind busy ones.
 func (s *Service) empty(ctx context.Context, from ledger.LaneKey) ledger.LaneKey {
 	for again := from != (ledger.LaneKey{}); ctx.Err() == nil; {
+		failpoint.Hit(failpoint.Relaying)
 		done, err := s.Store.RelayEvents(ctx, from, relayBatch, s.Clock.Now())
 		if err != nil {
 			s.failed(ctx, "relay events", err)
 			return ledger.LaneKey{}
 		}
+		failpoint.Hit(failpoint.Relayed)
 		s.wake(done.Endpoints)
 		if done.Events == relayBatch {
 			from, again = done.Last, true
