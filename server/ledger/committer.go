@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 )
 
 const (
@@ -72,6 +74,7 @@ func (c *committer) run() {
 			continue
 		}
 		start := time.Now()
+		failpoint.Hit(failpoint.BatchTaken)
 		c.commit(batch)
 		busy, took = len(batch)+c.queue.len(), time.Since(start)
 	}
@@ -121,6 +124,7 @@ func (c *committer) commit(batch []*command) {
 			cmd.err = err
 		}
 	}
+	failpoint.Hit(failpoint.BatchCommitted)
 	for _, cmd := range batch {
 		close(cmd.done)
 	}

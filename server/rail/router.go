@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 )
 
 // ErrNotConfigured tells that a charge names a rail that the router does not
@@ -135,7 +137,9 @@ func (r *Router) ask(ctx context.Context, name Name, attempt Charge) (Outcome, e
 	if err := ctx.Err(); err != nil {
 		return Outcome{}, fmt.Errorf("ask %s: %w", name, err)
 	}
+	failpoint.Hit(failpoint.RailChosen)
 	outcome, err := one.Charge(ctx, attempt)
+	failpoint.Hit(failpoint.RailAnswered)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("ask %s: %w", name, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/internal/pgtest"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/ledger/postgres"
@@ -24,6 +25,9 @@ type options struct {
 	Kills   int
 	Callers int
 	Seed    uint64
+	// Points kills at each labelled step of a charge, Kills times each, instead of at
+	// random moments.
+	Points bool
 	// Postgres keeps the ledger in a PostgreSQL started for the drill, instead of SQLite.
 	Postgres bool
 }
@@ -106,10 +110,14 @@ func run(ctx context.Context, o options) (r report, err error) {
 	if err := d.begin(ctx); err != nil {
 		return r, errors.Join(err, d.service.running.Kill())
 	}
-	if err := d.killRepeatedly(ctx); err != nil {
+	kill, kills := d.killAtRandom, o.Kills
+	if o.Points {
+		kill, kills = d.killAtPoints, o.Kills*len(failpoint.Points())
+	}
+	if err := d.underLoad(ctx, kill); err != nil {
 		return r, errors.Join(err, d.service.running.Kill())
 	}
-	return d.verify(ctx)
+	return d.verify(ctx, kills)
 }
 
 // begin starts the service once and makes the mandates.
@@ -149,24 +157,27 @@ func (d *drill) mandate(ctx context.Context, monthly int64) (string, error) {
 	return done.IntentMandate, err
 }
 
-// killRepeatedly kills and restarts the service while callers charge, then lets
-// them end.
-func (d *drill) killRepeatedly(ctx context.Context) error {
+// underLoad runs kill while callers charge, then lets them end.
+func (d *drill) underLoad(ctx context.Context, kill func(context.Context, *rand.Rand) error) error {
 	callers, stop := context.WithCancel(ctx)
-	defer stop()
 	var running sync.WaitGroup
 	for i := range d.Callers {
 		running.Go(func() { d.call(ctx, callers, rand.New(rand.NewPCG(d.Seed, uint64(i)+10))) }) // repeatable
 	}
-	random := rand.New(rand.NewPCG(d.Seed, 2)) // repeatable
+	err := kill(ctx, rand.New(rand.NewPCG(d.Seed, 2))) // repeatable
+	stop()
+	running.Wait()
+	return errors.Join(err, ctx.Err())
+}
+
+// killAtRandom kills and restarts the service at random moments.
+func (d *drill) killAtRandom(ctx context.Context, random *rand.Rand) error {
 	for range d.Kills {
 		pause := time.NewTimer(time.Duration(20+random.IntN(180)) * time.Millisecond)
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
-			stop()
-			running.Wait()
 			return ctx.Err()
 		}
 		if err := d.service.running.Kill(); err != nil {
@@ -176,9 +187,38 @@ func (d *drill) killRepeatedly(ctx context.Context) error {
 			return err
 		}
 	}
-	stop()
-	running.Wait()
 	return nil
+}
+
+// reachedWithin is how long the service may take to come to a point under load.
+const reachedWithin = time.Minute
+
+// killAtPoints has the service end at each labelled step, by turns. A step that it
+// does not come to is a fault: the drill would prove nothing about it.
+func (d *drill) killAtPoints(ctx context.Context, random *rand.Rand) error {
+	if err := d.service.running.Kill(); err != nil {
+		return err
+	}
+	for range d.Kills {
+		for _, p := range failpoint.Points() {
+			died, err := d.service.endAt(ctx, p, 1+random.IntN(4), reachedWithin)
+			if err != nil {
+				return err
+			}
+			if !died {
+				d.fault(fmt.Sprintf("%s was not reached within %s", p, reachedWithin))
+			}
+		}
+	}
+	_, err := d.service.start(ctx)
+	return err
+}
+
+// fault notes what must not be.
+func (d *drill) fault(what string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.broken = append(d.broken, what)
 }
 
 // call charges until it is to stop, and sees its last charge through.
@@ -223,8 +263,8 @@ const decidedWithin = 30 * time.Second
 
 // verify waits until recovery has nothing left to do, stops the service, and
 // compares answers, ledger and processor.
-func (d *drill) verify(ctx context.Context) (report, error) {
-	r := report{Kills: d.Kills, Refused: d.refused, Faults: d.broken}
+func (d *drill) verify(ctx context.Context, kills int) (report, error) {
+	r := report{Kills: kills, Refused: d.refused, Faults: d.broken}
 	if err := d.service.running.Stop(); err != nil {
 		return r, err
 	}

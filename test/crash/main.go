@@ -8,6 +8,11 @@
 // callers send each charge again, with its key, until it is answered. In the end
 // the answers, the ledger and the processor must tell the same.
 //
+//	go run ./test/crash -points -kills 50
+//
+// kills it at each of the steps that internal/failpoint names, as often as it says.
+// A step that is not reached fails the drill.
+//
 //	go run ./test/crash -chain -kills 200
 //
 // charges wallets on a chain in this process, and kills the service between the
@@ -26,6 +31,7 @@ import (
 func main() {
 	var o options
 	flag.IntVar(&o.Kills, "kills", 100, "how often to kill the service")
+	flag.BoolVar(&o.Points, "points", false, "kill at each labelled step of a charge, -kills times each, instead of at random")
 	flag.IntVar(&o.Callers, "callers", 8, "how many charge at once")
 	flag.Uint64Var(&o.Seed, "seed", 1, "of the moments and amounts")
 	flag.BoolVar(&o.Postgres, "postgres", false, "keep the ledger in PostgreSQL instead of SQLite")

@@ -3,16 +3,17 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
+	"time"
 
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/test/internal/process"
 )
 
 // service is the child process that is killed.
 type service struct {
-	binary, log string
-	args        []string
-
+	command process.Command
 	running *process.Process
 }
 
@@ -27,22 +28,20 @@ type readyLine struct {
 
 // build compiles the service and finds an address for it.
 func build(ctx context.Context, dir string, args ...string) (*service, error) {
-	binary, err := process.Build(ctx, dir)
+	binary, err := process.Build(ctx, dir, "failpoint")
 	if err != nil {
 		return nil, err
 	}
 	addr, err := process.FreeAddr(ctx)
-	return &service{
-		binary: binary, log: filepath.Join(dir, "log"),
-		args: append([]string{"dev", "--addr", addr, "--data", filepath.Join(dir, "data")}, args...),
-	}, err
+	return &service{command: process.Command{
+		Binary: binary, Log: filepath.Join(dir, "log"),
+		Args: append([]string{"dev", "--addr", addr, "--data", filepath.Join(dir, "data")}, args...),
+	}}, err
 }
 
 // start starts the service and waits until it is ready.
-func (s *service) start(ctx context.Context) (readyLine, error) {
-	var line readyLine
-	var err error
-	if s.running, err = process.Start(ctx, s.log, s.binary, s.args...); err != nil {
+func (s *service) start(ctx context.Context) (line readyLine, err error) {
+	if s.running, err = s.command.Start(ctx); err != nil {
 		return line, err
 	}
 	text, err := s.running.Line()
@@ -50,4 +49,16 @@ func (s *service) start(ctx context.Context) (readyLine, error) {
 		return line, err
 	}
 	return line, json.Unmarshal(text, &line)
+}
+
+// endAt starts the service so that it kills itself when it has come to a point n
+// times, and tells whether it did, within a time.
+func (s *service) endAt(ctx context.Context, p failpoint.Point, n int, within time.Duration) (bool, error) {
+	armed := s.command
+	armed.Env = []string{fmt.Sprintf("PAYWARRANT_FAILPOINT=%s:%d", p, n)}
+	var err error
+	if s.running, err = armed.Start(ctx); err != nil {
+		return false, err
+	}
+	return s.running.Died(within), nil
 }

@@ -65,7 +65,9 @@ requests_per_second = 10000
 [sandbox_card]
 processor_url = %q
 `, addr, f.cluster.URL(), filepath.Join(dir, "kek"), gateway.URL), 0o600))
-		p, err := process.Start(ctx, filepath.Join(dir, fmt.Sprintf("%d.log", i)), binary, "serve", "--config", config)
+		p, err := process.Command{
+			Binary: binary, Log: filepath.Join(dir, fmt.Sprintf("%d.log", i)), Args: []string{"serve", "--config", config},
+		}.Start(ctx)
 		require.NoError(t, err)
 		one := &instance{url: "http://" + addr, process: p}
 		f.instances = append(f.instances, one)

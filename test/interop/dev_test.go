@@ -29,7 +29,9 @@ func startDev(t *testing.T) (d devSystem) {
 	dir := t.TempDir()
 	binary, err := process.Build(t.Context(), dir)
 	require.NoError(t, err)
-	child, err := process.Start(t.Context(), filepath.Join(dir, "log"), binary, "dev", "--addr", "127.0.0.1:0")
+	child, err := process.Command{
+		Binary: binary, Log: filepath.Join(dir, "log"), Args: []string{"dev", "--addr", "127.0.0.1:0"},
+	}.Start(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, child.Kill()) })
 	line, err := child.Line()

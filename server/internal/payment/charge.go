@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -61,10 +62,12 @@ func (s *Service) Charge(ctx context.Context, r ChargeRequest) (Charged, error) 
 	if err != nil {
 		return Charged{}, err
 	}
+	failpoint.Hit(failpoint.Received)
 	reserved, err := s.Ledger.Reserve(ctx, reserve)
 	if err != nil {
 		return Charged{}, err
 	}
+	failpoint.Hit(failpoint.Reserved)
 	if reserved.Replayed {
 		return Charged{Charge: reserved.Charge, Replayed: true}, nil
 	}
@@ -161,7 +164,10 @@ func (s *Service) finish(ctx context.Context, c ledger.Charge, instruments []rai
 	})
 	cancel()
 	if err == nil && (outcome.Status == rail.Succeeded || outcome.Status == rail.Refused) {
-		return s.Ledger.Settle(ctx, c, ledger.Settlement{Rail: used, Outcome: outcome})
+		failpoint.Hit(failpoint.Decided)
+		settled, err := s.Ledger.Settle(ctx, c, ledger.Settlement{Rail: used, Outcome: outcome})
+		failpoint.Hit(failpoint.Settled)
+		return settled, err
 	}
 	log := s.Logger.With(slog.String("transactionId", c.ID), slog.String("rail", string(used)), slog.Int("asked", c.Asked))
 	if err != nil {
@@ -174,5 +180,6 @@ func (s *Service) finish(ctx context.Context, c ledger.Charge, instruments []rai
 		log.WarnContext(ctx, "charge not put off", slog.String("error", err.Error()))
 		return c, nil
 	}
+	failpoint.Hit(failpoint.PutOff)
 	return off, nil
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
@@ -67,11 +68,13 @@ func (s *Service) recover(ctx context.Context, before time.Time, limit int) {
 
 // resume takes the lease of one charge and finishes it.
 func (s *Service) resume(ctx context.Context, c ledger.Charge, before time.Time) {
+	failpoint.Hit(failpoint.Lapsed)
 	now := s.Clock.Now()
 	c, taken, err := s.Ledger.Lease(ctx, c, now.Add(leaseFor), before.After(now))
 	if err != nil || !taken {
 		return // somebody else has it, or it lapses again
 	}
+	failpoint.Hit(failpoint.Leased)
 	m, err := s.Ledger.Mandate(ctx, c.MandateID)
 	if err == nil {
 		c, err = s.finish(ctx, c, m.Instruments)
@@ -80,6 +83,7 @@ func (s *Service) resume(ctx context.Context, c ledger.Charge, before time.Time)
 		s.Logger.ErrorContext(ctx, "charge not finished", slog.String("transactionId", c.ID), slog.String("error", err.Error()))
 		return
 	}
+	failpoint.Hit(failpoint.Recovered)
 	s.Logger.InfoContext(ctx, "charge recovered", slog.String("transactionId", c.ID), slog.String("status", string(c.Status)))
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/ledger/internal/row"
 	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore/db"
@@ -41,6 +42,7 @@ func (s *Store) once(ctx context.Context, keys ledger.Keys, decide func(*ledger.
 		return false, fmt.Errorf("load: %w", err)
 	}
 	held := heldBy(keys, state)
+	failpoint.Hit(failpoint.StoreLoaded)
 	effects, err := decide(state)
 	if err != nil {
 		return false, decided{err}
@@ -48,12 +50,14 @@ func (s *Store) once(ctx context.Context, keys ledger.Keys, decide func(*ledger.
 	if err := held.covers(effects); err != nil {
 		return false, decided{err}
 	}
+	failpoint.Hit(failpoint.StoreDecided)
 	save := &pgx.Batch{}
 	queueSave(save, effects)
 	save.Queue("COMMIT")
 	if err := conn.SendBatch(ctx, save).Close(); err != nil {
 		return false, fmt.Errorf("save: %w", err)
 	}
+	failpoint.Hit(failpoint.StoreCommitted)
 	return false, nil
 }
 

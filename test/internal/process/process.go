@@ -12,13 +12,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
+	"time"
 )
 
-// Build compiles the binary into a folder and returns its path.
-func Build(ctx context.Context, dir string) (string, error) {
+// Build compiles the binary into a folder and returns its path. Tags are build tags.
+func Build(ctx context.Context, dir string, tags ...string) (string, error) {
 	binary := filepath.Join(dir, "paywarrant")
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/paywarrant/paywarrant/cmd/paywarrant").CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "build", "-tags", strings.Join(tags, ","), "-o", binary,
+		"github.com/paywarrant/paywarrant/cmd/paywarrant").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build: %w: %s", err, out)
 	}
@@ -35,6 +38,13 @@ func FreeAddr(ctx context.Context) (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
+// Command is what to start. What it writes to standard error is appended to Log;
+// Env is added to the environment.
+type Command struct {
+	Binary, Log string
+	Args, Env   []string
+}
+
 // Process is a running child. It never outlives its parent.
 type Process struct {
 	cmd *exec.Cmd
@@ -42,11 +52,12 @@ type Process struct {
 	log string
 }
 
-// Start starts the binary; what it writes to standard error is appended to log.
-func Start(ctx context.Context, log, binary string, args ...string) (*Process, error) {
-	p := &Process{cmd: exec.CommandContext(ctx, binary, args...), log: log}
+// Start starts the command.
+func (c Command) Start(ctx context.Context) (*Process, error) {
+	p := &Process{cmd: exec.CommandContext(ctx, c.Binary, c.Args...), log: c.Log}
+	p.cmd.Env = append(os.Environ(), c.Env...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(c.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +89,25 @@ func (p *Process) Kill() error {
 	_, _ = io.Copy(io.Discard, p.out)
 	_ = p.cmd.Wait() // it was killed, and says so
 	return nil
+}
+
+// Died waits until the process has ended by itself, and tells whether it did
+// within a time.
+func (p *Process) Died(within time.Duration) bool {
+	ended := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, p.out)
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		_ = p.cmd.Wait() // it was killed, and says so
+		return true
+	case <-time.After(within):
+		_ = p.Kill()
+		<-ended
+		return false
+	}
 }
 
 // Stop ends the process as an operator would.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/ledger/internal/row"
 	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore/db"
@@ -35,16 +36,19 @@ func (s *Store) Update(ctx context.Context, keys ledger.Keys, decide func(*ledge
 	if err != nil {
 		return s.fail("load", err)
 	}
+	failpoint.Hit(failpoint.StoreLoaded)
 	effects, err := decide(state)
 	if err != nil {
 		return err
 	}
+	failpoint.Hit(failpoint.StoreDecided)
 	if err := save(ctx, s.writerQ, effects); err != nil {
 		return s.fail("save", err)
 	}
 	if _, err := s.writer.ExecContext(ctx, "COMMIT"); err != nil {
 		return s.fail("commit", err)
 	}
+	failpoint.Hit(failpoint.StoreCommitted)
 	committed = true
 	return nil
 }
