@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -176,7 +177,7 @@ func (r *Rail) awaitGrant(ctx context.Context, key string, record connectionReco
 			if receipt.Status != types.ReceiptStatusSuccessful && !r.onChain(ctx, record.GrantID, grant) {
 				return r.decideConnection(ctx, key, rail.Reverted)
 			}
-			return r.checkAllowance(ctx, key, grant)
+			return r.checkAllowance(ctx, key, grant, receipt.BlockNumber)
 		case displaced:
 			return errors.Join(r.leave(ctx, s, true), errOutcome) // the next try takes another nonce
 		case waiting:
@@ -191,10 +192,12 @@ func (r *Rail) awaitGrant(ctx context.Context, key string, record connectionReco
 }
 
 // checkAllowance refuses a wallet whose permit did not work: nothing could ever be
-// charged. The sandbox has a method for just that, without a permit.
-func (r *Rail) checkAllowance(ctx context.Context, key string, grant grantRecord) error {
+// charged. The sandbox has a method for just that, without a permit. It is asked
+// after the grant's block: a node can tell of a receipt before its newest state has
+// it, and another node behind the same address later still.
+func (r *Rail) checkAllowance(ctx context.Context, key string, grant grantRecord, block *big.Int) error {
 	if grant.Consent.Permit != nil {
-		allowance, err := r.allowance(ctx, grant.Grant.Owner)
+		allowance, err := r.allowanceAt(ctx, grant.Grant.Owner, block)
 		if err != nil {
 			return err
 		}

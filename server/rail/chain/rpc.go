@@ -64,10 +64,15 @@ func (r *Rail) read(ctx context.Context, to common.Address, call []byte, block *
 	return answer, nil
 }
 
-// view reads and unpacks.
+// viewOf reads and unpacks what is so now.
 func viewOf[T any](ctx context.Context, r *Rail, to common.Address, call []byte, unpack func([]byte) (T, error)) (T, error) {
+	return viewAt(ctx, r, nil, to, call, unpack)
+}
+
+// viewAt reads and unpacks what was so after a block, nil for the newest.
+func viewAt[T any](ctx context.Context, r *Rail, block *big.Int, to common.Address, call []byte, unpack func([]byte) (T, error)) (T, error) {
 	var none T
-	answer, err := r.read(ctx, to, call, nil)
+	answer, err := r.read(ctx, to, call, block)
 	if err != nil {
 		return none, err
 	}
@@ -83,7 +88,11 @@ func (r *Rail) balance(ctx context.Context, owner common.Address) (*big.Int, err
 }
 
 func (r *Rail) allowance(ctx context.Context, owner common.Address) (*big.Int, error) {
-	return viewOf(ctx, r, r.config.Token.Address, r.token.PackAllowance(owner, r.config.Router), r.token.UnpackAllowance)
+	return r.allowanceAt(ctx, owner, nil)
+}
+
+func (r *Rail) allowanceAt(ctx context.Context, owner common.Address, block *big.Int) (*big.Int, error) {
+	return viewAt(ctx, r, block, r.config.Token.Address, r.token.PackAllowance(owner, r.config.Router), r.token.UnpackAllowance)
 }
 
 // newest is the newest block's header.
