@@ -170,15 +170,15 @@ func (d *drill) underLoad(ctx context.Context, kill func(context.Context, *rand.
 	return errors.Join(err, ctx.Err())
 }
 
-// killAtRandom kills and restarts the service at random moments.
+// killAtRandom kills and restarts the service at random moments: some answers
+// later, however long those take, and a little after that.
 func (d *drill) killAtRandom(ctx context.Context, random *rand.Rand) error {
 	for range d.Kills {
-		pause := time.NewTimer(time.Duration(20+random.IntN(180)) * time.Millisecond)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return ctx.Err()
+		if err := d.answered(ctx, random.IntN(maxAnswers)); err != nil {
+			return err
+		}
+		if err := sleep(ctx, time.Duration(random.IntN(20_000))*time.Microsecond); err != nil {
+			return err
 		}
 		if err := d.service.running.Kill(); err != nil {
 			return err
@@ -188,6 +188,37 @@ func (d *drill) killAtRandom(ctx context.Context, random *rand.Rand) error {
 		}
 	}
 	return nil
+}
+
+// maxAnswers is how many charges are answered between two kills at most.
+const maxAnswers = 60
+
+// answered waits until n more charges were answered or refused.
+func (d *drill) answered(ctx context.Context, n int) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, reachedWithin, errors.New("the service answers no charges"))
+	defer cancel()
+	so := func() int {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return len(d.answers) + d.refused + len(d.broken)
+	}
+	for from := so(); so() < from+n; {
+		if err := sleep(ctx, time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // reachedWithin is how long the service may take to come to a point under load.
@@ -275,10 +306,8 @@ func (d *drill) verify(ctx context.Context, kills int) (report, error) {
 		if _, err := d.service.start(ctx); err != nil {
 			return r, err
 		}
-		pause := time.NewTimer(3 * time.Second)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
+		if err := sleep(ctx, 3*time.Second); err != nil {
+			return r, errors.Join(err, d.service.running.Kill())
 		}
 		if err := d.service.running.Stop(); err != nil {
 			return r, err
