@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the tests need besides Go and does nothing where it is there:
-# PostgreSQL, Chromium and Node from Debian's packages. The tests install Node's
+# PostgreSQL, Chromium, Node, HAProxy and nginx from Debian's packages. The tests install Node's
 # packages themselves, as their lock files say.
 set -euo pipefail
 
@@ -9,6 +9,8 @@ compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || missing+=(postgres
 command -v chromium >/dev/null || missing+=(chromium)
 command -v node >/dev/null || missing+=(nodejs)
 command -v npm >/dev/null || missing+=(npm)
+command -v haproxy >/dev/null || [ -x /usr/sbin/haproxy ] || missing+=(haproxy)
+command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || missing+=(nginx-light)
 command -v gcc >/dev/null || missing+=(gcc libc6-dev)
 [ ${#missing[@]} -eq 0 ] && exit 0
 
@@ -16,7 +18,7 @@ command -v apt-get >/dev/null || { echo "please install: ${missing[*]}" >&2; exi
 sudo=; [ "$(id -u)" -eq 0 ] || sudo=sudo
 export DEBIAN_FRONTEND=noninteractive
 $sudo apt-get update -q
-# The packaged database server is not to be started: the tests start their own.
+# The packaged servers are not to be started: the tests start their own.
 $sudo mkdir -p /etc/postgresql-common
 echo 'create_main_cluster = false' | $sudo tee /etc/postgresql-common/createcluster.conf >/dev/null
-$sudo apt-get install -y -q --no-install-recommends "${missing[@]}"
+$sudo env RUNLEVEL=1 apt-get install -y -q --no-install-recommends "${missing[@]}"
