@@ -394,7 +394,11 @@ func TestRetryAfterALostAnswerPaysTwice(t *testing.T) {
 	} {
 		t.Run(lost, func(t *testing.T) {
 			t.Parallel()
-			each(t, func(c *paywall.Config) { c.Timeout = time.Second }, func(t *testing.T, w *world, c credential) {
+			change := func(*paywall.Config) {}
+			if lost == "timeout" {
+				change = func(c *paywall.Config) { c.Timeout = shortTimeout }
+			}
+			each(t, change, func(t *testing.T, w *world, c credential) {
 				paid := c.pay(w, w.gate)
 				w.service.bend(func(rw http.ResponseWriter, r *http.Request, settle func()) bool {
 					settle()

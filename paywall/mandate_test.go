@@ -221,7 +221,7 @@ func TestRetryAfterALostAnswerPaysTwiceNever(t *testing.T) {
 
 func TestSlowServiceIsATimeout(t *testing.T) {
 	t.Parallel()
-	w := setup(t, func(c *paywall.Config) { c.Timeout = 500 * time.Millisecond })
+	w := setup(t, func(c *paywall.Config) { c.Timeout = shortTimeout })
 	presentation := w.service.present(w.service.mandate(nil), "n", nil)
 	w.service.bend(func(_ http.ResponseWriter, r *http.Request, settle func()) bool {
 		settle()

@@ -211,7 +211,7 @@ func TestRealServiceRefusalsCarryTheirCode(t *testing.T) {
 
 func TestRealServiceDownLetsNobodyThrough(t *testing.T) {
 	t.Parallel()
-	s := open(t, "0.50", payTo, func(c *paywall.Config) { c.Timeout = 3 * time.Second })
+	s := open(t, "0.50", payTo, func(c *paywall.Config) { c.Timeout = shortTimeout })
 	m := s.mandate()
 	keyed := []string{"X-Service-Mandate", m, "Idempotency-Key", "first"}
 	unpaid := func(status int) reply {
@@ -360,7 +360,7 @@ func TestRealServicePendingSettlementIsServedOnceItIsKnown(t *testing.T) {
 		s.service.Clock.Advance(time.Minute)
 		got = s.get(keyed...)
 		return got.status != http.StatusGatewayTimeout
-	}, 20*time.Second, 100*time.Millisecond)
+	}, time.Minute, 100*time.Millisecond)
 	require.Equal(t, http.StatusOK, got.status, got.text)
 	require.Equal(t, int64(1), s.charges())
 }

@@ -34,6 +34,10 @@ const (
 	resource = "https://api.example.com/weather"
 )
 
+// shortTimeout is waited for by tests of a service that says nothing, and is long
+// enough for a busy machine to answer in where it does.
+const shortTimeout = 5 * time.Second
+
 // clock is moved by tests.
 type clock struct{ ms atomic.Int64 }
 

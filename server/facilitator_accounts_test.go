@@ -84,7 +84,7 @@ func (c *chainside) send(t *testing.T, to *common.Address, data []byte) *types.R
 	require.Eventually(t, func() bool {
 		receipt, err = c.node.TransactionReceipt(t.Context(), tx.Hash())
 		return err == nil
-	}, 20*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	return receipt
 }
 

@@ -67,7 +67,7 @@ func TestRetryAfterALostAnswerPaysOnce(t *testing.T) {
 		again := c.charge(t, m, 100, "k").ok(t)
 		require.Equal(t, pending.str("transactionId"), again.str("transactionId"))
 		return again.str("status") == "completed"
-	}, 20*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	c.sound(t, 1)
 }
 
@@ -107,7 +107,7 @@ func TestChargesOfADeadProcessAreFinished(t *testing.T) {
 	second.merchant = first.merchant
 	require.Eventually(t, func() bool {
 		return second.charge(t, m, 100, "k").ok(t).str("status") == "completed"
-	}, 20*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	second.sound(t, 1)
 	moved, err := processor.Totals(ctx)
 	require.NoError(t, err)
