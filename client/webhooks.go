@@ -99,6 +99,38 @@ type Redelivery struct {
 	Endpoints int `json:"endpoints"`
 }
 
+// DeliveryStatus is the state of the delivery of an event to an endpoint.
+type DeliveryStatus string
+
+// The states of a delivery. A failed one was given up; it can be sent again.
+const (
+	DeliveryPending   DeliveryStatus = "pending"
+	DeliveryDelivered DeliveryStatus = "delivered"
+	DeliveryFailed    DeliveryStatus = "failed"
+)
+
+// Delivery is what came of sending an event to one endpoint so far.
+type Delivery struct {
+	EndpointID string         `json:"endpointId"`
+	URL        string         `json:"url"`
+	Status     DeliveryStatus `json:"status"`
+	Attempts   int            `json:"attempts"`
+	// HTTPStatus is the receiver's last answer; zero where there was none.
+	HTTPStatus int `json:"httpStatus,omitempty"`
+	// Error says why the last attempt failed.
+	Error string `json:"error,omitempty"`
+	// Answer is the beginning of the receiver's last answer, where it was no success.
+	Answer      string    `json:"answer,omitempty"`
+	AttemptedAt time.Time `json:"attemptedAt,omitzero"`
+	// NextAttemptAt is when a pending one is sent at the earliest.
+	NextAttemptAt time.Time `json:"nextAttemptAt,omitzero"`
+}
+
+// DeliveryList are the deliveries of one event, one for each endpoint.
+type DeliveryList struct {
+	Data []Delivery `json:"data"`
+}
+
 // CreateWebhookEndpoint adds an endpoint: POST /v1/webhook_endpoints. Only this
 // answer has the secret. It is sent again only where nothing can have happened.
 //
@@ -196,4 +228,15 @@ func (c *Client) RedeliverEvent(ctx context.Context, eventID string) (Redelivery
 		doing: "redeliver event", method: http.MethodPost, idempotent: true,
 		pattern: "/v1/events/{eventId}/redeliver", value: eventID,
 	}, func(r *Redelivery, _ answer) bool { return r.EventID != "" })
+}
+
+// EventDeliveries tells what came of sending an event to each endpoint that wants
+// its type: GET /v1/events/{eventId}/deliveries.
+//
+// Errors: [ErrNotFound], and those that every call may return (see the package comment).
+func (c *Client) EventDeliveries(ctx context.Context, eventID string) (DeliveryList, error) {
+	return do(ctx, c, call{
+		doing: "list deliveries", method: http.MethodGet, idempotent: true,
+		pattern: "/v1/events/{eventId}/deliveries", value: eventID,
+	}, func(_ *DeliveryList, a answer) bool { return bytes.Contains(a.body, []byte(`"data"`)) })
 }

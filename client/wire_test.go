@@ -15,17 +15,20 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
+// method is a call of the client, what it sends, and what it makes of an answer.
+type method struct {
+	name   string
+	do     func(context.Context, *client.Client) (any, error)
+	sends  string // method and request target
+	body   string // "" where none is sent
+	answer string
+	want   any
+}
+
 // Every method: what it sends, and what it makes of the answer.
 func TestMethodsSpeakTheAPI(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct {
-		name   string
-		do     func(context.Context, *client.Client) (any, error)
-		sends  string // method and request target
-		body   string // "" where none is sent
-		answer string
-		want   any
-	}{
+	for _, tc := range append([]method{
 		{
 			"create session", func(ctx context.Context, c *client.Client) (any, error) {
 				return c.CreateSession(ctx, client.SessionParams{
@@ -147,7 +150,7 @@ func TestMethodsSpeakTheAPI(t *testing.T) {
 			`{"success":false,"errorReason":"insufficient_funds"}`,
 			client.PaywallSettlement{ErrorReason: "insufficient_funds"},
 		},
-	} {
+	}, webhookMethods...) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			var got *http.Request

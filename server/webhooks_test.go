@@ -350,6 +350,7 @@ func TestEventsAPI(t *testing.T) {
 	in, _ := r.next(t)
 	require.Equal(t, last, in.Header.Get("webhook-id"))
 	c.do(t, "POST", "/v1/events/evt_1/redeliver", "").refused(t, 404, "not_found")
+	c.do(t, "GET", "/v1/events/evt_1/deliveries", "").refused(t, 404, "not_found")
 	c.Clock.Advance(31 * 24 * time.Hour)
 	require.Empty(t, c.do(t, "GET", "/v1/events", "").ok(t).Body["data"])
 }
@@ -414,6 +415,39 @@ func TestRedeliveryDuringAnAttempt(t *testing.T) {
 	answer <- struct{}{}
 	<-here
 	require.Equal(t, id, <-came)
+}
+
+// TestDeliveriesAreTold: what came of an event, at each endpoint that wants it.
+func TestDeliveriesAreTold(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	good, bad := c.receiver(t), c.receiver(t)
+	bad.status.Store(503)
+	c.mandate(t, 500, 1000)
+	in, _ := good.next(t)
+	bad.next(t)
+	id := in.Header.Get("webhook-id")
+	var list client.DeliveryList
+	require.Eventually(t, func() bool {
+		var err error
+		list, err = c.Client().EventDeliveries(t.Context(), id)
+		require.NoError(t, err)
+		return len(list.Data) == 2 && list.Data[0].Attempts == 1 && list.Data[1].Attempts == 1
+	}, time.Minute, 10*time.Millisecond)
+	require.Equal(t, client.Delivery{
+		EndpointID: good.ID, URL: good.URL, Status: client.DeliveryDelivered, Attempts: 1, HTTPStatus: 204, AttemptedAt: list.Data[0].AttemptedAt,
+	}, list.Data[0])
+	require.Equal(t, client.Delivery{
+		EndpointID: bad.ID, URL: bad.URL, Status: client.DeliveryPending, Attempts: 1, HTTPStatus: 503, Error: "answered 503",
+		Answer: "the receiver's own words", AttemptedAt: list.Data[1].AttemptedAt, NextAttemptAt: list.Data[1].NextAttemptAt,
+	}, list.Data[1])
+	require.True(t, list.Data[1].NextAttemptAt.After(list.Data[1].AttemptedAt))
+
+	other, err := c.CreateMerchant(t.Context(), server.MerchantParams{Name: "Other"})
+	require.NoError(t, err)
+	stranger := caller{Server: c.Server, merchant: other}
+	stranger.do(t, "GET", "/v1/events/"+id+"/deliveries", "").refused(t, 404, "not_found")
+	require.Contains(t, c.do(t, "GET", "/v1/events/"+id+"/deliveries", "").ok(t).Text, `"status":"pending"`)
 }
 
 // TestLiveModeSendsToNobodyInside: by address, by name, and by a name of a name;

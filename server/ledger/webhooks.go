@@ -152,6 +152,9 @@ type Webhooks interface {
 	// an attempt at a delivery that was put into the queue again meanwhile, and so
 	// has another place, is dropped.
 	SaveDeliveries(ctx context.Context, tried []Delivery, health []EndpointHealth) error
+	// EventDeliveries lists an event's deliveries to its merchant's endpoints, the
+	// oldest endpoint first.
+	EventDeliveries(ctx context.Context, e Event) ([]Delivery, error)
 	// Deliveries lists an endpoint's deliveries of a status, the latest events first.
 	Deliveries(ctx context.Context, endpointID string, status DeliveryStatus, limit int) ([]Delivery, error)
 }

@@ -77,6 +77,7 @@ func (a *API) routes() []route {
 		{"POST /v1/webhook_endpoints/{endpointId}/test", handle(a, writes, a.testEndpoint)},
 		{"GET /v1/events", handle(a, reads, a.listEvents)},
 		{"POST /v1/events/{eventId}/redeliver", handle(a, writes, a.redeliver)},
+		{"GET /v1/events/{eventId}/deliveries", handle(a, reads, a.deliveries)},
 		{"POST /v1/paywall/settle", http.HandlerFunc(a.settlePaywall)},
 		{"GET /openapi.json", http.HandlerFunc(a.openAPI)},
 	}

@@ -72,3 +72,34 @@ func (a *API) redeliver(ctx context.Context, c call[struct{}]) (reply, error) {
 	}
 	return reply{Body: client.Redelivery{EventID: id, Endpoints: n}}, nil
 }
+
+func (a *API) deliveries(ctx context.Context, c call[struct{}]) (reply, error) {
+	all, err := a.Webhooks.Deliveries(ctx, c.Merchant.ID, c.Request.PathValue("eventId"))
+	if err != nil {
+		return reply{}, err
+	}
+	endpoints, err := a.Webhooks.Endpoints(ctx, c.Merchant.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	urls := map[string]string{}
+	for _, e := range endpoints {
+		urls[e.ID] = e.URL
+	}
+	list := client.DeliveryList{Data: []client.Delivery{}}
+	for _, d := range all {
+		list.Data = append(list.Data, client.Delivery{
+			EndpointID: d.EndpointID, URL: urls[d.EndpointID], Status: client.DeliveryStatus(d.Status), Attempts: d.Attempts,
+			HTTPStatus: d.HTTPStatus, Error: d.Error, Answer: d.Answer, AttemptedAt: d.TriedAt, NextAttemptAt: next(d),
+		})
+	}
+	return reply{Body: list}, nil
+}
+
+// next is when a delivery is sent again; zero: it is not.
+func next(d ledger.Delivery) time.Time {
+	if d.Status != ledger.DeliveryPending {
+		return time.Time{}
+	}
+	return d.Next
+}

@@ -26,6 +26,8 @@ type Webhooks interface {
 	// one where there is none.
 	Events(ctx context.Context, merchantID, before, after string, limit int, wait time.Duration) ([]ledger.Event, error)
 	Redeliver(ctx context.Context, merchantID, eventID string) (int, error)
+	// Deliveries are what came of sending an event to each endpoint.
+	Deliveries(ctx context.Context, merchantID, eventID string) ([]ledger.Delivery, error)
 	// Body is an event as it is sent.
 	Body(e ledger.Event) []byte
 }

@@ -163,12 +163,3 @@ func (s *Service) TestEndpoint(ctx context.Context, merchantID, endpointID strin
 	}
 	return d, nil
 }
-
-// Deliveries lists an endpoint's deliveries of a status, the latest events first.
-// Errors are those of [Service.Endpoint].
-func (s *Service) Deliveries(ctx context.Context, merchantID, endpointID string, status ledger.DeliveryStatus, limit int) ([]ledger.Delivery, error) {
-	if _, err := s.Endpoint(ctx, merchantID, endpointID); err != nil {
-		return nil, err
-	}
-	return s.Store.Deliveries(ctx, endpointID, status, limit)
-}

@@ -105,3 +105,13 @@ func (s *Service) Redeliver(ctx context.Context, merchantID, eventID string) (in
 	s.Poke()
 	return len(to), nil
 }
+
+// Deliveries are what came of sending an event to each of the merchant's endpoints.
+// It returns ledger.ErrNotFound.
+func (s *Service) Deliveries(ctx context.Context, merchantID, eventID string) ([]ledger.Delivery, error) {
+	e, err := s.event(ctx, merchantID, eventID)
+	if err != nil {
+		return nil, err
+	}
+	return s.Store.EventDeliveries(ctx, e)
+}

@@ -212,6 +212,13 @@ func deliveriesHoldBack(t *testing.T, b *bench) {
 	list, err := b.store.Deliveries(ctx, e.ID, ledger.DeliveryPending, 10)
 	require.NoError(t, err)
 	require.Contains(t, list, tried)
+	b.endpoint(ctx, t) // it came later
+	list, err = b.store.EventDeliveries(ctx, ledger.Event{ID: tried.EventID, MerchantID: e.MerchantID})
+	require.NoError(t, err)
+	require.Equal(t, []ledger.Delivery{tried}, list)
+	list, err = b.store.EventDeliveries(ctx, ledger.Event{ID: tried.EventID, MerchantID: "mer_other"})
+	require.NoError(t, err)
+	require.Empty(t, list)
 	got, err := b.store.WebhookEndpoint(ctx, e.ID)
 	require.NoError(t, err)
 	require.Equal(t, now, got.FailingSince)

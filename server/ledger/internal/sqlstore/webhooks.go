@@ -145,6 +145,11 @@ func (s *Store) NextRetry(ctx context.Context, endpointID string) (time.Time, er
 	return row.At(ms), s.fail("read next retry", err)
 }
 
+// EventDeliveries implements [ledger.Webhooks].
+func (s *Store) EventDeliveries(ctx context.Context, e ledger.Event) ([]ledger.Delivery, error) {
+	return many(s, row.Delivery)(s.readQ.EventDeliveries(ctx, db.EventDeliveriesParams{EventID: e.ID, MerchantID: e.MerchantID}))
+}
+
 // Deliveries implements [ledger.Webhooks].
 func (s *Store) Deliveries(ctx context.Context, endpointID string, status ledger.DeliveryStatus, limit int) ([]ledger.Delivery, error) {
 	return many(s, row.Delivery)(s.readQ.Deliveries(ctx, db.DeliveriesParams{

@@ -72,6 +72,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.eventStmt, err = db.PrepareContext(ctx, event); err != nil {
 		return nil, fmt.Errorf("error preparing query Event: %w", err)
 	}
+	if q.eventDeliveriesStmt, err = db.PrepareContext(ctx, eventDeliveries); err != nil {
+		return nil, fmt.Errorf("error preparing query EventDeliveries: %w", err)
+	}
 	if q.eventFactsStmt, err = db.PrepareContext(ctx, eventFacts); err != nil {
 		return nil, fmt.Errorf("error preparing query EventFacts: %w", err)
 	}
@@ -293,6 +296,11 @@ func (q *Queries) Close() error {
 	if q.eventStmt != nil {
 		if cerr := q.eventStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing eventStmt: %w", cerr)
+		}
+	}
+	if q.eventDeliveriesStmt != nil {
+		if cerr := q.eventDeliveriesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing eventDeliveriesStmt: %w", cerr)
 		}
 	}
 	if q.eventFactsStmt != nil {
@@ -580,6 +588,7 @@ type Queries struct {
 	disableWebhookEndpointStmt *sql.Stmt
 	dueDeliveriesStmt          *sql.Stmt
 	eventStmt                  *sql.Stmt
+	eventDeliveriesStmt        *sql.Stmt
 	eventFactsStmt             *sql.Stmt
 	eventsOfStmt               *sql.Stmt
 	expireDeliveriesStmt       *sql.Stmt
@@ -648,6 +657,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		disableWebhookEndpointStmt: q.disableWebhookEndpointStmt,
 		dueDeliveriesStmt:          q.dueDeliveriesStmt,
 		eventStmt:                  q.eventStmt,
+		eventDeliveriesStmt:        q.eventDeliveriesStmt,
 		eventFactsStmt:             q.eventFactsStmt,
 		eventsOfStmt:               q.eventsOfStmt,
 		expireDeliveriesStmt:       q.expireDeliveriesStmt,

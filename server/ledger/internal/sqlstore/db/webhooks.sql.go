@@ -221,6 +221,52 @@ func (q *Queries) Event(ctx context.Context, id string) (Event, error) {
 	return i, err
 }
 
+const eventDeliveries = `-- name: EventDeliveries :many
+SELECT d.endpoint_id, d.event_id, d.lane, d.seq, d.status, d.attempts, d.next_ms, d.http_status, d.error, d.answer, d.tried_ms, d.created_ms FROM webhook_endpoints w JOIN webhook_deliveries d ON d.endpoint_id = w.id AND d.event_id = $1
+WHERE w.merchant_id = $2 ORDER BY w.created_ms, w.id
+`
+
+type EventDeliveriesParams struct {
+	EventID    string
+	MerchantID string
+}
+
+func (q *Queries) EventDeliveries(ctx context.Context, arg EventDeliveriesParams) ([]WebhookDelivery, error) {
+	rows, err := q.query(ctx, q.eventDeliveriesStmt, eventDeliveries, arg.EventID, arg.MerchantID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []WebhookDelivery
+	for rows.Next() {
+		var i WebhookDelivery
+		if err := rows.Scan(
+			&i.EndpointID,
+			&i.EventID,
+			&i.Lane,
+			&i.Seq,
+			&i.Status,
+			&i.Attempts,
+			&i.NextMs,
+			&i.HttpStatus,
+			&i.Error,
+			&i.Answer,
+			&i.TriedMs,
+			&i.CreatedMs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const extendWebhookLeases = `-- name: ExtendWebhookLeases :many
 UPDATE webhook_endpoints SET lease_ms = $1 WHERE lease_owner = $2 RETURNING id
 `

@@ -88,3 +88,7 @@ WHERE endpoint_id = $1 AND status = 'pending' AND attempts > 0;
 
 -- name: Deliveries :many
 SELECT * FROM webhook_deliveries WHERE endpoint_id = $1 AND status = $2 ORDER BY event_id DESC LIMIT $3;
+
+-- name: EventDeliveries :many
+SELECT d.* FROM webhook_endpoints w JOIN webhook_deliveries d ON d.endpoint_id = w.id AND d.event_id = sqlc.arg(event_id)
+WHERE w.merchant_id = sqlc.arg(merchant_id) ORDER BY w.created_ms, w.id;
