@@ -46,7 +46,7 @@ func (d *story) setUp(ctx context.Context) error {
 		return err
 	}
 	d.tell("The merchant asks for a spending mandate",
-		fact{"asked for", "$5.00 a payment, $20.00 a month"}, fact{"setup page", short(s.SetupURL, 56)})
+		fact{"asked for", "$5.00 a payment, $20.00 a month"}, fact{"setup page", s.SetupURL})
 	done, err := d.merchant.CompleteTestSession(ctx, s.SessionToken, client.TestCompletion{
 		PaymentMethods: []string{"card_visa"}, MaxMonthlySpendCents: 1000,
 	})
@@ -220,7 +220,7 @@ func (d *story) showReceipt(ctx context.Context) error {
 	}
 	d.tell("Receipt, statistics and balance agree",
 		fact{"receipt", fmt.Sprintf("%s, %s, %s", r.ID, r.Status, dollars(r.AmountCents))},
-		fact{"receipt page", short(r.ReceiptURL, 56)},
+		fact{"receipt page", r.ReceiptURL},
 		fact{"statistics", fmt.Sprintf("%d transactions, %s", s.TransactionCount, dollars(s.TotalVolumeCents))},
 		fact{"balance", fmt.Sprintf("%s spent, %s left in %s", dollars(b.CurrentMonthlySpendCents), dollars(b.RemainingMonthlySpendCents), b.CurrentMonth)})
 	if s.TransactionCount != 4 || s.TotalVolumeCents != b.CurrentMonthlySpendCents {
