@@ -123,6 +123,25 @@ func paysOnce(t *testing.T, m market) {
 	m.sound(t, 1)
 }
 
+// TestIdempotencyKeyReusedForAnotherChallenge: a key pays once, also where each
+// retry brings a presentation for another challenge.
+func TestIdempotencyKeyReusedForAnotherChallenge(t *testing.T) {
+	t.Parallel()
+	m := openMarket(t)
+	token := m.mandateFor(t, m.shop.ID)
+	p := purchase()
+	first := m.settle(t, m.present(t, token, p), p, "k").ok(t)
+	require.Equal(t, true, first.Body["success"], first.Text)
+	next := p
+	next.Nonce = "challenge-2"
+	m.settle(t, m.present(t, token, next), next, "k").refused(t, 422, "idempotency_mismatch")
+	m.settle(t, token, p, "k").refused(t, 422, "idempotency_mismatch") // nor with the mandate itself
+	require.Equal(t, 75, m.spent(t, token))
+	m.settle(t, m.present(t, token, next), next, "another").ok(t)
+	require.Equal(t, 150, m.spent(t, token))
+	m.sound(t, 2)
+}
+
 // TestOnePresentationManySettlements: however many ask at once, one is paid.
 func TestOnePresentationManySettlements(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,9 @@
 package ledger
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // What the ledger answers besides a [Refusal].
 var (
@@ -10,6 +13,8 @@ var (
 	ErrConflict = errors.New("ledger: row exists")
 	// ErrIdempotencyMismatch: the key was used for another request.
 	ErrIdempotencyMismatch = errors.New("ledger: idempotency key used for another request")
+	// ErrRequestKeyMismatch is an ErrIdempotencyMismatch of [Reserve.RequestKey].
+	ErrRequestKeyMismatch = fmt.Errorf("%w: the request's own", ErrIdempotencyMismatch)
 	// ErrIdempotencyInProgress: the key's first request is still running.
 	ErrIdempotencyInProgress = errors.New("ledger: idempotency key in progress")
 	// ErrSessionFinished: a finished session never changes again.

@@ -92,7 +92,8 @@ func (l *Ledger) run(ctx context.Context, of string, keys Keys, decide func(*Sta
 
 // Reserve holds an amount under a mandate and makes a pending charge, or answers
 // what the key's first request did. It returns a [*Refusal] where a rule refuses,
-// [ErrIdempotencyMismatch], [ErrIdempotencyInProgress] or [ErrBusy]; after any
+// [ErrIdempotencyMismatch], of the request's key [ErrRequestKeyMismatch],
+// [ErrIdempotencyInProgress] or [ErrBusy]; after any
 // other error it is unknown whether the charge was made: the same key tells.
 func (l *Ledger) Reserve(ctx context.Context, r Reserve) (Reservation, error) {
 	var (

@@ -30,7 +30,10 @@ type Reserve struct {
 	// IdempotencyKey belongs to the payee; Fingerprint tells requests apart.
 	IdempotencyKey string
 	Fingerprint    string
-	RequestID      string
+	// RequestKey is a second idempotency key, where IdempotencyKey names what may be
+	// charged only once and not the request. Empty: there is none.
+	RequestKey string
+	RequestID  string
 	// Lease is how long nobody else will finish the charge.
 	Lease time.Duration
 }
@@ -46,32 +49,35 @@ type Reservation struct {
 func (r Reserve) keys() Keys {
 	return Keys{
 		Mandates:    []string{r.MandateID},
-		Idempotency: []IdempotencyKey{r.idempotencyKey()},
+		Idempotency: r.idempotencyKeys(),
 	}
 }
 
-func (r Reserve) idempotencyKey() IdempotencyKey {
-	return IdempotencyKey{MerchantID: r.Payee.ID, Key: r.IdempotencyKey}
+// idempotencyKeys are all that the request is known by, the request's own first.
+func (r Reserve) idempotencyKeys() []IdempotencyKey {
+	own := IdempotencyKey{MerchantID: r.Payee.ID, Key: r.IdempotencyKey}
+	if r.RequestKey == "" {
+		return []IdempotencyKey{own}
+	}
+	return []IdempotencyKey{{MerchantID: r.Payee.ID, Key: r.RequestKey}, own}
 }
 
 // decide answers a reservation, a refusal, or an error after which nothing is
 // remembered. A refusal by the rules of the mandate is remembered under the key.
 func (r Reserve) decide(s *State, now time.Time) (Effects, Reservation, *Refusal, error) {
-	if seen, ok := s.Idempotency[r.idempotencyKey()]; ok {
-		res, refusal, err := r.replay(s, seen, now)
-		return Effects{}, res, refusal, err
+	for _, key := range r.idempotencyKeys() {
+		if seen, ok := s.Idempotency[key]; ok {
+			res, refusal, err := r.replay(s, seen, now)
+			return Effects{}, res, refusal, err
+		}
 	}
 	if refusal := r.merchantRules(); refusal != nil {
 		return Effects{}, Reservation{}, refusal, nil
 	}
 	m, known := s.Mandates[r.MandateID]
-	remember := Idempotency{
-		IdempotencyKey: r.idempotencyKey(), Fingerprint: r.Fingerprint, CreatedAt: now,
-	}
 	if refusal := r.mandateRules(m, known, now); refusal != nil {
 		refusal.RequestID = r.RequestID
-		remember.Refusal = refusal
-		return Effects{Insert: Rows{Idempotency: []Idempotency{remember}}}, Reservation{}, refusal, nil
+		return Effects{Insert: Rows{Idempotency: r.remember(Idempotency{Refusal: refusal, CreatedAt: now})}}, Reservation{}, refusal, nil
 	}
 	if month := MonthOf(now); month > m.Month {
 		m.Month, m.Spent = month, 0
@@ -86,15 +92,28 @@ func (r Reserve) decide(s *State, now time.Time) (Effects, Reservation, *Refusal
 		Currency: r.Currency, Description: r.Description, Metadata: r.Metadata, Rails: m.rails(r.Rails),
 		Month: m.Month, Status: ChargePending, LeaseUntil: now.Add(r.Lease), CreatedAt: now,
 	}
-	remember.ChargeID = c.ID
 	return Effects{
-		Insert: Rows{Charges: []Charge{c}, Idempotency: []Idempotency{remember}},
+		Insert: Rows{Charges: []Charge{c}, Idempotency: r.remember(Idempotency{ChargeID: c.ID, CreatedAt: now})},
 		Update: Rows{Mandates: []Mandate{m}},
 	}, Reservation{Charge: c, Mandate: m}, nil, nil
 }
 
+// remember writes what came of the request under each of its keys.
+func (r Reserve) remember(what Idempotency) []Idempotency {
+	what.Fingerprint = r.Fingerprint
+	var rows []Idempotency
+	for _, key := range r.idempotencyKeys() {
+		what.IdempotencyKey = key
+		rows = append(rows, what)
+	}
+	return rows
+}
+
 func (r Reserve) replay(s *State, seen Idempotency, now time.Time) (Reservation, *Refusal, error) {
 	if seen.Fingerprint != r.Fingerprint {
+		if seen.Key == r.RequestKey {
+			return Reservation{}, nil, ErrRequestKeyMismatch
+		}
 		return Reservation{}, nil, ErrIdempotencyMismatch
 	}
 	if seen.Refusal != nil {

@@ -16,6 +16,9 @@ import (
 // MinimumByCard is the smallest price of a paywall that a card pays.
 const MinimumByCard = 50 * money.MicrosPerCent
 
+// bareKind is the kind of the idempotency keys of bare mandates.
+const bareKind = "paywall:"
+
 // PaywallRequest asks to take a paywall's price from a mandate.
 type PaywallRequest struct {
 	// Token is a bare mandate or a presentation.
@@ -65,7 +68,7 @@ func (s *Service) SettlePaywall(ctx context.Context, r PaywallRequest) (Charged,
 		return Charged{}, err
 	}
 	c := s.charge(r, payee)
-	c.kind, c.named, c.IdempotencyKey = "paywall:", true, r.IdempotencyKey
+	c.kind, c.named, c.IdempotencyKey = bareKind, true, r.IdempotencyKey
 	return s.Charge(ctx, c)
 }
 
@@ -104,8 +107,9 @@ func (s *Service) charge(r PaywallRequest, payee ledger.Merchant) ChargeRequest 
 }
 
 // settlePresentation charges what a presentation was made for. Mandate and nonce
-// are the idempotency key, so that no two settlements of them can both move money;
-// the request's own key is part of what must be equal.
+// are the idempotency key, so that no two settlements of them can both move money.
+// The request's own key is remembered beside it, so that a retry with a presentation
+// for another challenge does not pay again.
 func (s *Service) settlePresentation(ctx context.Context, r PaywallRequest, p *mandate.Presentation) (Charged, error) {
 	if problem := r.differs(p); problem != "" {
 		return Charged{}, &PresentationError{Problem: problem}
@@ -121,10 +125,13 @@ func (s *Service) settlePresentation(ctx context.Context, r PaywallRequest, p *m
 	}
 	c := s.charge(r, payee)
 	c.kind, c.IdempotencyKey = "presentation:", id.Hash(p.Mandate.ID+" "+p.Nonce)
-	c.bound, c.same = p, []string{r.IdempotencyKey, r.Network, r.ResourceText}
+	c.bound, c.same = p, []string{r.IdempotencyKey, r.Network, r.ResourceText, p.Nonce}
+	c.requestKey = bareKind + r.IdempotencyKey // one name space: a key is for one payment, however it is made
 	charged, err := s.Charge(ctx, c)
 	var refusal *ledger.Refusal
 	switch {
+	case errors.Is(err, ledger.ErrRequestKeyMismatch):
+		return Charged{}, err
 	case errors.Is(err, ledger.ErrIdempotencyMismatch):
 		return Charged{}, &PresentationError{Problem: "A presentation for this challenge was settled before, under another idempotency key or for another payment."}
 	case p.Stale && errors.As(err, &refusal) && refusal.Code == ledger.MandateInvalid:

@@ -45,6 +45,7 @@ func Run(t *testing.T, fresh Fresh) {
 		"month rollover":                   monthRollover,
 		"clock backwards":                  clockBackwards,
 		"idempotency":                      idempotency,
+		"request key":                      requestKey,
 		"refusals are remembered":          refusalsAreRemembered,
 		"capture and release":              captureAndRelease,
 		"late release after rollover":      lateRelease,

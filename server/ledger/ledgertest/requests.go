@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -54,6 +55,68 @@ func idempotency(t *testing.T, b *bench) {
 	require.True(t, pending.Replayed)
 	require.Equal(t, ledger.ChargePending, pending.Charge.Status)
 	b.sound(t)
+}
+
+// requestKey: a second key is for one request as well, whatever the first one is.
+func requestKey(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.terms(100*cent, 1000*cent))
+	r := b.request(m, 10*cent)
+	r.RequestKey = id.NewCapability("key_")
+	first, err := b.Reserve(ctx, r)
+	require.NoError(t, err)
+	b.settle(t, first.Charge, succeeded())
+	repeat := r
+	repeat.ChargeID = id.New(id.Charge, b.clock.Now())
+	replayed, err := b.Reserve(ctx, repeat)
+	require.NoError(t, err)
+	require.True(t, replayed.Replayed)
+
+	another := b.request(m, 10*cent)
+	another.RequestKey, another.Fingerprint = r.RequestKey, "what is charged is another"
+	_, err = b.Reserve(ctx, another)
+	require.ErrorIs(t, err, ledger.ErrRequestKeyMismatch)
+	require.ErrorIs(t, err, ledger.ErrIdempotencyMismatch)
+	another.RequestKey, another.IdempotencyKey = id.NewCapability("key_"), r.IdempotencyKey
+	_, err = b.Reserve(ctx, another)
+	require.ErrorIs(t, err, ledger.ErrIdempotencyMismatch)
+	require.NotErrorIs(t, err, ledger.ErrRequestKeyMismatch)
+
+	over := b.request(m, 101*cent)
+	over.RequestKey = id.NewCapability("key_")
+	b.refused(t, over, ledger.PerTxLimit)
+	require.True(t, b.refused(t, over, ledger.PerTxLimit).Replayed)
+	fits := b.request(m, cent)
+	fits.RequestKey = over.RequestKey
+	_, err = b.Reserve(ctx, fits)
+	require.ErrorIs(t, err, ledger.ErrRequestKeyMismatch, "a refusal is remembered under both")
+	b.requestKeyAtOnce(t, m)
+	require.Equal(t, 20*cent, b.spent(t, m))
+	b.sound(t)
+}
+
+// requestKeyAtOnce: of many charges under one request's key one is made.
+func (b *bench) requestKeyAtOnce(t *testing.T, m ledger.Mandate) {
+	t.Helper()
+	key := id.NewCapability("key_")
+	made := make(chan error, 16)
+	for i := range cap(made) {
+		r := b.request(m, 10*cent)
+		r.RequestKey, r.Fingerprint = key, fmt.Sprint("challenge ", i)
+		go func() {
+			_, err := b.Reserve(context.WithoutCancel(t.Context()), r)
+			made <- err
+		}()
+	}
+	charged := 0
+	for range cap(made) {
+		if err := <-made; err == nil {
+			charged++
+		} else {
+			require.ErrorIs(t, err, ledger.ErrRequestKeyMismatch)
+		}
+	}
+	require.Equal(t, 1, charged)
 }
 
 func refusalsAreRemembered(t *testing.T, b *bench) {
