@@ -10,6 +10,7 @@ package rail
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -177,3 +178,40 @@ type Method struct {
 
 // Offerer is a [Rail] whose payment methods can be chosen from a list.
 type Offerer interface{ Methods() []Method }
+
+// Wallets is a [Rail] to which people connect wallets of their own. A wallet signs
+// what it is given; the rail brings that to the chain, so that the person pays no
+// gas.
+type Wallets interface {
+	// Propose makes what the wallet of an owner must sign to be charged within the
+	// limits. A [RefusedError] where that would be of no use: [InsufficientFunds]
+	// where the wallet has less than one payment may be, [Unavailable] where nobody
+	// who may be paid has a wallet. [ErrUnknownMethod] where the owner is no address.
+	Propose(ctx context.Context, owner string, l Limits) (WalletProposal, error)
+	// Accept keeps the signatures of a proposal, in the order of its messages, and
+	// returns the method to connect. Again with the same ones it returns the same.
+	// [ErrNoProposal] where there is none that waits, or one for other limits;
+	// [ErrSignature] where one is not the owner's.
+	Accept(ctx context.Context, id string, l Limits, signatures []string) (method string, err error)
+	// RevokeCall is the call by which the owner of an instrument ends it without
+	// asking anybody; false for an instrument of another rail.
+	RevokeCall(in Instrument) (WalletCall, bool)
+	// ChainID is the chain that the wallet must be on.
+	ChainID() uint64
+}
+
+// WalletProposal is what a wallet is asked to sign.
+type WalletProposal struct {
+	ID string
+	// Messages are typed data (EIP-712), as eth_signTypedData_v4 takes them.
+	Messages []json.RawMessage
+}
+
+// WalletCall is a transaction for a wallet to send.
+type WalletCall struct{ From, To, Data string }
+
+// ErrNoProposal tells that there is no proposal that waits to be signed.
+var ErrNoProposal = errors.New("rail: no such proposal")
+
+// ErrSignature tells that a signature is not the wallet's.
+var ErrSignature = errors.New("rail: not signed by the wallet")

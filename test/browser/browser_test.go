@@ -1,6 +1,6 @@
 // Package browser_test opens the service's pages in a real browser, with
-// JavaScript switched off, at the widths of a phone and a desk. Screenshots are
-// kept in test/artifacts.
+// JavaScript switched off but where a wallet is asked, at the widths of a phone and
+// a desk. Screenshots are kept in test/artifacts.
 package browser_test
 
 import (
@@ -30,9 +30,20 @@ type width struct {
 
 var widths = []width{{"phone", 390}, {"desktop", 1280}}
 
-// browser starts a browser of the width. Without one the test is skipped, or
-// fails where PAYWARRANT_REQUIRE asks for it.
+// browser starts a browser of the width that runs no scripts.
 func browser(t *testing.T, w width) context.Context {
+	t.Helper()
+	ctx := scripted(t, w)
+	require.NoError(t, chromedp.Do(ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		return err
+	})))
+	return ctx
+}
+
+// scripted starts a browser of the width. Without one the test is skipped, or
+// fails where PAYWARRANT_REQUIRE asks for it.
+func scripted(t *testing.T, w width) context.Context {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
@@ -48,13 +59,9 @@ func browser(t *testing.T, w width) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 60*time.Second)
+	ctx, cancel = context.WithTimeout(ctx, 3*time.Minute)
 	t.Cleanup(cancel)
-	noScript := chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
-		return err
-	})
-	require.NoError(t, chromedp.Do(ctx, noScript, chromedp.EmulateViewport(w.pixels, 900)))
+	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(w.pixels, 900)))
 	return ctx
 }
 

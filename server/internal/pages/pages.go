@@ -1,6 +1,7 @@
 // Package pages is what people see in a browser: the setup page, where they
 // confirm the limits of a mandate, and receipts. Plain HTML and one style sheet;
-// everything works without JavaScript.
+// everything works without JavaScript but what a browser's wallet is asked, by one
+// script of ours.
 package pages
 
 import (
@@ -25,6 +26,9 @@ var templates embed.FS
 //go:embed assets/style.css
 var style []byte
 
+//go:embed assets/wallet.js
+var walletScript []byte
+
 // Merchants tells who a merchant is.
 type Merchants interface {
 	Merchant(ctx context.Context, id string) (ledger.Merchant, error)
@@ -47,9 +51,8 @@ type Config struct {
 type Pages struct {
 	Config
 
-	stylePath string
-	setup     *template.Template
-	result    *template.Template
+	stylePath, scriptPath string
+	setup, result         *template.Template
 }
 
 // New parses the templates; they are part of the program, so a broken one panics.
@@ -57,11 +60,16 @@ func New(cfg Config) *Pages {
 	parse := func(name string) *template.Template {
 		return template.Must(template.ParseFS(templates, "templates/layout.html", "templates/"+name))
 	}
-	sum := sha256.Sum256(style)
 	return &Pages{
 		Config: cfg, setup: parse("setup.html"), result: parse("result.html"),
-		stylePath: "/assets/style-" + hex.EncodeToString(sum[:6]) + ".css",
+		stylePath: assetPath("style", style, ".css"), scriptPath: assetPath("wallet", walletScript, ".js"),
 	}
+}
+
+// assetPath names what is in an asset, so that it can be kept for ever.
+func assetPath(name string, content []byte, ext string) string {
+	sum := sha256.Sum256(content)
+	return "/assets/" + name + "-" + hex.EncodeToString(sum[:6]) + ext
 }
 
 // Register adds the pages to mux. Forms that come from another site are refused.
@@ -75,14 +83,20 @@ func (p *Pages) Register(mux *http.ServeMux) {
 	}))
 	mux.Handle("GET /setup/{sessionToken}", http.HandlerFunc(p.showSetup))
 	mux.Handle("POST /setup/{sessionToken}", ownForms.Handler(http.HandlerFunc(p.decide)))
+	mux.Handle("POST /setup/{sessionToken}/wallet", ownForms.Handler(http.HandlerFunc(p.proposeToWallet)))
 	mux.HandleFunc("GET /receipts/{transactionId}/{proof}", p.receipt)
-	mux.HandleFunc("GET "+p.stylePath, p.styleSheet)
+	mux.HandleFunc("GET "+p.stylePath, asset("text/css; charset=utf-8", style))
+	mux.HandleFunc("GET "+p.scriptPath, asset("text/javascript; charset=utf-8", walletScript))
 }
 
-func (p *Pages) styleSheet(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/css; charset=utf-8")
-	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, _ = w.Write(style) // the client may have gone
+func asset(mediaType string, content []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		h := w.Header()
+		h.Set("Content-Type", mediaType)
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+		h.Set("X-Content-Type-Options", "nosniff")
+		_, _ = w.Write(content) // the client may have gone
+	}
 }
 
 // result is a page that only tells something.
@@ -90,6 +104,7 @@ type result struct {
 	Tone, Badge, Headline, Text, Amount, Merchant, Return string
 	Facts                                                 []fact
 	Points                                                []string
+	Revoke                                                *revokeView
 }
 
 type fact struct{ Name, Value string }
@@ -98,12 +113,21 @@ func (p *Pages) message(w http.ResponseWriter, r *http.Request, status int, cont
 	p.render(w, r, status, p.result, content.Headline, content)
 }
 
+// scripted is content that asks a browser's wallet.
+type scripted interface{ asksWallet() bool }
+
+const policy = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
 // render writes a page whole or not at all. Nothing else may be loaded by it,
 // frame it, or learn its address, which opens it.
 func (p *Pages) render(w http.ResponseWriter, r *http.Request, status int, page *template.Template, title string, content any) {
 	var body bytes.Buffer
+	rules, script := policy, ""
+	if c, ok := content.(scripted); ok && c.asksWallet() {
+		rules, script = policy+"; script-src 'self'; connect-src 'self'", p.scriptPath
+	}
 	err := page.ExecuteTemplate(&body, "layout", map[string]any{
-		"Title": title, "Style": p.stylePath, "Sandbox": p.Sandbox, "Content": content,
+		"Title": title, "Style": p.stylePath, "Script": script, "Sandbox": p.Sandbox, "Content": content,
 	})
 	if err != nil {
 		p.Logger.ErrorContext(r.Context(), "page not rendered", slog.String("requestId", httplog.RequestID(r.Context())),
@@ -114,7 +138,7 @@ func (p *Pages) render(w http.ResponseWriter, r *http.Request, status int, page 
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("Content-Security-Policy", rules)
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)

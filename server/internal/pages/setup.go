@@ -28,6 +28,7 @@ type setupForm struct {
 	Payees                                 []payeeChoice
 	Methods                                []methodChoice
 	MoreMethods, MoreOpen                  bool
+	Wallet                                 *walletView // nil: no wallet of one's own
 }
 
 type payeeChoice struct {
@@ -78,6 +79,16 @@ func (p *Pages) session(w http.ResponseWriter, r *http.Request) (payment.Session
 type entered struct {
 	perTx, monthly, expires, email, method string
 	payees                                 []string
+	proposal                               string // that a wallet has signed
+	signatures                             []string
+}
+
+func enteredIn(form url.Values) entered {
+	return entered{
+		perTx: form.Get("maxPerTx"), monthly: form.Get("maxMonthly"), expires: form.Get("expires"),
+		email: strings.TrimSpace(form.Get("email")), method: form.Get("method"), payees: form["payee"],
+		proposal: form.Get("proposal"), signatures: form["signature"],
+	}
 }
 
 func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Session, status int, in entered, problem string) {
@@ -103,6 +114,9 @@ func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Sessi
 		f.Methods = append(f.Methods, methodChoice{Method: method, Checked: chosen, Hidden: hidden})
 		f.MoreMethods = f.MoreMethods || hidden
 		f.MoreOpen = f.MoreOpen || (hidden && chosen)
+	}
+	if wallets, ok := p.Payments.Wallets(s); ok {
+		f.Wallet = &walletView{network: networkOf(wallets), Checked: in.method == ownWallet}
 	}
 	p.render(w, r, status, p.setup, "Confirm limits for "+m.Name, f)
 }
@@ -136,11 +150,7 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil {
-		p.message(w, r, http.StatusBadRequest, result{
-			Tone: "bad", Badge: "Failed", Headline: "The form did not arrive whole", Text: "Please open the link again.",
-		})
+	if !p.parse(w, r) {
 		return
 	}
 	var err error
@@ -148,10 +158,7 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) {
 	if r.PostForm.Get("action") == "decline" {
 		err = p.Payments.Decline(r.Context(), s.Token)
 	} else {
-		in := entered{
-			perTx: r.PostForm.Get("maxPerTx"), monthly: r.PostForm.Get("maxMonthly"), expires: r.PostForm.Get("expires"),
-			email: strings.TrimSpace(r.PostForm.Get("email")), method: r.PostForm.Get("method"), payees: r.PostForm["payee"],
-		}
+		in := enteredIn(r.PostForm)
 		if problem, err = p.confirm(r.Context(), s, in); problem != "" {
 			p.showForm(w, r, s, http.StatusUnprocessableEntity, in, problem)
 			return
@@ -164,13 +171,29 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/setup/"+s.Token, http.StatusSeeOther)
 }
 
+// parse reads a form of limited length, or answers that it did not arrive.
+func (p *Pages) parse(w http.ResponseWriter, r *http.Request) bool {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		p.message(w, r, http.StatusBadRequest, result{
+			Tone: "bad", Badge: "Failed", Headline: "The form did not arrive whole", Text: "Please open the link again.",
+		})
+		return false
+	}
+	return true
+}
+
 // confirm tries to complete the session. The problem is what the person can put right.
 func (p *Pages) confirm(ctx context.Context, s payment.Session, in entered) (problem string, err error) {
 	terms, problem := p.terms(s.Terms, in)
 	if problem != "" {
 		return problem, nil
 	}
-	m, err := p.Payments.Confirm(ctx, s.Token, payment.Confirmation{Terms: terms, Methods: []string{in.method}, Email: in.email})
+	method, problem, err := p.method(ctx, s, terms, in)
+	if problem != "" || err != nil {
+		return problem, err
+	}
+	m, err := p.Payments.Confirm(ctx, s.Token, payment.Confirmation{Terms: terms, Methods: []string{method}, Email: in.email})
 	var refused *payment.MethodError
 	switch {
 	case err == nil:
@@ -182,7 +205,7 @@ func (p *Pages) confirm(ctx context.Context, s payment.Session, in entered) (pro
 	case errors.As(err, &refused):
 		return "", nil // the session has failed, and its page says so
 	case errors.Is(err, rail.ErrUnknownMethod):
-		return "Choose how to pay.", nil
+		return chooseMethod, nil
 	case errors.Is(err, payment.ErrNoEmail):
 		return "The e-mail address is not complete.", nil
 	case errors.Is(err, ledger.ErrWidened):
@@ -269,13 +292,20 @@ func (p *Pages) showOutcome(w http.ResponseWriter, r *http.Request, s payment.Se
 		return
 	}
 	t := confirmed.Terms
+	if confirmed.Status == ledger.MandateRevoked {
+		v.Tone, v.Badge, v.Headline = "bad", "Revoked", m.Name+" can no longer charge you"
+		v.Text, v.Return = "This mandate was revoked. No charge with it moves money any more.", ""
+		v.Facts = []fact{{"Mandate", confirmed.ID}}
+		p.message(w, r, http.StatusOK, v)
+		return
+	}
 	v.Tone, v.Badge, v.Headline = "good", "Confirmed", m.Name+" can be paid within your limits"
 	v.Text = "You can close this page."
 	v.Facts = []fact{{"One payment", "up to $" + t.MaxPerTx.Decimal()}, {"A month", "up to $" + t.MaxMonthly.Decimal()}, {"Until", day(t.ExpiresAt)}}
 	for _, i := range confirmed.Instruments {
 		v.Facts = append(v.Facts, fact{"Paid with", i.Brand + " •••• " + i.LastFour})
 	}
-	v.Facts = append(v.Facts, fact{"Mandate", confirmed.ID})
+	v.Facts, v.Revoke = append(v.Facts, fact{"Mandate", confirmed.ID}), p.revocation(s, confirmed)
 	v.Points = []string{"Nobody can raise these limits, neither the agent nor " + m.Name + ".", "A charge beyond them is refused before any money moves."}
 	p.message(w, r, http.StatusOK, v)
 }

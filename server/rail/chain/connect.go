@@ -90,6 +90,9 @@ func (r *Rail) begin(ctx context.Context, key string, seed common.Hash, c rail.C
 		if err != nil || found {
 			return err
 		}
+		if err := claim(tx, fresh.GrantID, key); err != nil {
+			return err
+		}
 		record = fresh
 		return write(tx, kindConnection, key, fresh)
 	})
@@ -100,6 +103,20 @@ func (r *Rail) begin(ctx context.Context, key string, seed common.Hash, c rail.C
 		return record, rail.ErrReferenceReused
 	}
 	return record, nil
+}
+
+// claim has a grant serve one connection, and no other: its id is no secret once it
+// is on the chain. [rail.ErrUnknownMethod] where another one has it.
+func claim(tx Tx, id common.Hash, key string) error {
+	grant, found, err := read[grantRecord](tx, kindGrant, id.Hex())
+	switch {
+	case err != nil:
+		return err
+	case !found || (grant.Connected != "" && grant.Connected != key):
+		return rail.ErrUnknownMethod
+	}
+	grant.Connected = key
+	return write(tx, kindGrant, id.Hex(), grant)
 }
 
 // grantOf is the grant that a method means; a sandbox's wallet signs one.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/contracts"
 	"github.com/paywarrant/paywarrant/internal/money"
+	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/vault"
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
@@ -62,6 +63,8 @@ type grantRecord struct {
 	Sealed    []byte     `json:"sealed,omitempty"` // the session key
 	State     grantState `json:"state"`
 	Consent   *Consent   `json:"consent,omitempty"`
+	Permit    evm.Permit `json:"permit"`              // that goes with it
+	Connected string     `json:"connected,omitempty"` // the connection that took it: one alone
 	MandateID string     `json:"mandateId,omitempty"` // that first charged it
 }
 
@@ -128,6 +131,7 @@ func (r *Rail) prepare(ctx context.Context, owner common.Address, terms Terms) (
 	if err != nil {
 		return Proposal{}, proposalTerms{}, err
 	}
+	record.Permit = permit
 	err = r.config.Store.Update(ctx, func(tx Tx) error { return write(tx, kindGrant, id.Hex(), record) })
 	if err != nil {
 		return Proposal{}, proposalTerms{}, fmt.Errorf("store grant: %w", err)
@@ -195,8 +199,8 @@ func (r *Rail) permitFor(ctx context.Context, owner common.Address, terms Terms,
 }
 
 // ErrNoProposal tells that there is no proposal of that id, or that it was signed
-// already.
-var ErrNoProposal = errors.New("chain: no such proposal")
+// already: [rail.ErrNoProposal].
+var ErrNoProposal = rail.ErrNoProposal
 
 // methodPrefix begins the names of methods that Consent returns.
 const methodPrefix = "wallet:"

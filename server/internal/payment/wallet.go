@@ -1,0 +1,57 @@
+package payment
+
+import (
+	"context"
+	"slices"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+// Wallets is the rail of a session to which a person can connect a wallet of
+// their own, and whether there is one.
+func (s *Service) Wallets(session Session) (rail.Wallets, bool) {
+	for _, name := range s.Rails.Names() {
+		one, _ := s.Rails.Rail(name)
+		if w, ok := one.(rail.Wallets); ok && slices.Contains(session.Terms.Rails, name) {
+			return w, true
+		}
+	}
+	return nil, false
+}
+
+// ProposeToWallet makes what a wallet must sign for terms that the session takes.
+// Errors: ledger.ErrSessionFinished, ledger.ErrWidened, rail.ErrUnknownMethod, a
+// [*rail.RefusedError].
+func (s *Service) ProposeToWallet(ctx context.Context, session Session, terms ledger.Terms, owner string) (rail.WalletProposal, error) {
+	w, limits, err := s.walletOf(ctx, session, terms)
+	if err != nil {
+		return rail.WalletProposal{}, err
+	}
+	return w.Propose(ctx, owner, limits)
+}
+
+// AcceptFromWallet takes the signatures of a proposal and returns the method to
+// confirm the session with. Errors: those of [Service.ProposeToWallet],
+// rail.ErrNoProposal, rail.ErrSignature.
+func (s *Service) AcceptFromWallet(ctx context.Context, session Session, terms ledger.Terms, proposal string, signatures []string) (string, error) {
+	w, limits, err := s.walletOf(ctx, session, terms)
+	if err != nil {
+		return "", err
+	}
+	return w.Accept(ctx, proposal, limits, signatures)
+}
+
+func (s *Service) walletOf(ctx context.Context, session Session, terms ledger.Terms) (rail.Wallets, rail.Limits, error) {
+	w, ok := s.Wallets(session)
+	switch {
+	case session.Status != ledger.SessionPending:
+		return nil, rail.Limits{}, ledger.ErrSessionFinished
+	case !terms.Narrows(session.Terms):
+		return nil, rail.Limits{}, ledger.ErrWidened
+	case !ok:
+		return nil, rail.Limits{}, rail.ErrUnknownMethod
+	}
+	limits, err := s.limits(ctx, terms)
+	return w, limits, err
+}
