@@ -171,8 +171,8 @@ func (k *check) count(c Charge, got []Posting) {
 	if !slices.EqualFunc(want, got, samePosting) {
 		k.fault("charge %s (%s): postings do not fit", c.ID, c.Status)
 	}
-	if c.Status == ChargeSucceeded && c.Fee != Fee(c.Rail, c.Amount) {
-		k.fault("charge %s: fee is %d micros, should be %d", c.ID, c.Fee, Fee(c.Rail, c.Amount))
+	if c.Status == ChargeSucceeded && c.Fee != c.fee() {
+		k.fault("charge %s: fee is %d micros, should be %d", c.ID, c.Fee, c.fee())
 	}
 }
 

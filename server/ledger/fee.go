@@ -23,3 +23,11 @@ func Fee(name rail.Name, amount Micros) Micros {
 		return max((amount*3+99)/100, minimumFee)
 	}
 }
+
+// fee is what the charge's payee owes: nothing where it is no merchant.
+func (c Charge) fee() Micros {
+	if IsWallet(c.MerchantID) {
+		return 0
+	}
+	return Fee(c.Rail, c.Amount)
+}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -30,7 +31,10 @@ type Reserve struct {
 	// IdempotencyKey belongs to the payee; Fingerprint tells requests apart.
 	IdempotencyKey string
 	Fingerprint    string
-	// RequestKey is a second idempotency key, where IdempotencyKey names what may be
+	// Scope is whose IdempotencyKey is, where the same thing must not be charged twice
+	// for the payee under another id. Default: the payee.
+	Scope string
+	// RequestKey is a second idempotency key, of the payee, where IdempotencyKey names what may be
 	// charged only once and not the request. Empty: there is none.
 	RequestKey string
 	RequestID  string
@@ -55,7 +59,7 @@ func (r Reserve) keys() Keys {
 
 // idempotencyKeys are all that the request is known by, the request's own first.
 func (r Reserve) idempotencyKeys() []IdempotencyKey {
-	own := IdempotencyKey{MerchantID: r.Payee.ID, Key: r.IdempotencyKey}
+	own := IdempotencyKey{MerchantID: cmp.Or(r.Scope, r.Payee.ID), Key: r.IdempotencyKey}
 	if r.RequestKey == "" {
 		return []IdempotencyKey{own}
 	}

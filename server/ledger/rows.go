@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/money"
@@ -211,6 +212,18 @@ type Merchant struct {
 	PayTo     string // its proven wallet; empty where it has none
 	CreatedAt time.Time
 }
+
+// walletPrefix begins the id of a payee that is a wallet and no merchant.
+const walletPrefix = "wallet:"
+
+// WalletPayee is the payee of a charge that goes to a wallet which belongs to no
+// merchant of the service. It owes no fee, and its account has its id as name.
+func WalletPayee(address string) Merchant {
+	return Merchant{ID: walletPrefix + strings.ToLower(address), Name: address, PayTo: address, Active: true}
+}
+
+// IsWallet tells whether a payee's id is of a [WalletPayee].
+func IsWallet(payee string) bool { return strings.HasPrefix(payee, walletPrefix) }
 
 // APIKey opens a merchant's account. The key itself is not stored.
 type APIKey struct {

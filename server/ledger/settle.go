@@ -15,8 +15,14 @@ type Settlement struct {
 }
 
 // The accounts that postings move money between.
-func mandateAccount(id string) string       { return "mandate:" + id }
-func merchantAccount(id string) string      { return "merchant:" + id }
+func mandateAccount(id string) string { return "mandate:" + id }
+
+func merchantAccount(id string) string {
+	if IsWallet(id) {
+		return id
+	}
+	return "merchant:" + id
+}
 func feesDueAccount(id string) string       { return "merchant:" + id + ":fees_due" }
 func clearingAccount(name rail.Name) string { return "rail:" + string(name) + ":clearing" }
 
@@ -53,7 +59,7 @@ func decideSettle(s *State, chargeID string, end Settlement, now time.Time) (Eff
 }
 
 func capture(s *State, m Mandate, c Charge, settledAt, now time.Time) (Effects, Charge, error) {
-	c.Status, c.SettledAt, c.Fee = ChargeSucceeded, now, Fee(c.Rail, c.Amount)
+	c.Status, c.SettledAt, c.Fee = ChargeSucceeded, now, c.fee()
 	if !settledAt.IsZero() {
 		c.SettledAt = settledAt
 	}

@@ -38,6 +38,8 @@ type ChargeRequest struct {
 	same  []string
 	// requestKey is the request's own idempotency key, where that of the charge is another.
 	requestKey string
+	// scope is whose idempotency key it is; see [ledger.Reserve].
+	scope string
 }
 
 // Charged is the charge, new or as an earlier request with the same key made it.
@@ -104,7 +106,7 @@ func (s *Service) reserve(ctx context.Context, r ChargeRequest) (ledger.Reserve,
 	return ledger.Reserve{
 		ChargeID: id.New(id.Charge, now), MandateID: mandateID, TokenValid: valid, Payee: r.Payee,
 		PayTo: r.Payee.PayTo, Amount: r.Amount, Currency: r.Currency, Description: r.Description, Metadata: r.Metadata,
-		Named: r.named, Rails: s.Configured(order), IdempotencyKey: r.kind + r.IdempotencyKey, RequestKey: r.requestKey,
+		Named: r.named, Rails: s.Configured(order), IdempotencyKey: r.kind + r.IdempotencyKey, RequestKey: r.requestKey, Scope: r.scope,
 		Fingerprint: fingerprint(mandateID, r), RequestID: r.RequestID, Lease: leaseFor,
 	}, nil
 }

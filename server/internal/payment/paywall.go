@@ -38,7 +38,8 @@ type PaywallRequest struct {
 // SettlePaywall takes the price from a mandate for the merchant whose wallet is
 // to be paid. A bare mandate must name that merchant: one that allows anybody is
 // no permission for who happens to hold it. A presentation must be made for
-// exactly this payment, and may pay whomever the mandate allows.
+// exactly this payment, and may pay whomever the mandate allows: a wallet of no
+// merchant by chain alone, and without a fee.
 //
 // A presentation is settled once: again under the same idempotency key it answers
 // what the first time did, also after it expired; under another key it is refused.
@@ -97,7 +98,7 @@ func (s *Service) charge(r PaywallRequest, payee ledger.Merchant) ChargeRequest 
 	if n, ok := one.(rail.Networked); ok && n.Network() == r.Network {
 		order = append(order, rail.Chain)
 	}
-	if r.Price >= MinimumByCard {
+	if r.Price >= MinimumByCard && !ledger.IsWallet(payee.ID) { // a card pays registered merchants alone
 		order = append(order, rail.Fiat)
 	}
 	return ChargeRequest{
@@ -117,13 +118,18 @@ func (s *Service) settlePresentation(ctx context.Context, r PaywallRequest, p *m
 	payee, err := s.Accounts.MerchantByWallet(ctx, r.PayTo)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound) && p.Mandate.AllowsAnyPayee():
-		return Charged{}, ErrNoRail // a card pays registered merchants alone
+		payee = ledger.WalletPayee(r.PayTo)
 	case errors.Is(err, ledger.ErrNotFound):
 		return Charged{}, &ledger.Refusal{Code: ledger.MerchantNotAllowed, RequestID: r.RequestID}
 	case err != nil:
 		return Charged{}, err
 	}
 	c := s.charge(r, payee)
+	if len(s.Configured(c.rails)) == 0 && ledger.IsWallet(payee.ID) {
+		return Charged{}, ErrNoRail
+	}
+	// Of the wallet, so that one who registers in between is not paid twice.
+	c.scope = ledger.WalletPayee(r.PayTo).ID
 	c.kind, c.IdempotencyKey = "presentation:", id.Hash(p.Mandate.ID+" "+p.Nonce)
 	c.bound, c.same = p, []string{r.IdempotencyKey, r.Network, r.ResourceText, p.Nonce}
 	c.requestKey = bareKind + r.IdempotencyKey // one name space: a key is for one payment, however it is made

@@ -39,7 +39,9 @@ func (s *Service) Receipt(ctx context.Context, chargeID, proof string) (Receipt,
 		return Receipt{}, err
 	}
 	r := Receipt{Charge: c}
-	if r.Merchant, err = s.Accounts.Merchant(ctx, c.MerchantID); err != nil {
+	if ledger.IsWallet(c.MerchantID) {
+		r.Merchant = ledger.WalletPayee(c.PayTo)
+	} else if r.Merchant, err = s.Accounts.Merchant(ctx, c.MerchantID); err != nil {
 		return Receipt{}, err
 	}
 	m, err := s.Ledger.Mandate(ctx, c.MandateID)
