@@ -19,6 +19,7 @@ type payCmd struct {
 	URL     string `arg:"" help:"What to fetch and pay for."`
 	Mandate string `help:"The mandate's token, or - to read it from standard input." env:"SERVICE_MANDATE" placeholder:"TOKEN|-"`
 	Bundle  string `help:"The token of a credit bundle, or - to read it from standard input." env:"SERVICE_BUNDLE_TOKEN" placeholder:"TOKEN|-"`
+	Wallet  string `help:"A file with the private key of a wallet with USDC, in hexadecimal, or - for standard input. Or set SERVICE_WALLET_KEY to the key." placeholder:"FILE|-"`
 	Max     string `default:"0.50" help:"The most that it may cost, in dollars." placeholder:"USD"`
 	Method  string `help:"The HTTP method. Default: GET, or POST with --data." short:"X"`
 	Data    string `help:"A JSON body to send." short:"d"`
@@ -31,7 +32,7 @@ type payCmd struct {
 
 // Help is the longer text of the command.
 func (payCmd) Help() string {
-	return "Asks for the address, shows what it costs and by which ways, pays by the cheapest that --max allows, and shows the receipt and the answer. Without --mandate and --bundle it shows the price and ends with an error."
+	return "Asks for the address, shows what it costs and by which ways, pays by the cheapest that --max allows, and shows the receipt and the answer. Without --mandate, --wallet and --bundle it shows the price and ends with an error."
 }
 
 // paid is what the command prints.
@@ -99,8 +100,17 @@ func (c payCmd) config(p *paid) (agent.Config, error) {
 		p.Challenge, p.Choice = ways(buy.Offers), &choice
 		return nil
 	}}
-	if c.Mandate == "-" && c.Bundle == "-" {
-		return cfg, errors.New("--mandate and --bundle cannot both be read from standard input")
+	fromInput := 0
+	for _, secret := range []string{c.Mandate, c.Bundle, c.Wallet} {
+		if secret == "-" {
+			fromInput++
+		}
+	}
+	if fromInput > 1 {
+		return cfg, errors.New("only one of --mandate, --bundle and --wallet can be read from standard input")
+	}
+	if cfg.Wallet, err = walletOf(c.Wallet); err != nil {
+		return cfg, err
 	}
 	if cfg.Mandate, err = secretOf(c.Mandate); err != nil {
 		return cfg, err

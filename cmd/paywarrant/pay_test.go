@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/agent"
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/devchain"
 )
 
 func TestPayShowsChallengeChoiceAndReceipt(t *testing.T) {
@@ -69,6 +72,33 @@ func TestPayShowsChallengeChoiceAndReceipt(t *testing.T) {
 	stats, err := c.Stats(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, int64(3), stats.TransactionCount)
+}
+
+// TestPayFromAWallet: the key is in a file, and stands in no output.
+func TestPayFromAWallet(t *testing.T) {
+	t.Parallel()
+	s, err := startStack(t.Context(), stackConfig{Addr: "127.0.0.1:0", Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	key := devchain.Wallets()[0].PrivateKey()
+	file := filepath.Join(t.TempDir(), "key")
+	require.NoError(t, os.WriteFile(file, []byte(key+"\n"), 0o600))
+	text, err := command(t, "pay", s.API.BaseURL+"/weather", "--wallet", file, "--json")
+	require.NoError(t, err, text)
+	var p paid
+	require.NoError(t, json.Unmarshal([]byte(text), &p))
+	require.Equal(t, []any{agent.X402, "0.01", 200}, []any{p.Choice.Way, p.Choice.Price, p.Status})
+	require.Regexp(t, "^0x[0-9a-f]{64}$", p.Receipt.Transaction)
+	require.NotContains(t, text, key[2:])
+
+	for _, wrong := range []string{filepath.Join(t.TempDir(), "nowhere"), t.TempDir()} {
+		_, err = command(t, "pay", s.API.BaseURL+"/weather", "--wallet", wrong)
+		require.ErrorContains(t, err, "--wallet")
+	}
+	require.NoError(t, os.WriteFile(file, []byte(key[:60]), 0o600))
+	_, err = command(t, "pay", s.API.BaseURL+"/weather", "--wallet", file)
+	require.ErrorContains(t, err, "64 hexadecimal digits")
+	require.NotContains(t, err.Error(), key[2:20])
 }
 
 func TestStrangersTextMovesNoCursor(t *testing.T) {
