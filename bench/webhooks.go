@@ -8,35 +8,43 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/webhook"
 )
 
 // webhookRows compare deliveries with a plain loop of as many workers that posts
 // the same to the same receiver.
 func webhookRows(ctx context.Context) ([]row, error) {
-	var ratio float64
+	var ratios []float64
 	var err error
 	result := testing.Benchmark(func(b *testing.B) {
 		for b.Loop() {
+			var ratio float64
 			if ratio, err = deliveries(ctx, b); err != nil {
 				b.Fatal(err)
 			}
+			ratios = append(ratios, ratio)
 		}
 	})
 	if err != nil || result.N == 0 {
 		return nil, errors.Join(err, errors.New("deliveries were not measured"))
 	}
-	return []row{atLeast("webhook deliveries, 32 workers", "plain pooled POST loop", ratio, 0.8)}, nil
+	slices.Sort(ratios)
+	return []row{atLeast("webhook deliveries, 32 workers", "plain pooled POST loop", ratios[len(ratios)/2], 0.8)}, nil
 }
 
 // perMandate is how many events each of the callers' mandates has.
-const perMandate = 40
+const perMandate = 400
 
 // sink is a receiver that takes everything, once it is open.
 type sink struct {
@@ -71,23 +79,14 @@ func deliveries(ctx context.Context, b *testing.B) (float64, error) {
 	s := &sink{want: callers * perMandate, done: make(chan time.Duration, 1)}
 	receiver := httptest.NewServer(s)
 	defer receiver.Close()
-	srv := servertest.Start(b, nil)
+	var store ledger.Store
+	srv := servertest.Start(b, &servertest.Options{Configure: func(c *server.Config) { store = c.Store }})
 	if _, err := srv.Client().CreateWebhookEndpoint(ctx, client.WebhookEndpointParams{URL: receiver.URL}); err != nil {
 		return 0, err
 	}
-	var all sync.WaitGroup
-	for range callers {
-		m := srv.Mandate(b, servertest.Terms{MaxPerTxCents: 100, MaxMonthlySpendCents: 10_000})
-		all.Go(func() {
-			for range perMandate - 1 {
-				_, err := srv.Client().Charge(ctx, client.ChargeParams{Mandate: m, AmountCents: 1, Currency: client.USD, Description: "bench"})
-				if err != nil {
-					b.Error(err)
-				}
-			}
-		})
+	if err := gather(ctx, store, srv.Merchant.ID); err != nil {
+		return 0, err
 	}
-	all.Wait()
 	s.open.Store(true)
 	srv.Clock.Advance(2 * time.Hour)
 	var took time.Duration
@@ -98,6 +97,42 @@ func deliveries(ctx context.Context, b *testing.B) (float64, error) {
 	}
 	plain, err := posts(ctx, receiver.URL, *s.body.Load())
 	return float64(plain) / float64(took), err
+}
+
+// gather has events happen, and waits until all are queued for their endpoint.
+func gather(ctx context.Context, store ledger.Store, merchant string) error {
+	now := time.Now().Truncate(time.Millisecond)
+	var last []ledger.Event
+	for range callers {
+		mandate := id.New(id.Mandate, now)
+		var happened []ledger.Event
+		for seq := range perMandate {
+			happened = append(happened, ledger.Event{
+				ID: id.New(id.Event, now), MandateID: mandate, Seq: int64(seq + 1), MerchantID: merchant, Type: webhook.PaymentSucceeded, CreatedAt: now,
+				Data: fmt.Appendf(nil, `{"transactionId":%q,"delegateId":%q,"amountCents":1,"amountMicros":10000,"rail":"fiatrail","status":"succeeded"}`,
+					id.New(id.Charge, now), mandate),
+			})
+		}
+		last = append(last, happened[perMandate-1])
+		err := store.Update(ctx, ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
+			return ledger.Effects{Insert: ledger.Rows{Events: happened}}, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for len(last) > 0 {
+		queued, err := store.EventDeliveries(ctx, last[0])
+		if err != nil {
+			return err
+		}
+		if len(queued) > 0 {
+			last = last[1:]
+			continue
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return nil
 }
 
 // posts is the time of the plain loop.

@@ -13,8 +13,10 @@ import (
 )
 
 const (
-	// window is how many deliveries of one endpoint are in memory at most.
-	window = 256
+	// maxWindow is how many deliveries of one endpoint are in memory at most, until
+	// what came of them is saved, where few are worked on; minWindow where many are,
+	// which share maxHeld.
+	maxWindow, minWindow, maxHeld = 1024, 64, 32 * 1024
 	// maxFlying is how many are on their way to one endpoint at once; firstFlying
 	// is where it begins before it is known what the endpoint can take.
 	maxFlying, firstFlying = 32, 8
@@ -229,8 +231,16 @@ func (q *queue) drop(lane string, list []ledger.DueDelivery) {
 	delete(q.lanes, lane)
 }
 
+// window is how many deliveries this queue may have in memory.
+func (q *queue) window() int {
+	q.Service.mu.Lock()
+	defer q.Service.mu.Unlock()
+	return min(max(maxHeld/max(len(q.queues), 1), minWindow), maxWindow)
+}
+
 // load reads the next deliveries that are due, where there is room.
 func (q *queue) load(ctx context.Context) {
+	window := q.window()
 	if !q.more || q.parked || q.gone || q.paused() || len(q.busy) > window/2 {
 		return
 	}

@@ -133,9 +133,9 @@ SELECT d.event_id, d.lane, d.seq, d.attempts, d.created_ms, e.mandate_id, e.merc
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
 WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.next_ms <= $2
     AND d.lane >= $3 AND (d.lane > $3 OR d.seq > $4)
-    AND NOT EXISTS (
-        SELECT 1 FROM webhook_deliveries h
-        WHERE h.endpoint_id = d.endpoint_id AND h.status = 'pending' AND h.lane = d.lane AND h.seq < d.seq AND h.next_ms > $2
+    AND d.lane NOT IN (
+        SELECT h.lane FROM webhook_deliveries h
+        WHERE h.endpoint_id = $1 AND h.status = 'pending' AND h.attempts > 0 AND h.next_ms > $2
     )
 ORDER BY d.lane, d.seq LIMIT $5
 `

@@ -76,9 +76,9 @@ SELECT d.event_id, d.lane, d.seq, d.attempts, d.created_ms, e.mandate_id, e.merc
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
 WHERE d.endpoint_id = sqlc.arg(endpoint_id) AND d.status = 'pending' AND d.next_ms <= sqlc.arg(now_ms)
     AND d.lane >= sqlc.arg(from_lane) AND (d.lane > sqlc.arg(from_lane) OR d.seq > sqlc.arg(from_seq))
-    AND NOT EXISTS (
-        SELECT 1 FROM webhook_deliveries h
-        WHERE h.endpoint_id = d.endpoint_id AND h.status = 'pending' AND h.lane = d.lane AND h.seq < d.seq AND h.next_ms > sqlc.arg(now_ms)
+    AND d.lane NOT IN (
+        SELECT h.lane FROM webhook_deliveries h
+        WHERE h.endpoint_id = sqlc.arg(endpoint_id) AND h.status = 'pending' AND h.attempts > 0 AND h.next_ms > sqlc.arg(now_ms)
     )
 ORDER BY d.lane, d.seq LIMIT sqlc.arg(most);
 
