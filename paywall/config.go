@@ -91,8 +91,8 @@ type Config struct {
 	// Default: the service over HTTP.
 	Settler Settler
 
-	// Redemptions remembers what was redeemed. Default: memory of this process,
-	// for [DefaultMaxRedemptions] credentials.
+	// Redemptions remembers what was redeemed; several instances share an [SQL].
+	// Default: memory of this process, for [DefaultMaxRedemptions] credentials.
 	Redemptions Redemptions
 	// Page writes the page that browsers get with a 402. Default: a plain one.
 	Page func(w io.Writer, p PageData) error

@@ -39,7 +39,8 @@
 //
 // The memory of what was redeemed is [Redemptions]: by default this process's,
 // bounded. Several instances behind one address, or one that must not forget
-// unfulfilled payments when it restarts, need a shared one.
+// unfulfilled payments when it restarts, need a shared one: [SQL] keeps it in a
+// database.
 //
 // # Caches and browsers
 //

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/paywall"
@@ -403,81 +402,6 @@ func TestFullMemoryRefusesRatherThanForgets(t *testing.T) {
 	require.Equal(t, 402, w.ask("X-PAYMENT", spent[0]).Code)
 	moved.Advance(5 * time.Minute)
 	require.Equal(t, 200, w.ask("X-PAYMENT", w.payX402V1(w.gate, nil)).Code)
-}
-
-// The memory against a model: what is served stays served, what is claimed is
-// claimed once, and a payment that was noted is never lost before it is served.
-func TestMemoryKeepsItsPromises(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		c := newClock()
-		memory := paywall.NewMemory(paywall.MemoryConfig{Clock: c})
-		ctx := context.Background()
-		type model struct{ claimed, paid, served, unsure bool }
-		known := map[string]*model{}
-		until := c.Now().Add(time.Hour)
-		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			key := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "key")
-			k := known[key]
-			if k == nil {
-				k = &model{}
-				known[key] = k
-			}
-			switch rapid.SampledFrom([]string{"claim", "settled", "finish", "later"}).Draw(t, "step") {
-			case "claim":
-				got, err := memory.Claim(ctx, paywall.Claim{Key: key, Binding: "x", Until: until})
-				require.NoError(t, err)
-				want := paywall.Fresh
-				switch {
-				case k.claimed:
-					want = paywall.Busy
-				case k.served:
-					want = paywall.Spent
-				case k.paid:
-					want = paywall.Paid
-				case k.unsure:
-					want = paywall.Retried
-				}
-				require.Equal(t, want, got.State)
-				if want == paywall.Paid {
-					require.Equal(t, "tx", got.Payment.Transaction)
-				}
-				k.claimed = k.claimed || want <= paywall.Paid
-				other, err := memory.Claim(ctx, paywall.Claim{Key: key, Binding: "y", Until: until})
-				require.NoError(t, err)
-				require.Equal(t, map[bool]paywall.ClaimState{true: paywall.Busy, false: paywall.BoundElsewhere}[k.claimed], other.State)
-			case "settled":
-				err := memory.Settled(ctx, key, paywall.Payment{Transaction: "tx"})
-				require.Equal(t, k.claimed, err == nil)
-				k.paid = k.paid || k.claimed
-			case "finish":
-				end := rapid.SampledFrom([]paywall.End{paywall.Refused, paywall.Undecided, paywall.Unserved, paywall.Served}).Draw(t, "end")
-				if end == paywall.Unserved && !k.paid {
-					continue
-				}
-				err := memory.Finish(ctx, key, end)
-				require.Equal(t, k.claimed, err == nil)
-				if !k.claimed {
-					continue
-				}
-				switch end {
-				case paywall.Refused:
-					*k = model{}
-				case paywall.Undecided:
-					k.claimed, k.unsure = false, true
-				case paywall.Unserved:
-					k.claimed = false
-				case paywall.Served:
-					k.claimed, k.served = false, true
-				}
-			case "later":
-				c.Advance(10 * time.Second)
-				if c.Now().After(until) {
-					return
-				}
-			}
-		}
-	})
 }
 
 func TestManyCredentialsAtOnce(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 
 // Redemptions remembers which credentials were redeemed, so that none is served
 // twice and an unfulfilled payment is not lost. [Memory] is the default; several
-// instances need a store that they share, and one that outlives a process must
-// let a claim be taken over, as [Retried] or [Paid], when its owner is gone.
+// instances need a store that they share, such as [SQL], and one that outlives a
+// process must let a claim be taken over, as [Retried] or [Paid], when its owner is gone.
 //
 // Every method is atomic by key, and safe for concurrent use. An error from
 // Claim answers 503 and nothing is settled.

@@ -1,0 +1,249 @@
+package paywall_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite"
+	"pgregory.net/rapid"
+
+	"github.com/paywarrant/paywarrant/internal/pgtest"
+	"github.com/paywarrant/paywarrant/paywall"
+)
+
+// openDB opens a database for redemptions, twice as two instances would.
+func openDB(t *testing.T, kind string) *sql.DB {
+	t.Helper()
+	driver, source := "sqlite", "file:"+filepath.Join(t.TempDir(), "r.db")+"?_pragma=busy_timeout(60000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)"
+	if kind == "postgres" {
+		driver, source = "pgx", pgtest.Schema(t)
+	}
+	db, err := sql.Open(driver, source)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+func openSQL(t *testing.T, db *sql.DB, c *clock) *paywall.SQL {
+	t.Helper()
+	s, err := paywall.NewSQL(paywall.SQLConfig{DB: db, Lease: 10 * time.Minute, Clock: c})
+	require.NoError(t, err)
+	for range 2 {
+		require.NoError(t, s.Migrate(t.Context()), "also where the table is there")
+	}
+	return s
+}
+
+// TestRedemptions is the contract of every store.
+func TestRedemptions(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"memory", "sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			open := func(c *clock) paywall.Redemptions { return paywall.NewMemory(paywall.MemoryConfig{Clock: c}) }
+			if kind != "memory" {
+				db := openDB(t, kind)
+				open = func(c *clock) paywall.Redemptions { return openSQL(t, db, c) }
+			}
+			keepsPromises(t, open)
+			claimsOnce(t, open(newClock()))
+			forgets(t, open)
+		})
+	}
+}
+
+// keepsPromises holds a store against a model: what is served stays served, what
+// is claimed is claimed once, and a payment that was noted is never lost before it
+// is served.
+func keepsPromises(t *testing.T, open func(c *clock) paywall.Redemptions) {
+	t.Helper()
+	c := newClock()
+	store := open(c)
+	run := 0
+	rapid.Check(t, func(t *rapid.T) {
+		run++
+		ctx := context.Background()
+		type model struct{ claimed, paid, served, unsure bool }
+		known := map[string]*model{}
+		until := c.Now().Add(time.Hour)
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			key := rapid.SampledFrom([]string{fmt.Sprint("a", run), fmt.Sprint("b", run)}).Draw(t, "key")
+			k := known[key]
+			if k == nil {
+				k = &model{}
+				known[key] = k
+			}
+			switch rapid.SampledFrom([]string{"claim", "settled", "finish", "later"}).Draw(t, "step") {
+			case "claim":
+				got, err := store.Claim(ctx, paywall.Claim{Key: key, Binding: "x", Until: until})
+				require.NoError(t, err)
+				want := paywall.Fresh
+				switch {
+				case k.claimed:
+					want = paywall.Busy
+				case k.served:
+					want = paywall.Spent
+				case k.paid:
+					want = paywall.Paid
+				case k.unsure:
+					want = paywall.Retried
+				}
+				require.Equal(t, want, got.State)
+				if want == paywall.Paid {
+					require.Equal(t, "tx", got.Payment.Transaction)
+				}
+				k.claimed = k.claimed || want <= paywall.Paid
+				other, err := store.Claim(ctx, paywall.Claim{Key: key, Binding: "y", Until: until})
+				require.NoError(t, err)
+				require.Equal(t, map[bool]paywall.ClaimState{true: paywall.Busy, false: paywall.BoundElsewhere}[k.claimed], other.State)
+			case "settled":
+				err := store.Settled(ctx, key, paywall.Payment{Transaction: "tx"})
+				require.Equal(t, k.claimed, err == nil)
+				k.paid = k.paid || k.claimed
+			case "finish":
+				end := rapid.SampledFrom([]paywall.End{paywall.Refused, paywall.Undecided, paywall.Unserved, paywall.Served}).Draw(t, "end")
+				if end == paywall.Unserved && !k.paid {
+					continue
+				}
+				err := store.Finish(ctx, key, end)
+				require.Equal(t, k.claimed, err == nil)
+				if !k.claimed {
+					continue
+				}
+				switch end {
+				case paywall.Refused:
+					*k = model{}
+				case paywall.Undecided:
+					k.claimed, k.unsure = false, true
+				case paywall.Unserved:
+					k.claimed = false
+				case paywall.Served:
+					k.claimed, k.served = false, true
+				}
+			case "later":
+				c.Advance(10 * time.Second)
+				if c.Now().After(until) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// claimsOnce: of many at once one gets the claim.
+func claimsOnce(t *testing.T, store paywall.Redemptions) {
+	t.Helper()
+	var all sync.WaitGroup
+	states := make(chan paywall.ClaimState, 30)
+	for range cap(states) {
+		all.Go(func() {
+			got, err := store.Claim(t.Context(), paywall.Claim{Key: "all at once", Binding: "x", Until: newClock().Now().Add(time.Hour)})
+			require.NoError(t, err)
+			states <- got.State
+		})
+	}
+	all.Wait()
+	close(states)
+	seen := map[paywall.ClaimState]int{}
+	for s := range states {
+		seen[s]++
+	}
+	require.Equal(t, map[paywall.ClaimState]int{paywall.Fresh: 1, paywall.Busy: cap(states) - 1}, seen)
+}
+
+// forgets: what cannot be used any more is as if it had never been.
+func forgets(t *testing.T, open func(c *clock) paywall.Redemptions) {
+	t.Helper()
+	c := newClock()
+	store := open(c)
+	claim := paywall.Claim{Key: "forgotten", Binding: "x", Until: c.Now().Add(time.Minute)}
+	take := func(want paywall.ClaimState) {
+		t.Helper()
+		got, err := store.Claim(t.Context(), claim)
+		require.NoError(t, err)
+		require.Equal(t, want, got.State)
+	}
+	take(paywall.Fresh)
+	require.NoError(t, store.Finish(t.Context(), claim.Key, paywall.Served))
+	c.Advance(time.Minute)
+	take(paywall.Spent)
+	c.Advance(time.Second)
+	claim.Binding, claim.Until = "y", c.Now().Add(time.Minute)
+	take(paywall.Fresh)
+}
+
+// TestClaimOfAnInstanceThatEndedIsTakenOver: when its lease is over, and not
+// before; and an instance that was only slow changes nothing any more.
+func TestClaimOfAnInstanceThatEndedIsTakenOver(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			ctx, c, db := t.Context(), newClock(), openDB(t, kind)
+			gone, other := openSQL(t, db, c), openSQL(t, db, c)
+			paid := paywall.Payment{Credential: paywall.X402, Transaction: transaction(1), AmountMicros: 10_000}
+			claim := func(s *paywall.SQL, key string) paywall.Claimed {
+				t.Helper()
+				got, err := s.Claim(ctx, paywall.Claim{Key: key, Binding: "x", Until: newClock().Now().Add(time.Hour)})
+				require.NoError(t, err)
+				return got
+			}
+			for _, key := range []string{"not settled", "settled"} {
+				require.Equal(t, paywall.Fresh, claim(gone, key).State)
+			}
+			require.NoError(t, gone.Settled(ctx, "settled", paid))
+			require.Equal(t, paywall.Busy, claim(other, "settled").State)
+			c.Advance(10*time.Minute + time.Second)
+			require.Equal(t, paywall.Busy, claim(gone, "settled").State, "an instance takes nothing over from itself")
+			require.Equal(t, paywall.Claimed{State: paywall.Paid, Payment: paid}, claim(other, "settled"))
+			require.Equal(t, paywall.Retried, claim(other, "not settled").State, "it may have been settled")
+
+			require.ErrorContains(t, gone.Settled(ctx, "not settled", paid), "taken it over")
+			require.ErrorContains(t, gone.Finish(ctx, "settled", paywall.Refused), "taken it over")
+			require.NoError(t, other.Finish(ctx, "settled", paywall.Served))
+			require.NoError(t, other.Finish(ctx, "not settled", paywall.Refused))
+			require.Equal(t, paywall.Spent, claim(gone, "settled").State)
+			require.Equal(t, paywall.Busy, claim(gone, "not settled").State, "its own request has not ended")
+			require.ErrorContains(t, gone.Finish(ctx, "not settled", paywall.Refused), "taken it over")
+			require.Equal(t, paywall.Fresh, claim(gone, "not settled").State)
+		})
+	}
+}
+
+// TestGatesShareADatabase: what one gate left unfulfilled another opens, once.
+func TestGatesShareADatabase(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			db := openDB(t, kind)
+			each(t, func(c *paywall.Config) { c.Redemptions = openSQL(t, db, newClock()) }, func(t *testing.T, w *world, c credential) {
+				paid := c.pay(w, w.gate)
+				other := w.newGate(func(c *paywall.Config) { c.Redemptions = openSQL(t, db, newClock()) })
+				w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(500) }
+				require.Equal(t, 500, w.ask(c.header, paid).Code)
+				w.handler = func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, "sunny") }
+				require.Equal(t, 200, w.through(other, c.header, paid).Code)
+				require.Equal(t, 402, w.ask(c.header, paid).Code)
+				require.Equal(t, 1, w.service.moved())
+			})
+		})
+	}
+}
+
+func TestSQLConfigIsChecked(t *testing.T) {
+	t.Parallel()
+	_, err := paywall.NewSQL(paywall.SQLConfig{})
+	require.ErrorContains(t, err, "SQLConfig.DB")
+	_, err = paywall.NewSQL(paywall.SQLConfig{DB: openDB(t, "sqlite"), Lease: -1})
+	require.ErrorContains(t, err, "SQLConfig.Lease")
+}

@@ -1,0 +1,146 @@
+package paywall
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// claimStatement takes a row that is new, forgotten, or not held and not served.
+// What it was before tells in the same statement how the earlier claim ended.
+const claimStatement = `INSERT INTO paywall_redemptions (id, binding, state, owner, lease_until, forget_after, payment)
+VALUES ($1, $2, 1, $3, $4, $5, '')
+ON CONFLICT (id) DO UPDATE SET
+	state = CASE WHEN paywall_redemptions.forget_after < $6 THEN 1 WHEN paywall_redemptions.state = 1 THEN 2 ELSE paywall_redemptions.state END,
+	payment = CASE WHEN paywall_redemptions.forget_after < $6 THEN '' ELSE paywall_redemptions.payment END,
+	forget_after = CASE WHEN paywall_redemptions.forget_after < $6 THEN excluded.forget_after ELSE paywall_redemptions.forget_after END,
+	binding = excluded.binding, owner = excluded.owner, lease_until = excluded.lease_until
+WHERE (paywall_redemptions.owner = '' OR paywall_redemptions.lease_until < $6)
+	AND (paywall_redemptions.forget_after < $6 OR (paywall_redemptions.binding = excluded.binding AND paywall_redemptions.state <> 4))
+RETURNING state, payment`
+
+// maxClaimTries bounds how often a row is looked at that changes meanwhile.
+const maxClaimTries = 3
+
+// Claim implements [Redemptions]. Errors of the database.
+func (s *SQL) Claim(ctx context.Context, c Claim) (Claimed, error) {
+	id, binding, owner := hashText(c.Key), hashText(c.Binding), randomText()
+	if !s.hold(id, owner) {
+		return Claimed{State: Busy}, nil
+	}
+	got, err := s.claim(ctx, c.Until, id, binding, owner)
+	if err != nil {
+		err = fmt.Errorf("paywall: claim redemption: %w", err)
+	}
+	if err != nil || got.State > Paid {
+		s.release(id)
+		return got, err
+	}
+	s.sweep(ctx)
+	return got, nil
+}
+
+func (s *SQL) claim(ctx context.Context, until time.Time, id, binding, owner string) (Claimed, error) {
+	for range maxClaimTries {
+		now := s.clock.Now()
+		var state int
+		var payment string
+		err := s.db.QueryRowContext(ctx, claimStatement, id, binding, owner, now.Add(s.lease).UnixMilli(), until.UnixMilli(), now.UnixMilli()).
+			Scan(&state, &payment)
+		switch {
+		case err == nil:
+			return given(state, payment)
+		case !errors.Is(err, sql.ErrNoRows):
+			return Claimed{}, err
+		}
+		if refused, err := s.refused(ctx, id, binding, now); err != nil || refused != 0 {
+			return Claimed{State: refused}, err
+		}
+	}
+	return Claimed{State: Busy}, nil
+}
+
+// given is a claim that was given, by the state of its row.
+func given(state int, payment string) (Claimed, error) {
+	switch state {
+	case rowNew:
+		return Claimed{State: Fresh}, nil
+	case rowTried:
+		return Claimed{State: Retried}, nil
+	}
+	var p Payment
+	if err := json.Unmarshal([]byte(payment), &p); err != nil {
+		return Claimed{}, fmt.Errorf("read payment: %w", err)
+	}
+	return Claimed{State: Paid, Payment: p}, nil
+}
+
+// refused tells why a row was not given; 0 where it would be by now.
+func (s *SQL) refused(ctx context.Context, id, binding string, now time.Time) (ClaimState, error) {
+	var state int
+	var bound, owner string
+	var lease int64
+	err := s.db.QueryRowContext(ctx, "SELECT state, binding, owner, lease_until FROM paywall_redemptions WHERE id = $1", id).
+		Scan(&state, &bound, &owner, &lease)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return 0, nil
+	case err != nil:
+		return 0, err
+	case owner != "" && lease >= now.UnixMilli():
+		return Busy, nil
+	case bound != binding:
+		return BoundElsewhere, nil
+	case state == rowServed:
+		return Spent, nil
+	}
+	return 0, nil
+}
+
+// hold keeps a row for one request of this instance, whatever its lease says.
+func (s *SQL) hold(id, owner string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, held := s.held[id]; held {
+		return false
+	}
+	s.held[id] = owner
+	return true
+}
+
+func (s *SQL) release(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.held, id)
+}
+
+// sweepSQLEvery is how often some of what can be forgotten is deleted.
+const sweepSQLEvery = time.Minute
+
+// sweep deletes some of what can be forgotten, now and then.
+func (s *SQL) sweep(ctx context.Context) {
+	now := s.clock.Now()
+	s.mu.Lock()
+	due := now.Sub(s.swept) >= sweepSQLEvery
+	if due {
+		s.swept = now
+	}
+	s.mu.Unlock()
+	if !due {
+		return
+	}
+	// What stays is deleted the next time; nobody waits for it.
+	_, _ = s.db.ExecContext(ctx, `DELETE FROM paywall_redemptions WHERE id IN
+	(SELECT id FROM paywall_redemptions WHERE forget_after < $1 AND (owner = '' OR lease_until < $1) LIMIT 1000)`, now.UnixMilli())
+}
+
+func randomText() string {
+	var made [16]byte
+	_, _ = rand.Read(made[:]) // never fails: crypto/rand ends the program instead
+	return hex.EncodeToString(made[:])
+}
