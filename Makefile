@@ -49,6 +49,9 @@ bench: ## Print the benchmark tables: ratios to a baseline of the same run, and 
 fuzz: ## Run every fuzz target for FUZZTIME (default 30s)
 	bash test/fuzz.sh $(FUZZTIME)
 
+contracts: ## Fuzz the contracts 10,000 times a function, with coverage and gas
+	PAYWARRANT_REQUIRE=node PAYWARRANT_FUZZ_RUNS=10000 go test ./test/solidity -count=1 -timeout 20m -run TestSolidity -v
+
 cover: ## Write coverage.html
 	go test -coverpkg=./... -coverprofile=coverage.out ./...
 	go tool cover -html=coverage.out -o coverage.html
@@ -60,4 +63,4 @@ $(TOOLS)/golangci-lint:
 $(TOOLS)/sqlc:
 	GOBIN=$(TOOLS) go install github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC)
 
-.PHONY: help demo dev build test check lint generate generated bench fuzz cover
+.PHONY: help demo dev build test check lint generate generated bench fuzz contracts cover
