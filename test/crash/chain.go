@@ -63,7 +63,8 @@ func (r chainReport) String() string {
 type chainDrill struct {
 	drill
 
-	node *node
+	node     *node
+	mandates []string // of a caller each
 }
 
 func runChain(ctx context.Context, o options) (r chainReport, err error) {
@@ -201,8 +202,8 @@ func (d *chainDrill) call(ctx, until context.Context, m string, random *rand.Ran
 			Mandate: m, AmountCents: int64(1 + random.IntN(100)), Currency: client.USDC,
 			Description: "drill", IdempotencyKey: fmt.Sprintf("k%d-%d", random.Uint64(), n),
 		}
-		for ctx.Err() == nil && !d.settled(d.merchant.Charge(ctx, p)) {
-			continue
+		for definite := false; ctx.Err() == nil && !definite; {
+			_, definite = d.settled(d.merchant.Charge(ctx, p))
 		}
 	}
 }

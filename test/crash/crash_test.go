@@ -23,7 +23,7 @@ func TestNothingIsLostDoubledOrUndecided(t *testing.T) {
 		"at each step, PostgreSQL": {Kills: 1, Points: true, Postgres: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o.Callers, o.Seed = 8, 7
+			o.Callers, o.Seed, o.Answers, o.History = 8, 7, 60, 200
 			r, err := run(t.Context(), o)
 			if errors.Is(err, pgtest.ErrMissing) && !strings.Contains(os.Getenv("PAYWARRANT_REQUIRE"), "postgres") {
 				t.Skip("needs PostgreSQL, which is not installed")

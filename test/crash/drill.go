@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/anishathalye/porcupine"
+
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/internal/pgtest"
@@ -28,6 +30,11 @@ type options struct {
 	// Points kills at each labelled step of a charge, Kills times each, instead of at
 	// random moments.
 	Points bool
+	// Answers is how many charges are answered between two kills at random at most.
+	Answers int
+	// History is how many charges and reads each mandate with a tight limit gets;
+	// then callers go on with another.
+	History int
 	// Postgres keeps the ledger in a PostgreSQL started for the drill, instead of SQLite.
 	Postgres bool
 }
@@ -38,16 +45,19 @@ type report struct {
 	// Lost charges were answered and are not in the ledger, or not as they were
 	// answered. Doubled ones moved money twice. Undecided ones are pending.
 	Lost, Doubled, Undecided int
-	Faults                   []string
+	// Histories of mandates with a tight limit; Illegal ones no order of the calls
+	// explains.
+	Histories, Illegal int
+	Faults             []string
 }
 
 func (r report) failed() bool {
-	return r.Lost+r.Doubled+r.Undecided+len(r.Faults) > 0 || r.Succeeded == 0
+	return r.Lost+r.Doubled+r.Undecided+r.Illegal+len(r.Faults) > 0 || r.Succeeded == 0
 }
 
 func (r report) String() string {
-	s := fmt.Sprintf("kills %d, charges %d (succeeded %d, failed %d, refused %d), lost %d, doubled %d, undecided %d",
-		r.Kills, r.Charges, r.Succeeded, r.Failed, r.Refused, r.Lost, r.Doubled, r.Undecided)
+	s := fmt.Sprintf("kills %d, charges %d (succeeded %d, failed %d, refused %d), lost %d, doubled %d, undecided %d; histories %d, illegal %d",
+		r.Kills, r.Charges, r.Succeeded, r.Failed, r.Refused, r.Lost, r.Doubled, r.Undecided, r.Histories, r.Illegal)
 	for _, f := range r.Faults {
 		s += "\nfault: " + f
 	}
@@ -63,16 +73,21 @@ type drill struct {
 	processor *card.Processor
 	service   *service
 	merchant  *client.Client
-	mandates  []string
+	roomy     string // a mandate whose limit is never reached
 
-	mu      sync.Mutex
-	answers map[string]client.Charge // by transaction id
-	refused int
-	broken  []string
+	mu        sync.Mutex
+	answers   map[string]client.Charge // by transaction id
+	refused   int
+	histories []*history // of mandates with a tight limit; the last one is in use
+	broken    []string
 }
 
-// tightCents is the monthly limit of one of the mandates, so that limits refuse too.
-const tightCents = 2_000
+const (
+	// roomyCents is a limit that is never reached, tightCents one for each call of a
+	// history, which about half of its charges fit into.
+	roomyCents = 10_000_000
+	tightCents = 20
+)
 
 func run(ctx context.Context, o options) (r report, err error) {
 	d := &drill{options: o, answers: map[string]client.Charge{}}
@@ -133,28 +148,36 @@ func (d *drill) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, monthly := range []int64{10_000_000, tightCents} {
-		for {
-			m, err := d.mandate(ctx, monthly)
-			if err == nil {
-				d.mandates = append(d.mandates, m)
-				break
-			}
-			if ctx.Err() != nil {
-				return err
-			}
-		}
+	d.roomy, err = d.mandate(ctx, roomyCents)
+	return errors.Join(err, d.begun(ctx))
+}
+
+// begun begins a history.
+func (d *drill) begun(ctx context.Context) error {
+	h := &history{limit: int64(d.History) * tightCents, began: time.Now()}
+	var err error
+	if h.mandate, err = d.mandate(ctx, h.limit); err != nil {
+		return err
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.histories = append(d.histories, h)
 	return nil
 }
 
+// mandate makes a mandate, however often the service is killed meanwhile.
 func (d *drill) mandate(ctx context.Context, monthly int64) (string, error) {
-	s, err := d.merchant.CreateSession(ctx, client.SessionParams{MaxPerTxCents: 1000, MaxMonthlySpendCents: monthly})
-	if err != nil {
-		return "", err
+	for {
+		s, err := d.merchant.CreateSession(ctx, client.SessionParams{MaxPerTxCents: 1000, MaxMonthlySpendCents: monthly})
+		var done client.Session
+		if err == nil {
+			done, err = d.merchant.CompleteTestSession(ctx, s.SessionToken, client.TestCompletion{})
+		}
+		var answered *client.Error
+		if err == nil || ctx.Err() != nil || errors.As(err, &answered) && answered.Status < http.StatusInternalServerError {
+			return done.IntentMandate, err
+		}
 	}
-	done, err := d.merchant.CompleteTestSession(ctx, s.SessionToken, client.TestCompletion{})
-	return done.IntentMandate, err
 }
 
 // underLoad runs kill while callers charge, then lets them end.
@@ -162,7 +185,7 @@ func (d *drill) underLoad(ctx context.Context, kill func(context.Context, *rand.
 	callers, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	for i := range d.Callers {
-		running.Go(func() { d.call(ctx, callers, rand.New(rand.NewPCG(d.Seed, uint64(i)+10))) }) // repeatable
+		running.Go(func() { d.call(ctx, callers, i, rand.New(rand.NewPCG(d.Seed, uint64(i)+10))) }) // repeatable
 	}
 	err := kill(ctx, rand.New(rand.NewPCG(d.Seed, 2))) // repeatable
 	stop()
@@ -174,7 +197,7 @@ func (d *drill) underLoad(ctx context.Context, kill func(context.Context, *rand.
 // later, however long those take, and a little after that.
 func (d *drill) killAtRandom(ctx context.Context, random *rand.Rand) error {
 	for range d.Kills {
-		if err := d.answered(ctx, random.IntN(maxAnswers)); err != nil {
+		if err := d.answered(ctx, random.IntN(d.Answers)); err != nil {
 			return err
 		}
 		if err := sleep(ctx, time.Duration(random.IntN(20_000))*time.Microsecond); err != nil {
@@ -189,9 +212,6 @@ func (d *drill) killAtRandom(ctx context.Context, random *rand.Rand) error {
 	}
 	return nil
 }
-
-// maxAnswers is how many charges are answered between two kills at most.
-const maxAnswers = 60
 
 // answered waits until n more charges were answered or refused.
 func (d *drill) answered(ctx context.Context, n int) error {
@@ -252,41 +272,72 @@ func (d *drill) fault(what string) {
 	d.broken = append(d.broken, what)
 }
 
-// call charges until it is to stop, and sees its last charge through.
-func (d *drill) call(ctx, until context.Context, random *rand.Rand) {
+// call asks until it is to stop, and sees its last charge through.
+func (d *drill) call(ctx, until context.Context, caller int, random *rand.Rand) {
 	for n := 0; until.Err() == nil && ctx.Err() == nil; n++ {
-		p := client.ChargeParams{
-			Mandate: d.mandates[random.IntN(len(d.mandates))], AmountCents: int64(1 + random.IntN(100)), Currency: client.USD,
-			Description: "drill", IdempotencyKey: fmt.Sprintf("k%d-%d", random.Uint64(), n),
-		}
-		for ctx.Err() == nil && !d.settled(d.merchant.Charge(ctx, p)) {
-			continue
+		d.mu.Lock()
+		h := d.histories[len(d.histories)-1]
+		d.mu.Unlock()
+		switch kind := random.IntN(10); {
+		case kind == 0:
+			d.read(ctx, h, caller)
+		case kind < 6:
+			d.charge(ctx, d.roomy, fmt.Sprintf("%d-%d-%d", d.Seed, caller, n), 1+random.Int64N(100))
+		default:
+			in, since := asked{1 + random.Int64N(100)}, time.Now()
+			if out, ok := d.charge(ctx, h.mandate, fmt.Sprintf("%d-%d-%d", d.Seed, caller, n), in.cents); ok {
+				h.add(caller, in, since, out)
+			}
+			if h.len() == d.History { // one caller comes to see just that
+				if err := d.begun(ctx); err != nil && ctx.Err() == nil {
+					d.fault(err.Error())
+				}
+			}
 		}
 	}
 }
 
+// read asks what is left of the month. A call that is cut off has read nothing.
+func (d *drill) read(ctx context.Context, h *history, caller int) {
+	since := time.Now()
+	if b, err := d.merchant.Balance(ctx, h.mandate); err == nil {
+		h.add(caller, asked{}, since, told{left: b.RemainingMonthlySpendCents})
+	}
+}
+
+// charge sends a charge until it is answered, always with its key. The answer is
+// none where the drill was ended.
+func (d *drill) charge(ctx context.Context, mandate, key string, cents int64) (told, bool) {
+	p := client.ChargeParams{Mandate: mandate, AmountCents: cents, Currency: client.USD, Description: "drill", IdempotencyKey: "k" + key}
+	for ctx.Err() == nil {
+		if out, definite := d.settled(d.merchant.Charge(ctx, p)); definite {
+			return out, true
+		}
+	}
+	return told{}, false
+}
+
 // settled records a definite answer, and tells whether it was one.
-func (d *drill) settled(c client.Charge, err error) bool {
+func (d *drill) settled(c client.Charge, err error) (out told, definite bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	var answered *client.Error
 	switch {
 	case err == nil && c.Status == client.Pending:
-		return false
+		return told{}, false
 	case err == nil:
 		d.answers[c.TransactionID] = c
-		return true
+		return told{charged: true}, true
 	case errors.Is(err, client.ErrUnknownOutcome):
-		return false
-	case errors.Is(err, client.ErrMonthlyLimit):
+		return told{}, false
+	case errors.Is(err, client.ErrMonthlyLimit) && errors.As(err, &answered) && answered.RemainingMonthlySpendCents != nil:
 		d.refused++
-		return true
+		return told{left: *answered.RemainingMonthlySpendCents}, true
+	case errors.As(err, &answered) && answered.Status < http.StatusInternalServerError && answered.Status != http.StatusConflict:
+		d.broken = append(d.broken, "unexpected answer: "+err.Error()) // which fails the drill
+		return told{}, true
 	}
-	var answered *client.Error
-	if errors.As(err, &answered) && answered.Status < http.StatusInternalServerError && answered.Status != http.StatusConflict {
-		d.broken = append(d.broken, "unexpected answer: "+err.Error())
-		return true
-	}
-	return false // not reached: nothing was sent
+	return told{}, false // not reached: nothing was sent
 }
 
 // decidedWithin is how long recovery may take after the last restart.
@@ -353,5 +404,20 @@ func (d *drill) compare(ctx context.Context, r *report) (err error) {
 		r.Faults = append(r.Faults, fmt.Sprintf("the ledger says %d cents, the processor moved %d", cents, moved.CapturedCents))
 	}
 	r.Doubled = max(r.Doubled, 0)
+	d.judge(r)
 	return nil
+}
+
+// judge looks for an order of calls that explains each history.
+func (d *drill) judge(r *report) {
+	r.Histories, r.Illegal = len(d.histories), 0
+	for _, h := range d.histories {
+		switch h.explained() {
+		case porcupine.Ok:
+		case porcupine.Illegal:
+			r.Illegal++
+		case porcupine.Unknown:
+			r.Faults = append(r.Faults, fmt.Sprintf("a history of %d calls was not judged within %s", h.len(), judgedWithin))
+		}
+	}
 }

@@ -6,7 +6,8 @@
 // A card processor with faults runs in this process. The service is a child
 // process that is killed with SIGKILL and started again on the same files; the
 // callers send each charge again, with its key, until it is answered. In the end
-// the answers, the ledger and the processor must tell the same.
+// the answers, the ledger and the processor must tell the same, and there must be an
+// order of the calls that explains what each was told of its mandate's limit.
 //
 //	go run ./test/crash -points -kills 50
 //
@@ -32,6 +33,8 @@ func main() {
 	var o options
 	flag.IntVar(&o.Kills, "kills", 100, "how often to kill the service")
 	flag.BoolVar(&o.Points, "points", false, "kill at each labelled step of a charge, -kills times each, instead of at random")
+	flag.IntVar(&o.Answers, "answers", 60, "how many charges are answered between two kills at most")
+	flag.IntVar(&o.History, "history", 2000, "how many calls a mandate with a tight limit gets, which must be linearizable")
 	flag.IntVar(&o.Callers, "callers", 8, "how many charge at once")
 	flag.Uint64Var(&o.Seed, "seed", 1, "of the moments and amounts")
 	flag.BoolVar(&o.Postgres, "postgres", false, "keep the ledger in PostgreSQL instead of SQLite")

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"sync"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// asked is what a caller wanted of a mandate: to charge cents, or none: to read what
+// is left.
+type asked struct{ cents int64 }
+
+// told is what it was answered in the end: whether it was charged, and otherwise what
+// is left of the month.
+type told struct {
+	charged bool
+	left    int64
+}
+
+// limited is a mandate's month as a single thread would keep it.
+func limited(cents int64) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return cents },
+		Step: func(state, input, output any) (bool, any) {
+			left, in, out := state.(int64), input.(asked), output.(told)
+			switch {
+			case in.cents == 0:
+				return out.left == left, left
+			case in.cents <= left:
+				return out.charged, left - in.cents
+			default:
+				return !out.charged && out.left == left, left
+			}
+		},
+	}
+}
+
+// judgedWithin bounds the search for an order that explains a history.
+const judgedWithin = 2 * time.Minute
+
+// history is all that was asked of one mandate, and when it was answered. A call that
+// was cut off and sent again with its key is one operation: from its first sending to
+// its answer.
+type history struct {
+	mandate string
+	limit   int64
+	began   time.Time
+
+	mu         sync.Mutex
+	operations []porcupine.Operation
+}
+
+func (h *history) add(caller int, in asked, since time.Time, out told) {
+	end := time.Since(h.began).Nanoseconds()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.operations = append(h.operations, porcupine.Operation{
+		ClientId: caller, Input: in, Call: since.Sub(h.began).Nanoseconds(), Output: out, Return: end,
+	})
+}
+
+func (h *history) len() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.operations)
+}
+
+// explained tells whether the answers could have been given one after the other.
+func (h *history) explained() porcupine.CheckResult {
+	return porcupine.CheckOperationsTimeout(limited(h.limit), h.operations, judgedWithin)
+}
