@@ -86,9 +86,10 @@ type Config struct {
 	// Merchant is sent to the service with every settlement. Default: the service
 	// knows the merchant by PayTo.
 	Merchant Merchant
-	// Settler settles in another way than over HTTP: within the process, where the
-	// service is embedded. It replaces Facilitator and the mandate settlement.
-	// Default: the service over HTTP.
+	// Settler settles in another way than by calls to the service. It replaces
+	// Facilitator and the mandate settlement. Where the service is embedded in the
+	// same program, its Transport in HTTPClient is all that is needed, and nothing
+	// goes over a network. Default: the service over HTTP.
 	Settler Settler
 
 	// Redemptions remembers what was redeemed; several instances share an [SQL].

@@ -1,0 +1,108 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Transport calls the service within the process: a request to Config.BaseURL is
+// answered by the service itself, without a connection, and any other is sent by
+// next (nil refuses it). A gate or a client of the same program takes it so:
+//
+//	paywall.Config{APIURL: baseURL, HTTPClient: &http.Client{Transport: srv.Transport(http.DefaultTransport)}, …}
+//
+// Answers are whole: nothing is streamed. A request whose context ends is
+// answered for at once, and finished behind it; [Server.Close] waits for it.
+func (s *Server) Transport(next http.RoundTripper) http.RoundTripper {
+	return &transport{server: s, next: next, origin: s.config.BaseURL}
+}
+
+type transport struct {
+	server *Server
+	next   http.RoundTripper
+	origin string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !t.ours(r.URL) {
+		if t.next == nil {
+			closeBody(r)
+			return nil, fmt.Errorf("server: %s is not served in this process", r.URL.Host)
+		}
+		return t.next.RoundTrip(r)
+	}
+	ctx := r.Context()
+	if err := ctx.Err(); err != nil {
+		closeBody(r)
+		return nil, err
+	}
+	in := r.Clone(ctx)
+	in.RequestURI, in.RemoteAddr = in.URL.RequestURI(), "127.0.0.1:0"
+	in.Proto, in.ProtoMajor, in.ProtoMinor = "HTTP/1.1", 1, 1
+	if in.Host == "" {
+		in.Host = in.URL.Host
+	}
+	if in.Body == nil {
+		in.Body = http.NoBody
+	}
+	answered := make(chan *http.Response, 1)
+	go func() {
+		defer close(answered) // without an answer where the handler gave up
+		defer closeBody(in)
+		w := &recorder{header: http.Header{}}
+		defer func() { _ = recover() }() // of http.ErrAbortHandler alone: others were answered
+		t.server.ServeHTTP(w, in)
+		answered <- w.response(r)
+	}()
+	select {
+	case resp, ok := <-answered:
+		if !ok {
+			return nil, fmt.Errorf("server: %w", io.ErrUnexpectedEOF)
+		}
+		return resp, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// ours tells whether a URL is of the service.
+func (t *transport) ours(u *url.URL) bool { return strings.EqualFold(u.Scheme+"://"+u.Host, t.origin) }
+
+func closeBody(r *http.Request) {
+	if r.Body != nil {
+		_ = r.Body.Close() // its errors are the sender's own
+	}
+}
+
+// recorder keeps an answer.
+type recorder struct {
+	header, sent http.Header
+	status       int
+	body         bytes.Buffer
+}
+
+func (w *recorder) Header() http.Header { return w.header }
+
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 && status >= http.StatusOK {
+		w.status, w.sent = status, w.header.Clone()
+	}
+}
+
+func (w *recorder) Write(b []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.body.Write(b)
+}
+
+func (w *recorder) response(r *http.Request) *http.Response {
+	w.WriteHeader(http.StatusOK)
+	return &http.Response{
+		StatusCode: w.status, Status: fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)), Header: w.sent, Request: r,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()),
+	}
+}
