@@ -57,7 +57,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		w := &recorder{header: http.Header{}}
 		defer func() { _ = recover() }() // of http.ErrAbortHandler alone: others were answered
 		t.server.ServeHTTP(w, in)
-		answered <- w.response(r)
+		answered <- w.response(r) //nolint:bodyclose // the caller of RoundTrip closes it
 	}()
 	select {
 	case resp, ok := <-answered:
