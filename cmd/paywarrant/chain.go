@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/paywarrant/paywarrant/internal/devchain"
-	"github.com/paywarrant/paywarrant/internal/devrail"
+	"github.com/paywarrant/paywarrant/server/rail/chain/devrail"
 )
 
 // chainInfo is the part of the ready line about the chain.

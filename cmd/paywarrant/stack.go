@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 
 	"github.com/paywarrant/paywarrant/internal/devchain"
-	"github.com/paywarrant/paywarrant/internal/devrail"
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/rail/chain/devrail"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 

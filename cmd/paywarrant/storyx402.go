@@ -9,7 +9,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/agent"
 	"github.com/paywarrant/paywarrant/internal/devchain"
-	"github.com/paywarrant/paywarrant/internal/devrail"
+	"github.com/paywarrant/paywarrant/server/rail/chain/devrail"
 )
 
 // The chapters about payments that a wallet signs itself.

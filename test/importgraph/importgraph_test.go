@@ -75,9 +75,9 @@ func TestMerchantsPullInLittle(t *testing.T) {
 var layers = map[string]int{
 	"internal/": 0,
 	"client":    1, "mandate": 1, "webhook": 1, "x402": 1, "mpp": 1,
-	"internal/devrail": 6, "x402/evm": 2, "paywall": 2, "paywall/bundle": 3, "agent": 3, "contracts": 1, "internal/devchain": 2,
+	"x402/evm": 2, "paywall": 2, "paywall/bundle": 3, "agent": 3, "contracts": 1, "internal/devchain": 2,
 	"server/rail": 3, "server/vault": 3, "server/ledger": 4,
-	"server/rail/": 5, "server/ledger/": 5,
+	"server/rail/": 5, "server/ledger/": 5, "server/rail/chain/devrail": 6,
 	"server/internal/": 6, "server": 7, "server/servertest": 8,
 	"cmd/": 9, "examples/": 9, "test/": 9, "bench": 9,
 }
@@ -131,7 +131,7 @@ func TestRoomsOfTheServiceAreApart(t *testing.T) {
 // TestChainCodeStaysInItsPlace: only the chain's own packages compile in go-ethereum.
 func TestChainCodeStaysInItsPlace(t *testing.T) {
 	t.Parallel()
-	places := []string{"x402/evm", "server/rail/chain", "contracts", "internal/devchain", "internal/devrail", "test/"}
+	places := []string{"x402/evm", "server/rail/chain", "contracts", "internal/devchain", "test/"}
 	for path, p := range list(t, "./...") {
 		own, ok := strings.CutPrefix(path, module+"/")
 		if !ok || slices.ContainsFunc(places, func(place string) bool { return strings.HasPrefix(own, place) }) {
