@@ -66,7 +66,7 @@ func run(ctx context.Context, span time.Duration, million bool) error {
 				return nil, err
 			}
 			return postgres.Open(ctx, url)
-		}, commits: walSyncs(cluster.URL())})
+		}, commits: wal(cluster.URL())})
 	}
 	disk := &disk{dir: dir}
 	var t table

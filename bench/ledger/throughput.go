@@ -25,8 +25,12 @@ const (
 type engine struct {
 	name    string
 	open    func() (ledger.Store, error)
-	commits func(context.Context, *counting) (int64, error)
+	commits func(context.Context, *counting) (logged, error)
 }
+
+// logged is how often a store has waited for the disk, and how much it has written
+// to its log, where it tells.
+type logged struct{ syncs, bytes int64 }
 
 // counting counts the updates of a store.
 type counting struct {
@@ -41,18 +45,20 @@ func (c *counting) Update(ctx context.Context, keys ledger.Keys, decide func(*le
 }
 
 // counted takes each update for one wait for the disk.
-func counted(_ context.Context, c *counting) (int64, error) { return c.updates.Load(), nil }
+func counted(_ context.Context, c *counting) (logged, error) {
+	return logged{syncs: c.updates.Load()}, nil
+}
 
-// walSyncs asks PostgreSQL how often it has waited for its log.
-func walSyncs(url string) func(context.Context, *counting) (int64, error) {
-	return func(ctx context.Context, _ *counting) (n int64, err error) {
+// wal asks PostgreSQL about its log.
+func wal(url string) func(context.Context, *counting) (logged, error) {
+	return func(ctx context.Context, _ *counting) (l logged, err error) {
 		conn, err := pgx.Connect(ctx, url)
 		if err != nil {
-			return 0, err
+			return l, err
 		}
 		defer conn.Close(ctx) // nothing was written
-		err = conn.QueryRow(ctx, "SELECT wal_sync FROM pg_stat_wal").Scan(&n)
-		return n, err
+		err = conn.QueryRow(ctx, "SELECT wal_sync, wal_bytes::bigint FROM pg_stat_wal").Scan(&l.syncs, &l.bytes)
+		return l, err
 	}
 }
 
@@ -91,7 +97,10 @@ func throughput(ctx context.Context, t *table, disk *disk, e engine, span time.D
 		if _, err := w.run(ctx, load.callers, load.mandates, span/6); err != nil { // warm
 			return err
 		}
-		var done, syncs int64
+		var (
+			done    int64
+			written logged
+		)
 		f, err := disk.around(func() (err error) {
 			before, err := e.commits(ctx, count)
 			if err != nil {
@@ -101,7 +110,7 @@ func throughput(ctx context.Context, t *table, disk *disk, e engine, span time.D
 				return err
 			}
 			after, err := e.commits(ctx, count)
-			syncs = after - before
+			written = logged{after.syncs - before.syncs, after.bytes - before.bytes}
 			return err
 		})
 		if err != nil {
@@ -111,9 +120,13 @@ func throughput(ctx context.Context, t *table, disk *disk, e engine, span time.D
 		note := fmt.Sprintf("%.0f reserves/s, F %.0f/s", rates[i], f)
 		t.add(figure{what: e.name + ", Reserve, " + load.name, got: rates[i] / f, unit: " F", aim: load.aim[e.name], note: note})
 		if load.callers > 1 {
+			note := fmt.Sprintf("%d for %d reserves", written.syncs, done)
+			if written.bytes > 0 {
+				note += fmt.Sprintf(", %d bytes of log each", written.bytes/done)
+			}
 			t.add(figure{
-				what: e.name + ", waits for the disk a charge, " + load.name, got: float64(syncs) / float64(done), aim: 0.2, below: true,
-				note: fmt.Sprintf("%d for %d charges", syncs, done),
+				what: e.name + ", waits for the disk a charge, " + load.name, got: float64(written.syncs) / float64(done), aim: 0.2,
+				below: true, note: note,
 			})
 		}
 	}
