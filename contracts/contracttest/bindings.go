@@ -751,9 +751,9 @@ func (reentrantToken *ReentrantToken) UnpackERC20InvalidSpenderError(raw []byte)
 
 // SilentTokenMetaData contains all meta data concerning the SilentToken contract.
 var SilentTokenMetaData = bind.MetaData{
-	ABI: "[{\"stateMutability\":\"nonpayable\",\"type\":\"fallback\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"\",\"type\":\"address\"},{\"internalType\":\"address\",\"name\":\"\",\"type\":\"address\"}],\"name\":\"allowance\",\"outputs\":[{\"internalType\":\"uint256\",\"name\":\"\",\"type\":\"uint256\"}],\"stateMutability\":\"pure\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"\",\"type\":\"address\"}],\"name\":\"balanceOf\",\"outputs\":[{\"internalType\":\"uint256\",\"name\":\"\",\"type\":\"uint256\"}],\"stateMutability\":\"pure\",\"type\":\"function\"}]",
+	ABI: "[{\"stateMutability\":\"nonpayable\",\"type\":\"fallback\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"\",\"type\":\"address\"},{\"internalType\":\"address\",\"name\":\"\",\"type\":\"address\"}],\"name\":\"allowance\",\"outputs\":[{\"internalType\":\"uint256\",\"name\":\"\",\"type\":\"uint256\"}],\"stateMutability\":\"pure\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"\",\"type\":\"address\"},{\"internalType\":\"bytes32\",\"name\":\"\",\"type\":\"bytes32\"}],\"name\":\"authorizationState\",\"outputs\":[{\"internalType\":\"bool\",\"name\":\"\",\"type\":\"bool\"}],\"stateMutability\":\"pure\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"\",\"type\":\"address\"}],\"name\":\"balanceOf\",\"outputs\":[{\"internalType\":\"uint256\",\"name\":\"\",\"type\":\"uint256\"}],\"stateMutability\":\"pure\",\"type\":\"function\"}]",
 	ID:  "SilentToken",
-	Bin: "0x6080604052348015600e575f5ffd5b5060f68061001b5f395ff3fe6080604052348015600e575f5ffd5b50600436106030575f3560e01c806370a08231146032578063dd62ed3e146064575b005b6052603d36600460ad565b506fffffffffffffffffffffffffffffffff90565b60405190815260200160405180910390f35b6052606f36600460ca565b6fffffffffffffffffffffffffffffffff92915050565b803573ffffffffffffffffffffffffffffffffffffffff8116811460a8575f5ffd5b919050565b5f6020828403121560bc575f5ffd5b60c3826086565b9392505050565b5f5f6040838503121560da575f5ffd5b60e1836086565b915060ed602084016086565b9050925092905056",
+	Bin: "0x6080604052348015600e575f5ffd5b506101628061001c5f395ff3fe608060405234801561000f575f5ffd5b506004361061003f575f3560e01c806370a0823114610041578063dd62ed3e14610077578063e94a01021461009c575b005b61006461004f3660046100e9565b506fffffffffffffffffffffffffffffffff90565b6040519081526020015b60405180910390f35b610064610085366004610109565b6fffffffffffffffffffffffffffffffff92915050565b6100b16100aa36600461013a565b5f92915050565b604051901515815260200161006e565b803573ffffffffffffffffffffffffffffffffffffffff811681146100e4575f5ffd5b919050565b5f602082840312156100f9575f5ffd5b610102826100c1565b9392505050565b5f5f6040838503121561011a575f5ffd5b610123836100c1565b9150610131602084016100c1565b90509250929050565b5f5f6040838503121561014b575f5ffd5b610154836100c1565b94602093909301359350505056",
 }
 
 // SilentToken is an auto generated Go binding around an Ethereum contract.
@@ -813,6 +813,41 @@ func (silentToken *SilentToken) UnpackAllowance(data []byte) (*big.Int, error) {
 		return new(big.Int), err
 	}
 	out0 := abi.ConvertType(out[0], new(big.Int)).(*big.Int)
+	return out0, nil
+}
+
+// PackAuthorizationState is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xe94a0102.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function authorizationState(address , bytes32 ) pure returns(bool)
+func (silentToken *SilentToken) PackAuthorizationState(arg0 common.Address, arg1 [32]byte) []byte {
+	enc, err := silentToken.abi.Pack("authorizationState", arg0, arg1)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackAuthorizationState is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xe94a0102.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function authorizationState(address , bytes32 ) pure returns(bool)
+func (silentToken *SilentToken) TryPackAuthorizationState(arg0 common.Address, arg1 [32]byte) ([]byte, error) {
+	return silentToken.abi.Pack("authorizationState", arg0, arg1)
+}
+
+// UnpackAuthorizationState is the Go binding that unpacks the parameters returned
+// from invoking the contract method with ID 0xe94a0102.
+//
+// Solidity: function authorizationState(address , bytes32 ) pure returns(bool)
+func (silentToken *SilentToken) UnpackAuthorizationState(data []byte) (bool, error) {
+	out, err := silentToken.abi.Unpack("authorizationState", data)
+	if err != nil {
+		return *new(bool), err
+	}
+	out0 := *abi.ConvertType(out[0], new(bool)).(*bool)
 	return out0, nil
 }
 

@@ -14,6 +14,11 @@ contract SilentToken {
         return type(uint128).max;
     }
 
+    /// @notice Has never seen an authorization used.
+    function authorizationState(address, bytes32) external pure returns (bool) {
+        return false;
+    }
+
     /// @notice Takes every other call, and does nothing.
     fallback() external {}
 }

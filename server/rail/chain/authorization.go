@@ -124,6 +124,10 @@ func (r *Rail) verifyOrder(ctx context.Context, e x402.Exact, resource string) e
 	if errors.Is(err, errUsed) {
 		_, err = r.findOrder(ctx, o.TransferAuthorization, 0)
 	}
+	var bare *undeployedError
+	if errors.As(err, &bare) { // settling deploys it
+		return nil
+	}
 	return err
 }
 
@@ -208,7 +212,7 @@ func (r *Rail) submitOrder(ctx context.Context, o order, fresh bool) (authorizat
 		}
 		return r.recordOrder(tx, o, &record)
 	}
-	w, err := r.checkOrder(ctx, o)
+	w, err := r.checkDeployed(ctx, o)
 	if errors.Is(err, errUsed) {
 		hash, err := r.findOrder(ctx, o.TransferAuthorization, 0)
 		if err != nil {
@@ -233,6 +237,23 @@ func (r *Rail) submitOrder(ctx context.Context, o order, fresh bool) (authorizat
 		return record, err
 	}
 	return record, nil
+}
+
+// checkDeployed is [Rail.checkOrder] once the payer's wallet is there, which a
+// factory that is trusted is called for.
+func (r *Rail) checkDeployed(ctx context.Context, o order) (work, error) {
+	w, err := r.checkOrder(ctx, o)
+	var bare *undeployedError
+	if !errors.As(err, &bare) {
+		return w, err
+	}
+	if err := r.deployWallet(ctx, o, bare.Wrapped); err != nil {
+		return work{}, err
+	}
+	if w, err = r.checkOrder(ctx, o); errors.As(err, &bare) { // the node is late with its state
+		return work{}, refuseAuthorization(x402.ReasonPending, "the payer's wallet is being deployed")
+	}
+	return w, err
 }
 
 // recordOrder writes a record, unless there is one; then that is what counts.

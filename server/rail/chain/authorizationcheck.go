@@ -23,7 +23,7 @@ const (
 	// ReasonDust refuses an amount below Authorizations.Least.
 	ReasonDust x402.Reason = "invalid_exact_evm_payload_authorization_value_too_low"
 	// ReasonUndeployed refuses a wallet that is not deployed: the relayer calls no
-	// factory that a payload names.
+	// factory that a payload names, unless Authorizations.Factories does as well.
 	ReasonUndeployed x402.Reason = "invalid_exact_evm_payload_undeployed_smart_wallet"
 	// ReasonSimulation refuses a transfer that the token would not make.
 	ReasonSimulation x402.Reason = "invalid_exact_evm_transaction_simulation_failed"
@@ -51,6 +51,12 @@ type Authorizations struct {
 	// Lookback is how many blocks back a transfer is looked for that somebody else
 	// has broadcast. Default: 1,800, an hour of blocks.
 	Lookback uint64
+	// Factories may be called to deploy the wallet of a payer whose signature names
+	// them (ERC-6492). A factory must do nothing for its caller but make wallets.
+	// Default: none, and such payers are refused.
+	Factories []common.Address
+	// DeployGas is the most gas that deploying a wallet may use. Default: 2,000,000.
+	DeployGas uint64
 }
 
 func (a Authorizations) orDefault() Authorizations {
@@ -65,6 +71,7 @@ func (a Authorizations) orDefault() Authorizations {
 	}
 	for n, value := range map[*uint64]uint64{
 		&a.KeyGas: 150_000, &a.WalletGas: 500_000, &a.PayerGas: 150_000_000, &a.PayeeGas: 3_000_000_000, &a.Lookback: 1800,
+		&a.DeployGas: 2_000_000,
 	} {
 		if *n == 0 {
 			*n = value
@@ -80,7 +87,8 @@ var errUsed = errors.New("chain: authorization was used")
 var errNoGas = errors.New("chain: relayer cannot pay for gas")
 
 // checkOrder tells whether an authorization would move the money now, and returns
-// the call that does. A [*refusedError] where it would not, [errUsed] where it has.
+// the call that does. A [*refusedError] where it would not, [errUsed] where it has,
+// an [*undeployedError] where the payer's wallet must be made first.
 func (r *Rail) checkOrder(ctx context.Context, o order) (work, error) {
 	limits := r.config.Authorizations
 	value := o.Value.Big()
@@ -97,7 +105,7 @@ func (r *Rail) checkOrder(ctx context.Context, o order) (work, error) {
 		return work{}, refuseAuthorization(x402.ReasonSignature, "the payer did not sign this")
 	case err != nil:
 		return work{}, err
-	case signer.Deploy != nil:
+	case signer.Deploy != nil && !limits.trusts(signer.Deploy.Factory):
 		return work{}, refuseAuthorization(ReasonUndeployed, "the payer's wallet is not deployed")
 	}
 	if used, err := r.usedOrder(ctx, o.TransferAuthorization); err != nil || used {
@@ -112,6 +120,9 @@ func (r *Rail) checkOrder(ctx context.Context, o order) (work, error) {
 	}
 	if balance.Cmp(value) < 0 {
 		return work{}, refuseAuthorization(x402.ReasonInsufficientFunds, "the payer has less than the amount")
+	}
+	if signer.Deploy != nil {
+		return work{}, &undeployedError{*signer.Deploy}
 	}
 	w := r.callOf(o, signer)
 	if err := r.simulate(ctx, o, w); err != nil {

@@ -103,7 +103,7 @@ func (r *Rail) resubmitOrder(ctx context.Context, o order, record authorizationR
 	defer unlock()
 	again, err := r.submitOrder(ctx, o, false)
 	var no *refusedError
-	if errors.As(err, &no) {
+	if errors.As(err, &no) && no.reason != x402.ReasonPending {
 		record.Failed = no.reason
 		record, err = r.decideOrder(ctx, o, record)
 		return record, common.Hash{}, err
