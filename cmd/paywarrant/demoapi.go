@@ -20,6 +20,7 @@ type demoAPI struct {
 	Bundle  bundleInfo
 
 	listener *listener
+	routes   *http.ServeMux
 }
 
 type demoRoute struct {
@@ -70,6 +71,7 @@ func startDemoAPI(ctx context.Context, serviceURL string, m person, log *slog.Lo
 	if err != nil {
 		return nil, errors.Join(err, l.stop())
 	}
+	api.routes = mux
 	l.serve(mux, "", "")
 	return api, nil
 }

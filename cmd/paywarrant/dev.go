@@ -50,6 +50,9 @@ func (c devCmd) Run(ctx context.Context, o output) error {
 	if err != nil {
 		return err
 	}
+	if err := s.hear(ctx, log); err != nil {
+		return errors.Join(err, s.Close())
+	}
 	line := ready{BaseURL: s.BaseURL, people: s.People}
 	if s.Chain != nil {
 		line.Chain, line.Wallets = infoOf(s.Chain), wallets()

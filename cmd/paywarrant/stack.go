@@ -55,7 +55,9 @@ type people struct {
 type person struct {
 	ID     string `json:"id"`
 	APIKey string `json:"apiKey"`
-	PayTo  string `json:"payTo"`
+	// WebhookSecret signs what the merchant's API is told, which logs it.
+	WebhookSecret string `json:"webhookSecret,omitempty"`
+	PayTo         string `json:"payTo"`
 }
 
 // startStack starts everything; what it started is stopped again where it fails.

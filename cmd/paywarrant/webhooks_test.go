@@ -4,14 +4,17 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/server/servertest"
 	"github.com/paywarrant/paywarrant/webhook"
 )
@@ -63,4 +66,41 @@ func TestListenAndTrigger(t *testing.T) {
 		require.True(t, strings.HasPrefix(printed.Text(), "{"))
 	}
 	require.NoError(t, <-ended)
+}
+
+// TestDevHearsOfWhatHappens: the secret on the ready line is that of the endpoint at
+// the merchant's API, which takes what it is told; a later run has one endpoint too.
+func TestDevHearsOfWhatHappens(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for range 2 {
+		ctx, stop := context.WithCancel(t.Context())
+		out, in := io.Pipe()
+		ended := make(chan error, 1)
+		go func() {
+			ended <- run(ctx, []string{"dev", "--addr", "127.0.0.1:0", "--no-chain", "--data", dir}, output{in, io.Discard})
+			_ = in.Close()
+		}()
+		var line ready
+		require.NoError(t, json.NewDecoder(out).Decode(&line))
+		require.NoError(t, signs(line.Merchant.WebhookSecret))
+		require.Empty(t, line.Other.WebhookSecret)
+		c, err := client.New(client.Config{BaseURL: line.BaseURL, MerchantID: line.Merchant.ID, APIKey: line.Merchant.APIKey})
+		require.NoError(t, err)
+		endpoints, err := c.WebhookEndpoints(t.Context())
+		require.NoError(t, err)
+		require.Len(t, endpoints.Data, 1)
+		d, err := c.TestWebhookEndpoint(t.Context(), endpoints.Data[0].ID)
+		require.NoError(t, err)
+		require.True(t, d.Delivered, d.Error)
+		stop()
+		_, _ = io.Copy(io.Discard, out)
+		require.NoError(t, <-ended)
+	}
+}
+
+// signs tells whether a secret can sign.
+func signs(secret string) error {
+	_, err := webhook.Sign("evt_1", time.Now(), nil, secret)
+	return err
 }

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"strings"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+// hooksPath is where the merchant's API hears of what happened.
+const hooksPath = "/paywarrant-hooks"
+
+// hear has the merchant's API hear of what happens, and log it. The endpoint of an
+// earlier run is replaced: the API is at another address now.
+func (s *stack) hear(ctx context.Context, log *slog.Logger) error {
+	m := &s.People.Merchant
+	c, err := client.New(client.Config{BaseURL: s.BaseURL, MerchantID: m.ID, APIKey: m.APIKey})
+	if err != nil {
+		return err
+	}
+	former, err := c.WebhookEndpoints(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range former.Data {
+		if !strings.HasSuffix(e.URL, hooksPath) {
+			continue
+		}
+		if _, err := c.DeleteWebhookEndpoint(ctx, e.ID); err != nil {
+			return err
+		}
+	}
+	e, err := c.CreateWebhookEndpoint(ctx, client.WebhookEndpointParams{URL: s.API.BaseURL + hooksPath})
+	if err != nil {
+		return err
+	}
+	m.WebhookSecret = e.Secret
+	s.API.routes.Handle(hooksPath, webhook.Handler(hookConfig(e.Secret, log)))
+	return nil
+}
+
+// hookConfig logs every event, whatever the time: the service's clock may be moved.
+func hookConfig(secret string, log *slog.Logger) webhook.Config {
+	heard := func(ctx context.Context, e webhook.Event) error {
+		log.InfoContext(ctx, "webhook", slog.String("type", string(e.Type)), slog.String("event", e.ID), slog.String("data", string(e.Data)))
+		return nil
+	}
+	payment := func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return heard(ctx, e) }
+	delegate := func(ctx context.Context, e webhook.Event, _ webhook.Delegate) error { return heard(ctx, e) }
+	return webhook.Config{
+		Secrets: []string{secret}, Tolerance: math.MaxInt64, Logger: log, Other: heard, PaymentSucceeded: payment, PaymentFailed: payment,
+		DelegateCreated: delegate, DelegateRevoked: delegate,
+	}
+}
