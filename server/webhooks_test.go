@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,9 +19,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/dnstest"
+	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/vault"
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
@@ -450,22 +456,56 @@ func TestDeliveriesAreTold(t *testing.T) {
 	require.Contains(t, c.do(t, "GET", "/v1/events/"+id+"/deliveries", "").ok(t).Text, `"status":"pending"`)
 }
 
-// TestLiveModeSendsToNobodyInside: by address, by name, and by a name of a name;
-// redirects are not followed at all.
+// TestLiveModeSendsToNobodyInside: whatever the endpoint's URL says, and wherever
+// its name resolves to, the service of the live mode dials no address inside. What
+// names, rebinding and redirects come to beside a receiver that can be reached is
+// tested in package events.
 func TestLiveModeSendsToNobodyInside(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Bool
 	inside := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Store(true) }))
-	defer inside.Close()
+	t.Cleanup(inside.Close)
 	_, port, _ := strings.Cut(strings.TrimPrefix(inside.URL, "https://"), ":")
-	srv := servertest.Start(t, &servertest.Options{Configure: func(cfg *server.Config) { cfg.BaseURL = "https://sandbox.pay.example" }})
-	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:7f00:1]", "2130706433", "0x7f.1", "169.254.169.254", "10.0.0.1"} {
-		e, err := srv.Client().CreateWebhookEndpoint(t.Context(), client.WebhookEndpointParams{URL: "https://" + host + ":" + port})
-		require.NoError(t, err)
-		d, err := srv.Client().TestWebhookEndpoint(t.Context(), e.ID)
-		require.NoError(t, err)
-		require.False(t, d.Delivered)
-		require.Contains(t, []string{"the address is not one of the public internet", "the name does not resolve"}, d.Error, host)
+	names := map[string]string{
+		"loopback.example": "127.0.0.1", "private.example": "192.168.1.1", "metadata.example": "169.254.169.254", "azure.example": "168.63.129.16",
+		"link.example": "fe80::1", "own.example": "fd00:ec2::254", "mapped.example": "::ffff:127.0.0.1", "nat64.example": "64:ff9b::7f00:1",
+		"six.example": "::1", "2130706433": "127.0.0.1", "0x7f.0.0.1": "127.0.0.1",
 	}
+	wrapper, err := vault.NewLocal(make([]byte, 32))
+	require.NoError(t, err)
+	var store ledger.Store
+	c := setup(t, &servertest.Options{Configure: func(cfg *server.Config) {
+		cfg.Mode, cfg.Wrapper, store = server.Live, wrapper, cfg.Store
+		cfg.Resolver = dnstest.Start(t, func(name string, _ int) []netip.Addr { return []netip.Addr{netip.MustParseAddr(names[name])} })
+	}})
+	hosts := append(slices.Sorted(maps.Keys(names)), "127.0.0.1", "localhost", "[::1]", "[::ffff:7f00:1]", "[64:ff9b::a00:1]", "169.254.169.254",
+		"10.0.0.1", "172.16.0.1", "100.64.0.1", "0.0.0.0", "[fe80::1]", "[fd00::1]", "[2002:7f00:1::]")
+	for _, host := range hosts {
+		e, err := c.Client().CreateWebhookEndpoint(t.Context(), client.WebhookEndpointParams{URL: "https://" + host + ":" + port})
+		require.NoError(t, err)
+		d, err := c.Client().TestWebhookEndpoint(t.Context(), e.ID)
+		require.NoError(t, err)
+		want := "the address is not one of the public internet"
+		if host == "2130706433" { // which some take for an address
+			want = "the name does not resolve"
+		}
+		require.Equal(t, client.TestDelivery{EventID: d.EventID, Error: want}, d, host)
+		_, err = c.Client().DeleteWebhookEndpoint(t.Context(), e.ID)
+		require.NoError(t, err)
+	}
+	c.do(t, "POST", "/v1/webhook_endpoints", `{"url":"http://127.0.0.1:`+port+`"}`).refused(t, 400, "validation_error")
+
+	_, err = c.Client().CreateWebhookEndpoint(t.Context(), client.WebhookEndpointParams{URL: "https://loopback.example:" + port})
+	require.NoError(t, err)
+	event := ledger.Event{MandateID: "del_1", Seq: 1, MerchantID: c.Merchant.ID, Type: webhook.DelegateCreated, Data: []byte("{}"), CreatedAt: c.Clock.Now()}
+	event.ID = id.New(id.Event, event.CreatedAt)
+	require.NoError(t, store.Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
+		return ledger.Effects{Insert: ledger.Rows{Events: []ledger.Event{event}}}, nil
+	}))
+	require.Eventually(t, func() bool {
+		list, err := c.Client().EventDeliveries(t.Context(), event.ID)
+		require.NoError(t, err)
+		return len(list.Data) == 1 && list.Data[0].Error == "the address is not one of the public internet"
+	}, time.Minute, 10*time.Millisecond)
 	require.False(t, reached.Load())
 }

@@ -44,12 +44,12 @@ func (s *stack) hear(ctx context.Context, log *slog.Logger) error {
 
 // hookConfig logs every event, whatever the time: the service's clock may be moved.
 func hookConfig(secret string, log *slog.Logger) webhook.Config {
-	heard := func(ctx context.Context, e webhook.Event) error {
+	note := func(ctx context.Context, e webhook.Event) {
 		log.InfoContext(ctx, "webhook", slog.String("type", string(e.Type)), slog.String("event", e.ID), slog.String("data", string(e.Data)))
-		return nil
 	}
-	payment := func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return heard(ctx, e) }
-	delegate := func(ctx context.Context, e webhook.Event, _ webhook.Delegate) error { return heard(ctx, e) }
+	heard := func(ctx context.Context, e webhook.Event) error { note(ctx, e); return nil }
+	payment := func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { note(ctx, e); return nil }
+	delegate := func(ctx context.Context, e webhook.Event, _ webhook.Delegate) error { note(ctx, e); return nil }
 	return webhook.Config{
 		Secrets: []string{secret}, Tolerance: math.MaxInt64, Logger: log, Other: heard, PaymentSucceeded: payment, PaymentFailed: payment,
 		DelegateCreated: delegate, DelegateRevoked: delegate,

@@ -64,7 +64,7 @@ const (
 	maxQueues = 512
 	// leaseFor is how long an endpoint is leased; extendEvery is how often leases
 	// are extended.
-	leaseFor, extendEvery = 60 * time.Second, 5 * time.Second
+	leaseFor, extendEvery = 30 * time.Second, 5 * time.Second
 	// endWithin is how long requests that are on their way may take to end at Close.
 	endWithin = 3 * time.Second
 )

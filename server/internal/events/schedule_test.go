@@ -1,0 +1,87 @@
+package events_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/server/internal/events"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// TestSchedule: each retry after its wait, with a tenth more at most; the eleventh
+// attempt is the last.
+func TestSchedule(t *testing.T) {
+	t.Parallel()
+	for attempts, wait := range []time.Duration{
+		5 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour,
+		20 * time.Hour, 24 * time.Hour,
+	} {
+		differ := map[time.Duration]bool{}
+		for range 100 {
+			got, again := events.RetryIn(attempts + 1)
+			require.True(t, again)
+			require.GreaterOrEqual(t, got, wait)
+			require.Less(t, got, wait+wait/10)
+			differ[got] = true
+		}
+		require.Greater(t, len(differ), 1, "what failed together does not come together again")
+	}
+	_, again := events.RetryIn(11)
+	require.False(t, again)
+}
+
+// TestBreaker: an endpoint is left alone from the tenth failure in a row on, for a
+// minute at most.
+func TestBreaker(t *testing.T) {
+	t.Parallel()
+	for failures := range 10 {
+		require.Zero(t, events.PauseAfter(failures))
+	}
+	last := time.Duration(0)
+	for failures := 10; failures < 1000; failures++ {
+		pause := events.PauseAfter(failures)
+		require.GreaterOrEqual(t, pause, max(last, time.Second))
+		require.LessOrEqual(t, pause, time.Minute)
+		last = pause
+	}
+	require.Equal(t, time.Minute, last)
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"": 0, "0": 0, "120": 2 * time.Minute, "86401": 24 * time.Hour, "-1": 0, "1.5": 0, "soon": 0, "99999999999999999999": 0,
+		"Sat, 21 Nov 2026 12:01:00 GMT": time.Minute, "Sat, 21 Nov 2026 11:59:00 GMT": 0, "Sat, 21 Nov 2099 12:00:00 GMT": 24 * time.Hour,
+	} {
+		require.Equal(t, want, events.RetryAfter(http.Header{"Retry-After": {text}}, noon), text)
+	}
+}
+
+// FuzzRetryAfter: whatever a receiver asks for, the wait is bounded.
+func FuzzRetryAfter(f *testing.F) {
+	for _, text := range []string{"", "120", "Sat, 21 Nov 2026 12:01:00 GMT", "-9223372036854775808"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		wait := events.RetryAfter(http.Header{"Retry-After": {text}}, noon)
+		require.True(t, wait >= 0 && wait <= 24*time.Hour, "%q: %s", text, wait)
+	})
+}
+
+// FuzzPlain: whatever a receiver answers can be stored and shown.
+func FuzzPlain(f *testing.F) {
+	for _, text := range []string{"ok\n", "\x00\x1b[31m", "\xff\xfe", "näh"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		text := events.Plain(answer)
+		require.LessOrEqual(t, len(text), 3*len(answer)+3)
+		for _, r := range text {
+			require.True(t, r == '\n' || r >= ' ' && r != 0x7f && r != '\uFFFD', "%q", text)
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package events_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/internal/clock"
+	"github.com/paywarrant/paywarrant/internal/dnstest"
+	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/server/internal/events"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
+	"github.com/paywarrant/paywarrant/server/vault"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+const merchant = "mer_1"
+
+// loopback counts as an address of the public internet here, and no other one of
+// the inside does.
+var loopback = netip.MustParseAddr("127.0.0.1")
+
+// bench is a service in live mode.
+type bench struct {
+	*events.Service
+
+	store ledger.Store
+	clock clock.Movable
+}
+
+func setup(t *testing.T, names func(name string, nth int) []netip.Addr) *bench {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
+	require.NoError(t, err)
+	wrapper, err := vault.NewLocal(make([]byte, 32))
+	require.NoError(t, err)
+	b := &bench{store: store}
+	b.Service, err = events.New(events.Config{
+		Store: store, Vault: vault.New(wrapper), Clock: &b.clock, Logger: slog.New(slog.DiscardHandler), Live: true,
+		May:      func(a netip.Addr) bool { return a == loopback },
+		Resolver: dnstest.Start(t, names),
+	})
+	require.NoError(t, err)
+	b.Start(t.Context())
+	t.Cleanup(func() {
+		b.Close()
+		b.Close()
+		require.NoError(t, store.Close())
+	})
+	return b
+}
+
+// endpoint adds an endpoint for the events that happen from now on.
+func (b *bench) endpoint(t *testing.T, url string) ledger.WebhookEndpoint {
+	t.Helper()
+	e, _, err := b.CreateEndpoint(t.Context(), merchant, url, nil)
+	require.NoError(t, err)
+	return e
+}
+
+// happen has one thing happen, of a mandate of its own.
+func (b *bench) happen(t *testing.T) ledger.Event {
+	t.Helper()
+	now := b.clock.Now().Truncate(time.Millisecond)
+	e := ledger.Event{
+		ID: id.New(id.Event, now), MandateID: id.New(id.Mandate, now), Seq: 1, MerchantID: merchant, Type: webhook.DelegateCreated,
+		Data: []byte(`{}`), CreatedAt: now,
+	}
+	require.NoError(t, b.store.Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
+		return ledger.Effects{Insert: ledger.Rows{Events: []ledger.Event{e}}}, nil
+	}))
+	b.Poke()
+	return e
+}
+
+// came is what came of the attempts to deliver an event to its only endpoint, once
+// there were so many.
+func (b *bench) came(t *testing.T, e ledger.Event, attempts int) (d ledger.Delivery) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		all, err := b.Deliveries(t.Context(), merchant, e.ID)
+		require.NoError(t, err)
+		if len(all) == 1 {
+			d = all[0]
+		}
+		return d.Attempts >= attempts
+	}, time.Minute, 5*time.Millisecond)
+	return d
+}
+
+// receiver is one that can be reached, and answers every time on a new connection.
+func receiver(t *testing.T, answer http.HandlerFunc) (port string, taken *atomic.Int64) {
+	t.Helper()
+	taken = &atomic.Int64{}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		taken.Add(1)
+		w.Header().Set("Connection", "close")
+		if answer != nil {
+			answer(w, r)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	_, port, found := strings.Cut(strings.TrimPrefix(srv.URL, "http://"), ":")
+	require.True(t, found)
+	return port, taken
+}
+
+func address(host, port string) string { return fmt.Sprintf("http://%s:%s/hooks", host, port) }
