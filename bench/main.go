@@ -23,6 +23,7 @@ var tables = []struct {
 	{"mandate", mandateRows},
 	{"service", serviceRows},
 	{"webhooks", webhookRows},
+	{"chain", chainRows},
 }
 
 func main() {

@@ -1,9 +1,15 @@
 package main
 
 import (
+	"path/filepath"
 	"testing"
+	"time"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/devchain"
 )
 
 // The service dies between broadcast and receipt, and comes back: one transfer on
@@ -17,4 +23,53 @@ func TestKilledBetweenBroadcastAndReceipt(t *testing.T) {
 	t.Log(r)
 	require.NoError(t, err)
 	require.False(t, r.failed(), r.String())
+}
+
+// Three blocks come undone under a settled charge, with its transaction: the state
+// follows the chain, and nothing is paid twice, over a kill as well.
+func TestReorganizedUnderASettledCharge(t *testing.T) {
+	d := &chainDrill{drill: drill{options: options{Callers: 1}, answers: map[string]client.Charge{}}}
+	d.dir = t.TempDir()
+	var err error
+	d.node, err = startNode()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, d.node.stop()) })
+	d.store = filepath.Join(d.dir, "data", "pay.db")
+	d.service, err = build(t.Context(), d.dir, "--chain-url", d.node.URL)
+	require.NoError(t, err)
+	require.NoError(t, d.begin(t.Context()))
+	t.Cleanup(func() { require.NoError(t, d.service.running.Kill()) })
+	blocks := func(n int) {
+		for range n {
+			_, err := d.node.chain.Commit()
+			require.NoError(t, err)
+		}
+	}
+	blocks(4)
+	p := client.ChargeParams{Mandate: d.mandates[0], AmountCents: 250, Currency: client.USDC, Description: "drill", IdempotencyKey: "k"}
+	paid, err := d.merchant.Charge(t.Context(), p)
+	require.NoError(t, err)
+	require.Equal(t, client.Completed, paid.Status)
+	for round := range 2 {
+		blocks(2)
+		require.NoError(t, d.node.chain.Reorg(t.Context(), 3, true))
+		if round == 1 {
+			require.NoError(t, d.service.running.Kill())
+			_, err := d.service.start(t.Context())
+			require.NoError(t, err)
+		}
+		require.Eventually(t, func() bool {
+			moved, err := d.moved(t.Context())
+			return err == nil && len(moved) == 1
+		}, time.Minute, 10*time.Millisecond, "the chain has it again")
+		again, err := d.merchant.Charge(t.Context(), p)
+		require.NoError(t, err)
+		require.Equal(t, paid.TxHash, again.TxHash)
+		require.Equal(t, client.Completed, again.Status)
+	}
+	moved, err := d.moved(t.Context())
+	require.NoError(t, err)
+	for _, transfers := range moved {
+		require.Equal(t, []transfer{{hash: common.HexToHash(paid.TxHash), to: devchain.Payee(0).Address, micros: 2_500_000}}, transfers)
+	}
 }

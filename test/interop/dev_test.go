@@ -18,7 +18,9 @@ import (
 
 // devSystem is what the ready line of `paywarrant dev` tells.
 type devSystem struct {
-	Merchant struct{ PayTo string }
+	BaseURL  string
+	Merchant struct{ ID, APIKey, PayTo string }
+	Chain    struct{ RPCURL, USDC string }
 	Wallets  []struct{ Address, PrivateKey string }
 	Paywall  struct{ BaseURL string }
 }
