@@ -25,6 +25,9 @@ type method struct {
 	want   any
 }
 
+const checkoutJSON = `{"id":"chk_1","url":"https://pay.example/checkout/chk_1/x","status":"paid","amountCents":500,"description":"1,000 requests",
+"transactionId":"txn_1","createdAt":"2026-11-21T12:00:00.000Z","expiresAt":"2026-11-21T12:00:00.000Z"}`
+
 // Every method: what it sends, and what it makes of the answer.
 func TestMethodsSpeakTheAPI(t *testing.T) {
 	t.Parallel()
@@ -69,6 +72,24 @@ func TestMethodsSpeakTheAPI(t *testing.T) {
 			"POST /v1/mandates/del_1/revoke", "",
 			`{"success":true,"status":"revoked"}`,
 			client.Revocation{Success: true, Status: client.MandateRevoked},
+		},
+		{
+			"create checkout", func(ctx context.Context, c *client.Client) (any, error) {
+				return c.CreateCheckout(ctx, client.CheckoutParams{AmountCents: 500, Description: "1,000 requests", IdempotencyKey: "order 7"})
+			},
+			"POST /v1/checkouts", `{"amountCents":500,"description":"1,000 requests","idempotencyKey":"order 7"}`,
+			checkoutJSON, client.Checkout{
+				ID: "chk_1", URL: "https://pay.example/checkout/chk_1/x", Status: client.CheckoutPaid, AmountCents: 500,
+				Description: "1,000 requests", TransactionID: "txn_1", CreatedAt: noon, ExpiresAt: noon,
+			},
+		},
+		{
+			"checkout", func(ctx context.Context, c *client.Client) (any, error) { return c.Checkout(ctx, "chk_1") },
+			"GET /v1/checkouts/chk_1", "",
+			checkoutJSON, client.Checkout{
+				ID: "chk_1", URL: "https://pay.example/checkout/chk_1/x", Status: client.CheckoutPaid, AmountCents: 500,
+				Description: "1,000 requests", TransactionID: "txn_1", CreatedAt: noon, ExpiresAt: noon,
+			},
 		},
 		{
 			"presentation", func(ctx context.Context, c *client.Client) (any, error) {

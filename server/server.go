@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -126,7 +127,7 @@ func (s *Server) routes() (http.Handler, error) {
 	merchantAPI.Register(mux)
 	pages.New(pages.Config{
 		Payments: s.payments, Merchants: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger,
-		Sandbox: cfg.Mode == Sandbox, Methods: s.methods(), Mail: s.mail(),
+		Sandbox: cfg.Mode == Sandbox, Methods: s.methods(rail.Fiat, rail.Chain), Cards: s.methods(rail.Fiat), Mail: s.mail(),
 	}).Register(mux)
 	mux.Handle("GET /.well-known/jwks.json", s.keys.Set.Handler())
 	mux.Handle("GET /.well-known/jwt-vc-issuer", mandate.IssuerHandler(cfg.BaseURL, cfg.BaseURL+"/.well-known/jwks.json"))
@@ -194,10 +195,10 @@ func (s *Server) sandbox() *api.Sandbox {
 	return box
 }
 
-func (s *Server) methods() []rail.Method {
+func (s *Server) methods(of ...rail.Name) []rail.Method {
 	var methods []rail.Method
 	for _, r := range s.config.Rails {
-		if o, ok := r.(rail.Offerer); ok {
+		if o, ok := r.(rail.Offerer); ok && slices.Contains(of, r.Name()) {
 			methods = append(methods, o.Methods()...)
 		}
 	}

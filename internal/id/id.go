@@ -23,6 +23,7 @@ const (
 	Request         = "req_"
 	Customer        = "cus_"
 	WebhookEndpoint = "whe_"
+	Checkout        = "chk_"
 )
 
 // Prefixes of capabilities.

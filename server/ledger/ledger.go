@@ -90,6 +90,27 @@ func (l *Ledger) run(ctx context.Context, of string, keys Keys, decide func(*Sta
 	}})
 }
 
+// Charged tells what became of the request that had an idempotency key: its charge
+// or the [*Refusal] of it. It returns [ErrNotFound] where nothing is remembered.
+func (l *Ledger) Charged(ctx context.Context, key IdempotencyKey) (c Charge, err error) {
+	var refusal *Refusal
+	err = l.run(ctx, key.Key, Keys{Idempotency: []IdempotencyKey{key}}, func(s *State, _ time.Time) (Effects, error) {
+		seen, ok := s.Idempotency[key]
+		if !ok {
+			return Effects{}, ErrNotFound
+		}
+		c, refusal = s.Charges[seen.ChargeID], seen.Refusal
+		return Effects{}, nil
+	})
+	switch {
+	case err != nil:
+		return Charge{}, fmt.Errorf("find charge of a key: %w", err)
+	case refusal != nil:
+		return Charge{}, refusal
+	}
+	return c, nil
+}
+
 // Reserve holds an amount under a mandate and makes a pending charge, or answers
 // what the key's first request did. It returns a [*Refusal] where a rule refuses,
 // [ErrIdempotencyMismatch], of the request's key [ErrRequestKeyMismatch],

@@ -78,6 +78,8 @@ func (a *API) routes() []route {
 		{"GET /v1/events", handle(a, reads, a.listEvents)},
 		{"POST /v1/events/{eventId}/redeliver", handle(a, writes, a.redeliver)},
 		{"GET /v1/events/{eventId}/deliveries", handle(a, reads, a.deliveries)},
+		{"POST /v1/checkouts", handle(a, writes, a.createCheckout)},
+		{"GET /v1/checkouts/{checkoutId}", handle(a, reads, a.checkout)},
 		{"POST /v1/paywall/settle", http.HandlerFunc(a.settlePaywall)},
 		{"GET /openapi.json", http.HandlerFunc(a.openAPI)},
 	}

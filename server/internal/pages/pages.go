@@ -1,5 +1,5 @@
 // Package pages is what people see in a browser: the setup page, where they
-// confirm the limits of a mandate, and receipts. Plain HTML and one style sheet;
+// confirm the limits of a mandate, the page of a checkout, and receipts. Plain HTML and one style sheet;
 // everything works without JavaScript but what a browser's wallet is asked, by one
 // script of ours.
 package pages
@@ -34,7 +34,7 @@ type Merchants interface {
 	Merchant(ctx context.Context, id string) (ledger.Merchant, error)
 }
 
-// Config is what the pages are made of. Every field is required, but Methods and Mail.
+// Config is what the pages are made of. Every field is required, but Methods, Cards and Mail.
 type Config struct {
 	Payments  *payment.Service
 	Merchants Merchants
@@ -43,6 +43,8 @@ type Config struct {
 	Sandbox   bool
 	// Methods are the payment methods on offer, the usual one first.
 	Methods []rail.Method
+	// Cards are those of them that a checkout is paid with.
+	Cards []rail.Method
 	// Mail sends a message to a person. Nil: nobody is mailed.
 	Mail func(ctx context.Context, to, subject, text string) error
 }
@@ -52,7 +54,7 @@ type Pages struct {
 	Config
 
 	stylePath, scriptPath string
-	setup, result         *template.Template
+	setup, pay, result    *template.Template
 }
 
 // New parses the templates; they are part of the program, so a broken one panics.
@@ -61,7 +63,7 @@ func New(cfg Config) *Pages {
 		return template.Must(template.ParseFS(templates, "templates/layout.html", "templates/"+name))
 	}
 	return &Pages{
-		Config: cfg, setup: parse("setup.html"), result: parse("result.html"),
+		Config: cfg, setup: parse("setup.html"), pay: parse("checkout.html"), result: parse("result.html"),
 		stylePath: assetPath("style", style, ".css"), scriptPath: assetPath("wallet", walletScript, ".js"),
 	}
 }
@@ -84,6 +86,8 @@ func (p *Pages) Register(mux *http.ServeMux) {
 	mux.Handle("GET /setup/{sessionToken}", http.HandlerFunc(p.showSetup))
 	mux.Handle("POST /setup/{sessionToken}", ownForms.Handler(http.HandlerFunc(p.decide)))
 	mux.Handle("POST /setup/{sessionToken}/wallet", ownForms.Handler(http.HandlerFunc(p.proposeToWallet)))
+	mux.HandleFunc("GET /checkout/{checkoutId}/{proof}", p.showCheckout)
+	mux.Handle("POST /checkout/{checkoutId}/{proof}", ownForms.Handler(http.HandlerFunc(p.payCheckout)))
 	mux.HandleFunc("GET /receipts/{transactionId}/{proof}", p.receipt)
 	mux.HandleFunc("GET "+p.stylePath, asset("text/css; charset=utf-8", style))
 	mux.HandleFunc("GET "+p.scriptPath, asset("text/javascript; charset=utf-8", walletScript))

@@ -38,6 +38,9 @@ type ChargeRequest struct {
 	same  []string
 	// requestKey is the request's own idempotency key, where that of the charge is another.
 	requestKey string
+	// mandateID is the mandate, where it needs no token: the service itself has just
+	// made it for this charge.
+	mandateID string
 	// scope is whose idempotency key it is; see [ledger.Reserve].
 	scope string
 }
@@ -113,6 +116,9 @@ func (s *Service) reserve(ctx context.Context, r ChargeRequest) (ledger.Reserve,
 
 // holder tells which mandate the token is of, and whether it proves that.
 func (s *Service) holder(ctx context.Context, r ChargeRequest) (mandateID string, valid bool, err error) {
+	if r.mandateID != "" {
+		return r.mandateID, true, nil
+	}
 	if r.bound != nil {
 		return r.bound.Mandate.ID, !r.bound.Stale, nil
 	}

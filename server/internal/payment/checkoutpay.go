@@ -1,0 +1,118 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+// PayByCard pays an open checkout with a payment method that the person connects
+// for it. Errors: those of [Service.Confirm] and [Service.Charge]. A payment that
+// was refused is no error: the checkout says so.
+func (s *Service) PayByCard(ctx context.Context, c Checkout, method, email string) (Checkout, error) {
+	if c.Status != CheckoutOpen {
+		return c, nil
+	}
+	_, err := s.Confirm(ctx, c.session.Token, Confirmation{Terms: c.session.Terms, Methods: []string{method}, Email: email})
+	if err != nil && !errors.Is(err, ledger.ErrSessionFinished) {
+		return c, err
+	}
+	// From here on the person has confirmed, whether or not they still wait. Reading
+	// it charges it.
+	return s.Checkout(context.WithoutCancel(ctx), c.ID)
+}
+
+// PayByMandate pays an open checkout from a mandate that the person has. Where the
+// mandate does not allow it the checkout stays open.
+//
+// Errors: a [*ledger.Refusal], and those of [Service.Charge].
+func (s *Service) PayByMandate(ctx context.Context, c Checkout, token string) (Checkout, error) {
+	if c.Status != CheckoutOpen {
+		return c, nil
+	}
+	m, err := s.Verifier.Verify(ctx, token)
+	if err != nil {
+		return c, err
+	}
+	if m.Bound {
+		return c, errBound
+	}
+	if err := s.precheck(ctx, c, m.ID); err != nil {
+		return c, err
+	}
+	return s.chargeCheckout(context.WithoutCancel(ctx), c, ChargeRequest{Token: token})
+}
+
+// precheck tells a refusal before it is remembered. The charge decides.
+func (s *Service) precheck(ctx context.Context, c Checkout, mandateID string) error {
+	m, err := s.Ledger.Mandate(ctx, mandateID)
+	if err != nil {
+		return err
+	}
+	now := s.Clock.Now()
+	left := m.Terms.MaxMonthly - m.SpentIn(ledger.MonthOf(now))
+	switch {
+	case m.Status == ledger.MandateRevoked:
+		return &ledger.Refusal{Code: ledger.MandateIsRevoked}
+	case !now.Before(m.Terms.ExpiresAt):
+		return &ledger.Refusal{Code: ledger.MandateExpired}
+	case !m.Terms.Allows(c.MerchantID):
+		return &ledger.Refusal{Code: ledger.MerchantNotAllowed}
+	case c.Amount > m.Terms.MaxPerTx:
+		return &ledger.Refusal{Code: ledger.PerTxLimit, Limit: m.Terms.MaxPerTx}
+	case c.Amount > left:
+		return &ledger.Refusal{Code: ledger.MonthlyLimit, Limit: m.Terms.MaxMonthly, Remaining: left}
+	}
+	return nil
+}
+
+// chargeCheckout makes the checkout's one charge, or finds it.
+func (s *Service) chargeCheckout(ctx context.Context, c Checkout, r ChargeRequest) (Checkout, error) {
+	payee, err := s.Accounts.Merchant(ctx, c.MerchantID)
+	if err != nil {
+		return c, fmt.Errorf("read merchant %s: %w", c.MerchantID, err)
+	}
+	r.Payee, r.Amount, r.Currency, r.Description = payee, c.Amount, "usd", c.Description
+	r.kind, r.IdempotencyKey = checkoutKind, c.ID
+	charged, err := s.Charge(ctx, r)
+	var refusal *ledger.Refusal
+	switch {
+	case errors.Is(err, ledger.ErrIdempotencyMismatch): // paid in the other way meanwhile
+		charged.Charge, err = s.Ledger.Charged(ctx, ledger.IdempotencyKey{MerchantID: c.MerchantID, Key: checkoutKind + c.ID})
+		if err != nil {
+			return c, err
+		}
+	case errors.Is(err, ledger.ErrIdempotencyInProgress):
+		c.Status = CheckoutPending
+		return c, nil
+	case errors.As(err, &refusal):
+		c.Status, c.FailureReason = CheckoutFailed, string(refusal.Code)
+	case err != nil:
+		return c, err
+	}
+	if refusal == nil {
+		c.take(charged.Charge)
+	}
+	s.endCheckoutMandate(ctx, c)
+	return c, nil
+}
+
+// endCheckoutMandate revokes the mandate that was made for a checkout, once its
+// charge is decided: it is for nothing else. Where that fails it is tried again
+// when the checkout is read, and the mandate's expiry ends it at the latest.
+func (s *Service) endCheckoutMandate(ctx context.Context, c Checkout) {
+	made := c.session.MandateID
+	if made == "" || c.Status == CheckoutPending {
+		return
+	}
+	m, err := s.Ledger.Mandate(ctx, made)
+	if err == nil && m.Status == ledger.MandateActive {
+		_, err = s.RevokeAs(ctx, made, ledger.RevokedByMerchant)
+	}
+	if err != nil {
+		s.Logger.WarnContext(ctx, "mandate of a checkout not revoked", slog.String("mandateId", made), slog.String("error", err.Error()))
+	}
+}
