@@ -80,16 +80,16 @@ func typedRows() ([]row, error) {
 		}
 		return err
 	}
-	timed := func(n int, call func() error) func() (time.Duration, error) {
-		return func() (time.Duration, error) { return each(n, call) }
+	timed := func(call func() error) func() (time.Duration, error) {
+		return func() (time.Duration, error) { return each(2000, call) }
 	}
 	hash, err := pair(
-		timed(2000, func() error { _, _, err := apitypes.TypedDataAndHash(general); return err }),
-		timed(2000, func() error { digest = evm.Digest(separator, message); return nil }))
+		timed(func() error { _, _, err := apitypes.TypedDataAndHash(general); return err }),
+		timed(func() error { digest = evm.Digest(separator, message); return nil }))
 	if err != nil {
 		return nil, err
 	}
-	recovered, err := pair(timed(2000, theirs), timed(2000, ours))
+	recovered, err := pair(timed(theirs), timed(ours))
 	if err != nil {
 		return nil, err
 	}

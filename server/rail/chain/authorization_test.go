@@ -56,7 +56,7 @@ func TestSettlementThatIsLateIsReconciled(t *testing.T) {
 	w.restart(t)
 	require.Equal(t, pending, w.settle(t, e))
 	w.commit(t, 1)
-	settled := w.settle(t, e)
+	settled := w.ended(t, e)
 	require.True(t, settled.Success)
 	require.False(t, settled.Replayed, "nobody was told yet")
 	require.Equal(t, pending.Transaction, settled.Transaction)
