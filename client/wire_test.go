@@ -78,7 +78,8 @@ func TestMethodsSpeakTheAPI(t *testing.T) {
 				return c.CreateCheckout(ctx, client.CheckoutParams{AmountCents: 500, Description: "1,000 requests", IdempotencyKey: "order 7"})
 			},
 			"POST /v1/checkouts", `{"amountCents":500,"description":"1,000 requests","idempotencyKey":"order 7"}`,
-			checkoutJSON, client.Checkout{
+			checkoutJSON,
+			client.Checkout{
 				ID: "chk_1", URL: "https://pay.example/checkout/chk_1/x", Status: client.CheckoutPaid, AmountCents: 500,
 				Description: "1,000 requests", TransactionID: "txn_1", CreatedAt: noon, ExpiresAt: noon,
 			},
@@ -86,7 +87,8 @@ func TestMethodsSpeakTheAPI(t *testing.T) {
 		{
 			"checkout", func(ctx context.Context, c *client.Client) (any, error) { return c.Checkout(ctx, "chk_1") },
 			"GET /v1/checkouts/chk_1", "",
-			checkoutJSON, client.Checkout{
+			checkoutJSON,
+			client.Checkout{
 				ID: "chk_1", URL: "https://pay.example/checkout/chk_1/x", Status: client.CheckoutPaid, AmountCents: 500,
 				Description: "1,000 requests", TransactionID: "txn_1", CreatedAt: noon, ExpiresAt: noon,
 			},

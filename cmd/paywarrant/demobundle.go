@@ -21,7 +21,7 @@ type bundleInfo struct {
 	BalanceURL  string `json:"balanceUrl"`
 }
 
-// newDemoShop sells requests of the demo API in advance, for a mandate. Bundles
+// newDemoShop sells requests of the demo API in advance, for a mandate or on a page of the service. Bundles
 // are gone with the process.
 func newDemoShop(baseURL, serviceURL string, m person, log *slog.Logger) (*bundle.Shop, error) {
 	c, err := client.New(client.Config{BaseURL: serviceURL, MerchantID: m.ID, APIKey: m.APIKey, Logger: log})
@@ -35,7 +35,7 @@ func newDemoShop(baseURL, serviceURL string, m person, log *slog.Logger) (*bundl
 		return nil, err
 	}
 	return bundle.New(bundle.Config{
-		Issuer: baseURL, Keys: []bundle.Key{key}, Logger: log, Sell: bundle.ByMandate(c),
+		Issuer: baseURL, Keys: []bundle.Key{key}, Logger: log, Sell: bundle.ByCheckout(c),
 		Tiers:       []paywall.Tier{{Name: "small", USDCents: 100, Requests: 100}, {Name: "large", USDCents: 500, Requests: 1000}},
 		PurchaseURL: baseURL + "/bundles", BalanceURL: baseURL + "/bundles/balance",
 	})

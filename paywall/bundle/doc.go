@@ -6,7 +6,7 @@
 //		Issuer: "https://api.example.com", Keys: []bundle.Key{key},
 //		Tiers:  []paywall.Tier{{Name: "small", USDCents: 500, Requests: 1000}},
 //		PurchaseURL: "https://api.example.com/bundles", BalanceURL: "https://api.example.com/bundles/balance",
-//		Sell: bundle.ByMandate(c), // c is a client.Client
+//		Sell: bundle.ByCheckout(c), // c is a client.Client
 //	})
 //	gate, err := paywall.New(paywall.Config{CreditBundle: shop.CreditBundle(), …})
 //	mux.Handle("/bundles", shop.Purchase())
@@ -16,9 +16,12 @@
 //
 // GET of the purchase address lists the tiers, as JSON, or as a page for browsers
 // that works without JavaScript. POST {"tier":"small"} buys: [Config.Sell] takes
-// the money, or answers with a link where a person pays; in the latter case the
-// merchant calls [Shop.Issue] once the money is there. Both are made once for one
-// order: the same POST with the same Idempotency-Key answers with the same bundle.
+// the money, or answers with a link where a person pays. [ByCheckout] does both:
+// from a mandate that the order carries, or on a page of the service, from which
+// the person comes back to the order's return address. An order is paid once and
+// its bundle issued once: the same POST with the same Idempotency-Key, the return
+// address, and [Shop.Issue] for what is paid elsewhere give the same bundle,
+// however often.
 //
 // # Tokens
 //

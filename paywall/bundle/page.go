@@ -26,14 +26,40 @@ What is left of a bundle: <code>GET {{.BalanceURL}}</code> with its token.</p>
 </body></html>
 `
 
+// toldText is the page that people come back to.
+const toldText = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{.Headline}}</title>
+<style>body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
+code{display:block;overflow-wrap:anywhere;padding:1rem;background:#f2f2f2}</style></head>
+<body><h1>{{.Headline}}</h1>
+<p>{{.Text}}</p>
+{{if .Token}}<code>{{.Token}}</code>{{end}}
+{{if .Checkout}}<p><a href="{{.Checkout}}">Pay now</a></p>{{end}}
+{{if .Again}}<p><a href="{{.Again}}">Choose again</a></p>{{end}}
+</body></html>
+`
+
+type told struct{ Headline, Text, Token, Checkout, Again string }
+
+// tell is for people who come back.
+func (s *Shop) tell(w http.ResponseWriter, r *http.Request, status int, v told) {
+	s.show(w, r, status, toldText, v)
+}
+
 func dollars(cents int64) string { return fmt.Sprintf("$%d.%02d", cents/100, cents%100) }
 
 // page is for people.
 func (s *Shop) page(w http.ResponseWriter, r *http.Request) {
-	t, err := template.New("").Funcs(template.FuncMap{"dollars": dollars}).Parse(pageText)
+	s.show(w, r, http.StatusOK, pageText, map[string]any{"Tiers": s.cfg.Tiers, "Action": s.cfg.PurchaseURL, "BalanceURL": s.cfg.BalanceURL})
+}
+
+// show writes a page whole or not at all.
+func (s *Shop) show(w http.ResponseWriter, r *http.Request, status int, text string, content any) {
+	t, err := template.New("").Funcs(template.FuncMap{"dollars": dollars}).Parse(text)
 	var page bytes.Buffer
 	if err == nil {
-		err = t.Execute(&page, map[string]any{"Tiers": s.cfg.Tiers, "Action": s.cfg.PurchaseURL, "BalanceURL": s.cfg.BalanceURL})
+		err = t.Execute(&page, content)
 	}
 	if err != nil {
 		s.cfg.Logger.ErrorContext(r.Context(), "bundle: no page", slog.Any("error", err))
@@ -45,5 +71,6 @@ func (s *Shop) page(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
+	w.WriteHeader(status)
 	_, _ = w.Write(page.Bytes()) // the client may have gone
 }

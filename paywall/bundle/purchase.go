@@ -34,6 +34,9 @@ type Order struct {
 	Tier paywall.Tier
 	// Mandate is the payer's token where one was sent; it is a secret.
 	Mandate string
+	// ReturnURL is where a person comes back to from a checkout. It opens the order,
+	// so that it is a secret as well. Empty with a mandate.
+	ReturnURL string
 }
 
 // Sale is what became of an order.
@@ -62,8 +65,9 @@ func (e *RefusedError) Error() string { return "bundle: " + e.Code + ": " + e.Me
 // Purchase lists the tiers (GET) and sells (POST): mount it at PurchaseURL.
 //
 // POST takes {"tier":"…"} and, to pay by mandate, "mandate":"…", as JSON or as a
-// form. It answers 201 with the token, 202 with "checkoutUrl" where a person has
-// to pay (303 for a form), 402 where the payment was refused.
+// form. It answers 201 with the token, 202 with "checkoutUrl" and "returnUrl" where
+// a person has to pay (303 for a form), 402 where the payment was refused. The same
+// order again, or a GET of its returnUrl, gives the same bundle once it is paid.
 func (s *Shop) Purchase() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -71,6 +75,10 @@ func (s *Shop) Purchase() http.Handler {
 		h.Add("Vary", "Accept")
 		switch r.Method {
 		case http.MethodGet, http.MethodHead:
+			if r.URL.Query().Has("key") {
+				s.comeBack(w, r)
+				return
+			}
 			if strings.Contains(r.Header.Get("Accept"), "text/html") {
 				s.page(w, r)
 				return
@@ -95,25 +103,42 @@ func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
 		refuse(w, no.Status, no.Code, no.Message)
 		return
 	}
-	ctx := context.WithoutCancel(r.Context()) // a buyer who leaves has paid nevertheless
-	sale, err := s.cfg.Sell(ctx, o)
-	if err != nil {
+	b, sale, err := s.fill(context.WithoutCancel(r.Context()), o) // a buyer who leaves has paid nevertheless
+	switch {
+	case err != nil:
 		s.fail(w, r, o, err)
-		return
-	}
-	if !sale.Paid {
+	case !sale.Paid:
 		s.checkout(w, r, o, sale, form)
-		return
+	default:
+		writeJSON(w, http.StatusCreated, o.bought(b))
 	}
-	b, err := s.Issue(ctx, o.ID, o.Tier.Name, sale.TenantID)
-	if err != nil {
-		s.fail(w, r, o, err)
-		return
+}
+
+// fill sells what was ordered and issues its bundle, once: an order whose bundle is
+// there is not sold again, however long ago that was.
+func (s *Shop) fill(ctx context.Context, o Order) (Issued, Sale, error) {
+	b, err := s.cfg.Store.Read(ctx, bundleID(o.ID))
+	switch {
+	case err == nil:
+		token, err := s.token(b)
+		return Issued{b, token}, Sale{Paid: true, TenantID: b.TenantID}, err
+	case !errors.Is(err, ErrNotFound):
+		return Issued{}, Sale{}, err
 	}
-	writeJSON(w, http.StatusCreated, map[string]any{
+	sale, err := s.cfg.Sell(ctx, o)
+	if err != nil || !sale.Paid {
+		return Issued{}, sale, err
+	}
+	issued, err := s.Issue(ctx, o.ID, o.Tier.Name, sale.TenantID)
+	return issued, sale, err
+}
+
+// bought is the answer to an order that is paid.
+func (o Order) bought(b Issued) map[string]any {
+	return map[string]any{
 		"bundleToken": b.Token, "tier": b.Tier, "requests": b.Requests, "creditsRemaining": b.Remaining,
 		"expiresAt": b.ExpiresAt.UTC(), "orderId": o.ID,
-	})
+	}
 }
 
 // order reads what is wanted.
@@ -145,16 +170,19 @@ func (s *Shop) order(w http.ResponseWriter, r *http.Request) (o Order, form bool
 	if o.Tier, ok = s.tier(in.Tier); !ok {
 		return o, form, bad("tier: is none of those that GET lists.")
 	}
+	if key == "" {
+		key = rand.Text()
+	}
 	o.Mandate, o.ID = in.Mandate, orderID(key, in.Tier, in.Mandate)
+	if in.Mandate == "" {
+		o.ReturnURL = s.returnURL(key, in.Tier)
+	}
 	return o, form, nil
 }
 
 // orderID is one for orders that are one: the same key, tier and mandate. The
 // mandate is part of it, so that nobody gets another's bundle for its key.
 func orderID(key, tier, mandate string) string {
-	if key == "" {
-		key = rand.Text()
-	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%d:%s%s", len(key), key, len(tier), tier, mandate))
 	return "ord_" + hex.EncodeToString(sum[:16])
 }
@@ -169,7 +197,9 @@ func (s *Shop) checkout(w http.ResponseWriter, r *http.Request, o Order, sale Sa
 		http.Redirect(w, r, u.String(), http.StatusSeeOther)
 		return
 	}
-	writeJSON(w, http.StatusAccepted, map[string]any{"checkoutUrl": u.String(), "orderId": o.ID, "tiers": s.cfg.Tiers})
+	writeJSON(w, http.StatusAccepted, map[string]any{
+		"checkoutUrl": u.String(), "returnUrl": o.ReturnURL, "orderId": o.ID, "tiers": s.cfg.Tiers,
+	})
 }
 
 func (s *Shop) fail(w http.ResponseWriter, r *http.Request, o Order, err error) {

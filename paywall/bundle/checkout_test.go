@@ -1,0 +1,127 @@
+package bundle_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/paywall/bundle"
+	"github.com/paywarrant/paywarrant/server/servertest"
+)
+
+// come opens an address of the shop, as a program or as a browser does.
+func (w *world) come(t *testing.T, address, accept string) *httptest.ResponseRecorder {
+	t.Helper()
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, u.RequestURI(), http.NoBody)
+	r.Header.Set("Accept", accept)
+	rec := httptest.NewRecorder()
+	w.Purchase().ServeHTTP(rec, r)
+	return rec
+}
+
+// payAt fills in the form of a checkout's page.
+func payAt(t *testing.T, page, method string) {
+	t.Helper()
+	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, page, strings.NewReader(url.Values{"method": {method}}.Encode()))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	resp, err := c.Do(r)
+	require.NoError(t, err)
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, http.StatusOK, resp.StatusCode, string(text))
+}
+
+// TestCheckoutBuysABundleOnce: however often the order, the page and the return
+// address are sent, one payment is made and one bundle issued.
+func TestCheckoutBuysABundleOnce(t *testing.T) {
+	t.Parallel()
+	srv := servertest.Start(t, nil)
+	w := setup(t, func(cfg *bundle.Config) { cfg.Sell = bundle.ByCheckout(srv.Client()) })
+	const order, key = `{"tier":"small"}`, "nobody can guess this key"
+	asked := w.post(order, "Idempotency-Key", key)
+	require.Equal(t, http.StatusAccepted, asked.Code, asked.Body.String())
+	checkout, back := object(t, asked)["checkoutUrl"].(string), object(t, asked)["returnUrl"].(string)
+	require.True(t, strings.HasPrefix(checkout, srv.URL+"/checkout/chk_"), checkout)
+	require.Equal(t, asked.Body.String(), w.post(order, "Idempotency-Key", key).Body.String())
+	early := w.come(t, back, "application/json")
+	require.Equal(t, []any{http.StatusAccepted, checkout}, []any{early.Code, object(t, early)["checkoutUrl"]})
+	require.Contains(t, w.come(t, back, "text/html").Body.String(), "Not paid yet")
+
+	var token string
+	for range 3 {
+		payAt(t, checkout, "card_visa")
+		bought := object(t, w.post(order, "Idempotency-Key", key))
+		returned := object(t, w.come(t, back, "application/json"))
+		require.Equal(t, bought, returned)
+		if token == "" {
+			token = bought["bundleToken"].(string)
+		}
+		require.Equal(t, token, bought["bundleToken"])
+		page := w.come(t, back, "text/html").Body.String()
+		require.Contains(t, page, "Your bundle")
+		require.Contains(t, page, token)
+	}
+	got, err := w.ValidateAndDeduct(t.Context(), token)
+	require.NoError(t, err)
+	require.True(t, got.Valid)
+	require.EqualValues(t, 1, object(t, w.come(t, back, "application/json"))["creditsRemaining"], "what was used stays used")
+	stats, err := srv.Client().Stats(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []int64{1, 500}, []int64{stats.TransactionCount, stats.TotalVolumeCents})
+}
+
+// TestFormLeadsToTheCheckoutAndBack: a browser has no key; the return address has.
+func TestFormLeadsToTheCheckoutAndBack(t *testing.T) {
+	t.Parallel()
+	srv := servertest.Start(t, nil)
+	w := setup(t, func(cfg *bundle.Config) { cfg.Sell = bundle.ByCheckout(srv.Client()) })
+	rec := w.post(url.Values{"tier": {"large"}}.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+	require.Equal(t, http.StatusSeeOther, rec.Code)
+	checkout := rec.Header().Get("Location")
+	payAt(t, checkout, "card_visa")
+	resp, err := http.Get(checkout)
+	require.NoError(t, err)
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	http.DefaultClient.CloseIdleConnections()
+	_, rest, found := strings.Cut(string(text), `href="`+issuer+"/bundles?")
+	require.True(t, found, string(text))
+	query, _, _ := strings.Cut(rest, `"`)
+	back := issuer + "/bundles?" + strings.ReplaceAll(query, "&amp;", "&")
+	require.EqualValues(t, 9, object(t, w.come(t, back, "application/json"))["creditsRemaining"])
+}
+
+func TestCheckoutsThatBuyNothing(t *testing.T) {
+	t.Parallel()
+	srv := servertest.Start(t, nil)
+	w := setup(t, func(cfg *bundle.Config) { cfg.Sell = bundle.ByCheckout(srv.Client()) })
+	asked := object(t, w.post(`{"tier":"small"}`, "Idempotency-Key", "nobody can guess this key"))
+	payAt(t, asked["checkoutUrl"].(string), "card_decline_after_setup")
+	for _, rec := range []*httptest.ResponseRecorder{
+		w.post(`{"tier":"small"}`, "Idempotency-Key", "nobody can guess this key"), w.come(t, asked["returnUrl"].(string), "application/json"),
+	} {
+		require.Equal(t, http.StatusPaymentRequired, rec.Code)
+		require.Equal(t, "checkout_failed", object(t, rec)["code"])
+	}
+	require.Contains(t, w.come(t, asked["returnUrl"].(string), "text/html").Body.String(), "Choose again")
+	for _, unknown := range []string{"?key=short&tier=small", "?key=nobody+can+guess+this+key&tier=huge", "?key="} {
+		require.Equal(t, http.StatusNotFound, w.come(t, issuer+"/bundles"+unknown, "application/json").Code)
+	}
+	m := srv.Mandate(t, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000})
+	require.Equal(t, http.StatusCreated, w.post(fmt.Sprintf(`{"tier":"small","mandate":%q}`, m)).Code, "a mandate needs no page")
+}
+
+var _ bundle.Cashier = (*client.Client)(nil)
