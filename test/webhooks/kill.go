@@ -1,64 +1,70 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
-// kill is the drill in which the service is killed while it delivers.
+// killEndpoints is how many endpoints the instances share.
+const killEndpoints = 4
+
+// kill is the drill in which the service is killed while it delivers. Of several
+// instances the last is killed each time, and the others go on; what it had on lease
+// is theirs once that has lapsed.
 func kill(ctx context.Context, o options) (r report, err error) {
 	began := time.Now()
-	dir, err := os.MkdirTemp("", "webhooks-")
+	s, err := startService(ctx, o)
 	if err != nil {
 		return r, err
 	}
-	defer os.RemoveAll(dir)
-	p, err := build(ctx, dir)
+	defer func() { err = errors.Join(err, s.close()) }()
+	account, err := s.merchant(ctx, "Drill")
 	if err != nil {
 		return r, err
 	}
-	merchant, err := p.start(ctx)
+	merchant, err := s.client(account)
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, p.end()) }()
-	to, err := newReceiver(ctx, nil)
+	hasty, err := client.New(client.Config{BaseURL: s.urls[0], MerchantID: account.ID, APIKey: account.APIKey, MaxRetries: -1})
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, to.stop()) }()
-	e, err := merchant.CreateWebhookEndpoint(ctx, client.WebhookEndpointParams{URL: "http://" + to.addr})
+	receivers, err := patientReceivers(ctx, merchant, o.Seed)
+	defer func() {
+		for _, to := range receivers {
+			err = errors.Join(err, to.stop())
+		}
+	}()
 	if err != nil {
 		return r, err
 	}
-	to.verify = webhook.Verifier{Secrets: []string{e.Secret}}
 	charging, stop := context.WithCancel(ctx)
 	defer stop()
 	var all sync.WaitGroup
 	for range callers {
-		all.Go(func() { sell(ctx, charging, merchant) })
+		all.Go(func() { sell(ctx, charging, hasty) })
 	}
 	random := rand.New(rand.NewPCG(o.Seed, 2)) // repeatable
+	victim := len(s.instances) - 1
+	count := func() (n int) {
+		for _, to := range receivers {
+			n += to.count()
+		}
+		return n
+	}
 	for range o.Kills {
-		time.Sleep(time.Duration(50+random.IntN(250)) * time.Millisecond)
-		if err := p.end(); err != nil {
+		enough := count() + 1 + random.IntN(100*killEndpoints)
+		if err := until(ctx, func() bool { return count() >= enough }); err != nil {
 			return r, err
 		}
-		if _, err := p.start(ctx); err != nil {
+		if err := errors.Join(s.kill(victim), s.start(ctx, victim)); err != nil {
 			return r, err
 		}
 	}
@@ -68,8 +74,38 @@ func kill(ctx context.Context, o options) (r report, err error) {
 	if err != nil {
 		return r, err
 	}
-	err = until(ctx, func() bool { return to.count() >= len(happened) })
-	r.Kills, r.Events, r.Requests, r.Took, r.Bad = o.Kills, len(happened), to.requests, time.Since(began), to.invalid
+	err = until(ctx, func() bool { return count() >= killEndpoints*len(happened) })
+	r.Kills, r.Events, r.Took = o.Kills, len(happened), time.Since(began)
+	for _, to := range receivers {
+		r.compare(happened, to)
+	}
+	return r, err
+}
+
+// patientReceivers are receivers that behave, each an endpoint of the merchant.
+func patientReceivers(ctx context.Context, merchant *client.Client, seed uint64) (all []*receiver, err error) {
+	for i := range uint64(killEndpoints) {
+		to, err := newReceiver(ctx, rand.New(rand.NewPCG(seed, i))) // repeatable
+		if err != nil {
+			return all, err
+		}
+		all = append(all, to)
+		to.mood.pace = 4 * time.Millisecond
+		e, err := merchant.CreateWebhookEndpoint(ctx, client.WebhookEndpointParams{URL: "http://" + to.addr})
+		if err != nil {
+			return all, err
+		}
+		to.verify = webhook.Verifier{Secrets: []string{e.Secret}}
+	}
+	return all, nil
+}
+
+// compare compares all that happened with what a receiver was told.
+func (r *report) compare(happened map[string]bool, to *receiver) {
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	r.Deliveries, r.Requests = r.Deliveries+len(to.taken), r.Requests+to.requests
+	r.Bad, r.Overlaps = r.Bad+to.invalid, r.Overlaps+to.overlaps
 	for id := range happened {
 		if !to.taken[id] {
 			r.Lost++
@@ -80,7 +116,6 @@ func kill(ctx context.Context, o options) (r report, err error) {
 			r.Invented++
 		}
 	}
-	return r, err
 }
 
 // sell charges until it is to stop; whether it is answered does not matter here.
@@ -88,6 +123,7 @@ func sell(ctx, until context.Context, merchant *client.Client) {
 	for until.Err() == nil {
 		s, err := merchant.CreateSession(ctx, client.SessionParams{MaxPerTxCents: 100, MaxMonthlySpendCents: 100_000})
 		if err != nil {
+			pause(until, 20*time.Millisecond)
 			continue
 		}
 		m, err := merchant.CompleteTestSession(ctx, s.SessionToken, client.TestCompletion{})
@@ -113,62 +149,4 @@ func history(ctx context.Context, merchant *client.Client) (map[string]bool, err
 			return all, nil
 		}
 	}
-}
-
-// process is the service as a child.
-type process struct {
-	binary, addr, dir string
-
-	running *exec.Cmd
-}
-
-func build(ctx context.Context, dir string) (*process, error) {
-	binary := filepath.Join(dir, "paywarrant")
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/paywarrant/paywarrant/cmd/paywarrant").CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("build: %w: %s", err, out)
-	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	return &process{binary: binary, addr: l.Addr().String(), dir: filepath.Join(dir, "data")}, l.Close()
-}
-
-// start starts the service and returns a client of its merchant.
-func (p *process) start(ctx context.Context) (*client.Client, error) {
-	p.running = exec.CommandContext(ctx, p.binary, "dev", "--addr", p.addr, "--data", p.dir)
-	p.running.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // it never outlives the drill
-	out, err := p.running.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.running.Start(); err != nil {
-		return nil, err
-	}
-	text, err := bufio.NewReader(out).ReadBytes('\n')
-	if err != nil {
-		return nil, fmt.Errorf("the service did not become ready: %w", err)
-	}
-	var line struct {
-		BaseURL  string `json:"baseUrl"`
-		Merchant struct {
-			ID     string `json:"id"`
-			APIKey string `json:"apiKey"`
-		} `json:"merchant"`
-	}
-	if err := json.Unmarshal(text, &line); err != nil {
-		return nil, err
-	}
-	return newClient(line.BaseURL, line.Merchant.ID, line.Merchant.APIKey)
-}
-
-// end ends it as a power switch would.
-func (p *process) end() error {
-	if err := p.running.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	_ = p.running.Wait() // it was killed, and says so
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/paywarrant/paywarrant/webhook"
@@ -16,19 +17,37 @@ import (
 
 // receiver takes deliveries and keeps what it took.
 type receiver struct {
-	random *rand.Rand // nil: it behaves well
 	verify webhook.Verifier
+	mood   mood
 
 	addr   string
 	server *http.Server
 
 	mu       sync.Mutex
+	random   *rand.Rand
 	requests int
 	invalid  int
+	overlaps int            // an event came while it was on its way already
+	here     map[string]int // events that are being received
+	refused  map[string]int // how often an event was
 	taken    map[string]bool
 	order    map[string][]string // by mandate, what happened first
 	at       map[string]time.Time
 }
+
+// mood is how a receiver behaves; it may change.
+type mood struct {
+	// bad: it fails 30 % of the time, answers slowly, and resets connections.
+	bad atomic.Bool
+	// quick: though bad, it does not let others wait.
+	quick atomic.Bool
+	// pace is how long a well-behaved one takes at most.
+	pace time.Duration
+}
+
+// patient is how often one event is refused at most: a delivery is given up after
+// eleven attempts, which is no loss.
+const patient = 6
 
 // what is the transaction that an event tells of, or its type.
 type what struct {
@@ -37,7 +56,10 @@ type what struct {
 }
 
 func newReceiver(ctx context.Context, random *rand.Rand) (*receiver, error) {
-	r := &receiver{random: random, addr: "127.0.0.1:0", taken: map[string]bool{}, order: map[string][]string{}, at: map[string]time.Time{}}
+	r := &receiver{
+		random: random, addr: "127.0.0.1:0", here: map[string]int{}, refused: map[string]int{}, taken: map[string]bool{},
+		order: map[string][]string{}, at: map[string]time.Time{},
+	}
 	return r, r.start(ctx)
 }
 
@@ -62,22 +84,24 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, in *http.Request) {
 	if err != nil {
 		return
 	}
-	mood, slow := r.mood()
-	time.Sleep(slow)
-	switch {
-	case mood < 3: // reset, without a word
+	id := in.Header.Get("webhook-id")
+	do, slow := r.comes(id)
+	defer r.leaves(id)
+	pause(in.Context(), slow)
+	switch do {
+	case reset: // without a word
 		if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
 			if t, ok := c.(*net.TCPConn); ok {
 				err = t.SetLinger(0)
 			}
 			_ = errors.Join(err, c.Close())
 		}
-	case mood < 30:
+	case refuse:
 		http.Error(w, "not now", http.StatusInternalServerError)
-	case mood < 32: // taken, and the answer is lost
+	case takeAndRefuse: // the answer is lost
 		r.take(in.Header, body)
 		http.Error(w, "taken all the same", http.StatusInternalServerError)
-	default:
+	case take:
 		if !r.take(in.Header, body) {
 			w.WriteHeader(http.StatusBadRequest)
 			return
@@ -86,14 +110,72 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, in *http.Request) {
 	}
 }
 
-func (r *receiver) mood() (int, time.Duration) {
+// What a receiver does with a delivery.
+const (
+	take = iota
+	refuse
+	reset
+	takeAndRefuse
+)
+
+// comes notes that a delivery has come, and tells what is done with it, and after
+// how long.
+func (r *receiver) comes(id string) (do int, slow time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.requests++
-	if r.random == nil {
-		return 100, 0
+	if r.here[id]++; r.here[id] > 1 {
+		r.overlaps++
 	}
-	return r.random.IntN(100), time.Duration(r.random.IntN(4000)) * time.Microsecond
+	if !r.mood.bad.Load() {
+		if r.mood.pace > 0 {
+			slow = time.Duration(r.random.Int64N(int64(r.mood.pace)))
+		}
+		return take, slow
+	}
+	if !r.mood.quick.Load() {
+		slow = time.Duration(r.random.Int64N(int64(20 * time.Millisecond)))
+		switch n := r.random.IntN(1000); {
+		case n < 20:
+			slow = time.Second
+		case n < 22:
+			slow = time.Hour // the sender has hung up long before
+		}
+	}
+	switch n := r.random.IntN(100); {
+	case r.refused[id] == patient:
+		return take, slow
+	case n < 3:
+		do = reset
+	case n < 28:
+		do = refuse
+	case n < 30:
+		do = takeAndRefuse
+	default:
+		return take, slow
+	}
+	r.refused[id]++
+	return do, slow
+}
+
+func (r *receiver) leaves(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.here[id]--; r.here[id] == 0 {
+		delete(r.here, id)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	if d == 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
 }
 
 func (r *receiver) take(h http.Header, body []byte) bool {
@@ -123,4 +205,13 @@ func (r *receiver) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.taken)
+}
+
+// restart stops a receiver for a moment and starts it again.
+func (r *receiver) restart(ctx context.Context) error {
+	if err := r.stop(); err != nil {
+		return err
+	}
+	pause(ctx, 50*time.Millisecond)
+	return until(ctx, func() bool { return r.start(ctx) == nil }) // others may have taken the port for a moment
 }
