@@ -26,15 +26,17 @@ func main() {
 }
 
 func receive(mux *http.ServeMux, secret string, out io.Writer) {
+	tell := func(what ...any) error {
+		_, err := fmt.Fprintln(out, what...)
+		return err
+	}
 	mux.Handle("POST /hooks", webhook.Handler(webhook.Config{
 		Secrets: []string{secret},
-		PaymentSucceeded: func(_ context.Context, e webhook.Event, p webhook.Payment) error {
-			_, err := fmt.Fprintln(out, "paid:", p.TransactionID, p.AmountCents)
-			return err // an error answers 500, and the event is sent again
+		PaymentSucceeded: func(_ context.Context, _ webhook.Event, p webhook.Payment) error {
+			return tell("paid:", p.TransactionID, p.AmountCents) // an error answers 500, and the event is sent again
 		},
-		DelegateRevoked: func(_ context.Context, e webhook.Event, d webhook.Delegate) error {
-			_, err := fmt.Fprintln(out, "revoked:", d.DelegateID, "by the", d.RevokedBy)
-			return err
+		DelegateRevoked: func(_ context.Context, _ webhook.Event, d webhook.Delegate) error {
+			return tell("revoked:", d.DelegateID, "by the", d.RevokedBy)
 		},
 	}))
 }
