@@ -13,7 +13,7 @@ const (
 	// saveBatch is how many outcomes one transaction saves, saveEvery the pause
 	// between two: charges get their turn, and deliveries of one place in the store
 	// share the writing of it.
-	saveBatch, saveEvery = 1000, 30 * time.Millisecond
+	saveBatch, saveEvery = 500, 30 * time.Millisecond
 	// saveAgain is the pause after a failure of the store, saveAtEnd how long the
 	// last saving may take.
 	saveAgain, saveAtEnd = 500 * time.Millisecond, 5 * time.Second
