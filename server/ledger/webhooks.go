@@ -135,6 +135,8 @@ type Webhooks interface {
 	LeaseWebhookEndpoints(ctx context.Context, owner string, now, until time.Time, limit int) ([]WebhookEndpoint, error)
 	// ExtendWebhookLeases extends what owner has, and returns their ids.
 	ExtendWebhookLeases(ctx context.Context, owner string, until time.Time) ([]string, error)
+	// WebhookWakes are the WakeSeq of the endpoints that owner has.
+	WebhookWakes(ctx context.Context, owner string) (map[string]int64, error)
 	// ReleaseWebhookEndpoint gives an endpoint back, with the time when there is
 	// something to do again (zero: nothing). It is false, and nothing is done,
 	// where something was added since e was read or owner has lost it.

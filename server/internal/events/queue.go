@@ -25,6 +25,10 @@ const (
 	reread = time.Second
 	// idleTick is how often a queue looks that nobody signals.
 	idleTick = 250 * time.Millisecond
+	// linger is how long an endpoint with nothing to do is kept, unless many others
+	// wait: giving it back and taking it again is written to the store each time,
+	// which charges and other endpoints would wait for.
+	linger = 2 * time.Second
 )
 
 // queue works on one endpoint while this instance has it on lease. Its state
@@ -62,8 +66,12 @@ type queue struct {
 	lost   atomic.Bool
 	signal chan struct{}
 
+	idleSince time.Time // real time; zero: there is something to do
+	retry     time.Time // the first one is due
+
 	mu      sync.Mutex
-	fresh   bool // something was added to the stored queue
+	fresh   bool  // something was added to the stored queue
+	wakeSeq int64 // as far as is known: of what was added
 	saved   []ledger.Delivery
 	refresh []chan struct{}
 }
@@ -80,6 +88,7 @@ func newQueue(s *Service, e ledger.WebhookEndpoint, until time.Time) *queue {
 		Service: s, endpoint: e, more: true, lanes: map[string][]ledger.DueDelivery{}, busy: map[string]bool{}, held: map[string]bool{}, away: map[string]bool{},
 		limit: firstFlying, results: make(chan result, maxFlying), signal: make(chan struct{}, 1),
 	}
+	q.wakeSeq = e.WakeSeq
 	q.until.Store(until.UnixMilli())
 	q.health = ledger.EndpointHealth{EndpointID: e.ID, FailingSince: e.FailingSince, Failures: e.Failures, PausedUntil: e.PausedUntil}
 	return q
@@ -91,6 +100,21 @@ func (q *queue) added() {
 	q.fresh = true
 	q.mu.Unlock()
 	signal(q.signal)
+}
+
+// known is the WakeSeq that was told of last.
+func (q *queue) known() int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.wakeSeq
+}
+
+// addedNow tells that something is new, with which the endpoint has come to a WakeSeq.
+func (q *queue) addedNow(wakeSeq int64) {
+	q.mu.Lock()
+	q.wakeSeq = wakeSeq
+	q.mu.Unlock()
+	q.added()
 }
 
 // acknowledge tells that outcomes are saved.
@@ -124,7 +148,7 @@ func (q *queue) run(ctx context.Context) {
 		}
 		q.load(ctx)
 		q.launch(requests)
-		if q.flying == 0 && len(q.busy) == 0 && (!q.more || q.paused() || q.gone) {
+		if q.idle(ctx) {
 			if q.release(ctx) {
 				return
 			}
@@ -143,7 +167,7 @@ func (q *queue) run(ctx context.Context) {
 // take takes over what others told.
 func (q *queue) take(ctx context.Context) {
 	q.mu.Lock()
-	saved, fresh, refresh := q.saved, q.fresh, q.refresh
+	saved, fresh, refresh, wakeSeq := q.saved, q.fresh, q.refresh, q.wakeSeq
 	q.saved, q.fresh, q.refresh = nil, false, nil
 	q.mu.Unlock()
 	for _, d := range saved {
@@ -154,6 +178,9 @@ func (q *queue) take(ctx context.Context) {
 	}
 	q.again = q.again || fresh && q.more
 	q.more = q.more || fresh
+	if fresh { // a pass over it is still to begin
+		q.endpoint.WakeSeq = wakeSeq
+	}
 	q.parked = q.parked && q.flying > 0
 	if len(refresh) > 0 || time.Since(q.readAt) > reread {
 		q.read(ctx)
@@ -288,6 +315,43 @@ func (q *queue) launch(ctx context.Context) {
 			q.results <- result{delivery: d, outcome: q.send(ctx, to, d.Event, secrets), epoch: epoch, at: at}
 		})
 	}
+}
+
+// idle tells whether there has been nothing to do for so long that the endpoint is
+// given back.
+func (q *queue) idle(ctx context.Context) bool {
+	if q.flying > 0 || len(q.busy) > 0 {
+		q.idleSince = time.Time{}
+		return false
+	}
+	if q.paused() || q.gone {
+		return true
+	}
+	if q.more {
+		q.idleSince = time.Time{}
+		return false
+	}
+	if q.idleSince.IsZero() {
+		var err error
+		if q.retry, err = q.Store.NextRetry(ctx, q.endpoint.ID); err != nil {
+			q.failed(ctx, "read next retry", err)
+			return true
+		}
+		q.idleSince = time.Now()
+	}
+	if !q.retry.IsZero() && !q.Clock.Now().Before(q.retry) {
+		q.more, q.idleSince = true, time.Time{}
+		signal(q.signal)
+		return false
+	}
+	return time.Since(q.idleSince) > linger || q.crowded()
+}
+
+// crowded tells whether others may wait for this instance to have room.
+func (q *queue) crowded() bool {
+	q.Service.mu.Lock()
+	defer q.Service.mu.Unlock()
+	return len(q.queues) > maxQueues*3/4
 }
 
 // release gives the endpoint back. It is false where something was added since.

@@ -24,6 +24,7 @@ func (s *Service) relay(ctx context.Context) {
 		}
 		from = s.empty(ctx, from)
 		s.lease(ctx)
+		s.listen(ctx)
 		// Charges that come one by one are relayed together.
 		pause := time.NewTimer(calm)
 		select {
@@ -47,7 +48,7 @@ func (s *Service) empty(ctx context.Context, from ledger.LaneKey) ledger.LaneKey
 			return ledger.LaneKey{}
 		}
 		failpoint.Hit(failpoint.Relayed)
-		s.wake(done.Endpoints)
+		s.relayed(done.Endpoints)
 		if done.Events == relayBatch {
 			from, again = done.Last, true
 			s.lease(ctx)
@@ -59,6 +60,39 @@ func (s *Service) empty(ctx context.Context, from ledger.LaneKey) ledger.LaneKey
 		again = false // once more from the beginning
 	}
 	return from
+}
+
+// relayed tells the queues that are worked on here that the relay added something.
+func (s *Service) relayed(endpoints []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range endpoints {
+		if q := s.queues[id]; q != nil {
+			q.addedNow(q.known() + 1)
+		}
+	}
+}
+
+// listen tells the queues that are worked on here what other instances added.
+func (s *Service) listen(ctx context.Context) {
+	s.mu.Lock()
+	idle := len(s.queues) == 0
+	s.mu.Unlock()
+	if idle {
+		return
+	}
+	wakes, err := s.Store.WebhookWakes(ctx, s.owner)
+	if err != nil {
+		s.failed(ctx, "read webhook wakes", err)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, seq := range wakes {
+		if q := s.queues[id]; q != nil && seq != q.known() {
+			q.addedNow(seq)
+		}
+	}
 }
 
 // wake tells the queues that are worked on here that something was added.

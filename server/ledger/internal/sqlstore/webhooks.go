@@ -109,6 +109,16 @@ func (s *Store) ExtendWebhookLeases(ctx context.Context, owner string, until tim
 	return change(ctx, s, "extend webhook leases", s.writeQ.ExtendWebhookLeases, p)
 }
 
+// WebhookWakes implements [ledger.Webhooks].
+func (s *Store) WebhookWakes(ctx context.Context, owner string) (map[string]int64, error) {
+	rows, err := s.readQ.WebhookWakes(ctx, owner)
+	wakes := make(map[string]int64, len(rows))
+	for _, r := range rows {
+		wakes[r.ID] = r.WakeSeq
+	}
+	return wakes, s.fail("read webhook wakes", err)
+}
+
 // ReleaseWebhookEndpoint implements [ledger.Webhooks].
 func (s *Store) ReleaseWebhookEndpoint(ctx context.Context, owner string, e ledger.WebhookEndpoint, wake time.Time) (bool, error) {
 	n, err := change(ctx, s, "release webhook endpoint", s.writeQ.ReleaseWebhookEndpoint, db.ReleaseWebhookEndpointParams{

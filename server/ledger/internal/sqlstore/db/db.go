@@ -213,6 +213,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.webhookHealthStmt, err = db.PrepareContext(ctx, webhookHealth); err != nil {
 		return nil, fmt.Errorf("error preparing query WebhookHealth: %w", err)
 	}
+	if q.webhookWakesStmt, err = db.PrepareContext(ctx, webhookWakes); err != nil {
+		return nil, fmt.Errorf("error preparing query WebhookWakes: %w", err)
+	}
 	return &q, nil
 }
 
@@ -533,6 +536,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing webhookHealthStmt: %w", cerr)
 		}
 	}
+	if q.webhookWakesStmt != nil {
+		if cerr := q.webhookWakesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing webhookWakesStmt: %w", cerr)
+		}
+	}
 	return err
 }
 
@@ -635,6 +643,7 @@ type Queries struct {
 	webhookEndpointStmt        *sql.Stmt
 	webhookEndpointsStmt       *sql.Stmt
 	webhookHealthStmt          *sql.Stmt
+	webhookWakesStmt           *sql.Stmt
 }
 
 func (q *Queries) WithTx(tx *sql.Tx) *Queries {
@@ -704,5 +713,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		webhookEndpointStmt:        q.webhookEndpointStmt,
 		webhookEndpointsStmt:       q.webhookEndpointsStmt,
 		webhookHealthStmt:          q.webhookHealthStmt,
+		webhookWakesStmt:           q.webhookWakesStmt,
 	}
 }

@@ -268,7 +268,8 @@ func (q *Queries) EventDeliveries(ctx context.Context, arg EventDeliveriesParams
 }
 
 const extendWebhookLeases = `-- name: ExtendWebhookLeases :many
-UPDATE webhook_endpoints SET lease_ms = $1 WHERE lease_owner = $2 RETURNING id
+UPDATE webhook_endpoints SET lease_ms = $1
+WHERE lease_owner = $2 AND lease_owner <> '' RETURNING id
 `
 
 type ExtendWebhookLeasesParams struct {
@@ -659,4 +660,36 @@ func (q *Queries) WebhookHealth(ctx context.Context, arg WebhookHealthParams) er
 		arg.PauseMs,
 	)
 	return err
+}
+
+const webhookWakes = `-- name: WebhookWakes :many
+SELECT id, wake_seq FROM webhook_endpoints WHERE lease_owner = $1 AND lease_owner <> ''
+`
+
+type WebhookWakesRow struct {
+	ID      string
+	WakeSeq int64
+}
+
+func (q *Queries) WebhookWakes(ctx context.Context, owner string) ([]WebhookWakesRow, error) {
+	rows, err := q.query(ctx, q.webhookWakesStmt, webhookWakes, owner)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []WebhookWakesRow
+	for rows.Next() {
+		var i WebhookWakesRow
+		if err := rows.Scan(&i.ID, &i.WakeSeq); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -59,7 +59,11 @@ SELECT EXISTS (
 SELECT EXISTS (SELECT 1 FROM events WHERE relayed = 0) AS found;
 
 -- name: ExtendWebhookLeases :many
-UPDATE webhook_endpoints SET lease_ms = sqlc.arg(until_ms) WHERE lease_owner = sqlc.arg(owner) RETURNING id;
+UPDATE webhook_endpoints SET lease_ms = sqlc.arg(until_ms)
+WHERE lease_owner = sqlc.arg(owner) AND lease_owner <> '' RETURNING id;
+
+-- name: WebhookWakes :many
+SELECT id, wake_seq FROM webhook_endpoints WHERE lease_owner = sqlc.arg(owner) AND lease_owner <> '';
 
 -- name: ReleaseWebhookEndpoint :execrows
 UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0, wake_ms = sqlc.arg(wake_ms)
