@@ -219,6 +219,23 @@ func TestClaimOfAnInstanceThatEndedIsTakenOver(t *testing.T) {
 	}
 }
 
+// TestInstancesMigrateAtOnce: none of them fails because of another.
+func TestInstancesMigrateAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"sqlite", "postgres"} {
+		db := openDB(t, kind)
+		s, err := paywall.NewSQL(paywall.SQLConfig{DB: db})
+		require.NoError(t, err)
+		failed := make(chan error, 16)
+		for range cap(failed) {
+			go func() { failed <- s.Migrate(context.WithoutCancel(t.Context())) }()
+		}
+		for range cap(failed) {
+			require.NoError(t, <-failed, kind)
+		}
+	}
+}
+
 // TestGatesShareADatabase: what one gate left unfulfilled another opens, once.
 func TestGatesShareADatabase(t *testing.T) {
 	t.Parallel()

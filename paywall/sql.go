@@ -88,11 +88,24 @@ func NewSQL(c SQLConfig) (*SQL, error) {
 	return s, nil
 }
 
+// migrateTries: of instances that make a table at the same moment PostgreSQL lets one
+// do it and fails the others, which find it there when they try again.
+const migrateTries = 3
+
 // Migrate makes the table where there is none. Errors of the database.
-func (s *SQL) Migrate(ctx context.Context) error {
+func (s *SQL) Migrate(ctx context.Context) (err error) {
+	for range migrateTries {
+		if err = s.migrate(ctx); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("paywall: migrate redemptions: %w", err)
+}
+
+func (s *SQL) migrate(ctx context.Context) error {
 	for _, statement := range SQLSchema() {
 		if _, err := s.db.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("paywall: migrate redemptions: %w", err)
+			return err
 		}
 	}
 	return nil
