@@ -337,6 +337,9 @@ func (q *queue) idle(ctx context.Context) bool {
 			q.failed(ctx, "read next retry", err)
 			return true
 		}
+		if soon := q.Clock.Now().Add(idleTick); !q.retry.IsZero() && q.retry.Before(soon) {
+			q.retry = soon // the pass that has ended may have left it, for whatever reason
+		}
 		q.idleSince = time.Now()
 	}
 	if !q.retry.IsZero() && !q.Clock.Now().Before(q.retry) {
