@@ -94,6 +94,14 @@ func TestMethodsSpeakTheAPI(t *testing.T) {
 			},
 		},
 		{
+			"verify receipt", func(ctx context.Context, c *client.Client) (any, error) {
+				return c.VerifyReceipt(ctx, client.ReceiptParams{Receipt: "e30", Resource: "https://api.example.com/weather", PayTo: "0x1", Amount: "0.01", Redeem: true})
+			},
+			"POST /v1/x402/verify-receipt", `{"receipt":"e30","resource":"https://api.example.com/weather","payTo":"0x1","amount":"0.01","redeem":true}`,
+			`{"valid":false,"reason":"resource_mismatch"}`,
+			client.ReceiptVerdict{Reason: "resource_mismatch"},
+		},
+		{
 			"presentation", func(ctx context.Context, c *client.Client) (any, error) {
 				return c.CreatePresentation(ctx, token, client.PresentationParams{
 					Audience: "https://api.example.com", Nonce: "ch_1", Amount: "0.01", PayTo: "0x209693Bc6afc0C5328bA36FaF03C514EF312287C",

@@ -45,6 +45,8 @@ const (
 	MerchantNotAllowed RefusalCode = "merchant_not_allowed"
 	PerTxLimit         RefusalCode = "per_tx"
 	MonthlyLimit       RefusalCode = "monthly"
+	// ReceiptRedeemed is of receipts, not of charges.
+	ReceiptRedeemed RefusalCode = "already_redeemed"
 )
 
 // Refusal is a charge that was refused before any rail was asked.

@@ -111,6 +111,27 @@ func (l *Ledger) Charged(ctx context.Context, key IdempotencyKey) (c Charge, err
 	return c, nil
 }
 
+// Redeem spends a key, once: again it returns a [*Refusal] of [ReceiptRedeemed].
+// It is kept as long as idempotency keys are.
+func (l *Ledger) Redeem(ctx context.Context, key IdempotencyKey, requestID string) error {
+	refusal := &Refusal{Code: ReceiptRedeemed, RequestID: requestID}
+	redeemed := false
+	err := l.run(ctx, key.Key, Keys{Idempotency: []IdempotencyKey{key}}, func(s *State, now time.Time) (Effects, error) {
+		if seen, ok := s.Idempotency[key]; ok {
+			redeemed = seen.Refusal == nil || seen.Refusal.RequestID != requestID // its own, where a commit was tried again
+			return Effects{}, nil
+		}
+		return Effects{Insert: Rows{Idempotency: []Idempotency{{IdempotencyKey: key, Fingerprint: requestID, Refusal: refusal, CreatedAt: now}}}}, nil
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("redeem: %w", err)
+	case redeemed:
+		return refusal
+	}
+	return nil
+}
+
 // Reserve holds an amount under a mandate and makes a pending charge, or answers
 // what the key's first request did. It returns a [*Refusal] where a rule refuses,
 // [ErrIdempotencyMismatch], of the request's key [ErrRequestKeyMismatch],

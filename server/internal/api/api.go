@@ -81,6 +81,7 @@ func (a *API) routes() []route {
 		{"POST /v1/checkouts", handle(a, writes, a.createCheckout)},
 		{"GET /v1/checkouts/{checkoutId}", handle(a, reads, a.checkout)},
 		{"POST /v1/paywall/settle", http.HandlerFunc(a.settlePaywall)},
+		{"POST /v1/x402/verify-receipt", http.HandlerFunc(a.verifyReceipt)},
 		{"GET /openapi.json", http.HandlerFunc(a.openAPI)},
 	}
 	if a.Sandbox != nil {

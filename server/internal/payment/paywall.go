@@ -103,7 +103,7 @@ func (s *Service) charge(r PaywallRequest, payee ledger.Merchant) ChargeRequest 
 	}
 	return ChargeRequest{
 		Payee: payee, Token: r.Token, Amount: r.Price, Currency: "usdc",
-		Description: "Access to " + r.Resource.Host + r.Resource.Path, RequestID: r.RequestID, rails: order,
+		Description: accessTo(r.Resource), RequestID: r.RequestID, rails: order,
 	}
 }
 
