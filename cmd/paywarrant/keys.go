@@ -19,6 +19,7 @@ type keysCmd struct {
 	List   keysListCmd   `cmd:"" help:"List the keys that sign mandates, and their states."`
 	Rotate keysRotateCmd `cmd:"" help:"Let the next key sign, and publish another next one. What the old key signed stays valid."`
 	Revoke keysRevokeCmd `cmd:"" help:"Take a key out of use for good: no mandate that it signed is valid any more."`
+	Rewrap keysRewrapCmd `cmd:"" help:"Change the key-encryption key: make a new one, and wrap all secrets in the store under it. Services go on meanwhile."`
 }
 
 // keysPlace is where the keys are: in the store of a service, which may be running.
@@ -29,8 +30,8 @@ type keysPlace struct {
 	JSON    bool       `help:"Print JSON." name:"json"`
 }
 
-// ring opens the keys for as long as use takes.
-func (p keysPlace) ring(ctx context.Context, use func(*server.KeyRing) error) error {
+// open opens store and key file for as long as use takes.
+func (p keysPlace) open(ctx context.Context, use func(s store, w *vault.Local, keyFile string) error) error {
 	name, keyFile := p.Store, p.KeyFile
 	if p.Config != "" {
 		cfg, err := p.Config.read()
@@ -52,14 +53,22 @@ func (p keysPlace) ring(ctx context.Context, use func(*server.KeyRing) error) er
 	if err != nil {
 		return err
 	}
-	ring, err := server.NewKeyRing(server.KeyRingConfig{Store: store, Wrapper: wrapper})
-	if err == nil {
-		err = use(ring)
-	}
+	err = use(store, wrapper, keyFile)
 	if errors.Is(err, vault.ErrSealed) {
 		err = fmt.Errorf("%s is not the key file of this store: %w", keyFile, err)
 	}
 	return errors.Join(err, store.Close())
+}
+
+// ring opens the keys for as long as use takes.
+func (p keysPlace) ring(ctx context.Context, use func(*server.KeyRing) error) error {
+	return p.open(ctx, func(s store, w *vault.Local, _ string) error {
+		ring, err := server.NewKeyRing(server.KeyRingConfig{Store: s, Wrapper: w})
+		if err != nil {
+			return err
+		}
+		return use(ring)
+	})
 }
 
 type keysListCmd struct{ keysPlace }

@@ -6,7 +6,9 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -73,4 +75,41 @@ func TestKeysOfARunningServiceRotate(t *testing.T) {
 	require.ErrorContains(t, err, "key file")
 	_, err = command(t, "keys", "list")
 	require.ErrorContains(t, err, "--config")
+}
+
+// TestKeyEncryptionKeyChangesBesideAService: a new key, then the old one forgotten,
+// while the service runs; and a service that starts with what is left.
+func TestKeyEncryptionKeyChangesBesideAService(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cfg := stackConfig{Addr: "127.0.0.1:0", Dir: dir, Logger: slog.New(slog.DiscardHandler), NoChain: true}
+	s, err := startStack(t.Context(), cfg)
+	require.NoError(t, err)
+	stop := sync.OnceFunc(func() { require.NoError(t, s.Close()) })
+	t.Cleanup(stop)
+	store, file := filepath.Join(dir, "pay.db"), filepath.Join(dir, "key-encryption-key")
+	old, err := os.ReadFile(file)
+	require.NoError(t, err)
+	text, err := command(t, "keys", "rewrap", "--store", store)
+	require.NoError(t, err)
+	require.Regexp(t, `^[1-9]\d* secrets wrapped`, text)
+	both, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.True(t, bytes.HasSuffix(both, old) && len(both) == 2*len(old))
+	text, err = command(t, "keys", "rewrap", "--forget", "--store", store)
+	require.NoError(t, err)
+	require.Contains(t, text, "all other keys are forgotten")
+	left, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, both[:len(old)], left)
+	_, err = command(t, "keys", "rotate", "--force", "--store", store)
+	require.NoError(t, err)
+	stop()
+
+	s, err = startStack(t.Context(), cfg)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	require.NoError(t, os.WriteFile(file, old, 0o600))
+	_, err = command(t, "keys", "rewrap", "--forget", "--store", store)
+	require.ErrorContains(t, err, "is not the key file of this store")
 }

@@ -33,6 +33,7 @@ type Store interface {
 	Reader
 	Accounts
 	Webhooks
+	Seals
 
 	// Close ends all work and releases the database.
 	Close() error

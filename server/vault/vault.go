@@ -34,6 +34,10 @@ type Wrapper interface {
 	Unwrap(ctx context.Context, wrapped, additional []byte) (dataKey []byte, err error)
 }
 
+// Rotater is a [Wrapper] whose key changes: it tells what it wrapped with another
+// one than now. Of a Wrapper that is none, everything is taken to be up to date.
+type Rotater interface{ Stale(wrapped []byte) bool }
+
 // Label says what a secret is for, and whose.
 type Label struct {
 	Purpose string
@@ -64,22 +68,41 @@ func (v *Vault) Seal(ctx context.Context, l Label, secret []byte) ([]byte, error
 	var dataKey [32]byte
 	_, _ = rand.Read(dataKey[:]) // never fails
 	defer clear(dataKey[:])
-	wrapped, err := v.wrapper.Wrap(ctx, dataKey[:], l.bytes())
+	head, err := v.head(ctx, l, dataKey[:])
 	if err != nil {
 		return nil, fmt.Errorf("seal %s of %s: %w", l.Purpose, l.Owner, err)
-	}
-	if len(wrapped) > 1<<16-1 {
-		return nil, fmt.Errorf("seal %s of %s: wrapped key of %d bytes is too long", l.Purpose, l.Owner, len(wrapped))
 	}
 	aead, err := newAEAD(dataKey[:])
 	if err != nil {
 		return nil, fmt.Errorf("seal %s of %s: %w", l.Purpose, l.Owner, err)
 	}
-	head := binary.BigEndian.AppendUint16([]byte{version}, uint16(len(wrapped)))
-	head = append(head, wrapped...)
 	nonce := make([]byte, aead.NonceSize())
 	_, _ = rand.Read(nonce)
 	return aead.Seal(append(head, nonce...), nonce, secret, l.bytes()), nil
+}
+
+// head is what comes before the nonce: version, and the wrapped data key.
+func (v *Vault) head(ctx context.Context, l Label, dataKey []byte) ([]byte, error) {
+	wrapped, err := v.wrapper.Wrap(ctx, dataKey, l.bytes())
+	if err != nil {
+		return nil, err
+	}
+	if len(wrapped) > 1<<16-1 {
+		return nil, fmt.Errorf("wrapped key of %d bytes is too long", len(wrapped))
+	}
+	return append(binary.BigEndian.AppendUint16([]byte{version}, uint16(len(wrapped))), wrapped...), nil
+}
+
+// split takes what head made off.
+func split(sealed []byte) (wrapped, rest []byte, err error) {
+	if len(sealed) < 3 || sealed[0] != version {
+		return nil, nil, ErrSealed
+	}
+	size := int(binary.BigEndian.Uint16(sealed[1:]))
+	if rest = sealed[3:]; len(rest) < size {
+		return nil, nil, ErrSealed
+	}
+	return rest[:size], rest[size:], nil
 }
 
 // Open decrypts what Seal made under the same label; the caller clears it after
@@ -93,15 +116,11 @@ func (v *Vault) Open(ctx context.Context, l Label, sealed []byte) ([]byte, error
 }
 
 func (v *Vault) open(ctx context.Context, l Label, sealed []byte) ([]byte, error) {
-	if len(sealed) < 3 || sealed[0] != version {
-		return nil, ErrSealed
+	wrapped, rest, err := split(sealed)
+	if err != nil {
+		return nil, err
 	}
-	size := int(binary.BigEndian.Uint16(sealed[1:]))
-	rest := sealed[3:]
-	if len(rest) < size {
-		return nil, ErrSealed
-	}
-	dataKey, err := v.wrapper.Unwrap(ctx, rest[:size], l.bytes())
+	dataKey, err := v.wrapper.Unwrap(ctx, wrapped, l.bytes())
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +129,7 @@ func (v *Vault) open(ctx context.Context, l Label, sealed []byte) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	if rest = rest[size:]; len(rest) < aead.NonceSize() {
+	if len(rest) < aead.NonceSize() {
 		return nil, ErrSealed
 	}
 	secret, err := aead.Open(nil, rest[:aead.NonceSize()], rest[aead.NonceSize():], l.bytes())
@@ -118,6 +137,33 @@ func (v *Vault) open(ctx context.Context, l Label, sealed []byte) ([]byte, error
 		return nil, ErrSealed
 	}
 	return secret, nil
+}
+
+// Rewrap wraps the data key of a secret under the wrapper's present key, where it is
+// wrapped under another one; the secret is not opened. Changed is false where there
+// is nothing to do. It returns [ErrSealed] where the data key does not open.
+func (v *Vault) Rewrap(ctx context.Context, l Label, sealed []byte) (fresh []byte, changed bool, err error) {
+	wrapped, rest, err := split(sealed)
+	if r, ok := v.wrapper.(Rotater); err == nil && (!ok || !r.Stale(wrapped)) {
+		return sealed, false, nil
+	}
+	if err == nil {
+		fresh, err = v.rewrap(ctx, l, wrapped, rest)
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("rewrap %s of %s: %w", l.Purpose, l.Owner, err)
+	}
+	return fresh, true, nil
+}
+
+func (v *Vault) rewrap(ctx context.Context, l Label, wrapped, rest []byte) ([]byte, error) {
+	dataKey, err := v.wrapper.Unwrap(ctx, wrapped, l.bytes())
+	if err != nil {
+		return nil, err
+	}
+	defer clear(dataKey)
+	head, err := v.head(ctx, l, dataKey)
+	return append(head, rest...), err
 }
 
 func newAEAD(key []byte) (cipher.AEAD, error) {

@@ -98,3 +98,44 @@ func TestKeyFile(t *testing.T) {
 	_, err = vault.NewLocal()
 	require.Error(t, err)
 }
+
+// A running service takes up a new key from its file; what is wrapped under the old
+// one opens until it is forgotten, and what was wrapped anew ever after.
+func TestKeyFileRotatesUnderway(t *testing.T) {
+	t.Parallel()
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "kek")
+	wrapper, err := vault.KeyFile(path)
+	require.NoError(t, err)
+	v, label := vault.New(wrapper), vault.Label{Purpose: "p", Owner: "o"}
+	old, err := v.Seal(ctx, label, []byte("x"))
+	require.NoError(t, err)
+	_, changed, err := v.Rewrap(ctx, label, old)
+	require.NoError(t, err)
+	require.False(t, changed)
+
+	require.NoError(t, vault.AddKey(path))
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	_, err = v.Open(ctx, label, old)
+	require.NoError(t, err)
+	_, _, err = v.Rewrap(ctx, vault.Label{Purpose: "p", Owner: "another"}, old)
+	require.ErrorIs(t, err, vault.ErrSealed)
+	fresh, changed, err := v.Rewrap(ctx, label, old)
+	require.NoError(t, err)
+	require.True(t, changed)
+	_, changed, err = v.Rewrap(ctx, label, fresh)
+	require.NoError(t, err)
+	require.False(t, changed)
+
+	require.NoError(t, os.WriteFile(path+".bad", []byte("nonsense"), 0o600))
+	require.Error(t, vault.AddKey(path+".bad"))
+	require.NoError(t, vault.ForgetKeys(path))
+	for _, one := range []*vault.Vault{v, vault.New(func() vault.Wrapper { w, err := vault.KeyFile(path); require.NoError(t, err); return w }())} {
+		got, err := one.Open(ctx, label, fresh)
+		require.NoError(t, err)
+		require.Equal(t, "x", string(got))
+		_, err = one.Open(ctx, label, old)
+		require.ErrorIs(t, err, vault.ErrSealed)
+	}
+}

@@ -81,6 +81,7 @@ func Run(t *testing.T, fresh Fresh) {
 		"webhook leases":                   webhookLeases,
 		"redelivery during an attempt":     redeliveryDuringAnAttempt,
 		"delivery retention":               deliveryRetention,
+		"seals":                            seals,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -212,7 +212,8 @@ func (r *Rail) Name() rail.Name { return rail.Chain }
 func (r *Rail) Relayer() common.Address { return r.relayer }
 
 // Start begins the background work: transactions that do not get on are sent again
-// and replaced, and the chain is watched for revocations. It ends with Close, not
+// and replaced, the chain is watched for revocations, and session keys are wrapped
+// anew where the vault has another key-encryption key than before. It ends with Close, not
 // with ctx. An error where the chain is another than configured, or does not answer.
 func (r *Rail) Start(ctx context.Context) error {
 	id, err := r.config.RPC.ChainID(ctx)
@@ -225,6 +226,11 @@ func (r *Rail) Start(ctx context.Context) error {
 	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	r.loop.Go(func() { r.every(ctx, max(r.config.Poll, tendEvery), "tend transactions", r.tend) })
 	r.loop.Go(func() { r.every(ctx, r.config.Poll, "watch the router", r.watch) })
+	r.loop.Go(func() {
+		if _, err := r.Rewrap(ctx); err != nil && ctx.Err() == nil {
+			r.config.Logger.WarnContext(ctx, "session keys of the chain rail not rewrapped", slog.Any("error", err))
+		}
+	})
 	return nil
 }
 

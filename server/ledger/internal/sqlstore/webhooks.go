@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -98,15 +99,24 @@ func (s *Store) LeaseWebhookEndpoints(ctx context.Context, owner string, now, un
 	if found, err := s.readQ.AnyWebhookWork(ctx, row.Millis(now)); err != nil || !found {
 		return nil, s.fail("look for webhook work", err)
 	}
-	return many(s, row.WebhookEndpoint)(change(ctx, s, "lease webhook endpoints", s.writeQ.LeaseWebhookEndpoints, db.LeaseWebhookEndpointsParams{
-		Owner: owner, UntilMs: row.Millis(until), NowMs: row.Millis(now), Most: int32(limit),
-	}))
+	ids, err := s.changed(ctx, "lease webhook endpoints", leaseEndpoints, owner, row.Millis(until), row.Millis(now), limit)
+	var leased []ledger.WebhookEndpoint
+	for _, id := range ids {
+		e, err := s.WebhookEndpoint(ctx, id)
+		if errors.Is(err, ledger.ErrNotFound) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return leased, err // what is left lapses
+		}
+		leased = append(leased, e)
+	}
+	return leased, err
 }
 
 // ExtendWebhookLeases implements [ledger.Webhooks].
 func (s *Store) ExtendWebhookLeases(ctx context.Context, owner string, until time.Time) ([]string, error) {
-	p := db.ExtendWebhookLeasesParams{Owner: owner, UntilMs: row.Millis(until)}
-	return change(ctx, s, "extend webhook leases", s.writeQ.ExtendWebhookLeases, p)
+	return s.changed(ctx, "extend webhook leases", extendLeases, owner, row.Millis(until))
 }
 
 // WebhookWakes implements [ledger.Webhooks].

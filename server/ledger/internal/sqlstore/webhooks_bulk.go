@@ -26,8 +26,28 @@ SELECT value ->> 0, value ->> 1, value ->> 2, CAST(value ->> 3 AS BIGINT), 'pend
 FROM json_each($1) WHERE true
 ON CONFLICT (endpoint_id, event_id) DO `
 
+	// Statements that change several endpoints lock them in the order of their ids,
+	// where the database locks rows, so that no two wait for each other.
 	wakeEndpoints = `UPDATE webhook_endpoints SET wake_ms = $2, wake_seq = wake_seq + 1
-WHERE id IN (SELECT value ->> 0 FROM json_each($1))`
+WHERE id IN (SELECT w.id FROM webhook_endpoints w WHERE w.id IN (SELECT value ->> 0 FROM json_each($1)) ORDER BY w.id /* locked */)`
+
+	leaseEndpoints = `UPDATE webhook_endpoints SET lease_owner = $1, lease_ms = $2
+WHERE disabled = '' AND lease_ms <= $3 AND id IN (
+    SELECT l.id FROM webhook_endpoints l
+    WHERE l.id IN (
+        SELECT w.id FROM webhook_endpoints w
+        WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= $3 AND w.lease_ms <= $3 AND w.pause_ms <= $3
+        ORDER BY w.wake_ms LIMIT $4
+    )
+    ORDER BY l.id /* locked */
+)
+RETURNING id`
+
+	extendLeases = `UPDATE webhook_endpoints SET lease_ms = $2
+WHERE lease_owner = $1 AND id IN (
+    SELECT w.id FROM webhook_endpoints w WHERE w.lease_owner = $1 AND w.lease_owner <> '' ORDER BY w.id /* locked */
+)
+RETURNING id`
 
 	endpointsOf = `SELECT id, merchant_id, types FROM webhook_endpoints
 WHERE disabled = '' AND merchant_id IN (SELECT value ->> 0 FROM json_each($1))`
@@ -51,10 +71,12 @@ WHERE webhook_deliveries.endpoint_id = r.endpoint_id AND webhook_deliveries.even
     next_ms = excluded.next_ms, http_status = 0, error = '', answer = '', tried_ms = 0, created_ms = excluded.created_ms`
 )
 
+var forPostgres = strings.NewReplacer("json_each($1)", "json_array_elements(CAST($1 AS json))", "/* locked */", "FOR UPDATE")
+
 // unfold puts a statement into the engine's own words.
 func (s *Store) unfold(statement string) string {
 	if s.engine.Dialect == goose.DialectPostgres {
-		return strings.ReplaceAll(statement, "json_each($1)", "json_array_elements(CAST($1 AS json))")
+		return forPostgres.Replace(statement)
 	}
 	// The transaction is rolled back anyhow where a row is refused; said like this,
 	// SQLite need not copy every page that it changes for the statement alone.
@@ -188,6 +210,7 @@ func (s *Store) SaveDeliveries(ctx context.Context, tried []ledger.Delivery, hea
 			return err
 		}
 		q := s.writeQ.WithTx(tx)
+		slices.SortFunc(health, func(a, b ledger.EndpointHealth) int { return strings.Compare(a.EndpointID, b.EndpointID) })
 		for _, h := range health {
 			p := db.WebhookHealthParams{ID: h.EndpointID, FailingMs: row.Millis(h.FailingSince), Failures: int64(h.Failures), PauseMs: row.Millis(h.PausedUntil)}
 			if err := q.WebhookHealth(ctx, p); err != nil {
@@ -196,6 +219,25 @@ func (s *Store) SaveDeliveries(ctx context.Context, tried []ledger.Delivery, hea
 		}
 		return nil
 	}))
+}
+
+// changed runs a statement that tells which rows it has changed.
+func (s *Store) changed(ctx context.Context, doing, statement string, args ...any) ([]string, error) {
+	return change(ctx, s, doing, func(ctx context.Context, args []any) (ids []string, err error) {
+		rows, err := s.write.QueryContext(ctx, s.unfold(statement), args...)
+		if err != nil {
+			return nil, err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id string
+			if err := rows.Scan(&id); err != nil {
+				return nil, err
+			}
+			ids = append(ids, id)
+		}
+		return ids, rows.Err()
+	}, args)
 }
 
 func (s *Store) inTx(ctx context.Context, do func(*sql.Tx) error) error {

@@ -93,11 +93,11 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.expireSessionsStmt, err = db.PrepareContext(ctx, expireSessions); err != nil {
 		return nil, fmt.Errorf("error preparing query ExpireSessions: %w", err)
 	}
-	if q.extendWebhookLeasesStmt, err = db.PrepareContext(ctx, extendWebhookLeases); err != nil {
-		return nil, fmt.Errorf("error preparing query ExtendWebhookLeases: %w", err)
-	}
 	if q.forgetTokensStmt, err = db.PrepareContext(ctx, forgetTokens); err != nil {
 		return nil, fmt.Errorf("error preparing query ForgetTokens: %w", err)
+	}
+	if q.formerSealsStmt, err = db.PrepareContext(ctx, formerSeals); err != nil {
+		return nil, fmt.Errorf("error preparing query FormerSeals: %w", err)
 	}
 	if q.freeWebhookLeasesStmt, err = db.PrepareContext(ctx, freeWebhookLeases); err != nil {
 		return nil, fmt.Errorf("error preparing query FreeWebhookLeases: %w", err)
@@ -129,11 +129,11 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.insertWebhookEndpointStmt, err = db.PrepareContext(ctx, insertWebhookEndpoint); err != nil {
 		return nil, fmt.Errorf("error preparing query InsertWebhookEndpoint: %w", err)
 	}
+	if q.keySealsStmt, err = db.PrepareContext(ctx, keySeals); err != nil {
+		return nil, fmt.Errorf("error preparing query KeySeals: %w", err)
+	}
 	if q.lapsedStmt, err = db.PrepareContext(ctx, lapsed); err != nil {
 		return nil, fmt.Errorf("error preparing query Lapsed: %w", err)
-	}
-	if q.leaseWebhookEndpointsStmt, err = db.PrepareContext(ctx, leaseWebhookEndpoints); err != nil {
-		return nil, fmt.Errorf("error preparing query LeaseWebhookEndpoints: %w", err)
 	}
 	if q.mandateStmt, err = db.PrepareContext(ctx, mandate); err != nil {
 		return nil, fmt.Errorf("error preparing query Mandate: %w", err)
@@ -174,11 +174,26 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.releaseWebhookEndpointStmt, err = db.PrepareContext(ctx, releaseWebhookEndpoint); err != nil {
 		return nil, fmt.Errorf("error preparing query ReleaseWebhookEndpoint: %w", err)
 	}
+	if q.resealFormerStmt, err = db.PrepareContext(ctx, resealFormer); err != nil {
+		return nil, fmt.Errorf("error preparing query ResealFormer: %w", err)
+	}
+	if q.resealKeyStmt, err = db.PrepareContext(ctx, resealKey); err != nil {
+		return nil, fmt.Errorf("error preparing query ResealKey: %w", err)
+	}
+	if q.resealSecretStmt, err = db.PrepareContext(ctx, resealSecret); err != nil {
+		return nil, fmt.Errorf("error preparing query ResealSecret: %w", err)
+	}
+	if q.resealTokenStmt, err = db.PrepareContext(ctx, resealToken); err != nil {
+		return nil, fmt.Errorf("error preparing query ResealToken: %w", err)
+	}
 	if q.rotateWebhookSecretStmt, err = db.PrepareContext(ctx, rotateWebhookSecret); err != nil {
 		return nil, fmt.Errorf("error preparing query RotateWebhookSecret: %w", err)
 	}
 	if q.sealedKeysStmt, err = db.PrepareContext(ctx, sealedKeys); err != nil {
 		return nil, fmt.Errorf("error preparing query SealedKeys: %w", err)
+	}
+	if q.secretSealsStmt, err = db.PrepareContext(ctx, secretSeals); err != nil {
+		return nil, fmt.Errorf("error preparing query SecretSeals: %w", err)
 	}
 	if q.sessionStmt, err = db.PrepareContext(ctx, session); err != nil {
 		return nil, fmt.Errorf("error preparing query Session: %w", err)
@@ -188,6 +203,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.tallyStmt, err = db.PrepareContext(ctx, tally); err != nil {
 		return nil, fmt.Errorf("error preparing query Tally: %w", err)
+	}
+	if q.tokenSealsStmt, err = db.PrepareContext(ctx, tokenSeals); err != nil {
+		return nil, fmt.Errorf("error preparing query TokenSeals: %w", err)
 	}
 	if q.totalsStmt, err = db.PrepareContext(ctx, totals); err != nil {
 		return nil, fmt.Errorf("error preparing query Totals: %w", err)
@@ -336,14 +354,14 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing expireSessionsStmt: %w", cerr)
 		}
 	}
-	if q.extendWebhookLeasesStmt != nil {
-		if cerr := q.extendWebhookLeasesStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing extendWebhookLeasesStmt: %w", cerr)
-		}
-	}
 	if q.forgetTokensStmt != nil {
 		if cerr := q.forgetTokensStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing forgetTokensStmt: %w", cerr)
+		}
+	}
+	if q.formerSealsStmt != nil {
+		if cerr := q.formerSealsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing formerSealsStmt: %w", cerr)
 		}
 	}
 	if q.freeWebhookLeasesStmt != nil {
@@ -396,14 +414,14 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing insertWebhookEndpointStmt: %w", cerr)
 		}
 	}
+	if q.keySealsStmt != nil {
+		if cerr := q.keySealsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing keySealsStmt: %w", cerr)
+		}
+	}
 	if q.lapsedStmt != nil {
 		if cerr := q.lapsedStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing lapsedStmt: %w", cerr)
-		}
-	}
-	if q.leaseWebhookEndpointsStmt != nil {
-		if cerr := q.leaseWebhookEndpointsStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing leaseWebhookEndpointsStmt: %w", cerr)
 		}
 	}
 	if q.mandateStmt != nil {
@@ -471,6 +489,26 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing releaseWebhookEndpointStmt: %w", cerr)
 		}
 	}
+	if q.resealFormerStmt != nil {
+		if cerr := q.resealFormerStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing resealFormerStmt: %w", cerr)
+		}
+	}
+	if q.resealKeyStmt != nil {
+		if cerr := q.resealKeyStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing resealKeyStmt: %w", cerr)
+		}
+	}
+	if q.resealSecretStmt != nil {
+		if cerr := q.resealSecretStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing resealSecretStmt: %w", cerr)
+		}
+	}
+	if q.resealTokenStmt != nil {
+		if cerr := q.resealTokenStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing resealTokenStmt: %w", cerr)
+		}
+	}
 	if q.rotateWebhookSecretStmt != nil {
 		if cerr := q.rotateWebhookSecretStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing rotateWebhookSecretStmt: %w", cerr)
@@ -479,6 +517,11 @@ func (q *Queries) Close() error {
 	if q.sealedKeysStmt != nil {
 		if cerr := q.sealedKeysStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing sealedKeysStmt: %w", cerr)
+		}
+	}
+	if q.secretSealsStmt != nil {
+		if cerr := q.secretSealsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing secretSealsStmt: %w", cerr)
 		}
 	}
 	if q.sessionStmt != nil {
@@ -494,6 +537,11 @@ func (q *Queries) Close() error {
 	if q.tallyStmt != nil {
 		if cerr := q.tallyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing tallyStmt: %w", cerr)
+		}
+	}
+	if q.tokenSealsStmt != nil {
+		if cerr := q.tokenSealsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing tokenSealsStmt: %w", cerr)
 		}
 	}
 	if q.totalsStmt != nil {
@@ -603,8 +651,8 @@ type Queries struct {
 	expireEventsStmt           *sql.Stmt
 	expireIdempotencyStmt      *sql.Stmt
 	expireSessionsStmt         *sql.Stmt
-	extendWebhookLeasesStmt    *sql.Stmt
 	forgetTokensStmt           *sql.Stmt
+	formerSealsStmt            *sql.Stmt
 	freeWebhookLeasesStmt      *sql.Stmt
 	idempotencyStmt            *sql.Stmt
 	insertChargeStmt           *sql.Stmt
@@ -615,8 +663,8 @@ type Queries struct {
 	insertSessionStmt          *sql.Stmt
 	insertTallyStmt            *sql.Stmt
 	insertWebhookEndpointStmt  *sql.Stmt
+	keySealsStmt               *sql.Stmt
 	lapsedStmt                 *sql.Stmt
-	leaseWebhookEndpointsStmt  *sql.Stmt
 	mandateStmt                *sql.Stmt
 	merchantStmt               *sql.Stmt
 	merchantByWalletStmt       *sql.Stmt
@@ -630,11 +678,17 @@ type Queries struct {
 	putSealedKeyStmt           *sql.Stmt
 	relayEventsStmt            *sql.Stmt
 	releaseWebhookEndpointStmt *sql.Stmt
+	resealFormerStmt           *sql.Stmt
+	resealKeyStmt              *sql.Stmt
+	resealSecretStmt           *sql.Stmt
+	resealTokenStmt            *sql.Stmt
 	rotateWebhookSecretStmt    *sql.Stmt
 	sealedKeysStmt             *sql.Stmt
+	secretSealsStmt            *sql.Stmt
 	sessionStmt                *sql.Stmt
 	talliesAfterStmt           *sql.Stmt
 	tallyStmt                  *sql.Stmt
+	tokenSealsStmt             *sql.Stmt
 	totalsStmt                 *sql.Stmt
 	updateChargeStmt           *sql.Stmt
 	updateMandateStmt          *sql.Stmt
@@ -673,8 +727,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		expireEventsStmt:           q.expireEventsStmt,
 		expireIdempotencyStmt:      q.expireIdempotencyStmt,
 		expireSessionsStmt:         q.expireSessionsStmt,
-		extendWebhookLeasesStmt:    q.extendWebhookLeasesStmt,
 		forgetTokensStmt:           q.forgetTokensStmt,
+		formerSealsStmt:            q.formerSealsStmt,
 		freeWebhookLeasesStmt:      q.freeWebhookLeasesStmt,
 		idempotencyStmt:            q.idempotencyStmt,
 		insertChargeStmt:           q.insertChargeStmt,
@@ -685,8 +739,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		insertSessionStmt:          q.insertSessionStmt,
 		insertTallyStmt:            q.insertTallyStmt,
 		insertWebhookEndpointStmt:  q.insertWebhookEndpointStmt,
+		keySealsStmt:               q.keySealsStmt,
 		lapsedStmt:                 q.lapsedStmt,
-		leaseWebhookEndpointsStmt:  q.leaseWebhookEndpointsStmt,
 		mandateStmt:                q.mandateStmt,
 		merchantStmt:               q.merchantStmt,
 		merchantByWalletStmt:       q.merchantByWalletStmt,
@@ -700,11 +754,17 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		putSealedKeyStmt:           q.putSealedKeyStmt,
 		relayEventsStmt:            q.relayEventsStmt,
 		releaseWebhookEndpointStmt: q.releaseWebhookEndpointStmt,
+		resealFormerStmt:           q.resealFormerStmt,
+		resealKeyStmt:              q.resealKeyStmt,
+		resealSecretStmt:           q.resealSecretStmt,
+		resealTokenStmt:            q.resealTokenStmt,
 		rotateWebhookSecretStmt:    q.rotateWebhookSecretStmt,
 		sealedKeysStmt:             q.sealedKeysStmt,
+		secretSealsStmt:            q.secretSealsStmt,
 		sessionStmt:                q.sessionStmt,
 		talliesAfterStmt:           q.talliesAfterStmt,
 		tallyStmt:                  q.tallyStmt,
+		tokenSealsStmt:             q.tokenSealsStmt,
 		totalsStmt:                 q.totalsStmt,
 		updateChargeStmt:           q.updateChargeStmt,
 		updateMandateStmt:          q.updateMandateStmt,

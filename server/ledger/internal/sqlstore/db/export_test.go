@@ -7,4 +7,5 @@ var Reads = map[string]string{
 	"merchant by wallet": merchantByWallet, "API key": aPIKey, "sealed keys": sealedKeys, "postings": postingsOf,
 	"events": eventsOf, "expire keys": expireIdempotency, "expire events": expireEvents, "expire deliveries": expireDeliveries, "expire sessions": expireSessions,
 	"forget tokens": forgetTokens,
+	"seals of keys": keySeals, "seals of tokens": tokenSeals,
 }

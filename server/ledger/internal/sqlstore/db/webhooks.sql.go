@@ -267,39 +267,6 @@ func (q *Queries) EventDeliveries(ctx context.Context, arg EventDeliveriesParams
 	return items, nil
 }
 
-const extendWebhookLeases = `-- name: ExtendWebhookLeases :many
-UPDATE webhook_endpoints SET lease_ms = $1
-WHERE lease_owner = $2 AND lease_owner <> '' RETURNING id
-`
-
-type ExtendWebhookLeasesParams struct {
-	UntilMs int64
-	Owner   string
-}
-
-func (q *Queries) ExtendWebhookLeases(ctx context.Context, arg ExtendWebhookLeasesParams) ([]string, error) {
-	rows, err := q.query(ctx, q.extendWebhookLeasesStmt, extendWebhookLeases, arg.UntilMs, arg.Owner)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		items = append(items, id)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const freeWebhookLeases = `-- name: FreeWebhookLeases :exec
 UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0 WHERE lease_owner <> ''
 `
@@ -338,69 +305,6 @@ func (q *Queries) InsertWebhookEndpoint(ctx context.Context, arg InsertWebhookEn
 		arg.CreatedMs,
 	)
 	return err
-}
-
-const leaseWebhookEndpoints = `-- name: LeaseWebhookEndpoints :many
-UPDATE webhook_endpoints SET lease_owner = $1, lease_ms = $2
-WHERE webhook_endpoints.disabled = '' AND webhook_endpoints.lease_ms <= $3 AND webhook_endpoints.id IN (
-    SELECT w.id FROM webhook_endpoints w
-    WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= $3 AND w.lease_ms <= $3 AND w.pause_ms <= $3
-    ORDER BY w.wake_ms LIMIT $4
-)
-RETURNING id, merchant_id, slot, url, types, disabled, secret, former, former_until_ms, failing_ms, failures, pause_ms, wake_ms, wake_seq, lease_owner, lease_ms, created_ms
-`
-
-type LeaseWebhookEndpointsParams struct {
-	Owner   string
-	UntilMs int64
-	NowMs   int64
-	Most    int32
-}
-
-func (q *Queries) LeaseWebhookEndpoints(ctx context.Context, arg LeaseWebhookEndpointsParams) ([]WebhookEndpoint, error) {
-	rows, err := q.query(ctx, q.leaseWebhookEndpointsStmt, leaseWebhookEndpoints,
-		arg.Owner,
-		arg.UntilMs,
-		arg.NowMs,
-		arg.Most,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []WebhookEndpoint
-	for rows.Next() {
-		var i WebhookEndpoint
-		if err := rows.Scan(
-			&i.ID,
-			&i.MerchantID,
-			&i.Slot,
-			&i.Url,
-			&i.Types,
-			&i.Disabled,
-			&i.Secret,
-			&i.Former,
-			&i.FormerUntilMs,
-			&i.FailingMs,
-			&i.Failures,
-			&i.PauseMs,
-			&i.WakeMs,
-			&i.WakeSeq,
-			&i.LeaseOwner,
-			&i.LeaseMs,
-			&i.CreatedMs,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const merchantEvents = `-- name: MerchantEvents :many

@@ -40,15 +40,6 @@ DELETE FROM webhook_deliveries WHERE webhook_deliveries.endpoint_id = sqlc.arg(e
     SELECT d.event_id FROM webhook_deliveries d WHERE d.endpoint_id = sqlc.arg(endpoint_id) LIMIT sqlc.arg(most)
 );
 
--- name: LeaseWebhookEndpoints :many
-UPDATE webhook_endpoints SET lease_owner = sqlc.arg(owner), lease_ms = sqlc.arg(until_ms)
-WHERE webhook_endpoints.disabled = '' AND webhook_endpoints.lease_ms <= sqlc.arg(now_ms) AND webhook_endpoints.id IN (
-    SELECT w.id FROM webhook_endpoints w
-    WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= sqlc.arg(now_ms) AND w.lease_ms <= sqlc.arg(now_ms) AND w.pause_ms <= sqlc.arg(now_ms)
-    ORDER BY w.wake_ms LIMIT sqlc.arg(most)
-)
-RETURNING *;
-
 -- name: AnyWebhookWork :one
 SELECT EXISTS (
     SELECT 1 FROM webhook_endpoints w
@@ -57,10 +48,6 @@ SELECT EXISTS (
 
 -- name: AnyOutbox :one
 SELECT EXISTS (SELECT 1 FROM events WHERE relayed = 0) AS found;
-
--- name: ExtendWebhookLeases :many
-UPDATE webhook_endpoints SET lease_ms = sqlc.arg(until_ms)
-WHERE lease_owner = sqlc.arg(owner) AND lease_owner <> '' RETURNING id;
 
 -- name: WebhookWakes :many
 SELECT id, wake_seq FROM webhook_endpoints WHERE lease_owner = sqlc.arg(owner) AND lease_owner <> '';

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/vault"
+)
+
+type keysRewrapCmd struct {
+	keysPlace
+
+	Forget bool `help:"Make no new key: wrap what is left, then take all but the present key out of the key file for good."`
+}
+
+// Help is the longer text of the command.
+func (keysRewrapCmd) Help() string {
+	return "Services on this machine read the key file again when it changes. Where services run on other machines, give their key files the new " +
+		"key first, as a second line, then as the first. When no service has the old one as its first any more, --forget ends it."
+}
+
+// Run rotates the key-encryption key, or forgets the old ones.
+func (c keysRewrapCmd) Run(ctx context.Context, o output) error {
+	return c.open(ctx, func(s store, w *vault.Local, keyFile string) error {
+		if !c.Forget {
+			if err := vault.AddKey(keyFile); err != nil {
+				return err
+			}
+		}
+		n, err := rewrapAll(ctx, s, w)
+		if err != nil {
+			return err
+		}
+		done := "the old key is kept until keys rewrap --forget"
+		if c.Forget {
+			if err := vault.ForgetKeys(keyFile); err != nil {
+				return err
+			}
+			done = "all other keys are forgotten"
+		}
+		_, err = fmt.Fprintf(o.out, "%d secrets wrapped under the present key; %s\n", n, done)
+		return err
+	})
+}
+
+// rewrapAll goes over the store until nothing is left to do: services may have
+// sealed something meanwhile.
+func rewrapAll(ctx context.Context, s store, w vault.Wrapper) (all int, err error) {
+	for {
+		n, err := server.Rewrap(ctx, s, w)
+		all += n
+		if err != nil || n == 0 {
+			return all, err
+		}
+	}
+}
