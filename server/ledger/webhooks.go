@@ -133,8 +133,9 @@ type Webhooks interface {
 	// LeaseWebhookEndpoints gives endpoints that have something to do, and that
 	// nobody works on, to owner.
 	LeaseWebhookEndpoints(ctx context.Context, owner string, now, until time.Time, limit int) ([]WebhookEndpoint, error)
-	// ExtendWebhookLeases extends what owner has, and returns their ids.
-	ExtendWebhookLeases(ctx context.Context, owner string, until time.Time) ([]string, error)
+	// ExtendWebhookLeases extends those of some endpoints that owner has, and returns
+	// their ids. A lease whose answer was lost is not among them, and lapses.
+	ExtendWebhookLeases(ctx context.Context, owner string, ids []string, until time.Time) ([]string, error)
 	// WebhookWakes are the WakeSeq of the endpoints that owner has.
 	WebhookWakes(ctx context.Context, owner string) (map[string]int64, error)
 	// ReleaseWebhookEndpoint gives an endpoint back, with the time when there is

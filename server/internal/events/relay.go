@@ -3,6 +3,8 @@ package events
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/failpoint"
@@ -163,7 +165,7 @@ func (s *Service) extend(ctx context.Context) {
 			continue
 		}
 		until := s.Clock.Now().Add(leaseFor)
-		ids, err := s.Store.ExtendWebhookLeases(ctx, s.owner, until)
+		ids, err := s.Store.ExtendWebhookLeases(ctx, s.owner, slices.Collect(maps.Keys(mine)), until)
 		if err != nil {
 			s.failed(ctx, "extend webhook leases", err)
 			continue

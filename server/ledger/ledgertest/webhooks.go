@@ -339,7 +339,7 @@ func webhookLeases(t *testing.T, b *bench) {
 	require.Len(t, held, 1)
 	require.Equal(t, e.ID, held[0].ID)
 	require.Empty(t, lease("b"))
-	mine, err := b.store.ExtendWebhookLeases(ctx, "a", now.Add(time.Minute))
+	mine, err := b.store.ExtendWebhookLeases(ctx, "a", []string{e.ID, "whe_other"}, now.Add(time.Minute))
 	require.NoError(t, err)
 	require.Equal(t, []string{e.ID}, mine)
 	b.clock.set(now.Add(59 * time.Second))
@@ -365,7 +365,7 @@ func webhookLeases(t *testing.T, b *bench) {
 	ok, err = b.store.ReleaseWebhookEndpoint(ctx, "a", taken[0], time.Time{})
 	require.NoError(t, err)
 	require.False(t, ok, "it is another's")
-	mine, err = b.store.ExtendWebhookLeases(ctx, "a", now.Add(time.Hour))
+	mine, err = b.store.ExtendWebhookLeases(ctx, "a", []string{e.ID, "whe_other"}, now.Add(time.Hour))
 	require.NoError(t, err)
 	require.Empty(t, mine)
 

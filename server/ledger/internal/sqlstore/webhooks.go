@@ -115,8 +115,12 @@ func (s *Store) LeaseWebhookEndpoints(ctx context.Context, owner string, now, un
 }
 
 // ExtendWebhookLeases implements [ledger.Webhooks].
-func (s *Store) ExtendWebhookLeases(ctx context.Context, owner string, until time.Time) ([]string, error) {
-	return s.changed(ctx, "extend webhook leases", extendLeases, owner, row.Millis(until))
+func (s *Store) ExtendWebhookLeases(ctx context.Context, owner string, ids []string, until time.Time) ([]string, error) {
+	text, err := encoded(single(ids))
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	return s.changed(ctx, "extend webhook leases", extendLeases, text, owner, row.Millis(until))
 }
 
 // WebhookWakes implements [ledger.Webhooks].

@@ -43,10 +43,8 @@ WHERE disabled = '' AND lease_ms <= $3 AND id IN (
 )
 RETURNING id`
 
-	extendLeases = `UPDATE webhook_endpoints SET lease_ms = $2
-WHERE lease_owner = $1 AND id IN (
-    SELECT w.id FROM webhook_endpoints w WHERE w.lease_owner = $1 AND w.lease_owner <> '' ORDER BY w.id /* locked */
-)
+	extendLeases = `UPDATE webhook_endpoints SET lease_ms = $3
+WHERE lease_owner = $2 AND id IN (SELECT w.id FROM webhook_endpoints w WHERE w.id IN (SELECT value ->> 0 FROM json_each($1)) ORDER BY w.id /* locked */)
 RETURNING id`
 
 	endpointsOf = `SELECT id, merchant_id, types FROM webhook_endpoints
