@@ -179,7 +179,13 @@ func (v *visit) paidBy(kind Credential, s x402.Settlement, a x402.Authorization,
 	}}
 }
 
-// announceX402 tells the outcome in one of x402's two headers.
-func announceX402(h http.Header, name string, p Payment) {
-	h.Set(name, x402.Settlement{Success: true, Transaction: p.Transaction, Network: p.Network, Payer: p.Payer}.Header())
+// x402's two headers of an outcome, as package http keeps their names.
+const (
+	keyPaymentResponse   = "Payment-Response"
+	keyPaymentResponseV1 = "X-Payment-Response"
+)
+
+// announceX402 tells the outcome in one of them.
+func announceX402(h http.Header, key string, p Payment) {
+	h[key] = []string{x402.Settlement{Success: true, Transaction: p.Transaction, Network: p.Network, Payer: p.Payer}.Header()}
 }

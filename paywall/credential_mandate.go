@@ -51,7 +51,7 @@ func (v *visit) planMandate(ctx context.Context) (*purchase, error) {
 		settle: func(ctx context.Context, _ ClaimState) (settled, error) {
 			return v.settleMandate(ctx, params, key, m.ID)
 		},
-		announce: func(h http.Header, p Payment) { announceX402(h, x402.HeaderPaymentResponseV1, p) },
+		announce: func(h http.Header, p Payment) { announceX402(h, keyPaymentResponseV1, p) },
 		ended:    key.ended,
 	}, nil
 }

@@ -50,7 +50,7 @@ func (v *visit) planX402() (*purchase, error) {
 			}
 			return v.paidBy(X402, s, a, offered.Network), nil
 		},
-		announce: func(h http.Header, p Payment) { announceX402(h, x402.HeaderPaymentResponse, p) },
+		announce: func(h http.Header, p Payment) { announceX402(h, keyPaymentResponse, p) },
 	}, nil
 }
 
@@ -131,6 +131,6 @@ func (v *visit) planX402V1() (*purchase, error) {
 			}
 			return v.paidBy(X402V1, s, a, offered.Network), nil
 		},
-		announce: func(h http.Header, p Payment) { announceX402(h, x402.HeaderPaymentResponseV1, p) },
+		announce: func(h http.Header, p Payment) { announceX402(h, keyPaymentResponseV1, p) },
 	}, nil
 }

@@ -50,9 +50,10 @@ type FacilitatorConfig struct {
 // (specification v2 §7, v1 §7). Safe for concurrent use. It never repeats a call.
 type Facilitator struct {
 	targets map[string]*url.URL // by the last part of the path
-	client  *http.Client
+	send    func(*http.Request) (*http.Response, error)
 	timeout time.Duration
-	header  http.Header
+	header  http.Header // of a call without a body
+	posts   http.Header // of one with
 	signer  *signer
 }
 
@@ -69,21 +70,22 @@ func NewFacilitator(c FacilitatorConfig) (*Facilitator, error) {
 	if c.Timeout < 0 {
 		return nil, errors.New("x402: FacilitatorConfig.Timeout: is negative")
 	}
-	f := &Facilitator{targets: map[string]*url.URL{}, timeout: c.Timeout, header: c.Header.Clone(), client: &http.Client{}}
+	f := &Facilitator{targets: map[string]*url.URL{}, timeout: c.Timeout, header: c.Header.Clone(), send: sender(c.HTTPClient)} //nolint:bodyclose // call closes it
 	for _, path := range []string{"verify", "settle", "supported"} {
-		f.targets[path] = base.JoinPath(path)
+		// As it reads back: below a URL without a path, joining leaves out the first slash.
+		if f.targets[path], err = url.Parse(base.JoinPath(path).String()); err != nil {
+			return nil, fmt.Errorf("x402: FacilitatorConfig.URL: %w", err)
+		}
 	}
 	if f.header == nil {
 		f.header = http.Header{}
 	}
 	f.header.Set("Accept", "application/json")
+	f.posts = f.header.Clone()
+	f.posts.Set("Content-Type", "application/json")
 	if f.timeout == 0 {
 		f.timeout = 30 * time.Second
 	}
-	if c.HTTPClient != nil {
-		*f.client = *c.HTTPClient
-	}
-	f.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	if c.KeyID == "" && c.Secret == "" {
 		return f, nil
 	}
@@ -93,6 +95,23 @@ func NewFacilitator(c FacilitatorConfig) (*Facilitator, error) {
 	}
 	f.signer, err = newSigner(c.KeyID, c.Secret, clock)
 	return f, err
+}
+
+// sender sends by a client, without following redirects. A client that would add
+// nothing but that is left out: its transport does the same for less.
+func sender(c *http.Client) func(*http.Request) (*http.Response, error) {
+	if c == nil {
+		c = &http.Client{}
+	}
+	if c.Jar == nil && c.Timeout == 0 {
+		if c.Transport == nil {
+			return http.DefaultTransport.RoundTrip
+		}
+		return c.Transport.RoundTrip
+	}
+	copied := *c
+	copied.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return copied.Do
 }
 
 func loopback(host string) bool {
@@ -254,7 +273,7 @@ func (f *Facilitator) call(ctx context.Context, method, path string, body []byte
 	if err != nil {
 		return a, fmt.Errorf("call facilitator %s: %w", path, err)
 	}
-	resp, err := f.client.Do(req)
+	resp, err := f.send(req)
 	if err != nil {
 		return a, failed(path, err)
 	}
@@ -286,18 +305,16 @@ func readAnswer(resp *http.Response) ([]byte, error) {
 
 func (f *Facilitator) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
 	target := f.targets[path]
-	var content io.Reader
+	header, content := f.header, io.Reader(http.NoBody)
 	if body != nil {
-		content = bytes.NewReader(body)
+		header, content = f.posts, bytes.NewReader(body)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, target.String(), content)
+	req, err := http.NewRequestWithContext(ctx, method, "", content)
 	if err != nil {
 		return nil, err
 	}
-	req.Header = f.header.Clone()
-	if body != nil {
-		req.Header["Content-Type"] = []string{"application/json"}
-	}
+	address := *target
+	req.URL, req.Host, req.Header = &address, target.Host, header.Clone()
 	if f.signer != nil {
 		token, err := f.signer.token(method, target)
 		if err != nil {
@@ -337,6 +354,9 @@ func networkOf(requirements any) string {
 // sameNetwork takes either name of the network that was asked for; where the
 // caller's own type hides that, any name of a network will do.
 func sameNetwork(got, want string) bool {
+	if got == want && want != "" {
+		return true
+	}
 	g, err := ParseNetwork(got)
 	if err != nil {
 		return false

@@ -174,6 +174,30 @@ func TestSupported(t *testing.T) {
 	require.Error(t, err)
 }
 
+// TestFacilitatorAtAnOrigin: below a URL without a path, with and without a slash,
+// through clients of every kind.
+func TestFacilitatorAtAnOrigin(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.Host+r.RequestURI+" "+r.Header.Get("Content-Type"))
+		_, _ = io.WriteString(w, `{"isValid":true}`)
+	}))
+	t.Cleanup(srv.Close)
+	host := strings.TrimPrefix(srv.URL, "http://")
+	for name, c := range map[string]*http.Client{"plain": srv.Client(), "with a time-out": {Transport: srv.Client().Transport, Timeout: time.Minute}} {
+		for _, url := range []string{srv.URL, srv.URL + "/", srv.URL + "/deep", srv.URL + "/deep/"} {
+			asked = nil
+			f, err := x402.NewFacilitator(x402.FacilitatorConfig{URL: url, HTTPClient: c})
+			require.NoError(t, err)
+			_, err = f.Verify(t.Context(), request())
+			require.NoError(t, err, "%s %s", name, url)
+			path := strings.TrimSuffix(strings.TrimPrefix(url, srv.URL), "/") + "/verify"
+			require.Equal(t, []string{"POST " + host + path + " application/json"}, asked)
+		}
+	}
+}
+
 func TestTimeoutIsToldFromDown(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
