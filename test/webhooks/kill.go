@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -75,11 +76,16 @@ func kill(ctx context.Context, o options) (r report, err error) {
 		return r, err
 	}
 	err = until(ctx, func() bool { return count() >= killEndpoints*len(happened) })
-	r.Kills, r.Events, r.Took = o.Kills, len(happened), time.Since(began)
 	for _, to := range receivers {
-		r.compare(happened, to)
+		r.lose(happened, to)
 	}
-	return r, err
+	// What the last kill left pending may have ended since, and was told of.
+	later, e := history(ctx, merchant)
+	for _, to := range receivers {
+		r.invent(later, to)
+	}
+	r.Kills, r.Events, r.Took = o.Kills, len(happened), time.Since(began)
+	return r, errors.Join(err, e)
 }
 
 // patientReceivers are receivers that behave, each an endpoint of the merchant.
@@ -100,8 +106,8 @@ func patientReceivers(ctx context.Context, merchant *client.Client, seed uint64)
 	return all, nil
 }
 
-// compare compares all that happened with what a receiver was told.
-func (r *report) compare(happened map[string]bool, to *receiver) {
+// lose counts what happened and a receiver was not told, and closes its book.
+func (r *report) lose(happened map[string]bool, to *receiver) {
 	to.mu.Lock()
 	defer to.mu.Unlock()
 	r.Deliveries, r.Requests = r.Deliveries+len(to.taken), r.Requests+to.requests
@@ -111,7 +117,12 @@ func (r *report) compare(happened map[string]bool, to *receiver) {
 			r.Lost++
 		}
 	}
-	for id := range to.taken {
+	to.told = maps.Clone(to.taken)
+}
+
+// invent counts what a receiver was told and did not happen.
+func (r *report) invent(happened map[string]bool, to *receiver) {
+	for id := range to.told {
 		if !happened[id] {
 			r.Invented++
 		}

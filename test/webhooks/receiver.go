@@ -31,6 +31,7 @@ type receiver struct {
 	here     map[string]int // events that are being received
 	refused  map[string]int // how often an event was
 	taken    map[string]bool
+	told     map[string]bool     // taken, when the book was closed
 	order    map[string][]string // by mandate, what happened first
 	at       map[string]time.Time
 }
