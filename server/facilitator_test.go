@@ -118,7 +118,18 @@ func (f facilitated) askText(t *testing.T, path, text string) answer {
 	require.NoError(t, err)
 	a := answer{Status: resp.StatusCode, Header: resp.Header, Text: string(data)}
 	require.NoError(t, json.Unmarshal(data, &a.Body), a.Text)
+	conforms(t, r, a)
 	return a
+}
+
+func TestFacilitatorHasOtherMethodsNot(t *testing.T) {
+	t.Parallel()
+	f := onChain(t)
+	require.Equal(t, "GET, HEAD", f.do(t, "POST", "/v1/x402/supported", "{}").refused(t, 405, "method_not_allowed").Header.Get("Allow"))
+	for _, path := range []string{"/v1/x402/verify", "/v1/x402/settle"} {
+		require.Equal(t, "POST", f.do(t, "GET", path, "").refused(t, 405, "method_not_allowed").Header.Get("Allow"))
+	}
+	f.do(t, "GET", "/v1/x402/supported", "").ok(t)
 }
 
 func TestFacilitatorSettlesOnce(t *testing.T) {

@@ -134,7 +134,7 @@ func (s *Server) routes() (http.Handler, error) {
 	mux.Handle("GET /status-lists/{list}", s.statuses)
 	mux.HandleFunc("GET /healthz", s.healthy)
 	mux.HandleFunc("GET /readyz", s.ready)
-	if err := s.facilitate(mux); err != nil {
+	if err := s.facilitate(mux, merchantAPI); err != nil {
 		return nil, err
 	}
 	mux.HandleFunc("/", merchantAPI.NotFound)
@@ -144,7 +144,7 @@ func (s *Server) routes() (http.Handler, error) {
 }
 
 // facilitate adds the x402 facilitator, where a rail settles signed transfers.
-func (s *Server) facilitate(mux *http.ServeMux) error {
+func (s *Server) facilitate(mux *http.ServeMux, merchantAPI *api.API) error {
 	for _, r := range s.config.Rails {
 		settler, ok := r.(facilitator.Settler)
 		if !ok {
@@ -156,7 +156,7 @@ func (s *Server) facilitate(mux *http.ServeMux) error {
 		if err != nil {
 			return err
 		}
-		f.Register(mux)
+		f.Register(mux, merchantAPI.OtherMethods)
 		return nil
 	}
 	return nil

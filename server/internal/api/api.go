@@ -111,7 +111,7 @@ func (a *API) Register(mux *http.ServeMux) {
 		methods[path] = append(methods[path], method)
 	}
 	for path, allowed := range methods {
-		owner(path).Handle(path, a.otherMethods(allowed))
+		owner(path).Handle(path, a.OtherMethods(allowed...))
 	}
 	sessions.HandleFunc("/", a.NotFound)
 	rest.HandleFunc("/", a.NotFound)
@@ -120,8 +120,8 @@ func (a *API) Register(mux *http.ServeMux) {
 	mux.Handle("/openapi.json", rest)
 }
 
-// otherMethods answers for the methods that a path does not have.
-func (a *API) otherMethods(allowed []string) http.Handler {
+// OtherMethods answers for the methods that a path does not have.
+func (a *API) OtherMethods(allowed ...string) http.Handler {
 	if slices.Contains(allowed, http.MethodGet) {
 		allowed = append(allowed, http.MethodHead)
 	}

@@ -3,7 +3,7 @@
 // and 2 (x402 specification v1 and v2, §7), scheme exact on EVM.
 //
 //	f, err := facilitator.New(facilitator.Config{Settler: rail, Clock: clock, Logger: log})
-//	f.Register(mux)
+//	f.Register(mux, otherMethods)
 //
 // Anybody may ask, without an account: the money goes to nobody but the payee that
 // the payer signed for. The package compares what is declared with what was signed,
@@ -96,11 +96,20 @@ func New(config Config) (*Facilitator, error) {
 	return f, nil
 }
 
-// Register adds the endpoints to mux.
-func (f *Facilitator) Register(mux *http.ServeMux) {
-	mux.HandleFunc("GET /v1/x402/supported", f.supported)
-	mux.HandleFunc("POST /v1/x402/verify", f.verify)
-	mux.HandleFunc("POST /v1/x402/settle", f.settle)
+// Register adds the endpoints to mux; otherMethods answers for the methods that
+// they do not have.
+func (f *Facilitator) Register(mux *http.ServeMux, otherMethods func(allowed ...string) http.Handler) {
+	for _, one := range []struct {
+		method, path string
+		handler      http.HandlerFunc
+	}{
+		{http.MethodGet, "/v1/x402/supported", f.supported},
+		{http.MethodPost, "/v1/x402/verify", f.verify},
+		{http.MethodPost, "/v1/x402/settle", f.settle},
+	} {
+		mux.Handle(one.method+" "+one.path, one.handler)
+		mux.Handle(one.path, otherMethods(one.method))
+	}
 }
 
 // supported tells what can be settled (specification v2 §7.3).

@@ -60,7 +60,7 @@ func serve(t *testing.T, c facilitator.Config) func(path string) *httptest.Respo
 	f, err := facilitator.New(c)
 	require.NoError(t, err)
 	mux := http.NewServeMux()
-	f.Register(mux)
+	f.Register(mux, notAllowed)
 	return func(path string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/x402/"+path, strings.NewReader(request))
 		r.Header.Set("Content-Type", "application/json")
@@ -143,7 +143,7 @@ func FuzzRequest(f *testing.F) {
 		one, err := facilitator.New(facilitator.Config{Settler: &chain{}, Clock: still{}, Logger: log})
 		require.NoError(t, err)
 		mux := http.NewServeMux()
-		one.Register(mux)
+		one.Register(mux, notAllowed)
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/x402/verify", strings.NewReader(string(body)))
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
@@ -151,4 +151,8 @@ func FuzzRequest(f *testing.F) {
 		require.Contains(t, []int{200, 400, 413}, w.Code)
 		require.Contains(t, w.Body.String(), `"isValid":`)
 	})
+}
+
+func notAllowed(...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) })
 }
