@@ -35,6 +35,7 @@ import (
 	"log/slog"
 	"math/big"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -98,7 +99,8 @@ type Config struct {
 	BumpAfter time.Duration
 	// MaxFeeWei is the most that a unit of gas may cost. Default: 500 gwei.
 	MaxFeeWei *big.Int
-	// LowBalanceWei is the relayer's balance below which Logger is warned.
+	// LowBalanceWei is the relayer's balance below which Logger is warned, at the
+	// start and once a minute while it spends.
 	// Default: 0.01 ether.
 	LowBalanceWei *big.Int
 	// Authorizations says which signed transfers are settled. Default: see there.
@@ -172,6 +174,7 @@ type Rail struct {
 	locks        locks
 	budget       gasBudget
 	lately       recently
+	looked       atomic.Int64 // when the relayer's balance was last looked at, in milliseconds; zero: never
 
 	stop   context.CancelFunc
 	loop   sync.WaitGroup

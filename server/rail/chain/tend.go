@@ -53,7 +53,7 @@ func (r *Rail) tend(ctx context.Context) error {
 		}
 		errs = append(errs, err)
 	}
-	if len(open) > 0 {
+	if len(open) > 0 || r.looked.Load() == 0 {
 		errs = append(errs, r.checkBalance(ctx))
 	}
 	return errors.Join(errs...)
@@ -207,13 +207,20 @@ func higher(suggested, before *big.Int) *big.Int {
 	return least
 }
 
-// checkBalance warns before the relayer runs dry.
+// warnEvery is how often a low balance is told.
+const warnEvery = time.Minute
+
+// checkBalance warns before the relayer runs dry: at the start, and while it spends.
 func (r *Rail) checkBalance(ctx context.Context) error {
+	now, last := r.config.Clock.Now().UnixMilli(), r.looked.Load()
+	if last != 0 && now-last < warnEvery.Milliseconds() {
+		return nil
+	}
 	balance, err := r.config.RPC.BalanceAt(ctx, r.relayer, nil)
 	if err != nil {
 		return fmt.Errorf("read relayer's balance: %w", err)
 	}
-	if balance.Cmp(r.config.LowBalanceWei) < 0 {
+	if r.looked.CompareAndSwap(last, now) && balance.Cmp(r.config.LowBalanceWei) < 0 {
 		r.config.Logger.WarnContext(ctx, "relayer's balance is low", slog.String("wei", balance.String()), slog.String("address", r.relayer.Hex()))
 	}
 	return nil
