@@ -16,7 +16,8 @@ import (
 // checkoutForm is what the page of an open checkout shows.
 type checkoutForm struct {
 	Action, Merchant, Website, Description, Amount, Error, Email string
-	Methods                                                      []methodChoice
+	Method                                                       string // that was chosen
+	Methods                                                      methodChoices
 	ByMandate                                                    bool
 }
 
@@ -55,9 +56,7 @@ func (p *Pages) showCheckoutForm(w http.ResponseWriter, r *http.Request, c payme
 	}
 	f.Action, f.Merchant, f.Website = r.URL.Path, m.Name, host(m.Website)
 	f.Description, f.Amount = c.Description, "$"+c.Amount.Decimal()
-	for i, method := range p.Cards {
-		f.Methods = append(f.Methods, methodChoice{Method: method, Checked: i == 0 && !f.ByMandate})
-	}
+	f.Methods, f.ByMandate = choices(p.Cards, f.Method), f.Method == byMandate
 	p.render(w, r, status, p.pay, "Pay "+m.Name, f)
 }
 
@@ -73,7 +72,7 @@ func (p *Pages) payCheckout(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		p.failed(w, r, err)
 	case problem != "":
-		p.showCheckoutForm(w, r, c, http.StatusUnprocessableEntity, checkoutForm{Error: problem, Email: email, ByMandate: method == byMandate})
+		p.showCheckoutForm(w, r, c, http.StatusUnprocessableEntity, checkoutForm{Error: problem, Email: email, Method: method})
 	default:
 		http.Redirect(w, r, p.Payments.CheckoutURL(c.ID), http.StatusSeeOther)
 	}

@@ -60,7 +60,7 @@ type Pages struct {
 // New parses the templates; they are part of the program, so a broken one panics.
 func New(cfg Config) *Pages {
 	parse := func(name string) *template.Template {
-		return template.Must(template.ParseFS(templates, "templates/layout.html", "templates/"+name))
+		return template.Must(template.ParseFS(templates, "templates/layout.html", "templates/methods.html", "templates/"+name))
 	}
 	return &Pages{
 		Config: cfg, setup: parse("setup.html"), pay: parse("checkout.html"), result: parse("result.html"),

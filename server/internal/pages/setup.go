@@ -26,8 +26,7 @@ type setupForm struct {
 	MaxPerTx, MaxMonthly, Expires, Email   string
 	Anyone                                 bool
 	Payees                                 []payeeChoice
-	Methods                                []methodChoice
-	MoreMethods, MoreOpen                  bool
+	Methods                                methodChoices
 	Wallet                                 *walletView // nil: no wallet of one's own
 }
 
@@ -36,17 +35,9 @@ type payeeChoice struct {
 	Checked           bool
 }
 
-type methodChoice struct {
-	rail.Method
-
-	Checked, Hidden bool
-}
-
 const (
 	dateForm = "2006-01-02"
 	maxForm  = 16 << 10
-	// shownMethods are offered at once, the rest behind "More".
-	shownMethods = 1
 )
 
 func (p *Pages) showSetup(w http.ResponseWriter, r *http.Request) {
@@ -102,18 +93,11 @@ func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Sessi
 		AskedPerTx: s.Terms.MaxPerTx.Decimal(), AskedMonthly: s.Terms.MaxMonthly.Decimal(),
 		AskedExpires: s.Terms.ExpiresAt.Format(dateForm), Tomorrow: p.Clock.Now().UTC().AddDate(0, 0, 1).Format(dateForm),
 		MaxPerTx: in.perTx, MaxMonthly: in.monthly, Expires: in.expires, Email: in.email,
-		Anyone: slices.Contains(s.Terms.Payees, ledger.AnyPayee),
+		Anyone: slices.Contains(s.Terms.Payees, ledger.AnyPayee), Methods: choices(p.Methods, in.method),
 	}
 	if f.Payees, err = p.payeeChoices(r.Context(), s.Terms.Payees, in.payees); err != nil {
 		p.failed(w, r, err)
 		return
-	}
-	for i, method := range p.Methods {
-		chosen := method.Name == in.method || (in.method == "" && i == 0)
-		hidden := i >= shownMethods
-		f.Methods = append(f.Methods, methodChoice{Method: method, Checked: chosen, Hidden: hidden})
-		f.MoreMethods = f.MoreMethods || hidden
-		f.MoreOpen = f.MoreOpen || (hidden && chosen)
 	}
 	if wallets, ok := p.Payments.Wallets(s); ok {
 		f.Wallet = &walletView{network: networkOf(wallets), Checked: in.method == ownWallet}
