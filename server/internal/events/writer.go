@@ -12,7 +12,8 @@ import (
 const (
 	// saveBatch is how many outcomes one transaction saves, saveEvery the pause
 	// between two: charges get their turn, and deliveries of one place in the store
-	// share the writing of it.
+	// share the writing of it. Where more wait than fit, the pause is no longer
+	// than the saving was: half of the store's time is for others.
 	saveBatch, saveEvery = 500, 30 * time.Millisecond
 	// saveAgain is the pause after a failure of the store, saveAtEnd how long the
 	// last saving may take.
@@ -100,6 +101,7 @@ func (w *writer) save(ctx context.Context, pause *time.Duration) bool {
 	for i, v := range batch {
 		rows[i] = v.delivery
 	}
+	began := time.Now()
 	if err := w.store.SaveDeliveries(ctx, rows, health); err != nil {
 		w.log.ErrorContext(ctx, "save deliveries", slog.String("error", err.Error()))
 		*pause = saveAgain
@@ -108,6 +110,9 @@ func (w *writer) save(ctx context.Context, pause *time.Duration) bool {
 		return !w.ending
 	}
 	*pause = saveEvery
+	if len(batch) == saveBatch {
+		*pause = min(saveEvery, time.Since(began))
+	}
 	w.mu.Lock()
 	w.tried = w.tried[len(batch):]
 	for _, h := range health {
