@@ -50,10 +50,13 @@ type queue struct {
 	parked bool
 	lanes  map[string][]ledger.DueDelivery
 	ready  []string // lanes whose first delivery can be sent
-	// busy are the deliveries in memory, until what came of them is saved; held are
-	// lanes with a failure that is not saved yet.
-	busy    map[string]bool
+	// busy are the deliveries in memory and their places, until what came of them is
+	// saved; held are lanes with a failure that is not saved yet. skipped tells that
+	// a pass left something out because of them: a redelivery of what is on its way
+	// has a place of its own, and nothing else would bring it up again.
+	busy    map[string]ledger.LaneKey
 	held    map[string]bool
+	skipped bool
 	away    map[string]bool // on their way
 	flying  int
 	limit   int
@@ -85,7 +88,7 @@ type result struct {
 
 func newQueue(s *Service, e ledger.WebhookEndpoint, until time.Time) *queue {
 	q := &queue{
-		Service: s, endpoint: e, more: true, lanes: map[string][]ledger.DueDelivery{}, busy: map[string]bool{}, held: map[string]bool{}, away: map[string]bool{},
+		Service: s, endpoint: e, more: true, lanes: map[string][]ledger.DueDelivery{}, busy: map[string]ledger.LaneKey{}, held: map[string]bool{}, away: map[string]bool{},
 		limit: firstFlying, results: make(chan result, maxFlying), signal: make(chan struct{}, 1),
 	}
 	q.wakeSeq = e.WakeSeq
@@ -176,8 +179,9 @@ func (q *queue) take(ctx context.Context) {
 			delete(q.held, d.Lane)
 		}
 	}
-	q.again = q.again || fresh && q.more
-	q.more = q.more || fresh
+	found := fresh || q.skipped && len(saved) > 0
+	q.again = q.again || found && q.more
+	q.more, q.skipped = q.more || found, q.skipped && len(saved) == 0
 	if fresh { // a pass over it is still to begin
 		q.endpoint.WakeSeq = wakeSeq
 	}
@@ -280,14 +284,16 @@ func (q *queue) load(ctx context.Context) {
 		if len(q.busy) >= window {
 			return // from is the last that was taken
 		}
-		q.from = ledger.LaneKey{Lane: d.Lane, Seq: d.Seq}
-		if q.busy[d.EventID] || q.held[d.Lane] {
+		place := ledger.LaneKey{Lane: d.Lane, Seq: d.Seq}
+		q.from = place
+		if at, known := q.busy[d.EventID]; known || q.held[d.Lane] {
+			q.skipped = q.skipped || !known || at != place
 			continue
 		}
 		if _, known := q.lanes[d.Lane]; !known {
 			q.ready = append(q.ready, d.Lane)
 		}
-		q.busy[d.EventID] = true
+		q.busy[d.EventID] = place
 		q.lanes[d.Lane] = append(q.lanes[d.Lane], d)
 	}
 	if len(due) < window {

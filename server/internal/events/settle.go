@@ -41,7 +41,7 @@ func (q *queue) advance(d ledger.Delivery) {
 	list := q.lanes[d.Lane]
 	if d.Status == ledger.DeliveryPending {
 		q.drop(d.Lane, list)
-		q.busy[d.EventID], q.held[d.Lane] = true, true // until it is saved
+		q.busy[d.EventID], q.held[d.Lane] = ledger.LaneKey{Lane: d.Lane, Seq: d.Seq}, true // until it is saved
 		return
 	}
 	if len(list) == 0 || list[0].EventID != d.EventID { // parked meanwhile
