@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -90,6 +91,7 @@ func (d *demoAPI) mux(serviceURL string, m person, log *slog.Logger) (*http.Serv
 	gate, err := paywall.New(paywall.Config{
 		Price: first.Price, Resource: first.Resource, Discovery: first.Discovery, PayTo: m.PayTo, APIURL: serviceURL, TestMode: true,
 		CreditBundle: bundles, Merchant: paywall.Merchant{ID: m.ID, APIKey: m.APIKey}, Logger: log,
+		Secrets: []string{rand.Text()}, // the demo's challenges end with it
 	})
 	if err != nil {
 		return nil, fmt.Errorf("gate %s: %w", first.Resource, err)
