@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -106,15 +105,7 @@ func runChain(ctx context.Context, o options) (r chainReport, err error) {
 // begin starts the service and makes a mandate for each caller. Each could fall
 // back to a card.
 func (d *chainDrill) begin(ctx context.Context) error {
-	line, err := d.service.start(ctx)
-	if err != nil {
-		return err
-	}
-	d.merchant, err = client.New(client.Config{
-		BaseURL: line.BaseURL, MerchantID: line.Merchant.ID, APIKey: line.Merchant.APIKey, Timeout: 25 * time.Second,
-		HTTPClient: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: d.Callers}},
-	})
-	if err != nil {
+	if err := d.connect(ctx); err != nil {
 		return err
 	}
 	for range d.Callers {

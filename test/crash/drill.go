@@ -56,8 +56,11 @@ func (r report) failed() bool {
 }
 
 func (r report) String() string {
-	s := fmt.Sprintf("kills %d, charges %d (succeeded %d, failed %d, refused %d), lost %d, doubled %d, undecided %d; histories %d, illegal %d",
-		r.Kills, r.Charges, r.Succeeded, r.Failed, r.Refused, r.Lost, r.Doubled, r.Undecided, r.Histories, r.Illegal)
+	s := fmt.Sprintf("kills %d, charges %d (succeeded %d, failed %d, refused %d), lost %d, doubled %d, undecided %d",
+		r.Kills, r.Charges, r.Succeeded, r.Failed, r.Refused, r.Lost, r.Doubled, r.Undecided)
+	if r.Histories > 0 {
+		s += fmt.Sprintf("; histories %d, illegal %d", r.Histories, r.Illegal)
+	}
 	for _, f := range r.Faults {
 		s += "\nfault: " + f
 	}
@@ -135,8 +138,8 @@ func run(ctx context.Context, o options) (r report, err error) {
 	return d.verify(ctx, kills)
 }
 
-// begin starts the service once and makes the mandates.
-func (d *drill) begin(ctx context.Context) error {
+// connect starts the service, and has a client call as its merchant.
+func (d *drill) connect(ctx context.Context) error {
 	line, err := d.service.start(ctx)
 	if err != nil {
 		return err
@@ -145,9 +148,15 @@ func (d *drill) begin(ctx context.Context) error {
 		BaseURL: line.BaseURL, MerchantID: line.Merchant.ID, APIKey: line.Merchant.APIKey, Timeout: 25 * time.Second,
 		HTTPClient: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: d.Callers}},
 	})
-	if err != nil {
+	return err
+}
+
+// begin starts the service once and makes the mandates.
+func (d *drill) begin(ctx context.Context) error {
+	if err := d.connect(ctx); err != nil {
 		return err
 	}
+	var err error
 	d.roomy, err = d.mandate(ctx, roomyCents)
 	return errors.Join(err, d.begun(ctx))
 }
