@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -177,6 +178,7 @@ func (q *queue) take(ctx context.Context) {
 		delete(q.busy, d.EventID)
 		if d.Status == ledger.DeliveryPending {
 			delete(q.held, d.Lane)
+			q.leave(d.Lane)
 		}
 	}
 	found := fresh || q.skipped && len(saved) > 0
@@ -190,6 +192,15 @@ func (q *queue) take(ctx context.Context) {
 		q.read(ctx)
 		q.refreshed = append(q.refreshed, refresh...)
 		q.answerWaiters(false)
+	}
+}
+
+// leave has the pass go past the rest of a lane whose first delivery waits for its
+// retry: a pass that stood still in it until then would send the rest before that
+// one. The pass for the retry takes all of them.
+func (q *queue) leave(lane string) {
+	if q.from.Lane == lane {
+		q.from.Seq = math.MaxInt64
 	}
 }
 
