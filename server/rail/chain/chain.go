@@ -39,7 +39,6 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/paywarrant/paywarrant/contracts"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -73,14 +72,16 @@ type Config struct {
 	// Token is what is moved. Required.
 	Token Token
 	// Store keeps the rail's records; the rail closes it. Required. It belongs to
-	// one chain and one relayer: a chain that starts anew needs a new one.
+	// one chain, router, token and relayer, which Start makes sure of; a chain that
+	// starts anew needs a new one.
 	Store Store
 	// Vault seals the session keys. Required.
 	Vault *vault.Vault
 	// Relayer pays the gas, and is an operator of the router. Required. No other
 	// program may use the key.
 	Relayer *ecdsa.PrivateKey
-	// FromBlock is where the watcher begins: the router's block. Default: the first.
+	// FromBlock is where the watcher of new records begins. Default: the newest block
+	// at the first Start, or the first block where something was granted before it.
 	FromBlock uint64
 	// Confirmations is how deep a transaction must lie to be final: 1 is in the
 	// newest block. Default: 1.
@@ -117,21 +118,14 @@ type Config struct {
 }
 
 func (c *Config) validate() error {
+	if err := c.names(); err != nil {
+		return err
+	}
 	switch {
-	case c.RPC == nil:
-		return errors.New("chain: RPC is required")
-	case c.ChainID == 0:
-		return errors.New("chain: ChainID is required")
-	case c.Router == common.Address{}:
-		return errors.New("chain: Router is required")
-	case c.Token.Address == common.Address{} || c.Token.Name == "" || c.Token.Version == "":
-		return errors.New("chain: Token needs address, name and version")
 	case c.Store == nil:
 		return errors.New("chain: Store is required")
 	case c.Vault == nil:
 		return errors.New("chain: Vault is required")
-	case c.Relayer == nil:
-		return errors.New("chain: Relayer is required")
 	case c.Wait < 0 || c.Poll < 0 || c.Lifetime < 0 || c.BumpAfter < 0:
 		return errors.New("chain: durations must not be negative")
 	}
@@ -190,15 +184,7 @@ func New(config Config) (*Rail, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	r := &Rail{
-		config: config, relayer: crypto.PubkeyToAddress(config.Relayer.PublicKey),
-		router: contracts.NewMandateRouter(), token: contracts.NewTestUSDC(),
-		tokenDomain: evm.Domain{
-			Name: config.Token.Name, Version: config.Token.Version, ChainID: config.ChainID, Contract: config.Token.Address,
-		},
-	}
-	r.routerDomain = r.domain().Separator()
-	return r, nil
+	return bare(config), nil
 }
 
 // domain is the router's signing domain.
@@ -217,14 +203,14 @@ func (r *Rail) Relayer() common.Address { return r.relayer }
 // Start begins the background work: transactions that do not get on are sent again
 // and replaced, the chain is watched for revocations, and session keys are wrapped
 // anew where the vault has another key-encryption key than before. It ends with Close, not
-// with ctx. An error where the chain is another than configured, or does not answer.
+// with ctx. A [*ConfigError] where the chain or the records are others than configured;
+// any other error where node or store do not answer.
 func (r *Rail) Start(ctx context.Context) error {
-	id, err := r.config.RPC.ChainID(ctx)
-	if err != nil {
+	if err := Check(ctx, r.config); err != nil {
 		return fmt.Errorf("start chain rail: %w", err)
 	}
-	if !id.IsUint64() || id.Uint64() != r.config.ChainID {
-		return fmt.Errorf("start chain rail: the chain's id is %s, not %d", id, r.config.ChainID)
+	if err := r.adopt(ctx); err != nil {
+		return fmt.Errorf("start chain rail: %w", err)
 	}
 	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	r.loop.Go(func() { r.every(ctx, max(r.config.Poll, tendEvery), "tend transactions", r.tend) })

@@ -44,6 +44,7 @@ func slotKey(nonce uint64) string { return fmt.Sprintf("%020d", nonce) }
 const (
 	cursorNonce = "nonce" // the next one to use
 	cursorWatch = "watch" // the newest block that was watched
+	cursorOwner = "owner" // whom the records are of
 )
 
 // fees are what a transaction offers for its gas.

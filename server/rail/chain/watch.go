@@ -87,9 +87,9 @@ func (r *Rail) rewound(ctx context.Context, at cursor) (cursor, error) {
 }
 
 func (r *Rail) watchSpan(ctx context.Context, first, last uint64) error {
-	header, err := r.config.RPC.HeaderByNumber(ctx, new(big.Int).SetUint64(last))
+	end, err := r.cursorAt(ctx, last)
 	if err != nil {
-		return fmt.Errorf("read block %d: %w", last, err)
+		return err
 	}
 	events, err := contracts.MandateRouterMetaData.ParseABI()
 	if err != nil {
@@ -111,13 +111,20 @@ func (r *Rail) watchSpan(ctx context.Context, first, last uint64) error {
 			return err
 		}
 	}
-	err = r.config.Store.Update(ctx, func(tx Tx) error {
-		return write(tx, kindCursor, cursorWatch, cursor{Block: last, Hash: header.Hash()})
-	})
+	err = r.config.Store.Update(ctx, func(tx Tx) error { return write(tx, kindCursor, cursorWatch, end) })
 	if err != nil {
 		return fmt.Errorf("store cursor: %w", err)
 	}
 	return nil
+}
+
+// cursorAt is the cursor at a block.
+func (r *Rail) cursorAt(ctx context.Context, block uint64) (cursor, error) {
+	header, err := r.config.RPC.HeaderByNumber(ctx, new(big.Int).SetUint64(block))
+	if err != nil {
+		return cursor{}, fmt.Errorf("read block %d: %w", block, err)
+	}
+	return cursor{Block: block, Hash: header.Hash()}, nil
 }
 
 // sawRevoked destroys the session key of a grant of ours, and tells of it.
