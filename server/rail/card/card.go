@@ -2,11 +2,12 @@
 // talks to it as to a foreign service.
 //
 // The [Processor] keeps customers, payment methods and payments in an SQLite file
-// of its own and answers only what is on disk. A payment is authorized and then
-// captured, in two transactions, and is named by the caller's reference: the same
-// reference moves money at most once, whoever asks, however often, before or
-// after a crash. The [Rail] reaches it through [Gateway], in one process or over
-// HTTP ([Processor.Handler] on one side, [HTTP] on the other):
+// of its own and answers only what is on disk. A payment is authorized and
+// captured, in one transaction unless [Faults] stop it in between, and is named by
+// the caller's reference: the same reference moves money at most once, whoever
+// asks, however often, before or after a crash. The [Rail] reaches it through
+// [Gateway], in one process or over HTTP ([Processor.Handler] on one side, [HTTP]
+// on the other):
 //
 //	processor, err := card.OpenProcessor(ctx, card.ProcessorConfig{Path: "card.db"})
 //	if err != nil { … }

@@ -7,11 +7,11 @@ import (
 	"github.com/paywarrant/paywarrant/internal/id"
 )
 
-// Pay authorizes and then captures, once for the reference, in two transactions.
-// A repeat with the same parameters answers what became of the first, and
-// captures what was left authorized. A refusal is an answer ([Declined]), and so
-// is a reference given up before ([Voided]). [ErrInvalid], [ErrReferenceReused];
-// any other error leaves it unknown.
+// Pay authorizes and captures, once for the reference, in one transaction. A
+// repeat with the same parameters answers what became of the first, and captures
+// what was left authorized. A refusal is an answer ([Declined]), and so is a
+// reference given up before ([Voided]). [ErrInvalid], [ErrReferenceReused]; any
+// other error leaves it unknown.
 func (p *Processor) Pay(ctx context.Context, params PaymentParams) (Payment, error) {
 	if err := params.validate(); err != nil {
 		return Payment{}, err
@@ -19,30 +19,40 @@ func (p *Processor) Pay(ctx context.Context, params PaymentParams) (Payment, err
 	if err := p.before(ctx); err != nil {
 		return Payment{}, err
 	}
-	payment, err := p.authorize(ctx, params)
-	if err != nil {
-		return Payment{}, fmt.Errorf("authorize %s: %w", params.Reference, err)
+	paid, err := write(ctx, p.writer, func(ctx context.Context, tx *transaction) (paying, error) {
+		return p.payIn(ctx, tx, params)
+	})
+	switch {
+	case err != nil:
+		return Payment{}, fmt.Errorf("pay %s: %w", params.Reference, err)
+	case paid.payment.State == RequiresCapture:
+		return Payment{}, fmt.Errorf("stopped before capture of %s: %w", params.Reference, ErrUnavailable)
 	}
-	if payment.State == RequiresCapture {
-		if p.trouble.draw(func(f Faults) int { return f.StopPercent }) {
-			return Payment{}, fmt.Errorf("stopped before capture of %s: %w", params.Reference, ErrUnavailable)
-		}
-		if payment, err = p.captureAndAnswer(ctx, params.Reference); err != nil {
-			return Payment{}, err
-		}
+	if err := p.answer(ctx, paid); err != nil {
+		return Payment{}, fmt.Errorf("answer of %s: %w", params.Reference, err)
 	}
 	if err := p.after(); err != nil {
 		return Payment{}, err
 	}
-	return payment, nil
+	return paid.payment, nil
 }
 
 // Capture moves the money of an authorized payment, and answers every other as it
 // is. [ErrInvalid], [ErrUnknownPayment]; any other error leaves it unknown.
 func (p *Processor) Capture(ctx context.Context, reference string) (Payment, error) {
 	return served(ctx, p, byReference(reference), func(ctx context.Context, tx *transaction) (Payment, error) {
-		c, err := p.captureIn(ctx, tx, reference)
-		return c.payment, err
+		payment, found, err := tx.findPayment(ctx, reference)
+		if err == nil && !found {
+			err = ErrUnknownPayment
+		}
+		if err != nil {
+			return Payment{}, err
+		}
+		payment, moved := payment.capture(p.clock.Now())
+		if !moved {
+			return payment, nil
+		}
+		return payment, tx.decidePayment(ctx, payment)
 	})
 }
 
@@ -88,79 +98,62 @@ func (p *Processor) Payment(ctx context.Context, reference string) (Payment, err
 	return payment, nil
 }
 
-// authorize is the first transaction of a payment.
-func (p *Processor) authorize(ctx context.Context, params PaymentParams) (Payment, error) {
-	return write(ctx, p.writer, func(ctx context.Context, tx *transaction) (Payment, error) {
-		payment, found, err := tx.findPayment(ctx, params.Reference)
-		switch {
-		case err != nil:
-			return Payment{}, err
-		case found && !payment.repeats(params):
-			return Payment{}, ErrReferenceReused
-		case found:
-			return payment, nil
-		}
-		method, _, err := tx.findMethod(ctx, methodByID, params.Method)
-		if err != nil {
-			return Payment{}, err
-		}
-		now := p.clock.Now()
-		payment = authorize(params, method, id.New(paymentPrefix, now), now)
-		return payment, tx.addPayment(ctx, payment)
-	})
-}
-
-// capturing is what the second transaction of a payment came to.
-type capturing struct {
+// paying is what the transaction of a payment came to.
+type paying struct {
 	payment Payment
 	card    sandboxCard
-	moved   bool // by this call
+	moved   bool // the money, by this call
 }
 
-// captureAndAnswer is the second transaction of a payment, and the way in which
-// its card answers: late or not at all, where this call moved the money.
-func (p *Processor) captureAndAnswer(ctx context.Context, reference string) (Payment, error) {
-	c, err := write(ctx, p.writer, func(ctx context.Context, tx *transaction) (capturing, error) {
-		return p.captureIn(ctx, tx, reference)
-	})
+// payIn authorizes a payment, or finds the one that was, and captures it, unless
+// it is drawn to stop between the two.
+func (p *Processor) payIn(ctx context.Context, tx *transaction, params PaymentParams) (paying, error) {
+	payment, found, err := tx.findPayment(ctx, params.Reference)
+	switch {
+	case err != nil:
+		return paying{}, err
+	case found && !payment.repeats(params):
+		return paying{}, ErrReferenceReused
+	case found && payment.State != RequiresCapture:
+		return paying{payment: payment}, nil
+	}
+	method, _, err := tx.findMethod(ctx, methodByID, params.Method)
 	if err != nil {
-		return Payment{}, fmt.Errorf("capture %s: %w", reference, err)
+		return paying{}, err
 	}
-	if !c.moved {
-		return c.payment, nil
-	}
-	switch c.card.answer {
-	case answersLate:
-		err = p.wait(ctx, p.slowAnswer)
-	case answersNever:
-		err = errLost
-	case answersAtOnce:
-	}
-	if err != nil {
-		return Payment{}, fmt.Errorf("answer of %s: %w", reference, err)
-	}
-	return c.payment, nil
-}
-
-// captureIn decides and stores a capture. [ErrUnknownPayment].
-func (p *Processor) captureIn(ctx context.Context, tx *transaction, reference string) (capturing, error) {
-	payment, found, err := tx.findPayment(ctx, reference)
-	if err != nil {
-		return capturing{}, err
-	}
+	now := p.clock.Now()
 	if !found {
-		return capturing{}, ErrUnknownPayment
+		payment = authorize(params, method, id.New(paymentPrefix, now), now)
 	}
-	payment, moved := payment.capture(p.clock.Now())
-	if !moved {
-		return capturing{payment: payment}, nil
-	}
-	method, _, err := tx.findMethod(ctx, methodByID, payment.Method)
-	if err != nil {
-		return capturing{}, err
+	moved := false
+	if payment.State == RequiresCapture && !p.trouble.draw(func(f Faults) int { return f.StopPercent }) {
+		payment, moved = payment.capture(now)
 	}
 	card, _ := cardNamed(method.Card)
-	return capturing{payment: payment, card: card, moved: true}, tx.decidePayment(ctx, payment)
+	paid := paying{payment: payment, card: card, moved: moved}
+	switch {
+	case !found:
+		return paid, tx.addPayment(ctx, payment)
+	case moved:
+		return paid, tx.decidePayment(ctx, payment)
+	}
+	return paid, nil
+}
+
+// answer is the way in which the card answers a payment: late or not at all, where
+// this call moved the money.
+func (p *Processor) answer(ctx context.Context, paid paying) error {
+	if !paid.moved {
+		return nil
+	}
+	switch paid.card.answer {
+	case answersLate:
+		return p.wait(ctx, p.slowAnswer)
+	case answersNever:
+		return errLost
+	case answersAtOnce:
+	}
+	return nil
 }
 
 // byReference asks for a payment by nothing but its reference.

@@ -122,10 +122,15 @@ func (t *transaction) addMethod(ctx context.Context, m Method) error {
 	return err
 }
 
+// addPayment stores a payment under a reference that nobody has used, with the
+// movement of the money where it is captured.
 func (t *transaction) addPayment(ctx context.Context, p Payment) error {
 	_, err := t.exec(ctx, insertPayment, p.Reference, p.Customer, p.Method, p.Payee, p.Mandate, p.AmountCents, p.Description,
 		p.ID, p.State, p.Reason, p.CreatedAtMillis, p.CapturedAtMillis)
-	return err
+	if err != nil {
+		return err
+	}
+	return t.addMovement(ctx, p)
 }
 
 // decidePayment takes a payment out of requires_capture, with the movement of the
@@ -139,10 +144,14 @@ func (t *transaction) decidePayment(ctx context.Context, p Payment) error {
 	if n != 1 {
 		return t.fail(fmt.Errorf("payment %s left %s twice", p.Reference, RequiresCapture))
 	}
+	return t.addMovement(ctx, p)
+}
+
+func (t *transaction) addMovement(ctx context.Context, p Payment) error {
 	if p.State != Captured {
 		return nil
 	}
-	_, err = t.exec(ctx, insertMovement, p.Reference, p.AmountCents, p.CapturedAtMillis)
+	_, err := t.exec(ctx, insertMovement, p.Reference, p.AmountCents, p.CapturedAtMillis)
 	return err
 }
 
