@@ -93,8 +93,7 @@ func OpenProcessor(ctx context.Context, config ProcessorConfig) (*Processor, err
 // Close ends the work at hand and closes the file. Calls that wait, and later
 // ones, answer [ErrClosed]. It may be called twice.
 func (p *Processor) Close() error {
-	p.writer.close()
-	return p.db.Close()
+	return errors.Join(p.writer.close(), p.db.Close())
 }
 
 // Faults returns the faults in force.

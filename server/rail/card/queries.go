@@ -34,13 +34,13 @@ const (
 // prepared holds the writer's statements.
 type prepared map[string]*sql.Stmt
 
-func prepare(ctx context.Context, db *sql.DB) (prepared, error) {
+func prepare(ctx context.Context, conn *sql.Conn) (prepared, error) {
 	all := prepared{}
 	for _, query := range [...]string{
 		customerByReference, customerExists, insertCustomer, methodByReference, methodByID, insertMethod,
 		paymentByReference, insertPayment, updatePayment, insertMovement,
 	} {
-		stmt, err := db.PrepareContext(ctx, query) //nolint:sqlclosecheck // closed with db
+		stmt, err := conn.PrepareContext(ctx, query) //nolint:sqlclosecheck // closed with conn
 		if err != nil {
 			return nil, fmt.Errorf("prepare %q: %w", query, err)
 		}
@@ -52,13 +52,12 @@ func prepare(ctx context.Context, db *sql.DB) (prepared, error) {
 // transaction is one batch's transaction. Its first error of the database sticks
 // in broken: the whole batch is given up then, whatever its jobs make of it.
 type transaction struct {
-	tx       *sql.Tx
 	prepared prepared
 	broken   error
 }
 
 func (t *transaction) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	result, err := t.tx.StmtContext(ctx, t.prepared[query]).ExecContext(ctx, args...) //nolint:sqlclosecheck // closed with tx
+	result, err := t.prepared[query].ExecContext(ctx, args...)
 	if err != nil {
 		return 0, t.fail(err)
 	}
@@ -71,7 +70,7 @@ func (t *transaction) exec(ctx context.Context, query string, args ...any) (int6
 
 // find reads one row, and tells whether there is one.
 func (t *transaction) find(ctx context.Context, query, key string, scan func(row) error) (bool, error) {
-	err := scan(t.tx.StmtContext(ctx, t.prepared[query]).QueryRowContext(ctx, key)) //nolint:sqlclosecheck // closed with tx
+	err := scan(t.prepared[query].QueryRowContext(ctx, key))
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

@@ -2,6 +2,8 @@ package card
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"sync"
 )
@@ -11,14 +13,17 @@ const maxBatch = 64
 
 // writer runs all that changes the database, in one goroutine. Jobs that arrive
 // while the disk is busy share the next commit, so the processor answers many
-// callers at little more than the price of one.
+// callers at little more than the price of one. It has a connection for itself,
+// and begins and ends transactions by hand: the pool's own way costs a goroutine
+// for each and for each query in them.
 type writer struct {
-	db       *database
+	conn     *sql.Conn
 	prepared prepared
 	jobs     chan *job // not buffered: a job that is taken is answered
 	closing  chan struct{}
 	closed   chan struct{}
 	once     sync.Once
+	closeErr error
 }
 
 // job is one piece of work. Its answer is sent once it is on disk.
@@ -29,11 +34,15 @@ type job struct {
 }
 
 func startWriter(ctx context.Context, db *database) (*writer, error) {
-	all, err := prepare(ctx, db.Write)
+	conn, err := db.Write.Conn(ctx)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("connect: %w", err)
 	}
-	w := &writer{db: db, prepared: all, jobs: make(chan *job), closing: make(chan struct{}), closed: make(chan struct{})}
+	all, err := prepare(ctx, conn)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	w := &writer{conn: conn, prepared: all, jobs: make(chan *job), closing: make(chan struct{}), closed: make(chan struct{})}
 	go w.loop(context.WithoutCancel(ctx))
 	return w, nil
 }
@@ -108,12 +117,16 @@ func (w *writer) commit(ctx context.Context, batch []*job) {
 // transact runs the jobs. An error is the database's and stands for all of them;
 // what a job itself refuses is in answers.
 func (w *writer) transact(ctx context.Context, batch []*job, answers []error) error {
-	sqlTx, err := w.db.Write.BeginTx(ctx, nil)
-	if err != nil {
+	if _, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	defer sqlTx.Rollback() //nolint:errcheck // after Commit it does nothing
-	tx := &transaction{tx: sqlTx, prepared: w.prepared}
+	committed := false
+	defer func() {
+		if !committed { // it may have been rolled back already, which is no error
+			_, _ = w.conn.ExecContext(ctx, "ROLLBACK")
+		}
+	}()
+	tx := &transaction{prepared: w.prepared}
 	for i, j := range batch {
 		if answers[i] = j.ctx.Err(); answers[i] != nil {
 			continue
@@ -122,14 +135,20 @@ func (w *writer) transact(ctx context.Context, batch []*job, answers []error) er
 			return tx.broken
 		}
 	}
-	if err := sqlTx.Commit(); err != nil {
+	if _, err := w.conn.ExecContext(ctx, "COMMIT"); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
+	committed = true
 	return nil
 }
 
-// close ends the goroutine after the batch at hand. It may be called twice.
-func (w *writer) close() {
-	w.once.Do(func() { close(w.closing) })
-	<-w.closed
+// close ends the goroutine after the batch at hand, and gives the connection back.
+// It may be called twice.
+func (w *writer) close() error {
+	w.once.Do(func() {
+		close(w.closing)
+		<-w.closed
+		w.closeErr = w.conn.Close()
+	})
+	return w.closeErr
 }
