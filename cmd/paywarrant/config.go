@@ -3,9 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/paywarrant/paywarrant/server"
 )
 
 // configFile is the path of a file that holds a [config] in TOML.
@@ -22,7 +25,12 @@ type config struct {
 	LogLevel          string      `toml:"log_level"`
 	TLS               tlsConfig   `toml:"tls"`
 	SandboxCard       cardsConfig `toml:"sandbox_card"`
+	// Chain is the chain rail. Nil: there is none.
+	Chain *chainConfig `toml:"chain"`
 }
+
+// live tells whether money moves.
+func (c config) live() bool { return c.Mode == string(server.Live) }
 
 type tlsConfig struct {
 	Cert string `toml:"cert"`
@@ -45,18 +53,45 @@ func (f configFile) read() (config, error) {
 		if errors.As(err, &where) {
 			return c, fmt.Errorf("%s: line %d: %s", f, where.Position.Line, where.Message)
 		}
-		return c, fmt.Errorf("read configuration: %w", err)
+		return c, fmt.Errorf("%s: %w", f, err)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		return c, fmt.Errorf("%s: unknown key %s", f, unknown[0])
 	}
-	for key, value := range map[string]string{"mode": c.Mode, "base_url": c.BaseURL, "store": c.Store, "key_file": c.KeyFile} {
-		if strings.TrimSpace(value) == "" {
-			return c, fmt.Errorf("%s: %s is required", f, key)
-		}
-	}
-	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
-		return c, fmt.Errorf("%s: tls.cert and tls.key go together", f)
+	if err := c.validate(meta.IsDefined); err != nil {
+		return c, fmt.Errorf("%s: %w", f, err)
 	}
 	return c, nil
+}
+
+// validate finds what is missing or cannot be, before anything is opened; given tells
+// what the file holds. An error names the key.
+func (c config) validate(given func(key ...string) bool) error {
+	for _, required := range []struct{ key, value string }{
+		{"mode", c.Mode}, {"base_url", c.BaseURL}, {"store", c.Store}, {"key_file", c.KeyFile},
+	} {
+		if strings.TrimSpace(required.value) == "" {
+			return fmt.Errorf("%s is required", required.key)
+		}
+	}
+	switch {
+	case c.Mode != string(server.Sandbox) && !c.live():
+		return fmt.Errorf("mode: must be %q or %q", server.Sandbox, server.Live)
+	case (c.TLS.Cert == "") != (c.TLS.Key == ""):
+		return errors.New("tls.cert and tls.key go together")
+	case c.RequestsPerSecond < 0:
+		return errors.New("requests_per_second: must not be negative")
+	case c.live() && given("sandbox_card"):
+		return errors.New("sandbox_card: there is no card rail in live mode; leave the section out")
+	case c.live() && c.Chain == nil:
+		return errors.New("mode: live needs a rail for real money: a [chain] section")
+	}
+	if err := new(slog.Level).UnmarshalText([]byte(c.LogLevel)); err != nil {
+		return errors.New("log_level: must be debug, info, warn or error")
+	}
+	if c.Chain == nil {
+		return nil
+	}
+	_, err := c.Chain.parse(c.live())
+	return err
 }

@@ -20,6 +20,7 @@ type cli struct {
 	Serve            serveCmd            `cmd:"" help:"Run the service as a configuration file says."`
 	Migrate          migrateCmd          `cmd:"" help:"Bring the database's schema up to date, and end."`
 	Keys             keysCmd             `cmd:"" help:"Look after the keys: those that sign mandates, and the one that seals secrets."`
+	Merchants        merchantsCmd        `cmd:"" help:"Look after the merchants."`
 	Ledger           ledgerCmd           `cmd:"" help:"Look after the ledger."`
 	Mandate          mandateCmd          `cmd:"" help:"Look at mandates."`
 	Pay              payCmd              `cmd:"" help:"Fetch an address that asks for money: show the challenge, pay, show the receipt."`

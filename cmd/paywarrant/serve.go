@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/card"
+	"github.com/paywarrant/paywarrant/server/rail/chain"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
@@ -24,19 +26,31 @@ func (c serveCmd) Run(ctx context.Context, o output) error {
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.LogLevel)); err != nil {
-		return fmt.Errorf("%s: log_level must be debug, info, warn or error", c.Config)
+		return fmt.Errorf("log_level: %w", err)
 	}
 	log := slog.New(slog.NewJSONHandler(o.errors, &slog.HandlerOptions{Level: level}))
+	if err := privateIfThere(cfg.KeyFile); err != nil {
+		return fmt.Errorf("%s: key_file: %w", c.Config, err)
+	}
+	var more extras
+	if cfg.Chain != nil {
+		there, err := cfg.Chain.reach(ctx, cfg.live())
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Config, err)
+		}
+		defer there.node.Close()
+		more.chain = there.rail
+	}
 	l, err := listen(ctx, cfg.Listen)
 	if err != nil {
 		return err
 	}
-	srv, err := newService(ctx, cfg, log, extras{})
+	srv, err := newService(ctx, cfg, log, more)
 	if err != nil {
 		return errors.Join(err, l.stop())
 	}
 	if err := srv.Start(ctx); err != nil {
-		return errors.Join(err, l.stop(), srv.Close())
+		return errors.Join(startError(c.Config, err), l.stop(), srv.Close())
 	}
 	l.serve(srv, cfg.TLS.Cert, cfg.TLS.Key)
 	log.Info("serving", slog.String("address", l.Addr().String()), slog.String("baseUrl", cfg.BaseURL), slog.String("mode", cfg.Mode))
@@ -49,18 +63,24 @@ func (c serveCmd) Run(ctx context.Context, o output) error {
 	return errors.Join(l.stop(), srv.Close())
 }
 
-// extras are what a development system adds to a configuration.
+// startError names the key where the chain's records are not for this configuration.
+func startError(file configFile, err error) error {
+	var contradicted *chain.ConfigError
+	if errors.As(err, &contradicted) {
+		return fmt.Errorf("%s: %w", file, inFile(err))
+	}
+	return err
+}
+
+// extras are what a service has beyond what is in its configuration.
 type extras struct {
 	clock server.Clock // nil: the default
-	rails []rail.Rail  // besides the card
+	chain chainMaker   // nil: there is no chain
 }
 
 // newService opens what the configuration names and puts the service together;
 // what it opened is closed again where it fails.
 func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) (*server.Server, error) {
-	if cfg.Mode == string(server.Live) {
-		return nil, errors.New("mode live: no rail for real money is built yet; use mode sandbox")
-	}
 	wrapper, err := vault.KeyFile(cfg.KeyFile)
 	if err != nil {
 		return nil, err
@@ -69,18 +89,43 @@ func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) 
 	if err != nil {
 		return nil, err
 	}
-	fiat, err := cardRail(cfg.SandboxCard, store, log)
+	rails, err := openRails(ctx, cfg, store, vault.New(wrapper), log, more)
 	if err == nil {
 		var srv *server.Server
 		srv, err = server.New(ctx, server.Config{
-			BaseURL: cfg.BaseURL, Mode: server.Mode(cfg.Mode), Store: store, Rails: append([]rail.Rail{fiat}, more.rails...), Wrapper: wrapper, Clock: more.clock,
+			BaseURL: cfg.BaseURL, Mode: server.Mode(cfg.Mode), Store: store, Rails: rails, Wrapper: wrapper, Clock: more.clock,
 			Logger: log, RequestsPerSecond: cfg.RequestsPerSecond,
 		})
 		if err == nil {
 			return srv, nil
 		}
 	}
+	for _, r := range rails {
+		if c, ok := r.(io.Closer); ok {
+			err = errors.Join(err, c.Close())
+		}
+	}
 	return nil, errors.Join(err, store.Close())
+}
+
+// openRails opens the rails: a card in the sandbox, and the chain. Those that it
+// returns beside an error are open.
+func openRails(ctx context.Context, cfg config, beside store, v *vault.Vault, log *slog.Logger, more extras) (rails []rail.Rail, err error) {
+	if !cfg.live() {
+		fiat, err := cardRail(cfg.SandboxCard, beside, log)
+		if err != nil {
+			return nil, err
+		}
+		rails = append(rails, fiat)
+	}
+	if more.chain == nil {
+		return rails, nil
+	}
+	crypto, err := more.chain(ctx, openRecords(beside), v, log)
+	if err != nil {
+		return rails, err
+	}
+	return append(rails, crypto), nil
 }
 
 // cardRail is the sandbox card rail: its processor in the process, or elsewhere.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/server"
-	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/rail/chain"
 	"github.com/paywarrant/paywarrant/server/rail/chain/devrail"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
@@ -95,22 +95,22 @@ func (s *stack) startService(ctx context.Context, cfg stackConfig) error {
 		return err
 	}
 	s.BaseURL = l.origin()
-	keyFile := filepath.Join(cfg.Dir, "key-encryption-key")
-	extra := extras{clock: &devrail.Clock{}}
+	clock := &devrail.Clock{}
+	extra := extras{clock: clock}
 	if !cfg.NoChain {
-		wrapper, err := vault.KeyFile(keyFile)
-		if err == nil {
-			s.Chain, err = devrail.Start(ctx, devrail.Config{Vault: vault.New(wrapper), Logger: cfg.Logger, URL: cfg.ChainURL, Dir: cfg.Dir})
+		extra.chain = func(ctx context.Context, open records, v *vault.Vault, log *slog.Logger) (*chain.Rail, error) {
+			dev, err := devrail.Start(ctx, devrail.Config{Vault: v, Logger: log, URL: cfg.ChainURL, Records: open})
+			if err != nil {
+				return nil, err
+			}
+			s.closers = append(s.closers, dev.Close)
+			s.Chain, clock.Chain = dev, dev.Inside
+			return dev.Rail, nil
 		}
-		if err != nil {
-			return errors.Join(err, l.stop())
-		}
-		s.closers = append(s.closers, s.Chain.Close)
-		extra = extras{clock: &devrail.Clock{Chain: s.Chain.Inside}, rails: []rail.Rail{s.Chain.Rail}}
 	}
 	s.Service, err = newService(ctx, config{
 		Mode: string(server.Sandbox), BaseURL: s.BaseURL, Store: cmp.Or(cfg.Postgres, filepath.Join(cfg.Dir, "pay.db")),
-		KeyFile: keyFile, RequestsPerSecond: 1000, // ten times the default
+		KeyFile: filepath.Join(cfg.Dir, "key-encryption-key"), RequestsPerSecond: 1000, // ten times the default
 		SandboxCard: cardsConfig{ProcessorURL: cfg.Processor},
 	}, cfg.Logger, extra)
 	if err == nil {

@@ -12,6 +12,8 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger/postgres"
 	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
 	"github.com/paywarrant/paywarrant/server/rail/card"
+	"github.com/paywarrant/paywarrant/server/rail/chain"
+	chainsqlite "github.com/paywarrant/paywarrant/server/rail/chain/sqlite"
 )
 
 // store is a ledger.Store with a place for the sandbox's own files beside it.
@@ -32,6 +34,20 @@ func openStore(ctx context.Context, name string, create bool) (store, error) {
 		}
 	}
 	return sqlite.Open(ctx, name)
+}
+
+// chainRecords is what the chain rail's file is called, beside the ledger's.
+const chainRecords = "chain.db"
+
+// openRecords opens the chain rail's records, beside the ledger's store.
+func openRecords(beside store) records {
+	return func(ctx context.Context) (chain.Store, error) {
+		kept, err := chainsqlite.Open(ctx, beside.SidecarPath(chainRecords))
+		if err != nil {
+			return nil, fmt.Errorf("records of the chain rail: %w", err)
+		}
+		return kept, nil
+	}
 }
 
 type migrateCmd struct {

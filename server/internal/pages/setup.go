@@ -100,7 +100,8 @@ func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Sessi
 		return
 	}
 	if wallets, ok := p.Payments.Wallets(s); ok {
-		f.Wallet = &walletView{network: networkOf(wallets), Checked: in.method == ownWallet}
+		checked := in.method == ownWallet || (in.method == "" && len(p.Methods) == 0)
+		f.Wallet = &walletView{network: networkOf(wallets), Checked: checked}
 	}
 	p.render(w, r, status, p.setup, "Confirm limits for "+m.Name, f)
 }

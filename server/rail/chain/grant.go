@@ -257,17 +257,3 @@ func parseHash(s string) (h common.Hash, ok bool) {
 	_, err := hex.Decode(h[:], []byte(s[2:]))
 	return h, err == nil
 }
-
-// errAddress tells that a text is no address.
-var errAddress = errors.New("chain: not an address")
-
-// address reads a wallet; the zero address is none.
-func address(s string) (a common.Address, err error) {
-	if !common.IsHexAddress(s) || len(s) != 2+2*len(a) {
-		return a, errAddress
-	}
-	if a = common.HexToAddress(s); a == (common.Address{}) {
-		return a, errAddress
-	}
-	return a, nil
-}

@@ -35,9 +35,12 @@ type Config struct {
 	Vault *vault.Vault
 	// Logger is told what needs attention. Required.
 	Logger *slog.Logger
-	// URL is the JSON-RPC of a development chain in another process; Dir then keeps
-	// the rail's records, which belong to that chain. Default: a chain in the process.
-	URL, Dir string
+	// URL is the JSON-RPC of a development chain in another process. Default: a chain in
+	// the process.
+	URL string
+	// Records opens the rail's records of a chain in another process, to which they
+	// belong. Required with URL; without it they are gone with the chain.
+	Records func(ctx context.Context) (chain.Store, error)
 }
 
 // Dev is a development chain and the rail on it.
@@ -60,17 +63,20 @@ func Start(ctx context.Context, c Config) (_ *Dev, err error) {
 			err = errors.Join(err, d.Close())
 		}
 	}()
+	if c.URL != "" && c.Records == nil {
+		return nil, errors.New("devrail: Records is required with URL")
+	}
 	poll := pollOutside
 	if c.URL == "" {
 		poll = pollInside
 		if err = d.startInside(); err != nil {
 			return nil, err
 		}
-		c.Dir = d.dir
+		c.Records = d.records
 	} else if d.client, err = ethclient.DialContext(ctx, c.URL); err != nil {
 		return nil, fmt.Errorf("reach the chain: %w", err)
 	}
-	store, err := sqlite.Open(ctx, filepath.Join(c.Dir, "chain.db"))
+	store, err := c.Records(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +105,15 @@ func (d *Dev) startInside() (err error) {
 	}
 	d.url, d.client = d.Inside.RPCURL(), d.Inside.Client()
 	return nil
+}
+
+// records are those of a chain in the process.
+func (d *Dev) records(ctx context.Context) (chain.Store, error) {
+	kept, err := sqlite.Open(ctx, filepath.Join(d.dir, "chain.db"))
+	if err != nil {
+		return nil, err
+	}
+	return kept, nil
 }
 
 // RPCURL is where the chain serves JSON-RPC.

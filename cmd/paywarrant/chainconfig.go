@@ -1,0 +1,174 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"net"
+	"net/url"
+	"time"
+
+	"github.com/paywarrant/paywarrant/server/rail/chain"
+	"github.com/paywarrant/paywarrant/x402"
+)
+
+// chainConfig is the chain rail: which chain, and how patient to be with it.
+// docs/operations.md describes every key.
+type chainConfig struct {
+	RPCURL          string        `toml:"rpc_url"`
+	ChainID         uint64        `toml:"chain_id"`
+	Router          string        `toml:"router"`
+	Token           string        `toml:"token"`
+	TokenName       string        `toml:"token_name"`
+	TokenVersion    string        `toml:"token_version"`
+	RelayerKeyFile  string        `toml:"relayer_key_file"`
+	Confirmations   uint64        `toml:"confirmations"`
+	Wait            time.Duration `toml:"wait"`
+	Poll            time.Duration `toml:"poll"`
+	Lifetime        time.Duration `toml:"lifetime"`
+	BumpAfter       time.Duration `toml:"bump_after"`
+	MaxFeeGwei      float64       `toml:"max_fee_gwei"`
+	LowBalanceEther float64       `toml:"low_balance_ether"`
+	Factories       []string      `toml:"factories"`
+}
+
+const (
+	// liveConfirmations is the default in live mode, leastConfirmations the fewest
+	// that it takes: a newest block is easily replaced.
+	liveConfirmations, leastConfirmations = 3, 2
+	maxConfirmations                      = 1000
+	// maxFactories is how many may be trusted.
+	maxFactories = 100
+
+	weiPerGwei, weiPerEther = 1e9, 1e18
+)
+
+// defaults fills in what the file left out.
+func (c *chainConfig) defaults(live bool) {
+	usdc, known := x402.USDC(int64(c.ChainID)) // one that is too large is refused
+	if !known {
+		usdc = x402.Asset{Name: "USD Coin", Version: "2"} // of most of them
+	}
+	for text, value := range map[*string]string{&c.Token: usdc.Address, &c.TokenName: usdc.Name, &c.TokenVersion: usdc.Version} {
+		if *text == "" {
+			*text = value
+		}
+	}
+	for d, value := range map[*time.Duration]time.Duration{
+		&c.Wait: 10 * time.Second, &c.Poll: time.Second, &c.Lifetime: 10 * time.Minute, &c.BumpAfter: 15 * time.Second,
+	} {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	if c.Confirmations == 0 {
+		c.Confirmations = 1
+		if live {
+			c.Confirmations = liveConfirmations
+		}
+	}
+	if c.MaxFeeGwei == 0 {
+		c.MaxFeeGwei = 500
+	}
+	if c.LowBalanceEther == 0 {
+		c.LowBalanceEther = 0.01
+	}
+}
+
+// parse reads what the file says of the chain, without what must be opened. An error
+// names the key.
+func (c chainConfig) parse(live bool) (chain.Config, error) {
+	c.defaults(live)
+	out := chain.Config{
+		ChainID: c.ChainID, Token: chain.Token{Name: c.TokenName, Version: c.TokenVersion}, Confirmations: c.Confirmations,
+		Wait: c.Wait, Poll: c.Poll, Lifetime: c.Lifetime, BumpAfter: c.BumpAfter,
+		MaxFeeWei: times(c.MaxFeeGwei, weiPerGwei), LowBalanceWei: times(c.LowBalanceEther, weiPerEther),
+	}
+	errs := []error{c.checkNode(live), c.checkNumbers(live), c.checkTimes()}
+	bad := func(key string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("chain.%s: %w", key, err))
+		}
+	}
+	var err error
+	out.Router, err = chain.ParseAddress(c.Router)
+	bad("router", err)
+	out.Token.Address, err = chain.ParseAddress(c.Token)
+	bad("token", err)
+	for i, text := range c.Factories {
+		factory, err := chain.ParseAddress(text)
+		bad(fmt.Sprintf("factories[%d]", i), err)
+		out.Authorizations.Factories = append(out.Authorizations.Factories, factory)
+	}
+	return out, errors.Join(errs...)
+}
+
+// checkNode looks at where the node is, and at what names chain and relayer. The
+// URL's path is often a secret: no error repeats it.
+func (c chainConfig) checkNode(live bool) error {
+	u, err := url.Parse(c.RPCURL)
+	switch {
+	case c.RPCURL == "":
+		return errors.New("chain.rpc_url is required")
+	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
+		return errors.New("chain.rpc_url: must begin with http:// or https:// and name a host")
+	case live && u.Scheme != "https" && !loopback(u.Hostname()):
+		return errors.New("chain.rpc_url: must be https in live mode, but on the loopback interface")
+	case c.ChainID == 0:
+		return errors.New("chain.chain_id is required")
+	case c.ChainID > math.MaxInt64:
+		return errors.New("chain.chain_id: there is no such chain")
+	case c.RelayerKeyFile == "":
+		return errors.New("chain.relayer_key_file is required")
+	}
+	return nil
+}
+
+func (c chainConfig) checkNumbers(live bool) error {
+	switch {
+	case live && c.Confirmations < leastConfirmations:
+		return fmt.Errorf("chain.confirmations: must be at least %d in live mode: the newest block is easily replaced", leastConfirmations)
+	case c.Confirmations > maxConfirmations:
+		return fmt.Errorf("chain.confirmations: must be at most %d", maxConfirmations)
+	case !(c.MaxFeeGwei >= 1e-9 && c.MaxFeeGwei <= 1e6): // not a number fails both
+		return errors.New("chain.max_fee_gwei: must be above 0 and at most 1,000,000")
+	case !(c.LowBalanceEther >= 1e-18 && c.LowBalanceEther <= 1e6):
+		return errors.New("chain.low_balance_ether: must be above 0 and at most 1,000,000")
+	case len(c.Factories) > maxFactories:
+		return fmt.Errorf("chain.factories: must be at most %d", maxFactories)
+	}
+	return nil
+}
+
+// checkTimes bounds the patience. A number without a unit would be nanoseconds.
+func (c chainConfig) checkTimes() error {
+	for _, d := range []struct {
+		key               string
+		value, least, top time.Duration
+	}{
+		{"wait", c.Wait, 100 * time.Millisecond, time.Minute}, // answers must be written within 90 seconds
+		{"poll", c.Poll, 20 * time.Millisecond, time.Minute},
+		{"lifetime", c.Lifetime, time.Minute, 24 * time.Hour},
+		{"bump_after", c.BumpAfter, time.Second, time.Hour},
+	} {
+		if d.value < d.least || d.value > d.top {
+			return fmt.Errorf("chain.%s: must be a text such as %q, from %s to %s", d.key, "10s", d.least, d.top)
+		}
+	}
+	return nil
+}
+
+// times multiplies a decimal with a unit, exactly but for the decimal itself.
+func times(n float64, unit int64) *big.Int {
+	if math.IsNaN(n) || math.IsInf(n, 0) {
+		return nil // refused by checkNumbers
+	}
+	product, _ := new(big.Float).Mul(big.NewFloat(n), new(big.Float).SetInt64(unit)).Int(nil)
+	return product
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}

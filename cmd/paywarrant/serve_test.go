@@ -1,0 +1,264 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/signer/core/apitypes"
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/contracts"
+	"github.com/paywarrant/paywarrant/internal/devchain"
+	"github.com/paywarrant/paywarrant/internal/devchain/devchaintest"
+)
+
+// operated is a service that `serve` runs from a configuration file, with a chain.
+type operated struct {
+	chain *devchain.Chain
+	file  string
+	dir   string
+	url   string // where it listens
+	shop  newMerchant
+	stop  func()
+
+	mu   sync.Mutex
+	logs strings.Builder
+}
+
+// operate writes a configuration for a development chain, with more lines, and
+// starts the service.
+func operate(t *testing.T, mode, store, more string) *operated {
+	t.Helper()
+	s := &operated{chain: devchaintest.Start(t, devchain.Config{MaxLead: time.Hour}), dir: t.TempDir()}
+	s.file = filepath.Join(s.dir, "pay.toml")
+	key := filepath.Join(s.dir, "relayer")
+	require.NoError(t, os.WriteFile(key, []byte(devchain.Relayer().PrivateKey()+"\n"), 0o600))
+	if store == "" {
+		store = filepath.Join(s.dir, "pay.db")
+	}
+	require.NoError(t, os.WriteFile(s.file, fmt.Appendf(nil, `
+mode = %q
+base_url = "https://pay.example"
+listen = "127.0.0.1:0"
+store = %q
+key_file = %q
+[chain]
+rpc_url = %q
+chain_id = %d
+router = %q
+token = %q
+token_name = %q
+relayer_key_file = %q
+poll = "20ms"
+wait = "1m"
+%s`, mode, store, filepath.Join(s.dir, "kek"), s.chain.RPCURL(), devchain.ChainID, devchain.Router().Hex(), devchain.USDC().Hex(),
+		devchain.USDCName, key, more), 0o600))
+	s.start(t)
+	return s
+}
+
+// start starts the service, which ends with stop or with the test.
+func (s *operated) start(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	in, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run(ctx, []string{"serve", "--config", s.file}, output{io.Discard, out})
+		_ = out.Close()
+	}()
+	lines, began := bufio.NewScanner(in), make(chan string, 1)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for lines.Scan() {
+			s.mu.Lock()
+			s.logs.WriteString(lines.Text() + "\n")
+			s.mu.Unlock()
+			var line struct{ Msg, Address string }
+			if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "serving" {
+				began <- line.Address
+			}
+		}
+		close(began)
+	}()
+	s.stop = sync.OnceFunc(func() {
+		cancel()
+		<-read
+		require.NoError(t, <-ended)
+	})
+	address, ok := <-began
+	if !ok {
+		require.NoError(t, <-ended)
+	}
+	s.url = "http://" + address
+	t.Cleanup(func() { s.stop() })
+}
+
+// hire makes a merchant's account, with a wallet.
+func (s *operated) hire(t *testing.T) {
+	t.Helper()
+	text, err := command(t, "merchants", "create", "--config", s.file, "--name", "Shop", "--pay-to", devchain.Payee(0).Address.Hex())
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal([]byte(text), &s.shop))
+	require.Equal(t, devchain.Payee(0).Address.Hex(), s.shop.PayTo)
+}
+
+// client is the merchant's.
+func (s *operated) client(t *testing.T) *client.Client {
+	t.Helper()
+	c, err := client.New(client.Config{BaseURL: s.url, MerchantID: s.shop.ID, APIKey: s.shop.APIKey})
+	require.NoError(t, err)
+	return c
+}
+
+// setUp has a person set a mandate up with a wallet, over the pages alone.
+func (s *operated) setUp(t *testing.T, owner devchain.Wallet) (mandate string) {
+	t.Helper()
+	c := s.client(t)
+	session, err := c.CreateSession(t.Context(), client.SessionParams{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000})
+	require.NoError(t, err)
+	page := s.url + strings.TrimPrefix(session.SetupURL, "https://pay.example")
+	form := url.Values{
+		"maxPerTx": {"5.00"}, "maxMonthly": {"50.00"}, "action": {"confirm"}, "expires": {time.Now().AddDate(0, 1, 0).Format(time.DateOnly)},
+		"owner": {owner.Address.Hex()}, "method": {"own_wallet"},
+	}
+	var proposal struct {
+		ID       string
+		Messages []json.RawMessage
+	}
+	text := submit(t, page+"/wallet", form, http.StatusOK)
+	require.NoError(t, json.Unmarshal([]byte(text), &proposal))
+	require.Len(t, proposal.Messages, 2)
+	form.Set("proposal", proposal.ID)
+	for _, message := range proposal.Messages {
+		form.Add("signature", signTyped(t, owner, message))
+	}
+	submit(t, page, form, http.StatusSeeOther, http.StatusOK)
+	done, err := c.Session(t.Context(), session.SessionToken)
+	require.NoError(t, err)
+	require.Equal(t, client.SessionCompleted, done.Status)
+	return done.IntentMandate
+}
+
+// submit posts a form as the page does, and returns the answer's text.
+func submit(t *testing.T, to string, form url.Values, want ...int) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, to, strings.NewReader(form.Encode()))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Contains(t, want, resp.StatusCode, string(text))
+	return string(text)
+}
+
+// signTyped signs as wallets do, by somebody else's encoder.
+func signTyped(t *testing.T, by devchain.Wallet, message json.RawMessage) string {
+	t.Helper()
+	var typed apitypes.TypedData
+	require.NoError(t, json.Unmarshal(message, &typed))
+	digest, _, err := apitypes.TypedDataAndHash(typed)
+	require.NoError(t, err)
+	signature, err := crypto.Sign(digest, by.Key())
+	require.NoError(t, err)
+	return hexutil.Encode(signature)
+}
+
+// usdc is what an account has, in millionths.
+func (s *operated) usdc(t *testing.T, of common.Address) int64 {
+	t.Helper()
+	token, at := contracts.NewTestUSDC(), devchain.USDC()
+	answer, err := s.chain.Client().CallContract(t.Context(), ethereum.CallMsg{To: &at, Data: token.PackBalanceOf(of)}, nil)
+	require.NoError(t, err)
+	balance, err := token.UnpackBalanceOf(answer)
+	require.NoError(t, err)
+	return balance.Int64()
+}
+
+// blocks makes blocks until the test or the returned function ends them, as a
+// network does.
+func (s *operated) blocks(t *testing.T) (end func()) {
+	t.Helper()
+	stopped, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stopped:
+				return
+			case <-tick.C:
+				_, _ = s.chain.Commit() // a chain that is stuck fails the test elsewhere
+			}
+		}
+	}()
+	end = sync.OnceFunc(func() { close(stopped); <-done })
+	t.Cleanup(end)
+	return end
+}
+
+// charge charges five dollars and requires that the chain moved them.
+func (s *operated) charge(t *testing.T, mandate, key string) {
+	t.Helper()
+	before := s.usdc(t, devchain.Payee(0).Address)
+	ch, err := s.client(t).Charge(t.Context(), client.ChargeParams{Mandate: mandate, AmountCents: 500, Currency: client.USDC, Description: "report", IdempotencyKey: key})
+	require.NoError(t, err)
+	require.Equal(t, client.Completed, ch.Status, ch.FailureReason)
+	require.Equal(t, client.Crypto, ch.RailUsed)
+	receipt, err := s.chain.Client().TransactionReceipt(t.Context(), common.HexToHash(ch.TxHash))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, receipt.Status)
+	require.EqualValues(t, 5_000_000, s.usdc(t, devchain.Payee(0).Address)-before)
+}
+
+// TestServeChargesByChain: from a configuration file alone, a person sets a mandate
+// up with a wallet, and it is charged by chain, over a restart, and revoked from
+// the wallet; in the sandbox, and live.
+func TestServeChargesByChain(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"sandbox", "live"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			s := operate(t, mode, "", "")
+			end := s.blocks(t)
+			s.hire(t)
+			m := s.setUp(t, devchain.Wallets()[0])
+			s.charge(t, m, "first")
+			s.stop()
+			s.start(t)
+			s.charge(t, m, "second")
+			_, _, err := s.chain.RevokeNewest(t.Context())
+			require.NoError(t, err)
+			require.Eventually(t, func() bool {
+				b, err := s.client(t).Balance(t.Context(), m)
+				return err == nil && b.Status == client.MandateRevoked
+			}, time.Minute, 20*time.Millisecond)
+			end()
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			require.NotContains(t, s.logs.String(), devchain.Relayer().PrivateKey()[2:])
+		})
+	}
+}
