@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/rail/chain"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
@@ -16,7 +18,7 @@ type keysRewrapCmd struct {
 
 // Help is the longer text of the command.
 func (keysRewrapCmd) Help() string {
-	return "Services on this machine read the key file again when it changes. Where services run on other machines, give their key files the new " +
+	return "The chain rail's session keys are wrapped too. Services on this machine read the key file again when it changes. Where services run on other machines, give their key files the new " +
 		"key first, as a second line, then as the first. When no service has the old one as its first any more, --forget ends it."
 }
 
@@ -28,7 +30,14 @@ func (c keysRewrapCmd) Run(ctx context.Context, o output) error {
 				return err
 			}
 		}
-		n, err := rewrapAll(ctx, s, w)
+		kept, err := openRecordsIfThere(ctx, s)
+		if err != nil {
+			return err
+		}
+		n, err := rewrapAll(ctx, s, kept, w)
+		if kept != nil {
+			err = errors.Join(err, kept.Close())
+		}
 		if err != nil {
 			return err
 		}
@@ -44,14 +53,25 @@ func (c keysRewrapCmd) Run(ctx context.Context, o output) error {
 	})
 }
 
-// rewrapAll goes over the store until nothing is left to do: services may have
-// sealed something meanwhile.
-func rewrapAll(ctx context.Context, s store, w vault.Wrapper) (all int, err error) {
+// rewrapAll goes over the store, and the chain rail's records where there are any,
+// until nothing is left to do: services may have sealed something meanwhile.
+func rewrapAll(ctx context.Context, s store, kept chain.Store, w vault.Wrapper) (all int, err error) {
 	for {
 		n, err := server.Rewrap(ctx, s, w)
 		all += n
-		if err != nil || n == 0 {
+		if err != nil {
 			return all, err
+		}
+		if kept != nil {
+			grants, err := chain.Rewrap(ctx, kept, vault.New(w))
+			n += grants
+			all += grants
+			if err != nil {
+				return all, err
+			}
+		}
+		if n == 0 {
+			return all, nil
 		}
 	}
 }

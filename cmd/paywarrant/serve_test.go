@@ -196,6 +196,43 @@ func (s *operated) usdc(t *testing.T, of common.Address) int64 {
 	return balance.Int64()
 }
 
+// TestKeyEncryptionKeyChangesBesideTheChainRail: the session keys are wrapped too, and
+// charge after the old key was forgotten, beside the running service and after.
+func TestKeyEncryptionKeyChangesBesideTheChainRail(t *testing.T) {
+	t.Parallel()
+	s := operate(t, "sandbox", "", "")
+	s.hire(t)
+	m := s.setUp(t, devchain.Wallets()[0])
+	s.charge(t, m, "before")
+	text, err := command(t, "keys", "rewrap", "--config", s.file)
+	require.NoError(t, err)
+	with := secretsIn(t, text)
+	s.charge(t, m, "both keys")
+	text, err = command(t, "keys", "rewrap", "--forget", "--config", s.file)
+	require.NoError(t, err)
+	require.Zero(t, secretsIn(t, text), "nothing was left")
+	s.charge(t, m, "forgotten")
+	s.stop()
+	require.NoError(t, os.Rename(filepath.Join(s.dir, "pay-chain.db"), filepath.Join(s.dir, "aside.db")))
+	text, err = command(t, "keys", "rewrap", "--config", s.file)
+	require.NoError(t, err)
+	require.Equal(t, with-1, secretsIn(t, text), "the session key of the one grant")
+	require.NoError(t, os.Rename(filepath.Join(s.dir, "aside.db"), filepath.Join(s.dir, "pay-chain.db")))
+	text, err = command(t, "keys", "rewrap", "--forget", "--config", s.file)
+	require.NoError(t, err)
+	require.Equal(t, 1, secretsIn(t, text))
+	s.start(t)
+	s.charge(t, m, "after")
+}
+
+// secretsIn is how many secrets were wrapped, by what was printed.
+func secretsIn(t *testing.T, text string) (n int) {
+	t.Helper()
+	_, err := fmt.Sscanf(text, "%d secrets", &n)
+	require.NoError(t, err, text)
+	return n
+}
+
 // blocks makes blocks until the test or the returned function ends them, as a
 // network does.
 func (s *operated) blocks(t *testing.T) (end func()) {

@@ -50,6 +50,15 @@ func openRecords(beside store) records {
 	}
 }
 
+// openRecordsIfThere opens the records of a chain rail that runs on a store, or did;
+// nil where there are none.
+func openRecordsIfThere(ctx context.Context, beside store) (chain.Store, error) {
+	if _, err := os.Stat(beside.SidecarPath(chainRecords)); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return openRecords(beside)(ctx)
+}
+
 type migrateCmd struct {
 	Config configFile `required:"" help:"The configuration file of serve." placeholder:"FILE" type:"existingfile"`
 }
