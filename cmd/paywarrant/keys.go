@@ -30,8 +30,16 @@ type keysPlace struct {
 	JSON    bool       `help:"Print JSON." name:"json"`
 }
 
+// keysOpen is what a keysPlace names, open.
+type keysOpen struct {
+	store   store
+	name    string // of the store
+	wrapper *vault.Local
+	keyFile string
+}
+
 // open opens store and key file for as long as use takes.
-func (p keysPlace) open(ctx context.Context, use func(s store, w *vault.Local, keyFile string) error) error {
+func (p keysPlace) open(ctx context.Context, use func(keysOpen) error) error {
 	name, keyFile := p.Store, p.KeyFile
 	if p.Config != "" {
 		cfg, err := p.Config.read()
@@ -53,7 +61,7 @@ func (p keysPlace) open(ctx context.Context, use func(s store, w *vault.Local, k
 	if err != nil {
 		return err
 	}
-	err = use(store, wrapper, keyFile)
+	err = use(keysOpen{store: store, name: name, wrapper: wrapper, keyFile: keyFile})
 	if errors.Is(err, vault.ErrSealed) {
 		err = fmt.Errorf("%s is not the key file of this store: %w", keyFile, err)
 	}
@@ -62,8 +70,8 @@ func (p keysPlace) open(ctx context.Context, use func(s store, w *vault.Local, k
 
 // ring opens the keys for as long as use takes.
 func (p keysPlace) ring(ctx context.Context, use func(*server.KeyRing) error) error {
-	return p.open(ctx, func(s store, w *vault.Local, _ string) error {
-		ring, err := server.NewKeyRing(server.KeyRingConfig{Store: s, Wrapper: w})
+	return p.open(ctx, func(k keysOpen) error {
+		ring, err := server.NewKeyRing(server.KeyRingConfig{Store: k.store, Wrapper: k.wrapper})
 		if err != nil {
 			return err
 		}

@@ -24,17 +24,17 @@ func (keysRewrapCmd) Help() string {
 
 // Run rotates the key-encryption key, or forgets the old ones.
 func (c keysRewrapCmd) Run(ctx context.Context, o output) error {
-	return c.open(ctx, func(s store, w *vault.Local, keyFile string) error {
+	return c.open(ctx, func(k keysOpen) error {
 		if !c.Forget {
-			if err := vault.AddKey(keyFile); err != nil {
+			if err := vault.AddKey(k.keyFile); err != nil {
 				return err
 			}
 		}
-		kept, err := openRecordsIfThere(ctx, s)
+		kept, err := openRecords(ctx, k.name, k.store, false)
 		if err != nil {
 			return err
 		}
-		n, err := rewrapAll(ctx, s, kept, w)
+		n, err := rewrapAll(ctx, k.store, kept, k.wrapper)
 		if kept != nil {
 			err = errors.Join(err, kept.Close())
 		}
@@ -43,7 +43,7 @@ func (c keysRewrapCmd) Run(ctx context.Context, o output) error {
 		}
 		done := "the old key is kept until keys rewrap --forget"
 		if c.Forget {
-			if err := vault.ForgetKeys(keyFile); err != nil {
+			if err := vault.ForgetKeys(k.keyFile); err != nil {
 				return err
 			}
 			done = "all other keys are forgotten"

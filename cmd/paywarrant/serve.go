@@ -121,7 +121,8 @@ func openRails(ctx context.Context, cfg config, beside store, v *vault.Vault, lo
 	if more.chain == nil {
 		return rails, nil
 	}
-	crypto, err := more.chain(ctx, openRecords(beside), v, log)
+	open := func(ctx context.Context) (chain.Store, error) { return openRecords(ctx, cfg.Store, beside, true) }
+	crypto, err := more.chain(ctx, open, v, log)
 	if err != nil {
 		return rails, err
 	}

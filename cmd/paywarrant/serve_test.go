@@ -26,6 +26,7 @@ import (
 	"github.com/paywarrant/paywarrant/contracts"
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/internal/devchain/devchaintest"
+	"github.com/paywarrant/paywarrant/internal/pgtest"
 )
 
 // operated is a service that `serve` runs from a configuration file, with a chain.
@@ -196,6 +197,53 @@ func (s *operated) usdc(t *testing.T, of common.Address) int64 {
 	return balance.Int64()
 }
 
+// TestServicesShareAChainOnPostgres: two services on one database and one relayer's key
+// charge one mandate at once, and the one that is left goes on, under a new
+// key-encryption key.
+func TestServicesShareAChainOnPostgres(t *testing.T) {
+	t.Parallel()
+	s := operate(t, "sandbox", pgtest.Schema(t), "")
+	text, err := command(t, "migrate", "--config", s.file)
+	require.NoError(t, err)
+	require.Contains(t, text, "up to date")
+	s.hire(t)
+	other := &operated{chain: s.chain, file: s.file, dir: s.dir, shop: s.shop}
+	other.start(t)
+	m := s.setUp(t, devchain.Wallets()[0])
+	const each = 4
+	before := s.usdc(t, devchain.Payee(0).Address)
+	var callers sync.WaitGroup
+	for i := range 2 * each {
+		c := []*operated{s, other}[i%2].client(t)
+		callers.Go(func() {
+			ch, err := c.Charge(t.Context(), client.ChargeParams{
+				Mandate: m, AmountCents: 100, Currency: client.USDC, Description: "report", IdempotencyKey: fmt.Sprint("key", i),
+			})
+			if err != nil || ch.Status != client.Completed || ch.RailUsed != client.Crypto {
+				t.Errorf("charge %d: %+v, %v", i, ch, err)
+			}
+		})
+	}
+	callers.Wait()
+	require.EqualValues(t, 2*each*1_000_000, s.usdc(t, devchain.Payee(0).Address)-before)
+	other.stop()
+	for _, more := range [][]string{nil, {"--forget"}} {
+		_, err := command(t, append([]string{"keys", "rewrap", "--config", s.file}, more...)...)
+		require.NoError(t, err)
+	}
+	s.charge(t, m, "alone")
+	require.NoFileExists(t, filepath.Join(s.dir, "pay-chain.db"))
+	require.NotContains(t, s.logged(), `"level":"ERROR"`)
+	require.NotContains(t, other.logged(), `"level":"ERROR"`)
+}
+
+// logged is what the service has logged.
+func (s *operated) logged() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.logs.String()
+}
+
 // TestKeyEncryptionKeyChangesBesideTheChainRail: the session keys are wrapped too, and
 // charge after the old key was forgotten, beside the running service and after.
 func TestKeyEncryptionKeyChangesBesideTheChainRail(t *testing.T) {
@@ -293,9 +341,7 @@ func TestServeChargesByChain(t *testing.T) {
 				return err == nil && b.Status == client.MandateRevoked
 			}, time.Minute, 20*time.Millisecond)
 			end()
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			require.NotContains(t, s.logs.String(), devchain.Relayer().PrivateKey()[2:])
+			require.NotContains(t, s.logged(), devchain.Relayer().PrivateKey()[2:])
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
 	"github.com/paywarrant/paywarrant/server/rail/card"
 	"github.com/paywarrant/paywarrant/server/rail/chain"
+	chainpostgres "github.com/paywarrant/paywarrant/server/rail/chain/postgres"
 	chainsqlite "github.com/paywarrant/paywarrant/server/rail/chain/sqlite"
 )
 
@@ -22,10 +23,15 @@ type store interface {
 	card.Neighbour
 }
 
+// onPostgres tells whether a text names a PostgreSQL database, and not a file.
+func onPostgres(name string) bool {
+	return strings.HasPrefix(name, "postgres://") || strings.HasPrefix(name, "postgresql://")
+}
+
 // openStore opens the store that a text names: a PostgreSQL URL, or a path of an
 // SQLite file. A file that must exist and does not is an error rather than made.
 func openStore(ctx context.Context, name string, create bool) (store, error) {
-	if strings.HasPrefix(name, "postgres://") || strings.HasPrefix(name, "postgresql://") {
+	if onPostgres(name) {
 		return postgres.OpenConfig(ctx, postgres.Config{URL: name, SkipMigrations: !create})
 	}
 	if !create {
@@ -39,24 +45,37 @@ func openStore(ctx context.Context, name string, create bool) (store, error) {
 // chainRecords is what the chain rail's file is called, beside the ledger's.
 const chainRecords = "chain.db"
 
-// openRecords opens the chain rail's records, beside the ledger's store.
-func openRecords(beside store) records {
-	return func(ctx context.Context) (chain.Store, error) {
-		kept, err := chainsqlite.Open(ctx, beside.SidecarPath(chainRecords))
+// openRecords opens the chain rail's records, where the ledger's store of that name
+// is: in the same database, or in a file beside it. Where they must exist and do
+// not, there is nothing to open, and no error.
+func openRecords(ctx context.Context, name string, beside store, create bool) (chain.Store, error) {
+	kept, err := openRecordsAt(ctx, name, beside, create)
+	if err != nil {
+		return nil, fmt.Errorf("records of the chain rail: %w", err)
+	}
+	return kept, nil
+}
+
+func openRecordsAt(ctx context.Context, name string, beside store, create bool) (chain.Store, error) {
+	if onPostgres(name) {
+		kept, err := chainpostgres.OpenConfig(ctx, chainpostgres.Config{URL: name, MustExist: !create})
+		if errors.Is(err, chainpostgres.ErrNoRecords) {
+			return nil, nil
+		}
 		if err != nil {
-			return nil, fmt.Errorf("records of the chain rail: %w", err)
+			return nil, err
 		}
 		return kept, nil
 	}
-}
-
-// openRecordsIfThere opens the records of a chain rail that runs on a store, or did;
-// nil where there are none.
-func openRecordsIfThere(ctx context.Context, beside store) (chain.Store, error) {
-	if _, err := os.Stat(beside.SidecarPath(chainRecords)); errors.Is(err, fs.ErrNotExist) {
+	path := beside.SidecarPath(chainRecords)
+	if _, err := os.Stat(path); !create && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return openRecords(beside)(ctx)
+	kept, err := chainsqlite.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return kept, nil
 }
 
 type migrateCmd struct {
@@ -73,7 +92,13 @@ func (c migrateCmd) Run(ctx context.Context, o output) error {
 	if err != nil {
 		return err
 	}
-	if err := store.Close(); err != nil {
+	if cfg.Chain != nil {
+		var kept chain.Store
+		if kept, err = openRecords(ctx, cfg.Store, store, true); err == nil {
+			err = kept.Close()
+		}
+	}
+	if err := errors.Join(err, store.Close()); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(o.out, "schema is up to date")

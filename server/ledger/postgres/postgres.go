@@ -24,13 +24,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
+	"github.com/paywarrant/paywarrant/internal/pgdb"
 	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore"
 )
 
@@ -108,12 +108,12 @@ func OpenConfig(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: URL: %w", err)
 	}
-	connection(pools.ConnConfig)
+	pgdb.Configure(pools.ConnConfig)
 	pools.AfterConnect = writer
 	pools.MaxConns = int32(cfg.Writers) // at most 64
 	pools.MinIdleConns = 1
 	pools.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false } // a dead one is noticed, and Update runs again
-	read := stdlib.OpenDB(*pools.ConnConfig, stdlib.OptionAfterConnect(durable))
+	read := stdlib.OpenDB(*pools.ConnConfig, stdlib.OptionAfterConnect(pgdb.Durable))
 	read.SetMaxOpenConns(cfg.Readers)
 	read.SetMaxIdleConns(cfg.Readers)
 	if err := prepare(ctx, read, cfg.SkipMigrations); err != nil {
@@ -129,38 +129,12 @@ func OpenConfig(ctx context.Context, cfg Config) (*Store, error) {
 	return &Store{Store: sqlstore.New(engine, read, read), pool: pool, writers: cfg.Writers, sidecar: sidecar}, nil
 }
 
-// connection sets what every connection has where the URL does not say otherwise:
-// an instance that died does not hold rows locked for long.
-func connection(c *pgx.ConnConfig) {
-	if c.ConnectTimeout == 0 {
-		c.ConnectTimeout = 5 * time.Second
-	}
-	for name, value := range map[string]string{
-		"application_name": "paywarrant", "idle_in_transaction_session_timeout": "10000",
-	} {
-		if _, set := c.RuntimeParams[name]; !set {
-			c.RuntimeParams[name] = value
-		}
-	}
-}
-
-// durable makes commits wait for stable storage where the database was set not
-// to; a stronger setting than that is left.
-func durable(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false)
-		WHERE current_setting('synchronous_commit') IN ('off', 'local')`)
-	if err != nil {
-		return fmt.Errorf("set synchronous_commit: %w", err)
-	}
-	return nil
-}
-
 // writer is what a connection is set to that writes. Its statements find rows by
 // their keys alone; a planner that has not yet noticed how a table has grown, and
 // would rather read it whole, is not asked. Where a database has no such setting
 // there is nothing to set.
 func writer(ctx context.Context, conn *pgx.Conn) error {
-	if err := durable(ctx, conn); err != nil {
+	if err := pgdb.Durable(ctx, conn); err != nil {
 		return err
 	}
 	_, err := conn.Exec(ctx, `SELECT set_config(name, 'off', false) FROM pg_settings

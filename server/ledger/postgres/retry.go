@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/paywarrant/paywarrant/internal/pgdb"
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
@@ -32,7 +33,7 @@ func (s *Store) Update(ctx context.Context, keys ledger.Keys, decide func(*ledge
 			return nil
 		case errors.As(err, &own):
 			return own.error
-		case ctx.Err() == nil && (lost || again(err)) && time.Now().Before(until):
+		case ctx.Err() == nil && (lost || pgdb.Again(err)) && time.Now().Before(until):
 			if e := pause(ctx, wait); e == nil {
 				continue
 			}
@@ -55,21 +56,6 @@ func pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// again tells whether a transaction that ended with err may succeed when run again.
-func again(err error) bool {
-	var e *pgconn.PgError
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Code {
-	case "40001", "40P01": // another transaction won
-		return true
-	case "57P01", "57P02", "57P03": // the server ends or starts
-		return true
-	}
-	return e.Code[:2] == "08"
-}
-
 // failure tells which of the ledger's errors one of PostgreSQL's means: a conflict,
 // or that it cannot do it now, whether it does not answer, ends, starts, only
 // reads, or has no room.
@@ -81,7 +67,7 @@ func failure(err error) error {
 	switch {
 	case errors.As(err, &e) && e.Code == "23505":
 		return fmt.Errorf("%w: %w", ledger.ErrConflict, err)
-	case errors.As(err, &e) && (again(err) || e.Code[:2] == "53" || e.Code == "25006"):
+	case errors.As(err, &e) && (pgdb.Again(err) || e.Code[:2] == "53" || e.Code == "25006"):
 		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
 	case errors.As(err, &connect), e == nil && pgconn.SafeToRetry(err):
 		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)

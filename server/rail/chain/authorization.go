@@ -194,7 +194,18 @@ func (r *Rail) openOrder(ctx context.Context, o order) (authorizationRecord, err
 		}
 		defer unlock()
 	}
-	return r.submitOrder(ctx, o, true)
+	record, err := r.submitOrder(ctx, o, true)
+	var no *refusedError
+	if errors.As(err, &no) { // by what another instance has done meanwhile, perhaps
+		kept, found, viewErr := view[authorizationRecord](ctx, r.config.Store, kindAuthorization, o.key)
+		if viewErr != nil {
+			return record, viewErr
+		}
+		if found {
+			return kept, kept.serves(o)
+		}
+	}
+	return record, err
 }
 
 // submitOrder checks an authorization and gives it to the relayer. One that was

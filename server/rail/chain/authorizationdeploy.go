@@ -37,7 +37,15 @@ func (r *Rail) deployWallet(ctx context.Context, o order, d evm.Wrapped) error {
 		return err
 	}
 	if !found {
-		if s, err = r.submitDeployment(ctx, o, d); err != nil {
+		s, err = r.submitDeployment(ctx, o, d)
+		var no *refusedError
+		if errors.As(err, &no) { // by what another instance has done meanwhile, perhaps
+			var slotErr error
+			if s, found, slotErr = r.taskSlot(ctx, deployTask(o.From)); slotErr != nil || found {
+				err = slotErr
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -101,9 +101,15 @@ func (r *Rail) resubmitOrder(ctx context.Context, o order, record authorizationR
 		return record, common.Hash{}, err
 	}
 	defer unlock()
+	if s, found, err := r.taskSlot(ctx, authorizationPrefix+o.key); err != nil || found { // somebody else was faster
+		return record, s.hash(), err
+	}
 	again, err := r.submitOrder(ctx, o, false)
 	var no *refusedError
 	if errors.As(err, &no) && no.reason != x402.ReasonPending {
+		if s, found, err := r.taskSlot(ctx, authorizationPrefix+o.key); err != nil || found { // was, meanwhile
+			return record, s.hash(), err
+		}
 		record.Failed = no.reason
 		record, err = r.decideOrder(ctx, o, record)
 		return record, common.Hash{}, err

@@ -23,6 +23,9 @@
 // Each transaction has a nonce of its own, is sent again where the network forgot
 // it, and replaced with higher fees where it does not get on.
 //
+// Several instances may share a store and a relayer: what must happen once is decided
+// in the store's serial transactions, and each looks after the broadcasts of all.
+//
 // The rail charges no fee and converts nothing; what a person granted is enforced
 // by the contract, whoever steals the rail's keys.
 package chain
@@ -77,8 +80,8 @@ type Config struct {
 	Store Store
 	// Vault seals the session keys. Required.
 	Vault *vault.Vault
-	// Relayer pays the gas, and is an operator of the router. Required. No other
-	// program may use the key.
+	// Relayer pays the gas, and is an operator of the router. Required. Only instances
+	// on the same Store may use the key.
 	Relayer *ecdsa.PrivateKey
 	// FromBlock is where the watcher of new records begins. Default: the newest block
 	// at the first Start, or the first block where something was granted before it.
@@ -168,7 +171,8 @@ type Rail struct {
 	locks        locks
 	budget       gasBudget
 	lately       recently
-	looked       atomic.Int64 // when the relayer's balance was last looked at, in milliseconds; zero: never
+	foreign      atomic.Uint64 // the relayer's nonce when it was found to be used by somebody else
+	looked       atomic.Int64  // when the relayer's balance was last looked at, in milliseconds; zero: never
 
 	stop   context.CancelFunc
 	loop   sync.WaitGroup

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/big"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -148,7 +149,7 @@ func (r *Rail) open(ctx context.Context, key string, q request) (chargeRecord, e
 		return record, err
 	}
 	if why != "" {
-		return r.refuse(ctx, key, record, why)
+		return r.refuseUnlessCharged(ctx, key, record, why)
 	}
 	call.task = chargeTask(key)
 	call.also = func(tx Tx) error { return r.record(tx, key, &record, q.MandateID) }
@@ -198,22 +199,52 @@ func (r *Rail) record(tx Tx, key string, record *chargeRecord, mandateID string)
 	return write(tx, kindCharge, key, *record)
 }
 
+// refuseUnlessCharged records a refusal, unless the router has carried the charge out
+// already: for another instance, which recorded it before, or for records that are
+// gone. Of those nobody can tell the transaction.
+func (r *Rail) refuseUnlessCharged(ctx context.Context, key string, record chargeRecord, why rail.Reason) (chargeRecord, error) {
+	done, err := r.charged(ctx, record.Charge)
+	if err != nil {
+		return record, err
+	}
+	if !done {
+		return r.refuse(ctx, key, record, why)
+	}
+	kept, found, err := view[chargeRecord](ctx, r.config.Store, kindCharge, key)
+	if err == nil && !found {
+		err = fmt.Errorf("charge %s was made, and there is no record of it: %w", key, errOutcome)
+	}
+	return kept, err
+}
+
+// charged tells whether the router has carried a charge out, in whatever block.
+func (r *Rail) charged(ctx context.Context, c evm.Charge) (bool, error) {
+	call := r.router.PackCharged(c.GrantID, c.Ref, c.Payee, new(big.Int).SetUint64(c.Amount))
+	done, err := viewOf(ctx, r, r.config.Router, call, r.router.UnpackCharged)
+	return done.Any, err
+}
+
 // refuse records a refusal, unless the charge was recorded meanwhile.
 func (r *Rail) refuse(ctx context.Context, key string, record chargeRecord, why rail.Reason) (chargeRecord, error) {
 	outcome := refused(why)
 	record.Outcome = &outcome
+	kept := record
 	err := r.config.Store.Update(ctx, func(tx Tx) error {
 		now, found, err := read[chargeRecord](tx, kindCharge, key)
-		if err != nil || found {
-			record = now
+		if err != nil {
 			return err
 		}
+		if found {
+			kept = now
+			return nil
+		}
+		kept = record
 		return write(tx, kindCharge, key, record)
 	})
 	if err != nil {
 		return record, fmt.Errorf("store refusal: %w", err)
 	}
-	return record, nil
+	return kept, nil
 }
 
 // Lookup tells what became of a reference; [rail.Unseen] where nothing did. An

@@ -155,14 +155,14 @@ func (r *Rail) relay(ctx context.Context, key string, record connectionRecord, g
 		return err
 	}
 	if !found {
-		if r.onChain(ctx, record.GrantID, grant) { // somebody else brought it
+		if there, err := r.onChain(ctx, record.GrantID, grant); err == nil && there { // somebody else brought it
 			return r.decideConnection(ctx, key, "")
 		}
 		w := work{task: grantTask(record.GrantID), to: r.config.Router, data: r.relayCall(grant)}
 		w.gas, err = r.estimate(ctx, w)
 		var refusal *revertError
 		if errors.As(err, &refusal) {
-			return r.decideConnection(ctx, key, r.whyRefused(refusal))
+			return r.refuseUnlessBrought(ctx, key, record, grant, r.whyRefused(refusal))
 		}
 		if err != nil {
 			return err
@@ -181,6 +181,26 @@ func (r *Rail) relay(ctx context.Context, key string, record connectionRecord, g
 	return r.awaitGrant(ctx, key, record, grant, s)
 }
 
+// refuseUnlessBrought refuses a connection whose grant the router would not take,
+// unless that is because it has it by now: another instance was faster.
+func (r *Rail) refuseUnlessBrought(ctx context.Context, key string, record connectionRecord, grant grantRecord, why rail.Reason) error {
+	s, found, err := r.taskSlot(ctx, grantTask(record.GrantID))
+	if err != nil {
+		return err
+	}
+	if found {
+		return r.awaitGrant(ctx, key, record, grant, s)
+	}
+	there, err := r.onChain(ctx, record.GrantID, grant)
+	if err != nil {
+		return err
+	}
+	if there {
+		why = ""
+	}
+	return r.decideConnection(ctx, key, why)
+}
+
 // awaitGrant waits until the transaction of a grant is in a block. It need not be
 // deep: should it come undone, it is sent again.
 func (r *Rail) awaitGrant(ctx context.Context, key string, record connectionRecord, grant grantRecord, s slot) error {
@@ -191,7 +211,13 @@ func (r *Rail) awaitGrant(ctx context.Context, key string, record connectionReco
 		}
 		switch became {
 		case final, included:
-			if receipt.Status != types.ReceiptStatusSuccessful && !r.onChain(ctx, record.GrantID, grant) {
+			there := receipt.Status == types.ReceiptStatusSuccessful
+			if !there {
+				if there, err = r.onChain(ctx, record.GrantID, grant); err != nil {
+					return err
+				}
+			}
+			if !there {
 				return r.decideConnection(ctx, key, rail.Reverted)
 			}
 			return r.checkAllowance(ctx, key, grant, receipt.BlockNumber)
@@ -225,10 +251,10 @@ func (r *Rail) checkAllowance(ctx context.Context, key string, grant grantRecord
 	return r.decideConnection(ctx, key, "")
 }
 
-// onChain tells whether the router holds this grant; false where nobody knows.
-func (r *Rail) onChain(ctx context.Context, id common.Hash, grant grantRecord) bool {
+// onChain tells whether the router holds this grant.
+func (r *Rail) onChain(ctx context.Context, id common.Hash, grant grantRecord) (bool, error) {
 	m, err := viewOf(ctx, r, r.config.Router, r.router.PackMandate(id), r.router.UnpackMandate)
-	return err == nil && m.State == contracts.StateActive && m.SessionKey == grant.Grant.SessionKey
+	return err == nil && m.State == contracts.StateActive && m.SessionKey == grant.Grant.SessionKey, err
 }
 
 // whyRefused puts the router's refusal of a grant in the seam's terms.
@@ -257,6 +283,10 @@ func (r *Rail) decideConnection(ctx context.Context, key string, why rail.Reason
 		}
 		if err != nil {
 			return err
+		}
+		if record.Relayed || record.Refused != "" { // the first stands
+			why = record.Refused
+			return nil
 		}
 		record.Relayed, record.Refused = why == "", why
 		if why != "" {

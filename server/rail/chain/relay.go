@@ -37,6 +37,14 @@ type broadcast struct {
 
 func (s slot) last() broadcast { return s.Broadcasts[len(s.Broadcasts)-1] }
 
+// hash is that of the newest broadcast; zero where there is none.
+func (s slot) hash() (h common.Hash) {
+	if len(s.Broadcasts) > 0 {
+		h = s.last().Hash
+	}
+	return h
+}
+
 // slotKey sorts as the nonces do.
 func slotKey(nonce uint64) string { return fmt.Sprintf("%020d", nonce) }
 

@@ -35,7 +35,7 @@ func (r *Rail) settle(ctx context.Context, key string, record chargeRecord) (rai
 	if err != nil {
 		return rail.Outcome{}, err
 	}
-	pending := rail.Outcome{Status: rail.Pending, TxHash: s.last().Hash.Hex()}
+	pending := pendingIn(s)
 	switch became {
 	case final:
 		outcome, err := r.readFinal(ctx, record, s, receipt)
@@ -53,8 +53,8 @@ func (r *Rail) settle(ctx context.Context, key string, record chargeRecord) (rai
 	case waiting:
 		fallthrough
 	default:
-		if over, err := r.over(ctx, record); err != nil || over {
-			return r.decideUnless(ctx, key, record, err)
+		if end, over, err := r.over(ctx, record); err != nil || over {
+			return r.decideUnless(ctx, key, record, end, err)
 		}
 		return pending, r.push(ctx, s)
 	}
@@ -65,7 +65,7 @@ func (r *Rail) readFinal(ctx context.Context, record chargeRecord, s slot, recei
 	if receipt.Status == types.ReceiptStatusSuccessful && r.moved(record, logsOf(receipt)) {
 		return r.succeeded(ctx, receipt.TxHash, receipt.BlockNumber)
 	}
-	hash, block, found, err := r.findCharged(ctx, record)
+	hash, block, found, err := r.findCharged(ctx, record, receipt.BlockNumber.Uint64())
 	if err != nil {
 		return rail.Outcome{}, err
 	}
@@ -119,13 +119,17 @@ func (r *Rail) succeeded(ctx context.Context, hash common.Hash, block *big.Int) 
 }
 
 // findCharged looks for the router's word that the charge was made, in whatever
-// final transaction.
-func (r *Rail) findCharged(ctx context.Context, record chargeRecord) (hash common.Hash, block *big.Int, found bool, err error) {
+// final transaction, up to a block at least: a node that has gone back behind what it
+// said of that block does not know.
+func (r *Rail) findCharged(ctx context.Context, record chargeRecord, least uint64) (hash common.Hash, block *big.Int, found bool, err error) {
 	head, err := r.config.RPC.BlockNumber(ctx)
 	if err != nil {
 		return hash, nil, false, fmt.Errorf("read newest block: %w", err)
 	}
 	deep, ok := r.confirmed(head)
+	if least > 0 && (!ok || deep < least) {
+		return hash, nil, false, fmt.Errorf("look for charge up to block %d: the node is at %d", least, head)
+	}
 	if !ok || deep < record.Since {
 		return hash, nil, false, nil
 	}
@@ -152,30 +156,31 @@ func (r *Rail) findCharged(ctx context.Context, record chargeRecord) (hash commo
 	return hash, nil, false, nil
 }
 
-// over tells whether the charge's deadline has passed in a final block: whatever
-// of it lands from now on reverts.
-func (r *Rail) over(ctx context.Context, record chargeRecord) (bool, error) {
+// over tells whether the charge's deadline has passed in a final block, and which:
+// whatever of it lands after that reverts.
+func (r *Rail) over(ctx context.Context, record chargeRecord) (end uint64, over bool, err error) {
 	head, err := r.newest(ctx)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	deep, ok := r.confirmed(head.Number.Uint64())
 	if !ok {
-		return false, nil
+		return 0, false, nil
 	}
 	header, err := r.config.RPC.HeaderByNumber(ctx, new(big.Int).SetUint64(deep))
 	if err != nil {
-		return false, fmt.Errorf("read block %d: %w", deep, err)
+		return 0, false, fmt.Errorf("read block %d: %w", deep, err)
 	}
-	return header.Time > record.Charge.Deadline, nil
+	return deep, header.Time > record.Charge.Deadline, nil
 }
 
-// decideUnless ends a charge that can no longer land, unless it did.
-func (r *Rail) decideUnless(ctx context.Context, key string, record chargeRecord, err error) (rail.Outcome, error) {
+// decideUnless ends a charge that can no longer land after a block, unless it did
+// before.
+func (r *Rail) decideUnless(ctx context.Context, key string, record chargeRecord, end uint64, err error) (rail.Outcome, error) {
 	if err != nil {
 		return rail.Outcome{}, err
 	}
-	hash, block, found, err := r.findCharged(ctx, record)
+	hash, block, found, err := r.findCharged(ctx, record, end)
 	if err != nil {
 		return rail.Outcome{}, err
 	}
@@ -219,11 +224,14 @@ func (r *Rail) again(ctx context.Context, key string, record chargeRecord) (rail
 		return rail.Outcome{}, err
 	}
 	defer unlock()
-	over, err := r.over(ctx, record)
-	if err != nil || over {
-		return r.decideUnless(ctx, key, record, err)
+	if s, found, err := r.taskSlot(ctx, chargeTask(key)); err != nil || found { // somebody else was faster
+		return pendingIn(s), err
 	}
-	if hash, block, found, err := r.findCharged(ctx, record); err != nil || found {
+	end, over, err := r.over(ctx, record)
+	if err != nil || over {
+		return r.decideUnless(ctx, key, record, end, err)
+	}
+	if hash, block, found, err := r.findCharged(ctx, record, end); err != nil || found {
 		if err != nil {
 			return rail.Outcome{}, err
 		}
@@ -238,14 +246,14 @@ func (r *Rail) again(ctx context.Context, key string, record chargeRecord) (rail
 		return rail.Outcome{}, errors.Join(err, errRecord)
 	}
 	if len(grant.Sealed) == 0 { // revoked meanwhile
-		return r.decideUnless(ctx, key, record, nil)
+		return r.decideUnlessCharged(ctx, key, record, rail.Unavailable)
 	}
 	w, why, err := r.prepareCharge(ctx, grant, record.Charge)
 	if err != nil {
 		return rail.Outcome{}, err
 	}
 	if why != "" {
-		return r.decide(ctx, key, refused(why))
+		return r.decideUnlessCharged(ctx, key, record, why)
 	}
 	w.task = chargeTask(key)
 	s, err := r.submit(ctx, w)
@@ -253,5 +261,30 @@ func (r *Rail) again(ctx context.Context, key string, record chargeRecord) (rail
 		return rail.Outcome{}, err
 	}
 	r.config.Logger.WarnContext(ctx, "charge broadcast under another nonce", slog.Uint64("nonce", s.Nonce))
-	return rail.Outcome{Status: rail.Pending, TxHash: s.last().Hash.Hex()}, nil
+	return pendingIn(s), nil
+}
+
+// decideUnlessCharged ends a charge that would not go through any more, unless that
+// is because another instance has broadcast it: it may be in a block already, which
+// is not final.
+func (r *Rail) decideUnlessCharged(ctx context.Context, key string, record chargeRecord, why rail.Reason) (rail.Outcome, error) {
+	done, err := r.charged(ctx, record.Charge)
+	if err != nil {
+		return rail.Outcome{}, err
+	}
+	s, found, err := r.taskSlot(ctx, chargeTask(key))
+	if err != nil || found || done {
+		return pendingIn(s), err
+	}
+	return r.decide(ctx, key, refused(why))
+}
+
+// pendingIn is the outcome of a charge that waits, with the newest of a slot's
+// broadcasts, where it has one.
+func pendingIn(s slot) rail.Outcome {
+	outcome := rail.Outcome{Status: rail.Pending}
+	if h := s.hash(); h != (common.Hash{}) {
+		outcome.TxHash = h.Hex()
+	}
+	return outcome
 }

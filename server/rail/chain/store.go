@@ -8,7 +8,8 @@ import (
 )
 
 // Store keeps the rail's records: texts under a kind and a key. Transactions are
-// serial, and what one wrote is on disk when Update returns. Its own errors may be
+// serial over all instances that share it, and what one wrote is on disk when Update
+// returns. Its own errors may be
 // anything; the rail takes each for an outcome that is unknown.
 type Store interface {
 	// Update runs a function whose writes are all kept where it returns nil, and none

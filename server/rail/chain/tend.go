@@ -69,8 +69,11 @@ func (r *Rail) reopen(ctx context.Context) error {
 	}
 	key := slotKey(nonce)
 	_, exists, err := view[slot](ctx, r.config.Store, kindSlot, key)
-	if err != nil || !exists {
+	if err != nil {
 		return err
+	}
+	if !exists {
+		return r.checkOwnNonce(ctx, nonce)
 	}
 	_, open, err := view[bool](ctx, r.config.Store, kindOpenSlot, key)
 	if err != nil || open {
@@ -79,6 +82,20 @@ func (r *Rail) reopen(ctx context.Context) error {
 	err = r.config.Store.Update(ctx, func(tx Tx) error { return write(tx, kindOpenSlot, key, true) })
 	if err != nil {
 		return fmt.Errorf("look after transaction %d again: %w", nonce, err)
+	}
+	return nil
+}
+
+// checkOwnNonce raises the alarm where the chain has seen transactions of the relayer
+// that these records do not know.
+func (r *Rail) checkOwnNonce(ctx context.Context, used uint64) error {
+	next, begun, err := view[uint64](ctx, r.config.Store, kindCursor, cursorNonce)
+	if err != nil || !begun || used <= next {
+		return err
+	}
+	if r.foreign.Swap(used) != used {
+		r.config.Logger.ErrorContext(ctx, "relayer's key is used by another program, or the records are an old copy",
+			slog.String("address", r.relayer.Hex()), slog.Uint64("used", used), slog.Uint64("known", next))
 	}
 	return nil
 }
@@ -178,6 +195,7 @@ func (r *Rail) replace(ctx context.Context, s slot) error {
 	}
 	stored := false
 	err = r.config.Store.Update(ctx, func(tx Tx) error {
+		stored = false
 		now, found, err := read[slot](tx, kindSlot, slotKey(s.Nonce))
 		if err != nil || !found || len(now.Broadcasts) != len(s.Broadcasts) {
 			return err // somebody else replaced it

@@ -131,6 +131,7 @@ func (r *Rail) cursorAt(ctx context.Context, block uint64) (cursor, error) {
 func (r *Rail) sawRevoked(ctx context.Context, seen Revocation) error {
 	ours := false
 	err := r.config.Store.Update(ctx, func(tx Tx) error {
+		ours = false
 		grant, found, err := read[grantRecord](tx, kindGrant, seen.GrantID.Hex())
 		if err != nil || !found {
 			return err

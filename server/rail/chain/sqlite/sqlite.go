@@ -5,7 +5,8 @@
 //	rail, err := chain.New(chain.Config{Store: store, …})
 //
 // One connection writes and waits for the disk at each commit; a small pool reads.
-// The file is the rail's alone: one process opens it.
+// Instances on one machine may open the same file: their updates are serial. Those on
+// several machines keep their records in PostgreSQL, by package postgres.
 package sqlite
 
 import (

@@ -1,0 +1,155 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/paywarrant/paywarrant/internal/pgdb"
+	"github.com/paywarrant/paywarrant/server/rail/chain"
+)
+
+const (
+	// retryFor is how long a transaction is run again before it fails: a restart of
+	// the database is mostly over by then.
+	retryFor = 2 * time.Second
+	// firstWait and longestWait are the waits between, doubled each time.
+	firstWait, longestWait = 2 * time.Millisecond, 200 * time.Millisecond
+)
+
+// Update implements [chain.Store]. An update that another one made give way, or that
+// lost its connection before its commit, is run again for up to two seconds. An error
+// of the commit leaves it unknown whether anything was kept.
+func (s *Store) Update(ctx context.Context, run func(chain.Tx) error) error {
+	select {
+	case <-s.writing: // one connection at a time waits for the lock
+		defer func() { s.writing <- struct{}{} }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return again(ctx, func() (bool, error) { return s.transact(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, locked(run)) })
+}
+
+// View implements [chain.Store]. Errors as [Store.Update].
+func (s *Store) View(ctx context.Context, run func(chain.Tx) error) error {
+	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	return again(ctx, func() (bool, error) { return s.transact(ctx, options, run) })
+}
+
+// locked makes an update wait for the others. What it reads afterwards is what they
+// have committed, since each statement sees the newest state.
+func locked(run func(chain.Tx) error) func(chain.Tx) error {
+	return func(tx chain.Tx) error {
+		t := tx.(*transaction) // it is one
+		var version []byte
+		err := t.tx.QueryRow(t.ctx, "SELECT value FROM chain_records WHERE kind = 'lock' AND key = '' FOR UPDATE").Scan(&version)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return errLocked
+		case err != nil:
+			return fmt.Errorf("lock records: %w", err)
+		case string(version) != schemaVersion:
+			return fmt.Errorf("postgres: records have schema version %s, this program knows %s", version, schemaVersion)
+		}
+		return run(tx)
+	}
+}
+
+// again runs a transaction until it has not lost, or for retryFor.
+func again(ctx context.Context, run func() (lost bool, err error)) error {
+	until := time.Now().Add(retryFor)
+	for wait := firstWait; ; wait = min(2*wait, longestWait) {
+		lost, err := run()
+		if err == nil || !lost || !time.Now().Before(until) || !pause(ctx, wait) {
+			return err
+		}
+	}
+}
+
+// pause waits about so long, each instance a little different; false where ctx ends.
+func pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait/2 + rand.N(wait)) //nolint:gosec // not a secret
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// transact runs one transaction, and tells whether it did nothing and may be run
+// again.
+func (s *Store) transact(ctx context.Context, options pgx.TxOptions, run func(chain.Tx) error) (lost bool, err error) {
+	tx, err := s.pool.BeginTx(ctx, options)
+	if err != nil {
+		return mayRunAgain(err), fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after Commit it does nothing
+	if err := run(&transaction{ctx: ctx, tx: tx}); err != nil {
+		return mayRunAgain(err), err
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return pgdb.Lost(err), fmt.Errorf("commit: %w", err)
+	}
+	return false, nil
+}
+
+// mayRunAgain tells whether an error before the commit is the database's, and passing.
+func mayRunAgain(err error) bool {
+	var connect *pgconn.ConnectError
+	return pgdb.Again(err) || pgconn.SafeToRetry(err) || errors.As(err, &connect)
+}
+
+type transaction struct {
+	ctx context.Context //nolint:containedctx // of the transaction, which it does not outlive
+	tx  pgx.Tx
+}
+
+func (t *transaction) Get(kind, key string) ([]byte, bool, error) {
+	var value []byte
+	err := t.tx.QueryRow(t.ctx, "SELECT value FROM chain_records WHERE kind = $1 AND key = $2", kind, key).Scan(&value)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read record: %w", err)
+	}
+	return value, true, nil
+}
+
+func (t *transaction) Put(kind, key string, value []byte) error {
+	if value == nil {
+		value = []byte{}
+	}
+	_, err := t.tx.Exec(t.ctx,
+		"INSERT INTO chain_records (kind, key, value) VALUES ($1, $2, $3) ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value", kind, key, value)
+	if err != nil {
+		return fmt.Errorf("write record: %w", err)
+	}
+	return nil
+}
+
+func (t *transaction) Delete(kind, key string) error {
+	if _, err := t.tx.Exec(t.ctx, "DELETE FROM chain_records WHERE kind = $1 AND key = $2", kind, key); err != nil {
+		return fmt.Errorf("delete record: %w", err)
+	}
+	return nil
+}
+
+func (t *transaction) List(kind, after string, limit int) ([]chain.Record, error) {
+	rows, err := t.tx.Query(t.ctx, "SELECT key, value FROM chain_records WHERE kind = $1 AND key > $2 ORDER BY key LIMIT $3", kind, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list records: %w", err)
+	}
+	records, err := pgx.CollectRows(rows, pgx.RowToStructByPos[chain.Record])
+	if err != nil {
+		return nil, fmt.Errorf("list records: %w", err)
+	}
+	return records, nil
+}
