@@ -23,7 +23,7 @@ import (
 )
 
 // webhookRows compare deliveries with a plain loop of as many workers that posts
-// the same to the same receiver.
+// one of them again and again, headers and body, to the same receiver.
 func webhookRows(ctx context.Context) ([]row, error) {
 	var ratios []float64
 	var err error
@@ -46,27 +46,30 @@ func webhookRows(ctx context.Context) ([]row, error) {
 // perMandate is how many events each of the callers' mandates has.
 const perMandate = 400
 
-// sink is a receiver that takes everything, once it is open.
+// sink is a receiver that takes everything, once it is open; until then it lets
+// senders wait.
 type sink struct {
-	open  atomic.Bool
+	open  chan struct{}
 	want  int64
 	taken atomic.Int64
 	began atomic.Pointer[time.Time]
 	done  chan time.Duration
-	body  atomic.Pointer[[]byte]
+	last  atomic.Pointer[sent]
 }
 
-// ServeHTTP takes a delivery, or asks for it later.
+// sent is a delivery as it came.
+type sent struct {
+	header http.Header
+	body   []byte
+}
+
+// ServeHTTP takes a delivery.
 func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	if !s.open.Load() {
-		w.Header().Set("Retry-After", "3600")
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
-	}
+	<-s.open
 	now := time.Now()
 	s.began.CompareAndSwap(nil, &now)
-	s.body.Store(&body)
+	s.last.Store(&sent{r.Header, body})
 	w.WriteHeader(http.StatusNoContent)
 	if s.taken.Add(1) == s.want {
 		s.done <- time.Since(*s.began.Load())
@@ -76,7 +79,7 @@ func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // deliveries lets events gather while the receiver takes none, and measures how
 // fast they go out then.
 func deliveries(ctx context.Context, b *testing.B) (float64, error) {
-	s := &sink{want: callers * perMandate, done: make(chan time.Duration, 1)}
+	s := &sink{want: callers * perMandate, open: make(chan struct{}), done: make(chan time.Duration, 1)}
 	receiver := httptest.NewServer(s)
 	defer receiver.Close()
 	var store ledger.Store
@@ -87,46 +90,47 @@ func deliveries(ctx context.Context, b *testing.B) (float64, error) {
 	if err := gather(ctx, store, srv.Merchant.ID); err != nil {
 		return 0, err
 	}
-	s.open.Store(true)
-	srv.Clock.Advance(2 * time.Hour)
+	close(s.open)
 	var took time.Duration
 	select {
 	case took = <-s.done:
 	case <-time.After(time.Minute):
 		return 0, fmt.Errorf("%d of %d delivered in a minute", s.taken.Load(), s.want)
 	}
-	plain, err := posts(ctx, receiver.URL, *s.body.Load())
+	plain, err := posts(ctx, receiver.URL, *s.last.Load())
 	return float64(plain) / float64(took), err
 }
 
-// gather has events happen, and waits until all are queued for their endpoint.
+// gather has events happen, to all mandates in turn, and waits until all are relayed.
 func gather(ctx context.Context, store ledger.Store, merchant string) error {
 	now := time.Now().Truncate(time.Millisecond)
+	mandates := make([]string, callers)
+	for i := range mandates {
+		mandates[i] = id.New(id.Mandate, now)
+	}
 	var last []ledger.Event
-	for range callers {
-		mandate := id.New(id.Mandate, now)
-		var happened []ledger.Event
-		for seq := range perMandate {
-			happened = append(happened, ledger.Event{
+	for seq := range perMandate {
+		last, now = nil, now.Add(time.Millisecond)
+		for _, mandate := range mandates {
+			last = append(last, ledger.Event{
 				ID: id.New(id.Event, now), MandateID: mandate, Seq: int64(seq + 1), MerchantID: merchant, Type: webhook.PaymentSucceeded, CreatedAt: now,
 				Data: fmt.Appendf(nil, `{"transactionId":%q,"delegateId":%q,"amountCents":1,"amountMicros":10000,"rail":"fiatrail","status":"succeeded"}`,
 					id.New(id.Charge, now), mandate),
 			})
 		}
-		last = append(last, happened[perMandate-1])
 		err := store.Update(ctx, ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
-			return ledger.Effects{Insert: ledger.Rows{Events: happened}}, nil
+			return ledger.Effects{Insert: ledger.Rows{Events: last}}, nil
 		})
 		if err != nil {
 			return err
 		}
 	}
 	for len(last) > 0 {
-		queued, err := store.EventDeliveries(ctx, last[0])
+		e, err := store.Event(ctx, last[0].ID)
 		if err != nil {
 			return err
 		}
-		if len(queued) > 0 {
+		if e.Place > 0 {
 			last = last[1:]
 			continue
 		}
@@ -136,7 +140,7 @@ func gather(ctx context.Context, store ledger.Store, merchant string) error {
 }
 
 // posts is the time of the plain loop.
-func posts(ctx context.Context, url string, body []byte) (time.Duration, error) {
+func posts(ctx context.Context, url string, d sent) (time.Duration, error) {
 	transport := &http.Transport{MaxIdleConnsPerHost: callers}
 	defer transport.CloseIdleConnections()
 	var all sync.WaitGroup
@@ -145,10 +149,11 @@ func posts(ctx context.Context, url string, body []byte) (time.Duration, error) 
 	for range callers {
 		all.Go(func() {
 			_, err := each(perMandate, func() error {
-				r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+				r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(d.body))
 				if err != nil {
 					return err
 				}
+				r.Header = d.header
 				resp, err := transport.RoundTrip(r)
 				if err != nil {
 					return err

@@ -115,12 +115,14 @@ type Delivery struct {
 	URL        string         `json:"url"`
 	Status     DeliveryStatus `json:"status"`
 	Attempts   int            `json:"attempts"`
-	// HTTPStatus is the receiver's last answer; zero where there was none.
+	// HTTPStatus is the receiver's last answer; zero where there was none, and for a
+	// delivery that was taken at the first attempt.
 	HTTPStatus int `json:"httpStatus,omitempty"`
 	// Error says why the last attempt failed.
 	Error string `json:"error,omitempty"`
 	// Answer is the beginning of the receiver's last answer, where it was no success.
-	Answer      string    `json:"answer,omitempty"`
+	Answer string `json:"answer,omitempty"`
+	// AttemptedAt is zero for a delivery that was taken at the first attempt.
 	AttemptedAt time.Time `json:"attemptedAt,omitzero"`
 	// NextAttemptAt is when a pending one is sent at the earliest.
 	NextAttemptAt time.Time `json:"nextAttemptAt,omitzero"`

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -127,7 +128,7 @@ func parseSignature(values []string) (signature, bool) {
 func (s signature) matches(keys [][]byte, body []byte) bool {
 	found := false
 	for _, key := range keys {
-		want := mac(key, s.seconds, ".", body)
+		want := mac(hmac.New(sha256.New, key), nil, []byte(s.seconds+"."), body)
 		for _, m := range s.macs {
 			found = hmac.Equal(want, m) || found
 		}

@@ -184,6 +184,7 @@ type Event struct {
 	Type       webhook.Type
 	Data       []byte // JSON
 	CreatedAt  time.Time
+	Place      int64 // in its merchant's stream; zero: it was not relayed yet
 }
 
 // TallyKey names the running totals of one payee under one mandate.

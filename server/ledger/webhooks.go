@@ -28,6 +28,8 @@ type WebhookEndpoint struct {
 	Failures     int       // attempts that failed in a row
 	PausedUntil  time.Time // nothing is sent before
 	WakeSeq      int64     // counts what was added to its queue
+	Since        int64     // the last place in its merchant's stream before it was added
+	Place        int64     // the place it has come to: nothing is left up to there that has no [Delivery]
 	CreatedAt    time.Time
 }
 
@@ -41,6 +43,16 @@ func (e WebhookEndpoint) Wants(t webhook.Type) bool {
 	return len(e.Types) == 0
 }
 
+// Told tells what came of an event for which nothing is stored: it is still to be
+// reached, or was taken at the first attempt. False: it is not sent to the endpoint.
+func (e WebhookEndpoint) Told(of Event) (Delivery, bool) {
+	d := Delivery{EndpointID: e.ID, EventID: of.ID, Lane: of.MandateID, Seq: of.Seq, Status: DeliveryPending, CreatedAt: of.CreatedAt}
+	if of.Place <= e.Place {
+		d.Status, d.Attempts = DeliveryDelivered, 1
+	}
+	return d, of.Place > e.Since && e.Wants(of.Type) && (e.Disabled == "" || d.Status == DeliveryDelivered)
+}
+
 // DeliveryStatus is the state of the delivery of one event to one endpoint.
 type DeliveryStatus string
 
@@ -51,7 +63,9 @@ const (
 	DeliveryFailed    DeliveryStatus = "failed"
 )
 
-// Delivery is one event on its way to one endpoint.
+// Delivery is one event on its way to one endpoint. It is stored where it failed,
+// where it waits behind one that did, and where it is made again; else the endpoint's
+// place says it.
 type Delivery struct {
 	EndpointID string
 	EventID    string
@@ -74,6 +88,16 @@ type DueDelivery struct {
 	Event Event
 }
 
+// StreamEvent is an event in its place in its merchant's stream.
+type StreamEvent struct {
+	Event
+
+	// Held: deliveries of its mandate are stored that it has to wait for; LastHeld is
+	// the Seq of the last.
+	Held     bool
+	LastHeld int64
+}
+
 // LaneKey is a place in an order by lane and sequence.
 type LaneKey struct {
 	Lane string
@@ -92,9 +116,10 @@ type Relayed struct {
 	Endpoints []string // that have something new in their queue
 }
 
-// EndpointHealth is what changes in an endpoint by attempts to reach it.
-type EndpointHealth struct {
+// EndpointState is what changes in an endpoint by attempts to reach it.
+type EndpointState struct {
 	EndpointID   string
+	Place        int64
 	FailingSince time.Time
 	Failures     int
 	PausedUntil  time.Time
@@ -122,11 +147,11 @@ type Webhooks interface {
 	// DeleteWebhookEndpoint deletes it with its deliveries.
 	DeleteWebhookEndpoint(ctx context.Context, id string) error
 
-	// RelayEvents moves up to limit events from the outbox into the queues of the
-	// endpoints that want them, in one transaction, in the order of mandate and
-	// sequence from a place on. Of each mandate it takes the earlier events first.
+	// RelayEvents moves up to limit events from the outbox to the ends of their
+	// merchants' streams, in one transaction, in the order of mandate and sequence
+	// from a place on. Of each mandate it takes the earlier events first.
 	RelayEvents(ctx context.Context, from LaneKey, limit int, now time.Time) (Relayed, error)
-	// Redeliver puts an event into queues again, in a lane of its own, also where an
+	// Redeliver stores deliveries of an event that are to be made again, in a lane of its own, also where an
 	// attempt is under way.
 	Redeliver(ctx context.Context, eventID string, endpointIDs []string, now time.Time) error
 
@@ -146,18 +171,22 @@ type Webhooks interface {
 	// belongs to one process, which is the caller's.
 	FreeWebhookLeases(ctx context.Context) error
 
-	// DueDeliveries lists what may be sent at a time, in the order of lanes from a
+	// StreamEvents lists the events of an endpoint's merchant after a place in their
+	// stream, of all types.
+	StreamEvents(ctx context.Context, e WebhookEndpoint, after int64, limit int) ([]StreamEvent, error)
+	// DueDeliveries lists stored deliveries that may be made at a time, in the order of lanes from a
 	// place on: nothing that comes after one of its lane that waits for a retry.
 	DueDeliveries(ctx context.Context, endpointID string, from LaneKey, now time.Time, limit int) ([]DueDelivery, error)
 	// NextRetry is when the first delivery that failed before is due; zero: there is none.
 	NextRetry(ctx context.Context, endpointID string) (time.Time, error)
-	// SaveDeliveries writes the outcome of attempts, in one transaction. What came of
-	// an attempt at a delivery that was put into the queue again meanwhile, and so
-	// has another place, is dropped.
-	SaveDeliveries(ctx context.Context, tried []Delivery, health []EndpointHealth) error
-	// EventDeliveries lists an event's deliveries to its merchant's endpoints, the
-	// oldest endpoint first.
+	// SaveDeliveries stores deliveries as they stand after so many attempts, and how
+	// far endpoints have come, in one transaction. Dropped is what came of an attempt
+	// at a delivery that is made again meanwhile, and so has another lane and sequence,
+	// and what knows of no more attempts than the store. An endpoint never goes back.
+	SaveDeliveries(ctx context.Context, tried []Delivery, reached []EndpointState) error
+	// EventDeliveries lists an event's deliveries to its merchant's endpoints, stored
+	// or not, the oldest endpoint first. The event is as it was read.
 	EventDeliveries(ctx context.Context, e Event) ([]Delivery, error)
-	// Deliveries lists an endpoint's deliveries of a status, the latest events first.
+	// Deliveries lists an endpoint's stored deliveries of a status, the latest events first.
 	Deliveries(ctx context.Context, endpointID string, status DeliveryStatus, limit int) ([]Delivery, error)
 }

@@ -147,13 +147,17 @@ func (s *Service) TestEndpoint(ctx context.Context, merchantID, endpointID strin
 	if err != nil {
 		return ledger.Delivery{}, err
 	}
+	signer, err := webhook.NewSigner(secrets...)
+	if err != nil {
+		return ledger.Delivery{}, fmt.Errorf("test webhook endpoint: %w", err)
+	}
 	to, err := url.Parse(e.URL)
 	if err != nil {
 		return ledger.Delivery{}, errors.New("the endpoint has no URL")
 	}
 	now := s.Clock.Now()
 	event := ledger.Event{ID: id.New(id.Event, now), Type: webhook.Test, Data: []byte("{}"), CreatedAt: now}
-	o := s.send(ctx, to, event, secrets)
+	o := s.send(ctx, to, event, signer)
 	d := ledger.Delivery{
 		EndpointID: e.ID, EventID: event.ID, Status: ledger.DeliveryDelivered, Attempts: 1, HTTPStatus: o.status, Error: o.problem,
 		Answer: o.answer, TriedAt: now, CreatedAt: now,

@@ -1,12 +1,15 @@
-// Package events tells merchants what happened: it relays the ledger's outbox
-// into a queue for each webhook endpoint, and delivers.
+// Package events tells merchants what happened: it relays the ledger's outbox into
+// a stream for each merchant, and delivers it to the webhook endpoints.
 //
 //	s, err := events.New(events.Config{Store: store, Vault: box, Clock: clock, Logger: log})
 //	s.Start(ctx)
 //	defer s.Close()
 //
-// Every delivery is made at least once, those of one mandate in order: one that
-// fails holds back the later ones of its mandate until it is taken or given up. An
+// The relay gives each event its place in its merchant's stream. An endpoint goes
+// along the stream, and what it took at once is known by the place it has come to:
+// only a delivery that failed is stored, with those that wait behind it. Every
+// delivery is made at least once, those of one mandate in order: one that fails
+// holds back the later ones of its mandate until it is taken or given up. An
 // endpoint is worked on by one instance at a time, which has it on lease; so no two
 // send at once, and what a dead instance had lapses. Each endpoint has a queue,
 // connections, a concurrency and a breaker of its own: a slow one delays nobody else.

@@ -1,10 +1,11 @@
 package events_test
 
 import (
-	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,7 +13,6 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
-	"github.com/paywarrant/paywarrant/webhook"
 )
 
 // TestWhatComesAfterAFailureWaitsForItsRetry: the first of many events of a mandate
@@ -44,29 +44,17 @@ func TestWhatComesAfterAFailureWaitsForItsRetry(t *testing.T) {
 	b := setup(t, func(string, int) []netip.Addr { return []netip.Addr{loopback} })
 	b.endpoint(t, address("hooks.example", port))
 
-	mandate := id.New(id.Mandate, b.clock.Now())
-	all := make([]ledger.Event, events)
+	all := b.events(id.New(id.Mandate, b.clock.Now()), events)
 	want := make([]string, events)
-	for i := range all {
-		at := b.clock.Now().Truncate(time.Millisecond)
-		all[i] = ledger.Event{
-			ID: id.New(id.Event, at), MandateID: mandate, Seq: int64(i + 1), MerchantID: merchant, Type: webhook.PaymentSucceeded,
-			Data: fmt.Appendf(nil, `{"n":%d}`, i), CreatedAt: at,
-		}
-		want[i] = all[i].ID
+	for i, e := range all {
+		want[i] = e.ID
 	}
-	insert := func(list []ledger.Event) {
-		require.NoError(t, b.store.Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
-			return ledger.Effects{Insert: ledger.Rows{Events: list}}, nil
-		}))
-		b.Poke()
-	}
-	insert(all[:1])
+	b.insert(t, all[:1])
 	<-here
-	insert(all[1:])
+	b.insert(t, all[1:])
 	require.Eventually(t, func() bool {
-		queued, err := b.store.EventDeliveries(t.Context(), all[events-1])
-		return err == nil && len(queued) == 1
+		last, err := b.store.Event(t.Context(), all[events-1].ID)
+		return err == nil && last.Place > 0
 	}, time.Minute, time.Millisecond)
 	b.clock.Advance(10 * time.Second)
 	close(release)
@@ -76,4 +64,107 @@ func TestWhatComesAfterAFailureWaitsForItsRetry(t *testing.T) {
 		return len(order) == events
 	}, 2*time.Minute, 10*time.Millisecond)
 	require.Equal(t, want, order)
+}
+
+// TestWhatHangsHoldsBackNobody: while one delivery gets no answer, more events of
+// other mandates than a queue has in memory are delivered, and a restart would not
+// send them again.
+func TestWhatHangsHoldsBackNobody(t *testing.T) {
+	t.Parallel()
+	const others = 1_500
+	release := make(chan struct{})
+	var hangs atomic.Bool
+	port, taken := receiver(t, func(_ http.ResponseWriter, r *http.Request) {
+		if hangs.CompareAndSwap(false, true) {
+			select {
+			case <-release:
+			case <-r.Context().Done():
+			}
+		}
+	})
+	b := setup(t, func(string, int) []netip.Addr { return []netip.Addr{loopback} })
+	t.Cleanup(func() { close(release) })
+	e := b.endpoint(t, address("hooks.example", port))
+	var all []ledger.Event
+	for range others + 1 {
+		all = append(all, b.events(id.New(id.Mandate, b.clock.Now()), 1)...)
+	}
+	b.insert(t, all)
+	require.Eventually(t, func() bool { return taken.Load() > others }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		e, err := b.store.WebhookEndpoint(t.Context(), e.ID)
+		return err == nil && e.Place == others+1
+	}, time.Minute, 10*time.Millisecond)
+	waiting, err := b.store.Deliveries(t.Context(), e.ID, ledger.DeliveryPending, 10)
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(waiting), 1)
+}
+
+// TestWhateverTheReceiverDoes: one that fails at random, asks to be left alone and
+// hangs up is told everything in the end, each mandate's events in their order, and
+// the store knows it.
+func TestWhateverTheReceiverDoes(t *testing.T) {
+	t.Parallel()
+	const mandates, each = 5, 60
+	var (
+		mu     sync.Mutex
+		random = rand.New(rand.NewPCG(1, 2)) // repeatable
+		took   = map[string]bool{}
+		order  []string
+	)
+	port, _ := receiver(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch n := random.IntN(100); {
+		case n < 3:
+			w.Header().Set("Retry-After", "2")
+			w.WriteHeader(http.StatusTooManyRequests)
+		case n < 5:
+			panic(http.ErrAbortHandler)
+		case n < 10:
+			w.WriteHeader(http.StatusInternalServerError)
+		default:
+			if key := r.Header.Get("webhook-id"); !took[key] {
+				took[key] = true
+				order = append(order, key)
+			}
+		}
+	})
+	b := setup(t, func(string, int) []netip.Addr { return []netip.Addr{loopback} })
+	e := b.endpoint(t, address("hooks.example", port))
+	place := map[string]ledger.LaneKey{}
+	var lists [][]ledger.Event
+	for range mandates {
+		list := b.events(id.New(id.Mandate, b.clock.Now()), each)
+		for _, e := range list {
+			place[e.ID] = ledger.LaneKey{Lane: e.MandateID, Seq: e.Seq}
+		}
+		lists = append(lists, list)
+	}
+	for n := range each {
+		var round []ledger.Event
+		for _, list := range lists {
+			round = append(round, list[n])
+		}
+		b.insert(t, round)
+	}
+	require.Eventually(t, func() bool {
+		b.clock.Advance(5 * time.Second)
+		mu.Lock()
+		defer mu.Unlock()
+		return len(order) == mandates*each
+	}, 3*time.Minute, 20*time.Millisecond)
+	last := map[string]int64{}
+	for _, key := range order {
+		at := place[key]
+		require.Equal(t, last[at.Lane]+1, at.Seq)
+		last[at.Lane] = at.Seq
+	}
+	b.Close()
+	e, err := b.store.WebhookEndpoint(t.Context(), e.ID)
+	require.NoError(t, err)
+	require.EqualValues(t, mandates*each, e.Place)
+	waiting, err := b.store.Deliveries(t.Context(), e.ID, ledger.DeliveryPending, 10)
+	require.NoError(t, err)
+	require.Empty(t, waiting)
 }

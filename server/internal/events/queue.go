@@ -3,20 +3,22 @@ package events
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
-	"math"
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/webhook"
 )
 
 const (
-	// maxWindow is how many deliveries of one endpoint are in memory at most, until
-	// what came of them is saved, where few are worked on; minWindow where many are,
-	// which share maxHeld.
+	// maxWindow is how many events of the stream, and how many stored deliveries, of
+	// one endpoint are in memory at most, where few are worked on; minWindow where
+	// many are, which share maxHeld.
 	maxWindow, minWindow, maxHeld = 1024, 64, 32 * 1024
 	// maxFlying is how many are on their way to one endpoint at once; firstFlying
 	// is where it begins before it is known what the endpoint can take.
@@ -32,36 +34,39 @@ const (
 	linger = 2 * time.Second
 )
 
-// queue works on one endpoint while this instance has it on lease. Its state
-// belongs to the goroutine that runs it; what others may touch is at the end.
+// queue works on one endpoint while this instance has it on lease: on the stream of
+// its merchant's events, and on the deliveries that are stored, which are those that
+// failed, what waits behind them, and what is made again. Its state belongs to the
+// goroutine that runs it; what others may touch is at the end.
 type queue struct {
 	*Service
 
 	endpoint ledger.WebhookEndpoint
 	address  *url.URL
 	secrets  []string
-	health   ledger.EndpointHealth
+	signer   *webhook.Signer // with the secrets
+	health   health
 	readAt   time.Time // real time
 	gone     bool      // disabled or deleted: nothing more is sent
 
-	from  ledger.LaneKey // where the pass through the stored queue is
-	more  bool           // the pass has not ended
-	again bool           // another one is due after it
+	stream stream
+	stored pass
+	retry  time.Time // when the first stored delivery is due again; zero: none
+
 	// parked: nothing is loaded until what is on its way has come back.
 	parked bool
-	lanes  map[string][]ledger.DueDelivery
+	lanes  map[string][]*item
 	ready  []string // lanes whose first delivery can be sent
-	// busy are the deliveries in memory and their places, until what came of them is
-	// saved; held are lanes with a failure that is not saved yet. skipped tells that
-	// a pass left something out because of them: a redelivery of what is on its way
-	// has a place of its own, and nothing else would bring it up again.
-	busy    map[string]ledger.LaneKey
-	held    map[string]bool
-	skipped bool
-	away    map[string]bool // on their way
-	flying  int
-	limit   int
-	results chan result
+	// busy are the stored deliveries that are in memory or still to be saved; tails
+	// are the last of each lane that were read.
+	busy   map[ledger.LaneKey]int
+	tails  map[string]int64
+	saving saving
+	flying int
+	limit  int
+
+	flights chan flight // to who flies already
+	result  chan result
 	// refreshed are who waits for deliveries that were signed before a rotation.
 	epoch, former int // flying ones of former epochs
 	refreshed     []chan struct{}
@@ -71,34 +76,43 @@ type queue struct {
 	signal chan struct{}
 
 	idleSince time.Time // real time; zero: there is something to do
-	retry     time.Time // the first one is due
 
 	mu      sync.Mutex
-	fresh   bool  // something was added to the stored queue
+	fresh   bool  // deliveries were stored by others
+	longer  bool  // the stream has become longer
 	wakeSeq int64 // as far as is known: of what was added
-	saved   []ledger.Delivery
+	pending progress
+	saved   []progress
 	refresh []chan struct{}
 }
 
+// health is how an endpoint has fared of late.
+type health struct {
+	failingSince, pausedUntil time.Time
+	failures                  int
+}
+
 type result struct {
-	delivery ledger.DueDelivery
-	outcome  outcome
-	epoch    int
-	at       time.Time // of its beginning
+	flight
+
+	outcome outcome
 }
 
 func newQueue(s *Service, e ledger.WebhookEndpoint, until time.Time) *queue {
 	q := &queue{
-		Service: s, endpoint: e, more: true, lanes: map[string][]ledger.DueDelivery{}, busy: map[string]ledger.LaneKey{}, held: map[string]bool{}, away: map[string]bool{},
-		limit: firstFlying, results: make(chan result, maxFlying), signal: make(chan struct{}, 1),
+		Service: s, endpoint: e, lanes: map[string][]*item{}, busy: map[ledger.LaneKey]int{}, tails: map[string]int64{},
+		limit: firstFlying, flights: make(chan flight), result: make(chan result, maxFlying), signal: make(chan struct{}, 1),
+		stream: stream{more: true, read: e.Place, place: e.Place}, stored: pass{more: true}, wakeSeq: e.WakeSeq,
+		health: health{failingSince: e.FailingSince, failures: e.Failures, pausedUntil: e.PausedUntil},
 	}
-	q.wakeSeq = e.WakeSeq
+	q.saving = saving{lanes: map[string]int{}, state: ledger.EndpointState{
+		EndpointID: e.ID, Place: e.Place, FailingSince: e.FailingSince, Failures: e.Failures, PausedUntil: e.PausedUntil,
+	}}
 	q.until.Store(until.UnixMilli())
-	q.health = ledger.EndpointHealth{EndpointID: e.ID, FailingSince: e.FailingSince, Failures: e.Failures, PausedUntil: e.PausedUntil}
 	return q
 }
 
-// added tells that something is new in the stored queue.
+// added tells that deliveries were stored that are to be made.
 func (q *queue) added() {
 	q.mu.Lock()
 	q.fresh = true
@@ -113,18 +127,11 @@ func (q *queue) known() int64 {
 	return q.wakeSeq
 }
 
-// addedNow tells that something is new, with which the endpoint has come to a WakeSeq.
-func (q *queue) addedNow(wakeSeq int64) {
+// grown tells that the stream has become longer, with which the endpoint has come
+// to a WakeSeq.
+func (q *queue) grown(wakeSeq int64) {
 	q.mu.Lock()
-	q.wakeSeq = wakeSeq
-	q.mu.Unlock()
-	q.added()
-}
-
-// acknowledge tells that outcomes are saved.
-func (q *queue) acknowledge(saved []ledger.Delivery) {
-	q.mu.Lock()
-	q.saved = append(q.saved, saved...)
+	q.longer, q.wakeSeq = true, wakeSeq
 	q.mu.Unlock()
 	signal(q.signal)
 }
@@ -133,7 +140,8 @@ func (q *queue) acknowledge(saved []ledger.Delivery) {
 func (q *queue) run(ctx context.Context) {
 	requests, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	defer func() { q.answerWaiters(true) }()
+	defer close(q.flights)
+	defer q.answerWaiters(true)
 	if err := q.adopt(ctx, q.endpoint); err != nil {
 		q.failed(ctx, "open signing secret", err)
 		wait(ctx, time.Second) // the lease lapses
@@ -152,14 +160,15 @@ func (q *queue) run(ctx context.Context) {
 		}
 		q.load(ctx)
 		q.launch(requests)
-		if q.idle(ctx) {
+		q.hand()
+		if q.idle() {
 			if q.release(ctx) {
 				return
 			}
 			continue
 		}
 		select {
-		case r := <-q.results:
+		case r := <-q.result:
 			q.settle(ctx, r)
 		case <-q.signal:
 		case <-timer.C:
@@ -171,20 +180,16 @@ func (q *queue) run(ctx context.Context) {
 // take takes over what others told.
 func (q *queue) take(ctx context.Context) {
 	q.mu.Lock()
-	saved, fresh, refresh, wakeSeq := q.saved, q.fresh, q.refresh, q.wakeSeq
-	q.saved, q.fresh, q.refresh = nil, false, nil
+	saved, fresh, longer, refresh, wakeSeq := q.saved, q.fresh, q.longer, q.refresh, q.wakeSeq
+	q.saved, q.fresh, q.longer, q.refresh = nil, false, false, nil
 	q.mu.Unlock()
-	for _, d := range saved {
-		delete(q.busy, d.EventID)
-		if d.Status == ledger.DeliveryPending {
-			delete(q.held, d.Lane)
-			q.leave(d.Lane)
-		}
+	for _, p := range saved {
+		q.acknowledged(p)
 	}
-	found := fresh || q.skipped && len(saved) > 0
-	q.again = q.again || found && q.more
-	q.more, q.skipped = q.more || found, q.skipped && len(saved) == 0
-	if fresh { // a pass over it is still to begin
+	if fresh {
+		q.stored.begin()
+	}
+	if q.stream.more = q.stream.more || longer; longer { // what was added is still to be read
 		q.endpoint.WakeSeq = wakeSeq
 	}
 	q.parked = q.parked && q.flying > 0
@@ -192,15 +197,6 @@ func (q *queue) take(ctx context.Context) {
 		q.read(ctx)
 		q.refreshed = append(q.refreshed, refresh...)
 		q.answerWaiters(false)
-	}
-}
-
-// leave has the pass go past the rest of a lane whose first delivery waits for its
-// retry: a pass that stood still in it until then would send the rest before that
-// one. The pass for the retry takes all of them.
-func (q *queue) leave(lane string) {
-	if q.from.Lane == lane {
-		q.from.Seq = math.MaxInt64
 	}
 }
 
@@ -232,6 +228,11 @@ func (q *queue) adopt(ctx context.Context, e ledger.WebhookEndpoint) error {
 	if len(q.secrets) > 0 && q.secrets[0] != secrets[0] {
 		q.epoch, q.former = q.epoch+1, q.flying
 	}
+	if !slices.Equal(q.secrets, secrets) {
+		if q.signer, err = webhook.NewSigner(secrets...); err != nil {
+			return fmt.Errorf("webhook endpoint %s: %w", e.ID, err)
+		}
+	}
 	e.WakeSeq = q.endpoint.WakeSeq
 	q.endpoint, q.secrets, q.address, q.readAt, q.gone = e, secrets, address, time.Now(), e.Disabled != ""
 	return nil
@@ -253,63 +254,35 @@ func (q *queue) answerWaiters(always bool) {
 	q.refreshed = nil
 }
 
-func (q *queue) paused() bool { return q.Clock.Now().Before(q.health.PausedUntil) }
+func (q *queue) paused() bool { return q.Clock.Now().Before(q.health.pausedUntil) }
 
-// park forgets what is in memory and not on its way; it stays in the store.
-func (q *queue) park() {
-	for lane, list := range q.lanes {
-		q.drop(lane, list)
-	}
-	q.ready, q.from = nil, ledger.LaneKey{}
-	q.more, q.parked = true, q.flying > 0
-}
-
-func (q *queue) drop(lane string, list []ledger.DueDelivery) {
-	for _, d := range list {
-		if !q.away[d.EventID] {
-			delete(q.busy, d.EventID)
-		}
-	}
-	delete(q.lanes, lane)
-}
-
-// window is how many deliveries this queue may have in memory.
+// window is how many of each source this queue may have in memory.
 func (q *queue) window() int {
 	q.Service.mu.Lock()
 	defer q.Service.mu.Unlock()
 	return min(max(maxHeld/max(len(q.queues), 1), minWindow), maxWindow)
 }
 
-// load reads the next deliveries that are due, where there is room.
+// load reads what comes next, where there is room.
 func (q *queue) load(ctx context.Context) {
-	window := q.window()
-	if !q.more || q.parked || q.gone || q.paused() || len(q.busy) > window/2 {
+	if !q.retry.IsZero() && !q.Clock.Now().Before(q.retry) {
+		q.stored.begin()
+		q.retry = time.Time{}
+	}
+	if q.parked || q.gone || q.paused() {
 		return
 	}
-	due, err := q.Store.DueDeliveries(ctx, q.endpoint.ID, q.from, q.Clock.Now(), window)
-	if err != nil {
-		q.failed(ctx, "list due deliveries", err)
-		return
+	q.loosen()
+	q.recall(ctx)
+	q.follow(ctx)
+}
+
+// enqueue puts an item behind the others of its lane.
+func (q *queue) enqueue(d *item) {
+	if len(q.lanes[d.Lane]) == 0 {
+		q.ready = append(q.ready, d.Lane)
 	}
-	for _, d := range due {
-		if len(q.busy) >= window {
-			return // from is the last that was taken
-		}
-		place := ledger.LaneKey{Lane: d.Lane, Seq: d.Seq}
-		q.from = place
-		if at, known := q.busy[d.EventID]; known || q.held[d.Lane] {
-			q.skipped = q.skipped || !known || at != place
-			continue
-		}
-		if _, known := q.lanes[d.Lane]; !known {
-			q.ready = append(q.ready, d.Lane)
-		}
-		q.busy[d.EventID] = place
-		q.lanes[d.Lane] = append(q.lanes[d.Lane], d)
-	}
-	if len(due) < window {
-		q.more, q.again, q.from = q.again, false, ledger.LaneKey{}
-	}
+	q.lanes[d.Lane] = append(q.lanes[d.Lane], d)
 }
 
 // launch sends what may be sent now. A lane has one on its way at most.
@@ -322,47 +295,72 @@ func (q *queue) launch(ctx context.Context) {
 		return
 	}
 	for q.flying < q.limit && len(q.ready) > 0 {
-		lane := q.ready[0]
+		d := q.lanes[q.ready[0]][0]
 		q.ready = q.ready[1:]
-		d, epoch, secrets, to := q.lanes[lane][0], q.epoch, q.secrets, q.address
 		q.flying++
-		q.away[d.EventID] = true
-		at := q.Clock.Now()
-		q.running.Go(func() {
-			q.results <- result{delivery: d, outcome: q.send(ctx, to, d.Event, secrets), epoch: epoch, at: at}
-		})
+		d.sent = time.Now()
+		f := flight{item: d, to: q.address, signer: q.signer, epoch: q.epoch, at: q.Clock.Now()}
+		select {
+		case q.flights <- f:
+		default: // nobody waits for one
+			q.running.Go(func() { q.fly(ctx, f) })
+		}
+	}
+}
+
+// flight is an attempt at a delivery.
+type flight struct {
+	item   *item
+	to     *url.URL
+	signer *webhook.Signer
+	epoch  int
+	at     time.Time // of its beginning
+}
+
+// fly makes an attempt, and others until there are no more.
+func (q *queue) fly(ctx context.Context, f flight) {
+	for more := true; more; f, more = <-q.flights {
+		q.result <- result{flight: f, outcome: q.send(ctx, f.to, f.item.Event, f.signer)}
+	}
+}
+
+// park forgets what is in memory and not on its way; it stays in the store.
+func (q *queue) park() {
+	for _, list := range q.lanes {
+		for _, d := range list {
+			q.drop(d)
+		}
+	}
+	q.rewind() // after that, since it makes stored ones of others
+	clear(q.lanes)
+	clear(q.tails)
+	q.ready, q.parked = nil, q.flying > 0
+	q.stored = pass{more: true}
+}
+
+// drop forgets a stored delivery, unless it is on its way.
+func (q *queue) drop(d *item) {
+	if d.step == nil && !d.away() {
+		count(q.busy, d.key(), -1)
 	}
 }
 
 // idle tells whether there has been nothing to do for so long that the endpoint is
 // given back.
-func (q *queue) idle(ctx context.Context) bool {
-	if q.flying > 0 || len(q.busy) > 0 {
+func (q *queue) idle() bool {
+	if q.flying > 0 || q.unsaved() {
 		q.idleSince = time.Time{}
 		return false
 	}
 	if q.paused() || q.gone {
 		return true
 	}
-	if q.more {
+	if q.stream.more || q.stored.more || len(q.lanes) > 0 {
 		q.idleSince = time.Time{}
 		return false
 	}
 	if q.idleSince.IsZero() {
-		var err error
-		if q.retry, err = q.Store.NextRetry(ctx, q.endpoint.ID); err != nil {
-			q.failed(ctx, "read next retry", err)
-			return true
-		}
-		if soon := q.Clock.Now().Add(idleTick); !q.retry.IsZero() && q.retry.Before(soon) {
-			q.retry = soon // the pass that has ended may have left it, for whatever reason
-		}
 		q.idleSince = time.Now()
-	}
-	if !q.retry.IsZero() && !q.Clock.Now().Before(q.retry) {
-		q.more, q.idleSince = true, time.Time{}
-		signal(q.signal)
-		return false
 	}
 	return time.Since(q.idleSince) > linger || q.crowded()
 }
@@ -376,14 +374,9 @@ func (q *queue) crowded() bool {
 
 // release gives the endpoint back. It is false where something was added since.
 func (q *queue) release(ctx context.Context) bool {
-	var wake time.Time
-	var err error
-	if q.more { // paused, or of no use any more
+	wake := q.retry
+	if q.stream.more || q.stored.more { // paused, or of no use any more
 		wake = q.Clock.Now()
-	} else if wake, err = q.Store.NextRetry(ctx, q.endpoint.ID); err != nil {
-		q.failed(ctx, "read next retry", err)
-		wait(ctx, idleTick)
-		return false
 	}
 	done, err := q.Store.ReleaseWebhookEndpoint(ctx, q.owner, q.endpoint, wake)
 	if err != nil {
@@ -401,7 +394,8 @@ func (q *queue) release(ctx context.Context) bool {
 	if e.WakeSeq == q.endpoint.WakeSeq { // another's by now
 		return true
 	}
-	q.endpoint.WakeSeq, q.more, q.from = e.WakeSeq, true, ledger.LaneKey{}
+	q.endpoint.WakeSeq, q.stream.more = e.WakeSeq, true
+	q.stored.begin()
 	return false
 }
 
@@ -413,18 +407,19 @@ func (q *queue) end(ctx context.Context, stop context.CancelFunc) {
 	timer := time.AfterFunc(endWithin, stop)
 	defer timer.Stop()
 	for q.flying > 0 {
-		r := <-q.results
+		r := <-q.result
 		if r.outcome.status == 0 && !timer.Stop() { // cut off by us, perhaps
 			q.flying--
-			delete(q.away, r.delivery.EventID)
-			delete(q.busy, r.delivery.EventID)
+			r.item.sent = time.Time{}
+			q.drop(r.item)
 			continue
 		}
 		timer.Reset(endWithin)
 		q.settle(ctx, r)
 	}
 	q.park()
-	for len(q.busy) > 0 && ctx.Err() == nil {
+	q.hand()
+	for q.unsaved() && ctx.Err() == nil {
 		select {
 		case <-q.signal:
 		case <-ctx.Done():

@@ -11,7 +11,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// relay empties the outbox into the queues and takes endpoints that have work,
+// relay empties the outbox into the streams and takes endpoints that have work,
 // until ctx is done.
 func (s *Service) relay(ctx context.Context) {
 	timer := time.NewTimer(0)
@@ -70,7 +70,7 @@ func (s *Service) relayed(endpoints []string) {
 	defer s.mu.Unlock()
 	for _, id := range endpoints {
 		if q := s.queues[id]; q != nil {
-			q.addedNow(q.known() + 1)
+			q.grown(q.known() + 1)
 		}
 	}
 }
@@ -92,7 +92,8 @@ func (s *Service) listen(ctx context.Context) {
 	defer s.mu.Unlock()
 	for id, seq := range wakes {
 		if q := s.queues[id]; q != nil && seq != q.known() {
-			q.addedNow(seq)
+			q.grown(seq)
+			q.added()
 		}
 	}
 }
@@ -127,6 +128,7 @@ func (s *Service) lease(ctx context.Context) {
 		s.mu.Lock()
 		if q := s.queues[e.ID]; q != nil { // the clock was moved, and our own lease had lapsed
 			q.until.Store(until.UnixMilli())
+			q.grown(e.WakeSeq)
 			q.added()
 			s.mu.Unlock()
 			continue

@@ -26,6 +26,9 @@ const (
 	maxAnswer, maxDrain = 1 << 10, 64 << 10
 )
 
+// agent is who sends.
+const agent = "Paywarrant-Webhooks/1"
+
 // timestamp is the form of times on the wire.
 const timestamp = "2006-01-02T15:04:05.000Z"
 
@@ -65,16 +68,13 @@ func (o outcome) overloaded() bool {
 }
 
 // send makes one attempt. Redirects are not followed: only 2xx counts.
-func (s *Service) send(ctx context.Context, to *url.URL, e ledger.Event, secrets []string) outcome {
+func (s *Service) send(ctx context.Context, to *url.URL, e ledger.Event, signer *webhook.Signer) outcome {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	now := s.Clock.Now()
 	body := Body(e, s.Live)
-	header, err := webhook.Sign(e.ID, now, body, secrets...)
-	if err != nil {
-		return outcome{problem: "the signing secret cannot be read"}
-	}
-	header.Set("User-Agent", "Paywarrant-Webhooks/1")
+	header := signer.Sign(e.ID, now, body)
+	header["User-Agent"] = []string{agent}
 	header["Idempotency-Key"] = nil // a lost connection may be tried again at once; not sent
 	r := (&http.Request{
 		Method: http.MethodPost, URL: to, Host: to.Host, Header: header, ContentLength: int64(len(body)),
@@ -86,11 +86,13 @@ func (s *Service) send(ctx context.Context, to *url.URL, e ledger.Event, secrets
 		return outcome{problem: problem(err)}
 	}
 	defer resp.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // whatever came of it
-	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain)
 	o := outcome{status: resp.StatusCode}
 	if resp.StatusCode/100 != 2 {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // whatever came of it
 		o.problem, o.answer, o.retryAfter = "answered "+strconv.Itoa(resp.StatusCode), plain(text), retryAfter(resp.Header, now)
+	}
+	if resp.ContentLength != 0 {
+		_, _ = io.CopyN(io.Discard, resp.Body, maxDrain)
 	}
 	return o
 }

@@ -14,12 +14,12 @@ import (
 // in the endpoint.
 func (q *queue) settle(ctx context.Context, r result) {
 	q.flying--
-	delete(q.away, r.delivery.EventID)
 	if r.epoch < q.epoch {
 		q.former--
 		q.answerWaiters(false)
 	}
-	d := r.delivery.Delivery
+	d := r.item
+	d.sent = time.Time{}
 	d.Attempts++
 	d.HTTPStatus, d.Error, d.Answer, d.TriedAt = r.outcome.status, r.outcome.problem, r.outcome.answer, r.at
 	wait, again := retryIn(d.Attempts)
@@ -33,25 +33,39 @@ func (q *queue) settle(ctx context.Context, r result) {
 	}
 	q.advance(d)
 	q.adapt(r.outcome)
-	q.out.add(saving{delivery: d, of: q}, q.judge(ctx, r))
+	q.judge(ctx, r)
 }
 
-// advance goes on in the lane of a delivery, or leaves it until the retry.
-func (q *queue) advance(d ledger.Delivery) {
+// advance has an outcome stored, where the endpoint's place does not say it, and
+// goes on in the lane, or leaves it until the retry.
+func (q *queue) advance(d *item) {
+	switch {
+	case d.step == nil:
+		q.store(d.Delivery)
+		q.drop(d)
+	case d.Status == ledger.DeliveryDelivered:
+		d.step.item = nil
+	default:
+		q.enter(d)
+	}
 	list := q.lanes[d.Lane]
+	if len(list) == 0 || list[0] != d { // parked meanwhile
+		return
+	}
+	rest := list[1:]
 	if d.Status == ledger.DeliveryPending {
-		q.drop(d.Lane, list)
-		q.busy[d.EventID], q.held[d.Lane] = ledger.LaneKey{Lane: d.Lane, Seq: d.Seq}, true // until it is saved
-		return
+		for _, behind := range rest {
+			q.drop(behind)
+			q.enter(behind)
+		}
+		delete(q.tails, d.Lane)
+		rest = nil
 	}
-	if len(list) == 0 || list[0].EventID != d.EventID { // parked meanwhile
-		return
-	}
-	if len(list) == 1 {
+	if len(rest) == 0 {
 		delete(q.lanes, d.Lane)
 		return
 	}
-	q.lanes[d.Lane] = list[1:]
+	q.lanes[d.Lane] = rest
 	q.ready = append(q.ready, d.Lane)
 }
 
@@ -67,35 +81,29 @@ func (q *queue) adapt(o outcome) {
 }
 
 // judge keeps the endpoint's health, and disables one that is gone or has failed
-// for days. It returns the health where it changed.
-func (q *queue) judge(ctx context.Context, r result) *ledger.EndpointHealth {
+// for days.
+func (q *queue) judge(ctx context.Context, r result) {
 	if r.outcome.ok() {
-		if q.health.Failures == 0 && q.health.FailingSince.IsZero() {
-			return nil
-		}
-		q.health = ledger.EndpointHealth{EndpointID: q.endpoint.ID}
-		h := q.health
-		return &h
+		q.health = health{}
+		return
 	}
-	q.health.Failures++
-	if q.health.FailingSince.IsZero() {
-		q.health.FailingSince = r.at
+	q.health.failures++
+	if q.health.failingSince.IsZero() {
+		q.health.failingSince = r.at
 	}
-	pause := pauseAfter(q.health.Failures)
+	pause := pauseAfter(q.health.failures)
 	if r.outcome.overloaded() && r.outcome.status != 0 {
 		pause = max(pause, time.Second)
 	}
-	if until := r.at.Add(max(pause, r.outcome.retryAfter)); until.After(r.at) && until.After(q.health.PausedUntil) {
-		q.health.PausedUntil = until
+	if until := r.at.Add(max(pause, r.outcome.retryAfter)); until.After(r.at) && until.After(q.health.pausedUntil) {
+		q.health.pausedUntil = until
 	}
 	switch {
 	case r.outcome.status == http.StatusGone:
 		q.disable(ctx, "it answered 410 Gone")
-	case !r.at.Before(q.health.FailingSince.Add(disableAfter)):
+	case !r.at.Before(q.health.failingSince.Add(disableAfter)):
 		q.disable(ctx, "every delivery has failed for five days; the last one: "+r.outcome.problem)
 	}
-	h := q.health
-	return &h
 }
 
 // disable ends deliveries to the endpoint and mails its owner, once.

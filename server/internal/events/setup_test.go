@@ -68,19 +68,34 @@ func (b *bench) endpoint(t *testing.T, url string) ledger.WebhookEndpoint {
 	return e
 }
 
+// events are so many of a mandate, that are not stored yet.
+func (b *bench) events(mandate string, n int) []ledger.Event {
+	list := make([]ledger.Event, n)
+	for i := range list {
+		at := b.clock.Now().Truncate(time.Millisecond)
+		list[i] = ledger.Event{
+			ID: id.New(id.Event, at), MandateID: mandate, Seq: int64(i + 1), MerchantID: merchant, Type: webhook.PaymentSucceeded,
+			Data: fmt.Appendf(nil, `{"n":%d}`, i), CreatedAt: at,
+		}
+	}
+	return list
+}
+
+// insert has events happen.
+func (b *bench) insert(t *testing.T, list []ledger.Event) {
+	t.Helper()
+	require.NoError(t, b.store.Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
+		return ledger.Effects{Insert: ledger.Rows{Events: list}}, nil
+	}))
+	b.Poke()
+}
+
 // happen has one thing happen, of a mandate of its own.
 func (b *bench) happen(t *testing.T) ledger.Event {
 	t.Helper()
-	now := b.clock.Now().Truncate(time.Millisecond)
-	e := ledger.Event{
-		ID: id.New(id.Event, now), MandateID: id.New(id.Mandate, now), Seq: 1, MerchantID: merchant, Type: webhook.DelegateCreated,
-		Data: []byte(`{}`), CreatedAt: now,
-	}
-	require.NoError(t, b.store.Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
-		return ledger.Effects{Insert: ledger.Rows{Events: []ledger.Event{e}}}, nil
-	}))
-	b.Poke()
-	return e
+	list := b.events(id.New(id.Mandate, b.clock.Now()), 1)
+	b.insert(t, list)
+	return list[0]
 }
 
 // came is what came of the attempts to deliver an event to its only endpoint, once

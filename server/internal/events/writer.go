@@ -10,46 +10,46 @@ import (
 )
 
 const (
-	// saveBatch is how many outcomes one transaction saves, saveEvery the pause
-	// between two: charges get their turn, and deliveries of one place in the store
-	// share the writing of it. Where more wait than fit, the pause is no longer
-	// than the saving was: half of the store's time is for others.
-	saveBatch, saveEvery = 500, 30 * time.Millisecond
+	// saveBatch is how many deliveries one transaction stores, or a few more;
+	// saveEvery is the pause between two: charges get their turn, and what is
+	// delivered meanwhile is one row for each endpoint. A crash sends it again.
+	saveBatch, saveEvery = 500, 100 * time.Millisecond
 	// saveAgain is the pause after a failure of the store, saveAtEnd how long the
 	// last saving may take.
 	saveAgain, saveAtEnd = 500 * time.Millisecond, 5 * time.Second
 )
 
-// writer saves what came of attempts, many in one transaction. What it holds is
-// bounded by the queues, which wait for it.
+// progress is what a queue has to save: in one transaction, since the place goes
+// past what is stored.
+type progress struct {
+	of    *queue
+	rows  []ledger.Delivery
+	state ledger.EndpointState
+	nth   int // of the queue's; later ones are joined to it until it is taken
+}
+
+// writer saves what queues have come to, many in one transaction. What they hold
+// until then is bounded by the queues.
 type writer struct {
 	store Store
 	log   *slog.Logger
+	batch []progress // being saved, until that succeeds
 
 	mu     sync.Mutex
-	tried  []saving
-	health map[string]ledger.EndpointHealth
+	queues []*queue // that have something to save
 	signal chan struct{}
 	ending bool
 	loop   sync.WaitGroup
 }
 
-// saving is an outcome and the queue that waits for it to be saved.
-type saving struct {
-	delivery ledger.Delivery
-	of       *queue
-}
-
 func newWriter(store Store, log *slog.Logger) *writer {
-	return &writer{store: store, log: log, health: map[string]ledger.EndpointHealth{}, signal: make(chan struct{}, 1)}
+	return &writer{store: store, log: log, signal: make(chan struct{}, 1)}
 }
 
-func (w *writer) add(v saving, h *ledger.EndpointHealth) {
+// add tells that a queue has something to save. It is told once until that is taken.
+func (w *writer) add(q *queue) {
 	w.mu.Lock()
-	w.tried = append(w.tried, v)
-	if h != nil {
-		w.health[h.EndpointID] = *h
-	}
+	w.queues = append(w.queues, q)
 	w.mu.Unlock()
 	signal(w.signal)
 }
@@ -85,49 +85,43 @@ func (w *writer) close() {
 	}
 }
 
+// take makes up a batch, unless the last one is still to be saved.
+func (w *writer) take() (rows []ledger.Delivery, reached []ledger.EndpointState) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.batch) == 0 {
+		n, stored := 0, 0
+		for ; n < len(w.queues) && stored < saveBatch; n++ {
+			p := w.queues[n].collect()
+			w.batch = append(w.batch, p)
+			stored += len(p.rows)
+		}
+		w.queues = w.queues[n:]
+	}
+	for _, p := range w.batch {
+		rows, reached = append(rows, p.rows...), append(reached, p.state)
+	}
+	return rows, reached
+}
+
 // save saves one batch, and tells whether to go on; what was not saved stays.
 func (w *writer) save(ctx context.Context, pause *time.Duration) bool {
-	w.mu.Lock()
-	batch := w.tried[:min(len(w.tried), saveBatch)]
-	health := make([]ledger.EndpointHealth, 0, len(w.health))
-	for _, h := range w.health {
-		health = append(health, h)
-	}
-	w.mu.Unlock()
-	if len(batch) == 0 {
+	rows, reached := w.take()
+	if len(reached) == 0 {
 		return false
 	}
-	rows := make([]ledger.Delivery, len(batch))
-	for i, v := range batch {
-		rows[i] = v.delivery
-	}
-	began := time.Now()
-	if err := w.store.SaveDeliveries(ctx, rows, health); err != nil {
+	*pause = saveEvery
+	if err := w.store.SaveDeliveries(ctx, rows, reached); err != nil {
 		w.log.ErrorContext(ctx, "save deliveries", slog.String("error", err.Error()))
 		*pause = saveAgain
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return !w.ending
 	}
-	*pause = saveEvery
-	if len(batch) == saveBatch {
-		*pause = min(saveEvery, time.Since(began))
+	for _, p := range w.batch {
+		p.of.acknowledge(p)
 	}
-	w.mu.Lock()
-	w.tried = w.tried[len(batch):]
-	for _, h := range health {
-		if w.health[h.EndpointID] == h {
-			delete(w.health, h.EndpointID)
-		}
-	}
-	w.mu.Unlock()
-	done := map[*queue][]ledger.Delivery{}
-	for _, v := range batch {
-		done[v.of] = append(done[v.of], v.delivery)
-	}
-	for q, saved := range done {
-		q.acknowledge(saved)
-	}
+	w.batch = nil
 	return true
 }
 

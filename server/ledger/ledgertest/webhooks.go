@@ -3,7 +3,6 @@ package ledgertest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -26,6 +25,20 @@ func (b *bench) endpoint(ctx context.Context, t require.TestingT, types ...webho
 	return e
 }
 
+// arrive reads the stream of an endpoint from a place on, in steps.
+func (b *bench) arrive(t *testing.T, e ledger.WebhookEndpoint, after int64) (all []ledger.StreamEvent) {
+	t.Helper()
+	for {
+		list, err := b.store.StreamEvents(t.Context(), e, after, 4)
+		require.NoError(t, err)
+		if len(list) == 0 {
+			return all
+		}
+		all = append(all, list...)
+		after = list[len(list)-1].Place
+	}
+}
+
 // relay empties the outbox, a few events at a time.
 func (b *bench) relay(t *testing.T) (events int, woken []string) {
 	t.Helper()
@@ -41,13 +54,6 @@ func (b *bench) relay(t *testing.T) (events int, woken []string) {
 		woken = append(woken, done.Endpoints...)
 		from = done.Last
 	}
-}
-
-func (b *bench) due(t *testing.T, e ledger.WebhookEndpoint, from ledger.LaneKey) []ledger.DueDelivery {
-	t.Helper()
-	due, err := b.store.DueDeliveries(t.Context(), e.ID, from, b.clock.Now(), 100)
-	require.NoError(t, err)
-	return due
 }
 
 func webhookEndpoints(t *testing.T, b *bench) {
@@ -127,23 +133,21 @@ func outboxIsRelayedInOrder(t *testing.T, b *bench) {
 	slices.Sort(ids)
 	require.Equal(t, ids, woken)
 
-	due := b.due(t, all, ledger.LaneKey{})
-	require.Len(t, due, 15)
+	stream := b.arrive(t, few, few.Since)
+	require.Len(t, stream, 15)
+	require.Equal(t, stream, b.arrive(t, all, all.Since))
 	next := map[string]int64{}
-	for _, d := range due {
-		next[d.Lane]++
-		require.Equal(t, next[d.Lane], d.Seq)
-		require.Equal(t, d.Lane, d.Event.MandateID)
-		stored, err := b.store.Event(ctx, d.EventID)
+	for i, e := range stream {
+		require.EqualValues(t, i+1, e.Place)
+		next[e.MandateID]++
+		require.Equal(t, next[e.MandateID], e.Seq)
+		require.False(t, e.Held)
+		stored, err := b.store.Event(ctx, e.ID)
 		require.NoError(t, err)
-		require.Equal(t, stored, d.Event)
+		require.Equal(t, stored, e.Event)
 	}
-	require.Len(t, b.due(t, all, ledger.LaneKey{Lane: due[6].Lane, Seq: due[6].Seq}), 8)
-	failed := b.due(t, few, ledger.LaneKey{})
-	require.Len(t, failed, 3)
-	for _, d := range failed {
-		require.Equal(t, webhook.PaymentFailed, d.Event.Type)
-	}
+	require.Len(t, b.arrive(t, all, 7), 8)
+	require.Empty(t, b.due(t, all))
 	events, _ = b.relay(t)
 	require.Zero(t, events)
 
@@ -180,145 +184,12 @@ func relayAgainstCharges(t *testing.T, b *bench) {
 	}
 	all.Wait()
 	b.relay(t)
-	due := b.due(t, e, ledger.LaneKey{})
-	require.Len(t, due, 41)
-	for i, d := range due {
-		require.EqualValues(t, i+1, d.Seq)
+	all41 := b.arrive(t, e, 0)
+	require.Len(t, all41, 41)
+	for i, e := range all41 {
+		require.EqualValues(t, i+1, e.Place)
+		require.EqualValues(t, i+1, e.Seq)
 	}
-}
-
-// deliveriesHoldBack: what comes after a delivery that waits, in its lane, waits too.
-func deliveriesHoldBack(t *testing.T, b *bench) {
-	ctx := t.Context()
-	e := b.endpoint(ctx, t)
-	one, other := b.mandate(t, b.terms(100*cent, 1000*cent)), b.mandate(t, b.terms(100*cent, 1000*cent))
-	for range 2 {
-		b.settle(t, b.reserve(t, one, cent), succeeded())
-	}
-	b.relay(t)
-	now := b.clock.Now()
-	due := b.due(t, e, ledger.LaneKey{})
-	require.Len(t, due, 4)
-	i := slices.IndexFunc(due, func(d ledger.DueDelivery) bool { return d.Lane == one.ID })
-	tried := due[i].Delivery
-	tried.Attempts, tried.Next, tried.HTTPStatus, tried.Error, tried.Answer, tried.TriedAt = 1, now.Add(5*time.Second), 500, "answered 500", "näh\n", now
-	require.NoError(t, b.store.SaveDeliveries(ctx, []ledger.Delivery{tried}, []ledger.EndpointHealth{{EndpointID: e.ID, FailingSince: now, Failures: 1}}))
-	due = b.due(t, e, ledger.LaneKey{})
-	require.Len(t, due, 1)
-	require.Equal(t, other.ID, due[0].Lane)
-	next, err := b.store.NextRetry(ctx, e.ID)
-	require.NoError(t, err)
-	require.Equal(t, tried.Next, next)
-	list, err := b.store.Deliveries(ctx, e.ID, ledger.DeliveryPending, 10)
-	require.NoError(t, err)
-	require.Contains(t, list, tried)
-	b.endpoint(ctx, t) // it came later
-	list, err = b.store.EventDeliveries(ctx, ledger.Event{ID: tried.EventID, MerchantID: e.MerchantID})
-	require.NoError(t, err)
-	require.Equal(t, []ledger.Delivery{tried}, list)
-	list, err = b.store.EventDeliveries(ctx, ledger.Event{ID: tried.EventID, MerchantID: "mer_other"})
-	require.NoError(t, err)
-	require.Empty(t, list)
-	got, err := b.store.WebhookEndpoint(ctx, e.ID)
-	require.NoError(t, err)
-	require.Equal(t, now, got.FailingSince)
-	require.Equal(t, 1, got.Failures)
-
-	b.clock.set(next)
-	require.Len(t, b.due(t, e, ledger.LaneKey{}), 4)
-	tried.Status, tried.Attempts = ledger.DeliveryFailed, 11
-	require.NoError(t, b.store.SaveDeliveries(ctx, []ledger.Delivery{tried}, nil))
-	require.Len(t, b.due(t, e, ledger.LaneKey{}), 3, "one that is given up holds back nothing")
-
-	require.NoError(t, b.store.Redeliver(ctx, tried.EventID, []string{e.ID}, b.clock.Now()))
-	due = b.due(t, e, ledger.LaneKey{})
-	require.Len(t, due, 4)
-	require.Contains(t, fmt.Sprint(due), tried.EventID)
-	for _, d := range due {
-		require.Equal(t, d.EventID == tried.EventID, d.Lane == d.EventID, "sent again in a lane of its own")
-		d.Status = ledger.DeliveryDelivered
-		require.NoError(t, b.store.SaveDeliveries(ctx, []ledger.Delivery{d.Delivery}, nil))
-	}
-}
-
-// redeliveryDuringAnAttempt: what came of the attempt does not end the delivery
-// that was asked for meanwhile, however often.
-func redeliveryDuringAnAttempt(t *testing.T, b *bench) {
-	ctx := t.Context()
-	e := b.endpoint(ctx, t)
-	b.mandate(t, b.terms(100*cent, 1000*cent))
-	b.relay(t)
-	for range 3 {
-		due := b.due(t, e, ledger.LaneKey{})
-		require.Len(t, due, 1)
-		underWay := due[0].Delivery
-		require.NoError(t, b.store.Redeliver(ctx, underWay.EventID, []string{e.ID}, b.clock.Now()))
-		for _, came := range []ledger.DeliveryStatus{ledger.DeliveryDelivered, ledger.DeliveryPending, ledger.DeliveryFailed} {
-			underWay.Status, underWay.Attempts, underWay.Next = came, 7, b.clock.Now().Add(time.Hour)
-			require.NoError(t, b.store.SaveDeliveries(ctx, []ledger.Delivery{underWay}, nil))
-		}
-	}
-	due := b.due(t, e, ledger.LaneKey{})
-	require.Len(t, due, 1)
-	require.Zero(t, due[0].Attempts)
-	last := due[0].Delivery
-	last.Status = ledger.DeliveryDelivered
-	require.NoError(t, b.store.SaveDeliveries(ctx, []ledger.Delivery{last}, nil))
-	require.Empty(t, b.due(t, e, ledger.LaneKey{}))
-}
-
-// deliveryRetention: deliveries go after thirty days, whatever came of them, and
-// those whose endpoint is gone as well; an event stays while it is being sent.
-func deliveryRetention(t *testing.T, b *bench) {
-	ctx := t.Context()
-	e, idle := b.endpoint(ctx, t), b.endpoint(ctx, t)
-	m := b.mandate(t, b.terms(100*cent, 1000*cent))
-	for range 3 {
-		b.settle(t, b.reserve(t, m, cent), succeeded())
-	}
-	b.relay(t)
-	due := b.due(t, e, ledger.LaneKey{})
-	require.Len(t, due, 4)
-	due[0].Status, due[1].Status = ledger.DeliveryDelivered, ledger.DeliveryFailed
-	require.NoError(t, b.store.SaveDeliveries(ctx, []ledger.Delivery{due[0].Delivery, due[1].Delivery}, nil))
-	_, err := b.store.DisableWebhookEndpoint(ctx, idle.ID, "gone")
-	require.NoError(t, err)
-
-	b.clock.set(b.clock.Now().Add(ledger.Keep))
-	_, err = b.Expire(ctx)
-	require.NoError(t, err)
-	require.Equal(t, 8, b.deliveries(t, e, idle), "thirty days are kept in full")
-	require.NoError(t, b.store.Redeliver(ctx, due[1].EventID, []string{e.ID}, b.clock.Now()))
-
-	b.clock.set(b.clock.Now().Add(time.Hour))
-	_, err = b.Expire(ctx)
-	require.NoError(t, err)
-	require.Equal(t, 1, b.deliveries(t, e, idle))
-	require.Len(t, b.eventsOf(t, m), 1, "that which is sent again")
-	again := b.due(t, e, ledger.LaneKey{})
-	require.Len(t, again, 1)
-	require.Equal(t, due[1].EventID, again[0].EventID)
-	again[0].Status = ledger.DeliveryDelivered
-	require.NoError(t, b.store.SaveDeliveries(ctx, []ledger.Delivery{again[0].Delivery}, nil))
-	b.clock.set(b.clock.Now().Add(ledger.Keep + time.Hour))
-	_, err = b.Expire(ctx)
-	require.NoError(t, err)
-	require.Zero(t, b.deliveries(t, e, idle))
-	require.Empty(t, b.eventsOf(t, m))
-	b.sound(t)
-}
-
-// deliveries counts those of some endpoints.
-func (b *bench) deliveries(t *testing.T, endpoints ...ledger.WebhookEndpoint) (n int) {
-	t.Helper()
-	for _, e := range endpoints {
-		for _, status := range []ledger.DeliveryStatus{ledger.DeliveryPending, ledger.DeliveryDelivered, ledger.DeliveryFailed} {
-			list, err := b.store.Deliveries(t.Context(), e.ID, status, 100)
-			require.NoError(t, err)
-			n += len(list)
-		}
-	}
-	return n
 }
 
 // webhookLeases: who has an endpoint has it alone, until it gives it back or the

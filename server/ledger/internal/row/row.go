@@ -251,7 +251,7 @@ func InsertPosting(p ledger.Posting) db.InsertPostingParams {
 func Event(r db.Event) (ledger.Event, error) {
 	return ledger.Event{
 		ID: r.ID, MandateID: r.MandateID, Seq: r.Seq, MerchantID: r.MerchantID, Type: webhook.Type(r.Type),
-		Data: []byte(r.Data), CreatedAt: at(r.CreatedMs),
+		Data: []byte(r.Data), CreatedAt: at(r.CreatedMs), Place: r.Place,
 	}, nil
 }
 

@@ -16,7 +16,7 @@ func WebhookEndpoint(r db.WebhookEndpoint) (e ledger.WebhookEndpoint, err error)
 	return ledger.WebhookEndpoint{
 		ID: r.ID, MerchantID: r.MerchantID, URL: r.Url, Types: parsed[[]webhook.Type](r.Types, &err), Disabled: r.Disabled,
 		Secret: r.Secret, Former: r.Former, FormerUntil: at(r.FormerUntilMs), FailingSince: at(r.FailingMs),
-		Failures: int(r.Failures), PausedUntil: at(r.PauseMs), WakeSeq: r.WakeSeq, CreatedAt: at(r.CreatedMs),
+		Failures: int(r.Failures), PausedUntil: at(r.PauseMs), WakeSeq: r.WakeSeq, Since: r.Since, Place: r.Place, CreatedAt: at(r.CreatedMs),
 	}, err
 }
 
@@ -28,7 +28,7 @@ func InsertWebhookEndpoint(e ledger.WebhookEndpoint, slot int64) db.InsertWebhoo
 	}
 	return db.InsertWebhookEndpointParams{
 		ID: e.ID, MerchantID: e.MerchantID, Slot: slot, Url: e.URL, Types: text(types), Secret: e.Secret, Former: []byte{},
-		CreatedMs: Millis(e.CreatedAt),
+		CreatedMs: Millis(e.CreatedAt), Since: e.Since,
 	}
 }
 
@@ -49,7 +49,17 @@ func DueDelivery(r db.DueDeliveriesRow) (ledger.DueDelivery, error) {
 		},
 		Event: ledger.Event{
 			ID: r.EventID, MandateID: r.MandateID, Seq: r.Seq, MerchantID: r.MerchantID, Type: webhook.Type(r.Type),
-			Data: []byte(r.Data), CreatedAt: at(r.EventMs),
+			Data: []byte(r.Data), CreatedAt: at(r.EventMs), Place: r.Place,
 		},
+	}, nil
+}
+
+// StreamEvent reads a stored row.
+func StreamEvent(r db.StreamEventsRow) (ledger.StreamEvent, error) {
+	return ledger.StreamEvent{
+		Event: ledger.Event{
+			ID: r.ID, MandateID: r.MandateID, Seq: r.Seq, Type: webhook.Type(r.Type), Data: []byte(r.Data), CreatedAt: at(r.CreatedMs), Place: r.Place,
+		},
+		Held: r.LastHeld >= 0, LastHeld: r.LastHeld,
 	}, nil
 }

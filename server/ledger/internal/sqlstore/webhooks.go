@@ -3,9 +3,11 @@ package sqlstore
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -54,10 +56,27 @@ func (s *Store) AddWebhookEndpoint(ctx context.Context, e ledger.WebhookEndpoint
 	}
 	for slot := range int64(ledger.MaxWebhookEndpoints) {
 		if !taken[slot] {
-			return put(ctx, s, "add webhook endpoint", s.writeQ.InsertWebhookEndpoint, row.InsertWebhookEndpoint(e, slot))
+			return s.fail("add webhook endpoint", s.inTx(ctx, func(tx *sql.Tx) error { return s.addEndpoint(ctx, tx, e, slot) }))
 		}
 	}
 	return ledger.ErrTooManyEndpoints
+}
+
+// addEndpoint adds it at the end of its merchant's stream. Nobody relays meanwhile,
+// so that an event is either before it or finds it.
+func (s *Store) addEndpoint(ctx context.Context, tx *sql.Tx, e ledger.WebhookEndpoint, slot int64) error {
+	text, err := encoded([][]any{{e.MerchantID, 0}})
+	if err != nil {
+		return err
+	}
+	last, err := rows(ctx, tx, func(r *sql.Rows, at *db.WebhookStream) error {
+		return r.Scan(&at.MerchantID, &at.Place)
+	}, s.unfold(takePlaces), text)
+	if err != nil {
+		return err
+	}
+	e.Since = last[0].Place
+	return s.writeQ.WithTx(tx).InsertWebhookEndpoint(ctx, row.InsertWebhookEndpoint(e, slot))
 }
 
 // RotateWebhookSecret implements [ledger.Webhooks].
@@ -169,9 +188,38 @@ func (s *Store) NextRetry(ctx context.Context, endpointID string) (time.Time, er
 	return row.At(ms), s.fail("read next retry", err)
 }
 
-// EventDeliveries implements [ledger.Webhooks].
+// StreamEvents implements [ledger.Webhooks].
+func (s *Store) StreamEvents(ctx context.Context, e ledger.WebhookEndpoint, after int64, limit int) ([]ledger.StreamEvent, error) {
+	list, err := many(s, row.StreamEvent)(s.readQ.StreamEvents(ctx, db.StreamEventsParams{
+		EndpointID: e.ID, MerchantID: e.MerchantID, After: after, Most: int32(limit),
+	}))
+	for i := range list {
+		list[i].MerchantID = e.MerchantID
+	}
+	return list, err
+}
+
+// EventDeliveries implements [ledger.Webhooks]. The endpoints are read first: one
+// that comes past the event meanwhile has its row by then, if it needs one.
 func (s *Store) EventDeliveries(ctx context.Context, e ledger.Event) ([]ledger.Delivery, error) {
-	return many(s, row.Delivery)(s.readQ.EventDeliveries(ctx, db.EventDeliveriesParams{EventID: e.ID, MerchantID: e.MerchantID}))
+	endpoints, err := s.WebhookEndpoints(ctx, e.MerchantID)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := many(s, row.Delivery)(s.readQ.EventDeliveries(ctx, db.EventDeliveriesParams{EventID: e.ID, MerchantID: e.MerchantID}))
+	if err != nil {
+		return nil, err
+	}
+	var list []ledger.Delivery
+	for _, w := range endpoints {
+		i := slices.IndexFunc(stored, func(d ledger.Delivery) bool { return d.EndpointID == w.ID })
+		if i >= 0 {
+			list = append(list, stored[i])
+		} else if d, told := w.Told(e); told {
+			list = append(list, d)
+		}
+	}
+	return list, nil
 }
 
 // Deliveries implements [ledger.Webhooks].

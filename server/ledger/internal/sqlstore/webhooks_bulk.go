@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,19 +13,25 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/ledger/internal/row"
 	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore/db"
-	"github.com/paywarrant/paywarrant/webhook"
 )
 
 // Statements for many rows at once take them as one JSON array of arrays. They
 // are the same on both engines but for the function that unfolds it; sqlc knows
 // neither form.
 const (
-	insertDeliveries = `INSERT INTO webhook_deliveries
-    (endpoint_id, event_id, lane, seq, status, attempts, next_ms, http_status, error, answer, tried_ms, created_ms)
-SELECT value ->> 0, value ->> 1, value ->> 2, CAST(value ->> 3 AS BIGINT), 'pending', 0, CAST(value ->> 4 AS BIGINT),
-    0, '', '', 0, CAST(value ->> 4 AS BIGINT)
-FROM json_each($1) WHERE true
-ON CONFLICT (endpoint_id, event_id) DO `
+	outbox = `SELECT id, mandate_id, seq, merchant_id, type, created_ms FROM events
+WHERE relayed = 0 AND mandate_id >= $1 AND (mandate_id > $1 OR seq > $2)
+ORDER BY mandate_id, seq LIMIT $3 /* locked */`
+
+	// takePlaces counts the events of each merchant, and so takes their places.
+	takePlaces = `INSERT INTO webhook_streams (merchant_id, place)
+SELECT value ->> 0, CAST(value ->> 1 AS BIGINT) FROM json_each($1) WHERE true
+ON CONFLICT (merchant_id) DO UPDATE SET place = webhook_streams.place + excluded.place
+RETURNING merchant_id, place`
+
+	placeEvents = `UPDATE events SET relayed = 1, place = r.place
+FROM (SELECT value ->> 0 AS id, CAST(value ->> 1 AS BIGINT) AS place FROM json_each($1)) AS r
+WHERE events.id = r.id`
 
 	// Statements that change several endpoints lock them in the order of their ids,
 	// where the database locks rows, so that no two wait for each other.
@@ -50,23 +57,41 @@ RETURNING id`
 	endpointsOf = `SELECT id, merchant_id, types FROM webhook_endpoints
 WHERE disabled = '' AND merchant_id IN (SELECT value ->> 0 FROM json_each($1))`
 
-	saveDeliveries = `UPDATE webhook_deliveries SET status = r.status, attempts = r.attempts, next_ms = r.next_ms,
-    http_status = r.http_status, error = r.error, answer = r.answer, tried_ms = r.tried_ms
+	// An outcome is of the delivery in its place, and of a later attempt than what is
+	// known; else it is dropped.
+	saveDeliveries = `INSERT INTO webhook_deliveries
+    (endpoint_id, event_id, lane, seq, status, attempts, next_ms, http_status, error, answer, tried_ms, created_ms)
+SELECT value ->> 0, value ->> 1, value ->> 2, CAST(value ->> 3 AS BIGINT), value ->> 4, CAST(value ->> 5 AS BIGINT),
+    CAST(value ->> 6 AS BIGINT), CAST(value ->> 7 AS BIGINT), value ->> 8, value ->> 9, CAST(value ->> 10 AS BIGINT),
+    CAST(value ->> 11 AS BIGINT)
+FROM json_each($1) WHERE EXISTS (SELECT 1 FROM webhook_endpoints w WHERE w.id = value ->> 0)
+ON CONFLICT (endpoint_id, event_id) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
+    next_ms = excluded.next_ms, http_status = excluded.http_status, error = excluded.error, answer = excluded.answer,
+    tried_ms = excluded.tried_ms
+WHERE webhook_deliveries.lane = excluded.lane AND webhook_deliveries.seq = excluded.seq
+    AND webhook_deliveries.attempts < excluded.attempts`
+
+	saveEndpoints = `WITH changed AS MATERIALIZED (
+    SELECT w.id FROM webhook_endpoints w WHERE w.id IN (SELECT value ->> 0 FROM json_each($1)) ORDER BY w.id /* locked */
+)
+UPDATE webhook_endpoints SET failing_ms = r.failing_ms, failures = r.failures, pause_ms = r.pause_ms,
+    place = CASE WHEN r.place > webhook_endpoints.place THEN r.place ELSE webhook_endpoints.place END
 FROM (
-    SELECT value ->> 0 AS endpoint_id, value ->> 1 AS event_id, value ->> 2 AS status, CAST(value ->> 3 AS BIGINT) AS attempts,
-        CAST(value ->> 4 AS BIGINT) AS next_ms, CAST(value ->> 5 AS BIGINT) AS http_status, value ->> 6 AS error,
-        value ->> 7 AS answer, CAST(value ->> 8 AS BIGINT) AS tried_ms, value ->> 9 AS lane, CAST(value ->> 10 AS BIGINT) AS seq
+    SELECT value ->> 0 AS id, CAST(value ->> 1 AS BIGINT) AS place, CAST(value ->> 2 AS BIGINT) AS failing_ms,
+        CAST(value ->> 3 AS BIGINT) AS failures, CAST(value ->> 4 AS BIGINT) AS pause_ms
     FROM json_each($1)
 ) AS r
-WHERE webhook_deliveries.endpoint_id = r.endpoint_id AND webhook_deliveries.event_id = r.event_id
-    AND webhook_deliveries.lane = r.lane AND webhook_deliveries.seq = r.seq`
+WHERE webhook_endpoints.id = r.id AND webhook_endpoints.id IN (SELECT id FROM changed)`
 
-	ignoreSent = `NOTHING`
-	// sendAgain starts a delivery anew, in a lane of its own, so that it holds back
-	// nothing. It takes another place, so that an attempt that is under way says
-	// nothing about this one.
-	sendAgain = `UPDATE SET lane = excluded.lane, seq = webhook_deliveries.seq + 1, status = 'pending', attempts = 0,
-    next_ms = excluded.next_ms, http_status = 0, error = '', answer = '', tried_ms = 0, created_ms = excluded.created_ms`
+	// redeliver puts a delivery into a lane of its own, so that it holds back nothing.
+	// It takes another place, so that an attempt that is under way says nothing about
+	// this one.
+	redeliver = `INSERT INTO webhook_deliveries
+    (endpoint_id, event_id, lane, seq, status, attempts, next_ms, http_status, error, answer, tried_ms, created_ms)
+SELECT value ->> 0, value ->> 1, value ->> 1, 0, 'pending', 0, 0, 0, '', '', 0, CAST(value ->> 2 AS BIGINT)
+FROM json_each($1) WHERE true
+ON CONFLICT (endpoint_id, event_id) DO UPDATE SET lane = excluded.lane, seq = webhook_deliveries.seq + 1, status = 'pending',
+    attempts = 0, next_ms = 0, http_status = 0, error = '', answer = '', tried_ms = 0, created_ms = excluded.created_ms`
 )
 
 var forPostgres = strings.NewReplacer("json_each($1)", "json_array_elements(CAST($1 AS json))", "/* locked */", "FOR UPDATE")
@@ -78,7 +103,7 @@ func (s *Store) unfold(statement string) string {
 	}
 	// The transaction is rolled back anyhow where a row is refused; said like this,
 	// SQLite need not copy every page that it changes for the statement alone.
-	return strings.Replace(statement, "UPDATE webhook_deliveries", "UPDATE OR ROLLBACK webhook_deliveries", 1)
+	return strings.Replace(statement, "UPDATE events", "UPDATE OR ROLLBACK events", 1)
 }
 
 // bulk runs a statement for many rows.
@@ -93,17 +118,27 @@ func (s *Store) bulk(ctx context.Context, tx *sql.Tx, statement string, rows [][
 	return err
 }
 
-// RelayEvents implements [ledger.Webhooks]. An event is marked first: one that is
-// committed meanwhile is not in the set, and stays for the next step. Where two
-// instances relay at once, one waits for the other and then finds less.
+// RelayEvents implements [ledger.Webhooks]. Where two instances relay at once, one
+// waits for the other and then finds less. Who has taken places of a merchant keeps
+// the others from taking later ones until they are committed, so that no reader of
+// the stream comes past an event that is still to appear.
 func (s *Store) RelayEvents(ctx context.Context, from ledger.LaneKey, limit int, now time.Time) (ledger.Relayed, error) {
 	if found, err := s.readQ.AnyOutbox(ctx); err != nil || !found {
 		return ledger.Relayed{}, s.fail("look into the outbox", err)
 	}
 	var done ledger.Relayed
 	err := s.inTx(ctx, func(tx *sql.Tx) error {
-		events, err := s.writeQ.WithTx(tx).RelayEvents(ctx, db.RelayEventsParams{FromLane: from.Lane, FromSeq: from.Seq, Most: int32(limit)})
-		if err != nil {
+		events, err := rows(ctx, tx, func(r *sql.Rows, e *ledger.Event) error {
+			var ms int64
+			err := r.Scan(&e.ID, &e.MandateID, &e.Seq, &e.MerchantID, &e.Type, &ms)
+			e.CreatedAt = row.At(ms)
+			return err
+		}, s.unfold(outbox), from.Lane, from.Seq, limit)
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		byTime(events)
+		if err := s.place(ctx, tx, events); err != nil {
 			return err
 		}
 		endpoints, err := s.endpointsOf(ctx, tx, events)
@@ -111,54 +146,90 @@ func (s *Store) RelayEvents(ctx context.Context, from ledger.LaneKey, limit int,
 			return err
 		}
 		done = fanOut(events, endpoints)
-		if err := s.bulk(ctx, tx, insertDeliveries+ignoreSent, queued(events, endpoints, row.Millis(now))); err != nil {
-			return err
-		}
 		return s.bulk(ctx, tx, wakeEndpoints, single(done.Endpoints), row.Millis(now))
 	})
 	return done, s.fail("relay events", err)
 }
 
-// endpointsOf finds who wants to be told of events, by merchant.
-func (s *Store) endpointsOf(ctx context.Context, tx *sql.Tx, events []db.RelayEventsRow) (map[string][]ledger.WebhookEndpoint, error) {
+// byTime sorts events by time, but for those of a mandate, which keep their order
+// whatever the clocks said.
+func byTime(events []ledger.Event) {
+	latest, at := map[string]time.Time{}, map[string]time.Time{} // of mandates, and of events
+	for _, e := range events {
+		if e.CreatedAt.After(latest[e.MandateID]) {
+			latest[e.MandateID] = e.CreatedAt
+		}
+		at[e.ID] = latest[e.MandateID]
+	}
+	slices.SortStableFunc(events, func(a, b ledger.Event) int { return at[a.ID].Compare(at[b.ID]) })
+}
+
+// place gives events their places in their merchants' streams.
+func (s *Store) place(ctx context.Context, tx *sql.Tx, events []ledger.Event) error {
+	count := map[string]int64{}
+	for _, e := range events {
+		count[e.MerchantID]++
+	}
+	var counts [][]any
+	for _, id := range slices.Sorted(maps.Keys(count)) { // everybody takes them in this order
+		counts = append(counts, []any{id, count[id]})
+	}
+	text, err := encoded(counts)
+	if err != nil {
+		return err
+	}
+	last, err := rows(ctx, tx, func(r *sql.Rows, at *db.WebhookStream) error {
+		return r.Scan(&at.MerchantID, &at.Place)
+	}, s.unfold(takePlaces), text)
+	if err != nil {
+		return err
+	}
+	next := map[string]int64{}
+	for _, at := range last {
+		next[at.MerchantID] = at.Place - count[at.MerchantID]
+	}
+	placed := make([][]any, len(events))
+	for i, e := range events {
+		next[e.MerchantID]++
+		placed[i] = []any{e.ID, next[e.MerchantID]}
+	}
+	return s.bulk(ctx, tx, placeEvents, placed)
+}
+
+// endpointsOf finds who is told of events, by merchant.
+func (s *Store) endpointsOf(ctx context.Context, tx *sql.Tx, events []ledger.Event) (map[string][]ledger.WebhookEndpoint, error) {
 	var merchants []string
 	for _, e := range events {
 		merchants = append(merchants, e.MerchantID)
 	}
 	slices.Sort(merchants)
 	text, err := encoded(single(slices.Compact(merchants)))
-	if err != nil || len(events) == 0 {
-		return nil, err
-	}
-	rows, err := tx.QueryContext(ctx, s.unfold(endpointsOf), text)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	all, err := rows(ctx, tx, func(r *sql.Rows, e *db.WebhookEndpoint) error {
+		return r.Scan(&e.ID, &e.MerchantID, &e.Types)
+	}, s.unfold(endpointsOf), text)
 	found := map[string][]ledger.WebhookEndpoint{}
-	for rows.Next() {
-		var stored db.WebhookEndpoint
-		if err := rows.Scan(&stored.ID, &stored.MerchantID, &stored.Types); err != nil {
-			return nil, err
-		}
+	for _, stored := range all {
 		e, err := row.WebhookEndpoint(stored)
 		if err != nil {
 			return nil, err
 		}
 		found[e.MerchantID] = append(found[e.MerchantID], e)
 	}
-	return found, rows.Err()
+	return found, err
 }
 
 // fanOut tells what relaying the events comes to.
-func fanOut(events []db.RelayEventsRow, endpoints map[string][]ledger.WebhookEndpoint) ledger.Relayed {
+func fanOut(events []ledger.Event, endpoints map[string][]ledger.WebhookEndpoint) ledger.Relayed {
 	done := ledger.Relayed{Events: len(events)}
 	for _, e := range events {
 		if at := (ledger.LaneKey{Lane: e.MandateID, Seq: e.Seq}); at.After(done.Last) {
 			done.Last = at
 		}
 		for _, to := range endpoints[e.MerchantID] {
-			if to.Wants(webhook.Type(e.Type)) && !slices.Contains(done.Endpoints, to.ID) {
+			if to.Wants(e.Type) && !slices.Contains(done.Endpoints, to.ID) {
 				done.Endpoints = append(done.Endpoints, to.ID)
 			}
 		}
@@ -167,27 +238,14 @@ func fanOut(events []db.RelayEventsRow, endpoints map[string][]ledger.WebhookEnd
 	return done
 }
 
-// queued are the deliveries of events to who wants them.
-func queued(events []db.RelayEventsRow, endpoints map[string][]ledger.WebhookEndpoint, now int64) [][]any {
-	var rows [][]any
-	for _, e := range events {
-		for _, to := range endpoints[e.MerchantID] {
-			if to.Wants(webhook.Type(e.Type)) {
-				rows = append(rows, []any{to.ID, e.ID, e.MandateID, e.Seq, now})
-			}
-		}
-	}
-	return rows
-}
-
 // Redeliver implements [ledger.Webhooks].
 func (s *Store) Redeliver(ctx context.Context, eventID string, endpointIDs []string, now time.Time) error {
-	rows := make([][]any, len(endpointIDs))
+	again := make([][]any, len(endpointIDs))
 	for i, id := range endpointIDs {
-		rows[i] = []any{id, eventID, eventID, 0, row.Millis(now)}
+		again[i] = []any{id, eventID, row.Millis(now)}
 	}
 	return s.fail("redeliver event", s.inTx(ctx, func(tx *sql.Tx) error {
-		if err := s.bulk(ctx, tx, insertDeliveries+sendAgain, rows); err != nil {
+		if err := s.bulk(ctx, tx, redeliver, again); err != nil {
 			return err
 		}
 		return s.bulk(ctx, tx, wakeEndpoints, single(endpointIDs), row.Millis(now))
@@ -195,47 +253,68 @@ func (s *Store) Redeliver(ctx context.Context, eventID string, endpointIDs []str
 }
 
 // SaveDeliveries implements [ledger.Webhooks].
-func (s *Store) SaveDeliveries(ctx context.Context, tried []ledger.Delivery, health []ledger.EndpointHealth) error {
-	rows := make([][]any, len(tried))
-	for i, d := range tried {
-		rows[i] = []any{
-			d.EndpointID, d.EventID, string(d.Status), d.Attempts, row.Millis(d.Next), d.HTTPStatus, d.Error, d.Answer, row.Millis(d.TriedAt),
-			d.Lane, d.Seq,
-		}
+func (s *Store) SaveDeliveries(ctx context.Context, tried []ledger.Delivery, reached []ledger.EndpointState) error {
+	states := make([][]any, len(reached))
+	for i, e := range reached {
+		states[i] = []any{e.EndpointID, e.Place, row.Millis(e.FailingSince), e.Failures, row.Millis(e.PausedUntil)}
 	}
 	return s.fail("save deliveries", s.inTx(ctx, func(tx *sql.Tx) error {
-		if err := s.bulk(ctx, tx, saveDeliveries, rows); err != nil {
-			return err
-		}
-		q := s.writeQ.WithTx(tx)
-		slices.SortFunc(health, func(a, b ledger.EndpointHealth) int { return strings.Compare(a.EndpointID, b.EndpointID) })
-		for _, h := range health {
-			p := db.WebhookHealthParams{ID: h.EndpointID, FailingMs: row.Millis(h.FailingSince), Failures: int64(h.Failures), PauseMs: row.Millis(h.PausedUntil)}
-			if err := q.WebhookHealth(ctx, p); err != nil {
+		for len(tried) > 0 {
+			var distinct [][]any
+			distinct, tried = split(tried)
+			if err := s.bulk(ctx, tx, saveDeliveries, distinct); err != nil {
 				return err
 			}
 		}
-		return nil
+		return s.bulk(ctx, tx, saveEndpoints, states)
 	}))
+}
+
+// split takes the first outcome of each delivery, since a statement can change a
+// row only once, and leaves the later ones in their order.
+func split(tried []ledger.Delivery) (distinct [][]any, later []ledger.Delivery) {
+	seen := map[[2]string]bool{}
+	for _, d := range tried {
+		key := [2]string{d.EndpointID, d.EventID}
+		if seen[key] {
+			later = append(later, d)
+			continue
+		}
+		seen[key] = true
+		distinct = append(distinct, []any{
+			d.EndpointID, d.EventID, d.Lane, d.Seq, string(d.Status), d.Attempts, row.Millis(d.Next), d.HTTPStatus, d.Error, d.Answer,
+			row.Millis(d.TriedAt), row.Millis(d.CreatedAt),
+		})
+	}
+	return distinct, later
 }
 
 // changed runs a statement that tells which rows it has changed.
 func (s *Store) changed(ctx context.Context, doing, statement string, args ...any) ([]string, error) {
-	return change(ctx, s, doing, func(ctx context.Context, args []any) (ids []string, err error) {
-		rows, err := s.write.QueryContext(ctx, s.unfold(statement), args...)
-		if err != nil {
+	return change(ctx, s, doing, func(ctx context.Context, args []any) ([]string, error) {
+		return rows(ctx, s.write, func(r *sql.Rows, id *string) error { return r.Scan(id) }, s.unfold(statement), args...)
+	}, args)
+}
+
+// rows runs a statement that answers with rows.
+func rows[R any](
+	ctx context.Context, on interface {
+		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	}, scan func(*sql.Rows, *R) error, statement string, args ...any,
+) (all []R, err error) {
+	found, err := on.QueryContext(ctx, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	for found.Next() {
+		var r R
+		if err := scan(found, &r); err != nil {
 			return nil, err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			var id string
-			if err := rows.Scan(&id); err != nil {
-				return nil, err
-			}
-			ids = append(ids, id)
-		}
-		return ids, rows.Err()
-	}, args)
+		all = append(all, r)
+	}
+	return all, found.Err()
 }
 
 func (s *Store) inTx(ctx context.Context, do func(*sql.Tx) error) error {

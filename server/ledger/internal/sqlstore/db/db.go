@@ -168,9 +168,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.putSealedKeyStmt, err = db.PrepareContext(ctx, putSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query PutSealedKey: %w", err)
 	}
-	if q.relayEventsStmt, err = db.PrepareContext(ctx, relayEvents); err != nil {
-		return nil, fmt.Errorf("error preparing query RelayEvents: %w", err)
-	}
 	if q.releaseWebhookEndpointStmt, err = db.PrepareContext(ctx, releaseWebhookEndpoint); err != nil {
 		return nil, fmt.Errorf("error preparing query ReleaseWebhookEndpoint: %w", err)
 	}
@@ -197,6 +194,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.sessionStmt, err = db.PrepareContext(ctx, session); err != nil {
 		return nil, fmt.Errorf("error preparing query Session: %w", err)
+	}
+	if q.streamEventsStmt, err = db.PrepareContext(ctx, streamEvents); err != nil {
+		return nil, fmt.Errorf("error preparing query StreamEvents: %w", err)
 	}
 	if q.talliesAfterStmt, err = db.PrepareContext(ctx, talliesAfter); err != nil {
 		return nil, fmt.Errorf("error preparing query TalliesAfter: %w", err)
@@ -227,9 +227,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.webhookEndpointsStmt, err = db.PrepareContext(ctx, webhookEndpoints); err != nil {
 		return nil, fmt.Errorf("error preparing query WebhookEndpoints: %w", err)
-	}
-	if q.webhookHealthStmt, err = db.PrepareContext(ctx, webhookHealth); err != nil {
-		return nil, fmt.Errorf("error preparing query WebhookHealth: %w", err)
 	}
 	if q.webhookWakesStmt, err = db.PrepareContext(ctx, webhookWakes); err != nil {
 		return nil, fmt.Errorf("error preparing query WebhookWakes: %w", err)
@@ -479,11 +476,6 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing putSealedKeyStmt: %w", cerr)
 		}
 	}
-	if q.relayEventsStmt != nil {
-		if cerr := q.relayEventsStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing relayEventsStmt: %w", cerr)
-		}
-	}
 	if q.releaseWebhookEndpointStmt != nil {
 		if cerr := q.releaseWebhookEndpointStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing releaseWebhookEndpointStmt: %w", cerr)
@@ -527,6 +519,11 @@ func (q *Queries) Close() error {
 	if q.sessionStmt != nil {
 		if cerr := q.sessionStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing sessionStmt: %w", cerr)
+		}
+	}
+	if q.streamEventsStmt != nil {
+		if cerr := q.streamEventsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing streamEventsStmt: %w", cerr)
 		}
 	}
 	if q.talliesAfterStmt != nil {
@@ -577,11 +574,6 @@ func (q *Queries) Close() error {
 	if q.webhookEndpointsStmt != nil {
 		if cerr := q.webhookEndpointsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing webhookEndpointsStmt: %w", cerr)
-		}
-	}
-	if q.webhookHealthStmt != nil {
-		if cerr := q.webhookHealthStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing webhookHealthStmt: %w", cerr)
 		}
 	}
 	if q.webhookWakesStmt != nil {
@@ -676,7 +668,6 @@ type Queries struct {
 	putAPIKeyStmt              *sql.Stmt
 	putMerchantStmt            *sql.Stmt
 	putSealedKeyStmt           *sql.Stmt
-	relayEventsStmt            *sql.Stmt
 	releaseWebhookEndpointStmt *sql.Stmt
 	resealFormerStmt           *sql.Stmt
 	resealKeyStmt              *sql.Stmt
@@ -686,6 +677,7 @@ type Queries struct {
 	sealedKeysStmt             *sql.Stmt
 	secretSealsStmt            *sql.Stmt
 	sessionStmt                *sql.Stmt
+	streamEventsStmt           *sql.Stmt
 	talliesAfterStmt           *sql.Stmt
 	tallyStmt                  *sql.Stmt
 	tokenSealsStmt             *sql.Stmt
@@ -696,7 +688,6 @@ type Queries struct {
 	updateTallyStmt            *sql.Stmt
 	webhookEndpointStmt        *sql.Stmt
 	webhookEndpointsStmt       *sql.Stmt
-	webhookHealthStmt          *sql.Stmt
 	webhookWakesStmt           *sql.Stmt
 }
 
@@ -752,7 +743,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		putAPIKeyStmt:              q.putAPIKeyStmt,
 		putMerchantStmt:            q.putMerchantStmt,
 		putSealedKeyStmt:           q.putSealedKeyStmt,
-		relayEventsStmt:            q.relayEventsStmt,
 		releaseWebhookEndpointStmt: q.releaseWebhookEndpointStmt,
 		resealFormerStmt:           q.resealFormerStmt,
 		resealKeyStmt:              q.resealKeyStmt,
@@ -762,6 +752,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		sealedKeysStmt:             q.sealedKeysStmt,
 		secretSealsStmt:            q.secretSealsStmt,
 		sessionStmt:                q.sessionStmt,
+		streamEventsStmt:           q.streamEventsStmt,
 		talliesAfterStmt:           q.talliesAfterStmt,
 		tallyStmt:                  q.tallyStmt,
 		tokenSealsStmt:             q.tokenSealsStmt,
@@ -772,7 +763,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		updateTallyStmt:            q.updateTallyStmt,
 		webhookEndpointStmt:        q.webhookEndpointStmt,
 		webhookEndpointsStmt:       q.webhookEndpointsStmt,
-		webhookHealthStmt:          q.webhookHealthStmt,
 		webhookWakesStmt:           q.webhookWakesStmt,
 	}
 }

@@ -129,7 +129,7 @@ func (q *Queries) DisableWebhookEndpoint(ctx context.Context, arg DisableWebhook
 }
 
 const dueDeliveries = `-- name: DueDeliveries :many
-SELECT d.event_id, d.lane, d.seq, d.attempts, d.created_ms, e.mandate_id, e.merchant_id, e.type, e.data, e.created_ms AS event_ms
+SELECT d.event_id, d.lane, d.seq, d.attempts, d.created_ms, e.mandate_id, e.merchant_id, e.type, e.data, e.created_ms AS event_ms, e.place
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
 WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.next_ms <= $2
     AND d.lane >= $3 AND (d.lane > $3 OR d.seq > $4)
@@ -159,6 +159,7 @@ type DueDeliveriesRow struct {
 	Type       string
 	Data       string
 	EventMs    int64
+	Place      int64
 }
 
 func (q *Queries) DueDeliveries(ctx context.Context, arg DueDeliveriesParams) ([]DueDeliveriesRow, error) {
@@ -187,6 +188,7 @@ func (q *Queries) DueDeliveries(ctx context.Context, arg DueDeliveriesParams) ([
 			&i.Type,
 			&i.Data,
 			&i.EventMs,
+			&i.Place,
 		); err != nil {
 			return nil, err
 		}
@@ -202,7 +204,7 @@ func (q *Queries) DueDeliveries(ctx context.Context, arg DueDeliveriesParams) ([
 }
 
 const event = `-- name: Event :one
-SELECT id, mandate_id, seq, merchant_id, type, data, created_ms, relayed FROM events WHERE id = $1
+SELECT id, mandate_id, seq, merchant_id, type, data, created_ms, relayed, place FROM events WHERE id = $1
 `
 
 func (q *Queries) Event(ctx context.Context, id string) (Event, error) {
@@ -217,6 +219,7 @@ func (q *Queries) Event(ctx context.Context, id string) (Event, error) {
 		&i.Data,
 		&i.CreatedMs,
 		&i.Relayed,
+		&i.Place,
 	)
 	return i, err
 }
@@ -278,8 +281,8 @@ func (q *Queries) FreeWebhookLeases(ctx context.Context) error {
 
 const insertWebhookEndpoint = `-- name: InsertWebhookEndpoint :exec
 INSERT INTO webhook_endpoints (id, merchant_id, slot, url, types, disabled, secret, former, former_until_ms, failing_ms,
-    failures, pause_ms, wake_ms, wake_seq, lease_owner, lease_ms, created_ms)
-VALUES ($1, $2, $3, $4, $5, '', $6, $7, 0, 0, 0, 0, 0, 0, '', 0, $8)
+    failures, pause_ms, wake_ms, wake_seq, lease_owner, lease_ms, created_ms, since, place)
+VALUES ($1, $2, $3, $4, $5, '', $6, $7, 0, 0, 0, 0, 0, 0, '', 0, $8, $9, $9)
 `
 
 type InsertWebhookEndpointParams struct {
@@ -291,6 +294,7 @@ type InsertWebhookEndpointParams struct {
 	Secret     []byte
 	Former     []byte
 	CreatedMs  int64
+	Since      int64
 }
 
 func (q *Queries) InsertWebhookEndpoint(ctx context.Context, arg InsertWebhookEndpointParams) error {
@@ -303,12 +307,13 @@ func (q *Queries) InsertWebhookEndpoint(ctx context.Context, arg InsertWebhookEn
 		arg.Secret,
 		arg.Former,
 		arg.CreatedMs,
+		arg.Since,
 	)
 	return err
 }
 
 const merchantEvents = `-- name: MerchantEvents :many
-SELECT id, mandate_id, seq, merchant_id, type, data, created_ms, relayed FROM events WHERE merchant_id = $1 AND id < $2 AND id > $3
+SELECT id, mandate_id, seq, merchant_id, type, data, created_ms, relayed, place FROM events WHERE merchant_id = $1 AND id < $2 AND id > $3
 ORDER BY id DESC LIMIT $4
 `
 
@@ -342,6 +347,7 @@ func (q *Queries) MerchantEvents(ctx context.Context, arg MerchantEventsParams) 
 			&i.Data,
 			&i.CreatedMs,
 			&i.Relayed,
+			&i.Place,
 		); err != nil {
 			return nil, err
 		}
@@ -366,59 +372,6 @@ func (q *Queries) NextRetry(ctx context.Context, endpointID string) (int64, erro
 	var next_ms int64
 	err := row.Scan(&next_ms)
 	return next_ms, err
-}
-
-const relayEvents = `-- name: RelayEvents :many
-UPDATE events SET relayed = 1
-WHERE events.relayed = 0 AND events.id IN (
-    SELECT o.id FROM events o
-    WHERE o.relayed = 0 AND o.mandate_id >= $1 AND (o.mandate_id > $1 OR o.seq > $2)
-    ORDER BY o.mandate_id, o.seq LIMIT $3
-)
-RETURNING events.id, events.mandate_id, events.seq, events.merchant_id, events.type
-`
-
-type RelayEventsParams struct {
-	FromLane string
-	FromSeq  int64
-	Most     int32
-}
-
-type RelayEventsRow struct {
-	ID         string
-	MandateID  string
-	Seq        int64
-	MerchantID string
-	Type       string
-}
-
-func (q *Queries) RelayEvents(ctx context.Context, arg RelayEventsParams) ([]RelayEventsRow, error) {
-	rows, err := q.query(ctx, q.relayEventsStmt, relayEvents, arg.FromLane, arg.FromSeq, arg.Most)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []RelayEventsRow
-	for rows.Next() {
-		var i RelayEventsRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.MandateID,
-			&i.Seq,
-			&i.MerchantID,
-			&i.Type,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const releaseWebhookEndpoint = `-- name: ReleaseWebhookEndpoint :execrows
@@ -471,8 +424,76 @@ func (q *Queries) RotateWebhookSecret(ctx context.Context, arg RotateWebhookSecr
 	return result.RowsAffected()
 }
 
+const streamEvents = `-- name: StreamEvents :many
+SELECT e.id, e.mandate_id, e.seq, e.type, e.data, e.created_ms, e.place, CAST(CASE
+    WHEN EXISTS (SELECT 1 FROM webhook_deliveries p WHERE p.endpoint_id = $1 AND p.status = 'pending') THEN (
+        SELECT COALESCE(MAX(d.seq), -1) FROM webhook_deliveries d
+        WHERE d.endpoint_id = $1 AND d.lane = e.mandate_id AND d.status = 'pending'
+    )
+    ELSE -1
+END AS BIGINT) AS last_held
+FROM events e
+WHERE e.merchant_id = $2 AND e.place > $3 AND e.place > 0
+ORDER BY e.place LIMIT $4
+`
+
+type StreamEventsParams struct {
+	EndpointID string
+	MerchantID string
+	After      int64
+	Most       int32
+}
+
+type StreamEventsRow struct {
+	ID        string
+	MandateID string
+	Seq       int64
+	Type      string
+	Data      string
+	CreatedMs int64
+	Place     int64
+	LastHeld  int64
+}
+
+func (q *Queries) StreamEvents(ctx context.Context, arg StreamEventsParams) ([]StreamEventsRow, error) {
+	rows, err := q.query(ctx, q.streamEventsStmt, streamEvents,
+		arg.EndpointID,
+		arg.MerchantID,
+		arg.After,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []StreamEventsRow
+	for rows.Next() {
+		var i StreamEventsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.MandateID,
+			&i.Seq,
+			&i.Type,
+			&i.Data,
+			&i.CreatedMs,
+			&i.Place,
+			&i.LastHeld,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const webhookEndpoint = `-- name: WebhookEndpoint :one
-SELECT id, merchant_id, slot, url, types, disabled, secret, former, former_until_ms, failing_ms, failures, pause_ms, wake_ms, wake_seq, lease_owner, lease_ms, created_ms FROM webhook_endpoints WHERE id = $1
+SELECT id, merchant_id, slot, url, types, disabled, secret, former, former_until_ms, failing_ms, failures, pause_ms, wake_ms, wake_seq, lease_owner, lease_ms, created_ms, since, place FROM webhook_endpoints WHERE id = $1
 `
 
 func (q *Queries) WebhookEndpoint(ctx context.Context, id string) (WebhookEndpoint, error) {
@@ -496,12 +517,14 @@ func (q *Queries) WebhookEndpoint(ctx context.Context, id string) (WebhookEndpoi
 		&i.LeaseOwner,
 		&i.LeaseMs,
 		&i.CreatedMs,
+		&i.Since,
+		&i.Place,
 	)
 	return i, err
 }
 
 const webhookEndpoints = `-- name: WebhookEndpoints :many
-SELECT id, merchant_id, slot, url, types, disabled, secret, former, former_until_ms, failing_ms, failures, pause_ms, wake_ms, wake_seq, lease_owner, lease_ms, created_ms FROM webhook_endpoints WHERE merchant_id = $1 ORDER BY created_ms, id
+SELECT id, merchant_id, slot, url, types, disabled, secret, former, former_until_ms, failing_ms, failures, pause_ms, wake_ms, wake_seq, lease_owner, lease_ms, created_ms, since, place FROM webhook_endpoints WHERE merchant_id = $1 ORDER BY created_ms, id
 `
 
 func (q *Queries) WebhookEndpoints(ctx context.Context, merchantID string) ([]WebhookEndpoint, error) {
@@ -531,6 +554,8 @@ func (q *Queries) WebhookEndpoints(ctx context.Context, merchantID string) ([]We
 			&i.LeaseOwner,
 			&i.LeaseMs,
 			&i.CreatedMs,
+			&i.Since,
+			&i.Place,
 		); err != nil {
 			return nil, err
 		}
@@ -543,27 +568,6 @@ func (q *Queries) WebhookEndpoints(ctx context.Context, merchantID string) ([]We
 		return nil, err
 	}
 	return items, nil
-}
-
-const webhookHealth = `-- name: WebhookHealth :exec
-UPDATE webhook_endpoints SET failing_ms = $2, failures = $3, pause_ms = $4 WHERE id = $1
-`
-
-type WebhookHealthParams struct {
-	ID        string
-	FailingMs int64
-	Failures  int64
-	PauseMs   int64
-}
-
-func (q *Queries) WebhookHealth(ctx context.Context, arg WebhookHealthParams) error {
-	_, err := q.exec(ctx, q.webhookHealthStmt, webhookHealth,
-		arg.ID,
-		arg.FailingMs,
-		arg.Failures,
-		arg.PauseMs,
-	)
-	return err
 }
 
 const webhookWakes = `-- name: WebhookWakes :many

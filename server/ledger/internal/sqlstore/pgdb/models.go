@@ -44,6 +44,7 @@ type Event struct {
 	Data       string
 	CreatedMs  int64
 	Relayed    int64
+	Place      int64
 }
 
 type Idempotency struct {
@@ -163,4 +164,11 @@ type WebhookEndpoint struct {
 	LeaseOwner    string
 	LeaseMs       int64
 	CreatedMs     int64
+	Since         int64
+	Place         int64
+}
+
+type WebhookStream struct {
+	MerchantID string
+	Place      int64
 }

@@ -5,15 +5,6 @@ ORDER BY id DESC LIMIT sqlc.arg(most);
 -- name: Event :one
 SELECT * FROM events WHERE id = $1;
 
--- name: RelayEvents :many
-UPDATE events SET relayed = 1
-WHERE events.relayed = 0 AND events.id IN (
-    SELECT o.id FROM events o
-    WHERE o.relayed = 0 AND o.mandate_id >= sqlc.arg(from_lane) AND (o.mandate_id > sqlc.arg(from_lane) OR o.seq > sqlc.arg(from_seq))
-    ORDER BY o.mandate_id, o.seq LIMIT sqlc.arg(most)
-)
-RETURNING events.id, events.mandate_id, events.seq, events.merchant_id, events.type;
-
 -- name: WebhookEndpoints :many
 SELECT * FROM webhook_endpoints WHERE merchant_id = $1 ORDER BY created_ms, id;
 
@@ -22,8 +13,8 @@ SELECT * FROM webhook_endpoints WHERE id = $1;
 
 -- name: InsertWebhookEndpoint :exec
 INSERT INTO webhook_endpoints (id, merchant_id, slot, url, types, disabled, secret, former, former_until_ms, failing_ms,
-    failures, pause_ms, wake_ms, wake_seq, lease_owner, lease_ms, created_ms)
-VALUES ($1, $2, $3, $4, $5, '', $6, $7, 0, 0, 0, 0, 0, 0, '', 0, $8);
+    failures, pause_ms, wake_ms, wake_seq, lease_owner, lease_ms, created_ms, since, place)
+VALUES ($1, $2, $3, $4, $5, '', $6, $7, 0, 0, 0, 0, 0, 0, '', 0, $8, $9, $9);
 
 -- name: RotateWebhookSecret :execrows
 UPDATE webhook_endpoints SET secret = sqlc.arg(fresh), former = secret, former_until_ms = sqlc.arg(until_ms)
@@ -59,11 +50,20 @@ WHERE id = sqlc.arg(id) AND lease_owner = sqlc.arg(owner) AND wake_seq = sqlc.ar
 -- name: FreeWebhookLeases :exec
 UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0 WHERE lease_owner <> '';
 
--- name: WebhookHealth :exec
-UPDATE webhook_endpoints SET failing_ms = $2, failures = $3, pause_ms = $4 WHERE id = $1;
+-- name: StreamEvents :many
+SELECT e.id, e.mandate_id, e.seq, e.type, e.data, e.created_ms, e.place, CAST(CASE
+    WHEN EXISTS (SELECT 1 FROM webhook_deliveries p WHERE p.endpoint_id = sqlc.arg(endpoint_id) AND p.status = 'pending') THEN (
+        SELECT COALESCE(MAX(d.seq), -1) FROM webhook_deliveries d
+        WHERE d.endpoint_id = sqlc.arg(endpoint_id) AND d.lane = e.mandate_id AND d.status = 'pending'
+    )
+    ELSE -1
+END AS BIGINT) AS last_held
+FROM events e
+WHERE e.merchant_id = sqlc.arg(merchant_id) AND e.place > sqlc.arg(after) AND e.place > 0
+ORDER BY e.place LIMIT sqlc.arg(most);
 
 -- name: DueDeliveries :many
-SELECT d.event_id, d.lane, d.seq, d.attempts, d.created_ms, e.mandate_id, e.merchant_id, e.type, e.data, e.created_ms AS event_ms
+SELECT d.event_id, d.lane, d.seq, d.attempts, d.created_ms, e.mandate_id, e.merchant_id, e.type, e.data, e.created_ms AS event_ms, e.place
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
 WHERE d.endpoint_id = sqlc.arg(endpoint_id) AND d.status = 'pending' AND d.next_ms <= sqlc.arg(now_ms)
     AND d.lane >= sqlc.arg(from_lane) AND (d.lane > sqlc.arg(from_lane) OR d.seq > sqlc.arg(from_seq))

@@ -1,0 +1,73 @@
+package events
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+// pass is a way through the stored deliveries that are due.
+type pass struct {
+	from  ledger.LaneKey // where it is
+	more  bool           // it has not ended
+	again bool           // another one is due after it
+}
+
+// begin has what was stored by now be found, by another pass where one is under way.
+func (p *pass) begin() { p.more, p.again = true, p.again || p.more && p.from != (ledger.LaneKey{}) }
+
+// recall reads the next stored deliveries that are due, where there is room.
+func (q *queue) recall(ctx context.Context) {
+	if !q.stored.more {
+		return
+	}
+	window := q.window()
+	if len(q.busy) > window/2 {
+		return
+	}
+	now := q.Clock.Now()
+	due, err := q.Store.DueDeliveries(ctx, q.endpoint.ID, q.stored.from, now, window)
+	if err != nil {
+		q.failed(ctx, "list due deliveries", err)
+		return
+	}
+	for _, d := range due {
+		if len(q.busy) >= window {
+			return // from is the last that was taken
+		}
+		q.stored.from = ledger.LaneKey{Lane: d.Lane, Seq: d.Seq}
+		if q.busy[q.stored.from] > 0 || q.saving.lanes[d.Lane] > 0 {
+			continue
+		}
+		q.busy[q.stored.from]++
+		q.tails[d.Lane] = d.Seq
+		q.enqueue(&item{DueDelivery: d})
+	}
+	if len(due) < window {
+		q.stored = pass{more: q.stored.again}
+		q.schedule(ctx, now)
+	}
+}
+
+// schedule finds out when stored deliveries are due again, after a pass at a time.
+func (q *queue) schedule(ctx context.Context, at time.Time) {
+	next, err := q.Store.NextRetry(ctx, q.endpoint.ID)
+	if err != nil {
+		q.failed(ctx, "read next retry", err)
+	}
+	if soon := at.Add(idleTick); err != nil || !next.IsZero() && next.Before(soon) {
+		next = soon // the pass that has ended may have left it, for whatever reason
+	}
+	q.retry = next
+}
+
+// leave has the pass go past the rest of a lane whose first delivery waits for its
+// retry: a pass that stood still in it until then would send the rest before that
+// one. The pass for the retry takes all of them.
+func (q *queue) leave(lane string) {
+	if q.stored.from.Lane == lane {
+		q.stored.from.Seq = math.MaxInt64
+	}
+}

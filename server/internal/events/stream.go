@@ -1,0 +1,133 @@
+package events
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+// stuck is how long what keeps an endpoint's place back may be on its way, before
+// it gets a row of its own and the place goes past it; in real time.
+const stuck = time.Second
+
+// item is a delivery in memory. One of the stream's has a step in it, until it is
+// stored: then it is like one that was read from there.
+type item struct {
+	ledger.DueDelivery
+
+	step *step
+	sent time.Time // real time; zero: it is not on its way
+}
+
+func (d *item) away() bool { return !d.sent.IsZero() }
+
+// key is the place of a stored delivery.
+func (d *item) key() ledger.LaneKey { return ledger.LaneKey{Lane: d.Lane, Seq: d.Seq} }
+
+// stream is how far an endpoint has come in its merchant's stream.
+type stream struct {
+	more  bool  // there is more than was read
+	read  int64 // the last place that was read
+	place int64 // nothing is left up to here that is not stored
+	steps []*step
+}
+
+// step is an event that was read, in its place.
+type step struct {
+	place int64
+	item  *item // nil: it was taken, or is stored
+}
+
+// forward moves the place as far as it can go.
+func (s *stream) forward() {
+	for len(s.steps) > 0 && s.steps[0].item == nil {
+		s.place, s.steps = s.steps[0].place, s.steps[1:]
+	}
+	if len(s.steps) == 0 {
+		s.place = s.read
+	}
+}
+
+// follow reads the next events of the stream, where there is room.
+func (q *queue) follow(ctx context.Context) {
+	s := &q.stream
+	s.forward()
+	if !s.more {
+		return
+	}
+	window := q.window()
+	if len(s.steps) > window/2 || len(q.busy) > window {
+		return
+	}
+	list, err := q.Store.StreamEvents(ctx, q.endpoint, s.read, window)
+	if err != nil {
+		q.failed(ctx, "read stream of events", err)
+		return
+	}
+	s.more = len(list) == window
+	for _, e := range list {
+		s.read = e.Place
+		if !q.endpoint.Wants(e.Type) {
+			continue
+		}
+		d := &item{DueDelivery: ledger.DueDelivery{Event: e.Event, Delivery: ledger.Delivery{
+			EndpointID: q.endpoint.ID, EventID: e.ID, Lane: e.MandateID, Seq: e.Seq, Status: ledger.DeliveryPending,
+			CreatedAt: q.Clock.Now(),
+		}}}
+		if tail, known := q.tails[d.Lane]; q.saving.lanes[d.Lane] > 0 || e.Held && (!known || e.LastHeld > tail) {
+			q.store(d.Delivery)
+			continue
+		}
+		d.step = &step{place: e.Place, item: d}
+		s.steps = append(s.steps, d.step)
+		q.enqueue(d)
+	}
+	s.forward()
+}
+
+// enter has an item of the stream stored as it is: the place may go past it.
+func (q *queue) enter(d *item) {
+	if d.step == nil {
+		return
+	}
+	d.step.item, d.step = nil, nil
+	q.store(d.Delivery)
+}
+
+// loosen has the place go past what has been on its way for long.
+func (q *queue) loosen() {
+	if s := q.stream.steps; len(s) > 0 && s[0].item != nil && s[0].item.away() && time.Since(s[0].item.sent) > stuck {
+		q.busy[s[0].item.key()]++
+		q.enter(s[0].item)
+		q.stream.forward()
+	}
+}
+
+// rewind forgets what was read of the stream behind all that was taken or is on
+// its way; what is left before that is stored.
+func (q *queue) rewind() {
+	s := &q.stream
+	last := len(s.steps)
+	for last > 0 && s.steps[last-1].item != nil && !s.steps[last-1].item.away() {
+		last--
+	}
+	if last < len(s.steps) {
+		s.more = true
+	}
+	for _, left := range s.steps[:last] {
+		if d := left.item; d != nil && !d.away() {
+			q.enter(d)
+		}
+	}
+	switch {
+	case last == len(s.steps): // all of it stays
+	case last > 0:
+		s.read = s.steps[last-1].place
+	default:
+		s.read = s.place
+	}
+	s.steps = slices.Clip(s.steps[:last])
+	s.forward()
+}

@@ -1,0 +1,248 @@
+package ledgertest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+// outcome is the delivery of an event to an endpoint after some attempts.
+func outcome(e ledger.WebhookEndpoint, of ledger.Event, status ledger.DeliveryStatus, attempts int) ledger.Delivery {
+	return ledger.Delivery{
+		EndpointID: e.ID, EventID: of.ID, Lane: of.MandateID, Seq: of.Seq, Status: status, Attempts: attempts, CreatedAt: of.CreatedAt,
+	}
+}
+
+func (b *bench) save(t *testing.T, all ...ledger.Delivery) {
+	t.Helper()
+	require.NoError(t, b.store.SaveDeliveries(t.Context(), all, nil))
+}
+
+func (b *bench) due(t *testing.T, e ledger.WebhookEndpoint) []ledger.DueDelivery {
+	t.Helper()
+	due, err := b.store.DueDeliveries(t.Context(), e.ID, ledger.LaneKey{}, b.clock.Now(), 100)
+	require.NoError(t, err)
+	return due
+}
+
+// told are an event's deliveries to the bench's merchant.
+func (b *bench) told(t *testing.T, of ledger.Event) []ledger.Delivery {
+	t.Helper()
+	of, err := b.store.Event(t.Context(), of.ID)
+	require.NoError(t, err)
+	list, err := b.store.EventDeliveries(t.Context(), of)
+	require.NoError(t, err)
+	return list
+}
+
+// endpointsComeForward: an endpoint begins where the stream is when it is added,
+// never goes back, and what it has come past is told as delivered.
+func endpointsComeForward(t *testing.T, b *bench) {
+	ctx := t.Context()
+	b.mandate(t, b.terms(100*cent, 1000*cent))
+	b.relay(t)
+	e, few := b.endpoint(ctx, t), b.endpoint(ctx, t, webhook.PaymentFailed)
+	e, err := b.store.WebhookEndpoint(ctx, e.ID)
+	require.NoError(t, err)
+	require.Equal(t, []int64{1, 1}, []int64{e.Since, e.Place})
+	m := b.mandate(t, b.terms(100*cent, 1000*cent))
+	waiting := b.eventsOf(t, m)[0]
+	require.Empty(t, b.told(t, waiting), "it is not relayed yet")
+	b.settle(t, b.reserve(t, m, cent), succeeded())
+	b.relay(t)
+	stream := b.arrive(t, e, e.Place)
+	require.Len(t, stream, 2)
+	first := b.arrive(t, e, 0)[0]
+	require.Empty(t, b.told(t, first.Event), "it was before the endpoint")
+
+	pending := outcome(e, stream[0].Event, ledger.DeliveryPending, 0)
+	require.Equal(t, []ledger.Delivery{pending}, b.told(t, stream[0].Event))
+	now := b.clock.Now()
+	state := ledger.EndpointState{EndpointID: e.ID, Place: 2, FailingSince: now, Failures: 3, PausedUntil: now.Add(time.Second)}
+	require.NoError(t, b.store.SaveDeliveries(ctx, nil, []ledger.EndpointState{{EndpointID: few.ID, Place: 3}, {EndpointID: "whe_gone"}, state}))
+	require.Equal(t, []ledger.Delivery{outcome(e, stream[0].Event, ledger.DeliveryDelivered, 1)}, b.told(t, stream[0].Event))
+	require.Equal(t, []ledger.Delivery{outcome(e, stream[1].Event, ledger.DeliveryPending, 0)}, b.told(t, stream[1].Event))
+	state.Place = 1
+	require.NoError(t, b.store.SaveDeliveries(ctx, nil, []ledger.EndpointState{state}))
+	got, err := b.store.WebhookEndpoint(ctx, e.ID)
+	require.NoError(t, err)
+	e.Place, e.FailingSince, e.Failures, e.PausedUntil, e.WakeSeq = 2, now, 3, now.Add(time.Second), 1
+	require.Equal(t, e, got)
+
+	_, err = b.store.DisableWebhookEndpoint(ctx, e.ID, "gone")
+	require.NoError(t, err)
+	require.Len(t, b.told(t, stream[0].Event), 1)
+	require.Empty(t, b.told(t, stream[1].Event), "it will not be sent")
+	list, err := b.store.EventDeliveries(ctx, ledger.Event{ID: stream[0].ID, MerchantID: "mer_other", Place: 2})
+	require.NoError(t, err)
+	require.Empty(t, list)
+}
+
+// deliveriesHoldBack: what comes after a delivery that waits, in its lane, waits too.
+func deliveriesHoldBack(t *testing.T, b *bench) {
+	ctx := t.Context()
+	e := b.endpoint(ctx, t)
+	one, other := b.mandate(t, b.terms(100*cent, 1000*cent)), b.mandate(t, b.terms(100*cent, 1000*cent))
+	for range 2 {
+		b.settle(t, b.reserve(t, one, cent), succeeded())
+	}
+	b.relay(t)
+	now := b.clock.Now()
+	stream := b.arrive(t, e, e.Since)
+	require.Len(t, stream, 4)
+	var lane []ledger.Event
+	for _, s := range stream {
+		if s.MandateID == one.ID {
+			lane = append(lane, s.Event)
+		}
+	}
+	tried := outcome(e, lane[0], ledger.DeliveryPending, 1)
+	tried.Next, tried.HTTPStatus, tried.Error, tried.Answer, tried.TriedAt = now.Add(5*time.Second), 500, "answered 500", "näh\n", now
+	held := outcome(e, lane[1], ledger.DeliveryPending, 0)
+	b.save(t, tried, held)
+	for _, s := range b.arrive(t, e, e.Since) {
+		require.Equal(t, s.MandateID == one.ID, s.Held)
+		require.True(t, !s.Held || s.LastHeld == held.Seq)
+	}
+	require.Empty(t, b.due(t, e))
+	next, err := b.store.NextRetry(ctx, e.ID)
+	require.NoError(t, err)
+	require.Equal(t, tried.Next, next)
+	list, err := b.store.Deliveries(ctx, e.ID, ledger.DeliveryPending, 10)
+	require.NoError(t, err)
+	require.Contains(t, list, tried)
+	b.endpoint(ctx, t) // it came later
+	require.Equal(t, []ledger.Delivery{tried}, b.told(t, lane[0]))
+
+	b.clock.set(next)
+	due := b.due(t, e)
+	require.Len(t, due, 2)
+	for i, d := range due {
+		require.Equal(t, lane[i], d.Event)
+	}
+	after, err := b.store.DueDeliveries(ctx, e.ID, ledger.LaneKey{Lane: due[0].Lane, Seq: due[0].Seq}, b.clock.Now(), 10)
+	require.NoError(t, err)
+	require.Equal(t, due[1:], after)
+	require.NotEqual(t, other.ID, due[0].Lane)
+	tried.Status, tried.Attempts = ledger.DeliveryFailed, 11
+	b.save(t, tried)
+	require.Len(t, b.due(t, e), 1, "one that is given up holds back nothing")
+
+	require.NoError(t, b.store.Redeliver(ctx, tried.EventID, []string{e.ID}, b.clock.Now()))
+	due = b.due(t, e)
+	require.Len(t, due, 2)
+	for _, d := range due {
+		require.Equal(t, d.EventID == tried.EventID, d.Lane == d.EventID, "sent again in a lane of its own")
+		d.Status, d.Attempts = ledger.DeliveryDelivered, 1
+		b.save(t, d.Delivery)
+	}
+	require.Empty(t, b.due(t, e))
+	for _, s := range b.arrive(t, e, e.Since) {
+		require.False(t, s.Held)
+	}
+}
+
+// outcomesCountOnce: whatever is saved again, or out of its time, an outcome with
+// fewer attempts changes nothing, and an endpoint that is gone gets no deliveries.
+func outcomesCountOnce(t *testing.T, b *bench) {
+	ctx := t.Context()
+	e := b.endpoint(ctx, t)
+	b.mandate(t, b.terms(100*cent, 1000*cent))
+	b.relay(t)
+	event := b.arrive(t, e, e.Since)[0].Event
+	last := outcome(e, event, ledger.DeliveryPending, 2)
+	b.save(t, outcome(e, event, ledger.DeliveryPending, 0), outcome(e, event, ledger.DeliveryPending, 1), last)
+	require.Equal(t, []ledger.Delivery{last}, b.told(t, event))
+	b.save(t, outcome(e, event, ledger.DeliveryPending, 0), outcome(e, event, ledger.DeliveryFailed, 2))
+	require.Equal(t, []ledger.Delivery{last}, b.told(t, event))
+	last.Status, last.Attempts = ledger.DeliveryDelivered, 3
+	b.save(t, last)
+	b.save(t, outcome(e, event, ledger.DeliveryPending, 1))
+	require.Equal(t, []ledger.Delivery{last}, b.told(t, event))
+
+	require.NoError(t, b.store.DeleteWebhookEndpoint(ctx, e.ID))
+	b.save(t, outcome(e, event, ledger.DeliveryPending, 1))
+	require.Zero(t, b.deliveries(t, e))
+}
+
+// redeliveryDuringAnAttempt: what came of the attempt does not end the delivery
+// that was asked for meanwhile, however often.
+func redeliveryDuringAnAttempt(t *testing.T, b *bench) {
+	ctx := t.Context()
+	e := b.endpoint(ctx, t)
+	b.mandate(t, b.terms(100*cent, 1000*cent))
+	b.relay(t)
+	underWay := outcome(e, b.arrive(t, e, e.Since)[0].Event, ledger.DeliveryPending, 0)
+	for range 3 {
+		require.NoError(t, b.store.Redeliver(ctx, underWay.EventID, []string{e.ID}, b.clock.Now()))
+		for _, came := range []ledger.DeliveryStatus{ledger.DeliveryDelivered, ledger.DeliveryPending, ledger.DeliveryFailed} {
+			underWay.Status, underWay.Attempts, underWay.Next = came, 7, b.clock.Now().Add(time.Hour)
+			b.save(t, underWay)
+		}
+		due := b.due(t, e)
+		require.Len(t, due, 1)
+		require.Zero(t, due[0].Attempts)
+		underWay = due[0].Delivery
+	}
+	underWay.Status, underWay.Attempts = ledger.DeliveryDelivered, 1
+	b.save(t, underWay)
+	require.Empty(t, b.due(t, e))
+}
+
+// deliveryRetention: deliveries go after thirty days, whatever came of them, and
+// those whose endpoint is gone as well; an event stays while it is being sent.
+func deliveryRetention(t *testing.T, b *bench) {
+	ctx := t.Context()
+	e, idle := b.endpoint(ctx, t), b.endpoint(ctx, t)
+	m := b.mandate(t, b.terms(100*cent, 1000*cent))
+	for range 3 {
+		b.settle(t, b.reserve(t, m, cent), succeeded())
+	}
+	b.relay(t)
+	stream := b.arrive(t, e, e.Since)
+	for i, status := range []ledger.DeliveryStatus{ledger.DeliveryDelivered, ledger.DeliveryFailed, ledger.DeliveryPending, ledger.DeliveryPending} {
+		b.save(t, outcome(e, stream[i].Event, status, 1), outcome(idle, stream[i].Event, ledger.DeliveryPending, 0))
+	}
+	_, err := b.store.DisableWebhookEndpoint(ctx, idle.ID, "gone")
+	require.NoError(t, err)
+
+	b.clock.set(b.clock.Now().Add(ledger.Keep))
+	_, err = b.Expire(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 8, b.deliveries(t, e, idle), "thirty days are kept in full")
+	require.NoError(t, b.store.Redeliver(ctx, stream[1].ID, []string{e.ID}, b.clock.Now()))
+
+	b.clock.set(b.clock.Now().Add(time.Hour))
+	_, err = b.Expire(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 1, b.deliveries(t, e, idle))
+	require.Len(t, b.eventsOf(t, m), 1, "that which is sent again")
+	again := b.due(t, e)
+	require.Len(t, again, 1)
+	require.Equal(t, stream[1].ID, again[0].EventID)
+	again[0].Status, again[0].Attempts = ledger.DeliveryDelivered, 1
+	b.save(t, again[0].Delivery)
+	b.clock.set(b.clock.Now().Add(ledger.Keep + time.Hour))
+	_, err = b.Expire(ctx)
+	require.NoError(t, err)
+	require.Zero(t, b.deliveries(t, e, idle))
+	require.Empty(t, b.eventsOf(t, m))
+	b.sound(t)
+}
+
+// deliveries counts those of some endpoints that are stored.
+func (b *bench) deliveries(t *testing.T, endpoints ...ledger.WebhookEndpoint) (n int) {
+	t.Helper()
+	for _, e := range endpoints {
+		for _, status := range []ledger.DeliveryStatus{ledger.DeliveryPending, ledger.DeliveryDelivered, ledger.DeliveryFailed} {
+			list, err := b.store.Deliveries(t.Context(), e.ID, status, 100)
+			require.NoError(t, err)
+			n += len(list)
+		}
+	}
+	return n
+}
