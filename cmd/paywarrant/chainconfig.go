@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"net"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/rail/chain"
@@ -117,12 +118,23 @@ func (c chainConfig) checkNode(live bool) error {
 		return errors.New("chain.rpc_url: must be https in live mode, but on the loopback interface")
 	case c.ChainID == 0:
 		return errors.New("chain.chain_id is required")
-	case c.ChainID > math.MaxInt64:
-		return errors.New("chain.chain_id: there is no such chain")
+	case !live && slices.Contains(mainNetworks(), c.ChainID):
+		return fmt.Errorf("chain.chain_id: %d is a main network, where mode sandbox would move real money", c.ChainID)
 	case c.RelayerKeyFile == "":
 		return errors.New("chain.relayer_key_file is required")
 	}
 	return nil
+}
+
+// mainNetworks are chains on which USDC is worth something. A sandbox has helpers
+// that need no credentials, and belongs on a test network.
+func mainNetworks() []uint64 {
+	return []uint64{
+		1,                    // Ethereum
+		10, 130, 8453, 42161, // OP, Unichain, Base, Arbitrum
+		324, 480, 59144, // zkSync, World Chain, Linea
+		56, 100, 137, 42220, 43114, // BNB, Gnosis, Polygon, Celo, Avalanche
+	}
 }
 
 func (c chainConfig) checkNumbers(live bool) error {

@@ -62,7 +62,8 @@ func TestServeRefusesAConfiguration(t *testing.T) {
 		{"chain.rpc_url", `"http://hidden.example"`, "chain.rpc_url: must be https in live mode"},
 		{"chain.chain_id", "-", "chain.chain_id is required"},
 		{"chain.chain_id", `"8453"`, "chain_id"},
-		{"chain.chain_id", "9223372036854775808", "line"},
+		{"chain.chain_id", "9223372036854775808", "line"}, // so it fits an int64
+		{"chain.chain_id", "-1", "chain_id"},
 		{"chain.router", "-", "chain.router: "},
 		{"chain.router", `"0x12"`, "chain.router: "},
 		{"chain.router", `"0x0000000000000000000000000000000000000000"`, "chain.router: the zero address"},
@@ -174,6 +175,21 @@ func TestLiveNeedsARail(t *testing.T) {
 	}
 	_, err := command(t, "serve", "--config", written(t, dir, values))
 	require.ErrorContains(t, err, "mode: live needs a rail for real money: a [chain] section")
+}
+
+// TestSandboxMovesNoRealMoney: no main network, and a node by http.
+func TestSandboxMovesNoRealMoney(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	values := basis(dir, "http://node.example")
+	values["mode"], values["chain.confirmations"] = `"sandbox"`, "1"
+	_, err := configFile(written(t, dir, values)).read()
+	require.NoError(t, err)
+	for _, id := range []string{"8453", "1"} {
+		values["chain.chain_id"] = id
+		_, err = configFile(written(t, dir, values)).read()
+		require.ErrorContains(t, err, "chain.chain_id: "+id+" is a main network")
+	}
 }
 
 // TestDefaultsOfTheChain: what is left out, by mode.

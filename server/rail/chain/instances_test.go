@@ -277,6 +277,27 @@ func TestChargeOfLostRecordsIsNotRefused(t *testing.T) {
 	require.Equal(t, rail.InsufficientFunds, w.pay(t, other).Reason, "one that was never made is refused")
 }
 
+// mute is a node that takes transactions and tells nobody of them.
+type mute struct{ chain.RPC }
+
+func (mute) SendTransaction(context.Context, *types.Transaction) error { return nil }
+
+// TestWhatOneInstanceStoredAnotherSends: one dies between storing a broadcast and
+// sending it, and is never asked again.
+func TestWhatOneInstanceStoredAnotherSends(t *testing.T) {
+	t.Parallel()
+	w := setup(t, devchain.Config{}, impatient)
+	in := w.connect(t, "setup", chain.MethodWallet)
+	dies := w.beside(t, func(c *chain.Config) { c.RPC = mute{c.RPC} })
+	outcome, err := dies.Charge(t.Context(), charge("txn", in))
+	require.NoError(t, err)
+	require.Equal(t, rail.Pending, outcome.Status)
+	require.NoError(t, dies.Close())
+	require.NoError(t, w.rail.Start(t.Context()))
+	require.Eventually(t, func() bool { return w.moved(t) == dollar }, time.Minute, 10*time.Millisecond)
+	require.Equal(t, outcome.TxHash, w.pay(t, charge("txn", in)).TxHash)
+}
+
 // everything lets one charge take all that a wallet has.
 func everything(c *chain.Config) {
 	impatient(c)
