@@ -64,6 +64,8 @@ type Reader interface {
 // does not exist.
 type Accounts interface {
 	Merchant(ctx context.Context, id string) (Merchant, error)
+	// MerchantByKey finds the merchant whose API key has this hash and is not revoked.
+	MerchantByKey(ctx context.Context, hash string) (Merchant, error)
 	// MerchantByWallet finds the merchant whose proven wallet this is, whatever
 	// the case of its digits.
 	MerchantByWallet(ctx context.Context, payTo string) (Merchant, error)

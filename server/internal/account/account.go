@@ -54,19 +54,15 @@ func (a *Accounts) Authenticate(ctx context.Context, merchantID, apiKey string) 
 	case !a.Live && strings.HasPrefix(apiKey, id.LiveAPIKey):
 		return ledger.Merchant{}, unauthorized("This is a live API key; this is the sandbox.")
 	}
-	key, err := a.Store.APIKey(ctx, id.Hash(apiKey))
+	m, err := a.Store.MerchantByKey(ctx, id.Hash(apiKey))
 	if errors.Is(err, ledger.ErrNotFound) {
 		return ledger.Merchant{}, wrong
 	}
 	if err != nil {
-		return ledger.Merchant{}, fmt.Errorf("read API key: %w", err)
+		return ledger.Merchant{}, fmt.Errorf("read merchant of an API key: %w", err)
 	}
-	if subtle.ConstantTimeCompare([]byte(key.MerchantID), []byte(merchantID)) != 1 || !key.RevokedAt.IsZero() {
+	if subtle.ConstantTimeCompare([]byte(m.ID), []byte(merchantID)) != 1 {
 		return ledger.Merchant{}, wrong
-	}
-	m, err := a.Store.Merchant(ctx, key.MerchantID)
-	if err != nil {
-		return ledger.Merchant{}, fmt.Errorf("read merchant %s: %w", key.MerchantID, err)
 	}
 	return m, nil
 }

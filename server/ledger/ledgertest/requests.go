@@ -278,8 +278,15 @@ func accounts(t *testing.T, b *bench) {
 
 	key := ledger.APIKey{Hash: "h", MerchantID: m.ID, Hint: "abcd", CreatedAt: b.clock.Now()}
 	require.NoError(t, b.store.PutAPIKey(ctx, key))
+	got, err = b.store.MerchantByKey(ctx, "h")
+	require.NoError(t, err)
+	require.Equal(t, m, got)
+	_, err = b.store.MerchantByKey(ctx, "none")
+	require.ErrorIs(t, err, ledger.ErrNotFound)
 	key.RevokedAt = b.clock.Now()
 	require.NoError(t, b.store.PutAPIKey(ctx, key))
+	_, err = b.store.MerchantByKey(ctx, "h")
+	require.ErrorIs(t, err, ledger.ErrNotFound)
 	k, err := b.store.APIKey(ctx, "h")
 	require.NoError(t, err)
 	require.Equal(t, key, k)

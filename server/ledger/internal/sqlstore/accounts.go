@@ -13,6 +13,11 @@ func (s *Store) Merchant(ctx context.Context, id string) (ledger.Merchant, error
 	return one(s, row.Merchant)(s.readQ.Merchant(ctx, id))
 }
 
+// MerchantByKey implements [ledger.Accounts].
+func (s *Store) MerchantByKey(ctx context.Context, hash string) (ledger.Merchant, error) {
+	return one(s, row.Merchant)(s.readQ.MerchantByKey(ctx, hash))
+}
+
 // MerchantByWallet implements [ledger.Accounts].
 func (s *Store) MerchantByWallet(ctx context.Context, payTo string) (ledger.Merchant, error) {
 	return one(s, row.Merchant)(s.readQ.MerchantByWallet(ctx, payTo))

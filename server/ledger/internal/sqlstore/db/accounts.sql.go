@@ -85,6 +85,26 @@ func (q *Queries) Merchant(ctx context.Context, id string) (Merchant, error) {
 	return i, err
 }
 
+const merchantByKey = `-- name: MerchantByKey :one
+SELECT m.id, m.name, m.website, m.email, m.active, m.max_charge_micros, m.pay_to, m.created_ms FROM api_keys k JOIN merchants m ON m.id = k.merchant_id WHERE k.hash = $1 AND k.revoked_ms = 0
+`
+
+func (q *Queries) MerchantByKey(ctx context.Context, hash string) (Merchant, error) {
+	row := q.queryRow(ctx, q.merchantByKeyStmt, merchantByKey, hash)
+	var i Merchant
+	err := row.Scan(
+		&i.ID,
+		&i.Name,
+		&i.Website,
+		&i.Email,
+		&i.Active,
+		&i.MaxChargeMicros,
+		&i.PayTo,
+		&i.CreatedMs,
+	)
+	return i, err
+}
+
 const merchantByWallet = `-- name: MerchantByWallet :one
 SELECT id, name, website, email, active, max_charge_micros, pay_to, created_ms FROM merchants WHERE lower(pay_to) = lower($1) AND pay_to <> ''
 `

@@ -141,6 +141,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.merchantStmt, err = db.PrepareContext(ctx, merchant); err != nil {
 		return nil, fmt.Errorf("error preparing query Merchant: %w", err)
 	}
+	if q.merchantByKeyStmt, err = db.PrepareContext(ctx, merchantByKey); err != nil {
+		return nil, fmt.Errorf("error preparing query MerchantByKey: %w", err)
+	}
 	if q.merchantByWalletStmt, err = db.PrepareContext(ctx, merchantByWallet); err != nil {
 		return nil, fmt.Errorf("error preparing query MerchantByWallet: %w", err)
 	}
@@ -431,6 +434,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing merchantStmt: %w", cerr)
 		}
 	}
+	if q.merchantByKeyStmt != nil {
+		if cerr := q.merchantByKeyStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing merchantByKeyStmt: %w", cerr)
+		}
+	}
 	if q.merchantByWalletStmt != nil {
 		if cerr := q.merchantByWalletStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing merchantByWalletStmt: %w", cerr)
@@ -659,6 +667,7 @@ type Queries struct {
 	lapsedStmt                 *sql.Stmt
 	mandateStmt                *sql.Stmt
 	merchantStmt               *sql.Stmt
+	merchantByKeyStmt          *sql.Stmt
 	merchantByWalletStmt       *sql.Stmt
 	merchantEventsStmt         *sql.Stmt
 	nextRetryStmt              *sql.Stmt
@@ -734,6 +743,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		lapsedStmt:                 q.lapsedStmt,
 		mandateStmt:                q.mandateStmt,
 		merchantStmt:               q.merchantStmt,
+		merchantByKeyStmt:          q.merchantByKeyStmt,
 		merchantByWalletStmt:       q.merchantByWalletStmt,
 		merchantEventsStmt:         q.merchantEventsStmt,
 		nextRetryStmt:              q.nextRetryStmt,

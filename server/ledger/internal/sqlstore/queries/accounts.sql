@@ -1,6 +1,9 @@
 -- name: Merchant :one
 SELECT * FROM merchants WHERE id = $1;
 
+-- name: MerchantByKey :one
+SELECT m.* FROM api_keys k JOIN merchants m ON m.id = k.merchant_id WHERE k.hash = $1 AND k.revoked_ms = 0;
+
 -- name: MerchantByWallet :one
 SELECT * FROM merchants WHERE lower(pay_to) = lower($1) AND pay_to <> '';
 
