@@ -17,9 +17,6 @@ import (
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/crypto"
-	"github.com/ethereum/go-ethereum/signer/core/apitypes"
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/client"
@@ -149,7 +146,7 @@ func (s *operated) setUp(t *testing.T, owner devchain.Wallet) (mandate string) {
 	require.Len(t, proposal.Messages, 2)
 	form.Set("proposal", proposal.ID)
 	for _, message := range proposal.Messages {
-		form.Add("signature", signTyped(t, owner, message))
+		form.Add("signature", devchaintest.SignTyped(t, owner, message))
 	}
 	submit(t, page, form, http.StatusSeeOther, http.StatusOK)
 	done, err := c.Session(t.Context(), session.SessionToken)
@@ -172,18 +169,6 @@ func submit(t *testing.T, to string, form url.Values, want ...int) string {
 	require.NoError(t, err)
 	require.Contains(t, want, resp.StatusCode, string(text))
 	return string(text)
-}
-
-// signTyped signs as wallets do, by somebody else's encoder.
-func signTyped(t *testing.T, by devchain.Wallet, message json.RawMessage) string {
-	t.Helper()
-	var typed apitypes.TypedData
-	require.NoError(t, json.Unmarshal(message, &typed))
-	digest, _, err := apitypes.TypedDataAndHash(typed)
-	require.NoError(t, err)
-	signature, err := crypto.Sign(digest, by.Key())
-	require.NoError(t, err)
-	return hexutil.Encode(signature)
 }
 
 // usdc is what an account has, in millionths.

@@ -109,8 +109,8 @@ func (f *fleet) mandate(t *testing.T, perTx, monthly int64) string {
 	return done.IntentMandate
 }
 
-// sound waits until nothing is pending, and checks ledger and processor.
-func (f *fleet) sound(t *testing.T, within time.Duration) ledger.Report {
+// settled waits until nothing is pending, and checks the ledger.
+func (f *fleet) settled(t *testing.T, within time.Duration) ledger.Report {
 	t.Helper()
 	store, err := postgres.Open(t.Context(), f.cluster.URL())
 	require.NoError(t, err)
@@ -121,6 +121,13 @@ func (f *fleet) sound(t *testing.T, within time.Duration) ledger.Report {
 		return err == nil && r.Pending == 0
 	}, within, 200*time.Millisecond)
 	require.Empty(t, r.Faults)
+	return r
+}
+
+// sound waits until nothing is pending, and checks ledger and processor.
+func (f *fleet) sound(t *testing.T, within time.Duration) ledger.Report {
+	t.Helper()
+	r := f.settled(t, within)
 	moved, err := f.processor.Totals(t.Context())
 	require.NoError(t, err)
 	cents, whole := r.Volume.WholeCents()
