@@ -4,6 +4,7 @@
 package httpjson
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -41,7 +42,7 @@ func (e *FieldError) Error() string {
 
 // Decode reads the body into v. An absent body is read as an empty object.
 func Decode(w http.ResponseWriter, r *http.Request, v any) error {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	body, err := read(http.MaxBytesReader(w, r.Body, MaxBody), r.ContentLength)
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
@@ -57,6 +58,15 @@ func Decode(w http.ResponseWriter, r *http.Request, v any) error {
 		}
 	}
 	return Unmarshal(body, v)
+}
+
+// read reads all of r, whose length was said to be so much. What was said counts
+// only up to the limit, and only for the room that is made.
+func read(r io.Reader, said int64) ([]byte, error) {
+	var b bytes.Buffer
+	b.Grow(int(min(max(said, 0), MaxBody)) + bytes.MinRead)
+	_, err := b.ReadFrom(r)
+	return b.Bytes(), err
 }
 
 // Unmarshal reads strict JSON into v. It returns a [*FieldError].
@@ -107,14 +117,18 @@ func kind(e *json.SemanticError) string {
 // timestamp is the one form of times: RFC 3339, UTC, milliseconds.
 const timestamp = "2006-01-02T15:04:05.000Z"
 
+// canonical is how values are encoded. It is read only, and made once: it remembers
+// how each type is encoded.
+var canonical = json.JoinOptions(json.Deterministic(true), json.WithMarshalers(json.MarshalToFunc(
+	func(e *jsontext.Encoder, t time.Time) error {
+		return e.WriteToken(jsontext.String(t.UTC().Format(timestamp)))
+	},
+)))
+
 // Marshal encodes v with every time in UTC and milliseconds, map members in
 // order. A value that cannot be encoded is an error in the caller, and panics.
 func Marshal(v any) []byte {
-	body, err := json.Marshal(v, json.Deterministic(true), json.WithMarshalers(json.MarshalToFunc(
-		func(e *jsontext.Encoder, t time.Time) error {
-			return e.WriteToken(jsontext.String(t.UTC().Format(timestamp)))
-		},
-	)))
+	body, err := json.Marshal(v, canonical)
 	if err != nil {
 		panic(fmt.Sprintf("httpjson: encode %T: %v", v, err))
 	}

@@ -122,11 +122,12 @@ func (t *table[K, R]) apply(insert, update []R) {
 
 // changed returns each changed row once, as the last command left it.
 func (t *table[K, R]) changed() (inserted, updated []R) {
-	for _, k := range t.inserted {
-		inserted = append(inserted, t.rows[k])
+	inserted, updated = make([]R, len(t.inserted)), make([]R, len(t.updated))
+	for i, k := range t.inserted {
+		inserted[i] = t.rows[k]
 	}
-	for _, k := range t.updated {
-		updated = append(updated, t.rows[k])
+	for i, k := range t.updated {
+		updated[i] = t.rows[k]
 	}
 	return inserted, updated
 }
