@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 )
 
@@ -87,8 +88,10 @@ func (w *writer) loop(ctx context.Context) {
 	}
 }
 
-// gather takes the jobs that wait already.
+// gather takes the jobs that wait already. Callers mostly come together, since what
+// they did before was committed together: those that are about to ask are let ahead.
 func (w *writer) gather(first *job) []*job {
+	runtime.Gosched()
 	batch := []*job{first}
 	for len(batch) < maxBatch {
 		select {
