@@ -1,6 +1,7 @@
 package card
 
 import (
+	"cmp"
 	"fmt"
 	"unicode/utf8"
 
@@ -118,12 +119,11 @@ func (p PaymentParams) validate() error {
 	if p.AmountCents <= 0 {
 		return fmt.Errorf("amount of %d cents: %w", p.AmountCents, ErrInvalid)
 	}
-	for name, value := range map[string]string{"customer": p.Customer, "method": p.Method, "payee": p.Payee, "mandate": p.Mandate} {
-		if err := validText(name, value, maxField); err != nil {
-			return err
-		}
-	}
-	return validText("description", p.Description, maxDescription)
+	return cmp.Or(
+		validText("customer", p.Customer, maxField), validText("method", p.Method, maxField),
+		validText("payee", p.Payee, maxField), validText("mandate", p.Mandate, maxField),
+		validText("description", p.Description, maxDescription),
+	)
 }
 
 // validReference wants 1 to 255 of A–Z a–z 0–9 . _ : - and a letter or digit
