@@ -8,11 +8,16 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
+// passEvery is how soon after another one a pass begins: a pass reads all that an
+// endpoint has failed to take.
+const passEvery = idleTick
+
 // pass is a way through the stored deliveries that are due.
 type pass struct {
 	from  ledger.LaneKey // where it is
-	more  bool           // it has not ended
+	more  bool           // it has not ended, or is to begin
 	again bool           // another one is due after it
+	began time.Time      // real time
 }
 
 // begin has what was stored by now be found, by another pass where one is under way.
@@ -26,6 +31,12 @@ func (q *queue) recall(ctx context.Context) {
 	window := q.window()
 	if len(q.busy) > window/2 {
 		return
+	}
+	if q.stored.from == (ledger.LaneKey{}) {
+		if time.Since(q.stored.began) < passEvery {
+			return
+		}
+		q.stored.began = time.Now()
 	}
 	now := q.Clock.Now()
 	due, err := q.Store.DueDeliveries(ctx, q.endpoint.ID, q.stored.from, now, window)
@@ -43,10 +54,11 @@ func (q *queue) recall(ctx context.Context) {
 		}
 		q.busy[q.stored.from]++
 		q.tails[d.Lane] = d.Seq
+		delete(q.waiting, d.Lane)
 		q.enqueue(&item{DueDelivery: d})
 	}
 	if len(due) < window {
-		q.stored = pass{more: q.stored.again}
+		q.stored = pass{more: q.stored.again, began: q.stored.began}
 		q.schedule(ctx, now)
 	}
 }
@@ -58,7 +70,7 @@ func (q *queue) schedule(ctx context.Context, at time.Time) {
 		q.failed(ctx, "read next retry", err)
 	}
 	if soon := at.Add(idleTick); err != nil || !next.IsZero() && next.Before(soon) {
-		next = soon // the pass that has ended may have left it, for whatever reason
+		next = soon // retries that are due one after the other share a pass
 	}
 	q.retry = next
 }

@@ -62,8 +62,10 @@ type queue struct {
 	busy   map[ledger.LaneKey]int
 	tails  map[string]int64
 	saving saving
-	flying int
-	limit  int
+	// waiting are lanes whose first delivery waits for its retry.
+	waiting map[string]bool
+	flying  int
+	limit   int
 
 	flights chan flight // to who flies already
 	result  chan result
@@ -100,7 +102,7 @@ type result struct {
 
 func newQueue(s *Service, e ledger.WebhookEndpoint, until time.Time) *queue {
 	q := &queue{
-		Service: s, endpoint: e, lanes: map[string][]*item{}, busy: map[ledger.LaneKey]int{}, tails: map[string]int64{},
+		Service: s, endpoint: e, lanes: map[string][]*item{}, busy: map[ledger.LaneKey]int{}, tails: map[string]int64{}, waiting: map[string]bool{},
 		limit: firstFlying, flights: make(chan flight), result: make(chan result, maxFlying), signal: make(chan struct{}, 1),
 		stream: stream{more: true, read: e.Place, place: e.Place}, stored: pass{more: true}, wakeSeq: e.WakeSeq,
 		health: health{failingSince: e.FailingSince, failures: e.Failures, pausedUntil: e.PausedUntil},
@@ -335,7 +337,7 @@ func (q *queue) park() {
 	clear(q.lanes)
 	clear(q.tails)
 	q.ready, q.parked = nil, q.flying > 0
-	q.stored = pass{more: true}
+	q.stored = pass{more: true, began: q.stored.began}
 }
 
 // drop forgets a stored delivery, unless it is on its way.
@@ -346,20 +348,16 @@ func (q *queue) drop(d *item) {
 }
 
 // idle tells whether there has been nothing to do for so long that the endpoint is
-// given back.
+// given back. A pause counts as that.
 func (q *queue) idle() bool {
-	if q.flying > 0 || q.unsaved() {
+	working := !q.paused() && (q.stream.more || q.stored.more || len(q.lanes) > 0)
+	switch {
+	case q.flying > 0 || q.unsaved() || working && !q.gone:
 		q.idleSince = time.Time{}
 		return false
-	}
-	if q.paused() || q.gone {
+	case q.gone:
 		return true
-	}
-	if q.stream.more || q.stored.more || len(q.lanes) > 0 {
-		q.idleSince = time.Time{}
-		return false
-	}
-	if q.idleSince.IsZero() {
+	case q.idleSince.IsZero():
 		q.idleSince = time.Now()
 	}
 	return time.Since(q.idleSince) > linger || q.crowded()

@@ -41,13 +41,19 @@ func (q *queue) hand() {
 	}
 }
 
-// collect is what the writer takes.
-func (q *queue) collect() progress {
+// collect is what the writer takes: so many deliveries at most. It tells whether
+// there are more; the place is behind all of them.
+func (q *queue) collect(most int) (p progress, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	p := q.pending
-	q.pending = progress{}
-	return p
+	p, more = q.pending, len(q.pending.rows) > most
+	if !more {
+		q.pending = progress{}
+		return p, more
+	}
+	q.pending.rows = p.rows[most:]
+	p.rows, p.state.Place, p.nth = p.rows[:most:most], 0, 0
+	return p, more
 }
 
 // acknowledge tells that progress is saved.
@@ -60,7 +66,7 @@ func (q *queue) acknowledge(p progress) {
 
 // acknowledged takes note of what is saved.
 func (q *queue) acknowledged(p progress) {
-	q.saving.known = p.nth
+	q.saving.known = max(q.saving.known, p.nth)
 	for _, d := range p.rows {
 		count(q.busy, ledger.LaneKey{Lane: d.Lane, Seq: d.Seq}, -1)
 		switch {
@@ -74,7 +80,7 @@ func (q *queue) acknowledged(p progress) {
 			if q.retry.IsZero() || d.Next.Before(q.retry) {
 				q.retry = d.Next
 			}
-		default: // it can be sent as soon as what it waits for is
+		case !q.waiting[d.Lane]: // it can be sent as soon as what is before it
 			q.stored.begin()
 		}
 		count(q.saving.lanes, d.Lane, -1)

@@ -54,6 +54,7 @@ func (q *queue) advance(d *item) {
 	}
 	rest := list[1:]
 	if d.Status == ledger.DeliveryPending {
+		q.waiting[d.Lane] = true
 		for _, behind := range rest {
 			q.drop(behind)
 			q.enter(behind)

@@ -10,10 +10,11 @@ import (
 )
 
 const (
-	// saveBatch is how many deliveries one transaction stores, or a few more;
-	// saveEvery is the pause between two: charges get their turn, and what is
-	// delivered meanwhile is one row for each endpoint. A crash sends it again.
-	saveBatch, saveEvery = 500, 100 * time.Millisecond
+	// saveBatch is how many deliveries one transaction stores, since charges wait for
+	// it; saveEvery is the pause between two, in which what is taken makes one row for
+	// each endpoint, and which a crash sends again. Where more wait than fit, the pause
+	// is no longer than the saving was: half of the store's time is for others.
+	saveBatch, saveEvery = 100, 100 * time.Millisecond
 	// saveAgain is the pause after a failure of the store, saveAtEnd how long the
 	// last saving may take.
 	saveAgain, saveAtEnd = 500 * time.Millisecond, 5 * time.Second
@@ -90,13 +91,13 @@ func (w *writer) take() (rows []ledger.Delivery, reached []ledger.EndpointState)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.batch) == 0 {
-		n, stored := 0, 0
-		for ; n < len(w.queues) && stored < saveBatch; n++ {
-			p := w.queues[n].collect()
-			w.batch = append(w.batch, p)
-			stored += len(p.rows)
+		for room := saveBatch; room > 0 && len(w.queues) > 0; {
+			p, more := w.queues[0].collect(room)
+			if w.batch = append(w.batch, p); !more {
+				w.queues = w.queues[1:]
+			}
+			room -= len(p.rows)
 		}
-		w.queues = w.queues[n:]
 	}
 	for _, p := range w.batch {
 		rows, reached = append(rows, p.rows...), append(reached, p.state)
@@ -110,7 +111,7 @@ func (w *writer) save(ctx context.Context, pause *time.Duration) bool {
 	if len(reached) == 0 {
 		return false
 	}
-	*pause = saveEvery
+	began := time.Now()
 	if err := w.store.SaveDeliveries(ctx, rows, reached); err != nil {
 		w.log.ErrorContext(ctx, "save deliveries", slog.String("error", err.Error()))
 		*pause = saveAgain
@@ -122,6 +123,9 @@ func (w *writer) save(ctx context.Context, pause *time.Duration) bool {
 		p.of.acknowledge(p)
 	}
 	w.batch = nil
+	if *pause = saveEvery; len(rows) >= saveBatch {
+		*pause = min(saveEvery, time.Since(began))
+	}
 	return true
 }
 

@@ -61,12 +61,12 @@ func (s *Store) Charges(ctx context.Context, merchantID, before string, limit in
 	if before == "" {
 		before = "~" // above every id
 	}
-	return many(s, row.Charge)(s.readQ.Charges(ctx, db.ChargesParams{MerchantID: merchantID, ID: before, Limit: int32(limit)}))
+	return many(s, row.Charge)(s.readQ.Charges(ctx, db.ChargesParams{MerchantID: merchantID, Before: before, Most: int64(limit)}))
 }
 
 // Lapsed implements [ledger.Reader].
 func (s *Store) Lapsed(ctx context.Context, before time.Time, limit int) ([]ledger.Charge, error) {
-	return many(s, row.Charge)(s.readQ.Lapsed(ctx, db.LapsedParams{LeaseMs: row.Millis(before), Limit: int32(limit)}))
+	return many(s, row.Charge)(s.readQ.Lapsed(ctx, db.LapsedParams{BeforeMs: row.Millis(before), Most: int64(limit)}))
 }
 
 // Stats implements [ledger.Reader].

@@ -24,7 +24,7 @@ func (s *Store) Events(ctx context.Context, merchantID, before, after string, li
 		before = "~" // above every id
 	}
 	return many(s, row.Event)(s.readQ.MerchantEvents(ctx, db.MerchantEventsParams{
-		MerchantID: merchantID, Before: before, After: after, Most: int32(limit),
+		MerchantID: merchantID, Before: before, After: after, Most: int64(limit),
 	}))
 }
 
@@ -174,7 +174,7 @@ func (s *Store) DueDeliveries(
 	ctx context.Context, endpointID string, from ledger.LaneKey, now time.Time, limit int,
 ) ([]ledger.DueDelivery, error) {
 	due, err := many(s, row.DueDelivery)(s.readQ.DueDeliveries(ctx, db.DueDeliveriesParams{
-		EndpointID: endpointID, NowMs: row.Millis(now), FromLane: from.Lane, FromSeq: from.Seq, Most: int32(limit),
+		EndpointID: endpointID, NowMs: row.Millis(now), FromLane: from.Lane, FromSeq: from.Seq, Most: int64(limit),
 	}))
 	for i := range due {
 		due[i].EndpointID = endpointID
@@ -191,7 +191,7 @@ func (s *Store) NextRetry(ctx context.Context, endpointID string) (time.Time, er
 // StreamEvents implements [ledger.Webhooks].
 func (s *Store) StreamEvents(ctx context.Context, e ledger.WebhookEndpoint, after int64, limit int) ([]ledger.StreamEvent, error) {
 	list, err := many(s, row.StreamEvent)(s.readQ.StreamEvents(ctx, db.StreamEventsParams{
-		EndpointID: e.ID, MerchantID: e.MerchantID, After: after, Most: int32(limit),
+		EndpointID: e.ID, MerchantID: e.MerchantID, After: after, Most: int64(limit),
 	}))
 	for i := range list {
 		list[i].MerchantID = e.MerchantID
@@ -225,7 +225,7 @@ func (s *Store) EventDeliveries(ctx context.Context, e ledger.Event) ([]ledger.D
 // Deliveries implements [ledger.Webhooks].
 func (s *Store) Deliveries(ctx context.Context, endpointID string, status ledger.DeliveryStatus, limit int) ([]ledger.Delivery, error) {
 	return many(s, row.Delivery)(s.readQ.Deliveries(ctx, db.DeliveriesParams{
-		EndpointID: endpointID, Status: string(status), Limit: int32(limit),
+		EndpointID: endpointID, Status: string(status), Most: int64(limit),
 	}))
 }
 

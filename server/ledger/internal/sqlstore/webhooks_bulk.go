@@ -21,7 +21,7 @@ import (
 const (
 	outbox = `SELECT id, mandate_id, seq, merchant_id, type, created_ms FROM events
 WHERE relayed = 0 AND mandate_id >= $1 AND (mandate_id > $1 OR seq > $2)
-ORDER BY mandate_id, seq LIMIT $3 /* locked */`
+ORDER BY mandate_id, seq LIMIT CAST($3 AS BIGINT) /* locked */`
 
 	// takePlaces counts the events of each merchant, and so takes their places.
 	takePlaces = `INSERT INTO webhook_streams (merchant_id, place)
@@ -35,22 +35,23 @@ WHERE events.id = r.id`
 
 	// Statements that change several endpoints lock them in the order of their ids,
 	// where the database locks rows, so that no two wait for each other.
-	wakeEndpoints = `UPDATE webhook_endpoints SET wake_ms = $2, wake_seq = wake_seq + 1
+	// One that is leased is due when the lease has lapsed.
+	wakeEndpoints = `UPDATE webhook_endpoints SET wake_seq = wake_seq + 1, wake_ms = CASE WHEN lease_ms > $2 THEN lease_ms ELSE $2 END
 WHERE id IN (SELECT w.id FROM webhook_endpoints w WHERE w.id IN (SELECT value ->> 0 FROM json_each($1)) ORDER BY w.id /* locked */)`
 
-	leaseEndpoints = `UPDATE webhook_endpoints SET lease_owner = $1, lease_ms = $2
+	leaseEndpoints = `UPDATE webhook_endpoints SET lease_owner = $1, lease_ms = $2, wake_ms = $2
 WHERE disabled = '' AND lease_ms <= $3 AND id IN (
     SELECT l.id FROM webhook_endpoints l
     WHERE l.id IN (
         SELECT w.id FROM webhook_endpoints w
         WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= $3 AND w.lease_ms <= $3 AND w.pause_ms <= $3
-        ORDER BY w.wake_ms LIMIT $4
+        ORDER BY w.wake_ms LIMIT CAST($4 AS BIGINT)
     )
     ORDER BY l.id /* locked */
 )
 RETURNING id`
 
-	extendLeases = `UPDATE webhook_endpoints SET lease_ms = $3
+	extendLeases = `UPDATE webhook_endpoints SET lease_ms = $3, wake_ms = $3
 WHERE lease_owner = $2 AND id IN (SELECT w.id FROM webhook_endpoints w WHERE w.id IN (SELECT value ->> 0 FROM json_each($1)) ORDER BY w.id /* locked */)
 RETURNING id`
 
@@ -71,17 +72,14 @@ ON CONFLICT (endpoint_id, event_id) DO UPDATE SET status = excluded.status, atte
 WHERE webhook_deliveries.lane = excluded.lane AND webhook_deliveries.seq = excluded.seq
     AND webhook_deliveries.attempts < excluded.attempts`
 
-	saveEndpoints = `WITH changed AS MATERIALIZED (
-    SELECT w.id FROM webhook_endpoints w WHERE w.id IN (SELECT value ->> 0 FROM json_each($1)) ORDER BY w.id /* locked */
-)
-UPDATE webhook_endpoints SET failing_ms = r.failing_ms, failures = r.failures, pause_ms = r.pause_ms,
+	saveEndpoints = `UPDATE webhook_endpoints SET failing_ms = r.failing_ms, failures = r.failures, pause_ms = r.pause_ms,
     place = CASE WHEN r.place > webhook_endpoints.place THEN r.place ELSE webhook_endpoints.place END
 FROM (
     SELECT value ->> 0 AS id, CAST(value ->> 1 AS BIGINT) AS place, CAST(value ->> 2 AS BIGINT) AS failing_ms,
         CAST(value ->> 3 AS BIGINT) AS failures, CAST(value ->> 4 AS BIGINT) AS pause_ms
     FROM json_each($1)
 ) AS r
-WHERE webhook_endpoints.id = r.id AND webhook_endpoints.id IN (SELECT id FROM changed)`
+WHERE webhook_endpoints.id = r.id /* all locked */`
 
 	// redeliver puts a delivery into a lane of its own, so that it holds back nothing.
 	// It takes another place, so that an attempt that is under way says nothing about
@@ -94,7 +92,10 @@ ON CONFLICT (endpoint_id, event_id) DO UPDATE SET lane = excluded.lane, seq = we
     attempts = 0, next_ms = 0, http_status = 0, error = '', answer = '', tried_ms = 0, created_ms = excluded.created_ms`
 )
 
-var forPostgres = strings.NewReplacer("json_each($1)", "json_array_elements(CAST($1 AS json))", "/* locked */", "FOR UPDATE")
+var forPostgres = strings.NewReplacer("json_each($1)", "json_array_elements(CAST($1 AS json))", "/* locked */", "FOR UPDATE",
+	"/* all locked */", `AND webhook_endpoints.id IN (
+    SELECT w.id FROM webhook_endpoints w WHERE w.id IN (SELECT value ->> 0 FROM json_array_elements(CAST($1 AS json))) ORDER BY w.id FOR UPDATE
+)`)
 
 // unfold puts a statement into the engine's own words.
 func (s *Store) unfold(statement string) string {

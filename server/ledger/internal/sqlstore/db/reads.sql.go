@@ -79,17 +79,17 @@ func (q *Queries) ChargeFacts(ctx context.Context, arg ChargeFactsParams) ([]Cha
 }
 
 const charges = `-- name: Charges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
 `
 
 type ChargesParams struct {
 	MerchantID string
-	ID         string
-	Limit      int32
+	Before     string
+	Most       int64
 }
 
 func (q *Queries) Charges(ctx context.Context, arg ChargesParams) ([]Charge, error) {
-	rows, err := q.query(ctx, q.chargesStmt, charges, arg.MerchantID, arg.ID, arg.Limit)
+	rows, err := q.query(ctx, q.chargesStmt, charges, arg.MerchantID, arg.Before, arg.Most)
 	if err != nil {
 		return nil, err
 	}
@@ -263,16 +263,16 @@ func (q *Queries) EventsOf(ctx context.Context, arg EventsOfParams) ([]Event, er
 }
 
 const lapsed = `-- name: Lapsed :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms FROM charges WHERE status = 'pending' AND lease_ms < $1 ORDER BY lease_ms LIMIT $2
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms FROM charges WHERE status = 'pending' AND lease_ms < $1 ORDER BY lease_ms LIMIT CAST($2 AS BIGINT)
 `
 
 type LapsedParams struct {
-	LeaseMs int64
-	Limit   int32
+	BeforeMs int64
+	Most     int64
 }
 
 func (q *Queries) Lapsed(ctx context.Context, arg LapsedParams) ([]Charge, error) {
-	rows, err := q.query(ctx, q.lapsedStmt, lapsed, arg.LeaseMs, arg.Limit)
+	rows, err := q.query(ctx, q.lapsedStmt, lapsed, arg.BeforeMs, arg.Most)
 	if err != nil {
 		return nil, err
 	}

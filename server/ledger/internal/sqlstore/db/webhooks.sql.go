@@ -36,13 +36,13 @@ func (q *Queries) AnyWebhookWork(ctx context.Context, nowMs int64) (bool, error)
 
 const deleteDeliveries = `-- name: DeleteDeliveries :execrows
 DELETE FROM webhook_deliveries WHERE webhook_deliveries.endpoint_id = $1 AND webhook_deliveries.event_id IN (
-    SELECT d.event_id FROM webhook_deliveries d WHERE d.endpoint_id = $1 LIMIT $2
+    SELECT d.event_id FROM webhook_deliveries d WHERE d.endpoint_id = $1 LIMIT CAST($2 AS BIGINT)
 )
 `
 
 type DeleteDeliveriesParams struct {
 	EndpointID string
-	Most       int32
+	Most       int64
 }
 
 func (q *Queries) DeleteDeliveries(ctx context.Context, arg DeleteDeliveriesParams) (int64, error) {
@@ -66,17 +66,17 @@ func (q *Queries) DeleteWebhookEndpoint(ctx context.Context, id string) (int64, 
 }
 
 const deliveries = `-- name: Deliveries :many
-SELECT endpoint_id, event_id, lane, seq, status, attempts, next_ms, http_status, error, answer, tried_ms, created_ms FROM webhook_deliveries WHERE endpoint_id = $1 AND status = $2 ORDER BY event_id DESC LIMIT $3
+SELECT endpoint_id, event_id, lane, seq, status, attempts, next_ms, http_status, error, answer, tried_ms, created_ms FROM webhook_deliveries WHERE endpoint_id = $1 AND status = $2 ORDER BY event_id DESC LIMIT CAST($3 AS BIGINT)
 `
 
 type DeliveriesParams struct {
 	EndpointID string
 	Status     string
-	Limit      int32
+	Most       int64
 }
 
 func (q *Queries) Deliveries(ctx context.Context, arg DeliveriesParams) ([]WebhookDelivery, error) {
-	rows, err := q.query(ctx, q.deliveriesStmt, deliveries, arg.EndpointID, arg.Status, arg.Limit)
+	rows, err := q.query(ctx, q.deliveriesStmt, deliveries, arg.EndpointID, arg.Status, arg.Most)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.next_ms <= $2
         SELECT h.lane FROM webhook_deliveries h
         WHERE h.endpoint_id = $1 AND h.status = 'pending' AND h.attempts > 0 AND h.next_ms > $2
     )
-ORDER BY d.lane, d.seq LIMIT $5
+ORDER BY d.lane, d.seq LIMIT CAST($5 AS BIGINT)
 `
 
 type DueDeliveriesParams struct {
@@ -145,7 +145,7 @@ type DueDeliveriesParams struct {
 	NowMs      int64
 	FromLane   string
 	FromSeq    int64
-	Most       int32
+	Most       int64
 }
 
 type DueDeliveriesRow struct {
@@ -226,7 +226,7 @@ func (q *Queries) Event(ctx context.Context, id string) (Event, error) {
 
 const eventDeliveries = `-- name: EventDeliveries :many
 SELECT d.endpoint_id, d.event_id, d.lane, d.seq, d.status, d.attempts, d.next_ms, d.http_status, d.error, d.answer, d.tried_ms, d.created_ms FROM webhook_endpoints w JOIN webhook_deliveries d ON d.endpoint_id = w.id AND d.event_id = $1
-WHERE w.merchant_id = $2 ORDER BY w.created_ms, w.id
+WHERE w.merchant_id = $2
 `
 
 type EventDeliveriesParams struct {
@@ -271,7 +271,7 @@ func (q *Queries) EventDeliveries(ctx context.Context, arg EventDeliveriesParams
 }
 
 const freeWebhookLeases = `-- name: FreeWebhookLeases :exec
-UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0 WHERE lease_owner <> ''
+UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0, wake_ms = 1 WHERE lease_owner <> ''
 `
 
 func (q *Queries) FreeWebhookLeases(ctx context.Context) error {
@@ -313,17 +313,21 @@ func (q *Queries) InsertWebhookEndpoint(ctx context.Context, arg InsertWebhookEn
 }
 
 const merchantEvents = `-- name: MerchantEvents :many
+
 SELECT id, mandate_id, seq, merchant_id, type, data, created_ms, relayed, place FROM events WHERE merchant_id = $1 AND id < $2 AND id > $3
-ORDER BY id DESC LIMIT $4
+ORDER BY id DESC LIMIT CAST($4 AS BIGINT)
 `
 
 type MerchantEventsParams struct {
 	MerchantID string
 	Before     string
 	After      string
-	Most       int32
+	Most       int64
 }
 
+// Limits, and what is compared with the column of a partial index, are cast: of a bare
+// parameter SQLite looks at the value when it prepares a statement, and then prepares
+// it again for each.
 func (q *Queries) MerchantEvents(ctx context.Context, arg MerchantEventsParams) ([]Event, error) {
 	rows, err := q.query(ctx, q.merchantEventsStmt, merchantEvents,
 		arg.MerchantID,
@@ -433,15 +437,15 @@ SELECT e.id, e.mandate_id, e.seq, e.type, e.data, e.created_ms, e.place, CAST(CA
     ELSE -1
 END AS BIGINT) AS last_held
 FROM events e
-WHERE e.merchant_id = $2 AND e.place > $3 AND e.place > 0
-ORDER BY e.place LIMIT $4
+WHERE e.merchant_id = $2 AND e.place > CAST($3 AS BIGINT) AND e.place > 0
+ORDER BY e.place LIMIT CAST($4 AS BIGINT)
 `
 
 type StreamEventsParams struct {
 	EndpointID string
 	MerchantID string
 	After      int64
-	Most       int32
+	Most       int64
 }
 
 type StreamEventsRow struct {

@@ -1,8 +1,8 @@
 -- name: Charges :many
-SELECT * FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3;
+SELECT * FROM charges WHERE merchant_id = sqlc.arg(merchant_id) AND id < sqlc.arg(before) ORDER BY id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: Lapsed :many
-SELECT * FROM charges WHERE status = 'pending' AND lease_ms < $1 ORDER BY lease_ms LIMIT $2;
+SELECT * FROM charges WHERE status = 'pending' AND lease_ms < sqlc.arg(before_ms) ORDER BY lease_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: Totals :one
 SELECT CAST(COALESCE(SUM(volume_micros), 0) AS BIGINT) AS volume, CAST(COALESCE(SUM(count), 0) AS BIGINT) AS count

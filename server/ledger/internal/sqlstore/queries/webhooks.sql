@@ -1,6 +1,10 @@
+-- Limits, and what is compared with the column of a partial index, are cast: of a bare
+-- parameter SQLite looks at the value when it prepares a statement, and then prepares
+-- it again for each.
+
 -- name: MerchantEvents :many
 SELECT * FROM events WHERE merchant_id = sqlc.arg(merchant_id) AND id < sqlc.arg(before) AND id > sqlc.arg(after)
-ORDER BY id DESC LIMIT sqlc.arg(most);
+ORDER BY id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: Event :one
 SELECT * FROM events WHERE id = $1;
@@ -28,7 +32,7 @@ DELETE FROM webhook_endpoints WHERE id = $1;
 
 -- name: DeleteDeliveries :execrows
 DELETE FROM webhook_deliveries WHERE webhook_deliveries.endpoint_id = sqlc.arg(endpoint_id) AND webhook_deliveries.event_id IN (
-    SELECT d.event_id FROM webhook_deliveries d WHERE d.endpoint_id = sqlc.arg(endpoint_id) LIMIT sqlc.arg(most)
+    SELECT d.event_id FROM webhook_deliveries d WHERE d.endpoint_id = sqlc.arg(endpoint_id) LIMIT CAST(sqlc.arg(most) AS BIGINT)
 );
 
 -- name: AnyWebhookWork :one
@@ -48,7 +52,7 @@ UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0, wake_ms = sqlc.arg(
 WHERE id = sqlc.arg(id) AND lease_owner = sqlc.arg(owner) AND wake_seq = sqlc.arg(wake_seq);
 
 -- name: FreeWebhookLeases :exec
-UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0 WHERE lease_owner <> '';
+UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0, wake_ms = 1 WHERE lease_owner <> '';
 
 -- name: StreamEvents :many
 SELECT e.id, e.mandate_id, e.seq, e.type, e.data, e.created_ms, e.place, CAST(CASE
@@ -59,8 +63,8 @@ SELECT e.id, e.mandate_id, e.seq, e.type, e.data, e.created_ms, e.place, CAST(CA
     ELSE -1
 END AS BIGINT) AS last_held
 FROM events e
-WHERE e.merchant_id = sqlc.arg(merchant_id) AND e.place > sqlc.arg(after) AND e.place > 0
-ORDER BY e.place LIMIT sqlc.arg(most);
+WHERE e.merchant_id = sqlc.arg(merchant_id) AND e.place > CAST(sqlc.arg(after) AS BIGINT) AND e.place > 0
+ORDER BY e.place LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: DueDeliveries :many
 SELECT d.event_id, d.lane, d.seq, d.attempts, d.created_ms, e.mandate_id, e.merchant_id, e.type, e.data, e.created_ms AS event_ms, e.place
@@ -71,15 +75,15 @@ WHERE d.endpoint_id = sqlc.arg(endpoint_id) AND d.status = 'pending' AND d.next_
         SELECT h.lane FROM webhook_deliveries h
         WHERE h.endpoint_id = sqlc.arg(endpoint_id) AND h.status = 'pending' AND h.attempts > 0 AND h.next_ms > sqlc.arg(now_ms)
     )
-ORDER BY d.lane, d.seq LIMIT sqlc.arg(most);
+ORDER BY d.lane, d.seq LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: NextRetry :one
 SELECT CAST(COALESCE(MIN(next_ms), 0) AS BIGINT) AS next_ms FROM webhook_deliveries
 WHERE endpoint_id = $1 AND status = 'pending' AND attempts > 0;
 
 -- name: Deliveries :many
-SELECT * FROM webhook_deliveries WHERE endpoint_id = $1 AND status = $2 ORDER BY event_id DESC LIMIT $3;
+SELECT * FROM webhook_deliveries WHERE endpoint_id = sqlc.arg(endpoint_id) AND status = sqlc.arg(status) ORDER BY event_id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: EventDeliveries :many
 SELECT d.* FROM webhook_endpoints w JOIN webhook_deliveries d ON d.endpoint_id = w.id AND d.event_id = sqlc.arg(event_id)
-WHERE w.merchant_id = sqlc.arg(merchant_id) ORDER BY w.created_ms, w.id;
+WHERE w.merchant_id = sqlc.arg(merchant_id);
