@@ -1,6 +1,7 @@
 package events_test
 
 import (
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
@@ -98,6 +99,62 @@ func TestWhatHangsHoldsBackNobody(t *testing.T) {
 	waiting, err := b.store.Deliveries(t.Context(), e.ID, ledger.DeliveryPending, 10)
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(waiting), 1)
+}
+
+// TestWhatCameWhileOneHungStaysBehindIt: the first event of a mandate hangs so long
+// that it is stored, others come after it, and then the service is started again.
+func TestWhatCameWhileOneHungStaysBehindIt(t *testing.T) {
+	t.Parallel()
+	var (
+		mu    sync.Mutex
+		order []string
+		well  atomic.Bool
+	)
+	all := make(map[string]string) // event -> mandate
+	var hung string
+	port, taken := receiver(t, func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		key := r.Header.Get("webhook-id")
+		hangs := all[key] == hung && !well.Load()
+		if !hangs && all[key] == hung {
+			order = append(order, key)
+		}
+		mu.Unlock()
+		if hangs {
+			_, _ = io.Copy(io.Discard, r.Body) // until then nobody looks whether it is still wanted
+			<-r.Context().Done()
+		}
+	})
+	b := setup(t, func(string, int) []netip.Addr { return []netip.Addr{loopback} })
+	e := b.endpoint(t, address("hooks.example", port))
+	lane, other := b.events(id.New(id.Mandate, b.clock.Now()), 9), b.events(id.New(id.Mandate, b.clock.Now()), 1)
+	want := make([]string, len(lane))
+	mu.Lock()
+	hung = lane[0].MandateID
+	for i, e := range lane {
+		all[e.ID], want[i] = hung, e.ID
+	}
+	mu.Unlock()
+	b.insert(t, append(lane[:3:3], other...))
+	require.Eventually(t, func() bool { return taken.Load() == 2 }, time.Minute, time.Millisecond)
+	stored := func(n int) func() bool {
+		return func() bool {
+			list, err := b.store.Deliveries(t.Context(), e.ID, ledger.DeliveryPending, 10)
+			return err == nil && len(list) >= n
+		}
+	}
+	require.Eventually(t, stored(1), time.Minute, time.Millisecond)
+	b.insert(t, lane[3:])
+	require.Eventually(t, stored(7), time.Minute, time.Millisecond)
+	b.Close()
+	well.Store(true)
+	b.begin(t)
+	require.Eventually(t, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(order) == len(want)
+	}, time.Minute, time.Millisecond)
+	require.Equal(t, want, order)
 }
 
 // TestWhateverTheReceiverDoes: one that fails at random, asks to be left alone and

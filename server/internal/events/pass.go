@@ -48,11 +48,19 @@ func (q *queue) recall(ctx context.Context) {
 		if len(q.busy) >= window {
 			return // from is the last that was taken
 		}
-		q.stored.from = ledger.LaneKey{Lane: d.Lane, Seq: d.Seq}
-		if q.busy[q.stored.from] > 0 || q.saving.lanes[d.Lane] > 0 {
+		at := ledger.LaneKey{Lane: d.Lane, Seq: d.Seq}
+		if !at.After(q.stored.from) {
+			continue // its lane was left
+		}
+		q.stored.from = at
+		if q.saving.lanes[d.Lane] > 0 {
+			q.leave(d.Lane)
 			continue
 		}
-		q.busy[q.stored.from]++
+		if q.busy[at] > 0 {
+			continue
+		}
+		q.busy[at]++
 		q.tails[d.Lane] = d.Seq
 		delete(q.waiting, d.Lane)
 		q.enqueue(&item{DueDelivery: d})
@@ -76,8 +84,8 @@ func (q *queue) schedule(ctx context.Context, at time.Time) {
 }
 
 // leave has the pass go past the rest of a lane whose first delivery waits for its
-// retry: a pass that stood still in it until then would send the rest before that
-// one. The pass for the retry takes all of them.
+// retry, or is still to be saved: a pass that went on in it later would send the rest
+// before that one. Another pass takes all of them.
 func (q *queue) leave(lane string) {
 	if q.stored.from.Lane == lane {
 		q.stored.from.Seq = math.MaxInt64

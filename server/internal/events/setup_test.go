@@ -36,6 +36,7 @@ type bench struct {
 
 	store ledger.Store
 	clock clock.Movable
+	cfg   events.Config
 }
 
 func setup(t *testing.T, names func(name string, nth int) []netip.Addr) *bench {
@@ -45,19 +46,27 @@ func setup(t *testing.T, names func(name string, nth int) []netip.Addr) *bench {
 	wrapper, err := vault.NewLocal(make([]byte, 32))
 	require.NoError(t, err)
 	b := &bench{store: store}
-	b.Service, err = events.New(events.Config{
+	b.cfg = events.Config{
 		Store: store, Vault: vault.New(wrapper), Clock: &b.clock, Logger: slog.New(slog.DiscardHandler), Live: true,
 		May:      func(a netip.Addr) bool { return a == loopback },
 		Resolver: dnstest.Start(t, names),
-	})
-	require.NoError(t, err)
-	b.Start(t.Context())
+	}
+	b.begin(t)
 	t.Cleanup(func() {
 		b.Close()
 		b.Close()
 		require.NoError(t, store.Close())
 	})
 	return b
+}
+
+// begin starts the service, or another one after it.
+func (b *bench) begin(t *testing.T) {
+	t.Helper()
+	var err error
+	b.Service, err = events.New(b.cfg)
+	require.NoError(t, err)
+	b.Start(t.Context())
 }
 
 // endpoint adds an endpoint for the events that happen from now on.

@@ -8,8 +8,8 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// stuck is how long what keeps an endpoint's place back may be on its way, before
-// it gets a row of its own and the place goes past it; in real time.
+// stuck is how long an event may keep its endpoint's place back, before it is stored
+// and the place goes past it; in real time.
 const stuck = time.Second
 
 // item is a delivery in memory. One of the stream's has a step in it, until it is
@@ -37,7 +37,8 @@ type stream struct {
 // step is an event that was read, in its place.
 type step struct {
 	place int64
-	item  *item // nil: it was taken, or is stored
+	since time.Time // real time
+	item  *item     // nil: it was taken, or is stored
 }
 
 // forward moves the place as far as it can go.
@@ -67,6 +68,7 @@ func (q *queue) follow(ctx context.Context) {
 		return
 	}
 	s.more = len(list) == window
+	now := time.Now()
 	for _, e := range list {
 		s.read = e.Place
 		if !q.endpoint.Wants(e.Type) {
@@ -80,7 +82,7 @@ func (q *queue) follow(ctx context.Context) {
 			q.store(d.Delivery)
 			continue
 		}
-		d.step = &step{place: e.Place, item: d}
+		d.step = &step{place: e.Place, since: now, item: d}
 		s.steps = append(s.steps, d.step)
 		q.enqueue(d)
 	}
@@ -96,13 +98,21 @@ func (q *queue) enter(d *item) {
 	q.store(d.Delivery)
 }
 
-// loosen has the place go past what has been on its way for long.
+// loosen has the place go past what has kept it back for long. All that is in memory
+// of its lane is stored with it: what is read of the lane from then on is stored too,
+// and nothing may be stored before what it has to wait for.
 func (q *queue) loosen() {
-	if s := q.stream.steps; len(s) > 0 && s[0].item != nil && s[0].item.away() && time.Since(s[0].item.sent) > stuck {
-		q.busy[s[0].item.key()]++
-		q.enter(s[0].item)
-		q.stream.forward()
+	s := &q.stream
+	if len(s.steps) < 2 || s.steps[0].item == nil || time.Since(s.steps[0].since) < stuck {
+		return
 	}
+	for _, d := range q.lanes[s.steps[0].item.Lane] {
+		if d.step != nil {
+			q.busy[d.key()]++
+			q.enter(d)
+		}
+	}
+	s.forward()
 }
 
 // rewind forgets what was read of the stream behind all that was taken or is on
