@@ -29,11 +29,13 @@ func webhookRows(ctx context.Context) ([]row, error) {
 	var err error
 	result := testing.Benchmark(func(b *testing.B) {
 		for b.Loop() {
-			var ratio float64
-			if ratio, err = deliveries(ctx, b); err != nil {
-				b.Fatal(err)
+			for ratios = nil; len(ratios) < 3; {
+				var ratio float64
+				if ratio, err = deliveries(ctx, b); err != nil {
+					b.Fatal(err)
+				}
+				ratios = append(ratios, ratio)
 			}
-			ratios = append(ratios, ratio)
 		}
 	})
 	if err != nil || result.N == 0 {
@@ -44,12 +46,10 @@ func webhookRows(ctx context.Context) ([]row, error) {
 }
 
 // perMandate is how many events each of the callers' mandates has.
-const perMandate = 400
+const perMandate = 1000
 
-// sink is a receiver that takes everything, once it is open; until then it lets
-// senders wait.
+// sink is a receiver that takes everything.
 type sink struct {
-	open  chan struct{}
 	want  int64
 	taken atomic.Int64
 	began atomic.Pointer[time.Time]
@@ -66,7 +66,6 @@ type sent struct {
 // ServeHTTP takes a delivery.
 func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	<-s.open
 	now := time.Now()
 	s.began.CompareAndSwap(nil, &now)
 	s.last.Store(&sent{r.Header, body})
@@ -76,21 +75,30 @@ func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// deliveries lets events gather while the receiver takes none, and measures how
+// deliveries lets events gather while their endpoint is paused, and measures how
 // fast they go out then.
 func deliveries(ctx context.Context, b *testing.B) (float64, error) {
-	s := &sink{want: callers * perMandate, open: make(chan struct{}), done: make(chan time.Duration, 1)}
+	s := &sink{want: callers * perMandate, done: make(chan time.Duration, 1)}
 	receiver := httptest.NewServer(s)
 	defer receiver.Close()
 	var store ledger.Store
 	srv := servertest.Start(b, &servertest.Options{Configure: func(c *server.Config) { store = c.Store }})
-	if _, err := srv.Client().CreateWebhookEndpoint(ctx, client.WebhookEndpointParams{URL: receiver.URL}); err != nil {
+	e, err := srv.Client().CreateWebhookEndpoint(ctx, client.WebhookEndpointParams{URL: receiver.URL})
+	if err != nil {
+		return 0, err
+	}
+	pause := func(until time.Time) error {
+		return store.SaveDeliveries(ctx, nil, []ledger.EndpointState{{EndpointID: e.ID, PausedUntil: until}})
+	}
+	if err := pause(srv.Clock.Now().Add(time.Hour)); err != nil {
 		return 0, err
 	}
 	if err := gather(ctx, store, srv.Merchant.ID); err != nil {
 		return 0, err
 	}
-	close(s.open)
+	if err := pause(time.Time{}); err != nil {
+		return 0, err
+	}
 	var took time.Duration
 	select {
 	case took = <-s.done:
@@ -101,40 +109,40 @@ func deliveries(ctx context.Context, b *testing.B) (float64, error) {
 	return float64(plain) / float64(took), err
 }
 
-// gather has events happen, to all mandates in turn, and waits until all are relayed.
-func gather(ctx context.Context, store ledger.Store, merchant string) error {
+// gather has events happen, to all mandates in turn, and has them relayed as they do.
+func gather(ctx context.Context, store ledger.Store, merchant string) (err error) {
 	now := time.Now().Truncate(time.Millisecond)
 	mandates := make([]string, callers)
 	for i := range mandates {
 		mandates[i] = id.New(id.Mandate, now)
 	}
-	var last []ledger.Event
+	var happened []ledger.Event
 	for seq := range perMandate {
-		last, now = nil, now.Add(time.Millisecond)
+		happened, now = nil, now.Add(time.Millisecond)
 		for _, mandate := range mandates {
-			last = append(last, ledger.Event{
+			happened = append(happened, ledger.Event{
 				ID: id.New(id.Event, now), MandateID: mandate, Seq: int64(seq + 1), MerchantID: merchant, Type: webhook.PaymentSucceeded, CreatedAt: now,
 				Data: fmt.Appendf(nil, `{"transactionId":%q,"delegateId":%q,"amountCents":1,"amountMicros":10000,"rail":"fiatrail","status":"succeeded"}`,
 					id.New(id.Charge, now), mandate),
 			})
 		}
 		err := store.Update(ctx, ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
-			return ledger.Effects{Insert: ledger.Rows{Events: last}}, nil
+			return ledger.Effects{Insert: ledger.Rows{Events: happened}}, nil
 		})
 		if err != nil {
 			return err
 		}
-	}
-	for len(last) > 0 {
-		e, err := store.Event(ctx, last[0].ID)
-		if err != nil {
+		if _, err := store.RelayEvents(ctx, ledger.LaneKey{}, callers, now); err != nil {
 			return err
 		}
-		if e.Place > 0 {
-			last = last[1:]
-			continue
+	}
+	for _, e := range happened { // what the service has taken itself
+		for e.Place == 0 {
+			if e, err = store.Event(ctx, e.ID); err != nil {
+				return err
+			}
+			time.Sleep(time.Millisecond)
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	return nil
 }

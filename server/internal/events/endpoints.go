@@ -108,7 +108,7 @@ func (s *Service) refresh(ctx context.Context, endpointID string) {
 	q.refresh = append(q.refresh, done)
 	q.mu.Unlock()
 	signal(q.signal)
-	timer := time.NewTimer(sendTimeout + 2*idleTick)
+	timer := time.NewTimer(sendTimeout + spare + 2*idleTick)
 	defer timer.Stop()
 	select {
 	case <-done:
@@ -157,6 +157,8 @@ func (s *Service) TestEndpoint(ctx context.Context, merchantID, endpointID strin
 	}
 	now := s.Clock.Now()
 	event := ledger.Event{ID: id.New(id.Event, now), Type: webhook.Test, Data: []byte("{}"), CreatedAt: now}
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
 	o := s.send(ctx, to, event, signer)
 	d := ledger.Delivery{
 		EndpointID: e.ID, EventID: event.ID, Status: ledger.DeliveryDelivered, Attempts: 1, HTTPStatus: o.status, Error: o.problem,

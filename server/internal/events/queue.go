@@ -20,6 +20,8 @@ const (
 	// one endpoint are in memory at most, where few are worked on; minWindow where
 	// many are, which share maxHeld.
 	maxWindow, minWindow, maxHeld = 1024, 64, 32 * 1024
+	// maxPage is how many events are read at once: what has come back waits meanwhile.
+	maxPage = 64
 	// maxFlying is how many are on their way to one endpoint at once; firstFlying
 	// is where it begins before it is known what the endpoint can take.
 	maxFlying, firstFlying = 32, 8
@@ -66,6 +68,9 @@ type queue struct {
 	waiting map[string]bool
 	flying  int
 	limit   int
+
+	within    context.Context // of attempts that begin now
+	limitedAt time.Time
 
 	flights chan flight // to who flies already
 	result  chan result
@@ -172,6 +177,9 @@ func (q *queue) run(ctx context.Context) {
 		select {
 		case r := <-q.result:
 			q.settle(ctx, r)
+			for range len(q.result) {
+				q.settle(ctx, <-q.result)
+			}
 		case <-q.signal:
 		case <-timer.C:
 		case <-ctx.Done():
@@ -292,7 +300,7 @@ func (q *queue) launch(ctx context.Context) {
 	if q.gone || q.paused() || len(q.ready) == 0 {
 		return
 	}
-	if q.Clock.Now().Add(sendTimeout+time.Second).UnixMilli() > q.until.Load() {
+	if q.Clock.Now().Add(sendTimeout+2*spare).UnixMilli() > q.until.Load() {
 		signal(q.extended) // another one may begin before ours would end
 		return
 	}
@@ -301,17 +309,29 @@ func (q *queue) launch(ctx context.Context) {
 		q.ready = q.ready[1:]
 		q.flying++
 		d.sent = time.Now()
-		f := flight{item: d, to: q.address, signer: q.signer, epoch: q.epoch, at: q.Clock.Now()}
+		f := flight{ctx: q.limited(ctx), item: d, to: q.address, signer: q.signer, epoch: q.epoch, at: q.Clock.Now()}
 		select {
 		case q.flights <- f:
 		default: // nobody waits for one
-			q.running.Go(func() { q.fly(ctx, f) })
+			q.running.Go(func() { q.fly(f) })
 		}
 	}
 }
 
+// limited is a context that ends after sendTimeout, or up to spare later: attempts
+// share it, since one of its own is a good part of what an attempt costs.
+func (q *queue) limited(ctx context.Context) context.Context {
+	if q.within == nil || time.Since(q.limitedAt) > spare {
+		within, cancel := context.WithTimeout(ctx, sendTimeout+spare)
+		context.AfterFunc(within, cancel)
+		q.within, q.limitedAt = within, time.Now()
+	}
+	return q.within
+}
+
 // flight is an attempt at a delivery.
 type flight struct {
+	ctx    context.Context
 	item   *item
 	to     *url.URL
 	signer *webhook.Signer
@@ -320,9 +340,9 @@ type flight struct {
 }
 
 // fly makes an attempt, and others until there are no more.
-func (q *queue) fly(ctx context.Context, f flight) {
+func (q *queue) fly(f flight) {
 	for more := true; more; f, more = <-q.flights {
-		q.result <- result{flight: f, outcome: q.send(ctx, f.to, f.item.Event, f.signer)}
+		q.result <- result{flight: f, outcome: q.send(f.ctx, f.to, f.item.Event, f.signer)}
 	}
 }
 

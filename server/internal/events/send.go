@@ -19,8 +19,9 @@ import (
 )
 
 const (
-	// sendTimeout bounds one delivery, from dialling to the end of the answer.
-	sendTimeout = 15 * time.Second
+	// sendTimeout bounds one delivery, from dialling to the end of the answer; those
+	// that begin within spare end together.
+	sendTimeout, spare = 15 * time.Second, time.Second
 	// maxAnswer is how much of an answer is kept, maxDrain how much is read so that
 	// the connection can be used again; in bytes.
 	maxAnswer, maxDrain = 1 << 10, 64 << 10
@@ -67,10 +68,9 @@ func (o outcome) overloaded() bool {
 	return false
 }
 
-// send makes one attempt. Redirects are not followed: only 2xx counts.
+// send makes one attempt, within the context's time. Redirects are not followed:
+// only 2xx counts.
 func (s *Service) send(ctx context.Context, to *url.URL, e ledger.Event, signer *webhook.Signer) outcome {
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-	defer cancel()
 	now := s.Clock.Now()
 	body := Body(e, s.Live)
 	header := signer.Sign(e.ID, now, body)

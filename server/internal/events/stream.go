@@ -59,15 +59,16 @@ func (q *queue) follow(ctx context.Context) {
 		return
 	}
 	window := q.window()
-	if len(s.steps) > window/2 || len(q.busy) > window {
+	page := min(maxPage, window)
+	if len(s.steps) > window-page || len(q.busy) > window {
 		return
 	}
-	list, err := q.Store.StreamEvents(ctx, q.endpoint, s.read, window)
+	list, err := q.Store.StreamEvents(ctx, q.endpoint, s.read, page)
 	if err != nil {
 		q.failed(ctx, "read stream of events", err)
 		return
 	}
-	s.more = len(list) == window
+	s.more = len(list) == page
 	now := time.Now()
 	for _, e := range list {
 		s.read = e.Place
