@@ -8,16 +8,20 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// passEvery is how soon after another one a pass begins: a pass reads all that an
-// endpoint has failed to take.
-const passEvery = idleTick
+// passEvery is how soon after another one a pass begins at the earliest; passShare how
+// many times as long it waits as that took, and passMost how long at most: a pass reads
+// all that an endpoint has failed to take, which others would notice where that is much.
+const (
+	passEvery, passMost = idleTick, 5 * time.Second
+	passShare           = 200
+)
 
 // pass is a way through the stored deliveries that are due.
 type pass struct {
 	from  ledger.LaneKey // where it is
 	more  bool           // it has not ended, or is to begin
 	again bool           // another one is due after it
-	began time.Time      // real time
+	next  time.Time      // real time: none begins before
 }
 
 // begin has what was stored by now be found, by another pass where one is under way.
@@ -32,11 +36,12 @@ func (q *queue) recall(ctx context.Context) {
 	if len(q.busy) > window/2 {
 		return
 	}
+	began := time.Now()
 	if q.stored.from == (ledger.LaneKey{}) {
-		if time.Since(q.stored.began) < passEvery {
+		if began.Before(q.stored.next) {
 			return
 		}
-		q.stored.began = time.Now()
+		q.stored.next = began.Add(passEvery)
 	}
 	now := q.Clock.Now()
 	due, err := q.Store.DueDeliveries(ctx, q.endpoint.ID, q.stored.from, now, window)
@@ -44,6 +49,7 @@ func (q *queue) recall(ctx context.Context) {
 		q.failed(ctx, "list due deliveries", err)
 		return
 	}
+	q.stored.next = q.stored.next.Add(min(passShare*time.Since(began), passMost))
 	for _, d := range due {
 		if len(q.busy) >= window {
 			return // from is the last that was taken
@@ -66,7 +72,7 @@ func (q *queue) recall(ctx context.Context) {
 		q.enqueue(&item{DueDelivery: d})
 	}
 	if len(due) < window {
-		q.stored = pass{more: q.stored.again, began: q.stored.began}
+		q.stored = pass{more: q.stored.again, next: q.stored.next}
 		q.schedule(ctx, now)
 	}
 }

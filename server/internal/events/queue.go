@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"slices"
 	"sync"
@@ -97,12 +96,6 @@ type queue struct {
 type health struct {
 	failingSince, pausedUntil time.Time
 	failures                  int
-}
-
-type result struct {
-	flight
-
-	outcome outcome
 }
 
 func newQueue(s *Service, e ledger.WebhookEndpoint, until time.Time) *queue {
@@ -295,57 +288,6 @@ func (q *queue) enqueue(d *item) {
 	q.lanes[d.Lane] = append(q.lanes[d.Lane], d)
 }
 
-// launch sends what may be sent now. A lane has one on its way at most.
-func (q *queue) launch(ctx context.Context) {
-	if q.gone || q.paused() || len(q.ready) == 0 {
-		return
-	}
-	if q.Clock.Now().Add(sendTimeout+2*spare).UnixMilli() > q.until.Load() {
-		signal(q.extended) // another one may begin before ours would end
-		return
-	}
-	for q.flying < q.limit && len(q.ready) > 0 {
-		d := q.lanes[q.ready[0]][0]
-		q.ready = q.ready[1:]
-		q.flying++
-		d.sent = time.Now()
-		f := flight{ctx: q.limited(ctx), item: d, to: q.address, signer: q.signer, epoch: q.epoch, at: q.Clock.Now()}
-		select {
-		case q.flights <- f:
-		default: // nobody waits for one
-			q.running.Go(func() { q.fly(f) })
-		}
-	}
-}
-
-// limited is a context that ends after sendTimeout, or up to spare later: attempts
-// share it, since one of its own is a good part of what an attempt costs.
-func (q *queue) limited(ctx context.Context) context.Context {
-	if q.within == nil || time.Since(q.limitedAt) > spare {
-		within, cancel := context.WithTimeout(ctx, sendTimeout+spare)
-		context.AfterFunc(within, cancel)
-		q.within, q.limitedAt = within, time.Now()
-	}
-	return q.within
-}
-
-// flight is an attempt at a delivery.
-type flight struct {
-	ctx    context.Context
-	item   *item
-	to     *url.URL
-	signer *webhook.Signer
-	epoch  int
-	at     time.Time // of its beginning
-}
-
-// fly makes an attempt, and others until there are no more.
-func (q *queue) fly(f flight) {
-	for more := true; more; f, more = <-q.flights {
-		q.result <- result{flight: f, outcome: q.send(f.ctx, f.to, f.item.Event, f.signer)}
-	}
-}
-
 // park forgets what is in memory and not on its way; it stays in the store.
 func (q *queue) park() {
 	for _, list := range q.lanes {
@@ -357,94 +299,12 @@ func (q *queue) park() {
 	clear(q.lanes)
 	clear(q.tails)
 	q.ready, q.parked = nil, q.flying > 0
-	q.stored = pass{more: true, began: q.stored.began}
+	q.stored = pass{more: true, next: q.stored.next}
 }
 
 // drop forgets a stored delivery, unless it is on its way.
 func (q *queue) drop(d *item) {
 	if d.step == nil && !d.away() {
 		count(q.busy, d.key(), -1)
-	}
-}
-
-// idle tells whether there has been nothing to do for so long that the endpoint is
-// given back. A pause counts as that.
-func (q *queue) idle() bool {
-	working := !q.paused() && (q.stream.more || q.stored.more || len(q.lanes) > 0)
-	switch {
-	case q.flying > 0 || q.unsaved() || working && !q.gone:
-		q.idleSince = time.Time{}
-		return false
-	case q.gone:
-		return true
-	case q.idleSince.IsZero():
-		q.idleSince = time.Now()
-	}
-	return time.Since(q.idleSince) > linger || q.crowded()
-}
-
-// crowded tells whether others may wait for this instance to have room.
-func (q *queue) crowded() bool {
-	q.Service.mu.Lock()
-	defer q.Service.mu.Unlock()
-	return len(q.queues) > maxQueues*3/4
-}
-
-// release gives the endpoint back. It is false where something was added since.
-func (q *queue) release(ctx context.Context) bool {
-	wake := q.retry
-	if q.stream.more || q.stored.more { // paused, or of no use any more
-		wake = q.Clock.Now()
-	}
-	done, err := q.Store.ReleaseWebhookEndpoint(ctx, q.owner, q.endpoint, wake)
-	if err != nil {
-		q.failed(ctx, "release webhook endpoint", err)
-		wait(ctx, idleTick)
-		return false
-	}
-	if done {
-		return true
-	}
-	e, err := q.Store.WebhookEndpoint(ctx, q.endpoint.ID)
-	if err != nil { // deleted
-		return errors.Is(err, ledger.ErrNotFound)
-	}
-	if e.WakeSeq == q.endpoint.WakeSeq { // another's by now
-		return true
-	}
-	q.endpoint.WakeSeq, q.stream.more = e.WakeSeq, true
-	q.stored.begin()
-	return false
-}
-
-// end waits a moment for what is on its way, and gives the endpoint back.
-func (q *queue) end(ctx context.Context, stop context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*endWithin)
-	defer cancel()
-	q.park()
-	timer := time.AfterFunc(endWithin, stop)
-	defer timer.Stop()
-	for q.flying > 0 {
-		r := <-q.result
-		if r.outcome.status == 0 && !timer.Stop() { // cut off by us, perhaps
-			q.flying--
-			r.item.sent = time.Time{}
-			q.drop(r.item)
-			continue
-		}
-		timer.Reset(endWithin)
-		q.settle(ctx, r)
-	}
-	q.park()
-	q.hand()
-	for q.unsaved() && ctx.Err() == nil {
-		select {
-		case <-q.signal:
-		case <-ctx.Done():
-		}
-		q.take(ctx)
-	}
-	if _, err := q.Store.ReleaseWebhookEndpoint(ctx, q.owner, q.endpoint, q.Clock.Now()); err != nil {
-		q.Logger.WarnContext(ctx, "release webhook endpoint", slog.String("error", err.Error())) // it lapses
 	}
 }
