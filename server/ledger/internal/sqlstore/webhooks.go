@@ -65,17 +65,11 @@ func (s *Store) AddWebhookEndpoint(ctx context.Context, e ledger.WebhookEndpoint
 // addEndpoint adds it at the end of its merchant's stream. Nobody relays meanwhile,
 // so that an event is either before it or finds it.
 func (s *Store) addEndpoint(ctx context.Context, tx *sql.Tx, e ledger.WebhookEndpoint, slot int64) error {
-	text, err := encoded([][]any{{e.MerchantID, 0}})
+	last, err := s.lastPlaces(ctx, tx, [][]any{{e.MerchantID, 0}})
 	if err != nil {
 		return err
 	}
-	last, err := rows(ctx, tx, func(r *sql.Rows, at *db.WebhookStream) error {
-		return r.Scan(&at.MerchantID, &at.Place)
-	}, s.unfold(takePlaces), text)
-	if err != nil {
-		return err
-	}
-	e.Since = last[0].Place
+	e.Since = last[e.MerchantID]
 	return s.writeQ.WithTx(tx).InsertWebhookEndpoint(ctx, row.InsertWebhookEndpoint(e, slot))
 }
 

@@ -175,19 +175,12 @@ func (s *Store) place(ctx context.Context, tx *sql.Tx, events []ledger.Event) er
 	for _, id := range slices.Sorted(maps.Keys(count)) { // everybody takes them in this order
 		counts = append(counts, []any{id, count[id]})
 	}
-	text, err := encoded(counts)
+	next, err := s.lastPlaces(ctx, tx, counts)
 	if err != nil {
 		return err
 	}
-	last, err := rows(ctx, tx, func(r *sql.Rows, at *db.WebhookStream) error {
-		return r.Scan(&at.MerchantID, &at.Place)
-	}, s.unfold(takePlaces), text)
-	if err != nil {
-		return err
-	}
-	next := map[string]int64{}
-	for _, at := range last {
-		next[at.MerchantID] = at.Place - count[at.MerchantID]
+	for id, n := range count {
+		next[id] -= n
 	}
 	placed := make([][]any, len(events))
 	for i, e := range events {
@@ -195,6 +188,22 @@ func (s *Store) place(ctx context.Context, tx *sql.Tx, events []ledger.Event) er
 		placed[i] = []any{e.ID, next[e.MerchantID]}
 	}
 	return s.bulk(ctx, tx, placeEvents, placed)
+}
+
+// lastPlaces takes as many places of merchants as are given, and returns the last of each.
+func (s *Store) lastPlaces(ctx context.Context, tx *sql.Tx, counts [][]any) (map[string]int64, error) {
+	text, err := encoded(counts)
+	if err != nil {
+		return nil, err
+	}
+	all, err := rows(ctx, tx, func(r *sql.Rows, at *db.WebhookStream) error {
+		return r.Scan(&at.MerchantID, &at.Place)
+	}, s.unfold(takePlaces), text)
+	last := map[string]int64{}
+	for _, at := range all {
+		last[at.MerchantID] = at.Place
+	}
+	return last, err
 }
 
 // endpointsOf finds who is told of events, by merchant.
