@@ -157,7 +157,7 @@ func (c keysRotateCmd) Run(ctx context.Context, o output) error {
 type keysRevokeCmd struct {
 	keysPlace
 
-	Key string `arg:"" help:"The key, as list prints it." placeholder:"KEY"`
+	Key string `arg:"" help:"The key, as list prints it; one that begins with a dash comes after --." placeholder:"KEY"`
 }
 
 // Run revokes.

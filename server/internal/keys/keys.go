@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -155,24 +156,35 @@ func (k *Keys) private(ctx context.Context, s Key) (*ecdsa.PrivateKey, error) {
 // add makes the nth key, in the state next. Where another instance made it first,
 // that one counts.
 func (k *Keys) add(ctx context.Context, n int) error {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	key, public, err := generate()
 	if err != nil {
-		return fmt.Errorf("make key: %w", err)
+		return err
 	}
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return fmt.Errorf("encode key: %w", err)
 	}
 	defer clear(der)
-	public, err := mandate.NewPublicKey(&key.PublicKey)
-	if err != nil {
-		return err
-	}
 	text, err := public.MarshalJSON()
 	if err != nil {
 		return err
 	}
 	return k.store(ctx, fmt.Sprintf("%s%06d", issuerPrefix, n), string(mandate.KeyNext), text, der)
+}
+
+// generate makes a key whose id a command takes as an argument: none that begins
+// with a dash.
+func generate() (*ecdsa.PrivateKey, mandate.PublicKey, error) {
+	for {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			return nil, mandate.PublicKey{}, fmt.Errorf("make key: %w", err)
+		}
+		public, err := mandate.NewPublicKey(&key.PublicKey)
+		if err != nil || !strings.HasPrefix(public.ID(), "-") {
+			return key, public, err
+		}
+	}
 }
 
 // mark puts a key into a later state for good.

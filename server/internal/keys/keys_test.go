@@ -276,3 +276,13 @@ func TestSecretsStay(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, one, other)
 }
+
+// TestIDsAreArguments: a command line would take one that begins with a dash for a flag.
+func TestIDsAreArguments(t *testing.T) {
+	t.Parallel()
+	for range 1_000 { // one of 64 would
+		_, public, err := keys.Generate()
+		require.NoError(t, err)
+		require.NotEqual(t, byte('-'), public.ID()[0])
+	}
+}

@@ -1,0 +1,4 @@
+package keys
+
+// Generate makes a key.
+var Generate = generate
