@@ -157,6 +157,41 @@ func TestWhatCameWhileOneHungStaysBehindIt(t *testing.T) {
 	require.Equal(t, want, order)
 }
 
+// TestAPauseStoresAMandateFromItsBeginning: a receiver that asks for a pause while the
+// first event of a mandate is on its way; the second is not stored without it, or an
+// instance that is killed then would have another one send it first.
+func TestAPauseStoresAMandateFromItsBeginning(t *testing.T) {
+	t.Parallel()
+	var hangs, full atomic.Value
+	port, _ := receiver(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch r.Header.Get("webhook-id") {
+		case hangs.Load():
+			<-r.Context().Done()
+		case full.Load():
+			w.Header().Set("Retry-After", "60")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+	})
+	b := setup(t, func(string, int) []netip.Addr { return []netip.Addr{loopback} })
+	e := b.endpoint(t, address("hooks.example", port))
+	one, other := b.events(id.New(id.Mandate, b.clock.Now()), 2), b.events(id.New(id.Mandate, b.clock.Now().Add(time.Second)), 1)
+	other[0].CreatedAt = one[1].CreatedAt.Add(time.Second) // the last of the stream
+	hangs.Store(one[0].ID)
+	full.Store(other[0].ID)
+	b.insert(t, append(one, other...))
+	require.Eventually(t, func() bool {
+		list, err := b.store.Deliveries(t.Context(), e.ID, ledger.DeliveryPending, 10)
+		require.NoError(t, err)
+		stored := map[string]bool{}
+		for _, d := range list {
+			stored[d.EventID] = true
+		}
+		require.False(t, stored[one[1].ID] && !stored[one[0].ID])
+		return stored[one[1].ID]
+	}, time.Minute, time.Millisecond)
+}
+
 // TestWhateverTheReceiverDoes: one that fails at random, asks to be left alone and
 // hangs up is told everything in the end, each mandate's events in their order, and
 // the store knows it.

@@ -2,7 +2,6 @@ package events
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -116,8 +115,9 @@ func (q *queue) loosen() {
 	s.forward()
 }
 
-// rewind forgets what was read of the stream behind all that was taken or is on
-// its way; what is left before that is stored.
+// rewind forgets what was read of the stream behind all that was taken or is on its
+// way. What is left before that is stored, also what is on its way: others of its
+// mandate are.
 func (q *queue) rewind() {
 	s := &q.stream
 	last := len(s.steps)
@@ -125,20 +125,17 @@ func (q *queue) rewind() {
 		last--
 	}
 	if last < len(s.steps) {
-		s.more = true
+		s.more, s.read = true, s.place
 	}
 	for _, left := range s.steps[:last] {
-		if d := left.item; d != nil && !d.away() {
+		if d := left.item; d != nil {
+			if d.away() {
+				q.busy[d.key()]++
+			}
 			q.enter(d)
 		}
+		s.read = max(s.read, left.place)
 	}
-	switch {
-	case last == len(s.steps): // all of it stays
-	case last > 0:
-		s.read = s.steps[last-1].place
-	default:
-		s.read = s.place
-	}
-	s.steps = slices.Clip(s.steps[:last])
+	s.steps = nil
 	s.forward()
 }
