@@ -49,7 +49,10 @@ func (q *queue) recall(ctx context.Context) {
 		q.failed(ctx, "list due deliveries", err)
 		return
 	}
-	q.stored.next = q.stored.next.Add(min(passShare*time.Since(began), passMost))
+	q.stored.next = q.stored.next.Add(passShare * time.Since(began))
+	if latest := time.Now().Add(passMost); q.stored.next.After(latest) { // also after many pages
+		q.stored.next = latest
+	}
 	for _, d := range due {
 		if len(q.busy) >= window {
 			return // from is the last that was taken
