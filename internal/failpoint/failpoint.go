@@ -1,5 +1,5 @@
-// Package failpoint names the moments of a charge at which a drill ends the
-// process, as a power cut would.
+// Package failpoint names the moments of a charge, and of the chain rail, at which a
+// drill ends the process, as a power cut would.
 //
 //	failpoint.Hit(failpoint.Reserved)
 //
@@ -50,7 +50,7 @@ const (
 	Relayed Point = "outbox-relayed"
 )
 
-// Points are all of them.
+// Points are those of a charge; each drill that charges owes them.
 func Points() []Point {
 	return []Point{
 		Received, BatchTaken, StoreLoaded, StoreDecided, StoreCommitted, BatchCommitted, Reserved, RailChosen, RailAnswered,

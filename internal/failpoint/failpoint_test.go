@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 // TestHitDoesNothing: a release does not hear the variable that arms a point.
 func TestHitDoesNothing(t *testing.T) {
 	t.Setenv("PAYWARRANT_FAILPOINT", string(failpoint.Received)+":1")
-	for _, p := range failpoint.Points() {
+	for _, p := range slices.Concat(failpoint.Points(), failpoint.ChainPoints()) {
 		failpoint.Hit(p)
 	}
 }
@@ -25,17 +26,27 @@ func TestHitDoesNothing(t *testing.T) {
 // drill wait for what never comes.
 func TestEveryPointIsSomewhere(t *testing.T) {
 	t.Parallel()
-	hit := regexp.MustCompile(`failpoint\.Hit\(failpoint\.\w+\)`)
+	named := regexp.MustCompile(`failpoint\.[A-Z]\w+`)
 	used := map[string]bool{}
 	require.NoError(t, filepath.WalkDir("../../server", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") {
 			return err
 		}
 		code, err := os.ReadFile(path)
-		for _, line := range hit.FindAllString(string(code), -1) {
-			used[line] = true
+		for _, name := range named.FindAllString(string(code), -1) {
+			used[name] = true
 		}
 		return err
 	}))
-	require.Len(t, used, len(failpoint.Points()))
+	delete(used, "failpoint.Hit")
+	delete(used, "failpoint.Point")
+	require.Len(t, used, len(failpoint.Points())+len(failpoint.ChainPoints()))
+}
+
+// TestNoTwoPointsHaveOneName: a drill that means one would kill at the other.
+func TestNoTwoPointsHaveOneName(t *testing.T) {
+	t.Parallel()
+	points := slices.Concat(failpoint.Points(), failpoint.ChainPoints())
+	slices.Sort(points)
+	require.Len(t, slices.Compact(slices.Clone(points)), len(points))
 }

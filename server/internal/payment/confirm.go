@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -83,6 +84,7 @@ func (s *Service) Confirm(ctx context.Context, token string, c Confirmation) (le
 		completion.MandateID = s.Statuses.NewID()
 		m, err := s.issue(ctx, completion)
 		if err == nil {
+			failpoint.Hit(failpoint.MandateUnbound)
 			s.attach(ctx, m)
 		}
 		if !errors.Is(err, ledger.ErrConflict) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -130,6 +131,7 @@ func (s *Service) RevokeAs(ctx context.Context, mandateID string, by ledger.Revo
 	if err != nil {
 		return ledger.Mandate{}, err
 	}
+	failpoint.Hit(failpoint.RevokeRecorded)
 	if err := s.Accounts.DeleteSealedKey(ctx, sessionKeyName(m.ID)); err != nil {
 		return ledger.Mandate{}, fmt.Errorf("destroy session key of %s: %w", m.ID, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/x402"
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
@@ -243,7 +244,9 @@ func (r *Rail) submitOrder(ctx context.Context, o order, fresh bool) (authorizat
 			slog.String("payer", o.From.Hex()), slog.String("payee", o.To.Hex()))
 		return record, refuseAuthorization(ReasonGasBudget, "too many settlements of this payer or payee in this hour")
 	}
+	failpoint.Hit(failpoint.AuthorizationChecked)
 	w.task, w.also = authorizationPrefix+o.key, write
+	w.stored, w.sent = failpoint.AuthorizationStored, failpoint.AuthorizationSent
 	if _, err = r.submit(ctx, w); err != nil && !errors.Is(err, errRecorded) {
 		return record, err
 	}

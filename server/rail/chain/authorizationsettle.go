@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/x402"
 )
 
@@ -76,6 +77,7 @@ func (r *Rail) followOrder(ctx context.Context, o order, record authorizationRec
 
 // concludeOrder reads the outcome of our own transaction, once it is final.
 func (r *Rail) concludeOrder(ctx context.Context, o order, record authorizationRecord, receipt *types.Receipt) (authorizationRecord, error) {
+	failpoint.Hit(failpoint.AuthorizationLanded)
 	if receipt.Status == types.ReceiptStatusSuccessful && r.movedOrder(receipt, o.TransferAuthorization) {
 		record.Settled = receipt.TxHash
 		return r.decideOrder(ctx, o, record)
@@ -153,6 +155,7 @@ func (r *Rail) decideOrder(ctx context.Context, o order, record authorizationRec
 	if err != nil {
 		return record, fmt.Errorf("store outcome: %w", err)
 	}
+	failpoint.Hit(failpoint.AuthorizationDecided)
 	return record, nil
 }
 
@@ -195,5 +198,6 @@ func (r *Rail) tellOrder(ctx context.Context, o order, record authorizationRecor
 	if err != nil {
 		return x402.Settlement{}, fmt.Errorf("store answer: %w", err)
 	}
+	failpoint.Hit(failpoint.AuthorizationTold)
 	return s, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
@@ -244,6 +245,7 @@ func (r *Rail) refuse(ctx context.Context, key string, record chargeRecord, why 
 	if err != nil {
 		return record, fmt.Errorf("store refusal: %w", err)
 	}
+	failpoint.Hit(failpoint.TransferRefused)
 	return kept, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/paywarrant/paywarrant/contracts"
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
@@ -99,6 +100,7 @@ func (r *Rail) begin(ctx context.Context, key string, seed common.Hash, c rail.C
 	if err != nil {
 		return record, fmt.Errorf("store connection: %w", err)
 	}
+	failpoint.Hit(failpoint.ConnectBegun)
 	if record.Print != asked {
 		return record, rail.ErrReferenceReused
 	}
@@ -158,7 +160,10 @@ func (r *Rail) relay(ctx context.Context, key string, record connectionRecord, g
 		if there, err := r.onChain(ctx, record.GrantID, grant); err == nil && there { // somebody else brought it
 			return r.decideConnection(ctx, key, "")
 		}
-		w := work{task: grantTask(record.GrantID), to: r.config.Router, data: r.relayCall(grant)}
+		w := work{
+			task: grantTask(record.GrantID), to: r.config.Router, data: r.relayCall(grant),
+			stored: failpoint.GrantStored, sent: failpoint.GrantSent,
+		}
 		w.gas, err = r.estimate(ctx, w)
 		var refusal *revertError
 		if errors.As(err, &refusal) {
@@ -211,6 +216,7 @@ func (r *Rail) awaitGrant(ctx context.Context, key string, record connectionReco
 		}
 		switch became {
 		case final, included:
+			failpoint.Hit(failpoint.GrantLanded)
 			there := receipt.Status == types.ReceiptStatusSuccessful
 			if !there {
 				if there, err = r.onChain(ctx, record.GrantID, grant); err != nil {
@@ -299,6 +305,7 @@ func (r *Rail) decideConnection(ctx context.Context, key string, why rail.Reason
 	if err != nil {
 		return fmt.Errorf("store connection: %w", err)
 	}
+	failpoint.Hit(failpoint.ConnectDecided)
 	if why != "" {
 		return &rail.RefusedError{Reason: why}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/paywarrant/paywarrant/contracts"
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/vault"
@@ -136,6 +137,7 @@ func (r *Rail) prepare(ctx context.Context, owner common.Address, terms Terms) (
 	if err != nil {
 		return Proposal{}, proposalTerms{}, fmt.Errorf("store grant: %w", err)
 	}
+	failpoint.Hit(failpoint.GrantProposed)
 	return Proposal{
 		GrantID: id, Grant: evm.TypedData(r.domain(), record.Grant), Permit: evm.TypedData(r.tokenDomain, permit),
 		PermitValue: permit.Value, PermitDeadline: permit.Deadline.Big().Uint64(),
@@ -229,6 +231,7 @@ func (r *Rail) Consent(ctx context.Context, grantID common.Hash, c Consent) (met
 	if err != nil {
 		return "", fmt.Errorf("consent to %s: %w", grantID, err)
 	}
+	failpoint.Hit(failpoint.GrantSigned)
 	return methodPrefix + grantID.Hex(), nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/paywarrant/paywarrant/contracts"
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/vault"
 	"github.com/paywarrant/paywarrant/x402/evm"
@@ -28,8 +29,9 @@ func (r *Rail) prepareCharge(ctx context.Context, grant grantRecord, c evm.Charg
 	if err != nil {
 		return work{}, "", err
 	}
+	failpoint.Hit(failpoint.TransferSigned)
 	call := r.router.PackCharge(c.GrantID, c.Payee, new(big.Int).SetUint64(c.Amount), c.Ref, new(big.Int).SetUint64(c.Deadline), signature)
-	w := work{to: r.config.Router, data: call}
+	w := work{to: r.config.Router, data: call, stored: failpoint.TransferStored, sent: failpoint.TransferSent}
 	w.gas, err = r.estimate(ctx, w)
 	var refusal *revertError
 	if errors.As(err, &refusal) {

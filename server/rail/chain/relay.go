@@ -13,6 +13,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 )
 
 // slot is a nonce of the relayer, what it is for, and all that was broadcast
@@ -110,6 +112,8 @@ type work struct {
 	gas  uint64
 	// also runs in the transaction that stores the slot, before it; its error undoes all.
 	also func(tx Tx) error
+	// stored and sent are where a drill ends the process. Default: nowhere.
+	stored, sent failpoint.Point
 }
 
 // submit stores a signed transaction and then sends it. Where the task has one
@@ -138,7 +142,9 @@ func (r *Rail) submit(ctx context.Context, w work) (slot, error) {
 		return slot{}, fmt.Errorf("store transaction: %w", err)
 	}
 	if fresh {
+		failpoint.Hit(w.stored)
 		r.send(ctx, s.last())
+		failpoint.Hit(w.sent)
 	}
 	return s, nil
 }
@@ -166,6 +172,7 @@ func (r *Rail) take(tx Tx, w work, floor uint64, offer fees) (s slot, fresh bool
 		return s, false, err
 	}
 	s.Broadcasts = []broadcast{signed}
+	failpoint.Hit(failpoint.NonceTaken)
 	return s, true, errors.Join(
 		write(tx, kindSlot, slotKey(s.Nonce), s),
 		write(tx, kindOpenSlot, slotKey(s.Nonce), true),

@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/paywarrant/paywarrant/contracts"
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
@@ -42,6 +43,7 @@ func (r *Rail) settle(ctx context.Context, key string, record chargeRecord) (rai
 		if err != nil {
 			return rail.Outcome{}, err
 		}
+		failpoint.Hit(failpoint.TransferLanded)
 		return r.decide(ctx, key, outcome)
 	case displaced:
 		if err := r.leave(ctx, s, true); err != nil {
@@ -213,6 +215,7 @@ func (r *Rail) decide(ctx context.Context, key string, outcome rail.Outcome) (ra
 	if err != nil {
 		return rail.Outcome{}, fmt.Errorf("store outcome: %w", err)
 	}
+	failpoint.Hit(failpoint.TransferDecided)
 	return outcome, nil
 }
 

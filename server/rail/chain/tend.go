@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
@@ -83,6 +84,7 @@ func (r *Rail) reopen(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look after transaction %d again: %w", nonce, err)
 	}
+	failpoint.Hit(failpoint.Reopened)
 	return nil
 }
 
@@ -160,6 +162,11 @@ func (r *Rail) leave(ctx context.Context, s slot, lost bool) error {
 	if err != nil {
 		return fmt.Errorf("leave transaction %d: %w", s.Nonce, err)
 	}
+	if lost {
+		failpoint.Hit(failpoint.NonceLost)
+	} else {
+		failpoint.Hit(failpoint.Buried)
+	}
 	return nil
 }
 
@@ -168,6 +175,7 @@ func (r *Rail) leave(ctx context.Context, s slot, lost bool) error {
 func (r *Rail) push(ctx context.Context, s slot) error {
 	_, _, err := r.config.RPC.TransactionByHash(ctx, s.last().Hash)
 	if errors.Is(err, ethereum.NotFound) {
+		failpoint.Hit(failpoint.Forgotten)
 		r.send(ctx, s.last())
 	} else if err != nil {
 		return fmt.Errorf("look for transaction: %w", err)
@@ -193,6 +201,7 @@ func (r *Rail) replace(ctx context.Context, s slot) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Hit(failpoint.ReplacementSigned)
 	stored := false
 	err = r.config.Store.Update(ctx, func(tx Tx) error {
 		stored = false
@@ -208,8 +217,10 @@ func (r *Rail) replace(ctx context.Context, s slot) error {
 		return fmt.Errorf("store replacement: %w", err)
 	}
 	if stored {
+		failpoint.Hit(failpoint.ReplacementStored)
 		r.config.Logger.InfoContext(ctx, "transaction replaced", slog.Uint64("nonce", s.Nonce), slog.String("hash", signed.Hash.Hex()))
 		r.send(ctx, signed)
+		failpoint.Hit(failpoint.ReplacementSent)
 	}
 	return nil
 }

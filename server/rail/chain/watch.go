@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/paywarrant/paywarrant/contracts"
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
@@ -82,6 +83,7 @@ func (r *Rail) rewound(ctx context.Context, at cursor) (cursor, error) {
 	if err != nil && !errors.Is(err, ethereum.NotFound) {
 		return at, fmt.Errorf("read block %d: %w", at.Block, err)
 	}
+	failpoint.Hit(failpoint.WatcherRewound)
 	r.config.Logger.WarnContext(ctx, "chain was reorganized under the watcher", slog.Uint64("block", at.Block))
 	return cursor{Block: at.Block - min(at.Block, watchBack)}, nil
 }
@@ -107,6 +109,7 @@ func (r *Rail) watchSpan(ctx context.Context, first, last uint64) error {
 		if err != nil {
 			return fmt.Errorf("read event: %w", err)
 		}
+		failpoint.Hit(failpoint.WatcherSaw)
 		if err := r.sawRevoked(ctx, Revocation{GrantID: e.GrantId, Owner: e.Owner, By: e.By, TxHash: l.TxHash}); err != nil {
 			return err
 		}
@@ -115,6 +118,7 @@ func (r *Rail) watchSpan(ctx context.Context, first, last uint64) error {
 	if err != nil {
 		return fmt.Errorf("store cursor: %w", err)
 	}
+	failpoint.Hit(failpoint.WatcherMoved)
 	return nil
 }
 
@@ -145,9 +149,11 @@ func (r *Rail) sawRevoked(ctx context.Context, seen Revocation) error {
 	if !ours || r.config.OnRevoked == nil {
 		return nil
 	}
+	failpoint.Hit(failpoint.WatcherDestroyed)
 	if err := r.config.OnRevoked(ctx, seen); err != nil {
 		return fmt.Errorf("tell of revocation of %s: %w", seen.GrantID, err)
 	}
+	failpoint.Hit(failpoint.WatcherTold)
 	return nil
 }
 
@@ -168,6 +174,7 @@ func (r *Rail) Disconnect(ctx context.Context, in rail.Instrument) error {
 		return destroy(tx, id)
 	})
 	if err == nil && known {
+		failpoint.Hit(failpoint.KeyDestroyed)
 		err = r.revokeOnChain(ctx, id)
 	}
 	if err != nil {
@@ -177,7 +184,10 @@ func (r *Rail) Disconnect(ctx context.Context, in rail.Instrument) error {
 }
 
 func (r *Rail) revokeOnChain(ctx context.Context, id common.Hash) error {
-	w := work{task: "revoke/" + id.Hex(), to: r.config.Router, data: r.router.PackRevoke(id)}
+	w := work{
+		task: "revoke/" + id.Hex(), to: r.config.Router, data: r.router.PackRevoke(id),
+		stored: failpoint.RevokeStored, sent: failpoint.RevokeSent,
+	}
 	if _, found, err := r.taskSlot(ctx, w.task); err != nil || found {
 		return err
 	}

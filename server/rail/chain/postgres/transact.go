@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/internal/pgdb"
 	"github.com/paywarrant/paywarrant/server/rail/chain"
 )
@@ -32,7 +33,9 @@ func (s *Store) Update(ctx context.Context, run func(chain.Tx) error) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return again(ctx, func() (bool, error) { return s.transact(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, locked(run)) })
+	err := again(ctx, func() (bool, error) { return s.transact(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, locked(run)) })
+	failpoint.Hit(failpoint.RecordsCommitted)
+	return err
 }
 
 // View implements [chain.Store]. Errors as [Store.Update].
@@ -56,7 +59,11 @@ func locked(run func(chain.Tx) error) func(chain.Tx) error {
 		case string(version) != schemaVersion:
 			return fmt.Errorf("postgres: records have schema version %s, this program knows %s", version, schemaVersion)
 		}
-		return run(tx)
+		if err := run(tx); err != nil {
+			return err
+		}
+		failpoint.Hit(failpoint.RecordsWritten)
+		return nil
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/internal/litedb"
 	"github.com/paywarrant/paywarrant/server/rail/chain"
 )
@@ -73,7 +74,15 @@ func (s *Store) migrate(ctx context.Context) error {
 // Update implements [chain.Store]. An error of the commit leaves it unknown
 // whether anything was kept.
 func (s *Store) Update(ctx context.Context, run func(chain.Tx) error) error {
-	return transact(ctx, s.file.Write, run)
+	err := transact(ctx, s.file.Write, func(tx chain.Tx) error {
+		if err := run(tx); err != nil {
+			return err
+		}
+		failpoint.Hit(failpoint.RecordsWritten)
+		return nil
+	})
+	failpoint.Hit(failpoint.RecordsCommitted)
+	return err
 }
 
 // View implements [chain.Store].
