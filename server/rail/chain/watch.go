@@ -159,23 +159,30 @@ func (r *Rail) sawRevoked(ctx context.Context, seen Revocation) error {
 
 // Disconnect ends an instrument: its session key is destroyed at once, and its
 // grant revoked on the chain, where that is broadcast but not waited for. Ending
-// one twice, or one that never was, does nothing. After an error the same call may
-// be made again.
+// one twice, or one that never was, does nothing. After an error the same call must
+// be made again: of a grant that the chain does not have now, because it came undone
+// or the node is late, nothing is broadcast, and it would come back.
 func (r *Rail) Disconnect(ctx context.Context, in rail.Instrument) error {
 	id, ok := parseHash(in.Method)
 	if !ok || in.Rail != rail.Chain {
 		return nil
 	}
+	var connection connectionRecord
 	known := false
-	err := r.config.Store.Update(ctx, func(tx Tx) (err error) {
-		if _, known, err = read[grantRecord](tx, kindGrant, id.Hex()); err != nil || !known {
+	err := r.config.Store.Update(ctx, func(tx Tx) error {
+		var grant grantRecord
+		var err error
+		if grant, known, err = read[grantRecord](tx, kindGrant, id.Hex()); err != nil || !known {
+			return err
+		}
+		if connection, _, err = read[connectionRecord](tx, kindConnection, grant.Connected); err != nil {
 			return err
 		}
 		return destroy(tx, id)
 	})
 	if err == nil && known {
 		failpoint.Hit(failpoint.KeyDestroyed)
-		err = r.revokeOnChain(ctx, id)
+		err = r.revokeOnChain(ctx, id, connection.Relayed)
 	}
 	if err != nil {
 		return fmt.Errorf("disconnect %s: %w", id, err)
@@ -183,7 +190,10 @@ func (r *Rail) Disconnect(ctx context.Context, in rail.Instrument) error {
 	return nil
 }
 
-func (r *Rail) revokeOnChain(ctx context.Context, id common.Hash) error {
+// errAway tells that the chain does not have a grant that it had.
+var errAway = errors.New("chain: the grant is not on the chain now")
+
+func (r *Rail) revokeOnChain(ctx context.Context, id common.Hash, relayed bool) error {
 	w := work{
 		task: "revoke/" + id.Hex(), to: r.config.Router, data: r.router.PackRevoke(id),
 		stored: failpoint.RevokeStored, sent: failpoint.RevokeSent,
@@ -192,6 +202,9 @@ func (r *Rail) revokeOnChain(ctx context.Context, id common.Hash) error {
 		return err
 	}
 	m, err := viewOf(ctx, r, r.config.Router, r.router.PackMandate(id), r.router.UnpackMandate)
+	if err == nil && relayed && m.State == contracts.StateNone {
+		err = r.awayOrLost(ctx, id)
+	}
 	if err != nil || m.State != contracts.StateActive {
 		return err // it never was on the chain, or has ended there
 	}
@@ -199,5 +212,15 @@ func (r *Rail) revokeOnChain(ctx context.Context, id common.Hash) error {
 		return err
 	}
 	_, err = r.submit(ctx, w)
+	return err
+}
+
+// awayOrLost is [errAway] where a grant that is not on the chain comes back: we look
+// after its transaction.
+func (r *Rail) awayOrLost(ctx context.Context, id common.Hash) error {
+	_, ours, err := r.taskSlot(ctx, grantTask(id))
+	if err == nil && ours {
+		err = errAway
+	}
 	return err
 }

@@ -29,6 +29,10 @@ const (
 	pollOutside = 50 * time.Millisecond
 )
 
+// bumpAfter is when a transaction is replaced: one that waits for so long does not get
+// on, on a chain that makes blocks at once.
+const bumpAfter = 2 * time.Second
+
 // Config says where the chain is.
 type Config struct {
 	// Vault seals the session keys. Required.
@@ -87,7 +91,7 @@ func Start(ctx context.Context, c Config) (_ *Dev, err error) {
 	d.Rail, err = chain.New(chain.Config{
 		RPC: d.client, ChainID: devchain.ChainID, Router: devchain.Router(),
 		Token: chain.Token{Address: devchain.USDC(), Name: devchain.USDCName, Version: devchain.USDCVersion},
-		Store: store, Vault: c.Vault, Relayer: devchain.Relayer().Key(), Poll: poll, Logger: c.Logger,
+		Store: store, Vault: c.Vault, Relayer: devchain.Relayer().Key(), Poll: poll, BumpAfter: bumpAfter, Logger: c.Logger,
 		Sandbox: chain.Sandbox{Funded: funded, Empty: devchain.EmptyWallet().Key()},
 	})
 	if err != nil {
