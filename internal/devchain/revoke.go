@@ -30,13 +30,19 @@ func (c *Chain) RevokeNewest(ctx context.Context) (owner common.Address, txHash 
 	if newest == nil {
 		return owner, txHash, errors.New("devchain: nobody granted anything")
 	}
+	txHash, err = c.Revoke(ctx, newest.Owner, newest.GrantId)
+	return newest.Owner, txHash, err
+}
+
+// Revoke has the owner of a grant, one of [Wallets], revoke it on the router. The
+// transaction need not be in a block yet.
+func (c *Chain) Revoke(ctx context.Context, owner common.Address, grantID common.Hash) (txHash common.Hash, err error) {
 	for _, w := range Wallets() {
-		if w.Address == newest.Owner {
-			txHash, err = c.send(ctx, w, c.Router(), router.PackRevoke(newest.GrantId))
-			return w.Address, txHash, err
+		if w.Address == owner {
+			return c.send(ctx, w, c.Router(), contracts.NewMandateRouter().PackRevoke(grantID))
 		}
 	}
-	return owner, txHash, fmt.Errorf("devchain: no wallet of ours is %s", newest.Owner)
+	return txHash, fmt.Errorf("devchain: no wallet of ours is %s", owner)
 }
 
 // send signs and sends a call.

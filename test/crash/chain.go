@@ -5,25 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/paywarrant/paywarrant/client"
-	"github.com/paywarrant/paywarrant/contracts"
-	"github.com/paywarrant/paywarrant/internal/devchain"
-	"github.com/paywarrant/paywarrant/server/ledger"
-	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/card"
+	"github.com/paywarrant/paywarrant/x402"
 )
 
 // The drill on the chain: the service is killed between the broadcast of a charge
@@ -43,14 +34,24 @@ const (
 type chainReport struct {
 	report
 
-	Hit map[moment]int // how often the service was killed where
+	Hit map[moment]int // how often the service was killed where; nil: at points
+	// Of a run at points: mandates that were made and those of them that ended,
+	// signed transfers, and transactions of the relayer.
+	Grants, Revoked, Transfers, Nonces int
+	// Renamed moved their money by another transaction than was told, after a
+	// reorganization.
+	Renamed int
 }
 
 func (r chainReport) failed() bool {
-	return r.report.failed() || slices.ContainsFunc(labelled, func(m moment) bool { return r.Hit[m] == 0 })
+	return r.report.failed() || r.Hit != nil && slices.ContainsFunc(labelled, func(m moment) bool { return r.Hit[m] == 0 })
 }
 
 func (r chainReport) String() string {
+	if r.Hit == nil {
+		return fmt.Sprintf("%s\ngrants %d, of them revoked %d; signed transfers %d; nonces %d; landed again by another transaction %d",
+			r.report, r.Grants, r.Revoked, r.Transfers, r.Nonces, r.Renamed)
+	}
 	var hits []string
 	for _, m := range append(slices.Clone(labelled), anywhere) {
 		hits = append(hits, fmt.Sprintf("%s %d", m, r.Hit[m]))
@@ -64,67 +65,82 @@ type chainDrill struct {
 
 	node     *node
 	mandates []string // of a caller each
+	hit      map[moment]int
+
+	// Of a run at labelled steps.
+	empty       client.Session // a mandate whose wallet has nothing
+	facilitator *x402.Facilitator
+	begunLives  int64
+	lives       []life
+	signed      []signedTransfer
+	stolen      map[common.Hash]bool // transactions of the relayer's key that are not the service's
+}
+
+func newChainDrill(o options) *chainDrill {
+	d := &chainDrill{drill: drill{options: o, answers: map[string]client.Charge{}}, stolen: map[common.Hash]bool{}}
+	if !o.Points {
+		d.hit = map[moment]int{}
+	}
+	return d
 }
 
 func runChain(ctx context.Context, o options) (r chainReport, err error) {
-	d := &chainDrill{drill: drill{options: o, answers: map[string]client.Charge{}}}
-	if d.dir, err = os.MkdirTemp("", "crash-chain-"); err != nil {
-		return r, err
-	}
-	defer os.RemoveAll(d.dir)
-	if d.node, err = startNode(); err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, d.node.stop()) }()
-	if d.processor, err = card.OpenProcessor(ctx, card.ProcessorConfig{Path: filepath.Join(d.dir, "processor.db")}); err != nil {
-		return r, err
-	}
-	gateway := httptest.NewServer(d.processor.Handler())
-	defer func() {
-		gateway.Close()
-		err = errors.Join(err, d.processor.Close())
-	}()
-	d.store = filepath.Join(d.dir, "data", "pay.db")
-	if d.service, err = build(ctx, d.dir, "--processor", gateway.URL, "--chain-url", d.node.URL); err != nil {
-		return r, err
-	}
+	d := newChainDrill(o)
+	defer func() { err = errors.Join(err, d.clear()) }()
 	if err := d.begin(ctx); err != nil {
-		return r, errors.Join(err, d.service.running.Kill())
-	}
-	r.Hit = map[moment]int{}
-	if err := d.killAtMoments(ctx, r.Hit); err != nil {
-		return r, errors.Join(err, d.service.running.Kill())
-	}
-	if err := d.service.running.Stop(); err != nil {
 		return r, err
 	}
-	err = d.compare(ctx, &r)
+	kill, kills := d.killAtMoments, o.Kills
+	if o.Points {
+		if err := d.beginPoints(ctx); err != nil {
+			return r, err
+		}
+		steps := d.steps()
+		kill = func(ctx context.Context, random *rand.Rand) error { return d.killAtPoints(ctx, random, steps) }
+		kills *= len(steps.points)
+	}
+	if err := d.underLoad(ctx, kill); err != nil {
+		return r, err
+	}
+	err = d.healed(ctx, func() (int, error) {
+		r = chainReport{report: report{Kills: kills}, Hit: d.hit}
+		err := d.compare(ctx, &r)
+		return r.Undecided, err
+	})
 	return r, err
 }
 
-// begin starts the service and makes a mandate for each caller. Each could fall
-// back to a card.
-func (d *chainDrill) begin(ctx context.Context) error {
+// begin starts a chain and the service, and makes a mandate for each caller. Each
+// could fall back to a card.
+func (d *chainDrill) begin(ctx context.Context) (err error) {
+	if d.node, err = startNode(); err != nil {
+		return err
+	}
+	d.closers = append(d.closers, d.node.stop)
+	if err := d.surround(ctx, card.Faults{}, "--chain-url", d.node.URL); err != nil {
+		return err
+	}
 	if err := d.connect(ctx); err != nil {
 		return err
 	}
 	for range d.Callers {
-		s, err := d.merchant.CreateSession(ctx, client.SessionParams{MaxPerTxCents: 1000, MaxMonthlySpendCents: 10_000_000})
+		m, err := d.wallet(ctx, roomyCents, "wallet", "card_visa")
 		if err != nil {
 			return err
 		}
-		done, err := d.merchant.CompleteTestSession(ctx, s.SessionToken, client.TestCompletion{PaymentMethods: []string{"wallet", "card_visa"}})
-		if err != nil {
-			return err
-		}
-		d.mandates = append(d.mandates, done.IntentMandate)
+		d.mandates = append(d.mandates, m.IntentMandate)
 	}
 	return nil
 }
 
-// killAtMoments kills and restarts the service, at each moment in turn, while
-// callers charge, then sees their last charges through.
-func (d *chainDrill) killAtMoments(ctx context.Context, hit map[moment]int) error {
+// wallet makes a mandate with payment methods.
+func (d *chainDrill) wallet(ctx context.Context, monthly int64, methods ...string) (client.Session, error) {
+	return d.completed(ctx, client.SessionParams{MaxPerTxCents: 1000, MaxMonthlySpendCents: monthly}, client.TestCompletion{PaymentMethods: methods})
+}
+
+// underLoad runs kill while callers charge, then sees their last charges through.
+// What is not decided by then is found in the ledger.
+func (d *chainDrill) underLoad(ctx context.Context, kill func(context.Context, *rand.Rand) error) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	seen, abandon := context.WithCancel(ctx)
@@ -134,14 +150,11 @@ func (d *chainDrill) killAtMoments(ctx context.Context, hit map[moment]int) erro
 	for i, m := range d.mandates {
 		running.Go(func() { d.call(seen, until, m, rand.New(rand.NewPCG(d.Seed, uint64(i)+10))) }) // repeatable
 	}
-	random := rand.New(rand.NewPCG(d.Seed, 2)) // repeatable
-	turns := append(slices.Clone(labelled), anywhere)
-	for i := range d.Kills {
-		m := turns[i%len(turns)]
-		if err := d.killAt(ctx, m, time.Duration(random.IntN(400))*time.Millisecond); err != nil {
-			return fmt.Errorf("kill %d, %s: %w", i, m, err)
-		}
-		hit[m]++
+	if d.Points {
+		d.load(seen, until, &running)
+	}
+	if err := kill(ctx, rand.New(rand.NewPCG(d.Seed, 2))); err != nil { // repeatable
+		return err
 	}
 	stop()
 	ended := make(chan struct{})
@@ -150,10 +163,24 @@ func (d *chainDrill) killAtMoments(ctx context.Context, hit map[moment]int) erro
 	defer timer.Stop()
 	select {
 	case <-ended:
-	case <-timer.C: // what is not decided is found in the ledger
+	case <-timer.C:
+		d.fault(fmt.Sprintf("callers had no answer within %s", endsWithin))
 	case <-ctx.Done():
 	}
 	return ctx.Err()
+}
+
+// killAtMoments kills and restarts the service, at each moment in turn.
+func (d *chainDrill) killAtMoments(ctx context.Context, random *rand.Rand) error {
+	turns := append(slices.Clone(labelled), anywhere)
+	for i := range d.Kills {
+		m := turns[i%len(turns)]
+		if err := d.killAt(ctx, m, time.Duration(random.IntN(400))*time.Millisecond); err != nil {
+			return fmt.Errorf("kill %d, %s: %w", i, m, err)
+		}
+		d.hit[m]++
+	}
+	return nil
 }
 
 // killAt kills the service when the moment comes, and starts it again.
@@ -188,120 +215,18 @@ func (d *chainDrill) killAt(ctx context.Context, m moment, after time.Duration) 
 
 // call charges one mandate until it is to stop, and sees its last charge through.
 func (d *chainDrill) call(ctx, until context.Context, m string, random *rand.Rand) {
-	for n := 0; until.Err() == nil && ctx.Err() == nil; n++ {
-		p := client.ChargeParams{
-			Mandate: m, AmountCents: int64(1 + random.IntN(100)), Currency: client.USDC,
-			Description: "drill", IdempotencyKey: fmt.Sprintf("k%d-%d", random.Uint64(), n),
-		}
-		for definite := false; ctx.Err() == nil && !definite; {
-			_, definite = d.settled(d.merchant.Charge(ctx, p))
-		}
+	for until.Err() == nil && ctx.Err() == nil {
+		d.chargeOnce(ctx, m, random)
 	}
 }
 
-// compare holds the answers and the ledger against the chain and the processor.
-func (d *chainDrill) compare(ctx context.Context, r *chainReport) (err error) {
-	store, err := d.open(ctx)
-	if err != nil {
-		return err
+// chargeOnce charges a mandate, again with the same key until that is decided.
+func (d *chainDrill) chargeOnce(ctx context.Context, m string, random *rand.Rand) {
+	p := client.ChargeParams{
+		Mandate: m, AmountCents: int64(1 + random.IntN(100)), Currency: client.USDC,
+		Description: "drill", IdempotencyKey: fmt.Sprintf("k%d-%d", random.Uint64(), random.Uint64()),
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	check, err := ledger.Check(ctx, store)
-	if err != nil {
-		return err
+	for definite := false; ctx.Err() == nil && !definite; {
+		_, definite = d.settled(d.merchant.Charge(ctx, p))
 	}
-	moved, err := d.moved(ctx)
-	if err != nil {
-		return err
-	}
-	cards, err := d.processor.Totals(ctx)
-	if err != nil {
-		return err
-	}
-	r.report = report{
-		Kills: d.Kills, Charges: check.Charges, Succeeded: check.Succeeded, Failed: check.Failed, Undecided: check.Pending,
-		Refused: d.refused, Faults: append(d.broken, check.Faults...),
-	}
-	if cards.Payments > 0 {
-		r.Faults = append(r.Faults, fmt.Sprintf("%d charges fell back to a card", cards.Payments))
-	}
-	if check.Failed > 0 {
-		r.Faults = append(r.Faults, fmt.Sprintf("%d charges failed on a chain that works", check.Failed))
-	}
-	for id, answer := range d.answers {
-		c, err := store.Charge(ctx, id)
-		if err != nil {
-			return fmt.Errorf("read charge %s: %w", id, err)
-		}
-		if c.Status != ledger.ChargeSucceeded || answer.Status != client.Completed || c.TxHash != answer.TxHash {
-			r.Lost++
-		}
-		d.audit(c, moved, r)
-	}
-	for ref := range moved {
-		r.Faults = append(r.Faults, "the chain moved money for nobody's charge: "+ref.Hex())
-	}
-	return nil
-}
-
-// audit holds one charge against what the chain moved for it.
-func (d *chainDrill) audit(c ledger.Charge, moved map[common.Hash][]transfer, r *chainReport) {
-	ref := crypto.Keccak256Hash([]byte(rail.Reference(c.ID, rail.Chain)))
-	ours := moved[ref]
-	delete(moved, ref)
-	switch {
-	case len(ours) > 1:
-		r.Doubled++
-	case len(ours) == 0:
-		r.Lost++
-	case ours[0] != transfer{hash: common.HexToHash(c.TxHash), to: common.HexToAddress(c.PayTo), micros: int64(c.Amount)}:
-		r.Faults = append(r.Faults, fmt.Sprintf("charge %s: the chain moved %+v", c.ID, ours[0]))
-	}
-}
-
-// transfer is what the chain moved for a reference.
-type transfer struct {
-	hash   common.Hash
-	to     common.Address
-	micros int64
-}
-
-// transferTopic is the token's event Transfer(address,address,uint256).
-var transferTopic = crypto.Keccak256Hash([]byte("Transfer(address,address,uint256)"))
-
-// moved reads the whole chain: the router's events by reference, each with the
-// token's own word for it, which every transaction has exactly one of.
-func (d *chainDrill) moved(ctx context.Context) (map[common.Hash][]transfer, error) {
-	router := contracts.NewMandateRouter()
-	logs, err := d.node.chain.Client().FilterLogs(ctx, ethereum.FilterQuery{
-		Addresses: []common.Address{devchain.Router(), devchain.USDC()},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the chain: %w", err)
-	}
-	tokens := map[common.Hash][]types.Log{}
-	for _, l := range logs {
-		if l.Address == devchain.USDC() && l.Topics[0] == transferTopic {
-			tokens[l.TxHash] = append(tokens[l.TxHash], l)
-		}
-	}
-	all := map[common.Hash][]transfer{}
-	for i := range logs {
-		charged, err := router.UnpackChargedEvent(&logs[i])
-		if err != nil {
-			continue
-		}
-		said := tokens[charged.Raw.TxHash]
-		if len(said) != 1 {
-			return nil, fmt.Errorf("transaction %s has %d transfers", charged.Raw.TxHash, len(said))
-		}
-		delete(tokens, charged.Raw.TxHash)
-		all[charged.Ref] = append(all[charged.Ref], transfer{
-			hash: charged.Raw.TxHash, to: common.BytesToAddress(said[0].Topics[2][:]), micros: int64(common.BytesToHash(said[0].Data).Big().Uint64()),
-		})
-	}
-	if len(tokens) > 0 {
-		return nil, fmt.Errorf("%d transfers outside of any charge", len(tokens))
-	}
-	return all, nil
 }

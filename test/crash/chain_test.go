@@ -1,7 +1,6 @@
 package main
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/devchain"
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 )
 
 // The service dies between broadcast and receipt, and comes back: one transfer on
@@ -25,20 +25,33 @@ func TestKilledBetweenBroadcastAndReceipt(t *testing.T) {
 	require.False(t, r.failed(), r.String())
 }
 
+// The service dies at steps of the chain rail, and comes back: grants, charges,
+// revocations, signed transfers and nonces are the same everywhere. All steps are the
+// drill's: go run ./test/crash -chain -points.
+func TestKilledAtPointsOfTheChain(t *testing.T) {
+	for name, o := range map[string]options{"SQLite": {}, "PostgreSQL": {Postgres: true}} {
+		t.Run(name, func(t *testing.T) {
+			o.Points, o.Kills, o.Callers, o.Seed = true, 1, 2, 7
+			o.Only = []failpoint.Point{
+				failpoint.GrantStored, failpoint.ConnectDecided, failpoint.TransferStored, failpoint.TransferLanded, failpoint.NonceLost,
+				failpoint.ReplacementStored, failpoint.KeyDestroyed, failpoint.WatcherDestroyed, failpoint.AuthorizationSent,
+				failpoint.RecordsCommitted,
+			}
+			r, err := runChain(t.Context(), o)
+			skipWithoutPostgres(t, err)
+			t.Log(r)
+			require.NoError(t, err)
+			require.False(t, r.failed(), r.String())
+		})
+	}
+}
+
 // Three blocks come undone under a settled charge, with its transaction: the state
 // follows the chain, and nothing is paid twice, over a kill as well.
 func TestReorganizedUnderASettledCharge(t *testing.T) {
-	d := &chainDrill{drill: drill{options: options{Callers: 1}, answers: map[string]client.Charge{}}}
-	d.dir = t.TempDir()
-	var err error
-	d.node, err = startNode()
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, d.node.stop()) })
-	d.store = filepath.Join(d.dir, "data", "pay.db")
-	d.service, err = build(t.Context(), d.dir, "--chain-url", d.node.URL)
-	require.NoError(t, err)
+	d := newChainDrill(options{Callers: 1})
+	t.Cleanup(func() { require.NoError(t, d.clear()) })
 	require.NoError(t, d.begin(t.Context()))
-	t.Cleanup(func() { require.NoError(t, d.service.running.Kill()) })
 	blocks := func(n int) {
 		for range n {
 			_, err := d.node.chain.Commit()
@@ -59,17 +72,17 @@ func TestReorganizedUnderASettledCharge(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.Eventually(t, func() bool {
-			moved, err := d.moved(t.Context())
-			return err == nil && len(moved) == 1
+			moved, err := d.readChain(t.Context())
+			return err == nil && len(moved.charged) == 1
 		}, time.Minute, 10*time.Millisecond, "the chain has it again")
 		again, err := d.merchant.Charge(t.Context(), p)
 		require.NoError(t, err)
 		require.Equal(t, paid.TxHash, again.TxHash)
 		require.Equal(t, client.Completed, again.Status)
 	}
-	moved, err := d.moved(t.Context())
+	moved, err := d.readChain(t.Context())
 	require.NoError(t, err)
-	for _, transfers := range moved {
+	for _, transfers := range moved.charged {
 		require.Equal(t, []transfer{{hash: common.HexToHash(paid.TxHash), to: devchain.Payee(0).Address, micros: 2_500_000}}, transfers)
 	}
 }

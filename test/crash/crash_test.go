@@ -25,13 +25,18 @@ func TestNothingIsLostDoubledOrUndecided(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o.Callers, o.Seed, o.Answers, o.History = 8, 7, 60, 200
 			r, err := run(t.Context(), o)
-			if errors.Is(err, pgtest.ErrMissing) && !strings.Contains(os.Getenv("PAYWARRANT_REQUIRE"), "postgres") {
-				t.Skip("needs PostgreSQL, which is not installed")
-			}
+			skipWithoutPostgres(t, err)
 			t.Log(r)
 			require.NoError(t, err)
 			require.False(t, r.failed(), r.String())
 			require.True(t, o.Points || r.Refused > 0, "the tight limit was never reached")
 		})
+	}
+}
+
+func skipWithoutPostgres(t *testing.T, err error) {
+	t.Helper()
+	if errors.Is(err, pgtest.ErrMissing) && !strings.Contains(os.Getenv("PAYWARRANT_REQUIRE"), "postgres") {
+		t.Skip("needs PostgreSQL, which is not installed")
 	}
 }

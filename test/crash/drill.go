@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -16,10 +13,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/failpoint"
-	"github.com/paywarrant/paywarrant/internal/pgtest"
 	"github.com/paywarrant/paywarrant/server/ledger"
-	"github.com/paywarrant/paywarrant/server/ledger/postgres"
-	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
 	"github.com/paywarrant/paywarrant/server/rail/card"
 )
 
@@ -30,6 +24,8 @@ type options struct {
 	// Points kills at each labelled step of a charge, Kills times each, instead of at
 	// random moments.
 	Points bool
+	// Only are the points to kill at; nil: all of them.
+	Only []failpoint.Point
 	// Answers is how many charges are answered between two kills at random at most.
 	Answers int
 	// History is how many charges and reads each mandate with a tight limit gets;
@@ -37,6 +33,13 @@ type options struct {
 	History int
 	// Postgres keeps the ledger in a PostgreSQL started for the drill, instead of SQLite.
 	Postgres bool
+}
+
+func (o options) only(points []failpoint.Point) []failpoint.Point {
+	if o.Only != nil {
+		return o.Only
+	}
+	return points
 }
 
 // report is what the drill found.
@@ -75,6 +78,7 @@ type drill struct {
 	store     string
 	processor *card.Processor
 	service   *service
+	baseURL   string // of the service, the same after a restart
 	merchant  *client.Client
 	roomy     string // a mandate whose limit is never reached
 
@@ -83,6 +87,8 @@ type drill struct {
 	refused   int
 	histories []*history // of mandates with a tight limit; the last one is in use
 	broken    []string
+
+	closers []func() error // of what is around the service
 }
 
 const (
@@ -94,48 +100,25 @@ const (
 
 func run(ctx context.Context, o options) (r report, err error) {
 	d := &drill{options: o, answers: map[string]client.Charge{}}
-	if d.dir, err = os.MkdirTemp("", "crash-"); err != nil {
-		return r, err
-	}
-	defer os.RemoveAll(d.dir)
-	d.processor, err = card.OpenProcessor(ctx, card.ProcessorConfig{
-		Path:   filepath.Join(d.dir, "processor.db"),
-		Faults: card.Faults{LatencyMillis: 2, ErrorPercent: 3, StopPercent: 3, LosePercent: 3},
-		Random: rand.New(rand.NewPCG(o.Seed, 1)), // faults are to be repeatable
-	})
-	if err != nil {
-		return r, err
-	}
-	gateway := httptest.NewServer(d.processor.Handler())
-	defer func() {
-		gateway.Close()
-		err = errors.Join(err, d.processor.Close())
-	}()
-	args := []string{"--processor", gateway.URL}
-	d.store = filepath.Join(d.dir, "data", "pay.db")
-	if o.Postgres {
-		cluster, err := pgtest.New(ctx)
-		if err != nil {
-			return r, err
-		}
-		defer func() { err = errors.Join(err, cluster.Close()) }()
-		d.store = cluster.URL()
-		args = append(args, "--postgres", d.store)
-	}
-	if d.service, err = build(ctx, d.dir, args...); err != nil {
+	defer func() { err = errors.Join(err, d.clear()) }()
+	if err := d.surround(ctx, card.Faults{LatencyMillis: 2, ErrorPercent: 3, StopPercent: 3, LosePercent: 3}); err != nil {
 		return r, err
 	}
 	if err := d.begin(ctx); err != nil {
-		return r, errors.Join(err, d.service.running.Kill())
+		return r, err
 	}
 	kill, kills := d.killAtRandom, o.Kills
 	if o.Points {
-		kill, kills = d.killAtPoints, o.Kills*len(failpoint.Points())
+		steps := labels{points: o.only(failpoint.Points()), passes: func(failpoint.Point) int { return 4 }}
+		kill = func(ctx context.Context, random *rand.Rand) error { return d.killAtPoints(ctx, random, steps) }
+		kills *= len(steps.points)
 	}
 	if err := d.underLoad(ctx, kill); err != nil {
-		return r, errors.Join(err, d.service.running.Kill())
+		return r, err
 	}
-	return d.verify(ctx, kills)
+	r.Kills, r.Refused = kills, d.refused
+	err = d.healed(ctx, func() (int, error) { err := d.compare(ctx, &r); return r.Undecided, err })
+	return r, err
 }
 
 // connect starts the service, and has a client call as its merchant.
@@ -144,6 +127,7 @@ func (d *drill) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.baseURL = line.BaseURL
 	d.merchant, err = client.New(client.Config{
 		BaseURL: line.BaseURL, MerchantID: line.Merchant.ID, APIKey: line.Merchant.APIKey, Timeout: 25 * time.Second,
 		HTTPClient: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: d.Callers}},
@@ -174,17 +158,41 @@ func (d *drill) begun(ctx context.Context) error {
 	return nil
 }
 
-// mandate makes a mandate, however often the service is killed meanwhile.
+// mandate makes a mandate that a card pays, however often the service is killed
+// meanwhile.
 func (d *drill) mandate(ctx context.Context, monthly int64) (string, error) {
-	for {
-		s, err := d.merchant.CreateSession(ctx, client.SessionParams{MaxPerTxCents: 1000, MaxMonthlySpendCents: monthly})
-		var done client.Session
-		if err == nil {
-			done, err = d.merchant.CompleteTestSession(ctx, s.SessionToken, client.TestCompletion{})
+	done, err := d.completed(ctx, client.SessionParams{MaxPerTxCents: 1000, MaxMonthlySpendCents: monthly}, client.TestCompletion{})
+	return done.IntentMandate, err
+}
+
+// completed makes a session and completes it: what is cut off is asked again, of the
+// same session. An error where the service refuses.
+func (d *drill) completed(ctx context.Context, p client.SessionParams, c client.TestCompletion) (done client.Session, err error) {
+	var s client.Session
+	err = persist(ctx, func() (err error) { s, err = d.merchant.CreateSession(ctx, p); return err })
+	if err != nil {
+		return done, err
+	}
+	err = persist(ctx, func() (err error) {
+		done, err = d.merchant.CompleteTestSession(ctx, s.SessionToken, c)
+		if errors.Is(err, client.ErrSessionFinished) { // the answer was lost
+			done, err = d.merchant.Session(ctx, s.SessionToken)
 		}
+		return err
+	})
+	return done, err
+}
+
+// persist asks until there is an answer: an error is a refusal, or ctx's.
+func persist(ctx context.Context, ask func() error) error {
+	for {
+		err := ask()
 		var answered *client.Error
 		if err == nil || ctx.Err() != nil || errors.As(err, &answered) && answered.Status < http.StatusInternalServerError {
-			return done.IntentMandate, err
+			return err
+		}
+		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
 		}
 	}
 }
@@ -248,30 +256,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// reachedWithin is how long the service may take to come to a point under load.
-const reachedWithin = time.Minute
-
-// killAtPoints has the service end at each labelled step, by turns. A step that it
-// does not come to is a fault: the drill would prove nothing about it.
-func (d *drill) killAtPoints(ctx context.Context, random *rand.Rand) error {
-	if err := d.service.running.Kill(); err != nil {
-		return err
-	}
-	for range d.Kills {
-		for _, p := range failpoint.Points() {
-			died, err := d.service.endAt(ctx, p, 1+random.IntN(4), reachedWithin)
-			if err != nil {
-				return err
-			}
-			if !died {
-				d.fault(fmt.Sprintf("%s was not reached within %s", p, reachedWithin))
-			}
-		}
-	}
-	_, err := d.service.start(ctx)
-	return err
 }
 
 // fault notes what must not be.
@@ -347,39 +331,6 @@ func (d *drill) settled(c client.Charge, err error) (out told, definite bool) {
 		return told{}, true
 	}
 	return told{}, false // not reached: nothing was sent
-}
-
-// decidedWithin is how long recovery may take after the last restart.
-const decidedWithin = 30 * time.Second
-
-// verify waits until recovery has nothing left to do, stops the service, and
-// compares answers, ledger and processor.
-func (d *drill) verify(ctx context.Context, kills int) (report, error) {
-	r := report{Kills: kills, Refused: d.refused, Faults: d.broken}
-	if err := d.service.running.Stop(); err != nil {
-		return r, err
-	}
-	for deadline := time.Now().Add(decidedWithin); ; {
-		if err := d.compare(ctx, &r); err != nil || r.Undecided == 0 || time.Now().After(deadline) {
-			return r, err
-		}
-		if _, err := d.service.start(ctx); err != nil {
-			return r, err
-		}
-		if err := sleep(ctx, 3*time.Second); err != nil {
-			return r, errors.Join(err, d.service.running.Kill())
-		}
-		if err := d.service.running.Stop(); err != nil {
-			return r, err
-		}
-	}
-}
-
-func (d *drill) open(ctx context.Context) (ledger.Store, error) {
-	if d.Postgres {
-		return postgres.Open(ctx, d.store)
-	}
-	return sqlite.Open(ctx, d.store)
 }
 
 func (d *drill) compare(ctx context.Context, r *report) (err error) {

@@ -19,6 +19,15 @@
 // charges wallets on a chain in this process, and kills the service between the
 // broadcast of a charge and its receipt: at moments that a node in between knows to
 // tell, and at random.
+//
+//	go run ./test/crash -chain -points -kills 10
+//
+// kills it at each step of the chain rail that internal/failpoint names, while wallets
+// are charged, grant, revoke and sign transfers. What a step needs beside that is
+// brought about: blocks that do not come, transactions that get lost, a nonce that
+// somebody else uses, reorganizations. In the end charges, grants, revocations, signed
+// transfers and nonces must be the same on the chain, in the ledger, in the rail's
+// records and in the answers.
 package main
 
 import (
@@ -27,17 +36,31 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
+
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 )
 
 func main() {
 	var o options
 	flag.IntVar(&o.Kills, "kills", 100, "how often to kill the service")
-	flag.BoolVar(&o.Points, "points", false, "kill at each labelled step of a charge, -kills times each, instead of at random")
+	flag.BoolVar(&o.Points, "points", false, "kill at each labelled step, -kills times each: of a charge, or with -chain of the chain rail")
+	flag.Func("only", "with -points, kill at these steps alone, by their names with commas between", func(text string) error {
+		for name := range strings.SplitSeq(text, ",") {
+			p := failpoint.Point(name)
+			if !slices.Contains(slices.Concat(failpoint.Points(), failpoint.ChainPoints()), p) {
+				return fmt.Errorf("there is no step %q", name)
+			}
+			o.Only = append(o.Only, p)
+		}
+		return nil
+	})
 	flag.IntVar(&o.Answers, "answers", 60, "how many charges are answered between two kills at most")
 	flag.IntVar(&o.History, "history", 2000, "how many calls a mandate with a tight limit gets, which must be linearizable")
 	flag.IntVar(&o.Callers, "callers", 8, "how many charge at once")
 	flag.Uint64Var(&o.Seed, "seed", 1, "of the moments and amounts")
-	flag.BoolVar(&o.Postgres, "postgres", false, "keep the ledger in PostgreSQL instead of SQLite")
+	flag.BoolVar(&o.Postgres, "postgres", false, "keep the ledger, and the chain rail's records, in PostgreSQL instead of SQLite")
 	chain := flag.Bool("chain", false, "charge over a chain, and kill between broadcast and receipt")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -51,6 +51,7 @@ type node struct {
 	release func() // lets the chain make blocks again
 	reached chan struct{}
 	killed  chan struct{}
+	taker   func(*types.Transaction) bool
 }
 
 // startNode starts a chain, whose clock may run ahead as blocks follow each other,
@@ -107,7 +108,7 @@ func (n *node) serve(w http.ResponseWriter, r *http.Request) {
 	if n.before(c) {
 		return
 	}
-	if n.is(lost) && c.Method == "eth_sendRawTransaction" && n.lose(w, c) {
+	if c.Method == "eth_sendRawTransaction" && n.taken(w, c) {
 		return
 	}
 	answer, err := n.forward(r.Context(), body)
@@ -186,14 +187,35 @@ func (n *node) come(m moment) bool {
 	return true
 }
 
-// lose answers as a node that took a transaction, and does not take it.
-func (n *node) lose(w http.ResponseWriter, c call) bool {
+// take has each transaction shown to a function before the chain has it: where it
+// returns true, the chain never does, and the service is told that it was taken. What
+// take returns ends it.
+func (n *node) take(taker func(*types.Transaction) bool) (end func()) {
+	set := func(f func(*types.Transaction) bool) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.taker = f
+	}
+	set(taker)
+	return func() { set(nil) }
+}
+
+// taken answers for a transaction that the chain is not to have.
+func (n *node) taken(w http.ResponseWriter, c call) bool {
 	var raw hexutil.Bytes
 	var tx types.Transaction
 	if len(c.Params) != 1 || json.Unmarshal(c.Params[0], &raw) != nil || tx.UnmarshalBinary(raw) != nil {
 		return false
 	}
-	n.begin(func() func() { return nil })
+	n.mu.Lock()
+	taker := n.taker
+	n.mu.Unlock()
+	switch {
+	case n.is(lost):
+		n.begin(func() func() { return nil })
+	case taker == nil || !taker(&tx):
+		return false
+	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": c.ID, "result": tx.Hash()})
 	return true

@@ -29,9 +29,9 @@ const (
 	pollOutside = 50 * time.Millisecond
 )
 
-// bumpAfter is when a transaction is replaced: one that waits for so long does not get
-// on, on a chain that makes blocks at once.
-const bumpAfter = 2 * time.Second
+// bumpOutside is when a transaction is replaced on a chain elsewhere: one that waits for
+// so long there is held back by a drill.
+const bumpOutside = 2 * time.Second
 
 // Config says where the chain is.
 type Config struct {
@@ -70,9 +70,9 @@ func Start(ctx context.Context, c Config) (_ *Dev, err error) {
 	if c.URL != "" && c.Records == nil {
 		return nil, errors.New("devrail: Records is required with URL")
 	}
-	poll := pollOutside
+	poll, bump := pollOutside, bumpOutside
 	if c.URL == "" {
-		poll = pollInside
+		poll, bump = pollInside, 0 // the rail's default
 		if err = d.startInside(); err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func Start(ctx context.Context, c Config) (_ *Dev, err error) {
 	d.Rail, err = chain.New(chain.Config{
 		RPC: d.client, ChainID: devchain.ChainID, Router: devchain.Router(),
 		Token: chain.Token{Address: devchain.USDC(), Name: devchain.USDCName, Version: devchain.USDCVersion},
-		Store: store, Vault: c.Vault, Relayer: devchain.Relayer().Key(), Poll: poll, BumpAfter: bumpAfter, Logger: c.Logger,
+		Store: store, Vault: c.Vault, Relayer: devchain.Relayer().Key(), Poll: poll, BumpAfter: bump, Logger: c.Logger,
 		Sandbox: chain.Sandbox{Funded: funded, Empty: devchain.EmptyWallet().Key()},
 	})
 	if err != nil {

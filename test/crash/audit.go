@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+// compare holds the answers and the ledger against the chain and the processor, and
+// in a run at points the rail's records as well.
+func (d *chainDrill) compare(ctx context.Context, r *chainReport) (err error) {
+	store, err := d.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	check, err := ledger.Check(ctx, store)
+	if err != nil {
+		return err
+	}
+	moved, err := d.readChain(ctx)
+	if err != nil {
+		return err
+	}
+	records, err := d.readRecords(ctx)
+	if err != nil {
+		return err
+	}
+	cards, err := d.processor.Totals(ctx)
+	if err != nil {
+		return err
+	}
+	r.Charges, r.Succeeded, r.Failed, r.Undecided, r.Refused = check.Charges, check.Succeeded, check.Failed, check.Pending, d.refused
+	r.Faults = append(d.broken[:len(d.broken):len(d.broken)], check.Faults...)
+	if cards.Payments > 0 {
+		r.faultf("%d charges fell back to a card", cards.Payments)
+	}
+	failed := 0
+	for id, answer := range d.answers {
+		c, err := store.Charge(ctx, id)
+		if err != nil {
+			return fmt.Errorf("read charge %s: %w", id, err)
+		}
+		if answer.Status == client.Failed && c.MandateID == d.empty.DelegateID && c.Status == ledger.ChargeFailed {
+			failed++ // as it must
+			continue
+		}
+		if c.Status != ledger.ChargeSucceeded || answer.Status != client.Completed || c.TxHash != answer.TxHash {
+			r.Lost++
+		}
+		d.audit(c, moved.charged, records, r)
+	}
+	if check.Failed > failed {
+		r.faultf("%d charges failed on a chain that works", check.Failed-failed)
+	}
+	for ref := range moved.charged {
+		r.faultf("the chain moved money for nobody's charge: %s", ref)
+	}
+	if d.Points {
+		return d.comparePoints(ctx, store, records, moved, r)
+	}
+	return nil
+}
+
+func (r *chainReport) faultf(format string, args ...any) {
+	r.Faults = append(r.Faults, fmt.Sprintf(format, args...))
+}
+
+// audit holds one charge against what the chain moved for it.
+func (d *chainDrill) audit(c ledger.Charge, moved map[common.Hash][]transfer, k kept, r *chainReport) {
+	ref := crypto.Keccak256Hash([]byte(rail.Reference(c.ID, rail.Chain)))
+	r.hold(k, moved[ref], transfer{hash: common.HexToHash(c.TxHash), to: common.HexToAddress(c.PayTo), micros: int64(c.Amount)})
+	delete(moved, ref)
+}
+
+// hold holds what was told against what the chain moved: once, to whom and as much.
+// What came undone on the chain may have landed again with higher fees, so by another
+// transaction of the same nonce.
+func (r *chainReport) hold(k kept, moved []transfer, told transfer) {
+	switch {
+	case len(moved) > 1:
+		r.Doubled++
+		r.faultf("doubled: %v", moved)
+		return
+	case len(moved) == 0:
+		r.Lost++
+		r.faultf("lost: %v", told)
+		return
+	}
+	if r.Hit == nil && moved[0].hash != told.hash && k.sameNonce(moved[0].hash, told.hash) {
+		r.Renamed++
+		told.hash = moved[0].hash
+	}
+	if moved[0] != told {
+		r.faultf("told %v, moved %v", told, moved[0])
+	}
+}
+
+// comparePoints holds what runs beside charges against the chain: mandates, signed
+// transfers, and the relayer's nonces.
+func (d *chainDrill) comparePoints(ctx context.Context, store ledger.Store, records kept, c *onChain, r *chainReport) error {
+	if err := d.readRelayer(ctx, c); err != nil {
+		return err
+	}
+	r.Grants, r.Transfers, r.Nonces = len(c.granted), len(c.authorized), len(c.relayed)
+	d.auditTransfers(records, c, r)
+	d.auditNonces(records, c, r)
+	return d.auditGrants(ctx, store, records, c, r)
+}
+
+// auditTransfers: each signed transfer has moved its money once, by the transaction
+// that the service told.
+func (d *chainDrill) auditTransfers(k kept, c *onChain, r *chainReport) {
+	for _, s := range d.signed {
+		r.hold(k, c.authorized[s.nonce], s.transfer)
+	}
+	if len(c.authorized) != len(d.signed) {
+		r.faultf("%d signed transfers, of which the chain has made %d", len(d.signed), len(c.authorized))
+	}
+}
+
+// auditNonces: the chain has used every nonce that was given out, for what the
+// records say, or for what the drill took it for.
+func (d *chainDrill) auditNonces(k kept, c *onChain, r *chainReport) {
+	used := uint64(len(c.relayed))
+	if used != k.next {
+		r.faultf("the records have given out %d nonces, the chain has used %d", k.next, used)
+		r.Undecided++
+	}
+	for nonce, hash := range c.relayed {
+		s, ok := k.slots[uint64(nonce)]
+		known := slices.Contains(s.Broadcasts, keptBroadcast{Hash: hash})
+		if !ok || !known && !d.stolen[hash] {
+			r.faultf("nonce %d: the records do not know transaction %s", nonce, hash)
+		}
+	}
+}
+
+// auditGrants: every connection is decided, the chain has just the grants of those
+// that are connected, and where a mandate ended everybody says so.
+func (d *chainDrill) auditGrants(ctx context.Context, store ledger.Store, k kept, c *onChain, r *chainReport) error {
+	connected := 0
+	for key, one := range k.connections {
+		switch _, there := c.granted[one.GrantID]; {
+		case !one.Relayed && one.Refused == "":
+			r.faultf("connection %s is undecided", key)
+			r.Undecided++
+		case one.Relayed != there:
+			r.faultf("connection %s: relayed %t, on the chain %t", key, one.Relayed, there)
+		case there:
+			connected++
+		}
+	}
+	if connected != len(c.granted) {
+		r.faultf("the chain has %d grants, connected are %d", len(c.granted), connected)
+	}
+	for _, l := range d.lives {
+		if err := d.auditLife(ctx, store, l, k, c, r); err != nil {
+			return err
+		}
+	}
+	if want := len(d.lives) + len(d.mandates) + 1; connected != want {
+		r.faultf("%d mandates were made, connected are %d", want, connected)
+	}
+	return nil
+}
+
+func (d *chainDrill) auditLife(ctx context.Context, store ledger.Store, l life, k kept, c *onChain, r *chainReport) error {
+	m, err := store.Mandate(ctx, l.mandate)
+	if err != nil {
+		return fmt.Errorf("read mandate %s: %w", l.mandate, err)
+	}
+	g, err := c.grantOf(l)
+	if err != nil {
+		r.faultf("mandate %s: %v", l.mandate, err)
+		return nil
+	}
+	r.Revoked++
+	switch {
+	case len(m.Instruments) != 1 || m.Instruments[0].Method != common.Hash(g.GrantId).Hex():
+		r.faultf("mandate %s: its grant on the chain is another one", l.mandate)
+	case m.Status != ledger.MandateRevoked || m.RevokedBy != l.ended:
+		r.faultf("mandate %s: ended by %s, the ledger says %s by %s", l.mandate, l.ended, m.Status, m.RevokedBy)
+	case !c.revoked[g.GrantId] && l.ended == ledger.RevokedByContract: // it came undone, and the wallet says it again
+		r.Undecided++
+		r.faultf("mandate %s: ended by its owner, not on the chain", l.mandate)
+		return d.revokeOnChain(ctx, l)
+	case !c.revoked[g.GrantId]:
+		r.faultf("mandate %s: ended by %s, not on the chain", l.mandate, l.ended)
+	case len(k.grants[g.GrantId].Sealed) > 0:
+		r.faultf("mandate %s: ended, and its session key is still there", l.mandate)
+	}
+	return nil
+}
