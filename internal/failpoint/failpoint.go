@@ -44,16 +44,12 @@ const (
 	Leased Point = "recovery-leased"
 	// Recovered: recovery has finished it.
 	Recovered Point = "recovery-finished"
-	// Relaying: events are about to be handed to the webhooks.
-	Relaying Point = "outbox-relaying"
-	// Relayed: events were handed over.
-	Relayed Point = "outbox-relayed"
 )
 
 // Points are those of a charge; each drill that charges owes them.
 func Points() []Point {
 	return []Point{
 		Received, BatchTaken, StoreLoaded, StoreDecided, StoreCommitted, BatchCommitted, Reserved, RailChosen, RailAnswered,
-		Decided, Settled, PutOff, Lapsed, Leased, Recovered, Relaying, Relayed,
+		Decided, Settled, PutOff, Lapsed, Leased, Recovered,
 	}
 }

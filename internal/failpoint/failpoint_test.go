@@ -17,7 +17,7 @@ import (
 // TestHitDoesNothing: a release does not hear the variable that arms a point.
 func TestHitDoesNothing(t *testing.T) {
 	t.Setenv("PAYWARRANT_FAILPOINT", string(failpoint.Received)+":1")
-	for _, p := range slices.Concat(failpoint.Points(), failpoint.ChainPoints()) {
+	for _, p := range slices.Concat(failpoint.Points(), failpoint.ChainPoints(), failpoint.DeliveryPoints()) {
 		failpoint.Hit(p)
 	}
 }
@@ -40,13 +40,13 @@ func TestEveryPointIsSomewhere(t *testing.T) {
 	}))
 	delete(used, "failpoint.Hit")
 	delete(used, "failpoint.Point")
-	require.Len(t, used, len(failpoint.Points())+len(failpoint.ChainPoints()))
+	require.Len(t, used, len(failpoint.Points())+len(failpoint.ChainPoints())+len(failpoint.DeliveryPoints()))
 }
 
 // TestNoTwoPointsHaveOneName: a drill that means one would kill at the other.
 func TestNoTwoPointsHaveOneName(t *testing.T) {
 	t.Parallel()
-	points := slices.Concat(failpoint.Points(), failpoint.ChainPoints())
+	points := slices.Concat(failpoint.Points(), failpoint.ChainPoints(), failpoint.DeliveryPoints())
 	slices.Sort(points)
 	require.Len(t, slices.Compact(slices.Clone(points)), len(points))
 }

@@ -175,7 +175,7 @@ type Posting struct {
 	At        time.Time
 }
 
-// Event is an entry of the outbox, written with the change that it tells of.
+// Event is written with the change that it tells of, at the end of its merchant's stream.
 type Event struct {
 	ID         string
 	MandateID  string
@@ -184,7 +184,7 @@ type Event struct {
 	Type       webhook.Type
 	Data       []byte // JSON
 	CreatedAt  time.Time
-	Place      int64 // in its merchant's stream; zero: it was not relayed yet
+	Place      int64 // in its merchant's stream, from 1 without a gap
 }
 
 // TallyKey names the running totals of one payee under one mandate.

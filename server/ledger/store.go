@@ -13,6 +13,8 @@ type Store interface {
 	// which decide does not change; calls decide with those that exist; and saves
 	// what decide returns, all or nothing, on stable storage before it returns nil.
 	//
+	// Events get their places as they are saved, and in what decide returned.
+	//
 	// decide has no side effects and may be called several times; after a commit
 	// whose answer was lost, on a state that holds its own effects. Its error is
 	// returned as it is, and nothing is saved. [ErrConflict] where a row to
@@ -25,9 +27,9 @@ type Store interface {
 
 	// Expire deletes what began before a time and is of no more use, at most limit
 	// of each kind, and tells how many: idempotency keys, but for those of charges
-	// that are still pending; deliveries, whatever came of them; events that were
-	// relayed, but for those that are still being delivered; sessions that came to
-	// nothing; the sealed tokens of completed ones.
+	// that are still pending; deliveries, whatever came of them; events, but for
+	// those that are still being delivered; sessions that came to nothing; the sealed
+	// tokens of completed ones.
 	Expire(ctx context.Context, before time.Time, limit int) (int, error)
 
 	Reader

@@ -27,7 +27,7 @@ type WebhookEndpoint struct {
 	FailingSince time.Time // zero: the last attempt succeeded
 	Failures     int       // attempts that failed in a row
 	PausedUntil  time.Time // nothing is sent before
-	WakeSeq      int64     // counts what was added to its queue
+	WakeSeq      int64     // counts what is to be made again
 	Since        int64     // the last place in its merchant's stream before it was added
 	Place        int64     // the place it has come to: nothing is left up to there that has no [Delivery]
 	CreatedAt    time.Time
@@ -88,16 +88,6 @@ type DueDelivery struct {
 	Event Event
 }
 
-// StreamEvent is an event in its place in its merchant's stream.
-type StreamEvent struct {
-	Event
-
-	// Held: deliveries of its mandate are stored that it has to wait for; LastHeld is
-	// the Seq of the last.
-	Held     bool
-	LastHeld int64
-}
-
 // LaneKey is a place in an order by lane and sequence.
 type LaneKey struct {
 	Lane string
@@ -109,11 +99,10 @@ func (k LaneKey) After(o LaneKey) bool {
 	return k.Lane > o.Lane || k.Lane == o.Lane && k.Seq > o.Seq
 }
 
-// Relayed is what one step of the relay did.
-type Relayed struct {
-	Events    int      // taken out of the outbox
-	Last      LaneKey  // of them, by mandate and sequence
-	Endpoints []string // that have something new in their queue
+// EndpointNews tells whether there is something new for an endpoint.
+type EndpointNews struct {
+	WakeSeq int64
+	End     int64 // of its merchant's stream
 }
 
 // EndpointState is what changes in an endpoint by attempts to reach it.
@@ -125,8 +114,8 @@ type EndpointState struct {
 	PausedUntil  time.Time
 }
 
-// Webhooks keeps webhook endpoints, the way of events from the outbox to them,
-// and who works on which. Nothing here is money state. Methods that name one row
+// Webhooks keeps webhook endpoints, how far each has come in its merchant's stream of
+// events, and who works on which. Nothing here is money state. Methods that name one row
 // return [ErrNotFound] where it does not exist.
 type Webhooks interface {
 	// Events lists a merchant's events, newest first, with ids below before
@@ -147,33 +136,39 @@ type Webhooks interface {
 	// DeleteWebhookEndpoint deletes it with its deliveries.
 	DeleteWebhookEndpoint(ctx context.Context, id string) error
 
-	// RelayEvents moves up to limit events from the outbox to the ends of their
-	// merchants' streams, in one transaction, in the order of mandate and sequence
-	// from a place on. Of each mandate it takes the earlier events first.
-	RelayEvents(ctx context.Context, from LaneKey, limit int, now time.Time) (Relayed, error)
 	// Redeliver stores deliveries of an event that are to be made again, in a lane of its own, also where an
 	// attempt is under way.
 	Redeliver(ctx context.Context, eventID string, endpointIDs []string, now time.Time) error
 
-	// LeaseWebhookEndpoints gives endpoints that have something to do, and that
+	// DueWebhookEndpoints lists endpoints that nobody works on and that have something
+	// to do: those whose time has come, the earliest first, and those of some merchants
+	// that are not at the end of their stream, the longest free first.
+	DueWebhookEndpoints(ctx context.Context, merchants []string, now time.Time, limit int) ([]string, error)
+	// BehindWebhookEndpoints looks at so many endpoints from one on, in the order of
+	// their ids, for those that nobody works on and that are not at the end of their
+	// stream. last is the one to go on from; empty: there are no more.
+	BehindWebhookEndpoints(ctx context.Context, from string, now time.Time, limit int) (behind []string, last string, err error)
+	// LeaseWebhookEndpoints gives those of some endpoints that are enabled, and that
 	// nobody works on, to owner.
-	LeaseWebhookEndpoints(ctx context.Context, owner string, now, until time.Time, limit int) ([]WebhookEndpoint, error)
+	LeaseWebhookEndpoints(ctx context.Context, owner string, ids []string, now, until time.Time) ([]WebhookEndpoint, error)
 	// ExtendWebhookLeases extends those of some endpoints that owner has, and returns
 	// their ids. A lease whose answer was lost is not among them, and lapses.
 	ExtendWebhookLeases(ctx context.Context, owner string, ids []string, until time.Time) ([]string, error)
-	// WebhookWakes are the WakeSeq of the endpoints that owner has.
-	WebhookWakes(ctx context.Context, owner string) (map[string]int64, error)
+	// WebhookNews are those of the endpoints that owner has.
+	WebhookNews(ctx context.Context, owner string) (map[string]EndpointNews, error)
 	// ReleaseWebhookEndpoint gives an endpoint back, with the time when there is
-	// something to do again (zero: nothing). It is false, and nothing is done,
-	// where something was added since e was read or owner has lost it.
-	ReleaseWebhookEndpoint(ctx context.Context, owner string, e WebhookEndpoint, wake time.Time) (bool, error)
+	// something to do again, but for new events (zero: nothing). It is false, and nothing
+	// is done, where something is to be made again since e was read or owner has lost it.
+	ReleaseWebhookEndpoint(ctx context.Context, owner string, e WebhookEndpoint, now, wake time.Time) (bool, error)
 	// FreeWebhookLeases gives back what owners that are gone had, where the store
 	// belongs to one process, which is the caller's.
 	FreeWebhookLeases(ctx context.Context) error
 
-	// StreamEvents lists the events of an endpoint's merchant after a place in their
-	// stream, of all types.
-	StreamEvents(ctx context.Context, e WebhookEndpoint, after int64, limit int) ([]StreamEvent, error)
+	// StreamEvents lists a merchant's events after a place in their stream.
+	StreamEvents(ctx context.Context, merchantID string, after int64, limit int) ([]Event, error)
+	// HeldLanes tells of some lanes the sequence of the last stored delivery to an
+	// endpoint that is still to be made, if there is one.
+	HeldLanes(ctx context.Context, endpointID string, lanes []string) (map[string]int64, error)
 	// DueDeliveries lists stored deliveries that may be made at a time, in the order of lanes from a
 	// place on: nothing that comes after one of its lane that waits for a retry.
 	DueDeliveries(ctx context.Context, endpointID string, from LaneKey, now time.Time, limit int) ([]DueDelivery, error)

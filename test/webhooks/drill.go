@@ -18,31 +18,42 @@ type options struct {
 
 	Seed     uint64
 	Postgres bool
+	Points   bool
 }
 
 // report is what the drill found.
 type report struct {
 	Kills, Events, Deliveries, Requests       int
 	Lost, Invented, Disordered, Bad, Overlaps int
-	// Alone and Beside are the latencies of the endpoints that behave, the median
-	// and 99 of 100: while all did, and while some did not.
-	Alone, Beside [2]time.Duration
+	// Unreached are labelled steps that the service did not come to.
+	Unreached []string
+	// Alone and Beside are of the endpoints that behave: while all did, and while
+	// some did not.
+	Alone, Beside latencies
 	Took          time.Duration
 }
 
 func (r report) failed() bool {
-	return r.Events == 0 || r.Lost+r.Invented+r.Disordered+r.Bad+r.Overlaps > 0
+	return r.Events == 0 || r.Lost+r.Invented+r.Disordered+r.Bad+r.Overlaps+len(r.Unreached) > 0
 }
 
 func (r report) String() string {
 	text := fmt.Sprintf("kills %d, events %d, deliveries %d in %s (%d requests); lost %d, invented %d, out of order %d, unverified %d, twice at a time %d",
 		r.Kills, r.Events, r.Deliveries, r.Took.Round(time.Second), r.Requests, r.Lost, r.Invented, r.Disordered, r.Bad, r.Overlaps)
-	if r.Beside[1] > 0 {
-		text += fmt.Sprintf("; endpoints that behave: median %s, p99 %s; beside bad ones %s, %s: %.2fx",
-			r.Alone[0].Round(time.Millisecond), r.Alone[1].Round(time.Millisecond), r.Beside[0].Round(time.Millisecond),
-			r.Beside[1].Round(time.Millisecond), float64(r.Beside[1])/float64(r.Alone[1]))
+	if len(r.Unreached) > 0 {
+		text += fmt.Sprintf("; steps never reached: %v", r.Unreached)
+	}
+	if r.Beside.happened[1] > 0 {
+		text += "; endpoints that behave are told" + compare("the charge", r.Alone.happened, r.Beside.happened) +
+			";" + compare("its answer", r.Alone.answered, r.Beside.answered)
 	}
 	return text
+}
+
+func compare(after string, alone, beside [2]time.Duration) string {
+	const exact = 10 * time.Microsecond
+	return fmt.Sprintf(" after %s: median %s, p99 %s, beside bad ones %s, %s: %.2fx", after, alone[0].Round(exact), alone[1].Round(exact),
+		beside[0].Round(exact), beside[1].Round(exact), float64(beside[1])/float64(alone[1]))
 }
 
 const (
@@ -204,12 +215,21 @@ func (d *drill) restart(ctx context.Context) error {
 	return nil
 }
 
-// latencies are the median and the 99th of 100 of what happened between two times.
-func (d *drill) latencies(from, to time.Time) [2]time.Duration {
-	var all []time.Duration
+// latencies are those of what happened between two times.
+func (d *drill) latencies(from, to time.Time) latencies {
+	var happened, answered []time.Duration
 	for _, s := range d.shops {
-		all = append(all, s.latencies(from, to)...)
+		h, a := s.latencies(from, to)
+		happened, answered = append(happened, h...), append(answered, a...)
 	}
+	return latencies{quantiles(happened), quantiles(answered)}
+}
+
+// latencies are the median and the 99th of 100 of the times from a change, and from
+// the answer that told of it, to its event.
+type latencies struct{ happened, answered [2]time.Duration }
+
+func quantiles(all []time.Duration) [2]time.Duration {
 	if len(all) == 0 {
 		return [2]time.Duration{}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
@@ -52,22 +53,14 @@ func kill(ctx context.Context, o options) (r report, err error) {
 	for range callers {
 		all.Go(func() { sell(ctx, charging, hasty) })
 	}
-	random := rand.New(rand.NewPCG(o.Seed, 2)) // repeatable
-	victim := len(s.instances) - 1
 	count := func() (n int) {
 		for _, to := range receivers {
 			n += to.count()
 		}
 		return n
 	}
-	for range o.Kills {
-		enough := count() + 1 + random.IntN(100*killEndpoints)
-		if err := until(ctx, func() bool { return count() >= enough }); err != nil {
-			return r, err
-		}
-		if err := errors.Join(s.kill(victim), s.start(ctx, victim)); err != nil {
-			return r, err
-		}
+	if err := s.killed(ctx, o, &r, count); err != nil {
+		return r, err
 	}
 	stop()
 	all.Wait()
@@ -84,8 +77,43 @@ func kill(ctx context.Context, o options) (r report, err error) {
 	for _, to := range receivers {
 		r.invent(later, to)
 	}
-	r.Kills, r.Events, r.Took = o.Kills, len(happened), time.Since(began)
+	r.Events, r.Took = len(happened), time.Since(began)
 	return r, errors.Join(err, e)
+}
+
+// killed kills the last instance again and again: each time that receivers were told
+// something more, or at the steps of a delivery.
+func (s *service) killed(ctx context.Context, o options, r *report, count func() int) error {
+	random := rand.New(rand.NewPCG(o.Seed, 2)) // repeatable
+	victim := len(s.instances) - 1
+	points := []failpoint.Point{""}
+	if o.Points {
+		points = failpoint.DeliveryPoints()
+	}
+	for _, at := range points {
+		for range o.Kills {
+			enough := count() + 1 + random.IntN(100*killEndpoints)
+			if err := until(ctx, func() bool { return count() >= enough }); err != nil {
+				return err
+			}
+			err, ended := s.kill(victim), true
+			if err == nil && at != "" {
+				times := 1 + random.IntN(50)
+				if at == failpoint.EndpointTaken { // that is few times in the life of an instance
+					times = 1 + random.IntN(killEndpoints)
+				}
+				ended, err = s.endAt(ctx, victim, at, times)
+			}
+			if !ended {
+				r.Unreached = append(r.Unreached, string(at))
+			}
+			if err = errors.Join(err, s.start(ctx, victim)); err != nil {
+				return err
+			}
+			r.Kills++
+		}
+	}
+	return nil
 }
 
 // patientReceivers are receivers that behave, each an endpoint of the merchant.

@@ -5,6 +5,7 @@
 //	go run ./test/webhooks                      # 100,000 events, 200 endpoints, 40 of them bad
 //	go run ./test/webhooks -postgres
 //	go run ./test/webhooks -kills 50            # the service is killed while it delivers
+//	go run ./test/webhooks -kills 50 -points    # so often at each labelled step of a delivery
 //	go run ./test/webhooks -kills 50 -instances 3 -postgres
 //
 // Every event goes to four endpoints that behave and to a bad one, which fails 30 %
@@ -27,6 +28,7 @@ func main() {
 	flag.IntVar(&o.Endpoints, "endpoints", 200, "how many endpoints they go to, five each")
 	flag.IntVar(&o.Rate, "rate", 300, "how many events a second; 0: as fast as they come")
 	flag.IntVar(&o.Kills, "kills", 0, "how often to kill the service instead")
+	flag.BoolVar(&o.Points, "points", false, "kill it at each labelled step of a delivery, -kills times each, instead of at random")
 	flag.IntVar(&o.Instances, "instances", 1, "how many instances of the service; several need -postgres")
 	flag.BoolVar(&o.Postgres, "postgres", false, "keep the ledger in PostgreSQL instead of SQLite")
 	flag.Uint64Var(&o.Seed, "seed", 1, "of the receivers' moods")

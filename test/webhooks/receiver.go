@@ -33,8 +33,11 @@ type receiver struct {
 	taken    map[string]bool
 	told     map[string]bool     // taken, when the book was closed
 	order    map[string][]string // by mandate, what happened first
-	at       map[string]time.Time
+	at       map[string]arrival
 }
+
+// arrival is when an event came, and when it happened as it says.
+type arrival struct{ came, happened time.Time }
 
 // mood is how a receiver behaves; it may change.
 type mood struct {
@@ -59,7 +62,7 @@ type what struct {
 func newReceiver(ctx context.Context, random *rand.Rand) (*receiver, error) {
 	r := &receiver{
 		random: random, addr: "127.0.0.1:0", here: map[string]int{}, refused: map[string]int{}, taken: map[string]bool{},
-		order: map[string][]string{}, at: map[string]time.Time{},
+		order: map[string][]string{}, at: map[string]arrival{},
 	}
 	return r, r.start(ctx)
 }
@@ -196,7 +199,7 @@ func (r *receiver) take(h http.Header, body []byte) bool {
 		if name == "" {
 			name = string(e.Type)
 		}
-		r.taken[e.ID], r.at[name] = true, time.Now()
+		r.taken[e.ID], r.at[name] = true, arrival{time.Now(), e.CreatedAt}
 		r.order[about.DelegateID] = append(r.order[about.DelegateID], name)
 	}
 	return true

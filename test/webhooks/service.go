@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/internal/pgtest"
 	"github.com/paywarrant/paywarrant/test/internal/process"
 )
@@ -42,7 +44,11 @@ func startService(ctx context.Context, o options) (s *service, err error) {
 		}
 		store = s.database.URL()
 	}
-	binary, err := process.Build(ctx, s.dir)
+	var tags []string
+	if o.Points {
+		tags = []string{"failpoint"}
+	}
+	binary, err := process.Build(ctx, s.dir, tags...)
 	if err != nil {
 		return s, err
 	}
@@ -79,6 +85,18 @@ requests_per_second = 1000000
 log_level = "warn"
 [sandbox_card]
 `
+
+// endAt starts an instance so that it ends when it comes to a step for the n-th time,
+// and tells whether it did.
+func (s *service) endAt(ctx context.Context, i int, at failpoint.Point, n int) (bool, error) {
+	armed := s.commands[i]
+	armed.Env = append(slices.Clone(armed.Env), fmt.Sprintf("PAYWARRANT_FAILPOINT=%s:%d", at, n))
+	var err error
+	if s.instances[i], err = armed.Start(ctx); err != nil {
+		return false, err
+	}
+	return s.instances[i].Died(time.Minute), nil
+}
 
 // start starts an instance and waits until it is ready.
 func (s *service) start(ctx context.Context, i int) (err error) {

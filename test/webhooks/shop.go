@@ -105,21 +105,21 @@ func (s *shop) missing() (n int) {
 	return n
 }
 
-// latencies are how long after the answers of charges between two times their
-// events came to the receivers that behave.
-func (s *shop) latencies(from, to time.Time) (all []time.Duration) {
+// latencies are how long after charges between two times their events came to the
+// receivers that behave: after they had happened, and after they were answered.
+func (s *shop) latencies(from, to time.Time) (happened, answered []time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.good() {
 		r.mu.Lock()
 		for name, at := range s.answered {
 			if got, ok := r.at[name]; ok && name != string(webhook.DelegateCreated) && at.After(from) && at.Before(to) {
-				all = append(all, got.Sub(at))
+				happened, answered = append(happened, got.came.Sub(got.happened)), append(answered, got.came.Sub(at))
 			}
 		}
 		r.mu.Unlock()
 	}
-	return all
+	return happened, answered
 }
 
 // judge compares what happened with what a receiver was told first.

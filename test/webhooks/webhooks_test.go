@@ -37,6 +37,11 @@ func TestKilledWhileDeliveringLosesNothing(t *testing.T) {
 	run(t, kill, options{Kills: 4, Seed: 7})
 }
 
+// TestKilledAtEachStepLosesNothing: at each labelled step of a delivery.
+func TestKilledAtEachStepLosesNothing(t *testing.T) {
+	run(t, kill, options{Kills: 1, Points: true, Seed: 7})
+}
+
 // TestInstancesShareTheWork: none sends what another one sends at the time, and
 // what a dead one had on its way is sent by the others.
 func TestInstancesShareTheWork(t *testing.T) {

@@ -1,12 +1,12 @@
-// Package events tells merchants what happened: it relays the ledger's outbox into
-// a stream for each merchant, and delivers it to the webhook endpoints.
+// Package events tells merchants what happened: it delivers each merchant's stream of
+// events to the webhook endpoints.
 //
 //	s, err := events.New(events.Config{Store: store, Vault: box, Clock: clock, Logger: log})
 //	s.Start(ctx)
 //	defer s.Close()
 //
-// The relay gives each event its place in its merchant's stream. An endpoint goes
-// along the stream, and what it took at once is known by the place it has come to:
+// Each event has its place in its merchant's stream. An endpoint goes along the
+// stream, and what it took at once is known by the place it has come to:
 // only a delivery that failed is stored, with those that wait behind it. Every
 // delivery is made at least once, those of one mandate in order: one that fails
 // holds back the later ones of its mandate until it is taken or given up. An
@@ -58,11 +58,12 @@ type Store interface {
 }
 
 const (
-	// tick is how often outbox and endpoints are looked at where nobody says that
-	// there is something; calm is the pause between two looks while somebody does.
+	// tick is how often endpoints are looked at where nobody says that there is
+	// something; calm is the pause between two looks while somebody does.
 	tick, calm = 100 * time.Millisecond, 10 * time.Millisecond
-	// relayBatch is how many events one transaction of the relay takes.
-	relayBatch = 500
+	// roundEvery is the pause after a round through all endpoints, roundPage how many
+	// of them are looked at in a tick.
+	roundEvery, roundPage = 5 * time.Second, 1000
 	// maxQueues is how many endpoints one instance works on at once.
 	maxQueues = 512
 	// leaseFor is how long an endpoint is leased; extendEvery is how often leases
@@ -80,7 +81,7 @@ type Service struct {
 	http  *http.Transport
 	out   *writer
 
-	poked    chan struct{} // something may be in the outbox
+	poked    chan struct{} // there may be something to do
 	extended chan struct{} // a lease is short
 	stop     context.CancelFunc
 	loops    sync.WaitGroup
@@ -89,6 +90,8 @@ type Service struct {
 
 	mu      sync.Mutex
 	queues  map[string]*queue // by endpoint
+	feeds   map[string]*feed  // by merchant, of those
+	grown   map[string]bool   // merchants to whom something has happened since the last look
 	running sync.WaitGroup    // of queues
 }
 
@@ -101,6 +104,7 @@ func New(cfg Config) (*Service, error) {
 	s := &Service{
 		Config: cfg, owner: id.NewCapability("own_"), http: transport(cfg), poked: make(chan struct{}, 1),
 		extended: make(chan struct{}, 1), ended: make(chan struct{}), queues: map[string]*queue{},
+		feeds: map[string]*feed{}, grown: map[string]bool{},
 	}
 	s.out = newWriter(cfg.Store, cfg.Logger)
 	return s, nil
@@ -127,7 +131,7 @@ func (s *Service) Start(ctx context.Context) {
 		s.Logger.ErrorContext(ctx, "free webhook leases", slog.String("error", err.Error())) // they lapse
 	}
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.loops.Go(func() { s.relay(ctx) })
+	s.loops.Go(func() { s.watch(ctx) })
 	s.loops.Go(func() { s.extend(ctx) })
 	s.out.start(ctx)
 }
@@ -151,7 +155,7 @@ func (s *Service) Close() {
 	s.http.CloseIdleConnections()
 }
 
-// Poke tells that something may be in the outbox.
+// Poke tells that there may be something to do.
 func (s *Service) Poke() { signal(s.poked) }
 
 func signal(c chan struct{}) {
@@ -161,25 +165,25 @@ func signal(c chan struct{}) {
 	}
 }
 
-// Tap is a store that tells of every change that wrote an event.
-func Tap(store ledger.Store, told func()) ledger.Store { return tapped{store, told} }
+// Tap is a store that tells of the events that every change wrote.
+func Tap(store ledger.Store, told func([]ledger.Event)) ledger.Store { return tapped{store, told} }
 
 type tapped struct {
 	ledger.Store
 
-	told func()
+	told func([]ledger.Event)
 }
 
 // Update implements ledger.Store.
 func (t tapped) Update(ctx context.Context, keys ledger.Keys, decide func(*ledger.State) (ledger.Effects, error)) error {
-	wrote := false
+	var written []ledger.Event
 	err := t.Store.Update(ctx, keys, func(s *ledger.State) (ledger.Effects, error) {
 		e, err := decide(s)
-		wrote = len(e.Insert.Events) > 0
+		written = e.Insert.Events
 		return e, err
 	})
-	if err == nil && wrote {
-		t.told()
+	if err == nil && len(written) > 0 {
+		t.told(written)
 	}
 	return err
 }

@@ -2,11 +2,17 @@ package events
 
 import (
 	"context"
-	"net/url"
+	"net/http"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/webhook"
 )
+
+// A flight makes several deliveries of a lane, one after the other, where nothing else
+// waits for its turn and the endpoint is quick: telling of each costs a good part of
+// what a delivery does.
+const maxRun, runFor = 8, 50 * time.Millisecond
 
 // launch sends what may be sent now. A lane has one on its way at most.
 func (q *queue) launch(ctx context.Context) {
@@ -17,12 +23,18 @@ func (q *queue) launch(ctx context.Context) {
 		signal(q.extended) // another one may begin before ours would end
 		return
 	}
+	request := q.limited(ctx)
 	for q.flying < q.limit && len(q.ready) > 0 {
-		d := q.lanes[q.ready[0]][0]
+		run := q.lanes[q.ready[0]]
 		q.ready = q.ready[1:]
 		q.flying++
-		d.sent = time.Now()
-		f := flight{ctx: q.limited(ctx), item: d, to: q.address, signer: q.signer, epoch: q.epoch, at: q.Clock.Now()}
+		if crowd := len(q.ready) > q.limit-q.flying; crowd {
+			run = run[:1]
+		}
+		f := flight{items: run[:min(len(run), maxRun)], request: request, signer: q.signer, epoch: q.epoch, turn: q.turn.Load()}
+		for _, d := range f.items {
+			d.away = true
+		}
 		select {
 		case q.flights <- f:
 		default: // nobody waits for one
@@ -31,36 +43,52 @@ func (q *queue) launch(ctx context.Context) {
 	}
 }
 
-// limited is a context that ends after sendTimeout, or up to spare later: attempts
-// share it, since one of its own is a good part of what an attempt costs.
-func (q *queue) limited(ctx context.Context) context.Context {
-	if q.within == nil || time.Since(q.limitedAt) > spare {
-		within, cancel := context.WithTimeout(ctx, sendTimeout+spare)
+// limited is a request that ends after sendTimeout, or up to spare later: attempts
+// share it, since a context of its own is a good part of what an attempt costs.
+func (q *queue) limited(ctx context.Context) *http.Request {
+	if q.request == nil || q.request.URL != q.address || time.Since(q.limitedAt) > spare {
+		within, cancel := context.WithTimeout(ctx, sendTimeout+spare+runFor)
 		context.AfterFunc(within, cancel)
-		q.within, q.limitedAt = within, time.Now()
+		q.request, q.limitedAt = blank(within, q.address), time.Now()
 	}
-	return q.within
+	return q.request
 }
 
-// flight is an attempt at a delivery.
+// flight is attempts at deliveries of one lane, up to the first that fails.
 type flight struct {
-	ctx    context.Context
-	item   *item
-	to     *url.URL
-	signer *webhook.Signer
-	epoch  int
-	at     time.Time // of its beginning
+	items   []*item
+	request *http.Request
+	signer  *webhook.Signer
+	epoch   int
+	turn    int64
 }
 
+// attempt is what came of one.
+type attempt struct {
+	outcome
+
+	at time.Time // of its beginning
+}
+
+// result is what came of the first deliveries of a flight; the others were not tried.
 type result struct {
 	flight
 
-	outcome outcome
+	attempts []attempt
 }
 
-// fly makes an attempt, and others until there are no more.
+// fly makes attempts, and others until there are no more.
 func (q *queue) fly(f flight) {
 	for more := true; more; f, more = <-q.flights {
-		q.result <- result{flight: f, outcome: q.send(f.ctx, f.to, f.item.Event, f.signer)}
+		r := result{flight: f, attempts: make([]attempt, 0, len(f.items))}
+		for began, goesOn := time.Now(), true; goesOn; {
+			failpoint.Hit(failpoint.Sending)
+			now := q.Clock.Now()
+			o := q.send(f.request, f.items[len(r.attempts)].Event, f.signer, now)
+			failpoint.Hit(failpoint.Sent)
+			r.attempts = append(r.attempts, attempt{o, now})
+			goesOn = o.ok() && len(r.attempts) < len(f.items) && f.turn == q.turn.Load() && time.Since(began) < runFor
+		}
+		q.result <- r
 	}
 }

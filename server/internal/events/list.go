@@ -101,7 +101,13 @@ func (s *Service) Redeliver(ctx context.Context, merchantID, eventID string) (in
 	if err := s.Store.Redeliver(ctx, e.ID, to, s.Clock.Now()); err != nil {
 		return 0, err
 	}
-	s.wake(to)
+	s.mu.Lock()
+	for _, id := range to {
+		if q := s.queues[id]; q != nil {
+			q.added()
+		}
+	}
+	s.mu.Unlock()
 	s.Poke()
 	return len(to), nil
 }

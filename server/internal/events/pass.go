@@ -21,6 +21,7 @@ type pass struct {
 	from  ledger.LaneKey // where it is
 	more  bool           // it has not ended, or is to begin
 	again bool           // another one is due after it
+	found bool           // something
 	next  time.Time      // real time: none begins before
 }
 
@@ -53,6 +54,7 @@ func (q *queue) recall(ctx context.Context) {
 	if latest := time.Now().Add(passMost); q.stored.next.After(latest) { // also after many pages
 		q.stored.next = latest
 	}
+	q.stored.found = q.stored.found || len(due) > 0
 	for _, d := range due {
 		if len(q.busy) >= window {
 			return // from is the last that was taken
@@ -75,8 +77,10 @@ func (q *queue) recall(ctx context.Context) {
 		q.enqueue(&item{DueDelivery: d})
 	}
 	if len(due) < window {
+		none := !q.stored.found && len(q.busy) == 0
 		q.stored = pass{more: q.stored.again, next: q.stored.next}
 		q.schedule(ctx, now)
+		q.holding = q.holding && !(none && q.retry.IsZero())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"sync"
@@ -50,9 +51,12 @@ type queue struct {
 	readAt   time.Time // real time
 	gone     bool      // disabled or deleted: nothing more is sent
 
+	feed   *feed
 	stream stream
 	stored pass
-	retry  time.Time // when the first stored delivery is due again; zero: none
+	// holding: there may be stored deliveries that others of their mandate wait for.
+	holding bool
+	retry   time.Time // when the first stored delivery is due again; zero: none
 
 	// parked: nothing is loaded until what is on its way has come back.
 	parked bool
@@ -68,8 +72,10 @@ type queue struct {
 	flying  int
 	limit   int
 
-	within    context.Context // of attempts that begin now
+	request   *http.Request // what attempts that begin now have in common
 	limitedAt time.Time
+	// turn is another one once flights that are under way are to end.
+	turn atomic.Int64
 
 	flights chan flight // to who flies already
 	result  chan result
@@ -85,8 +91,7 @@ type queue struct {
 
 	mu      sync.Mutex
 	fresh   bool  // deliveries were stored by others
-	longer  bool  // the stream has become longer
-	wakeSeq int64 // as far as is known: of what was added
+	wakeSeq int64 // the last that was heard of
 	pending progress
 	saved   []progress
 	refresh []chan struct{}
@@ -102,7 +107,7 @@ func newQueue(s *Service, e ledger.WebhookEndpoint, until time.Time) *queue {
 	q := &queue{
 		Service: s, endpoint: e, lanes: map[string][]*item{}, busy: map[ledger.LaneKey]int{}, tails: map[string]int64{}, waiting: map[string]bool{},
 		limit: firstFlying, flights: make(chan flight), result: make(chan result, maxFlying), signal: make(chan struct{}, 1),
-		stream: stream{more: true, read: e.Place, place: e.Place}, stored: pass{more: true}, wakeSeq: e.WakeSeq,
+		stream: stream{more: true, read: e.Place, place: e.Place}, stored: pass{more: true}, holding: true, wakeSeq: e.WakeSeq,
 		health: health{failingSince: e.FailingSince, failures: e.Failures, pausedUntil: e.PausedUntil},
 	}
 	q.saving = saving{lanes: map[string]int{}, state: ledger.EndpointState{
@@ -120,20 +125,16 @@ func (q *queue) added() {
 	signal(q.signal)
 }
 
-// known is the WakeSeq that was told of last.
-func (q *queue) known() int64 {
+// hear takes note of what is new for the endpoint.
+func (q *queue) hear(n ledger.EndpointNews) {
+	q.feed.reached(n.End)
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.wakeSeq
-}
-
-// grown tells that the stream has become longer, with which the endpoint has come
-// to a WakeSeq.
-func (q *queue) grown(wakeSeq int64) {
-	q.mu.Lock()
-	q.longer, q.wakeSeq = true, wakeSeq
+	again := n.WakeSeq != q.wakeSeq
+	q.wakeSeq, q.fresh = n.WakeSeq, q.fresh || again
 	q.mu.Unlock()
-	signal(q.signal)
+	if again {
+		signal(q.signal)
+	}
 }
 
 // run works until there is nothing to do now, and gives the endpoint back.
@@ -183,18 +184,17 @@ func (q *queue) run(ctx context.Context) {
 // take takes over what others told.
 func (q *queue) take(ctx context.Context) {
 	q.mu.Lock()
-	saved, fresh, longer, refresh, wakeSeq := q.saved, q.fresh, q.longer, q.refresh, q.wakeSeq
-	q.saved, q.fresh, q.longer, q.refresh = nil, false, false, nil
+	saved, fresh, refresh, wakeSeq := q.saved, q.fresh, q.refresh, q.wakeSeq
+	q.saved, q.fresh, q.refresh = nil, false, nil
 	q.mu.Unlock()
 	for _, p := range saved {
 		q.acknowledged(p)
 	}
 	if fresh {
 		q.stored.begin()
-	}
-	if q.stream.more = q.stream.more || longer; longer { // what was added is still to be read
 		q.endpoint.WakeSeq = wakeSeq
 	}
+	q.stream.more = q.stream.more || q.stream.read < q.feed.end.Load()
 	q.parked = q.parked && q.flying > 0
 	if len(refresh) > 0 || time.Since(q.readAt) > reread {
 		q.read(ctx)
@@ -217,8 +217,8 @@ func (q *queue) read(ctx context.Context) {
 	}
 }
 
-// adopt takes over an endpoint as it was read. WakeSeq is not: it says what had
-// been added when the pass began.
+// adopt takes over an endpoint as it was read. WakeSeq is not: it says what was to be
+// made again when the pass began.
 func (q *queue) adopt(ctx context.Context, e ledger.WebhookEndpoint) error {
 	secrets, err := q.open(ctx, e)
 	if err != nil {
@@ -230,6 +230,7 @@ func (q *queue) adopt(ctx context.Context, e ledger.WebhookEndpoint) error {
 	}
 	if len(q.secrets) > 0 && q.secrets[0] != secrets[0] {
 		q.epoch, q.former = q.epoch+1, q.flying
+		q.turn.Add(1)
 	}
 	if !slices.Equal(q.secrets, secrets) {
 		if q.signer, err = webhook.NewSigner(secrets...); err != nil {
@@ -290,6 +291,7 @@ func (q *queue) enqueue(d *item) {
 
 // park forgets what is in memory and not on its way; it stays in the store.
 func (q *queue) park() {
+	q.turn.Add(1)
 	for _, list := range q.lanes {
 		for _, d := range list {
 			q.drop(d)
@@ -304,7 +306,7 @@ func (q *queue) park() {
 
 // drop forgets a stored delivery, unless it is on its way.
 func (q *queue) drop(d *item) {
-	if d.step == nil && !d.away() {
+	if d.step == nil && !d.away {
 		count(q.busy, d.key(), -1)
 	}
 }

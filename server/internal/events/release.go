@@ -32,13 +32,13 @@ func (q *queue) crowded() bool {
 	return len(q.queues) > maxQueues*3/4
 }
 
-// release gives the endpoint back. It is false where something was added since.
+// release gives the endpoint back. It is false where something is to be made again since.
 func (q *queue) release(ctx context.Context) bool {
 	wake := q.retry
 	if q.stream.more || q.stored.more { // paused, or of no use any more
 		wake = q.Clock.Now()
 	}
-	done, err := q.Store.ReleaseWebhookEndpoint(ctx, q.owner, q.endpoint, wake)
+	done, err := q.Store.ReleaseWebhookEndpoint(ctx, q.owner, q.endpoint, q.Clock.Now(), wake)
 	if err != nil {
 		q.failed(ctx, "release webhook endpoint", err)
 		wait(ctx, idleTick)
@@ -54,7 +54,7 @@ func (q *queue) release(ctx context.Context) bool {
 	if e.WakeSeq == q.endpoint.WakeSeq { // another's by now
 		return true
 	}
-	q.endpoint.WakeSeq, q.stream.more = e.WakeSeq, true
+	q.endpoint.WakeSeq = e.WakeSeq
 	q.stored.begin()
 	return false
 }
@@ -68,10 +68,9 @@ func (q *queue) end(ctx context.Context, stop context.CancelFunc) {
 	defer timer.Stop()
 	for q.flying > 0 {
 		r := <-q.result
-		if r.outcome.status == 0 && !timer.Stop() { // cut off by us, perhaps
-			q.flying--
-			r.item.sent = time.Time{}
-			q.drop(r.item)
+		if last := len(r.attempts) - 1; r.attempts[last].status == 0 && !timer.Stop() { // cut off by us, perhaps
+			r.attempts = r.attempts[:last]
+			q.settle(ctx, r)
 			continue
 		}
 		timer.Reset(endWithin)
@@ -86,7 +85,7 @@ func (q *queue) end(ctx context.Context, stop context.CancelFunc) {
 		}
 		q.take(ctx)
 	}
-	if _, err := q.Store.ReleaseWebhookEndpoint(ctx, q.owner, q.endpoint, q.Clock.Now()); err != nil {
+	if _, err := q.Store.ReleaseWebhookEndpoint(ctx, q.owner, q.endpoint, q.Clock.Now(), q.Clock.Now()); err != nil {
 		q.Logger.WarnContext(ctx, "release webhook endpoint", slog.String("error", err.Error())) // it lapses
 	}
 }

@@ -17,6 +17,7 @@ func (q *queue) store(d ledger.Delivery) {
 	count(q.busy, ledger.LaneKey{Lane: d.Lane, Seq: d.Seq}, 1)
 	if d.Status == ledger.DeliveryPending {
 		count(q.saving.lanes, d.Lane, 1)
+		q.holding = true
 	}
 }
 

@@ -27,8 +27,8 @@ const (
 	maxAnswer, maxDrain = 1 << 10, 64 << 10
 )
 
-// agent is who sends.
-const agent = "Paywarrant-Webhooks/1"
+// agent is who sends, as a header.
+var agent = []string{"Paywarrant-Webhooks/1"}
 
 // timestamp is the form of times on the wire.
 const timestamp = "2006-01-02T15:04:05.000Z"
@@ -68,20 +68,22 @@ func (o outcome) overloaded() bool {
 	return false
 }
 
-// send makes one attempt, within the context's time. Redirects are not followed:
+// blank is what attempts within the context's time have in common.
+func blank(ctx context.Context, to *url.URL) *http.Request {
+	return (&http.Request{Method: http.MethodPost, URL: to, Host: to.Host}).WithContext(ctx)
+}
+
+// send makes one attempt with a request like a blank one. Redirects are not followed:
 // only 2xx counts.
-func (s *Service) send(ctx context.Context, to *url.URL, e ledger.Event, signer *webhook.Signer) outcome {
-	now := s.Clock.Now()
+func (s *Service) send(like *http.Request, e ledger.Event, signer *webhook.Signer, now time.Time) outcome {
 	body := Body(e, s.Live)
-	header := signer.Sign(e.ID, now, body)
-	header["User-Agent"] = []string{agent}
-	header["Idempotency-Key"] = nil // a lost connection may be tried again at once; not sent
-	r := (&http.Request{
-		Method: http.MethodPost, URL: to, Host: to.Host, Header: header, ContentLength: int64(len(body)),
-		Body:    io.NopCloser(bytes.NewReader(body)),
-		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
-	}).WithContext(ctx)
-	resp, err := s.http.RoundTrip(r)
+	r := *like
+	r.Header = signer.Sign(e.ID, now, body)
+	r.Header["User-Agent"] = agent
+	r.Header["Idempotency-Key"] = nil // a lost connection may be tried again at once; not sent
+	r.ContentLength, r.Body = int64(len(body)), io.NopCloser(bytes.NewReader(body))
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	resp, err := s.http.RoundTrip(&r)
 	if err != nil {
 		return outcome{problem: problem(err)}
 	}

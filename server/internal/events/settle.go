@@ -10,64 +10,76 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// settle takes note of what came of an attempt: in the delivery, in its lane, and
-// in the endpoint.
+// settle takes note of what came of a flight: in the deliveries, in their lane, and in
+// the endpoint.
 func (q *queue) settle(ctx context.Context, r result) {
 	q.flying--
 	if r.epoch < q.epoch {
 		q.former--
 		q.answerWaiters(false)
 	}
-	d := r.item
-	d.sent = time.Time{}
-	d.Attempts++
-	d.HTTPStatus, d.Error, d.Answer, d.TriedAt = r.outcome.status, r.outcome.problem, r.outcome.answer, r.at
-	wait, again := retryIn(d.Attempts)
-	switch {
-	case r.outcome.ok():
-		d.Status = ledger.DeliveryDelivered
-	case !again || r.outcome.status == http.StatusGone:
-		d.Status = ledger.DeliveryFailed
-	default:
-		d.Next = r.at.Add(max(wait, r.outcome.retryAfter))
+	for i, a := range r.attempts {
+		d := r.items[i]
+		d.Attempts++
+		d.HTTPStatus, d.Error, d.Answer, d.TriedAt = a.status, a.problem, a.answer, a.at
+		wait, again := retryIn(d.Attempts)
+		switch {
+		case a.ok():
+			d.Status = ledger.DeliveryDelivered
+		case !again || a.status == http.StatusGone:
+			d.Status = ledger.DeliveryFailed
+		default:
+			d.Next = a.at.Add(max(wait, a.retryAfter))
+		}
+		q.adapt(a.outcome)
 	}
-	q.advance(d)
-	q.adapt(r.outcome)
-	q.judge(ctx, r)
+	q.advance(r.items, len(r.attempts))
+	for _, a := range r.attempts {
+		q.judge(ctx, a)
+	}
 }
 
-// advance has an outcome stored, where the endpoint's place does not say it, and
-// goes on in the lane, or leaves it until the retry.
-func (q *queue) advance(d *item) {
-	switch {
-	case d.step == nil:
-		q.store(d.Delivery)
-		q.drop(d)
-	case d.Status == ledger.DeliveryDelivered:
-		d.step.item = nil
-	default:
-		q.enter(d)
+// advance has the outcomes of the first deliveries of a flight stored, where the
+// endpoint's place does not say them, and goes on in their lane, or leaves it until
+// the retry.
+func (q *queue) advance(flown []*item, tried int) {
+	lane := flown[0].Lane
+	list := q.lanes[lane]
+	here := len(list) > 0 && list[0] == flown[0] // else it was parked meanwhile
+	for i, d := range flown {
+		d.away = false
+		switch {
+		case i >= tried && !here:
+			q.drop(d)
+		case i >= tried:
+		case d.step == nil:
+			q.store(d.Delivery)
+			q.drop(d)
+		case d.Status == ledger.DeliveryDelivered:
+			d.step.item = nil
+		default:
+			q.enter(d)
+		}
 	}
-	list := q.lanes[d.Lane]
-	if len(list) == 0 || list[0] != d { // parked meanwhile
+	if !here {
 		return
 	}
-	rest := list[1:]
-	if d.Status == ledger.DeliveryPending {
-		q.waiting[d.Lane] = true
+	rest := list[tried:]
+	if tried > 0 && flown[tried-1].Status == ledger.DeliveryPending {
+		q.waiting[lane] = true
 		for _, behind := range rest {
 			q.drop(behind)
 			q.enter(behind)
 		}
-		delete(q.tails, d.Lane)
+		delete(q.tails, lane)
 		rest = nil
 	}
 	if len(rest) == 0 {
-		delete(q.lanes, d.Lane)
+		delete(q.lanes, lane)
 		return
 	}
-	q.lanes[d.Lane] = rest
-	q.ready = append(q.ready, d.Lane)
+	q.lanes[lane] = rest
+	q.ready = append(q.ready, lane)
 }
 
 // adapt sends more at once to an endpoint that takes what it gets, and fewer to
@@ -83,27 +95,27 @@ func (q *queue) adapt(o outcome) {
 
 // judge keeps the endpoint's health, and disables one that is gone or has failed
 // for days.
-func (q *queue) judge(ctx context.Context, r result) {
-	if r.outcome.ok() {
+func (q *queue) judge(ctx context.Context, a attempt) {
+	if a.ok() {
 		q.health = health{}
 		return
 	}
 	q.health.failures++
 	if q.health.failingSince.IsZero() {
-		q.health.failingSince = r.at
+		q.health.failingSince = a.at
 	}
 	pause := pauseAfter(q.health.failures)
-	if r.outcome.overloaded() && r.outcome.status != 0 {
+	if a.overloaded() && a.status != 0 {
 		pause = max(pause, time.Second)
 	}
-	if until := r.at.Add(max(pause, r.outcome.retryAfter)); until.After(r.at) && until.After(q.health.pausedUntil) {
+	if until := a.at.Add(max(pause, a.retryAfter)); until.After(a.at) && until.After(q.health.pausedUntil) {
 		q.health.pausedUntil = until
 	}
 	switch {
-	case r.outcome.status == http.StatusGone:
+	case a.status == http.StatusGone:
 		q.disable(ctx, "it answered 410 Gone")
-	case !r.at.Before(q.health.failingSince.Add(disableAfter)):
-		q.disable(ctx, "every delivery has failed for five days; the last one: "+r.outcome.problem)
+	case !a.at.Before(q.health.failingSince.Add(disableAfter)):
+		q.disable(ctx, "every delivery has failed for five days; the last one: "+a.problem)
 	}
 }
 

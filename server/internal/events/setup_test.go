@@ -96,7 +96,7 @@ func (b *bench) insert(t *testing.T, list []ledger.Event) {
 	require.NoError(t, b.store.Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
 		return ledger.Effects{Insert: ledger.Rows{Events: list}}, nil
 	}))
-	b.Poke()
+	b.Happened(list)
 }
 
 // happen has one thing happen, of a mandate of its own.

@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -17,10 +18,8 @@ type item struct {
 	ledger.DueDelivery
 
 	step *step
-	sent time.Time // real time; zero: it is not on its way
+	away bool // it is on its way, or next on a way
 }
-
-func (d *item) away() bool { return !d.sent.IsZero() }
 
 // key is the place of a stored delivery.
 func (d *item) key() ledger.LaneKey { return ledger.LaneKey{Lane: d.Lane, Seq: d.Seq} }
@@ -62,23 +61,32 @@ func (q *queue) follow(ctx context.Context) {
 	if len(s.steps) > window-page || len(q.busy) > window {
 		return
 	}
-	list, err := q.Store.StreamEvents(ctx, q.endpoint, s.read, page)
+	list, full := q.feed.after(s.read, page), false
+	if len(list) == 0 {
+		var err error
+		if list, err = q.Store.StreamEvents(ctx, q.endpoint.MerchantID, s.read, page); err != nil {
+			q.failed(ctx, "read stream of events", err)
+			return
+		}
+		full = len(list) == page
+	}
+	held, err := q.held(ctx, list)
 	if err != nil {
-		q.failed(ctx, "read stream of events", err)
+		q.failed(ctx, "read lanes that are held back", err)
 		return
 	}
-	s.more = len(list) == page
 	now := time.Now()
 	for _, e := range list {
 		s.read = e.Place
 		if !q.endpoint.Wants(e.Type) {
 			continue
 		}
-		d := &item{DueDelivery: ledger.DueDelivery{Event: e.Event, Delivery: ledger.Delivery{
+		d := &item{DueDelivery: ledger.DueDelivery{Event: e, Delivery: ledger.Delivery{
 			EndpointID: q.endpoint.ID, EventID: e.ID, Lane: e.MandateID, Seq: e.Seq, Status: ledger.DeliveryPending,
 			CreatedAt: q.Clock.Now(),
 		}}}
-		if tail, known := q.tails[d.Lane]; q.saving.lanes[d.Lane] > 0 || e.Held && (!known || e.LastHeld > tail) {
+		last, waits := held[d.Lane]
+		if tail, known := q.tails[d.Lane]; q.saving.lanes[d.Lane] > 0 || waits && (!known || last > tail) {
 			q.store(d.Delivery)
 			continue
 		}
@@ -86,7 +94,22 @@ func (q *queue) follow(ctx context.Context) {
 		s.steps = append(s.steps, d.step)
 		q.enqueue(d)
 	}
+	s.more = full || s.read < q.feed.end.Load()
 	s.forward()
+}
+
+// held tells which lanes of events have stored deliveries that these wait for, and the
+// sequence of the last.
+func (q *queue) held(ctx context.Context, events []ledger.Event) (map[string]int64, error) {
+	if !q.holding || len(events) == 0 {
+		return nil, nil //nolint:nilnil // none
+	}
+	lanes := make([]string, len(events))
+	for i, e := range events {
+		lanes[i] = e.MandateID
+	}
+	slices.Sort(lanes)
+	return q.Store.HeldLanes(ctx, q.endpoint.ID, slices.Compact(lanes))
 }
 
 // enter has an item of the stream stored as it is: the place may go past it.
@@ -121,7 +144,7 @@ func (q *queue) loosen() {
 func (q *queue) rewind() {
 	s := &q.stream
 	last := len(s.steps)
-	for last > 0 && s.steps[last-1].item != nil && !s.steps[last-1].item.away() {
+	for last > 0 && s.steps[last-1].item != nil && !s.steps[last-1].item.away {
 		last--
 	}
 	if last < len(s.steps) {
@@ -129,7 +152,7 @@ func (q *queue) rewind() {
 	}
 	for _, left := range s.steps[:last] {
 		if d := left.item; d != nil {
-			if d.away() {
+			if d.away {
 				q.busy[d.key()]++
 			}
 			q.enter(d)

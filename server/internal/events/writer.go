@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
@@ -112,6 +113,7 @@ func (w *writer) save(ctx context.Context, pause *time.Duration) bool {
 		return false
 	}
 	began := time.Now()
+	failpoint.Hit(failpoint.DeliveriesSaving)
 	if err := w.store.SaveDeliveries(ctx, rows, reached); err != nil {
 		w.log.ErrorContext(ctx, "save deliveries", slog.String("error", err.Error()))
 		*pause = saveAgain
@@ -119,6 +121,7 @@ func (w *writer) save(ctx context.Context, pause *time.Duration) bool {
 		defer w.mu.Unlock()
 		return !w.ending
 	}
+	failpoint.Hit(failpoint.DeliveriesSaved)
 	for _, p := range w.batch {
 		p.of.acknowledge(p)
 	}

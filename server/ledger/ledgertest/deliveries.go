@@ -44,39 +44,35 @@ func (b *bench) told(t *testing.T, of ledger.Event) []ledger.Delivery {
 func endpointsComeForward(t *testing.T, b *bench) {
 	ctx := t.Context()
 	b.mandate(t, b.terms(100*cent, 1000*cent))
-	b.relay(t)
 	e, few := b.endpoint(ctx, t), b.endpoint(ctx, t, webhook.PaymentFailed)
 	e, err := b.store.WebhookEndpoint(ctx, e.ID)
 	require.NoError(t, err)
 	require.Equal(t, []int64{1, 1}, []int64{e.Since, e.Place})
 	m := b.mandate(t, b.terms(100*cent, 1000*cent))
-	waiting := b.eventsOf(t, m)[0]
-	require.Empty(t, b.told(t, waiting), "it is not relayed yet")
 	b.settle(t, b.reserve(t, m, cent), succeeded())
-	b.relay(t)
 	stream := b.arrive(t, e, e.Place)
 	require.Len(t, stream, 2)
 	first := b.arrive(t, e, 0)[0]
-	require.Empty(t, b.told(t, first.Event), "it was before the endpoint")
+	require.Empty(t, b.told(t, first), "it was before the endpoint")
 
-	pending := outcome(e, stream[0].Event, ledger.DeliveryPending, 0)
-	require.Equal(t, []ledger.Delivery{pending}, b.told(t, stream[0].Event))
+	pending := outcome(e, stream[0], ledger.DeliveryPending, 0)
+	require.Equal(t, []ledger.Delivery{pending}, b.told(t, stream[0]))
 	now := b.clock.Now()
 	state := ledger.EndpointState{EndpointID: e.ID, Place: 2, FailingSince: now, Failures: 3, PausedUntil: now.Add(time.Second)}
 	require.NoError(t, b.store.SaveDeliveries(ctx, nil, []ledger.EndpointState{{EndpointID: few.ID, Place: 3}, {EndpointID: "whe_gone"}, state}))
-	require.Equal(t, []ledger.Delivery{outcome(e, stream[0].Event, ledger.DeliveryDelivered, 1)}, b.told(t, stream[0].Event))
-	require.Equal(t, []ledger.Delivery{outcome(e, stream[1].Event, ledger.DeliveryPending, 0)}, b.told(t, stream[1].Event))
+	require.Equal(t, []ledger.Delivery{outcome(e, stream[0], ledger.DeliveryDelivered, 1)}, b.told(t, stream[0]))
+	require.Equal(t, []ledger.Delivery{outcome(e, stream[1], ledger.DeliveryPending, 0)}, b.told(t, stream[1]))
 	state.Place = 1
 	require.NoError(t, b.store.SaveDeliveries(ctx, nil, []ledger.EndpointState{state}))
 	got, err := b.store.WebhookEndpoint(ctx, e.ID)
 	require.NoError(t, err)
-	e.Place, e.FailingSince, e.Failures, e.PausedUntil, e.WakeSeq = 2, now, 3, now.Add(time.Second), 1
+	e.Place, e.FailingSince, e.Failures, e.PausedUntil = 2, now, 3, now.Add(time.Second)
 	require.Equal(t, e, got)
 
 	_, err = b.store.DisableWebhookEndpoint(ctx, e.ID, "gone")
 	require.NoError(t, err)
-	require.Len(t, b.told(t, stream[0].Event), 1)
-	require.Empty(t, b.told(t, stream[1].Event), "it will not be sent")
+	require.Len(t, b.told(t, stream[0]), 1)
+	require.Empty(t, b.told(t, stream[1]), "it will not be sent")
 	list, err := b.store.EventDeliveries(ctx, ledger.Event{ID: stream[0].ID, MerchantID: "mer_other", Place: 2})
 	require.NoError(t, err)
 	require.Empty(t, list)
@@ -90,24 +86,25 @@ func deliveriesHoldBack(t *testing.T, b *bench) {
 	for range 2 {
 		b.settle(t, b.reserve(t, one, cent), succeeded())
 	}
-	b.relay(t)
 	now := b.clock.Now()
 	stream := b.arrive(t, e, e.Since)
 	require.Len(t, stream, 4)
 	var lane []ledger.Event
 	for _, s := range stream {
 		if s.MandateID == one.ID {
-			lane = append(lane, s.Event)
+			lane = append(lane, s)
 		}
 	}
 	tried := outcome(e, lane[0], ledger.DeliveryPending, 1)
 	tried.Next, tried.HTTPStatus, tried.Error, tried.Answer, tried.TriedAt = now.Add(5*time.Second), 500, "answered 500", "näh\n", now
 	held := outcome(e, lane[1], ledger.DeliveryPending, 0)
 	b.save(t, tried, held)
-	for _, s := range b.arrive(t, e, e.Since) {
-		require.Equal(t, s.MandateID == one.ID, s.Held)
-		require.True(t, !s.Held || s.LastHeld == held.Seq)
+	holds := func() map[string]int64 {
+		got, err := b.store.HeldLanes(ctx, e.ID, []string{other.ID, one.ID, "del_none"})
+		require.NoError(t, err)
+		return got
 	}
+	require.Equal(t, map[string]int64{one.ID: held.Seq}, holds())
 	require.Empty(t, b.due(t, e))
 	next, err := b.store.NextRetry(ctx, e.ID)
 	require.NoError(t, err)
@@ -141,9 +138,7 @@ func deliveriesHoldBack(t *testing.T, b *bench) {
 		b.save(t, d.Delivery)
 	}
 	require.Empty(t, b.due(t, e))
-	for _, s := range b.arrive(t, e, e.Since) {
-		require.False(t, s.Held)
-	}
+	require.Empty(t, holds())
 }
 
 // outcomesCountOnce: whatever is saved again, or out of its time, an outcome with
@@ -152,8 +147,7 @@ func outcomesCountOnce(t *testing.T, b *bench) {
 	ctx := t.Context()
 	e := b.endpoint(ctx, t)
 	b.mandate(t, b.terms(100*cent, 1000*cent))
-	b.relay(t)
-	event := b.arrive(t, e, e.Since)[0].Event
+	event := b.arrive(t, e, e.Since)[0]
 	last := outcome(e, event, ledger.DeliveryPending, 2)
 	b.save(t, outcome(e, event, ledger.DeliveryPending, 0), outcome(e, event, ledger.DeliveryPending, 1), last)
 	require.Equal(t, []ledger.Delivery{last}, b.told(t, event))
@@ -175,8 +169,7 @@ func redeliveryDuringAnAttempt(t *testing.T, b *bench) {
 	ctx := t.Context()
 	e := b.endpoint(ctx, t)
 	b.mandate(t, b.terms(100*cent, 1000*cent))
-	b.relay(t)
-	underWay := outcome(e, b.arrive(t, e, e.Since)[0].Event, ledger.DeliveryPending, 0)
+	underWay := outcome(e, b.arrive(t, e, e.Since)[0], ledger.DeliveryPending, 0)
 	for range 3 {
 		require.NoError(t, b.store.Redeliver(ctx, underWay.EventID, []string{e.ID}, b.clock.Now()))
 		for _, came := range []ledger.DeliveryStatus{ledger.DeliveryDelivered, ledger.DeliveryPending, ledger.DeliveryFailed} {
@@ -202,10 +195,9 @@ func deliveryRetention(t *testing.T, b *bench) {
 	for range 3 {
 		b.settle(t, b.reserve(t, m, cent), succeeded())
 	}
-	b.relay(t)
 	stream := b.arrive(t, e, e.Since)
 	for i, status := range []ledger.DeliveryStatus{ledger.DeliveryDelivered, ledger.DeliveryFailed, ledger.DeliveryPending, ledger.DeliveryPending} {
-		b.save(t, outcome(e, stream[i].Event, status, 1), outcome(idle, stream[i].Event, ledger.DeliveryPending, 0))
+		b.save(t, outcome(e, stream[i], status, 1), outcome(idle, stream[i], ledger.DeliveryPending, 0))
 	}
 	_, err := b.store.DisableWebhookEndpoint(ctx, idle.ID, "gone")
 	require.NoError(t, err)

@@ -3,7 +3,6 @@ package ledgertest
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -26,33 +25,16 @@ func (b *bench) endpoint(ctx context.Context, t require.TestingT, types ...webho
 }
 
 // arrive reads the stream of an endpoint from a place on, in steps.
-func (b *bench) arrive(t *testing.T, e ledger.WebhookEndpoint, after int64) (all []ledger.StreamEvent) {
+func (b *bench) arrive(t *testing.T, e ledger.WebhookEndpoint, after int64) (all []ledger.Event) {
 	t.Helper()
 	for {
-		list, err := b.store.StreamEvents(t.Context(), e, after, 4)
+		list, err := b.store.StreamEvents(t.Context(), e.MerchantID, after, 4)
 		require.NoError(t, err)
 		if len(list) == 0 {
 			return all
 		}
 		all = append(all, list...)
 		after = list[len(list)-1].Place
-	}
-}
-
-// relay empties the outbox, a few events at a time.
-func (b *bench) relay(t *testing.T) (events int, woken []string) {
-	t.Helper()
-	var from ledger.LaneKey
-	for {
-		done, err := b.store.RelayEvents(t.Context(), from, 3, b.clock.Now())
-		require.NoError(t, err)
-		if done.Events == 0 {
-			slices.Sort(woken)
-			return events, slices.Compact(woken)
-		}
-		events += done.Events
-		woken = append(woken, done.Endpoints...)
-		from = done.Last
 	}
 }
 
@@ -111,9 +93,8 @@ func webhookEndpointsAreBounded(t *testing.T, b *bench) {
 	b.endpoint(t.Context(), t)
 }
 
-// outboxIsRelayedInOrder: every event reaches who wants it, once, and those of a
-// mandate in order.
-func outboxIsRelayedInOrder(t *testing.T, b *bench) {
+// streamsHaveEveryEvent: each is in its merchant's stream once, those of a mandate in order.
+func streamsHaveEveryEvent(t *testing.T, b *bench) {
 	ctx := t.Context()
 	all, few := b.endpoint(ctx, t), b.endpoint(ctx, t, webhook.PaymentFailed)
 	var mandates []ledger.Mandate
@@ -127,29 +108,19 @@ func outboxIsRelayedInOrder(t *testing.T, b *bench) {
 		}
 		b.settle(t, b.reserve(t, mandates[i%3], cent), end)
 	}
-	events, woken := b.relay(t)
-	require.Equal(t, 15, events)
-	ids := []string{all.ID, few.ID}
-	slices.Sort(ids)
-	require.Equal(t, ids, woken)
-
 	stream := b.arrive(t, few, few.Since)
 	require.Len(t, stream, 15)
-	require.Equal(t, stream, b.arrive(t, all, all.Since))
 	next := map[string]int64{}
 	for i, e := range stream {
 		require.EqualValues(t, i+1, e.Place)
 		next[e.MandateID]++
 		require.Equal(t, next[e.MandateID], e.Seq)
-		require.False(t, e.Held)
 		stored, err := b.store.Event(ctx, e.ID)
 		require.NoError(t, err)
-		require.Equal(t, stored, e.Event)
+		require.Equal(t, stored, e)
 	}
 	require.Len(t, b.arrive(t, all, 7), 8)
 	require.Empty(t, b.due(t, all))
-	events, _ = b.relay(t)
-	require.Zero(t, events)
 
 	list, err := b.store.Events(ctx, b.merchant.ID, "", "", 4)
 	require.NoError(t, err)
@@ -162,34 +133,68 @@ func outboxIsRelayedInOrder(t *testing.T, b *bench) {
 	require.Equal(t, list[:3], newer)
 }
 
-// relayAgainstCharges: instances that relay at once, while charges go on, lose
-// and double nothing.
-func relayAgainstCharges(t *testing.T, b *bench) {
+// eventsGetTheirPlaces: who saves events is told their places, without a gap for each merchant.
+func eventsGetTheirPlaces(t *testing.T, b *bench) {
+	at := b.clock.Now().Truncate(time.Millisecond)
+	var saved []ledger.Event
+	for round := range 3 {
+		var list []ledger.Event
+		for n := range 6 {
+			list = append(list, ledger.Event{
+				ID: id.New(id.Event, at), MandateID: id.New(id.Mandate, at), Seq: 1, MerchantID: []string{"mer_a", "mer_b", "mer_a"}[n%3],
+				Type: webhook.DelegateCreated, Data: []byte(`{}`), CreatedAt: at,
+			})
+		}
+		require.NoError(t, b.store.Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
+			return ledger.Effects{Insert: ledger.Rows{Events: list}}, nil
+		}))
+		var a, other []int64
+		for _, e := range list {
+			if e.MerchantID == "mer_a" {
+				a = append(a, e.Place)
+			} else {
+				other = append(other, e.Place)
+			}
+		}
+		first, second := int64(4*round), int64(2*round)
+		require.Equal(t, []int64{first + 1, first + 2, first + 3, first + 4}, a)
+		require.Equal(t, []int64{second + 1, second + 2}, other)
+		saved = append(saved, list...)
+	}
+	for _, e := range saved {
+		stored, err := b.store.Event(t.Context(), e.ID)
+		require.NoError(t, err)
+		require.Equal(t, e, stored)
+	}
+}
+
+// streamsAgainstCharges: who reads a stream while charges go on comes past no event
+// that is still to appear.
+func streamsAgainstCharges(t *testing.T, b *bench) {
+	const callers, each = 4, 20
 	e := b.endpoint(t.Context(), t)
-	m := b.mandate(t, b.terms(100*cent, 1000*cent))
 	var all sync.WaitGroup
-	for range 2 {
+	for range callers {
 		all.Go(func() {
-			var from ledger.LaneKey
-			for range 20 {
+			m := b.mandate(t, b.terms(100*cent, 1000*cent))
+			for range each {
 				b.settle(t, b.reserve(t, m, cent), succeeded())
-				r, err := b.store.RelayEvents(t.Context(), from, 2, b.clock.Now())
-				if err != nil && !errors.Is(err, ledger.ErrUnavailable) { // a deadlock that another won
-					t.Error(err)
-					return
-				}
-				from = r.Last
 			}
 		})
 	}
-	all.Wait()
-	b.relay(t)
-	all41 := b.arrive(t, e, 0)
-	require.Len(t, all41, 41)
-	for i, e := range all41 {
-		require.EqualValues(t, i+1, e.Place)
-		require.EqualValues(t, i+1, e.Seq)
+	next := map[string]int64{}
+	for after := int64(0); after < callers*(each+1); {
+		list, err := b.store.StreamEvents(t.Context(), e.MerchantID, after, 3)
+		require.NoError(t, err)
+		for _, e := range list {
+			after++
+			require.Equal(t, after, e.Place)
+			next[e.MandateID]++
+			require.Equal(t, next[e.MandateID], e.Seq)
+		}
 	}
+	all.Wait()
+	require.Empty(t, b.arrive(t, e, callers*(each+1)))
 }
 
 // webhookLeases: who has an endpoint has it alone, until it gives it back or the
@@ -199,56 +204,74 @@ func webhookLeases(t *testing.T, b *bench) {
 	e := b.endpoint(ctx, t)
 	now := b.clock.Now()
 	lease := func(owner string) []ledger.WebhookEndpoint {
-		got, err := b.store.LeaseWebhookEndpoints(ctx, owner, b.clock.Now(), b.clock.Now().Add(30*time.Second), 10)
+		due, err := b.store.DueWebhookEndpoints(ctx, []string{"mer_none", b.merchant.ID}, b.clock.Now(), 10)
+		require.NoError(t, err)
+		got, err := b.store.LeaseWebhookEndpoints(ctx, owner, due, b.clock.Now(), b.clock.Now().Add(30*time.Second))
 		require.NoError(t, err)
 		return got
 	}
 	require.Empty(t, lease("a"), "there is nothing to do")
 	b.mandate(t, b.terms(cent, cent))
-	b.relay(t)
+	require.Equal(t, []string{e.ID}, b.behind(t))
 	held := lease("a")
 	require.Len(t, held, 1)
 	require.Equal(t, e.ID, held[0].ID)
 	require.Empty(t, lease("b"))
+	again, err := b.store.LeaseWebhookEndpoints(ctx, "b", []string{e.ID}, now, now.Add(time.Hour))
+	require.NoError(t, err)
+	require.Empty(t, again, "somebody works on it")
+	require.Empty(t, b.behind(t))
 	mine, err := b.store.ExtendWebhookLeases(ctx, "a", []string{e.ID, "whe_other"}, now.Add(time.Minute))
 	require.NoError(t, err)
 	require.Equal(t, []string{e.ID}, mine)
 	b.clock.set(now.Add(59 * time.Second))
 	require.Empty(t, lease("b"))
 
-	wakes, err := b.store.WebhookWakes(ctx, "a")
+	news := func(owner string) map[string]ledger.EndpointNews {
+		got, err := b.store.WebhookNews(ctx, owner)
+		require.NoError(t, err)
+		return got
+	}
+	require.Equal(t, map[string]ledger.EndpointNews{e.ID: {WakeSeq: held[0].WakeSeq, End: 1}}, news("a"))
+	m := b.mandate(t, b.terms(cent, cent))
+	require.NoError(t, b.store.Redeliver(ctx, b.eventsOf(t, m)[0].ID, []string{e.ID}, b.clock.Now()))
+	require.Equal(t, map[string]ledger.EndpointNews{e.ID: {WakeSeq: held[0].WakeSeq + 1, End: 2}}, news("a"))
+	require.Empty(t, news("b"))
+	ok, err := b.store.ReleaseWebhookEndpoint(ctx, "a", held[0], b.clock.Now(), time.Time{})
 	require.NoError(t, err)
-	require.Equal(t, map[string]int64{e.ID: held[0].WakeSeq}, wakes)
-	b.mandate(t, b.terms(cent, cent))
-	b.relay(t)
-	wakes, err = b.store.WebhookWakes(ctx, "a")
-	require.NoError(t, err)
-	require.Equal(t, map[string]int64{e.ID: held[0].WakeSeq + 1}, wakes)
-	wakes, err = b.store.WebhookWakes(ctx, "b")
-	require.NoError(t, err)
-	require.Empty(t, wakes)
-	ok, err := b.store.ReleaseWebhookEndpoint(ctx, "a", held[0], time.Time{})
-	require.NoError(t, err)
-	require.False(t, ok, "something was added")
+	require.False(t, ok, "something is to be made again")
 	b.clock.set(now.Add(time.Minute))
 	taken := lease("b")
 	require.Len(t, taken, 1, "the lease has lapsed")
-	ok, err = b.store.ReleaseWebhookEndpoint(ctx, "a", taken[0], time.Time{})
+	ok, err = b.store.ReleaseWebhookEndpoint(ctx, "a", taken[0], b.clock.Now(), time.Time{})
 	require.NoError(t, err)
 	require.False(t, ok, "it is another's")
 	mine, err = b.store.ExtendWebhookLeases(ctx, "a", []string{e.ID, "whe_other"}, now.Add(time.Hour))
 	require.NoError(t, err)
 	require.Empty(t, mine)
 
+	require.NoError(t, b.store.SaveDeliveries(ctx, nil, []ledger.EndpointState{{EndpointID: e.ID, Place: 2}}))
 	wake := b.clock.Now().Add(5 * time.Second)
-	ok, err = b.store.ReleaseWebhookEndpoint(ctx, "b", taken[0], wake)
+	ok, err = b.store.ReleaseWebhookEndpoint(ctx, "b", taken[0], b.clock.Now(), wake)
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Empty(t, lease("a"))
 	b.clock.set(wake)
-	require.Len(t, lease("a"), 1)
+	require.Empty(t, b.behind(t), "it is at the end of its stream")
+	require.Len(t, lease("a"), 1, "its time has come")
 	b.clock.set(wake.Add(time.Hour))
 	_, err = b.store.DisableWebhookEndpoint(ctx, e.ID, "gone")
 	require.NoError(t, err)
 	require.Empty(t, lease("a"), "a disabled one has nothing to do")
+}
+
+// behind are the endpoints of all merchants that are not at the end of their streams.
+func (b *bench) behind(t *testing.T) (all []string) {
+	t.Helper()
+	for from, first := "", true; first || from != ""; first = false {
+		behind, last, err := b.store.BehindWebhookEndpoints(t.Context(), from, b.clock.Now(), 1)
+		require.NoError(t, err)
+		all, from = append(all, behind...), last
+	}
+	return all
 }

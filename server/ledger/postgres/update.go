@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -139,7 +140,32 @@ func queueSave(b *pgx.Batch, e ledger.Effects) {
 	exec(b, pgdb.InsertTallies, e.Insert.Tallies, row.InsertTally)
 	exec(b, pgdb.UpdateTallies, e.Update.Tallies, row.UpdateTally)
 	exec(b, pgdb.InsertPostings, e.Insert.Postings, row.InsertPosting)
-	exec(b, pgdb.InsertEvents, e.Insert.Events, row.InsertEvent)
+	insertEvents(b, e.Insert.Events)
+}
+
+// insertEvents queues what gives events their places, at the ends of their merchants'
+// streams. Who has taken places of a merchant keeps the others from taking later ones
+// until they are committed: no reader of a stream comes past one that is still to
+// appear. It is the last that is locked, and in the order of merchants.
+func insertEvents(b *pgx.Batch, events []ledger.Event) {
+	if len(events) == 0 {
+		return
+	}
+	row.NumberEvents(events)
+	b.Queue(pgdb.InsertEvents, columns(events, row.InsertEvent)...).Query(func(rows pgx.Rows) error {
+		placed, err := pgx.CollectRows(rows, pgx.RowToStructByPos[pgdb.InsertEventsRow])
+		if err != nil {
+			return err
+		}
+		if len(placed) != len(events) {
+			return fmt.Errorf("%w: %d of %d events saved", ledger.ErrInvariant, len(placed), len(events))
+		}
+		for _, p := range placed {
+			i := slices.IndexFunc(events, func(e ledger.Event) bool { return e.ID == p.ID })
+			events[i].Place = p.Place
+		}
+		return nil
+	})
 }
 
 func exec[R, P any](b *pgx.Batch, statement string, rows []R, params func(R) P) {

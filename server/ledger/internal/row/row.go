@@ -259,6 +259,18 @@ func Event(r db.Event) (ledger.Event, error) {
 func InsertEvent(e ledger.Event) db.InsertEventParams {
 	return db.InsertEventParams{
 		ID: e.ID, MandateID: e.MandateID, Seq: e.Seq, MerchantID: e.MerchantID, Type: string(e.Type),
-		Data: string(e.Data), CreatedMs: Millis(e.CreatedAt),
+		Data: string(e.Data), CreatedMs: Millis(e.CreatedAt), Place: e.Place,
 	}
+}
+
+// NumberEvents sets the Place of each to its number among its merchant's, from 1, and
+// returns how many they are.
+func NumberEvents(events []ledger.Event) map[string]int64 {
+	count := map[string]int64{}
+	for i := range events {
+		e := &events[i]
+		count[e.MerchantID]++
+		e.Place = count[e.MerchantID]
+	}
+	return count
 }

@@ -53,13 +53,3 @@ func DueDelivery(r db.DueDeliveriesRow) (ledger.DueDelivery, error) {
 		},
 	}, nil
 }
-
-// StreamEvent reads a stored row.
-func StreamEvent(r db.StreamEventsRow) (ledger.StreamEvent, error) {
-	return ledger.StreamEvent{
-		Event: ledger.Event{
-			ID: r.ID, MandateID: r.MandateID, Seq: r.Seq, Type: webhook.Type(r.Type), Data: []byte(r.Data), CreatedAt: at(r.CreatedMs), Place: r.Place,
-		},
-		Held: r.LastHeld >= 0, LastHeld: r.LastHeld,
-	}, nil
-}

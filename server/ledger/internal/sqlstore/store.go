@@ -36,6 +36,8 @@ type Store struct {
 	// Queries prepared on each pool.
 	writeQ *db.Queries
 	readQ  *db.Queries
+	// lists are bulk statements that read, prepared on the reading pool.
+	lists map[string]*sql.Stmt
 	// writer is a connection of the writing pool that Update has for itself, where
 	// the database has one writer at a time, with queries prepared on it. Who
 	// writes takes the turn first: else the database makes it wait, in steps of
@@ -67,6 +69,12 @@ func NewSingleWriter(ctx context.Context, engine Engine, write, read *sql.DB) (*
 	if err == nil {
 		s.readQ, err = db.Prepare(ctx, read)
 	}
+	s.lists = map[string]*sql.Stmt{}
+	for _, statement := range []string{endpointsBehind, heldLanes} {
+		if err == nil {
+			s.lists[statement], err = read.PrepareContext(ctx, statement) //nolint:sqlclosecheck // Close does
+		}
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("prepare queries: %w", err), s.Close())
 	}
@@ -79,6 +87,11 @@ func (s *Store) Close() error {
 	for _, q := range []*db.Queries{s.writerQ, s.writeQ, s.readQ} {
 		if q != nil {
 			err = errors.Join(err, q.Close())
+		}
+	}
+	for _, list := range s.lists {
+		if list != nil {
+			err = errors.Join(err, list.Close())
 		}
 	}
 	if s.writer != nil {

@@ -122,8 +122,26 @@ func save(ctx context.Context, q *db.Queries, e ledger.Effects) error {
 		insert(ctx, e.Insert.Tallies, row.InsertTally, q.InsertTally),
 		update(ctx, e.Update.Tallies, row.UpdateTally, q.UpdateTally),
 		insert(ctx, e.Insert.Postings, row.InsertPosting, q.InsertPosting),
-		insert(ctx, e.Insert.Events, row.InsertEvent, q.InsertEvent),
+		insertEvents(ctx, q, e.Insert.Events),
 	)
+}
+
+// insertEvents gives events their places, at the ends of their merchants' streams.
+func insertEvents(ctx context.Context, q *db.Queries, events []ledger.Event) func() error {
+	return func() error {
+		before := map[string]int64{}
+		for merchant, n := range row.NumberEvents(events) {
+			last, err := q.TakePlaces(ctx, db.TakePlacesParams{MerchantID: merchant, Place: n})
+			if err != nil {
+				return fmt.Errorf("take places: %w", err)
+			}
+			before[merchant] = last - n
+		}
+		for i := range events {
+			events[i].Place += before[events[i].MerchantID]
+		}
+		return insert(ctx, events, row.InsertEvent, q.InsertEvent)()
+	}
 }
 
 // first runs the steps up to the first error.

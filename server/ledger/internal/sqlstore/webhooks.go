@@ -62,15 +62,14 @@ func (s *Store) AddWebhookEndpoint(ctx context.Context, e ledger.WebhookEndpoint
 	return ledger.ErrTooManyEndpoints
 }
 
-// addEndpoint adds it at the end of its merchant's stream. Nobody relays meanwhile,
-// so that an event is either before it or finds it.
-func (s *Store) addEndpoint(ctx context.Context, tx *sql.Tx, e ledger.WebhookEndpoint, slot int64) error {
-	last, err := s.lastPlaces(ctx, tx, [][]any{{e.MerchantID, 0}})
-	if err != nil {
+// addEndpoint adds it at the end of its merchant's stream, which gets no longer
+// meanwhile: an event is either before it or finds it.
+func (s *Store) addEndpoint(ctx context.Context, tx *sql.Tx, e ledger.WebhookEndpoint, slot int64) (err error) {
+	q := s.writeQ.WithTx(tx)
+	if e.Since, err = q.TakePlaces(ctx, db.TakePlacesParams{MerchantID: e.MerchantID}); err != nil {
 		return err
 	}
-	e.Since = last[e.MerchantID]
-	return s.writeQ.WithTx(tx).InsertWebhookEndpoint(ctx, row.InsertWebhookEndpoint(e, slot))
+	return q.InsertWebhookEndpoint(ctx, row.InsertWebhookEndpoint(e, slot))
 }
 
 // RotateWebhookSecret implements [ledger.Webhooks].
@@ -106,15 +105,43 @@ func (s *Store) DeleteWebhookEndpoint(ctx context.Context, id string) error {
 	return err
 }
 
-// LeaseWebhookEndpoints implements [ledger.Webhooks]. While there is nothing to
-// do it only reads.
-func (s *Store) LeaseWebhookEndpoints(ctx context.Context, owner string, now, until time.Time, limit int) ([]ledger.WebhookEndpoint, error) {
-	if found, err := s.readQ.AnyWebhookWork(ctx, row.Millis(now)); err != nil || !found {
-		return nil, s.fail("look for webhook work", err)
+// DueWebhookEndpoints implements [ledger.Webhooks].
+func (s *Store) DueWebhookEndpoints(ctx context.Context, merchants []string, now time.Time, limit int) ([]string, error) {
+	due, err := s.readQ.DueEndpoints(ctx, db.DueEndpointsParams{NowMs: row.Millis(now), Most: int64(limit)})
+	if err != nil || len(merchants) == 0 {
+		return due, s.fail("look for webhook work", err)
 	}
-	ids, err := s.changed(ctx, "lease webhook endpoints", leaseEndpoints, owner, row.Millis(until), row.Millis(now), limit)
-	var leased []ledger.WebhookEndpoint
-	for _, id := range ids {
+	text, err := encoded(single(merchants))
+	if err != nil {
+		return nil, err
+	}
+	behind, err := rows(ctx, lister{s}, func(r *sql.Rows, id *string) error { return r.Scan(id) },
+		endpointsBehind, text, row.Millis(now), limit)
+	return append(due, behind...), s.fail("look for webhook work", err)
+}
+
+// BehindWebhookEndpoints implements [ledger.Webhooks].
+func (s *Store) BehindWebhookEndpoints(ctx context.Context, from string, now time.Time, limit int) (behind []string, last string, err error) {
+	passed, err := s.readQ.PassEndpoints(ctx, db.PassEndpointsParams{FromID: from, NowMs: row.Millis(now), Most: int64(limit)})
+	for _, e := range passed {
+		if e.Behind {
+			behind = append(behind, e.ID)
+		}
+	}
+	if len(passed) == limit {
+		last = passed[limit-1].ID
+	}
+	return behind, last, s.fail("look for webhook work", err)
+}
+
+// LeaseWebhookEndpoints implements [ledger.Webhooks].
+func (s *Store) LeaseWebhookEndpoints(ctx context.Context, owner string, ids []string, now, until time.Time) (leased []ledger.WebhookEndpoint, err error) {
+	text, err := encoded(single(ids))
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	taken, err := s.changed(ctx, "lease webhook endpoints", leaseEndpoints, text, owner, row.Millis(until), row.Millis(now))
+	for _, id := range taken {
 		e, err := s.WebhookEndpoint(ctx, id)
 		if errors.Is(err, ledger.ErrNotFound) {
 			continue // deleted meanwhile
@@ -136,20 +163,20 @@ func (s *Store) ExtendWebhookLeases(ctx context.Context, owner string, ids []str
 	return s.changed(ctx, "extend webhook leases", extendLeases, text, owner, row.Millis(until))
 }
 
-// WebhookWakes implements [ledger.Webhooks].
-func (s *Store) WebhookWakes(ctx context.Context, owner string) (map[string]int64, error) {
-	rows, err := s.readQ.WebhookWakes(ctx, owner)
-	wakes := make(map[string]int64, len(rows))
-	for _, r := range rows {
-		wakes[r.ID] = r.WakeSeq
+// WebhookNews implements [ledger.Webhooks].
+func (s *Store) WebhookNews(ctx context.Context, owner string) (map[string]ledger.EndpointNews, error) {
+	all, err := s.readQ.WebhookNews(ctx, owner)
+	news := make(map[string]ledger.EndpointNews, len(all))
+	for _, r := range all {
+		news[r.ID] = ledger.EndpointNews{WakeSeq: r.WakeSeq, End: r.Place}
 	}
-	return wakes, s.fail("read webhook wakes", err)
+	return news, s.fail("read news of webhook endpoints", err)
 }
 
 // ReleaseWebhookEndpoint implements [ledger.Webhooks].
-func (s *Store) ReleaseWebhookEndpoint(ctx context.Context, owner string, e ledger.WebhookEndpoint, wake time.Time) (bool, error) {
+func (s *Store) ReleaseWebhookEndpoint(ctx context.Context, owner string, e ledger.WebhookEndpoint, now, wake time.Time) (bool, error) {
 	n, err := change(ctx, s, "release webhook endpoint", s.writeQ.ReleaseWebhookEndpoint, db.ReleaseWebhookEndpointParams{
-		ID: e.ID, Owner: owner, WakeSeq: e.WakeSeq, WakeMs: row.Millis(wake),
+		ID: e.ID, Owner: owner, WakeSeq: e.WakeSeq, NowMs: row.Millis(now), WakeMs: row.Millis(wake),
 	})
 	return n == 1, err
 }
@@ -183,14 +210,26 @@ func (s *Store) NextRetry(ctx context.Context, endpointID string) (time.Time, er
 }
 
 // StreamEvents implements [ledger.Webhooks].
-func (s *Store) StreamEvents(ctx context.Context, e ledger.WebhookEndpoint, after int64, limit int) ([]ledger.StreamEvent, error) {
-	list, err := many(s, row.StreamEvent)(s.readQ.StreamEvents(ctx, db.StreamEventsParams{
-		EndpointID: e.ID, MerchantID: e.MerchantID, After: after, Most: int64(limit),
-	}))
-	for i := range list {
-		list[i].MerchantID = e.MerchantID
+func (s *Store) StreamEvents(ctx context.Context, merchantID string, after int64, limit int) ([]ledger.Event, error) {
+	return many(s, row.Event)(s.readQ.StreamEvents(ctx, db.StreamEventsParams{MerchantID: merchantID, After: after, Most: int64(limit)}))
+}
+
+// HeldLanes implements [ledger.Webhooks].
+func (s *Store) HeldLanes(ctx context.Context, endpointID string, lanes []string) (map[string]int64, error) {
+	text, err := encoded(single(lanes))
+	if err != nil {
+		return nil, err
 	}
-	return list, err
+	type last struct {
+		lane string
+		seq  int64
+	}
+	all, err := rows(ctx, lister{s}, func(r *sql.Rows, l *last) error { return r.Scan(&l.lane, &l.seq) }, heldLanes, text, endpointID)
+	held := make(map[string]int64, len(all))
+	for _, l := range all {
+		held[l.lane] = l.seq
+	}
+	return held, s.fail("read lanes that are held back", err)
 }
 
 // EventDeliveries implements [ledger.Webhooks]. The endpoints are read first: one

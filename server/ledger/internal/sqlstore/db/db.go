@@ -33,12 +33,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addSealedKeyStmt, err = db.PrepareContext(ctx, addSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query AddSealedKey: %w", err)
 	}
-	if q.anyOutboxStmt, err = db.PrepareContext(ctx, anyOutbox); err != nil {
-		return nil, fmt.Errorf("error preparing query AnyOutbox: %w", err)
-	}
-	if q.anyWebhookWorkStmt, err = db.PrepareContext(ctx, anyWebhookWork); err != nil {
-		return nil, fmt.Errorf("error preparing query AnyWebhookWork: %w", err)
-	}
 	if q.chargeStmt, err = db.PrepareContext(ctx, charge); err != nil {
 		return nil, fmt.Errorf("error preparing query Charge: %w", err)
 	}
@@ -68,6 +62,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.dueDeliveriesStmt, err = db.PrepareContext(ctx, dueDeliveries); err != nil {
 		return nil, fmt.Errorf("error preparing query DueDeliveries: %w", err)
+	}
+	if q.dueEndpointsStmt, err = db.PrepareContext(ctx, dueEndpoints); err != nil {
+		return nil, fmt.Errorf("error preparing query DueEndpoints: %w", err)
 	}
 	if q.eventStmt, err = db.PrepareContext(ctx, event); err != nil {
 		return nil, fmt.Errorf("error preparing query Event: %w", err)
@@ -153,6 +150,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.nextRetryStmt, err = db.PrepareContext(ctx, nextRetry); err != nil {
 		return nil, fmt.Errorf("error preparing query NextRetry: %w", err)
 	}
+	if q.passEndpointsStmt, err = db.PrepareContext(ctx, passEndpoints); err != nil {
+		return nil, fmt.Errorf("error preparing query PassEndpoints: %w", err)
+	}
 	if q.pendingFactsStmt, err = db.PrepareContext(ctx, pendingFacts); err != nil {
 		return nil, fmt.Errorf("error preparing query PendingFacts: %w", err)
 	}
@@ -201,6 +201,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.streamEventsStmt, err = db.PrepareContext(ctx, streamEvents); err != nil {
 		return nil, fmt.Errorf("error preparing query StreamEvents: %w", err)
 	}
+	if q.takePlacesStmt, err = db.PrepareContext(ctx, takePlaces); err != nil {
+		return nil, fmt.Errorf("error preparing query TakePlaces: %w", err)
+	}
 	if q.talliesAfterStmt, err = db.PrepareContext(ctx, talliesAfter); err != nil {
 		return nil, fmt.Errorf("error preparing query TalliesAfter: %w", err)
 	}
@@ -231,8 +234,8 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.webhookEndpointsStmt, err = db.PrepareContext(ctx, webhookEndpoints); err != nil {
 		return nil, fmt.Errorf("error preparing query WebhookEndpoints: %w", err)
 	}
-	if q.webhookWakesStmt, err = db.PrepareContext(ctx, webhookWakes); err != nil {
-		return nil, fmt.Errorf("error preparing query WebhookWakes: %w", err)
+	if q.webhookNewsStmt, err = db.PrepareContext(ctx, webhookNews); err != nil {
+		return nil, fmt.Errorf("error preparing query WebhookNews: %w", err)
 	}
 	return &q, nil
 }
@@ -252,16 +255,6 @@ func (q *Queries) Close() error {
 	if q.addSealedKeyStmt != nil {
 		if cerr := q.addSealedKeyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing addSealedKeyStmt: %w", cerr)
-		}
-	}
-	if q.anyOutboxStmt != nil {
-		if cerr := q.anyOutboxStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing anyOutboxStmt: %w", cerr)
-		}
-	}
-	if q.anyWebhookWorkStmt != nil {
-		if cerr := q.anyWebhookWorkStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing anyWebhookWorkStmt: %w", cerr)
 		}
 	}
 	if q.chargeStmt != nil {
@@ -312,6 +305,11 @@ func (q *Queries) Close() error {
 	if q.dueDeliveriesStmt != nil {
 		if cerr := q.dueDeliveriesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing dueDeliveriesStmt: %w", cerr)
+		}
+	}
+	if q.dueEndpointsStmt != nil {
+		if cerr := q.dueEndpointsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing dueEndpointsStmt: %w", cerr)
 		}
 	}
 	if q.eventStmt != nil {
@@ -454,6 +452,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing nextRetryStmt: %w", cerr)
 		}
 	}
+	if q.passEndpointsStmt != nil {
+		if cerr := q.passEndpointsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing passEndpointsStmt: %w", cerr)
+		}
+	}
 	if q.pendingFactsStmt != nil {
 		if cerr := q.pendingFactsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing pendingFactsStmt: %w", cerr)
@@ -534,6 +537,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing streamEventsStmt: %w", cerr)
 		}
 	}
+	if q.takePlacesStmt != nil {
+		if cerr := q.takePlacesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing takePlacesStmt: %w", cerr)
+		}
+	}
 	if q.talliesAfterStmt != nil {
 		if cerr := q.talliesAfterStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing talliesAfterStmt: %w", cerr)
@@ -584,9 +592,9 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing webhookEndpointsStmt: %w", cerr)
 		}
 	}
-	if q.webhookWakesStmt != nil {
-		if cerr := q.webhookWakesStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing webhookWakesStmt: %w", cerr)
+	if q.webhookNewsStmt != nil {
+		if cerr := q.webhookNewsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing webhookNewsStmt: %w", cerr)
 		}
 	}
 	return err
@@ -631,8 +639,6 @@ type Queries struct {
 	aPIKeyStmt                 *sql.Stmt
 	activeMandatesStmt         *sql.Stmt
 	addSealedKeyStmt           *sql.Stmt
-	anyOutboxStmt              *sql.Stmt
-	anyWebhookWorkStmt         *sql.Stmt
 	chargeStmt                 *sql.Stmt
 	chargeFactsStmt            *sql.Stmt
 	chargesStmt                *sql.Stmt
@@ -643,6 +649,7 @@ type Queries struct {
 	deliveriesStmt             *sql.Stmt
 	disableWebhookEndpointStmt *sql.Stmt
 	dueDeliveriesStmt          *sql.Stmt
+	dueEndpointsStmt           *sql.Stmt
 	eventStmt                  *sql.Stmt
 	eventDeliveriesStmt        *sql.Stmt
 	eventFactsStmt             *sql.Stmt
@@ -671,6 +678,7 @@ type Queries struct {
 	merchantByWalletStmt       *sql.Stmt
 	merchantEventsStmt         *sql.Stmt
 	nextRetryStmt              *sql.Stmt
+	passEndpointsStmt          *sql.Stmt
 	pendingFactsStmt           *sql.Stmt
 	postingsBetweenStmt        *sql.Stmt
 	postingsOfStmt             *sql.Stmt
@@ -687,6 +695,7 @@ type Queries struct {
 	secretSealsStmt            *sql.Stmt
 	sessionStmt                *sql.Stmt
 	streamEventsStmt           *sql.Stmt
+	takePlacesStmt             *sql.Stmt
 	talliesAfterStmt           *sql.Stmt
 	tallyStmt                  *sql.Stmt
 	tokenSealsStmt             *sql.Stmt
@@ -697,7 +706,7 @@ type Queries struct {
 	updateTallyStmt            *sql.Stmt
 	webhookEndpointStmt        *sql.Stmt
 	webhookEndpointsStmt       *sql.Stmt
-	webhookWakesStmt           *sql.Stmt
+	webhookNewsStmt            *sql.Stmt
 }
 
 func (q *Queries) WithTx(tx *sql.Tx) *Queries {
@@ -707,8 +716,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		aPIKeyStmt:                 q.aPIKeyStmt,
 		activeMandatesStmt:         q.activeMandatesStmt,
 		addSealedKeyStmt:           q.addSealedKeyStmt,
-		anyOutboxStmt:              q.anyOutboxStmt,
-		anyWebhookWorkStmt:         q.anyWebhookWorkStmt,
 		chargeStmt:                 q.chargeStmt,
 		chargeFactsStmt:            q.chargeFactsStmt,
 		chargesStmt:                q.chargesStmt,
@@ -719,6 +726,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		deliveriesStmt:             q.deliveriesStmt,
 		disableWebhookEndpointStmt: q.disableWebhookEndpointStmt,
 		dueDeliveriesStmt:          q.dueDeliveriesStmt,
+		dueEndpointsStmt:           q.dueEndpointsStmt,
 		eventStmt:                  q.eventStmt,
 		eventDeliveriesStmt:        q.eventDeliveriesStmt,
 		eventFactsStmt:             q.eventFactsStmt,
@@ -747,6 +755,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		merchantByWalletStmt:       q.merchantByWalletStmt,
 		merchantEventsStmt:         q.merchantEventsStmt,
 		nextRetryStmt:              q.nextRetryStmt,
+		passEndpointsStmt:          q.passEndpointsStmt,
 		pendingFactsStmt:           q.pendingFactsStmt,
 		postingsBetweenStmt:        q.postingsBetweenStmt,
 		postingsOfStmt:             q.postingsOfStmt,
@@ -763,6 +772,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		secretSealsStmt:            q.secretSealsStmt,
 		sessionStmt:                q.sessionStmt,
 		streamEventsStmt:           q.streamEventsStmt,
+		takePlacesStmt:             q.takePlacesStmt,
 		talliesAfterStmt:           q.talliesAfterStmt,
 		tallyStmt:                  q.tallyStmt,
 		tokenSealsStmt:             q.tokenSealsStmt,
@@ -773,6 +783,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		updateTallyStmt:            q.updateTallyStmt,
 		webhookEndpointStmt:        q.webhookEndpointStmt,
 		webhookEndpointsStmt:       q.webhookEndpointsStmt,
-		webhookWakesStmt:           q.webhookWakesStmt,
+		webhookNewsStmt:            q.webhookNewsStmt,
 	}
 }

@@ -8,6 +8,6 @@ var Reads = map[string]string{
 	"events": eventsOf, "expire keys": expireIdempotency, "expire events": expireEvents, "expire deliveries": expireDeliveries, "expire sessions": expireSessions,
 	"forget tokens": forgetTokens,
 	"stream":        streamEvents, "due deliveries": dueDeliveries, "next retry": nextRetry, "merchant's events": merchantEvents,
-	"webhook work": anyWebhookWork, "wakes": webhookWakes, "deliveries of an event": eventDeliveries,
+	"due endpoints": dueEndpoints, "endpoints passed": passEndpoints, "webhook news": webhookNews, "deliveries of an event": eventDeliveries,
 	"seals of keys": keySeals, "seals of tokens": tokenSeals,
 }

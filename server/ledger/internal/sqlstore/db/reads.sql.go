@@ -221,7 +221,7 @@ func (q *Queries) EventFacts(ctx context.Context, arg EventFactsParams) ([]Event
 }
 
 const eventsOf = `-- name: EventsOf :many
-SELECT id, mandate_id, seq, merchant_id, type, data, created_ms, relayed, place FROM events WHERE mandate_id = $1 AND seq > $2 ORDER BY seq
+SELECT id, mandate_id, seq, merchant_id, type, data, created_ms, place FROM events WHERE mandate_id = $1 AND seq > $2 ORDER BY seq
 `
 
 type EventsOfParams struct {
@@ -246,7 +246,6 @@ func (q *Queries) EventsOf(ctx context.Context, arg EventsOfParams) ([]Event, er
 			&i.Type,
 			&i.Data,
 			&i.CreatedMs,
-			&i.Relayed,
 			&i.Place,
 		); err != nil {
 			return nil, err

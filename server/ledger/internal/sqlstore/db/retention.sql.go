@@ -32,7 +32,7 @@ func (q *Queries) ExpireDeliveries(ctx context.Context, arg ExpireDeliveriesPara
 const expireEvents = `-- name: ExpireEvents :execrows
 DELETE FROM events WHERE id IN (
     SELECT e.id FROM events e
-    WHERE e.relayed = 1 AND e.created_ms < $1
+    WHERE e.created_ms < $1
         AND NOT EXISTS (
             SELECT 1 FROM webhook_endpoints w JOIN webhook_deliveries d ON d.endpoint_id = w.id AND d.event_id = e.id
             WHERE w.merchant_id = e.merchant_id AND d.status = 'pending'

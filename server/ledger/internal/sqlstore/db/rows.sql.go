@@ -120,8 +120,8 @@ func (q *Queries) InsertCharge(ctx context.Context, arg InsertChargeParams) erro
 }
 
 const insertEvent = `-- name: InsertEvent :exec
-INSERT INTO events (id, mandate_id, seq, merchant_id, type, data, created_ms)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO events (id, mandate_id, seq, merchant_id, type, data, created_ms, place)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 `
 
 type InsertEventParams struct {
@@ -132,6 +132,7 @@ type InsertEventParams struct {
 	Type       string
 	Data       string
 	CreatedMs  int64
+	Place      int64
 }
 
 func (q *Queries) InsertEvent(ctx context.Context, arg InsertEventParams) error {
@@ -143,6 +144,7 @@ func (q *Queries) InsertEvent(ctx context.Context, arg InsertEventParams) error 
 		arg.Type,
 		arg.Data,
 		arg.CreatedMs,
+		arg.Place,
 	)
 	return err
 }
@@ -370,6 +372,23 @@ func (q *Queries) Session(ctx context.Context, hash string) (Session, error) {
 		&i.ExpiresMs,
 	)
 	return i, err
+}
+
+const takePlaces = `-- name: TakePlaces :one
+INSERT INTO webhook_streams (merchant_id, place) VALUES ($1, $2)
+ON CONFLICT (merchant_id) DO UPDATE SET place = webhook_streams.place + excluded.place RETURNING place
+`
+
+type TakePlacesParams struct {
+	MerchantID string
+	Place      int64
+}
+
+func (q *Queries) TakePlaces(ctx context.Context, arg TakePlacesParams) (int64, error) {
+	row := q.queryRow(ctx, q.takePlacesStmt, takePlaces, arg.MerchantID, arg.Place)
+	var place int64
+	err := row.Scan(&place)
+	return place, err
 }
 
 const tally = `-- name: Tally :one

@@ -9,31 +9,6 @@ import (
 	"context"
 )
 
-const anyOutbox = `-- name: AnyOutbox :one
-SELECT EXISTS (SELECT 1 FROM events WHERE relayed = 0) AS found
-`
-
-func (q *Queries) AnyOutbox(ctx context.Context) (bool, error) {
-	row := q.queryRow(ctx, q.anyOutboxStmt, anyOutbox)
-	var found bool
-	err := row.Scan(&found)
-	return found, err
-}
-
-const anyWebhookWork = `-- name: AnyWebhookWork :one
-SELECT EXISTS (
-    SELECT 1 FROM webhook_endpoints w
-    WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= $1 AND w.lease_ms <= $1 AND w.pause_ms <= $1
-) AS found
-`
-
-func (q *Queries) AnyWebhookWork(ctx context.Context, nowMs int64) (bool, error) {
-	row := q.queryRow(ctx, q.anyWebhookWorkStmt, anyWebhookWork, nowMs)
-	var found bool
-	err := row.Scan(&found)
-	return found, err
-}
-
 const deleteDeliveries = `-- name: DeleteDeliveries :execrows
 DELETE FROM webhook_deliveries WHERE webhook_deliveries.endpoint_id = $1 AND webhook_deliveries.event_id IN (
     SELECT d.event_id FROM webhook_deliveries d WHERE d.endpoint_id = $1 LIMIT CAST($2 AS BIGINT)
@@ -203,8 +178,42 @@ func (q *Queries) DueDeliveries(ctx context.Context, arg DueDeliveriesParams) ([
 	return items, nil
 }
 
+const dueEndpoints = `-- name: DueEndpoints :many
+SELECT w.id FROM webhook_endpoints w
+WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= $1 AND w.lease_ms <= $1 AND w.pause_ms <= $1
+ORDER BY w.wake_ms LIMIT CAST($2 AS BIGINT)
+`
+
+type DueEndpointsParams struct {
+	NowMs int64
+	Most  int64
+}
+
+func (q *Queries) DueEndpoints(ctx context.Context, arg DueEndpointsParams) ([]string, error) {
+	rows, err := q.query(ctx, q.dueEndpointsStmt, dueEndpoints, arg.NowMs, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const event = `-- name: Event :one
-SELECT id, mandate_id, seq, merchant_id, type, data, created_ms, relayed, place FROM events WHERE id = $1
+SELECT id, mandate_id, seq, merchant_id, type, data, created_ms, place FROM events WHERE id = $1
 `
 
 func (q *Queries) Event(ctx context.Context, id string) (Event, error) {
@@ -218,7 +227,6 @@ func (q *Queries) Event(ctx context.Context, id string) (Event, error) {
 		&i.Type,
 		&i.Data,
 		&i.CreatedMs,
-		&i.Relayed,
 		&i.Place,
 	)
 	return i, err
@@ -314,7 +322,7 @@ func (q *Queries) InsertWebhookEndpoint(ctx context.Context, arg InsertWebhookEn
 
 const merchantEvents = `-- name: MerchantEvents :many
 
-SELECT id, mandate_id, seq, merchant_id, type, data, created_ms, relayed, place FROM events WHERE merchant_id = $1 AND id < $2 AND id > $3
+SELECT id, mandate_id, seq, merchant_id, type, data, created_ms, place FROM events WHERE merchant_id = $1 AND id < $2 AND id > $3
 ORDER BY id DESC LIMIT CAST($4 AS BIGINT)
 `
 
@@ -350,7 +358,6 @@ func (q *Queries) MerchantEvents(ctx context.Context, arg MerchantEventsParams) 
 			&i.Type,
 			&i.Data,
 			&i.CreatedMs,
-			&i.Relayed,
 			&i.Place,
 		); err != nil {
 			return nil, err
@@ -378,12 +385,53 @@ func (q *Queries) NextRetry(ctx context.Context, endpointID string) (int64, erro
 	return next_ms, err
 }
 
+const passEndpoints = `-- name: PassEndpoints :many
+SELECT w.id, CAST(w.place < s.place AND w.disabled = '' AND w.lease_ms <= $1 AND w.pause_ms <= $1 AS BOOLEAN) AS behind
+FROM webhook_endpoints w JOIN webhook_streams s ON s.merchant_id = w.merchant_id
+WHERE w.id > $2 ORDER BY w.id LIMIT CAST($3 AS BIGINT)
+`
+
+type PassEndpointsParams struct {
+	NowMs  int64
+	FromID string
+	Most   int64
+}
+
+type PassEndpointsRow struct {
+	ID     string
+	Behind bool
+}
+
+func (q *Queries) PassEndpoints(ctx context.Context, arg PassEndpointsParams) ([]PassEndpointsRow, error) {
+	rows, err := q.query(ctx, q.passEndpointsStmt, passEndpoints, arg.NowMs, arg.FromID, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PassEndpointsRow
+	for rows.Next() {
+		var i PassEndpointsRow
+		if err := rows.Scan(&i.ID, &i.Behind); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const releaseWebhookEndpoint = `-- name: ReleaseWebhookEndpoint :execrows
-UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0, wake_ms = $1
-WHERE id = $2 AND lease_owner = $3 AND wake_seq = $4
+UPDATE webhook_endpoints SET lease_owner = '', lease_ms = $1, wake_ms = $2
+WHERE id = $3 AND lease_owner = $4 AND wake_seq = $5
 `
 
 type ReleaseWebhookEndpointParams struct {
+	NowMs   int64
 	WakeMs  int64
 	ID      string
 	Owner   string
@@ -392,6 +440,7 @@ type ReleaseWebhookEndpointParams struct {
 
 func (q *Queries) ReleaseWebhookEndpoint(ctx context.Context, arg ReleaseWebhookEndpointParams) (int64, error) {
 	result, err := q.exec(ctx, q.releaseWebhookEndpointStmt, releaseWebhookEndpoint,
+		arg.NowMs,
 		arg.WakeMs,
 		arg.ID,
 		arg.Owner,
@@ -429,59 +478,34 @@ func (q *Queries) RotateWebhookSecret(ctx context.Context, arg RotateWebhookSecr
 }
 
 const streamEvents = `-- name: StreamEvents :many
-SELECT e.id, e.mandate_id, e.seq, e.type, e.data, e.created_ms, e.place, CAST(CASE
-    WHEN EXISTS (SELECT 1 FROM webhook_deliveries p WHERE p.endpoint_id = $1 AND p.status = 'pending') THEN (
-        SELECT COALESCE(MAX(d.seq), -1) FROM webhook_deliveries d
-        WHERE d.endpoint_id = $1 AND d.lane = e.mandate_id AND d.status = 'pending'
-    )
-    ELSE -1
-END AS BIGINT) AS last_held
-FROM events e
-WHERE e.merchant_id = $2 AND e.place > CAST($3 AS BIGINT) AND e.place > 0
-ORDER BY e.place LIMIT CAST($4 AS BIGINT)
+SELECT id, mandate_id, seq, merchant_id, type, data, created_ms, place FROM events WHERE merchant_id = $1 AND place > $2
+ORDER BY place LIMIT CAST($3 AS BIGINT)
 `
 
 type StreamEventsParams struct {
-	EndpointID string
 	MerchantID string
 	After      int64
 	Most       int64
 }
 
-type StreamEventsRow struct {
-	ID        string
-	MandateID string
-	Seq       int64
-	Type      string
-	Data      string
-	CreatedMs int64
-	Place     int64
-	LastHeld  int64
-}
-
-func (q *Queries) StreamEvents(ctx context.Context, arg StreamEventsParams) ([]StreamEventsRow, error) {
-	rows, err := q.query(ctx, q.streamEventsStmt, streamEvents,
-		arg.EndpointID,
-		arg.MerchantID,
-		arg.After,
-		arg.Most,
-	)
+func (q *Queries) StreamEvents(ctx context.Context, arg StreamEventsParams) ([]Event, error) {
+	rows, err := q.query(ctx, q.streamEventsStmt, streamEvents, arg.MerchantID, arg.After, arg.Most)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []StreamEventsRow
+	var items []Event
 	for rows.Next() {
-		var i StreamEventsRow
+		var i Event
 		if err := rows.Scan(
 			&i.ID,
 			&i.MandateID,
 			&i.Seq,
+			&i.MerchantID,
 			&i.Type,
 			&i.Data,
 			&i.CreatedMs,
 			&i.Place,
-			&i.LastHeld,
 		); err != nil {
 			return nil, err
 		}
@@ -574,25 +598,28 @@ func (q *Queries) WebhookEndpoints(ctx context.Context, merchantID string) ([]We
 	return items, nil
 }
 
-const webhookWakes = `-- name: WebhookWakes :many
-SELECT id, wake_seq FROM webhook_endpoints WHERE lease_owner = $1 AND lease_owner <> ''
+const webhookNews = `-- name: WebhookNews :many
+SELECT w.id, w.wake_seq, CAST(COALESCE(s.place, 0) AS BIGINT) AS place
+FROM webhook_endpoints w LEFT JOIN webhook_streams s ON s.merchant_id = w.merchant_id
+WHERE w.lease_owner = $1 AND w.lease_owner <> ''
 `
 
-type WebhookWakesRow struct {
+type WebhookNewsRow struct {
 	ID      string
 	WakeSeq int64
+	Place   int64
 }
 
-func (q *Queries) WebhookWakes(ctx context.Context, owner string) ([]WebhookWakesRow, error) {
-	rows, err := q.query(ctx, q.webhookWakesStmt, webhookWakes, owner)
+func (q *Queries) WebhookNews(ctx context.Context, owner string) ([]WebhookNewsRow, error) {
+	rows, err := q.query(ctx, q.webhookNewsStmt, webhookNews, owner)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []WebhookWakesRow
+	var items []WebhookNewsRow
 	for rows.Next() {
-		var i WebhookWakesRow
-		if err := rows.Scan(&i.ID, &i.WakeSeq); err != nil {
+		var i WebhookNewsRow
+		if err := rows.Scan(&i.ID, &i.WakeSeq, &i.Place); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

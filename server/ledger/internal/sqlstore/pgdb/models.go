@@ -43,7 +43,6 @@ type Event struct {
 	Type       string
 	Data       string
 	CreatedMs  int64
-	Relayed    int64
 	Place      int64
 }
 

@@ -158,10 +158,21 @@ func (q *Queries) InsertCharges(ctx context.Context, arg InsertChargesParams) er
 	return err
 }
 
-const InsertEvents = `-- name: InsertEvents :exec
-INSERT INTO events (id, mandate_id, seq, merchant_id, type, data, created_ms)
-SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::bigint[]), unnest($4::text[]), unnest($5::text[]),
-    unnest($6::text[]), unnest($7::bigint[])
+const InsertEvents = `-- name: InsertEvents :many
+WITH fresh AS (
+    SELECT unnest($1::text[]) AS id, unnest($2::text[]) AS mandate_id, unnest($3::bigint[]) AS seq, unnest($4::text[]) AS merchant_id,
+        unnest($5::text[]) AS type, unnest($6::text[]) AS data, unnest($7::bigint[]) AS created_ms, unnest($8::bigint[]) AS place
+), taken AS (
+    INSERT INTO webhook_streams (merchant_id, place)
+    SELECT merchant_id, COUNT(*) FROM fresh GROUP BY merchant_id ORDER BY merchant_id
+    ON CONFLICT (merchant_id) DO UPDATE SET place = webhook_streams.place + excluded.place
+    RETURNING merchant_id, place
+)
+INSERT INTO events (id, mandate_id, seq, merchant_id, type, data, created_ms, place)
+SELECT f.id, f.mandate_id, f.seq, f.merchant_id, f.type, f.data, f.created_ms,
+    t.place - COUNT(*) OVER (PARTITION BY f.merchant_id) + f.place
+FROM fresh f JOIN taken t ON t.merchant_id = f.merchant_id
+RETURNING id, place
 `
 
 type InsertEventsParams struct {
@@ -172,10 +183,16 @@ type InsertEventsParams struct {
 	Column5 []string
 	Column6 []string
 	Column7 []int64
+	Column8 []int64
 }
 
-func (q *Queries) InsertEvents(ctx context.Context, arg InsertEventsParams) error {
-	_, err := q.db.Exec(ctx, InsertEvents,
+type InsertEventsRow struct {
+	ID    string
+	Place int64
+}
+
+func (q *Queries) InsertEvents(ctx context.Context, arg InsertEventsParams) ([]InsertEventsRow, error) {
+	rows, err := q.db.Query(ctx, InsertEvents,
 		arg.Column1,
 		arg.Column2,
 		arg.Column3,
@@ -183,8 +200,24 @@ func (q *Queries) InsertEvents(ctx context.Context, arg InsertEventsParams) erro
 		arg.Column5,
 		arg.Column6,
 		arg.Column7,
+		arg.Column8,
 	)
-	return err
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []InsertEventsRow
+	for rows.Next() {
+		var i InsertEventsRow
+		if err := rows.Scan(&i.ID, &i.Place); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const InsertIdempotencies = `-- name: InsertIdempotencies :exec

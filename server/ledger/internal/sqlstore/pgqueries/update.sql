@@ -97,7 +97,18 @@ INSERT INTO postings (charge_id, n, mandate_id, from_account, to_account, amount
 SELECT unnest($1::text[]), unnest($2::bigint[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
     unnest($6::bigint[]), unnest($7::bigint[]);
 
--- name: InsertEvents :exec
-INSERT INTO events (id, mandate_id, seq, merchant_id, type, data, created_ms)
-SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::bigint[]), unnest($4::text[]), unnest($5::text[]),
-    unnest($6::text[]), unnest($7::bigint[]);
+-- name: InsertEvents :many
+WITH fresh AS (
+    SELECT unnest($1::text[]) AS id, unnest($2::text[]) AS mandate_id, unnest($3::bigint[]) AS seq, unnest($4::text[]) AS merchant_id,
+        unnest($5::text[]) AS type, unnest($6::text[]) AS data, unnest($7::bigint[]) AS created_ms, unnest($8::bigint[]) AS place
+), taken AS (
+    INSERT INTO webhook_streams (merchant_id, place)
+    SELECT merchant_id, COUNT(*) FROM fresh GROUP BY merchant_id ORDER BY merchant_id
+    ON CONFLICT (merchant_id) DO UPDATE SET place = webhook_streams.place + excluded.place
+    RETURNING merchant_id, place
+)
+INSERT INTO events (id, mandate_id, seq, merchant_id, type, data, created_ms, place)
+SELECT f.id, f.mandate_id, f.seq, f.merchant_id, f.type, f.data, f.created_ms,
+    t.place - COUNT(*) OVER (PARTITION BY f.merchant_id) + f.place
+FROM fresh f JOIN taken t ON t.merchant_id = f.merchant_id
+RETURNING id, place;

@@ -11,7 +11,7 @@ DELETE FROM idempotency WHERE (merchant_id, key) IN (
 -- name: ExpireEvents :execrows
 DELETE FROM events WHERE id IN (
     SELECT e.id FROM events e
-    WHERE e.relayed = 1 AND e.created_ms < sqlc.arg(before_ms)
+    WHERE e.created_ms < sqlc.arg(before_ms)
         AND NOT EXISTS (
             SELECT 1 FROM webhook_endpoints w JOIN webhook_deliveries d ON d.endpoint_id = w.id AND d.event_id = e.id
             WHERE w.merchant_id = e.merchant_id AND d.status = 'pending'

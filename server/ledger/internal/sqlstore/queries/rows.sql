@@ -56,5 +56,9 @@ INSERT INTO postings (charge_id, n, mandate_id, from_account, to_account, amount
 VALUES ($1, $2, $3, $4, $5, $6, $7);
 
 -- name: InsertEvent :exec
-INSERT INTO events (id, mandate_id, seq, merchant_id, type, data, created_ms)
-VALUES ($1, $2, $3, $4, $5, $6, $7);
+INSERT INTO events (id, mandate_id, seq, merchant_id, type, data, created_ms, place)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
+
+-- name: TakePlaces :one
+INSERT INTO webhook_streams (merchant_id, place) VALUES ($1, $2)
+ON CONFLICT (merchant_id) DO UPDATE SET place = webhook_streams.place + excluded.place RETURNING place;

@@ -35,36 +35,31 @@ DELETE FROM webhook_deliveries WHERE webhook_deliveries.endpoint_id = sqlc.arg(e
     SELECT d.event_id FROM webhook_deliveries d WHERE d.endpoint_id = sqlc.arg(endpoint_id) LIMIT CAST(sqlc.arg(most) AS BIGINT)
 );
 
--- name: AnyWebhookWork :one
-SELECT EXISTS (
-    SELECT 1 FROM webhook_endpoints w
-    WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= sqlc.arg(now_ms) AND w.lease_ms <= sqlc.arg(now_ms) AND w.pause_ms <= sqlc.arg(now_ms)
-) AS found;
+-- name: DueEndpoints :many
+SELECT w.id FROM webhook_endpoints w
+WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= sqlc.arg(now_ms) AND w.lease_ms <= sqlc.arg(now_ms) AND w.pause_ms <= sqlc.arg(now_ms)
+ORDER BY w.wake_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
--- name: AnyOutbox :one
-SELECT EXISTS (SELECT 1 FROM events WHERE relayed = 0) AS found;
+-- name: PassEndpoints :many
+SELECT w.id, CAST(w.place < s.place AND w.disabled = '' AND w.lease_ms <= sqlc.arg(now_ms) AND w.pause_ms <= sqlc.arg(now_ms) AS BOOLEAN) AS behind
+FROM webhook_endpoints w JOIN webhook_streams s ON s.merchant_id = w.merchant_id
+WHERE w.id > sqlc.arg(from_id) ORDER BY w.id LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
--- name: WebhookWakes :many
-SELECT id, wake_seq FROM webhook_endpoints WHERE lease_owner = sqlc.arg(owner) AND lease_owner <> '';
+-- name: WebhookNews :many
+SELECT w.id, w.wake_seq, CAST(COALESCE(s.place, 0) AS BIGINT) AS place
+FROM webhook_endpoints w LEFT JOIN webhook_streams s ON s.merchant_id = w.merchant_id
+WHERE w.lease_owner = sqlc.arg(owner) AND w.lease_owner <> '';
 
 -- name: ReleaseWebhookEndpoint :execrows
-UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0, wake_ms = sqlc.arg(wake_ms)
+UPDATE webhook_endpoints SET lease_owner = '', lease_ms = sqlc.arg(now_ms), wake_ms = sqlc.arg(wake_ms)
 WHERE id = sqlc.arg(id) AND lease_owner = sqlc.arg(owner) AND wake_seq = sqlc.arg(wake_seq);
 
 -- name: FreeWebhookLeases :exec
 UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0, wake_ms = 1 WHERE lease_owner <> '';
 
 -- name: StreamEvents :many
-SELECT e.id, e.mandate_id, e.seq, e.type, e.data, e.created_ms, e.place, CAST(CASE
-    WHEN EXISTS (SELECT 1 FROM webhook_deliveries p WHERE p.endpoint_id = sqlc.arg(endpoint_id) AND p.status = 'pending') THEN (
-        SELECT COALESCE(MAX(d.seq), -1) FROM webhook_deliveries d
-        WHERE d.endpoint_id = sqlc.arg(endpoint_id) AND d.lane = e.mandate_id AND d.status = 'pending'
-    )
-    ELSE -1
-END AS BIGINT) AS last_held
-FROM events e
-WHERE e.merchant_id = sqlc.arg(merchant_id) AND e.place > CAST(sqlc.arg(after) AS BIGINT) AND e.place > 0
-ORDER BY e.place LIMIT CAST(sqlc.arg(most) AS BIGINT);
+SELECT * FROM events WHERE merchant_id = sqlc.arg(merchant_id) AND place > sqlc.arg(after)
+ORDER BY place LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: DueDeliveries :many
 SELECT d.event_id, d.lane, d.seq, d.attempts, d.created_ms, e.mandate_id, e.merchant_id, e.type, e.data, e.created_ms AS event_ms, e.place
