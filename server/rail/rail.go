@@ -75,6 +75,7 @@ type Connection struct {
 	Reference string // idempotency: the same reference connects once
 	Method    string // what the person chose, in the rail's own terms
 	Email     string // may be empty
+	Session   string // whose mandate it is for; a [Watcher] tells it again
 	Limits    Limits // what the mandate will allow
 }
 
@@ -165,7 +166,14 @@ type Binder interface {
 // Watcher is a [Rail] on which a payer can end an instrument by itself. It tells
 // of each, at least once, from Start on; where that fails it tells again.
 type Watcher interface {
-	OnRevoked(tell func(ctx context.Context, mandateID string) error)
+	OnRevoked(tell func(ctx context.Context, e Ended) error)
+}
+
+// Ended is an instrument that its payer has ended.
+type Ended struct {
+	Method    string // the instrument's
+	MandateID string // of the mandate that it was bound to; empty: of none yet
+	Session   string // that it was connected for
 }
 
 // Method is a payment method that a person can choose on the setup page.

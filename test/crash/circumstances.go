@@ -74,11 +74,12 @@ func (d *chainDrill) around(ctx context.Context, p failpoint.Point) error {
 	}
 }
 
-// onAndOn does a thing, and again after a while, until ctx ends.
+// onAndOn does a thing, and again after a while, until ctx ends. A chain that made no
+// block makes one the next time.
 func (d *chainDrill) onAndOn(ctx context.Context, do func(context.Context) error) error {
 	for ctx.Err() == nil {
 		err := do(ctx)
-		if err == nil {
+		if err == nil || errors.Is(err, devchain.ErrStuck) {
 			err = sleep(ctx, aWhile)
 		}
 		if err != nil && ctx.Err() == nil {

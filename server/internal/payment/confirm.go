@@ -137,7 +137,7 @@ func (s *Service) connect(ctx context.Context, session Session, c Confirmation) 
 	var instruments []rail.Instrument
 	used := map[rail.Name]bool{}
 	for _, method := range c.Methods {
-		instrument, err := s.connectOne(ctx, session, rail.Connection{Method: method, Email: c.Email, Limits: limits}, used)
+		instrument, err := s.connectOne(ctx, session, rail.Connection{Method: method, Email: c.Email, Session: session.Hash, Limits: limits}, used)
 		var refused *rail.RefusedError
 		if errors.As(err, &refused) {
 			after, err := s.Ledger.RefuseAttempt(ctx, session.Hash)

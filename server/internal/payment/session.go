@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/failpoint"
@@ -146,9 +147,28 @@ func (s *Service) RevokeAs(ctx context.Context, mandateID string, by ledger.Revo
 	return revoked, nil
 }
 
-// RevokedOnRail ends a mandate that its payer has ended on a rail.
-func (s *Service) RevokedOnRail(ctx context.Context, mandateID string) error {
-	_, err := s.RevokeAs(ctx, mandateID, ledger.RevokedByContract)
+// RevokedOnRail ends the mandate of an instrument that its payer has ended on a rail.
+// One that was not bound, because this service died before, is found by its session;
+// where that has no mandate yet, or one with another instrument, there is none to end.
+func (s *Service) RevokedOnRail(ctx context.Context, e rail.Ended) error {
+	if e.MandateID == "" {
+		session, err := s.Ledger.Session(ctx, e.Session)
+		if errors.Is(err, ledger.ErrNotFound) || err == nil && session.MandateID == "" {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read session of %s: %w", e.Method, err)
+		}
+		m, err := s.Ledger.Mandate(ctx, session.MandateID)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(m.Instruments, func(in rail.Instrument) bool { return in.Method == e.Method }) {
+			return nil
+		}
+		e.MandateID = m.ID
+	}
+	_, err := s.RevokeAs(ctx, e.MandateID, ledger.RevokedByContract)
 	return err
 }
 

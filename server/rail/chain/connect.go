@@ -19,6 +19,7 @@ import (
 type connectionRecord struct {
 	Print   string      `json:"print"`
 	GrantID common.Hash `json:"grantId"`
+	Session string      `json:"session,omitempty"`
 	Relayed bool        `json:"relayed,omitempty"` // the grant is on the chain
 	Refused rail.Reason `json:"refused,omitempty"`
 }
@@ -82,7 +83,7 @@ func (r *Rail) begin(ctx context.Context, key string, seed common.Hash, c rail.C
 		}
 		return record, nil
 	}
-	fresh := connectionRecord{Print: asked}
+	fresh := connectionRecord{Print: asked, Session: c.Session}
 	if fresh.GrantID, err = r.grantOf(ctx, c, seed); err != nil {
 		return record, err
 	}

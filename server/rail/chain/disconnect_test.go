@@ -1,6 +1,7 @@
 package chain_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -20,8 +21,9 @@ func TestRevokedWhileItsGrantCameUndone(t *testing.T) {
 	t.Parallel()
 	w := setup(t, devchain.Config{Manual: true}, nil)
 	w.commit(t, 2)
+	before := w.head(t)
 	in := w.connectManually(t, "setup", chain.MethodWallet)
-	require.NoError(t, w.chain.Reorg(t.Context(), 1, true))
+	require.NoError(t, w.chain.Reorg(t.Context(), int(w.head(t)-before), true))
 	require.Error(t, w.rail.Disconnect(t.Context(), in))
 	require.NoError(t, w.rail.Start(t.Context())) // sends the grant again
 	require.Eventually(t, func() bool {
@@ -34,6 +36,13 @@ func TestRevokedWhileItsGrantCameUndone(t *testing.T) {
 	}, time.Minute, 50*time.Millisecond)
 }
 
+func (w *world) head(t *testing.T) uint64 {
+	t.Helper()
+	n, err := w.chain.Client().BlockNumber(t.Context())
+	require.NoError(t, err)
+	return n
+}
+
 // state is that of an instrument's grant on the chain.
 func (w *world) state(t *testing.T, in rail.Instrument) uint8 {
 	t.Helper()
@@ -43,4 +52,20 @@ func (w *world) state(t *testing.T, in rail.Instrument) uint8 {
 	m, err := router.UnpackMandate(answer)
 	require.NoError(t, err)
 	return m.State
+}
+
+// TestRevokedBeforeItIsBound: a grant that ends before anybody said whose mandate it is
+// of ends that mandate: it is told with its session, and again when it is bound.
+func TestRevokedBeforeItIsBound(t *testing.T) {
+	t.Parallel()
+	w := setup(t, devchain.Config{}, nil)
+	told := make(chan rail.Ended, 2)
+	w.rail.OnRevoked(func(_ context.Context, e rail.Ended) error { told <- e; return nil })
+	in, err := w.rail.Connect(t.Context(), rail.Connection{Reference: "setup", Method: chain.MethodWallet, Session: "session"})
+	require.NoError(t, err)
+	w.mined(t, w.send(t, ownerOf(t, in), w.chain.Router(), contracts.NewMandateRouter().PackRevoke(common.HexToHash(in.Method))))
+	require.NoError(t, w.rail.Start(t.Context()))
+	require.Equal(t, rail.Ended{Method: in.Method, Session: "session"}, <-told)
+	require.NoError(t, w.rail.Bind(t.Context(), in, "del_1"))
+	require.Equal(t, rail.Ended{Method: in.Method, MandateID: "del_1"}, <-told)
 }

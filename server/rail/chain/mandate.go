@@ -41,33 +41,39 @@ func (r *Rail) termsOf(ctx context.Context, l rail.Limits) (Terms, error) {
 	return t, nil
 }
 
-// Bind keeps which mandate may charge a grant, unless another one has it.
+// Bind keeps which mandate may charge a grant, unless another one has it. Where the
+// grant has ended already, that is told now: the watcher did not know whom to tell.
 func (r *Rail) Bind(ctx context.Context, in rail.Instrument, mandateID string) error {
 	id, ok := parseHash(in.Method)
 	if !ok || in.Rail != rail.Chain {
 		return nil
 	}
+	var ended *Revocation
 	err := r.config.Store.Update(ctx, func(tx Tx) error {
+		ended = nil
 		grant, found, err := read[grantRecord](tx, kindGrant, id.Hex())
 		if err != nil || !found || grant.MandateID != "" {
 			return err
 		}
 		grant.MandateID = mandateID
+		if grant.State == revoked {
+			ended = &Revocation{GrantID: id, MandateID: mandateID, Owner: grant.Grant.Owner}
+		}
 		return write(tx, kindGrant, id.Hex(), grant)
 	})
+	if err == nil && ended != nil && r.config.OnRevoked != nil {
+		err = r.config.OnRevoked(ctx, *ended)
+	}
 	if err != nil {
 		return fmt.Errorf("bind grant %s: %w", id, err)
 	}
 	return nil
 }
 
-// OnRevoked has the watcher tell which mandates ended on the chain, those that
-// were bound. It is called before Start, and replaces Config.OnRevoked.
-func (r *Rail) OnRevoked(tell func(ctx context.Context, mandateID string) error) {
+// OnRevoked has the watcher tell which instruments ended on the chain. It is called
+// before Start, and replaces Config.OnRevoked.
+func (r *Rail) OnRevoked(tell func(ctx context.Context, e rail.Ended) error) {
 	r.config.OnRevoked = func(ctx context.Context, seen Revocation) error {
-		if seen.MandateID == "" {
-			return nil
-		}
-		return tell(ctx, seen.MandateID)
+		return tell(ctx, rail.Ended{Method: seen.Method(), MandateID: seen.MandateID, Session: seen.Session})
 	}
 }

@@ -19,6 +19,7 @@ import (
 type Revocation struct {
 	GrantID   common.Hash
 	MandateID string // that charged the grant; empty where none has yet
+	Session   string // that it was connected for
 	Owner     common.Address
 	By        common.Address // who revoked, or who brought the owner's signature
 	TxHash    common.Hash
@@ -140,7 +141,11 @@ func (r *Rail) sawRevoked(ctx context.Context, seen Revocation) error {
 		if err != nil || !found {
 			return err
 		}
-		ours, seen.MandateID = true, grant.MandateID
+		connection, _, err := read[connectionRecord](tx, kindConnection, grant.Connected)
+		if err != nil {
+			return err
+		}
+		ours, seen.MandateID, seen.Session = true, grant.MandateID, connection.Session
 		return destroy(tx, seen.GrantID)
 	})
 	if err != nil {

@@ -1,0 +1,39 @@
+package payment_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+// TestEndedBeforeItWasBound: what a payer ends on a rail before the rail was told of
+// which mandate it is, since the service died in between, ends that mandate, and no
+// other of the session.
+func TestEndedBeforeItWasBound(t *testing.T) {
+	t.Parallel()
+	s, merchant := setup(t, 100)
+	terms := ledger.Terms{
+		MaxPerTx: 1_000_000, MaxMonthly: 1_000_000, Rails: []rail.Name{rail.Fiat}, Payees: []string{merchant.ID},
+		ExpiresAt: s.Clock.Now().Add(24 * time.Hour).Truncate(time.Second),
+	}
+	session, err := s.CreateSession(t.Context(), payment.NewSession{Merchant: merchant, Terms: terms})
+	require.NoError(t, err)
+	require.NoError(t, s.RevokedOnRail(t.Context(), rail.Ended{Method: "early", Session: session.Hash}))
+	require.NoError(t, s.RevokedOnRail(t.Context(), rail.Ended{Method: "strange", Session: "none"}))
+	m, err := s.Confirm(t.Context(), session.Token, payment.Confirmation{Terms: terms, Methods: []string{"card_visa"}})
+	require.NoError(t, err)
+	status := func() ledger.MandateStatus {
+		m, err := s.Ledger.Mandate(t.Context(), m.ID)
+		require.NoError(t, err)
+		return m.Status
+	}
+	require.NoError(t, s.RevokedOnRail(t.Context(), rail.Ended{Method: "of an earlier attempt", Session: session.Hash}))
+	require.Equal(t, ledger.MandateActive, status())
+	require.NoError(t, s.RevokedOnRail(t.Context(), rail.Ended{Method: m.Instruments[0].Method, Session: session.Hash}))
+	require.Equal(t, ledger.MandateRevoked, status())
+}
