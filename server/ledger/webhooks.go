@@ -81,22 +81,17 @@ type Delivery struct {
 	CreatedAt  time.Time
 }
 
-// DueDelivery is a delivery with the event that it sends.
+// DueDelivery is a stored delivery with the event that it sends.
 type DueDelivery struct {
 	Delivery
 
 	Event Event
 }
 
-// LaneKey is a place in an order by lane and sequence.
+// LaneKey is a place in a lane.
 type LaneKey struct {
 	Lane string
 	Seq  int64
-}
-
-// After tells whether k comes after another place.
-func (k LaneKey) After(o LaneKey) bool {
-	return k.Lane > o.Lane || k.Lane == o.Lane && k.Seq > o.Seq
 }
 
 // EndpointNews tells whether there is something new for an endpoint.
@@ -169,9 +164,15 @@ type Webhooks interface {
 	// HeldLanes tells of some lanes the sequence of the last stored delivery to an
 	// endpoint that is still to be made, if there is one.
 	HeldLanes(ctx context.Context, endpointID string, lanes []string) (map[string]int64, error)
-	// DueDeliveries lists stored deliveries that may be made at a time, in the order of lanes from a
-	// place on: nothing that comes after one of its lane that waits for a retry.
-	DueDeliveries(ctx context.Context, endpointID string, from LaneKey, now time.Time, limit int) ([]DueDelivery, error)
+	// DueLanes lists lanes after one, in their order, with stored deliveries that may be
+	// made at a time: without those whose first one waits for a retry.
+	DueLanes(ctx context.Context, endpointID, from string, now time.Time, limit int) ([]string, error)
+	// RetryLanes lists those lanes of which the first delivery has failed before, the
+	// earliest due first.
+	RetryLanes(ctx context.Context, endpointID string, now time.Time, limit int) ([]string, error)
+	// LaneDeliveries lists the stored deliveries of a lane that are still to be made,
+	// those after a place in it, in their order, whenever they are due.
+	LaneDeliveries(ctx context.Context, endpointID string, after LaneKey, limit int) ([]DueDelivery, error)
 	// NextRetry is when the first delivery that failed before is due; zero: there is none.
 	NextRetry(ctx context.Context, endpointID string) (time.Time, error)
 	// SaveDeliveries stores deliveries as they stand after so many attempts, and how

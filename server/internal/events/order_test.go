@@ -260,3 +260,38 @@ func TestWhateverTheReceiverDoes(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, waiting)
 }
+
+// TestWhatWaitedForOneThatIsSentAgainGoesOn: the first event of a mandate fails, and is
+// sent again by hand before its retry is due; what waits behind it, and what comes
+// later, is not held back any more.
+func TestWhatWaitedForOneThatIsSentAgainGoesOn(t *testing.T) {
+	t.Parallel()
+	var fails atomic.Bool
+	fails.Store(true)
+	port, taken := receiver(t, func(w http.ResponseWriter, _ *http.Request) {
+		if fails.Load() {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	})
+	b := setup(t, func(string, int) []netip.Addr { return []netip.Addr{loopback} })
+	e := b.endpoint(t, address("hooks.example", port))
+	lane := b.events(id.New(id.Mandate, b.clock.Now()), 4)
+	b.insert(t, lane[:1])
+	require.Equal(t, ledger.DeliveryPending, b.came(t, lane[0], 1).Status)
+	fails.Store(false)
+	b.insert(t, lane[1:3])
+	require.Eventually(t, func() bool {
+		list, err := b.store.Deliveries(t.Context(), e.ID, ledger.DeliveryPending, 10)
+		return err == nil && len(list) == 3
+	}, time.Minute, time.Millisecond)
+	n, err := b.Redeliver(t.Context(), merchant, lane[0].ID)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	b.insert(t, lane[3:])
+	for _, e := range lane {
+		require.Eventually(t, func() bool {
+			return b.came(t, e, 1).Status == ledger.DeliveryDelivered
+		}, time.Minute, time.Millisecond)
+	}
+	require.EqualValues(t, 5, taken.Load())
+}

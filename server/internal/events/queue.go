@@ -54,9 +54,7 @@ type queue struct {
 	feed   *feed
 	stream stream
 	stored pass
-	// holding: there may be stored deliveries that others of their mandate wait for.
-	holding bool
-	retry   time.Time // when the first stored delivery is due again; zero: none
+	retry  time.Time // when the first stored delivery is due again; zero: none
 
 	// parked: nothing is loaded until what is on its way has come back.
 	parked bool
@@ -107,7 +105,7 @@ func newQueue(s *Service, e ledger.WebhookEndpoint, until time.Time) *queue {
 	q := &queue{
 		Service: s, endpoint: e, lanes: map[string][]*item{}, busy: map[ledger.LaneKey]int{}, tails: map[string]int64{}, waiting: map[string]bool{},
 		limit: firstFlying, flights: make(chan flight), result: make(chan result, maxFlying), signal: make(chan struct{}, 1),
-		stream: stream{more: true, read: e.Place, place: e.Place}, stored: pass{more: true}, holding: true, wakeSeq: e.WakeSeq,
+		stream: stream{more: true, read: e.Place, place: e.Place}, stored: newPass(), wakeSeq: e.WakeSeq,
 		health: health{failingSince: e.FailingSince, failures: e.Failures, pausedUntil: e.PausedUntil},
 	}
 	q.saving = saving{lanes: map[string]int{}, state: ledger.EndpointState{
@@ -269,10 +267,6 @@ func (q *queue) window() int {
 
 // load reads what comes next, where there is room.
 func (q *queue) load(ctx context.Context) {
-	if !q.retry.IsZero() && !q.Clock.Now().Before(q.retry) {
-		q.stored.begin()
-		q.retry = time.Time{}
-	}
 	if q.parked || q.gone || q.paused() {
 		return
 	}
@@ -292,8 +286,11 @@ func (q *queue) enqueue(d *item) {
 // park forgets what is in memory and not on its way; it stays in the store.
 func (q *queue) park() {
 	q.turn.Add(1)
-	for _, list := range q.lanes {
+	for lane, list := range q.lanes {
 		for _, d := range list {
+			if d.step == nil {
+				q.stored.loose[lane] = true
+			}
 			q.drop(d)
 		}
 	}
@@ -301,7 +298,6 @@ func (q *queue) park() {
 	clear(q.lanes)
 	clear(q.tails)
 	q.ready, q.parked = nil, q.flying > 0
-	q.stored = pass{more: true, next: q.stored.next}
 }
 
 // drop forgets a stored delivery, unless it is on its way.

@@ -12,7 +12,7 @@ import (
 // idle tells whether there has been nothing to do for so long that the endpoint is
 // given back. A pause counts as that.
 func (q *queue) idle() bool {
-	working := !q.paused() && (q.stream.more || q.stored.more || len(q.lanes) > 0)
+	working := !q.paused() && (q.stream.more || q.stored.more() || len(q.lanes) > 0)
 	switch {
 	case q.flying > 0 || q.unsaved() || working && !q.gone:
 		q.idleSince = time.Time{}
@@ -35,7 +35,7 @@ func (q *queue) crowded() bool {
 // release gives the endpoint back. It is false where something is to be made again since.
 func (q *queue) release(ctx context.Context) bool {
 	wake := q.retry
-	if q.stream.more || q.stored.more { // paused, or of no use any more
+	if q.stream.more || q.stored.more() { // paused, or of no use any more
 		wake = q.Clock.Now()
 	}
 	done, err := q.Store.ReleaseWebhookEndpoint(ctx, q.owner, q.endpoint, q.Clock.Now(), wake)

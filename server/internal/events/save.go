@@ -17,7 +17,6 @@ func (q *queue) store(d ledger.Delivery) {
 	count(q.busy, ledger.LaneKey{Lane: d.Lane, Seq: d.Seq}, 1)
 	if d.Status == ledger.DeliveryPending {
 		count(q.saving.lanes, d.Lane, 1)
-		q.holding = true
 	}
 }
 
@@ -77,12 +76,11 @@ func (q *queue) acknowledged(p progress) {
 			}
 			continue
 		case d.Attempts > 0:
-			q.leave(d.Lane)
 			if q.retry.IsZero() || d.Next.Before(q.retry) {
 				q.retry = d.Next
 			}
 		case !q.waiting[d.Lane]: // it can be sent as soon as what is before it
-			q.stored.begin()
+			q.stored.loose[d.Lane] = true
 		}
 		count(q.saving.lanes, d.Lane, -1)
 	}

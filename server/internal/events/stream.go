@@ -86,7 +86,7 @@ func (q *queue) follow(ctx context.Context) {
 			CreatedAt: q.Clock.Now(),
 		}}}
 		last, waits := held[d.Lane]
-		if tail, known := q.tails[d.Lane]; q.saving.lanes[d.Lane] > 0 || waits && (!known || last > tail) {
+		if tail, known := q.tails[d.Lane]; q.waiting[d.Lane] || q.saving.lanes[d.Lane] > 0 || waits && (!known || last > tail) {
 			q.store(d.Delivery)
 			continue
 		}
@@ -99,14 +99,19 @@ func (q *queue) follow(ctx context.Context) {
 }
 
 // held tells which lanes of events have stored deliveries that these wait for, and the
-// sequence of the last.
+// sequence of the last, but for lanes that are known to wait.
 func (q *queue) held(ctx context.Context, events []ledger.Event) (map[string]int64, error) {
-	if !q.holding || len(events) == 0 {
+	if !q.holding() || len(events) == 0 {
 		return nil, nil //nolint:nilnil // none
 	}
-	lanes := make([]string, len(events))
-	for i, e := range events {
-		lanes[i] = e.MandateID
+	var lanes []string
+	for _, e := range events {
+		if !q.waiting[e.MandateID] {
+			lanes = append(lanes, e.MandateID)
+		}
+	}
+	if len(lanes) == 0 {
+		return nil, nil //nolint:nilnil // none
 	}
 	slices.Sort(lanes)
 	return q.Store.HeldLanes(ctx, q.endpoint.ID, slices.Compact(lanes))

@@ -22,11 +22,20 @@ func (b *bench) save(t *testing.T, all ...ledger.Delivery) {
 	require.NoError(t, b.store.SaveDeliveries(t.Context(), all, nil))
 }
 
-func (b *bench) due(t *testing.T, e ledger.WebhookEndpoint) []ledger.DueDelivery {
+// due are the stored deliveries to an endpoint that may be made now.
+func (b *bench) due(t *testing.T, e ledger.WebhookEndpoint) (due []ledger.DueDelivery) {
 	t.Helper()
-	due, err := b.store.DueDeliveries(t.Context(), e.ID, ledger.LaneKey{}, b.clock.Now(), 100)
-	require.NoError(t, err)
-	return due
+	for from := ""; ; {
+		lanes, err := b.store.DueLanes(t.Context(), e.ID, from, b.clock.Now(), 1)
+		require.NoError(t, err)
+		if len(lanes) == 0 {
+			return due
+		}
+		from = lanes[0]
+		list, err := b.store.LaneDeliveries(t.Context(), e.ID, ledger.LaneKey{Lane: from, Seq: -1}, 100)
+		require.NoError(t, err)
+		due = append(due, list...)
+	}
 }
 
 // told are an event's deliveries to the bench's merchant.
@@ -105,7 +114,13 @@ func deliveriesHoldBack(t *testing.T, b *bench) {
 		return got
 	}
 	require.Equal(t, map[string]int64{one.ID: held.Seq}, holds())
+	retries := func() []string {
+		lanes, err := b.store.RetryLanes(ctx, e.ID, b.clock.Now(), 10)
+		require.NoError(t, err)
+		return lanes
+	}
 	require.Empty(t, b.due(t, e))
+	require.Empty(t, retries())
 	next, err := b.store.NextRetry(ctx, e.ID)
 	require.NoError(t, err)
 	require.Equal(t, tried.Next, next)
@@ -121,9 +136,10 @@ func deliveriesHoldBack(t *testing.T, b *bench) {
 	for i, d := range due {
 		require.Equal(t, lane[i], d.Event)
 	}
-	after, err := b.store.DueDeliveries(ctx, e.ID, ledger.LaneKey{Lane: due[0].Lane, Seq: due[0].Seq}, b.clock.Now(), 10)
+	after, err := b.store.LaneDeliveries(ctx, e.ID, ledger.LaneKey{Lane: one.ID, Seq: due[0].Seq}, 10)
 	require.NoError(t, err)
 	require.Equal(t, due[1:], after)
+	require.Equal(t, []string{one.ID}, retries())
 	require.NotEqual(t, other.ID, due[0].Lane)
 	tried.Status, tried.Attempts = ledger.DeliveryFailed, 11
 	b.save(t, tried)

@@ -42,10 +42,11 @@ func Delivery(r db.WebhookDelivery) (ledger.Delivery, error) {
 }
 
 // DueDelivery reads a stored row.
-func DueDelivery(r db.DueDeliveriesRow) (ledger.DueDelivery, error) {
+func DueDelivery(r db.LaneDeliveriesRow) (ledger.DueDelivery, error) {
 	return ledger.DueDelivery{
 		Delivery: ledger.Delivery{
-			EventID: r.EventID, Lane: r.Lane, Seq: r.Seq, Status: ledger.DeliveryPending, Attempts: int(r.Attempts), CreatedAt: at(r.CreatedMs),
+			EventID: r.EventID, Lane: r.Lane, Seq: r.Seq, Status: ledger.DeliveryPending, Attempts: int(r.Attempts),
+			Next: at(r.NextMs), CreatedAt: at(r.CreatedMs),
 		},
 		Event: ledger.Event{
 			ID: r.EventID, MandateID: r.MandateID, Seq: r.Seq, MerchantID: r.MerchantID, Type: webhook.Type(r.Type),

@@ -190,17 +190,27 @@ func (s *Store) FreeWebhookLeases(ctx context.Context) error {
 	return put(ctx, s, "free webhook leases", free, struct{}{})
 }
 
-// DueDeliveries implements [ledger.Webhooks].
-func (s *Store) DueDeliveries(
-	ctx context.Context, endpointID string, from ledger.LaneKey, now time.Time, limit int,
-) ([]ledger.DueDelivery, error) {
-	due, err := many(s, row.DueDelivery)(s.readQ.DueDeliveries(ctx, db.DueDeliveriesParams{
-		EndpointID: endpointID, NowMs: row.Millis(now), FromLane: from.Lane, FromSeq: from.Seq, Most: int64(limit),
+// DueLanes implements [ledger.Webhooks].
+func (s *Store) DueLanes(ctx context.Context, endpointID, from string, now time.Time, limit int) ([]string, error) {
+	lanes, err := s.readQ.DueLanes(ctx, db.DueLanesParams{EndpointID: endpointID, FromLane: from, NowMs: row.Millis(now), Most: int64(limit)})
+	return lanes, s.fail("list due lanes", err)
+}
+
+// RetryLanes implements [ledger.Webhooks].
+func (s *Store) RetryLanes(ctx context.Context, endpointID string, now time.Time, limit int) ([]string, error) {
+	lanes, err := s.readQ.RetryLanes(ctx, db.RetryLanesParams{EndpointID: endpointID, NowMs: row.Millis(now), Most: int64(limit)})
+	return lanes, s.fail("list lanes to be tried again", err)
+}
+
+// LaneDeliveries implements [ledger.Webhooks].
+func (s *Store) LaneDeliveries(ctx context.Context, endpointID string, after ledger.LaneKey, limit int) ([]ledger.DueDelivery, error) {
+	list, err := many(s, row.DueDelivery)(s.readQ.LaneDeliveries(ctx, db.LaneDeliveriesParams{
+		EndpointID: endpointID, Lane: after.Lane, After: after.Seq, Most: int64(limit),
 	}))
-	for i := range due {
-		due[i].EndpointID = endpointID
+	for i := range list {
+		list[i].EndpointID = endpointID
 	}
-	return due, err
+	return list, err
 }
 
 // NextRetry implements [ledger.Webhooks].

@@ -60,11 +60,11 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.disableWebhookEndpointStmt, err = db.PrepareContext(ctx, disableWebhookEndpoint); err != nil {
 		return nil, fmt.Errorf("error preparing query DisableWebhookEndpoint: %w", err)
 	}
-	if q.dueDeliveriesStmt, err = db.PrepareContext(ctx, dueDeliveries); err != nil {
-		return nil, fmt.Errorf("error preparing query DueDeliveries: %w", err)
-	}
 	if q.dueEndpointsStmt, err = db.PrepareContext(ctx, dueEndpoints); err != nil {
 		return nil, fmt.Errorf("error preparing query DueEndpoints: %w", err)
+	}
+	if q.dueLanesStmt, err = db.PrepareContext(ctx, dueLanes); err != nil {
+		return nil, fmt.Errorf("error preparing query DueLanes: %w", err)
 	}
 	if q.eventStmt, err = db.PrepareContext(ctx, event); err != nil {
 		return nil, fmt.Errorf("error preparing query Event: %w", err)
@@ -129,6 +129,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.keySealsStmt, err = db.PrepareContext(ctx, keySeals); err != nil {
 		return nil, fmt.Errorf("error preparing query KeySeals: %w", err)
 	}
+	if q.laneDeliveriesStmt, err = db.PrepareContext(ctx, laneDeliveries); err != nil {
+		return nil, fmt.Errorf("error preparing query LaneDeliveries: %w", err)
+	}
 	if q.lapsedStmt, err = db.PrepareContext(ctx, lapsed); err != nil {
 		return nil, fmt.Errorf("error preparing query Lapsed: %w", err)
 	}
@@ -185,6 +188,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.resealTokenStmt, err = db.PrepareContext(ctx, resealToken); err != nil {
 		return nil, fmt.Errorf("error preparing query ResealToken: %w", err)
+	}
+	if q.retryLanesStmt, err = db.PrepareContext(ctx, retryLanes); err != nil {
+		return nil, fmt.Errorf("error preparing query RetryLanes: %w", err)
 	}
 	if q.rotateWebhookSecretStmt, err = db.PrepareContext(ctx, rotateWebhookSecret); err != nil {
 		return nil, fmt.Errorf("error preparing query RotateWebhookSecret: %w", err)
@@ -302,14 +308,14 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing disableWebhookEndpointStmt: %w", cerr)
 		}
 	}
-	if q.dueDeliveriesStmt != nil {
-		if cerr := q.dueDeliveriesStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing dueDeliveriesStmt: %w", cerr)
-		}
-	}
 	if q.dueEndpointsStmt != nil {
 		if cerr := q.dueEndpointsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing dueEndpointsStmt: %w", cerr)
+		}
+	}
+	if q.dueLanesStmt != nil {
+		if cerr := q.dueLanesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing dueLanesStmt: %w", cerr)
 		}
 	}
 	if q.eventStmt != nil {
@@ -417,6 +423,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing keySealsStmt: %w", cerr)
 		}
 	}
+	if q.laneDeliveriesStmt != nil {
+		if cerr := q.laneDeliveriesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing laneDeliveriesStmt: %w", cerr)
+		}
+	}
 	if q.lapsedStmt != nil {
 		if cerr := q.lapsedStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing lapsedStmt: %w", cerr)
@@ -510,6 +521,11 @@ func (q *Queries) Close() error {
 	if q.resealTokenStmt != nil {
 		if cerr := q.resealTokenStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing resealTokenStmt: %w", cerr)
+		}
+	}
+	if q.retryLanesStmt != nil {
+		if cerr := q.retryLanesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing retryLanesStmt: %w", cerr)
 		}
 	}
 	if q.rotateWebhookSecretStmt != nil {
@@ -648,8 +664,8 @@ type Queries struct {
 	deleteWebhookEndpointStmt  *sql.Stmt
 	deliveriesStmt             *sql.Stmt
 	disableWebhookEndpointStmt *sql.Stmt
-	dueDeliveriesStmt          *sql.Stmt
 	dueEndpointsStmt           *sql.Stmt
+	dueLanesStmt               *sql.Stmt
 	eventStmt                  *sql.Stmt
 	eventDeliveriesStmt        *sql.Stmt
 	eventFactsStmt             *sql.Stmt
@@ -671,6 +687,7 @@ type Queries struct {
 	insertTallyStmt            *sql.Stmt
 	insertWebhookEndpointStmt  *sql.Stmt
 	keySealsStmt               *sql.Stmt
+	laneDeliveriesStmt         *sql.Stmt
 	lapsedStmt                 *sql.Stmt
 	mandateStmt                *sql.Stmt
 	merchantStmt               *sql.Stmt
@@ -690,6 +707,7 @@ type Queries struct {
 	resealKeyStmt              *sql.Stmt
 	resealSecretStmt           *sql.Stmt
 	resealTokenStmt            *sql.Stmt
+	retryLanesStmt             *sql.Stmt
 	rotateWebhookSecretStmt    *sql.Stmt
 	sealedKeysStmt             *sql.Stmt
 	secretSealsStmt            *sql.Stmt
@@ -725,8 +743,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		deleteWebhookEndpointStmt:  q.deleteWebhookEndpointStmt,
 		deliveriesStmt:             q.deliveriesStmt,
 		disableWebhookEndpointStmt: q.disableWebhookEndpointStmt,
-		dueDeliveriesStmt:          q.dueDeliveriesStmt,
 		dueEndpointsStmt:           q.dueEndpointsStmt,
+		dueLanesStmt:               q.dueLanesStmt,
 		eventStmt:                  q.eventStmt,
 		eventDeliveriesStmt:        q.eventDeliveriesStmt,
 		eventFactsStmt:             q.eventFactsStmt,
@@ -748,6 +766,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		insertTallyStmt:            q.insertTallyStmt,
 		insertWebhookEndpointStmt:  q.insertWebhookEndpointStmt,
 		keySealsStmt:               q.keySealsStmt,
+		laneDeliveriesStmt:         q.laneDeliveriesStmt,
 		lapsedStmt:                 q.lapsedStmt,
 		mandateStmt:                q.mandateStmt,
 		merchantStmt:               q.merchantStmt,
@@ -767,6 +786,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		resealKeyStmt:              q.resealKeyStmt,
 		resealSecretStmt:           q.resealSecretStmt,
 		resealTokenStmt:            q.resealTokenStmt,
+		retryLanesStmt:             q.retryLanesStmt,
 		rotateWebhookSecretStmt:    q.rotateWebhookSecretStmt,
 		sealedKeysStmt:             q.sealedKeysStmt,
 		secretSealsStmt:            q.secretSealsStmt,

@@ -7,7 +7,7 @@ var Reads = map[string]string{
 	"merchant by wallet": merchantByWallet, "API key": aPIKey, "sealed keys": sealedKeys, "postings": postingsOf,
 	"events": eventsOf, "expire keys": expireIdempotency, "expire events": expireEvents, "expire deliveries": expireDeliveries, "expire sessions": expireSessions,
 	"forget tokens": forgetTokens,
-	"stream":        streamEvents, "due deliveries": dueDeliveries, "next retry": nextRetry, "merchant's events": merchantEvents,
+	"stream":        streamEvents, "due lanes": dueLanes, "retry lanes": retryLanes, "lane": laneDeliveries, "next retry": nextRetry, "merchant's events": merchantEvents,
 	"due endpoints": dueEndpoints, "endpoints passed": passEndpoints, "webhook news": webhookNews, "deliveries of an event": eventDeliveries,
 	"seals of keys": keySeals, "seals of tokens": tokenSeals,
 }

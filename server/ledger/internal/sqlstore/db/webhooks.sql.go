@@ -103,81 +103,6 @@ func (q *Queries) DisableWebhookEndpoint(ctx context.Context, arg DisableWebhook
 	return result.RowsAffected()
 }
 
-const dueDeliveries = `-- name: DueDeliveries :many
-SELECT d.event_id, d.lane, d.seq, d.attempts, d.created_ms, e.mandate_id, e.merchant_id, e.type, e.data, e.created_ms AS event_ms, e.place
-FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
-WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.next_ms <= $2
-    AND d.lane >= $3 AND (d.lane > $3 OR d.seq > $4)
-    AND d.lane NOT IN (
-        SELECT h.lane FROM webhook_deliveries h
-        WHERE h.endpoint_id = $1 AND h.status = 'pending' AND h.attempts > 0 AND h.next_ms > $2
-    )
-ORDER BY d.lane, d.seq LIMIT CAST($5 AS BIGINT)
-`
-
-type DueDeliveriesParams struct {
-	EndpointID string
-	NowMs      int64
-	FromLane   string
-	FromSeq    int64
-	Most       int64
-}
-
-type DueDeliveriesRow struct {
-	EventID    string
-	Lane       string
-	Seq        int64
-	Attempts   int64
-	CreatedMs  int64
-	MandateID  string
-	MerchantID string
-	Type       string
-	Data       string
-	EventMs    int64
-	Place      int64
-}
-
-func (q *Queries) DueDeliveries(ctx context.Context, arg DueDeliveriesParams) ([]DueDeliveriesRow, error) {
-	rows, err := q.query(ctx, q.dueDeliveriesStmt, dueDeliveries,
-		arg.EndpointID,
-		arg.NowMs,
-		arg.FromLane,
-		arg.FromSeq,
-		arg.Most,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []DueDeliveriesRow
-	for rows.Next() {
-		var i DueDeliveriesRow
-		if err := rows.Scan(
-			&i.EventID,
-			&i.Lane,
-			&i.Seq,
-			&i.Attempts,
-			&i.CreatedMs,
-			&i.MandateID,
-			&i.MerchantID,
-			&i.Type,
-			&i.Data,
-			&i.EventMs,
-			&i.Place,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const dueEndpoints = `-- name: DueEndpoints :many
 SELECT w.id FROM webhook_endpoints w
 WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= $1 AND w.lease_ms <= $1 AND w.pause_ms <= $1
@@ -202,6 +127,50 @@ func (q *Queries) DueEndpoints(ctx context.Context, arg DueEndpointsParams) ([]s
 			return nil, err
 		}
 		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const dueLanes = `-- name: DueLanes :many
+SELECT DISTINCT d.lane FROM webhook_deliveries d
+WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.lane > $2 AND d.lane NOT IN (
+    SELECT h.lane FROM webhook_deliveries h
+    WHERE h.endpoint_id = $1 AND h.status = 'pending' AND h.attempts > 0 AND h.next_ms > $3
+)
+ORDER BY d.lane LIMIT CAST($4 AS BIGINT)
+`
+
+type DueLanesParams struct {
+	EndpointID string
+	FromLane   string
+	NowMs      int64
+	Most       int64
+}
+
+func (q *Queries) DueLanes(ctx context.Context, arg DueLanesParams) ([]string, error) {
+	rows, err := q.query(ctx, q.dueLanesStmt, dueLanes,
+		arg.EndpointID,
+		arg.FromLane,
+		arg.NowMs,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var lane string
+		if err := rows.Scan(&lane); err != nil {
+			return nil, err
+		}
+		items = append(items, lane)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -318,6 +287,76 @@ func (q *Queries) InsertWebhookEndpoint(ctx context.Context, arg InsertWebhookEn
 		arg.Since,
 	)
 	return err
+}
+
+const laneDeliveries = `-- name: LaneDeliveries :many
+SELECT d.event_id, d.lane, d.seq, d.attempts, d.next_ms, d.created_ms, e.mandate_id, e.merchant_id, e.type, e.data, e.created_ms AS event_ms, e.place
+FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
+WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.lane = $2 AND d.seq > $3
+ORDER BY d.seq LIMIT CAST($4 AS BIGINT)
+`
+
+type LaneDeliveriesParams struct {
+	EndpointID string
+	Lane       string
+	After      int64
+	Most       int64
+}
+
+type LaneDeliveriesRow struct {
+	EventID    string
+	Lane       string
+	Seq        int64
+	Attempts   int64
+	NextMs     int64
+	CreatedMs  int64
+	MandateID  string
+	MerchantID string
+	Type       string
+	Data       string
+	EventMs    int64
+	Place      int64
+}
+
+func (q *Queries) LaneDeliveries(ctx context.Context, arg LaneDeliveriesParams) ([]LaneDeliveriesRow, error) {
+	rows, err := q.query(ctx, q.laneDeliveriesStmt, laneDeliveries,
+		arg.EndpointID,
+		arg.Lane,
+		arg.After,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []LaneDeliveriesRow
+	for rows.Next() {
+		var i LaneDeliveriesRow
+		if err := rows.Scan(
+			&i.EventID,
+			&i.Lane,
+			&i.Seq,
+			&i.Attempts,
+			&i.NextMs,
+			&i.CreatedMs,
+			&i.MandateID,
+			&i.MerchantID,
+			&i.Type,
+			&i.Data,
+			&i.EventMs,
+			&i.Place,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const merchantEvents = `-- name: MerchantEvents :many
@@ -450,6 +489,41 @@ func (q *Queries) ReleaseWebhookEndpoint(ctx context.Context, arg ReleaseWebhook
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const retryLanes = `-- name: RetryLanes :many
+SELECT lane FROM webhook_deliveries
+WHERE endpoint_id = $1 AND status = 'pending' AND attempts > 0 AND next_ms <= $2
+ORDER BY next_ms LIMIT CAST($3 AS BIGINT)
+`
+
+type RetryLanesParams struct {
+	EndpointID string
+	NowMs      int64
+	Most       int64
+}
+
+func (q *Queries) RetryLanes(ctx context.Context, arg RetryLanesParams) ([]string, error) {
+	rows, err := q.query(ctx, q.retryLanesStmt, retryLanes, arg.EndpointID, arg.NowMs, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var lane string
+		if err := rows.Scan(&lane); err != nil {
+			return nil, err
+		}
+		items = append(items, lane)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const rotateWebhookSecret = `-- name: RotateWebhookSecret :execrows

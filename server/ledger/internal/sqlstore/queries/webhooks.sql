@@ -61,16 +61,24 @@ UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0, wake_ms = 1 WHERE l
 SELECT * FROM events WHERE merchant_id = sqlc.arg(merchant_id) AND place > sqlc.arg(after)
 ORDER BY place LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
--- name: DueDeliveries :many
-SELECT d.event_id, d.lane, d.seq, d.attempts, d.created_ms, e.mandate_id, e.merchant_id, e.type, e.data, e.created_ms AS event_ms, e.place
+-- name: DueLanes :many
+SELECT DISTINCT d.lane FROM webhook_deliveries d
+WHERE d.endpoint_id = sqlc.arg(endpoint_id) AND d.status = 'pending' AND d.lane > sqlc.arg(from_lane) AND d.lane NOT IN (
+    SELECT h.lane FROM webhook_deliveries h
+    WHERE h.endpoint_id = sqlc.arg(endpoint_id) AND h.status = 'pending' AND h.attempts > 0 AND h.next_ms > sqlc.arg(now_ms)
+)
+ORDER BY d.lane LIMIT CAST(sqlc.arg(most) AS BIGINT);
+
+-- name: RetryLanes :many
+SELECT lane FROM webhook_deliveries
+WHERE endpoint_id = sqlc.arg(endpoint_id) AND status = 'pending' AND attempts > 0 AND next_ms <= sqlc.arg(now_ms)
+ORDER BY next_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
+
+-- name: LaneDeliveries :many
+SELECT d.event_id, d.lane, d.seq, d.attempts, d.next_ms, d.created_ms, e.mandate_id, e.merchant_id, e.type, e.data, e.created_ms AS event_ms, e.place
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
-WHERE d.endpoint_id = sqlc.arg(endpoint_id) AND d.status = 'pending' AND d.next_ms <= sqlc.arg(now_ms)
-    AND d.lane >= sqlc.arg(from_lane) AND (d.lane > sqlc.arg(from_lane) OR d.seq > sqlc.arg(from_seq))
-    AND d.lane NOT IN (
-        SELECT h.lane FROM webhook_deliveries h
-        WHERE h.endpoint_id = sqlc.arg(endpoint_id) AND h.status = 'pending' AND h.attempts > 0 AND h.next_ms > sqlc.arg(now_ms)
-    )
-ORDER BY d.lane, d.seq LIMIT CAST(sqlc.arg(most) AS BIGINT);
+WHERE d.endpoint_id = sqlc.arg(endpoint_id) AND d.status = 'pending' AND d.lane = sqlc.arg(lane) AND d.seq > sqlc.arg(after)
+ORDER BY d.seq LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: NextRetry :one
 SELECT CAST(COALESCE(MIN(next_ms), 0) AS BIGINT) AS next_ms FROM webhook_deliveries
