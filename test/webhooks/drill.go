@@ -98,7 +98,7 @@ func deliver(ctx context.Context, o options) (r report, err error) {
 		}
 	}
 	began := time.Now()
-	if err := d.happen(ctx, max(o.Events/10, perMandate)); err != nil { // all behave
+	if err := d.happen(ctx, max(o.Events/4, perMandate)); err != nil { // all behave; long enough for what happens once a minute
 		return r, err
 	}
 	if err := until(ctx, d.told); err != nil {
