@@ -71,6 +71,7 @@ type chainDrill struct {
 	empty       client.Session // a mandate whose wallet has nothing
 	facilitator *x402.Facilitator
 	begunLives  int64
+	calm        sync.RWMutex // held: nobody begins anything
 	lives       []life
 	signed      []signedTransfer
 	stolen      map[common.Hash]bool // transactions of the relayer's key that are not the service's
@@ -216,6 +217,7 @@ func (d *chainDrill) killAt(ctx context.Context, m moment, after time.Duration) 
 // call charges one mandate until it is to stop, and sees its last charge through.
 func (d *chainDrill) call(ctx, until context.Context, m string, random *rand.Rand) {
 	for until.Err() == nil && ctx.Err() == nil {
+		d.waitForCalm()
 		d.chargeOnce(ctx, m, random)
 	}
 }

@@ -43,6 +43,8 @@ const (
 	someBlocks = 3
 	// manyBlocks is more than the rail looks after a transaction for.
 	manyBlocks = 66
+	// deepest is how far the chain goes back: it keeps the states of 128 blocks.
+	deepest = 110
 	// aWhile is how long the service is left with what was done.
 	aWhile = 3 * time.Second
 )
@@ -106,6 +108,8 @@ func (d *chainDrill) dig(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.calm.Lock() // more blocks than that the chain could not take back
+	defer d.calm.Unlock()
 	if err := d.bury(ctx); err != nil {
 		return err
 	}
@@ -113,7 +117,7 @@ func (d *chainDrill) dig(ctx context.Context) error {
 		return err
 	}
 	now, err := d.node.chain.Client().BlockNumber(ctx)
-	if err != nil {
+	if err != nil || now-block > deepest {
 		return err
 	}
 	return d.node.chain.Reorg(ctx, int(now-block)+1, true)

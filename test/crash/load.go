@@ -69,6 +69,7 @@ func (d *chainDrill) load(ctx, until context.Context, running *sync.WaitGroup) {
 func (d *chainDrill) repeat(ctx, until context.Context, seed uint64, do func(context.Context, *mathrand.Rand) error) {
 	random := mathrand.New(mathrand.NewPCG(d.Seed, seed)) // repeatable
 	for until.Err() == nil && ctx.Err() == nil {
+		d.waitForCalm()
 		if err := do(ctx, random); err != nil {
 			if ctx.Err() == nil {
 				d.fault(err.Error())
@@ -76,6 +77,12 @@ func (d *chainDrill) repeat(ctx, until context.Context, seed uint64, do func(con
 			return
 		}
 	}
+}
+
+// waitForCalm returns when nobody wants it calm.
+func (d *chainDrill) waitForCalm() {
+	d.calm.RLock()
+	defer d.calm.RUnlock()
 }
 
 // live makes a mandate, charges it or not, and has it ended by the merchant or by its
