@@ -295,3 +295,38 @@ func TestWhatWaitedForOneThatIsSentAgainGoesOn(t *testing.T) {
 	}
 	require.EqualValues(t, 5, taken.Load())
 }
+
+// TestWhatNobodyToldIsFound: events of an instance that was killed after the commit, or
+// that works beside this one, at an endpoint that nobody works on and then at one that
+// this instance works on; and some that this instance is told of in another order.
+func TestWhatNobodyToldIsFound(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var order []string
+	port, _ := receiver(t, func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		order = append(order, r.Header.Get("webhook-id"))
+		mu.Unlock()
+	})
+	b := setup(t, func(string, int) []netip.Addr { return []netip.Addr{loopback} })
+	b.endpoint(t, address("hooks.example", port))
+	lane := b.events(id.New(id.Mandate, b.clock.Now()), 8)
+	want := make([]string, len(lane))
+	for i, e := range lane {
+		want[i] = e.ID
+	}
+	b.commit(t, lane[:2])
+	b.came(t, lane[1], 1)
+	b.commit(t, lane[2:3])
+	b.came(t, lane[2], 1)
+	for i := 3; i < len(lane); i++ {
+		b.commit(t, lane[i:i+1])
+	}
+	for _, i := range []int{7, 4, 6} { // 3 and 5 are another instance's
+		b.Happened(lane[i : i+1])
+	}
+	b.came(t, lane[7], 1)
+	mu.Lock()
+	defer mu.Unlock()
+	require.Equal(t, want, order)
+}

@@ -93,10 +93,16 @@ func (b *bench) events(mandate string, n int) []ledger.Event {
 // insert has events happen.
 func (b *bench) insert(t *testing.T, list []ledger.Event) {
 	t.Helper()
+	b.commit(t, list)
+	b.Happened(list)
+}
+
+// commit has events happen elsewhere: nobody tells the service.
+func (b *bench) commit(t *testing.T, list []ledger.Event) {
+	t.Helper()
 	require.NoError(t, b.store.Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
 		return ledger.Effects{Insert: ledger.Rows{Events: list}}, nil
 	}))
-	b.Happened(list)
 }
 
 // happen has one thing happen, of a mandate of its own.
