@@ -35,7 +35,14 @@ func Sign(id string, at time.Time, body []byte, secrets ...string) (http.Header,
 
 // Signer is [Sign] for many deliveries: the service signs with it. It may be used
 // by several goroutines at once.
-type Signer struct{ macs []sync.Pool } // of hashes, for each secret
+type Signer struct{ desks sync.Pool }
+
+// desk is what one goroutine signs with.
+type desk struct {
+	macs []hash.Hash // for each secret
+	text []byte
+	sum  [sha256.Size]byte
+}
 
 // NewSigner returns a signer with secrets. It returns [ErrSecret].
 func NewSigner(secrets ...string) (*Signer, error) {
@@ -43,34 +50,47 @@ func NewSigner(secrets ...string) (*Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Signer{macs: make([]sync.Pool, len(all))}
-	for i, key := range all {
-		s.macs[i].New = func() any { return hmac.New(sha256.New, key) }
+	s := &Signer{}
+	s.desks.New = func() any {
+		d := &desk{}
+		for _, key := range all {
+			d.macs = append(d.macs, hmac.New(sha256.New, key))
+		}
+		return d
 	}
 	return s, nil
 }
 
 // Sign returns the headers of a delivery of body, the event with this id, sent at a time.
 func (s *Signer) Sign(id string, at time.Time, body []byte) http.Header {
-	var text [20]byte
-	seconds := strconv.AppendInt(text[:0], at.Unix(), 10)
-	own, standard := append(make([]byte, 0, 96), "t="...), make([]byte, 0, 64)
-	own = append(own, seconds...)
-	var sum [sha256.Size]byte
-	head := append(append(append(make([]byte, 0, 64), id...), '.'), seconds...)
-	head = append(head, '.')
-	for i := range s.macs {
-		h := s.macs[i].Get().(hash.Hash)
-		own = hex.AppendEncode(append(own, ",v1="...), mac(h, sum[:0], head[len(id)+1:], body))
-		if i > 0 {
-			standard = append(standard, ' ')
-		}
-		standard = base64.StdEncoding.AppendEncode(append(standard, "v1,"...), mac(h, sum[:0], head, body))
-		s.macs[i].Put(h)
+	d := s.desks.Get().(*desk)
+	defer s.desks.Put(d)
+	// One text, and then one string for all: what is signed before the body, and the
+	// two headers.
+	text := append(append(d.text[:0], id...), '.')
+	text = append(strconv.AppendInt(text, at.Unix(), 10), '.')
+	short, head := len(id)+1, len(text)
+	text = append(append(text, "t="...), text[short:head-1]...)
+	for _, h := range d.macs {
+		text = hex.AppendEncode(append(text, ",v1="...), mac(h, d.sum[:0], text[short:head], body))
 	}
+	own := len(text)
+	for i, h := range d.macs {
+		if i > 0 {
+			text = append(text, ' ')
+		}
+		text = base64.StdEncoding.AppendEncode(append(text, "v1,"...), mac(h, d.sum[:0], text[:head], body))
+	}
+	d.text = text
+	all := string(text)
+	return headers("application/json", all[head:own], id, all[short:head-1], all[own:])
+}
+
+// headers are those of a delivery, with one backing array.
+func headers(contentType, own, id, timestamp, standard string) http.Header {
+	v := []string{contentType, own, id, timestamp, standard}
 	return http.Header{
-		"Content-Type": {"application/json"}, HeaderSignature: {string(own)},
-		headerID: {id}, headerTimestamp: {string(seconds)}, headerSignature: {string(standard)},
+		"Content-Type": v[0:1:1], HeaderSignature: v[1:2:2], headerID: v[2:3:3], headerTimestamp: v[3:4:4], headerSignature: v[4:5:5],
 	}
 }
 
