@@ -54,3 +54,19 @@ func DueDelivery(r db.LaneDeliveriesRow) (ledger.DueDelivery, error) {
 		},
 	}, nil
 }
+
+// SaveDelivery is what a statement of that name takes.
+func SaveDelivery(d ledger.Delivery) db.SaveDeliveryParams {
+	return db.SaveDeliveryParams{
+		EndpointID: d.EndpointID, EventID: d.EventID, Lane: d.Lane, Seq: d.Seq, Status: string(d.Status), Attempts: int64(d.Attempts),
+		NextMs: Millis(d.Next), HttpStatus: int64(d.HTTPStatus), Error: d.Error, Answer: d.Answer, TriedMs: Millis(d.TriedAt),
+		CreatedMs: Millis(d.CreatedAt),
+	}
+}
+
+// SaveEndpoint is what a statement of that name takes.
+func SaveEndpoint(e ledger.EndpointState) db.SaveEndpointParams {
+	return db.SaveEndpointParams{
+		ID: e.EndpointID, FailingMs: Millis(e.FailingSince), Failures: int64(e.Failures), PauseMs: Millis(e.PausedUntil), Place: e.Place,
+	}
+}

@@ -14,9 +14,30 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore/db"
 )
 
-// Update implements [ledger.Store] on the single writer. Once it has begun it does
-// not end before it is done: it waits for nothing but the disk.
+// Update implements [ledger.Store] on the single writer.
 func (s *Store) Update(ctx context.Context, keys ledger.Keys, decide func(*ledger.State) (ledger.Effects, error)) error {
+	err := s.alone(ctx, func(ctx context.Context) error {
+		state, err := load(ctx, s.writerQ, keys)
+		if err != nil {
+			return s.fail("load", err)
+		}
+		failpoint.Hit(failpoint.StoreLoaded)
+		effects, err := decide(state)
+		if err != nil {
+			return err
+		}
+		failpoint.Hit(failpoint.StoreDecided)
+		return s.fail("save", save(ctx, s.writerQ, effects))
+	})
+	if err == nil {
+		failpoint.Hit(failpoint.StoreCommitted)
+	}
+	return err
+}
+
+// alone runs a transaction on the single writer, with writerQ. Once it has begun it
+// does not end before it is done: it waits for nothing but the disk.
+func (s *Store) alone(ctx context.Context, do func(context.Context) error) error {
 	giveBack, err := s.take(ctx)
 	if err != nil {
 		return fmt.Errorf("wait for other commits: %w", err)
@@ -26,31 +47,14 @@ func (s *Store) Update(ctx context.Context, keys ledger.Keys, decide func(*ledge
 	if _, err := s.writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return s.fail("begin", err)
 	}
-	committed := false
-	defer func() {
-		if !committed { // it may have been rolled back already, which is no error
-			_, _ = s.writer.ExecContext(ctx, "ROLLBACK")
-		}
-	}()
-	state, err := load(ctx, s.writerQ, keys)
-	if err != nil {
-		return s.fail("load", err)
+	if err = do(ctx); err == nil {
+		_, err = s.writer.ExecContext(ctx, "COMMIT")
+		err = s.fail("commit", err)
 	}
-	failpoint.Hit(failpoint.StoreLoaded)
-	effects, err := decide(state)
-	if err != nil {
-		return err
+	if err != nil { // it may have been rolled back already, which is no error
+		_, _ = s.writer.ExecContext(ctx, "ROLLBACK")
 	}
-	failpoint.Hit(failpoint.StoreDecided)
-	if err := save(ctx, s.writerQ, effects); err != nil {
-		return s.fail("save", err)
-	}
-	if _, err := s.writer.ExecContext(ctx, "COMMIT"); err != nil {
-		return s.fail("commit", err)
-	}
-	failpoint.Hit(failpoint.StoreCommitted)
-	committed = true
-	return nil
+	return err
 }
 
 // withoutEnd is a context with its values but no end: a statement with an end to

@@ -10,6 +10,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/ledger/internal/row"
+	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore/db"
 )
 
 // Statements for many rows at once take them as one JSON array of arrays. They
@@ -110,8 +111,12 @@ func (s *Store) Redeliver(ctx context.Context, eventID string, endpointIDs []str
 	}))
 }
 
-// SaveDeliveries implements [ledger.Webhooks].
+// SaveDeliveries implements [ledger.Webhooks]. Where a statement is no round trip, each
+// row has one: taking rows out of JSON costs more than the rest there.
 func (s *Store) SaveDeliveries(ctx context.Context, tried []ledger.Delivery, reached []ledger.EndpointState) error {
+	if s.writer != nil {
+		return s.fail("save deliveries", s.alone(ctx, func(ctx context.Context) error { return saveEach(ctx, s.writerQ, tried, reached) }))
+	}
 	states := make([][]any, len(reached))
 	for i, e := range reached {
 		states[i] = []any{e.EndpointID, e.Place, row.Millis(e.FailingSince), e.Failures, row.Millis(e.PausedUntil)}
@@ -126,6 +131,29 @@ func (s *Store) SaveDeliveries(ctx context.Context, tried []ledger.Delivery, rea
 		}
 		return s.bulk(ctx, tx, saveEndpoints, states)
 	}))
+}
+
+// saveEach has a statement for each row, of one that SQLite need not be able to take
+// back alone: else it copies every page that it changes.
+func saveEach(ctx context.Context, q *db.Queries, tried []ledger.Delivery, reached []ledger.EndpointState) error {
+	here := map[string]bool{}
+	for _, d := range tried {
+		found, known := here[d.EndpointID]
+		if !known {
+			var err error
+			if found, err = q.AnyWebhookEndpoint(ctx, d.EndpointID); err != nil {
+				return err
+			}
+			here[d.EndpointID] = found
+		}
+		if !found {
+			continue
+		}
+		if err := q.SaveDelivery(ctx, row.SaveDelivery(d)); err != nil {
+			return err
+		}
+	}
+	return insert(ctx, reached, row.SaveEndpoint, q.SaveEndpoint)()
 }
 
 // split takes the first outcome of each delivery, since a statement can change a

@@ -33,6 +33,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addSealedKeyStmt, err = db.PrepareContext(ctx, addSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query AddSealedKey: %w", err)
 	}
+	if q.anyWebhookEndpointStmt, err = db.PrepareContext(ctx, anyWebhookEndpoint); err != nil {
+		return nil, fmt.Errorf("error preparing query AnyWebhookEndpoint: %w", err)
+	}
 	if q.chargeStmt, err = db.PrepareContext(ctx, charge); err != nil {
 		return nil, fmt.Errorf("error preparing query Charge: %w", err)
 	}
@@ -195,6 +198,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.rotateWebhookSecretStmt, err = db.PrepareContext(ctx, rotateWebhookSecret); err != nil {
 		return nil, fmt.Errorf("error preparing query RotateWebhookSecret: %w", err)
 	}
+	if q.saveDeliveryStmt, err = db.PrepareContext(ctx, saveDelivery); err != nil {
+		return nil, fmt.Errorf("error preparing query SaveDelivery: %w", err)
+	}
+	if q.saveEndpointStmt, err = db.PrepareContext(ctx, saveEndpoint); err != nil {
+		return nil, fmt.Errorf("error preparing query SaveEndpoint: %w", err)
+	}
 	if q.sealedKeysStmt, err = db.PrepareContext(ctx, sealedKeys); err != nil {
 		return nil, fmt.Errorf("error preparing query SealedKeys: %w", err)
 	}
@@ -261,6 +270,11 @@ func (q *Queries) Close() error {
 	if q.addSealedKeyStmt != nil {
 		if cerr := q.addSealedKeyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing addSealedKeyStmt: %w", cerr)
+		}
+	}
+	if q.anyWebhookEndpointStmt != nil {
+		if cerr := q.anyWebhookEndpointStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing anyWebhookEndpointStmt: %w", cerr)
 		}
 	}
 	if q.chargeStmt != nil {
@@ -533,6 +547,16 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing rotateWebhookSecretStmt: %w", cerr)
 		}
 	}
+	if q.saveDeliveryStmt != nil {
+		if cerr := q.saveDeliveryStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing saveDeliveryStmt: %w", cerr)
+		}
+	}
+	if q.saveEndpointStmt != nil {
+		if cerr := q.saveEndpointStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing saveEndpointStmt: %w", cerr)
+		}
+	}
 	if q.sealedKeysStmt != nil {
 		if cerr := q.sealedKeysStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing sealedKeysStmt: %w", cerr)
@@ -655,6 +679,7 @@ type Queries struct {
 	aPIKeyStmt                 *sql.Stmt
 	activeMandatesStmt         *sql.Stmt
 	addSealedKeyStmt           *sql.Stmt
+	anyWebhookEndpointStmt     *sql.Stmt
 	chargeStmt                 *sql.Stmt
 	chargeFactsStmt            *sql.Stmt
 	chargesStmt                *sql.Stmt
@@ -709,6 +734,8 @@ type Queries struct {
 	resealTokenStmt            *sql.Stmt
 	retryLanesStmt             *sql.Stmt
 	rotateWebhookSecretStmt    *sql.Stmt
+	saveDeliveryStmt           *sql.Stmt
+	saveEndpointStmt           *sql.Stmt
 	sealedKeysStmt             *sql.Stmt
 	secretSealsStmt            *sql.Stmt
 	sessionStmt                *sql.Stmt
@@ -734,6 +761,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		aPIKeyStmt:                 q.aPIKeyStmt,
 		activeMandatesStmt:         q.activeMandatesStmt,
 		addSealedKeyStmt:           q.addSealedKeyStmt,
+		anyWebhookEndpointStmt:     q.anyWebhookEndpointStmt,
 		chargeStmt:                 q.chargeStmt,
 		chargeFactsStmt:            q.chargeFactsStmt,
 		chargesStmt:                q.chargesStmt,
@@ -788,6 +816,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		resealTokenStmt:            q.resealTokenStmt,
 		retryLanesStmt:             q.retryLanesStmt,
 		rotateWebhookSecretStmt:    q.rotateWebhookSecretStmt,
+		saveDeliveryStmt:           q.saveDeliveryStmt,
+		saveEndpointStmt:           q.saveEndpointStmt,
 		sealedKeysStmt:             q.sealedKeysStmt,
 		secretSealsStmt:            q.secretSealsStmt,
 		sessionStmt:                q.sessionStmt,

@@ -9,6 +9,17 @@ import (
 	"context"
 )
 
+const anyWebhookEndpoint = `-- name: AnyWebhookEndpoint :one
+SELECT EXISTS (SELECT 1 FROM webhook_endpoints WHERE id = $1) AS found
+`
+
+func (q *Queries) AnyWebhookEndpoint(ctx context.Context, id string) (bool, error) {
+	row := q.queryRow(ctx, q.anyWebhookEndpointStmt, anyWebhookEndpoint, id)
+	var found bool
+	err := row.Scan(&found)
+	return found, err
+}
+
 const deleteDeliveries = `-- name: DeleteDeliveries :execrows
 DELETE FROM webhook_deliveries WHERE webhook_deliveries.endpoint_id = $1 AND webhook_deliveries.event_id IN (
     SELECT d.event_id FROM webhook_deliveries d WHERE d.endpoint_id = $1 LIMIT CAST($2 AS BIGINT)
@@ -549,6 +560,73 @@ func (q *Queries) RotateWebhookSecret(ctx context.Context, arg RotateWebhookSecr
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const saveDelivery = `-- name: SaveDelivery :exec
+INSERT INTO webhook_deliveries
+    (endpoint_id, event_id, lane, seq, status, attempts, next_ms, http_status, error, answer, tried_ms, created_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+ON CONFLICT (endpoint_id, event_id) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
+    next_ms = excluded.next_ms, http_status = excluded.http_status, error = excluded.error, answer = excluded.answer,
+    tried_ms = excluded.tried_ms
+WHERE webhook_deliveries.lane = excluded.lane AND webhook_deliveries.seq = excluded.seq
+    AND webhook_deliveries.attempts < excluded.attempts
+`
+
+type SaveDeliveryParams struct {
+	EndpointID string
+	EventID    string
+	Lane       string
+	Seq        int64
+	Status     string
+	Attempts   int64
+	NextMs     int64
+	HttpStatus int64
+	Error      string
+	Answer     string
+	TriedMs    int64
+	CreatedMs  int64
+}
+
+func (q *Queries) SaveDelivery(ctx context.Context, arg SaveDeliveryParams) error {
+	_, err := q.exec(ctx, q.saveDeliveryStmt, saveDelivery,
+		arg.EndpointID,
+		arg.EventID,
+		arg.Lane,
+		arg.Seq,
+		arg.Status,
+		arg.Attempts,
+		arg.NextMs,
+		arg.HttpStatus,
+		arg.Error,
+		arg.Answer,
+		arg.TriedMs,
+		arg.CreatedMs,
+	)
+	return err
+}
+
+const saveEndpoint = `-- name: SaveEndpoint :exec
+UPDATE webhook_endpoints SET failing_ms = $2, failures = $3, pause_ms = $4, place = CASE WHEN $5 > place THEN $5 ELSE place END WHERE id = $1
+`
+
+type SaveEndpointParams struct {
+	ID        string
+	FailingMs int64
+	Failures  int64
+	PauseMs   int64
+	Place     int64
+}
+
+func (q *Queries) SaveEndpoint(ctx context.Context, arg SaveEndpointParams) error {
+	_, err := q.exec(ctx, q.saveEndpointStmt, saveEndpoint,
+		arg.ID,
+		arg.FailingMs,
+		arg.Failures,
+		arg.PauseMs,
+		arg.Place,
+	)
+	return err
 }
 
 const streamEvents = `-- name: StreamEvents :many

@@ -84,6 +84,22 @@ ORDER BY d.seq LIMIT CAST(sqlc.arg(most) AS BIGINT);
 SELECT CAST(COALESCE(MIN(next_ms), 0) AS BIGINT) AS next_ms FROM webhook_deliveries
 WHERE endpoint_id = $1 AND status = 'pending' AND attempts > 0;
 
+-- name: SaveDelivery :exec
+INSERT INTO webhook_deliveries
+    (endpoint_id, event_id, lane, seq, status, attempts, next_ms, http_status, error, answer, tried_ms, created_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+ON CONFLICT (endpoint_id, event_id) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
+    next_ms = excluded.next_ms, http_status = excluded.http_status, error = excluded.error, answer = excluded.answer,
+    tried_ms = excluded.tried_ms
+WHERE webhook_deliveries.lane = excluded.lane AND webhook_deliveries.seq = excluded.seq
+    AND webhook_deliveries.attempts < excluded.attempts;
+
+-- name: AnyWebhookEndpoint :one
+SELECT EXISTS (SELECT 1 FROM webhook_endpoints WHERE id = $1) AS found;
+
+-- name: SaveEndpoint :exec
+UPDATE webhook_endpoints SET failing_ms = $2, failures = $3, pause_ms = $4, place = CASE WHEN $5 > place THEN $5 ELSE place END WHERE id = $1;
+
 -- name: Deliveries :many
 SELECT * FROM webhook_deliveries WHERE endpoint_id = sqlc.arg(endpoint_id) AND status = sqlc.arg(status) ORDER BY event_id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
