@@ -1,5 +1,5 @@
 // Package ledger is the core: the state machine of setup sessions, mandates and
-// charges, the postings that tell where money went, and the outbox of events.
+// charges, the postings that tell where money went, and each merchant's stream of events.
 //
 // Its heart is pure. A command looks at the rows it named and decides what
 // changes ([Effects]) and what to answer; nothing in it reads a clock, a socket

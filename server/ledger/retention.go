@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Keep is how long idempotency keys, relayed events and their deliveries, sessions
+// Keep is how long idempotency keys, events and their deliveries, sessions
 // that came to nothing and the sealed tokens of completed sessions are kept. Charges,
 // postings, tallies and mandates are kept for good.
 const Keep = 30 * 24 * time.Hour

@@ -14,8 +14,8 @@
 // send at once, and what a dead instance had lapses. Each endpoint has a queue,
 // connections, a concurrency and a breaker of its own: a slow one delays nobody else.
 //
-// Nothing here takes part in a charge: events are read from the store after their
-// change was committed, in transactions of their own.
+// Nothing here takes part in a charge: an event is told of, or read from the store, once
+// its change is committed, and what comes of it is written in transactions of its own.
 package events
 
 import (

@@ -21,7 +21,8 @@ var migrations embed.FS
 var ErrOldSchema = errors.New("ledger: schema is older than this program")
 
 // Migrate brings the schema up to date. One that is newer than this program is
-// left as it is: migrations only add, so the program's statements still run.
+// left as it is: migrations only add, so the program's statements still run. The
+// seventh, before the first release, does not: programs from before it have to end.
 func Migrate(ctx context.Context, engine Engine, pool *sql.DB) error {
 	p, err := provider(engine, pool)
 	if err != nil {
