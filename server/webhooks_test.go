@@ -337,7 +337,7 @@ func TestLiveModeSendsToNobodyInside(t *testing.T) {
 
 	_, err = c.Client().CreateWebhookEndpoint(t.Context(), client.WebhookEndpointParams{URL: "https://loopback.example:" + port})
 	require.NoError(t, err)
-	event := ledger.Event{MandateID: "del_1", Seq: 1, MerchantID: c.Merchant.ID, Type: webhook.DelegateCreated, Data: []byte("{}"), CreatedAt: c.Clock.Now()}
+	event := ledger.Event{MandateID: "del_1", Seq: 1, MerchantID: c.Merchant.ID, Type: webhook.DelegateCreated, Data: "{}", CreatedAt: c.Clock.Now()}
 	event.ID = id.New(id.Event, event.CreatedAt)
 	require.NoError(t, store.Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
 		return ledger.Effects{Insert: ledger.Rows{Events: []ledger.Event{event}}}, nil

@@ -203,7 +203,7 @@ func (f *filler) charges(m ledger.Mandate, n int) ledger.Effects {
 		m.EventSeq++
 		e.Insert.Events = append(e.Insert.Events, ledger.Event{
 			ID: id.New(id.Event, at), MandateID: m.ID, Seq: m.EventSeq, MerchantID: f.payee.ID, Type: webhook.PaymentSucceeded,
-			Data: []byte(`{"transactionId":"` + c.ID + `"}`), CreatedAt: at,
+			Data: `{"transactionId":"` + c.ID + `"}`, CreatedAt: at,
 		})
 		m.Spent += dollar
 		tally.Count, tally.Volume = tally.Count+1, tally.Volume+dollar

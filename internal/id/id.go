@@ -38,6 +38,15 @@ func New(prefix string, at time.Time) string {
 	return prefix + ulid.MustNew(ulid.Timestamp(at), rand.Reader).String()
 }
 
+// First is the lowest id with prefix that a time can have.
+func First(prefix string, at time.Time) string {
+	var u ulid.ULID
+	if u.SetTime(ulid.Timestamp(at)) != nil { // thousands of years from now
+		return prefix + "~"
+	}
+	return prefix + u.String()
+}
+
 // Valid tells whether s is an id with the prefix.
 func Valid(prefix, s string) bool {
 	rest, ok := strings.CutPrefix(s, prefix)

@@ -19,6 +19,16 @@ func TestIDsSortByTime(t *testing.T) {
 	require.False(t, id.Valid(id.Charge, id.Charge+"../../etc"))
 }
 
+func TestTheFirstIDOfATimeIsBelowAllOthers(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	first := id.First(id.Charge, now)
+	require.True(t, id.Valid(id.Charge, first))
+	require.Less(t, first, id.New(id.Charge, now))
+	require.Less(t, id.New(id.Charge, now.Add(-time.Millisecond)), first)
+	require.Less(t, first, id.First(id.Charge, time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC)))
+}
+
 func TestCapabilitiesCarry256Bits(t *testing.T) {
 	t.Parallel()
 	a, b := id.NewCapability(id.Session), id.NewCapability(id.Session)

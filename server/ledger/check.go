@@ -362,7 +362,7 @@ func (k *check) follow(ctx context.Context, m Counter) error {
 // told checks the charge that an event tells of.
 func (k *check) told(ctx context.Context, e Event) error {
 	var data webhook.Payment
-	if err := json.Unmarshal(e.Data, &data); err != nil {
+	if err := json.Unmarshal([]byte(e.Data), &data); err != nil {
 		k.fault("event %s: %v", e.ID, err)
 		return nil
 	}

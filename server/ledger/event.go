@@ -13,7 +13,7 @@ func tell(e *Effects, m *Mandate, merchantID string, t webhook.Type, data any, n
 	m.EventSeq++
 	e.Insert.Events = append(e.Insert.Events, Event{
 		ID: id.New(id.Event, now), MandateID: m.ID, Seq: m.EventSeq, MerchantID: merchantID,
-		Type: t, Data: httpjson.Marshal(data), CreatedAt: now,
+		Type: t, Data: string(httpjson.Marshal(data)), CreatedAt: now,
 	})
 }
 

@@ -182,7 +182,7 @@ type Event struct {
 	Seq        int64 // order within the mandate
 	MerchantID string
 	Type       webhook.Type
-	Data       []byte // JSON
+	Data       string // JSON
 	CreatedAt  time.Time
 	Place      int64 // in its merchant's stream, from 1 without a gap
 }

@@ -113,9 +113,9 @@ type EndpointState struct {
 // events, and who works on which. Nothing here is money state. Methods that name one row
 // return [ErrNotFound] where it does not exist.
 type Webhooks interface {
-	// Events lists a merchant's events, newest first, with ids below before
-	// (empty: from the newest on) and above after.
-	Events(ctx context.Context, merchantID, before, after string, limit int) ([]Event, error)
+	// Events lists a merchant's events since a time, the end of their stream first, at
+	// places below before (zero: from the end on) and above after.
+	Events(ctx context.Context, merchantID string, since time.Time, before, after int64, limit int) ([]Event, error)
 	Event(ctx context.Context, id string) (Event, error)
 
 	WebhookEndpoints(ctx context.Context, merchantID string) ([]WebhookEndpoint, error)

@@ -156,7 +156,7 @@ func (s *Service) TestEndpoint(ctx context.Context, merchantID, endpointID strin
 		return ledger.Delivery{}, errors.New("the endpoint has no URL")
 	}
 	now := s.Clock.Now()
-	event := ledger.Event{ID: id.New(id.Event, now), Type: webhook.Test, Data: []byte("{}"), CreatedAt: now}
+	event := ledger.Event{ID: id.New(id.Event, now), Type: webhook.Test, Data: "{}", CreatedAt: now}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	o := s.send(blank(ctx, to), event, signer, now)

@@ -12,7 +12,7 @@ import (
 // A flight makes several deliveries of a lane, one after the other, where nothing else
 // waits for its turn and the endpoint is quick: telling of each costs a good part of
 // what a delivery does.
-const maxRun, runFor = 8, 50 * time.Millisecond
+const maxRun, runFor = 4, 50 * time.Millisecond
 
 // launch sends what may be sent now. A lane has one on its way at most.
 func (q *queue) launch(ctx context.Context) {

@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/oklog/ulid/v2"
-
-	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
@@ -18,36 +15,23 @@ const (
 	lookEvery = 100 * time.Millisecond
 )
 
-// oldest is the lowest id that an event of a time can have.
-func oldest(at time.Time) string {
-	var u ulid.ULID
-	if u.SetTime(ulid.Timestamp(at)) != nil {
-		return ""
-	}
-	return id.Event + u.String()
-}
-
-// Events lists a merchant's events of the last 30 days, newest first: older than
-// the one with the id before and newer than the one with the id after, where they
+// Events lists a merchant's events of the last 30 days, the end of their stream first:
+// before the one with the id before and after the one with the id after, where they
 // are given. Where there is none it waits for one. It returns ledger.ErrNotFound
 // where before or after is not one of the merchant's events.
 func (s *Service) Events(
 	ctx context.Context, merchantID, before, after string, limit int, wait time.Duration,
 ) ([]ledger.Event, error) {
-	for _, cursor := range []string{before, after} {
-		if cursor == "" {
-			continue
-		}
-		if _, err := s.event(ctx, merchantID, cursor); err != nil {
-			return nil, err
-		}
+	under, above, err := s.cursors(ctx, merchantID, before, after)
+	if err != nil {
+		return nil, err
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
-		list, err := s.Store.Events(ctx, merchantID, before, max(after, oldest(s.Clock.Now().Add(-keep))), limit)
+		list, err := s.Store.Events(ctx, merchantID, s.oldest(), under, above, limit)
 		if err != nil || len(list) > 0 || wait == 0 {
 			return list, err
 		}
@@ -63,13 +47,34 @@ func (s *Service) Events(
 	}
 }
 
+// cursors are the places of two events; without an id zero.
+func (s *Service) cursors(ctx context.Context, merchantID, before, after string) (under, above int64, err error) {
+	for _, c := range []struct {
+		id    string
+		place *int64
+	}{{before, &under}, {after, &above}} {
+		if c.id == "" {
+			continue
+		}
+		e, err := s.event(ctx, merchantID, c.id)
+		if err != nil {
+			return 0, 0, err
+		}
+		*c.place = e.Place
+	}
+	return under, above, nil
+}
+
 // Body is an event as it is sent.
 func (s *Service) Body(e ledger.Event) []byte { return Body(e, s.Live) }
+
+// oldest is when the oldest events that are listed happened.
+func (s *Service) oldest() time.Time { return s.Clock.Now().Add(-keep).Truncate(time.Millisecond) }
 
 // event is an event that would be listed.
 func (s *Service) event(ctx context.Context, merchantID, eventID string) (ledger.Event, error) {
 	e, err := s.Store.Event(ctx, eventID)
-	if err == nil && (e.MerchantID != merchantID || e.ID < oldest(s.Clock.Now().Add(-keep))) {
+	if err == nil && (e.MerchantID != merchantID || e.CreatedAt.Before(s.oldest())) {
 		err = ledger.ErrNotFound
 	}
 	if err != nil {

@@ -20,8 +20,8 @@ const (
 	// one endpoint are in memory at most, where few are worked on; minWindow where
 	// many are, which share maxHeld.
 	maxWindow, minWindow, maxHeld = 1024, 64, 32 * 1024
-	// maxPage is how many events are read at once: what has come back waits meanwhile.
-	maxPage = 64
+	// minPage is how many events are read at once at least.
+	minPage = 64
 	// maxFlying is how many are on their way to one endpoint at once; firstFlying
 	// is where it begins before it is known what the endpoint can take.
 	maxFlying, firstFlying = 32, 8
@@ -288,7 +288,7 @@ func (q *queue) park() {
 	q.turn.Add(1)
 	for lane, list := range q.lanes {
 		for _, d := range list {
-			if d.step == nil {
+			if !d.bound {
 				q.stored.loose[lane] = true
 			}
 			q.drop(d)
@@ -302,7 +302,7 @@ func (q *queue) park() {
 
 // drop forgets a stored delivery, unless it is on its way.
 func (q *queue) drop(d *item) {
-	if d.step == nil && !d.away {
+	if !d.bound && !d.away {
 		count(q.busy, d.key(), -1)
 	}
 }

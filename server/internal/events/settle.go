@@ -52,11 +52,11 @@ func (q *queue) advance(flown []*item, tried int) {
 		case i >= tried && !here:
 			q.drop(d)
 		case i >= tried:
-		case d.step == nil:
+		case !d.bound:
 			q.store(d.Delivery)
 			q.drop(d)
 		case d.Status == ledger.DeliveryDelivered:
-			d.step.item = nil
+			d.bound = false
 		default:
 			q.enter(d)
 		}

@@ -84,7 +84,7 @@ func (b *bench) events(mandate string, n int) []ledger.Event {
 		at := b.clock.Now().Truncate(time.Millisecond)
 		list[i] = ledger.Event{
 			ID: id.New(id.Event, at), MandateID: mandate, Seq: int64(i + 1), MerchantID: merchant, Type: webhook.PaymentSucceeded,
-			Data: fmt.Appendf(nil, `{"n":%d}`, i), CreatedAt: at,
+			Data: fmt.Sprintf(`{"n":%d}`, i), CreatedAt: at,
 		}
 	}
 	return list

@@ -12,13 +12,14 @@ import (
 // and the place goes past it; in real time.
 const stuck = time.Second
 
-// item is a delivery in memory. One of the stream's has a step in it, until it is
-// stored: then it is like one that was read from there.
+// item is a delivery in memory. One of the stream's is bound to its place there until
+// it is taken or stored: then it is like one that was read from the store.
 type item struct {
 	ledger.DueDelivery
 
-	step *step
-	away bool // it is on its way, or next on a way
+	bound bool
+	away  bool      // it is on its way, or next on a way
+	since time.Time // it was read from the stream; real time
 }
 
 // key is the place of a stored delivery.
@@ -29,20 +30,13 @@ type stream struct {
 	more  bool  // there is more than was read
 	read  int64 // the last place that was read
 	place int64 // nothing is left up to here that is not stored
-	steps []*step
-}
-
-// step is an event that was read, in its place.
-type step struct {
-	place int64
-	since time.Time // real time
-	item  *item     // nil: it was taken, or is stored
+	steps []*item
 }
 
 // forward moves the place as far as it can go.
 func (s *stream) forward() {
-	for len(s.steps) > 0 && s.steps[0].item == nil {
-		s.place, s.steps = s.steps[0].place, s.steps[1:]
+	for len(s.steps) > 0 && !s.steps[0].bound {
+		s.place, s.steps = s.steps[0].Event.Place, s.steps[1:]
 	}
 	if len(s.steps) == 0 {
 		s.place = s.read
@@ -57,7 +51,7 @@ func (q *queue) follow(ctx context.Context) {
 		return
 	}
 	window := q.window()
-	page := min(maxPage, window)
+	page := max(window/4, minPage)
 	if len(s.steps) > window-page || len(q.busy) > window {
 		return
 	}
@@ -81,7 +75,7 @@ func (q *queue) follow(ctx context.Context) {
 		if !q.endpoint.Wants(e.Type) {
 			continue
 		}
-		d := &item{DueDelivery: ledger.DueDelivery{Event: e, Delivery: ledger.Delivery{
+		d := &item{bound: true, since: now, DueDelivery: ledger.DueDelivery{Event: e, Delivery: ledger.Delivery{
 			EndpointID: q.endpoint.ID, EventID: e.ID, Lane: e.MandateID, Seq: e.Seq, Status: ledger.DeliveryPending,
 			CreatedAt: q.Clock.Now(),
 		}}}
@@ -90,8 +84,7 @@ func (q *queue) follow(ctx context.Context) {
 			q.store(d.Delivery)
 			continue
 		}
-		d.step = &step{place: e.Place, since: now, item: d}
-		s.steps = append(s.steps, d.step)
+		s.steps = append(s.steps, d)
 		q.enqueue(d)
 	}
 	s.more = full || s.read < q.feed.end.Load()
@@ -119,11 +112,10 @@ func (q *queue) held(ctx context.Context, events []ledger.Event) (map[string]int
 
 // enter has an item of the stream stored as it is: the place may go past it.
 func (q *queue) enter(d *item) {
-	if d.step == nil {
-		return
+	if d.bound {
+		d.bound = false
+		q.store(d.Delivery)
 	}
-	d.step.item, d.step = nil, nil
-	q.store(d.Delivery)
 }
 
 // loosen has the place go past what has kept it back for long. All that is in memory
@@ -131,11 +123,11 @@ func (q *queue) enter(d *item) {
 // and nothing may be stored before what it has to wait for.
 func (q *queue) loosen() {
 	s := &q.stream
-	if len(s.steps) < 2 || s.steps[0].item == nil || time.Since(s.steps[0].since) < stuck {
+	if len(s.steps) < 2 || !s.steps[0].bound || time.Since(s.steps[0].since) < stuck {
 		return
 	}
-	for _, d := range q.lanes[s.steps[0].item.Lane] {
-		if d.step != nil {
+	for _, d := range q.lanes[s.steps[0].Lane] {
+		if d.bound {
 			q.busy[d.key()]++
 			q.enter(d)
 		}
@@ -149,20 +141,18 @@ func (q *queue) loosen() {
 func (q *queue) rewind() {
 	s := &q.stream
 	last := len(s.steps)
-	for last > 0 && s.steps[last-1].item != nil && !s.steps[last-1].item.away {
+	for last > 0 && s.steps[last-1].bound && !s.steps[last-1].away {
 		last--
 	}
 	if last < len(s.steps) {
 		s.more, s.read = true, s.place
 	}
-	for _, left := range s.steps[:last] {
-		if d := left.item; d != nil {
-			if d.away {
-				q.busy[d.key()]++
-			}
-			q.enter(d)
+	for _, d := range s.steps[:last] {
+		if d.bound && d.away {
+			q.busy[d.key()]++
 		}
-		s.read = max(s.read, left.place)
+		q.enter(d)
+		s.read = max(s.read, d.Event.Place)
 	}
 	s.steps = nil
 	s.forward()

@@ -122,13 +122,13 @@ func streamsHaveEveryEvent(t *testing.T, b *bench) {
 	require.Len(t, b.arrive(t, all, 7), 8)
 	require.Empty(t, b.due(t, all))
 
-	list, err := b.store.Events(ctx, b.merchant.ID, "", "", 4)
+	list, err := b.store.Events(ctx, b.merchant.ID, time.Time{}, 0, 0, 4)
 	require.NoError(t, err)
 	require.Len(t, list, 4)
-	rest, err := b.store.Events(ctx, b.merchant.ID, list[3].ID, "", 100)
+	rest, err := b.store.Events(ctx, b.merchant.ID, time.Time{}, list[3].Place, 0, 100)
 	require.NoError(t, err)
 	require.Len(t, rest, 11)
-	newer, err := b.store.Events(ctx, b.merchant.ID, "", list[3].ID, 100)
+	newer, err := b.store.Events(ctx, b.merchant.ID, time.Time{}, 0, list[3].Place, 100)
 	require.NoError(t, err)
 	require.Equal(t, list[:3], newer)
 }
@@ -142,7 +142,7 @@ func eventsGetTheirPlaces(t *testing.T, b *bench) {
 		for n := range 6 {
 			list = append(list, ledger.Event{
 				ID: id.New(id.Event, at), MandateID: id.New(id.Mandate, at), Seq: 1, MerchantID: []string{"mer_a", "mer_b", "mer_a"}[n%3],
-				Type: webhook.DelegateCreated, Data: []byte(`{}`), CreatedAt: at,
+				Type: webhook.DelegateCreated, Data: `{}`, CreatedAt: at,
 			})
 		}
 		require.NoError(t, b.store.Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {

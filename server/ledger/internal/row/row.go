@@ -251,15 +251,24 @@ func InsertPosting(p ledger.Posting) db.InsertPostingParams {
 func Event(r db.Event) (ledger.Event, error) {
 	return ledger.Event{
 		ID: r.ID, MandateID: r.MandateID, Seq: r.Seq, MerchantID: r.MerchantID, Type: webhook.Type(r.Type),
-		Data: []byte(r.Data), CreatedAt: at(r.CreatedMs), Place: r.Place,
+		Data: r.Data, CreatedAt: at(r.CreatedMs), Place: r.Place,
 	}, nil
+}
+
+// StreamEvent reads a stored row of a merchant's stream.
+func StreamEvent(merchantID string) func(db.StreamEventsRow) (ledger.Event, error) {
+	return func(r db.StreamEventsRow) (ledger.Event, error) {
+		return Event(db.Event{
+			ID: r.ID, MandateID: r.MandateID, Seq: r.Seq, MerchantID: merchantID, Type: r.Type, Data: r.Data, CreatedMs: r.CreatedMs, Place: r.Place,
+		})
+	}
 }
 
 // InsertEvent is what a statement of that name takes.
 func InsertEvent(e ledger.Event) db.InsertEventParams {
 	return db.InsertEventParams{
 		ID: e.ID, MandateID: e.MandateID, Seq: e.Seq, MerchantID: e.MerchantID, Type: string(e.Type),
-		Data: string(e.Data), CreatedMs: Millis(e.CreatedAt), Place: e.Place,
+		Data: e.Data, CreatedMs: Millis(e.CreatedAt), Place: e.Place,
 	}
 }
 

@@ -50,7 +50,7 @@ func DueDelivery(r db.LaneDeliveriesRow) (ledger.DueDelivery, error) {
 		},
 		Event: ledger.Event{
 			ID: r.EventID, MandateID: r.MandateID, Seq: r.Seq, MerchantID: r.MerchantID, Type: webhook.Type(r.Type),
-			Data: []byte(r.Data), CreatedAt: at(r.EventMs), Place: r.Place,
+			Data: r.Data, CreatedAt: at(r.EventMs), Place: r.Place,
 		},
 	}, nil
 }

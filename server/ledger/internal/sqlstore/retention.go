@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger/internal/row"
 	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore/db"
 )
@@ -25,8 +26,8 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (int, e
 		{"expire deliveries", func(ctx context.Context, until int64) error {
 			return count(s.writeQ.ExpireDeliveries(ctx, db.ExpireDeliveriesParams{BeforeMs: until, Page: page}))
 		}},
-		{"expire events", func(ctx context.Context, until int64) error {
-			return count(s.writeQ.ExpireEvents(ctx, db.ExpireEventsParams{BeforeMs: until, Page: page}))
+		{"expire events", func(ctx context.Context, _ int64) error {
+			return count(s.writeQ.ExpireEvents(ctx, db.ExpireEventsParams{Before: id.First(id.Event, before), Page: page}))
 		}},
 		{"expire sessions", func(ctx context.Context, until int64) error {
 			return count(s.writeQ.ExpireSessions(ctx, db.ExpireSessionsParams{BeforeMs: until, Page: page}))

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -19,12 +20,14 @@ import (
 const deleteBatch = 1000
 
 // Events implements [ledger.Webhooks].
-func (s *Store) Events(ctx context.Context, merchantID, before, after string, limit int) ([]ledger.Event, error) {
-	if before == "" {
-		before = "~" // above every id
+func (s *Store) Events(
+	ctx context.Context, merchantID string, since time.Time, before, after int64, limit int,
+) ([]ledger.Event, error) {
+	if before == 0 {
+		before = math.MaxInt64
 	}
 	return many(s, row.Event)(s.readQ.MerchantEvents(ctx, db.MerchantEventsParams{
-		MerchantID: merchantID, Before: before, After: after, Most: int64(limit),
+		MerchantID: merchantID, SinceMs: row.Millis(since), Before: before, After: after, Most: int64(limit),
 	}))
 }
 
@@ -221,7 +224,9 @@ func (s *Store) NextRetry(ctx context.Context, endpointID string) (time.Time, er
 
 // StreamEvents implements [ledger.Webhooks].
 func (s *Store) StreamEvents(ctx context.Context, merchantID string, after int64, limit int) ([]ledger.Event, error) {
-	return many(s, row.Event)(s.readQ.StreamEvents(ctx, db.StreamEventsParams{MerchantID: merchantID, After: after, Most: int64(limit)}))
+	return many(s, row.StreamEvent(merchantID))(s.readQ.StreamEvents(ctx, db.StreamEventsParams{
+		MerchantID: merchantID, After: after, Most: int64(limit),
+	}))
 }
 
 // HeldLanes implements [ledger.Webhooks].

@@ -77,7 +77,7 @@ func values(statement string) []any {
 	var args []any
 	for i := 1; strings.Contains(statement, fmt.Sprint("$", i)); i++ {
 		switch {
-		case regexp.MustCompile(fmt.Sprintf(`(?i)(LIMIT |_ms [<>]=? |seq > |place > |CAST\()\$%d\b`, i)).MatchString(statement):
+		case regexp.MustCompile(fmt.Sprintf(`(?i)(LIMIT |_ms [<>]=? |seq > |place [<>] |CAST\()\$%d\b`, i)).MatchString(statement):
 			args = append(args, 20)
 		case regexp.MustCompile(fmt.Sprintf(`sealed_token = \$%d\b`, i)).MatchString(statement):
 			args = append(args, []byte{})

@@ -32,22 +32,22 @@ func (q *Queries) ExpireDeliveries(ctx context.Context, arg ExpireDeliveriesPara
 const expireEvents = `-- name: ExpireEvents :execrows
 DELETE FROM events WHERE id IN (
     SELECT e.id FROM events e
-    WHERE e.created_ms < $1
+    WHERE e.id < $1
         AND NOT EXISTS (
             SELECT 1 FROM webhook_endpoints w JOIN webhook_deliveries d ON d.endpoint_id = w.id AND d.event_id = e.id
             WHERE w.merchant_id = e.merchant_id AND d.status = 'pending'
         )
-    ORDER BY e.created_ms LIMIT $2
+    ORDER BY e.id LIMIT $2
 )
 `
 
 type ExpireEventsParams struct {
-	BeforeMs int64
-	Page     int32
+	Before string
+	Page   int32
 }
 
 func (q *Queries) ExpireEvents(ctx context.Context, arg ExpireEventsParams) (int64, error) {
-	result, err := q.exec(ctx, q.expireEventsStmt, expireEvents, arg.BeforeMs, arg.Page)
+	result, err := q.exec(ctx, q.expireEventsStmt, expireEvents, arg.Before, arg.Page)
 	if err != nil {
 		return 0, err
 	}

@@ -372,14 +372,16 @@ func (q *Queries) LaneDeliveries(ctx context.Context, arg LaneDeliveriesParams) 
 
 const merchantEvents = `-- name: MerchantEvents :many
 
-SELECT id, mandate_id, seq, merchant_id, type, data, created_ms, place FROM events WHERE merchant_id = $1 AND id < $2 AND id > $3
-ORDER BY id DESC LIMIT CAST($4 AS BIGINT)
+SELECT id, mandate_id, seq, merchant_id, type, data, created_ms, place FROM events
+WHERE merchant_id = $1 AND place > $2 AND place < $3 AND created_ms >= $4
+ORDER BY place DESC LIMIT CAST($5 AS BIGINT)
 `
 
 type MerchantEventsParams struct {
 	MerchantID string
-	Before     string
-	After      string
+	After      int64
+	Before     int64
+	SinceMs    int64
 	Most       int64
 }
 
@@ -389,8 +391,9 @@ type MerchantEventsParams struct {
 func (q *Queries) MerchantEvents(ctx context.Context, arg MerchantEventsParams) ([]Event, error) {
 	rows, err := q.query(ctx, q.merchantEventsStmt, merchantEvents,
 		arg.MerchantID,
-		arg.Before,
 		arg.After,
+		arg.Before,
+		arg.SinceMs,
 		arg.Most,
 	)
 	if err != nil {
@@ -630,7 +633,8 @@ func (q *Queries) SaveEndpoint(ctx context.Context, arg SaveEndpointParams) erro
 }
 
 const streamEvents = `-- name: StreamEvents :many
-SELECT id, mandate_id, seq, merchant_id, type, data, created_ms, place FROM events WHERE merchant_id = $1 AND place > $2
+SELECT place, id, mandate_id, seq, type, data, created_ms FROM events
+WHERE merchant_id = $1 AND place > $2
 ORDER BY place LIMIT CAST($3 AS BIGINT)
 `
 
@@ -640,24 +644,33 @@ type StreamEventsParams struct {
 	Most       int64
 }
 
-func (q *Queries) StreamEvents(ctx context.Context, arg StreamEventsParams) ([]Event, error) {
+type StreamEventsRow struct {
+	Place     int64
+	ID        string
+	MandateID string
+	Seq       int64
+	Type      string
+	Data      string
+	CreatedMs int64
+}
+
+func (q *Queries) StreamEvents(ctx context.Context, arg StreamEventsParams) ([]StreamEventsRow, error) {
 	rows, err := q.query(ctx, q.streamEventsStmt, streamEvents, arg.MerchantID, arg.After, arg.Most)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []Event
+	var items []StreamEventsRow
 	for rows.Next() {
-		var i Event
+		var i StreamEventsRow
 		if err := rows.Scan(
+			&i.Place,
 			&i.ID,
 			&i.MandateID,
 			&i.Seq,
-			&i.MerchantID,
 			&i.Type,
 			&i.Data,
 			&i.CreatedMs,
-			&i.Place,
 		); err != nil {
 			return nil, err
 		}

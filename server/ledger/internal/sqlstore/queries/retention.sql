@@ -11,12 +11,12 @@ DELETE FROM idempotency WHERE (merchant_id, key) IN (
 -- name: ExpireEvents :execrows
 DELETE FROM events WHERE id IN (
     SELECT e.id FROM events e
-    WHERE e.created_ms < sqlc.arg(before_ms)
+    WHERE e.id < sqlc.arg(before)
         AND NOT EXISTS (
             SELECT 1 FROM webhook_endpoints w JOIN webhook_deliveries d ON d.endpoint_id = w.id AND d.event_id = e.id
             WHERE w.merchant_id = e.merchant_id AND d.status = 'pending'
         )
-    ORDER BY e.created_ms LIMIT sqlc.arg(page)
+    ORDER BY e.id LIMIT sqlc.arg(page)
 );
 
 -- name: ExpireDeliveries :execrows

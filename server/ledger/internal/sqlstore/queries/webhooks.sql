@@ -3,8 +3,9 @@
 -- it again for each.
 
 -- name: MerchantEvents :many
-SELECT * FROM events WHERE merchant_id = sqlc.arg(merchant_id) AND id < sqlc.arg(before) AND id > sqlc.arg(after)
-ORDER BY id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
+SELECT * FROM events
+WHERE merchant_id = sqlc.arg(merchant_id) AND place > sqlc.arg(after) AND place < sqlc.arg(before) AND created_ms >= sqlc.arg(since_ms)
+ORDER BY place DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: Event :one
 SELECT * FROM events WHERE id = $1;
@@ -58,7 +59,8 @@ WHERE id = sqlc.arg(id) AND lease_owner = sqlc.arg(owner) AND wake_seq = sqlc.ar
 UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0, wake_ms = 1 WHERE lease_owner <> '';
 
 -- name: StreamEvents :many
-SELECT * FROM events WHERE merchant_id = sqlc.arg(merchant_id) AND place > sqlc.arg(after)
+SELECT place, id, mandate_id, seq, type, data, created_ms FROM events
+WHERE merchant_id = sqlc.arg(merchant_id) AND place > sqlc.arg(after)
 ORDER BY place LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: DueLanes :many
