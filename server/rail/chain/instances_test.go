@@ -250,7 +250,9 @@ func TestOvertakenBeforeTheOtherHasEnded(t *testing.T) {
 	in, err := slow.Connect(t.Context(), c)
 	require.NoError(t, err)
 	stop()
-	require.ErrorIs(t, <-ended, context.Canceled)
+	if err := <-ended; err != nil { // it may have looked once more in time
+		require.ErrorIs(t, err, context.Canceled)
+	}
 	again, err := idle.Connect(t.Context(), c)
 	require.NoError(t, err)
 	require.Equal(t, in, again)
