@@ -25,8 +25,6 @@ type DB struct {
 
 // Options say what differs between files.
 type Options struct {
-	// Writers is how many connections the writing pool has. Default: 1.
-	Writers int
 	// Readers is how many connections read at a time. Default: 4.
 	Readers int
 	// Pragmas are set on every connection: "cache_size(-65536)".
@@ -49,9 +47,9 @@ func Open(path string, o Options) (*DB, error) {
 	if err := file.Close(); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	o.Writers, o.Readers = cmp.Or(o.Writers, 1), cmp.Or(o.Readers, defaultReaders)
+	o.Readers = cmp.Or(o.Readers, defaultReaders)
 	db := &DB{}
-	if db.Write, err = pool(full, o.Writers, o.Pragmas, "_txlock=immediate"); err == nil {
+	if db.Write, err = pool(full, 1, o.Pragmas, "_txlock=immediate"); err == nil {
 		db.Read, err = pool(full, o.Readers, o.Pragmas, "_pragma=query_only(1)")
 	}
 	if err != nil {

@@ -33,7 +33,7 @@ const (
 	// linger is how long an endpoint with nothing to do is kept, unless many others
 	// wait: giving it back and taking it again is written to the store each time,
 	// which charges and other endpoints would wait for.
-	linger = 2 * time.Second
+	linger = 10 * time.Second
 )
 
 // queue works on one endpoint while this instance has it on lease: on the stream of

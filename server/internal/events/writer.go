@@ -15,7 +15,7 @@ const (
 	// it; saveEvery is the pause between two, in which what is taken makes one row for
 	// each endpoint, and which a crash sends again. Where more wait than fit, the pause
 	// is no longer than the saving was: half of the store's time is for others.
-	saveBatch, saveEvery = 25, 100 * time.Millisecond
+	saveBatch, saveEvery = 8, 100 * time.Millisecond
 	// saveAgain is the pause after a failure of the store, saveAtEnd how long the
 	// last saving may take.
 	saveAgain, saveAtEnd = 500 * time.Millisecond, 5 * time.Second

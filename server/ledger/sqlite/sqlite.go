@@ -47,7 +47,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	file, err := litedb.Open(full, litedb.Options{
-		Writers: 2, Readers: max(4, runtime.GOMAXPROCS(0)), Pragmas: []string{"cache_size(-65536)", "wal_autocheckpoint(4000)"},
+		Readers: max(4, runtime.GOMAXPROCS(0)), Pragmas: []string{"cache_size(-65536)", "wal_autocheckpoint(4000)"},
 	})
 	if err != nil {
 		return nil, err

@@ -33,18 +33,16 @@ type Store struct {
 	engine Engine
 	write  *sql.DB
 	read   *sql.DB
-	// Queries prepared on each pool.
+	// Queries prepared for writing and reading.
 	writeQ *db.Queries
 	readQ  *db.Queries
 	// lists are bulk statements that read, prepared on the reading pool.
 	lists map[string]*sql.Stmt
-	// writer is a connection of the writing pool that Update has for itself, where
-	// the database has one writer at a time, with queries prepared on it. Who
-	// writes takes the turn first: else the database makes it wait, in steps of
-	// milliseconds.
-	writer  *sql.Conn
-	writerQ *db.Queries
-	turn    chan struct{}
+	// writer is the one connection that writes, where the database has one writer at
+	// a time: with two, each would forget the pages it has read whenever the other one
+	// commits. Who writes takes the turn first.
+	writer *sql.Conn
+	turn   chan struct{}
 }
 
 // New returns a store on pools whose schema is up to date. It owns the pools from
@@ -53,18 +51,15 @@ func New(engine Engine, write, read *sql.DB) *Store {
 	return &Store{engine: engine, write: write, read: read, writeQ: db.New(write), readQ: db.New(read)}
 }
 
-// NewSingleWriter is New for a database with one writer at a time. Its Update has
-// a connection of the writing pool for itself, and begins and ends transactions by
-// hand: the pool's own way costs a goroutine for each and for each query in them,
-// which is a good part of a short transaction's time.
+// NewSingleWriter is New for a database with one writer at a time: it takes one
+// connection of the writing pool. Its Update begins and ends transactions by hand: the
+// pool's own way costs a goroutine for each and for each query in them, which is a good
+// part of a short transaction's time.
 func NewSingleWriter(ctx context.Context, engine Engine, write, read *sql.DB) (*Store, error) {
 	s := &Store{engine: engine, write: write, read: read, turn: make(chan struct{}, 1)}
 	var err error
 	if s.writer, err = write.Conn(ctx); err == nil {
-		s.writerQ, err = db.Prepare(ctx, s.writer)
-	}
-	if err == nil {
-		s.writeQ, err = db.Prepare(ctx, write)
+		s.writeQ, err = db.Prepare(ctx, s.writer)
 	}
 	if err == nil {
 		s.readQ, err = db.Prepare(ctx, read)
@@ -84,7 +79,7 @@ func NewSingleWriter(ctx context.Context, engine Engine, write, read *sql.DB) (*
 // Close implements [ledger.Store].
 func (s *Store) Close() error {
 	var err error
-	for _, q := range []*db.Queries{s.writerQ, s.writeQ, s.readQ} {
+	for _, q := range []*db.Queries{s.writeQ, s.readQ} {
 		if q != nil {
 			err = errors.Join(err, q.Close())
 		}
@@ -124,7 +119,7 @@ func put[P any](ctx context.Context, s *Store, doing string, exec func(context.C
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	defer giveBack()
-	return s.fail(doing, exec(ctx, p))
+	return s.fail(doing, exec(s.toTheEnd(ctx), p))
 }
 
 // fail says what was being done, and which of the ledger's errors it means.

@@ -17,7 +17,7 @@ import (
 // Update implements [ledger.Store] on the single writer.
 func (s *Store) Update(ctx context.Context, keys ledger.Keys, decide func(*ledger.State) (ledger.Effects, error)) error {
 	err := s.alone(ctx, func(ctx context.Context) error {
-		state, err := load(ctx, s.writerQ, keys)
+		state, err := load(ctx, s.writeQ, keys)
 		if err != nil {
 			return s.fail("load", err)
 		}
@@ -27,7 +27,7 @@ func (s *Store) Update(ctx context.Context, keys ledger.Keys, decide func(*ledge
 			return err
 		}
 		failpoint.Hit(failpoint.StoreDecided)
-		return s.fail("save", save(ctx, s.writerQ, effects))
+		return s.fail("save", save(ctx, s.writeQ, effects))
 	})
 	if err == nil {
 		failpoint.Hit(failpoint.StoreCommitted)
@@ -43,7 +43,7 @@ func (s *Store) alone(ctx context.Context, do func(context.Context) error) error
 		return fmt.Errorf("wait for other commits: %w", err)
 	}
 	defer giveBack()
-	ctx = withoutEnd{ctx}
+	ctx = s.toTheEnd(ctx)
 	if _, err := s.writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return s.fail("begin", err)
 	}
@@ -55,6 +55,15 @@ func (s *Store) alone(ctx context.Context, do func(context.Context) error) error
 		_, _ = s.writer.ExecContext(ctx, "ROLLBACK")
 	}
 	return err
+}
+
+// toTheEnd is the context of statements on the one connection that writes, which are
+// short, and are not interrupted.
+func (s *Store) toTheEnd(ctx context.Context) context.Context {
+	if s.writer == nil {
+		return ctx
+	}
+	return withoutEnd{ctx}
 }
 
 // withoutEnd is a context with its values but no end: a statement with an end to

@@ -115,7 +115,7 @@ func (s *Store) Redeliver(ctx context.Context, eventID string, endpointIDs []str
 // row has one: taking rows out of JSON costs more than the rest there.
 func (s *Store) SaveDeliveries(ctx context.Context, tried []ledger.Delivery, reached []ledger.EndpointState) error {
 	if s.writer != nil {
-		return s.fail("save deliveries", s.alone(ctx, func(ctx context.Context) error { return saveEach(ctx, s.writerQ, tried, reached) }))
+		return s.fail("save deliveries", s.alone(ctx, func(ctx context.Context) error { return saveEach(ctx, s.writeQ, tried, reached) }))
 	}
 	states := make([][]any, len(reached))
 	for i, e := range reached {
@@ -178,7 +178,7 @@ func split(tried []ledger.Delivery) (distinct [][]any, later []ledger.Delivery) 
 // changed runs a statement that tells which rows it has changed.
 func (s *Store) changed(ctx context.Context, doing, statement string, args ...any) ([]string, error) {
 	return change(ctx, s, doing, func(ctx context.Context, args []any) ([]string, error) {
-		return rows(ctx, s.write, func(r *sql.Rows, id *string) error { return r.Scan(id) }, s.unfold(statement), args...)
+		return rows(ctx, s.writes(), func(r *sql.Rows, id *string) error { return r.Scan(id) }, s.unfold(statement), args...)
 	}, args)
 }
 
@@ -193,11 +193,20 @@ func (l lister) QueryContext(ctx context.Context, statement string, args ...any)
 	return l.read.QueryContext(ctx, l.unfold(statement), args...)
 }
 
+// querier is a connection, or a pool of them.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// pool is one that has transactions.
+type pool interface {
+	querier
+	BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error)
+}
+
 // rows runs a statement that answers with rows.
 func rows[R any](
-	ctx context.Context, on interface {
-		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	}, scan func(*sql.Rows, *R) error, statement string, args ...any,
+	ctx context.Context, on querier, scan func(*sql.Rows, *R) error, statement string, args ...any,
 ) (all []R, err error) {
 	found, err := on.QueryContext(ctx, statement, args...)
 	if err != nil {
@@ -214,13 +223,21 @@ func rows[R any](
 	return all, found.Err()
 }
 
+// writes is what statements that write run on.
+func (s *Store) writes() pool {
+	if s.writer != nil {
+		return s.writer
+	}
+	return s.write
+}
+
 func (s *Store) inTx(ctx context.Context, do func(*sql.Tx) error) error {
 	giveBack, err := s.take(ctx)
 	if err != nil {
 		return err
 	}
 	defer giveBack()
-	tx, err := s.write.BeginTx(ctx, nil)
+	tx, err := s.writes().BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
