@@ -4,8 +4,9 @@
 //	defer store.Close()
 //
 // A commit is on stable storage before it is acknowledged (WAL journal,
-// synchronous=FULL). One transaction writes at a time, a pool reads. The file
-// belongs to one process; for several service instances use package postgres.
+// synchronous=FULL), but for what came of webhook deliveries: after a power cut the
+// last are made again. One transaction writes at a time, a pool reads. The file belongs
+// to one process; for several service instances use package postgres.
 package sqlite
 
 import (
@@ -29,7 +30,7 @@ import (
 // for each row.
 var engine = sqlstore.Engine{
 	Dialect: goose.DialectSQLite3, Rewrite: strings.NewReplacer("/* clustered */", "WITHOUT ROWID"), Failure: failure,
-	OneProcess: true,
+	Lazy: "PRAGMA synchronous = NORMAL", Durable: "PRAGMA synchronous = FULL", OneProcess: true,
 }
 
 // Store is a ledger.Store in one SQLite file.

@@ -22,6 +22,9 @@ type Engine struct {
 	Rewrite *strings.Replacer
 	// Failure wraps an error of the database in the ledger's that it means.
 	Failure func(error) error
+	// Lazy and Durable are statements with which the single writer's commits no longer
+	// wait for the disk, and wait again.
+	Lazy, Durable string
 	// OneProcess: the database belongs to one process at a time.
 	OneProcess bool
 	// Snapshot opens a transaction that reads from one snapshot.

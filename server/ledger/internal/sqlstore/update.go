@@ -35,15 +35,38 @@ func (s *Store) Update(ctx context.Context, keys ledger.Keys, decide func(*ledge
 	return err
 }
 
-// alone runs a transaction on the single writer, with writerQ. Once it has begun it
-// does not end before it is done: it waits for nothing but the disk.
+// alone runs a transaction on the single writer. Once it has begun it does not end
+// before it is done: it waits for nothing but the disk.
 func (s *Store) alone(ctx context.Context, do func(context.Context) error) error {
 	giveBack, err := s.take(ctx)
 	if err != nil {
 		return fmt.Errorf("wait for other commits: %w", err)
 	}
 	defer giveBack()
+	return s.transact(s.toTheEnd(ctx), do)
+}
+
+// lazily is alone for what a power cut may undo: it does not wait for the disk. A
+// writer that does not say that it waits again is closed, so that nothing is
+// acknowledged that is not there.
+func (s *Store) lazily(ctx context.Context, do func(context.Context) error) error {
+	giveBack, err := s.take(ctx)
+	if err != nil {
+		return fmt.Errorf("wait for other commits: %w", err)
+	}
+	defer giveBack()
 	ctx = s.toTheEnd(ctx)
+	if _, err := s.writer.ExecContext(ctx, s.engine.Lazy); err != nil {
+		return s.fail("begin", err)
+	}
+	err = s.transact(ctx, do)
+	if _, failure := s.writer.ExecContext(ctx, s.engine.Durable); failure != nil {
+		err = errors.Join(err, s.fail("wait for the disk again", failure), s.writer.Close())
+	}
+	return err
+}
+
+func (s *Store) transact(ctx context.Context, do func(context.Context) error) (err error) {
 	if _, err := s.writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return s.fail("begin", err)
 	}

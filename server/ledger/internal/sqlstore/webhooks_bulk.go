@@ -112,10 +112,11 @@ func (s *Store) Redeliver(ctx context.Context, eventID string, endpointIDs []str
 }
 
 // SaveDeliveries implements [ledger.Webhooks]. Where a statement is no round trip, each
-// row has one: taking rows out of JSON costs more than the rest there.
+// row has one: taking rows out of JSON costs more than the rest there. After a power cut
+// some are made again, as after a crash before they were saved.
 func (s *Store) SaveDeliveries(ctx context.Context, tried []ledger.Delivery, reached []ledger.EndpointState) error {
 	if s.writer != nil {
-		return s.fail("save deliveries", s.alone(ctx, func(ctx context.Context) error { return saveEach(ctx, s.writeQ, tried, reached) }))
+		return s.fail("save deliveries", s.lazily(ctx, func(ctx context.Context) error { return saveEach(ctx, s.writeQ, tried, reached) }))
 	}
 	states := make([][]any, len(reached))
 	for i, e := range reached {
