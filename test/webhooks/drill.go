@@ -57,6 +57,8 @@ func compare(after string, alone, beside [2]time.Duration) string {
 }
 
 const (
+	// rounds is how often all receivers behave for a while, and then some do not.
+	rounds = 4
 	// restartEvery is how often one of the bad receivers is restarted.
 	restartEvery = 500 * time.Millisecond
 	// advance is how far the service's clock is moved every tick once all has
@@ -98,39 +100,71 @@ func deliver(ctx context.Context, o options) (r report, err error) {
 		}
 	}
 	began := time.Now()
-	if err := d.happen(ctx, max(o.Events/4, perMandate)); err != nil { // all behave; long enough for what happens once a minute
-		return r, err
+	var alone, beside []stretch
+	n := 1
+	if o.Rate > 0 { // latencies are worth telling: what the machine does beside falls on both
+		n = rounds
 	}
-	if err := until(ctx, d.told); err != nil {
-		return r, err
+	for range n {
+		a, err := d.stretch(ctx, max(o.Events/4/n, perMandate)) // all behave
+		if err != nil {
+			return r, err
+		}
+		b, err := d.trouble(ctx, o.Events/n)
+		if err != nil {
+			return r, err
+		}
+		alone, beside = append(alone, a), append(beside, b)
 	}
-	turned := time.Now()
-	for _, s := range d.shops {
-		s.bad().mood.bad.Store(true)
-	}
-	chaos, end := context.WithCancel(ctx)
-	restarts := make(chan error, 1)
-	go func() { restarts <- d.restart(chaos) }()
-	defer func() {
-		end()
-		err = errors.Join(err, <-restarts)
-	}()
-	if err := d.happen(ctx, o.Events); err != nil {
-		return r, err
-	}
-	ended := time.Now()
-	for _, s := range d.shops {
-		s.bad().mood.quick.Store(true)
-	}
-	err = d.hurry(ctx)
 	r.Events, r.Took = o.Events, time.Since(began)
-	r.Alone, r.Beside = d.latencies(began, turned), d.latencies(turned, ended)
+	r.Alone, r.Beside = d.latencies(alone), d.latencies(beside)
 	for _, s := range d.shops {
 		for _, to := range s.receivers {
 			s.judge(&r, to)
 		}
 	}
 	return r, err
+}
+
+// stretch is a time in which events happened.
+type stretch struct{ from, to time.Time }
+
+// stretch has so many events happen, and waits until all are told.
+func (d *drill) stretch(ctx context.Context, events int) (s stretch, err error) {
+	s.from = time.Now()
+	if err := d.happen(ctx, events); err != nil {
+		return s, err
+	}
+	s.to = time.Now()
+	return s, until(ctx, d.told)
+}
+
+// trouble has so many events happen while the bad receivers behave badly, until all
+// are told in the end.
+func (d *drill) trouble(ctx context.Context, events int) (s stretch, err error) {
+	d.all(func(m *mood) { m.bad.Store(true) })
+	chaos, end := context.WithCancel(ctx)
+	restarts := make(chan error, 1)
+	go func() { restarts <- d.restart(chaos) }()
+	defer func() {
+		end()
+		err = errors.Join(err, <-restarts)
+		d.all(func(m *mood) { m.bad.Store(false); m.quick.Store(false) })
+	}()
+	s.from = time.Now()
+	if err := d.happen(ctx, events); err != nil {
+		return s, err
+	}
+	s.to = time.Now()
+	d.all(func(m *mood) { m.quick.Store(true) })
+	return s, d.hurry(ctx)
+}
+
+// all changes the moods of the bad receivers.
+func (d *drill) all(change func(*mood)) {
+	for _, s := range d.shops {
+		change(&s.bad().mood)
+	}
 }
 
 // happen has so many events happen, at the rate where there is one.
@@ -215,12 +249,14 @@ func (d *drill) restart(ctx context.Context) error {
 	return nil
 }
 
-// latencies are those of what happened between two times.
-func (d *drill) latencies(from, to time.Time) latencies {
+// latencies are those of what happened in some stretches.
+func (d *drill) latencies(within []stretch) latencies {
 	var happened, answered []time.Duration
-	for _, s := range d.shops {
-		h, a := s.latencies(from, to)
-		happened, answered = append(happened, h...), append(answered, a...)
+	for _, in := range within {
+		for _, s := range d.shops {
+			h, a := s.latencies(in.from, in.to)
+			happened, answered = append(happened, h...), append(answered, a...)
+		}
 	}
 	return latencies{quantiles(happened), quantiles(answered)}
 }

@@ -26,7 +26,7 @@ func main() {
 	var o options
 	flag.IntVar(&o.Events, "events", 100_000, "how many events")
 	flag.IntVar(&o.Endpoints, "endpoints", 200, "how many endpoints they go to, five each")
-	flag.IntVar(&o.Rate, "rate", 300, "how many events a second; 0: as fast as they come")
+	flag.IntVar(&o.Rate, "rate", 150, "how many events a second; 0: as fast as they come")
 	flag.IntVar(&o.Kills, "kills", 0, "how often to kill the service instead")
 	flag.BoolVar(&o.Points, "points", false, "kill it at each labelled step of a delivery, -kills times each, instead of at random")
 	flag.IntVar(&o.Instances, "instances", 1, "how many instances of the service; several need -postgres")

@@ -18,6 +18,7 @@ import (
 // receiver takes deliveries and keeps what it took.
 type receiver struct {
 	verify webhook.Verifier
+	ahead  func() time.Duration // how far the service's clock runs ahead
 	mood   mood
 
 	addr   string
@@ -36,8 +37,11 @@ type receiver struct {
 	at       map[string]arrival
 }
 
-// arrival is when an event came, and when it happened as it says.
-type arrival struct{ came, happened time.Time }
+// arrival is when an event came, and how old it was then by the service's clock.
+type arrival struct {
+	came time.Time
+	age  time.Duration
+}
 
 // mood is how a receiver behaves; it may change.
 type mood struct {
@@ -61,7 +65,7 @@ type what struct {
 
 func newReceiver(ctx context.Context, random *rand.Rand) (*receiver, error) {
 	r := &receiver{
-		random: random, addr: "127.0.0.1:0", here: map[string]int{}, refused: map[string]int{}, taken: map[string]bool{},
+		ahead: func() time.Duration { return 0 }, random: random, addr: "127.0.0.1:0", here: map[string]int{}, refused: map[string]int{}, taken: map[string]bool{},
 		order: map[string][]string{}, at: map[string]arrival{},
 	}
 	return r, r.start(ctx)
@@ -184,8 +188,10 @@ func pause(ctx context.Context, d time.Duration) {
 
 func (r *receiver) take(h http.Header, body []byte) bool {
 	e, err := r.verify.Verify(h, body)
+	came, age := time.Now(), r.ahead()
 	var about what
 	if err == nil {
+		age += came.Sub(e.CreatedAt)
 		err = json.Unmarshal(e.Data, &about)
 	}
 	r.mu.Lock()
@@ -199,7 +205,7 @@ func (r *receiver) take(h http.Header, body []byte) bool {
 		if name == "" {
 			name = string(e.Type)
 		}
-		r.taken[e.ID], r.at[name] = true, arrival{time.Now(), e.CreatedAt}
+		r.taken[e.ID], r.at[name] = true, arrival{came, age}
 		r.order[about.DelegateID] = append(r.order[about.DelegateID], name)
 	}
 	return true

@@ -52,6 +52,7 @@ func open(ctx context.Context, s *service, name string, seed uint64, ahead func(
 		if err != nil {
 			return shop, err
 		}
+		r.ahead = ahead
 		r.verify = webhook.Verifier{
 			Secrets: []string{e.Secret}, Tolerance: 24 * time.Hour, Clock: func() time.Time { return time.Now().Add(ahead()) },
 		}
@@ -114,7 +115,7 @@ func (s *shop) latencies(from, to time.Time) (happened, answered []time.Duration
 		r.mu.Lock()
 		for name, at := range s.answered {
 			if got, ok := r.at[name]; ok && name != string(webhook.DelegateCreated) && at.After(from) && at.Before(to) {
-				happened, answered = append(happened, got.came.Sub(got.happened)), append(answered, got.came.Sub(at))
+				happened, answered = append(happened, got.age), append(answered, got.came.Sub(at))
 			}
 		}
 		r.mu.Unlock()
