@@ -59,7 +59,7 @@ func (s *Store) AddWebhookEndpoint(ctx context.Context, e ledger.WebhookEndpoint
 	}
 	for slot := range int64(ledger.MaxWebhookEndpoints) {
 		if !taken[slot] {
-			return s.fail("add webhook endpoint", s.inTx(ctx, func(tx *sql.Tx) error { return s.addEndpoint(ctx, tx, e, slot) }))
+			return s.fail("add webhook endpoint", s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error { return s.addEndpoint(ctx, tx, e, slot) }))
 		}
 	}
 	return ledger.ErrTooManyEndpoints

@@ -103,7 +103,7 @@ func (s *Store) Redeliver(ctx context.Context, eventID string, endpointIDs []str
 	for i, id := range endpointIDs {
 		again[i] = []any{id, eventID, row.Millis(now)}
 	}
-	return s.fail("redeliver event", s.inTx(ctx, func(tx *sql.Tx) error {
+	return s.fail("redeliver event", s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := s.bulk(ctx, tx, redeliver, again); err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (s *Store) SaveDeliveries(ctx context.Context, tried []ledger.Delivery, rea
 	for i, e := range reached {
 		states[i] = []any{e.EndpointID, e.Place, row.Millis(e.FailingSince), e.Failures, row.Millis(e.PausedUntil)}
 	}
-	return s.fail("save deliveries", s.inTx(ctx, func(tx *sql.Tx) error {
+	return s.fail("save deliveries", s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		for len(tried) > 0 {
 			var distinct [][]any
 			distinct, tried = split(tried)
@@ -232,18 +232,21 @@ func (s *Store) writes() pool {
 	return s.write
 }
 
-func (s *Store) inTx(ctx context.Context, do func(*sql.Tx) error) error {
+// inTx runs a transaction. On the one connection that writes, a caller who goes away
+// does not end it: it would be rolled back while that connection writes for others.
+func (s *Store) inTx(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	giveBack, err := s.take(ctx)
 	if err != nil {
 		return err
 	}
 	defer giveBack()
+	ctx = s.toTheEnd(ctx)
 	tx, err := s.writes().BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
-	if err := do(tx); err != nil {
+	if err := do(ctx, tx); err != nil {
 		return err
 	}
 	return tx.Commit()
