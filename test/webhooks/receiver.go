@@ -65,8 +65,8 @@ type what struct {
 
 func newReceiver(ctx context.Context, random *rand.Rand) (*receiver, error) {
 	r := &receiver{
-		ahead: func() time.Duration { return 0 }, random: random, addr: "127.0.0.1:0", here: map[string]int{}, refused: map[string]int{}, taken: map[string]bool{},
-		order: map[string][]string{}, at: map[string]arrival{},
+		ahead: func() time.Duration { return 0 }, random: random, addr: "127.0.0.1:0", here: map[string]int{}, refused: map[string]int{},
+		taken: map[string]bool{}, order: map[string][]string{}, at: map[string]arrival{},
 	}
 	return r, r.start(ctx)
 }
