@@ -32,7 +32,7 @@ func printTable(w io.Writer, name string, rows []row) {
 }
 
 // rounds is how often a pair is measured, alternately.
-const rounds = 7
+const rounds = 15
 
 // pair measures two things in turn and returns the median of the ratios
 // baseline/measured of each round: above 1 is faster than the baseline.

@@ -159,7 +159,7 @@ func (s *Service) TestEndpoint(ctx context.Context, merchantID, endpointID strin
 	event := ledger.Event{ID: id.New(id.Event, now), Type: webhook.Test, Data: "{}", CreatedAt: now}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	o := s.send(blank(ctx, to), event, signer, now)
+	o := s.send(s.http, blank(ctx, to), event, signer, now)
 	d := ledger.Delivery{
 		EndpointID: e.ID, EventID: event.ID, Status: ledger.DeliveryDelivered, Attempts: 1, HTTPStatus: o.status, Error: o.problem,
 		Answer: o.answer, TriedAt: now, CreatedAt: now,

@@ -28,18 +28,31 @@ func (q *queue) launch(ctx context.Context) {
 		run := q.lanes[q.ready[0]]
 		q.ready = q.ready[1:]
 		q.flying++
-		if crowd := len(q.ready) > q.limit-q.flying; crowd {
+		crowd := len(q.ready) > q.limit-q.flying
+		direct := q.direct && (crowd || len(run) > 1)
+		if crowd {
 			run = run[:1]
 		}
-		f := flight{items: run[:min(len(run), maxRun)], request: request, signer: q.signer, epoch: q.epoch, turn: q.turn.Load()}
+		f := flight{items: run[:min(len(run), maxRun)], request: request, direct: direct, signer: q.signer, epoch: q.epoch, turn: q.turn.Load()}
 		for _, d := range f.items {
 			d.away = true
 		}
-		select {
-		case q.flights <- f:
-		default: // nobody waits for one
-			q.running.Go(func() { q.fly(f) })
-		}
+		q.hire(f)
+	}
+}
+
+// hire has somebody fly: who waits for a flight, or one more. Where there are as many
+// as may be on their way, one of them is about to wait.
+func (q *queue) hire(f flight) {
+	if q.flyers == maxFlying {
+		q.flights <- f
+		return
+	}
+	select {
+	case q.flights <- f:
+	default:
+		q.flyers++
+		q.running.Go(func() { q.fly(f) })
 	}
 }
 
@@ -58,6 +71,7 @@ func (q *queue) limited(ctx context.Context) *http.Request {
 type flight struct {
 	items   []*item
 	request *http.Request
+	direct  bool // over a connection of its own
 	signer  *webhook.Signer
 	epoch   int
 	turn    int64
@@ -79,12 +93,17 @@ type result struct {
 
 // fly makes attempts, and others until there are no more.
 func (q *queue) fly(f flight) {
+	via := line{shared: q.http}
+	defer via.close()
 	for more := true; more; f, more = <-q.flights {
+		if f.direct {
+			via.open(f.request)
+		}
 		r := result{flight: f, attempts: make([]attempt, 0, len(f.items))}
 		for began, goesOn := time.Now(), true; goesOn; {
 			failpoint.Hit(failpoint.Sending)
 			now := q.Clock.Now()
-			o := q.send(f.request, f.items[len(r.attempts)].Event, f.signer, now)
+			o := q.send(&via, f.request, f.items[len(r.attempts)].Event, f.signer, now)
 			failpoint.Hit(failpoint.Sent)
 			r.attempts = append(r.attempts, attempt{o, now})
 			goesOn = o.ok() && len(r.attempts) < len(f.items) && f.turn == q.turn.Load() && time.Since(began) < runFor

@@ -69,13 +69,15 @@ type queue struct {
 	waiting map[string]bool
 	flying  int
 	limit   int
+	direct  bool // the last answer says that connections stay, and bear one delivery at a time
 
 	request   *http.Request // what attempts that begin now have in common
 	limitedAt time.Time
 	// turn is another one once flights that are under way are to end.
 	turn atomic.Int64
 
-	flights chan flight // to who flies already
+	flyers  int
+	flights chan flight // to those who have nothing to do
 	result  chan result
 	// refreshed are who waits for deliveries that were signed before a rotation.
 	epoch, former int // flying ones of former epochs

@@ -55,6 +55,7 @@ type outcome struct {
 	problem    string // empty: it was taken
 	answer     string // its beginning, where it was no success
 	retryAfter time.Duration
+	direct     bool // by HTTP/1, over a connection that stays
 }
 
 func (o outcome) ok() bool { return o.problem == "" }
@@ -75,7 +76,7 @@ func blank(ctx context.Context, to *url.URL) *http.Request {
 
 // send makes one attempt with a request like a blank one. Redirects are not followed:
 // only 2xx counts.
-func (s *Service) send(like *http.Request, e ledger.Event, signer *webhook.Signer, now time.Time) outcome {
+func (s *Service) send(via http.RoundTripper, like *http.Request, e ledger.Event, signer *webhook.Signer, now time.Time) outcome {
 	body := Body(e, s.Live)
 	r := *like
 	r.Header = signer.Sign(e.ID, now, body)
@@ -83,12 +84,12 @@ func (s *Service) send(like *http.Request, e ledger.Event, signer *webhook.Signe
 	r.Header["Idempotency-Key"] = nil // a lost connection may be tried again at once; not sent
 	r.ContentLength, r.Body = int64(len(body)), io.NopCloser(bytes.NewReader(body))
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	resp, err := s.http.RoundTrip(&r)
+	resp, err := via.RoundTrip(&r)
 	if err != nil {
 		return outcome{problem: problem(err)}
 	}
 	defer resp.Body.Close()
-	o := outcome{status: resp.StatusCode}
+	o := outcome{status: resp.StatusCode, direct: resp.ProtoMajor == 1 && !resp.Close}
 	if resp.StatusCode/100 != 2 {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // whatever came of it
 		o.problem, o.answer, o.retryAfter = "answered "+strconv.Itoa(resp.StatusCode), plain(text), retryAfter(resp.Header, now)

@@ -32,6 +32,7 @@ func (q *queue) settle(ctx context.Context, r result) {
 			d.Next = a.at.Add(max(wait, a.retryAfter))
 		}
 		q.adapt(a.outcome)
+		q.direct = a.direct
 	}
 	q.advance(r.items, len(r.attempts))
 	for _, a := range r.attempts {
