@@ -14,6 +14,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/clock"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/telemetry"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
@@ -60,6 +61,8 @@ type Config struct {
 	Clock Clock
 	// Logger is told what happens, without secrets. Default: discards.
 	Logger *slog.Logger
+	// Telemetry counts and traces what happens. Default: nobody does.
+	Telemetry *telemetry.Telemetry
 	// Mailer sends mails. Default: nobody is mailed.
 	Mailer Mailer
 	// Resolver resolves the names of webhook endpoints. Default: the system's.
@@ -116,6 +119,7 @@ func (c *Config) defaults() error {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	c.Logger = c.Telemetry.Logs(c.Logger)
 	switch c.DocsURL {
 	case "":
 		c.DocsURL = defaultDocsURL

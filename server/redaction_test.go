@@ -19,13 +19,17 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/paywall"
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/telemetry"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
@@ -99,12 +103,17 @@ func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func (w *witness) convict(t *testing.T) {
-	t.Helper()
+// all is everything that was written.
+func (w *witness) all() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return strings.Join(w.written, "\n")
+}
+
+func (w *witness) convict(t *testing.T) {
+	t.Helper()
 	require.Greater(t, len(w.written), 500, "a full run was watched")
-	all := strings.Join(w.written, "\n")
+	all := w.all()
 	for name, secret := range w.secrets {
 		if at := strings.Index(all, secret); at >= 0 {
 			require.Failf(t, "secret written", "%s:\n%s", name, all[max(0, at-300):min(len(all), at+100)])
@@ -138,21 +147,28 @@ type redaction struct {
 	trap *trap
 	log  *slog.Logger
 	http *http.Client
+
+	metrics *prometheus.Registry
+	spans   *tracetest.InMemoryExporter
 }
 
 func watch(t *testing.T) redaction {
 	t.Helper()
-	r := redaction{witness: &witness{secrets: map[string]string{}}, trap: &trap{}}
+	r := redaction{
+		witness: &witness{secrets: map[string]string{}}, trap: &trap{}, metrics: prometheus.NewRegistry(), spans: tracetest.NewInMemoryExporter(),
+	}
 	r.log = slog.New(slog.NewJSONHandler(r.witness, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	kek := []byte("a key-encryption key to be found")
 	wrapper, err := vault.NewLocal(kek)
 	require.NoError(t, err)
 	r.plant("key-encryption key", string(kek))
+	told, err := telemetry.New(telemetry.Config{Metrics: r.metrics, Traces: sdktrace.NewTracerProvider(sdktrace.WithSyncer(r.spans))})
+	require.NoError(t, err)
 	r.caller = setup(t, &servertest.Options{
 		Merchant: server.MerchantParams{Name: "Agent", PayTo: agentsWallet},
 		Configure: func(cfg *server.Config) {
 			r.trap.Store = cfg.Store
-			cfg.Store, cfg.Logger, cfg.Wrapper = r.trap, r.log, wrapper
+			cfg.Store, cfg.Logger, cfg.Wrapper, cfg.Telemetry = r.trap, r.log, wrapper, told
 		},
 	})
 	r.base = r.URL
@@ -271,7 +287,26 @@ func TestNoSecretIsWritten(t *testing.T) {
 	for _, m := range r.Mails() {
 		r.note(m.To, m.Subject, m.Text)
 	}
+	r.telemetry(t)
 	r.convict(t)
+}
+
+// telemetry notes all metrics and spans.
+func (r redaction) telemetry(t *testing.T) {
+	t.Helper()
+	all, err := r.metrics.Gather()
+	require.NoError(t, err)
+	require.Greater(t, len(all), 10)
+	for _, family := range all {
+		r.note(family.String())
+	}
+	spans := r.spans.GetSpans()
+	require.Greater(t, len(spans), 300)
+	for _, span := range spans {
+		text, err := json.Marshal(span)
+		require.NoError(t, err)
+		r.note(string(text))
+	}
 }
 
 // peoplePages decides sessions as people do, well and badly.

@@ -82,17 +82,18 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: Rails: %w", err)
 	}
+	router.Asking = cfg.Telemetry.Asking
 	s.events, err = events.New(events.Config{
 		Store: cfg.Store, Vault: box, Clock: cfg.Clock, Logger: cfg.Logger, Live: cfg.Mode == Live, May: cfg.receivers(), Resolver: cfg.Resolver,
-		Mail: s.mail(),
+		Mail: s.mail(), Telemetry: cfg.Telemetry,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	if s.ledger, err = ledger.New(ledger.Config{Store: events.Tap(cfg.Store, s.events.Happened), Clock: cfg.Clock}); err != nil {
+	if s.ledger, err = ledger.New(ledger.Config{Store: events.Tap(cfg.Telemetry.Store(cfg.Store), s.events.Happened), Clock: cfg.Clock}); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	s.upkeep = upkeep.New(upkeep.Config{Ledger: s.ledger, Clock: cfg.Clock, Logger: cfg.Logger})
+	s.upkeep = upkeep.New(upkeep.Config{Ledger: s.ledger, Clock: cfg.Clock, Logger: cfg.Logger, Telemetry: cfg.Telemetry})
 	s.accounts = account.New(account.Config{Store: cfg.Store, Clock: cfg.Clock, Live: cfg.Mode == Live})
 	places, err := s.keys.Secret(ctx, "mandate-ids")
 	if err != nil {
@@ -103,7 +104,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		Ledger: s.ledger, Accounts: cfg.Store, Rails: router, Vault: box, Clock: cfg.Clock, Logger: cfg.Logger,
 		Issuer:   &mandate.Issuer{URL: cfg.BaseURL, Signer: s.keys.Signer},
 		Verifier: &mandate.Verifier{Issuer: cfg.BaseURL, Keys: s.keys, Clock: cfg.Clock.Now, IgnoreTimes: true},
-		Statuses: s.statuses, BaseURL: cfg.BaseURL, ReceiptKey: receipts,
+		Statuses: s.statuses, BaseURL: cfg.BaseURL, ReceiptKey: receipts, Telemetry: cfg.Telemetry,
 	})
 	for _, r := range cfg.Rails {
 		if w, ok := r.(rail.Watcher); ok {
@@ -113,7 +114,24 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if s.handler, err = s.routes(); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
+	if err := s.gauges(); err != nil {
+		return nil, fmt.Errorf("server: Telemetry: %w", err)
+	}
 	return s, nil
+}
+
+// gauges adds the figures of the rooms and the rails.
+func (s *Server) gauges() error {
+	all := []rail.Gauge{{
+		Name: "webhook_endpoints_busy", Help: "Webhook endpoints that are worked on here.",
+		Value: func() float64 { return float64(s.events.Busy()) },
+	}}
+	for _, r := range s.config.Rails {
+		if g, ok := r.(rail.Gauger); ok {
+			all = append(all, g.Gauges()...)
+		}
+	}
+	return s.config.Telemetry.Gauges(all...)
 }
 
 // routes puts the rooms of the service on one mux.
@@ -140,6 +158,7 @@ func (s *Server) routes() (http.Handler, error) {
 	mux.HandleFunc("/", merchantAPI.NotFound)
 	return httplog.Wrap(httplog.Config{
 		Logger: cfg.Logger, NewID: func() string { return id.New(id.Request, time.Now()) }, Panicked: merchantAPI.Panicked,
+		Watch: cfg.Telemetry.Request,
 	}, s.untilClosed(mux, http.HandlerFunc(merchantAPI.Stopping))), nil
 }
 

@@ -16,21 +16,27 @@ type configFile string
 
 // config is what `serve` runs. docs/operations.md describes every key.
 type config struct {
-	Mode              string      `toml:"mode"`
-	BaseURL           string      `toml:"base_url"`
-	Listen            string      `toml:"listen"`
-	Store             string      `toml:"store"`
-	KeyFile           string      `toml:"key_file"`
-	RequestsPerSecond int         `toml:"requests_per_second"`
-	LogLevel          string      `toml:"log_level"`
-	TLS               tlsConfig   `toml:"tls"`
-	SandboxCard       cardsConfig `toml:"sandbox_card"`
+	Mode              string    `toml:"mode"`
+	BaseURL           string    `toml:"base_url"`
+	Listen            string    `toml:"listen"`
+	Store             string    `toml:"store"`
+	KeyFile           string    `toml:"key_file"`
+	RequestsPerSecond int       `toml:"requests_per_second"`
+	LogLevel          string    `toml:"log_level"`
+	TLS               tlsConfig `toml:"tls"`
+	// Metrics is where the metrics are told. Nil: nowhere.
+	Metrics     *metricsConfig `toml:"metrics"`
+	SandboxCard cardsConfig    `toml:"sandbox_card"`
 	// Chain is the chain rail. Nil: there is none.
 	Chain *chainConfig `toml:"chain"`
 }
 
 // live tells whether money moves.
 func (c config) live() bool { return c.Mode == string(server.Live) }
+
+type metricsConfig struct {
+	Listen string `toml:"listen"`
+}
 
 type tlsConfig struct {
 	Cert string `toml:"cert"`
@@ -79,6 +85,8 @@ func (c config) validate(given func(key ...string) bool) error {
 		return fmt.Errorf("mode: must be %q or %q", server.Sandbox, server.Live)
 	case (c.TLS.Cert == "") != (c.TLS.Key == ""):
 		return errors.New("tls.cert and tls.key go together")
+	case c.Metrics != nil && c.Metrics.Listen == "":
+		return errors.New(`metrics.listen is required: "127.0.0.1:9464"`)
 	case c.RequestsPerSecond < 0:
 		return errors.New("requests_per_second: must not be negative")
 	case c.live() && given("sandbox_card"):

@@ -52,6 +52,8 @@ func TestServeRefusesAConfiguration(t *testing.T) {
 		{"key_file", "-", "key_file is required"},
 		{"log_level", `"loud"`, "log_level: must be debug"},
 		{"requests_per_second", "-1", "requests_per_second: must not be negative"},
+		{"metrics.listen", `""`, "metrics.listen is required"},
+		{"metrics.path", `"/"`, "unknown key metrics.path"},
 		{"tls.cert", `"cert.pem"`, "tls.cert and tls.key go together"},
 		{"chain.colour", `"red"`, "unknown key chain.colour"},
 		{"sandbox_card.processor_url", `"http://127.0.0.1:1"`, "sandbox_card: there is no card rail in live mode"},

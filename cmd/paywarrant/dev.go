@@ -26,7 +26,8 @@ func (devCmd) Help() string {
 // ready is the line that tells that all is ready. Fields of features that are
 // not built are absent.
 type ready struct {
-	BaseURL string `json:"baseUrl"`
+	BaseURL    string `json:"baseUrl"`
+	MetricsURL string `json:"metricsUrl"`
 	people
 	Chain   *chainInfo   `json:"chain,omitempty"`
 	Wallets []walletInfo `json:"wallets,omitempty"`
@@ -53,7 +54,7 @@ func (c devCmd) Run(ctx context.Context, o output) error {
 	if err := s.hear(ctx, log); err != nil {
 		return errors.Join(err, s.Close())
 	}
-	line := ready{BaseURL: s.BaseURL, people: s.People}
+	line := ready{BaseURL: s.BaseURL, MetricsURL: s.Metrics, people: s.People}
 	if s.Chain != nil {
 		line.Chain, line.Wallets = infoOf(s.Chain), wallets()
 		line.Facilitator = &facilitatorInfo{URL: s.BaseURL + "/v1/x402"}

@@ -11,6 +11,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/card"
 	"github.com/paywarrant/paywarrant/server/rail/chain"
+	"github.com/paywarrant/paywarrant/server/telemetry"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
@@ -19,7 +20,7 @@ type serveCmd struct {
 }
 
 // Run serves until ctx is done, or the listener fails.
-func (c serveCmd) Run(ctx context.Context, o output) error {
+func (c serveCmd) Run(ctx context.Context, o output) (failed error) {
 	cfg, err := c.Config.read()
 	if err != nil {
 		return err
@@ -40,6 +41,15 @@ func (c serveCmd) Run(ctx context.Context, o output) error {
 		}
 		defer there.node.Close()
 		more.chain = there.rail
+	}
+	if cfg.Metrics != nil {
+		m, err := startMeter(ctx, cfg.Metrics.Listen)
+		if err != nil {
+			return err
+		}
+		defer func() { failed = errors.Join(failed, m.stop()) }()
+		more.telemetry = m.telemetry
+		log.Info("telling metrics", slog.String("url", m.url()))
 	}
 	l, err := listen(ctx, cfg.Listen)
 	if err != nil {
@@ -76,6 +86,8 @@ func startError(file configFile, err error) error {
 type extras struct {
 	clock server.Clock // nil: the default
 	chain chainMaker   // nil: there is no chain
+	// telemetry is told what happens. Nil: nobody is.
+	telemetry *telemetry.Telemetry
 }
 
 // newService opens what the configuration names and puts the service together;
@@ -94,7 +106,7 @@ func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) 
 		var srv *server.Server
 		srv, err = server.New(ctx, server.Config{
 			BaseURL: cfg.BaseURL, Mode: server.Mode(cfg.Mode), Store: store, Rails: rails, Wrapper: wrapper, Clock: more.clock,
-			Logger: log, RequestsPerSecond: cfg.RequestsPerSecond,
+			Logger: log, RequestsPerSecond: cfg.RequestsPerSecond, Telemetry: more.telemetry,
 		})
 		if err == nil {
 			return srv, nil

@@ -39,6 +39,7 @@ type stackConfig struct {
 type stack struct {
 	Service *server.Server
 	BaseURL string
+	Metrics string // where they are
 	API     *demoAPI
 	People  people
 	Chain   *devrail.Dev // nil: there is none
@@ -95,8 +96,14 @@ func (s *stack) startService(ctx context.Context, cfg stackConfig) error {
 		return err
 	}
 	s.BaseURL = l.origin()
+	m, err := startMeter(ctx, "127.0.0.1:0")
+	if err != nil {
+		return errors.Join(err, l.stop())
+	}
+	s.closers = append(s.closers, m.stop)
+	s.Metrics = m.url()
 	clock := &devrail.Clock{}
-	extra := extras{clock: clock}
+	extra := extras{clock: clock, telemetry: m.telemetry}
 	if !cfg.NoChain {
 		extra.chain = func(ctx context.Context, open records, v *vault.Vault, log *slog.Logger) (*chain.Rail, error) {
 			dev, err := devrail.Start(ctx, devrail.Config{Vault: v, Logger: log, URL: cfg.ChainURL, Records: open})

@@ -93,6 +93,7 @@ func TestDevHearsOfWhatHappens(t *testing.T) {
 		d, err := c.TestWebhookEndpoint(t.Context(), endpoints.Data[0].ID)
 		require.NoError(t, err)
 		require.True(t, d.Delivered, d.Error)
+		require.Contains(t, get(t, line.MetricsURL, http.StatusOK), `route="/v1/webhook_endpoints/{endpointId}/test"`)
 		stop()
 		_, _ = io.Copy(io.Discard, out)
 		require.NoError(t, <-ended)

@@ -24,13 +24,16 @@ func RequestID(ctx context.Context) string {
 	return s
 }
 
-// Config configures [Wrap]. Every field is required.
+// Config configures [Wrap]. Every field is required, but Watch.
 type Config struct {
 	Logger *slog.Logger
 	// NewID makes the id of a request.
 	NewID func() string
 	// Panicked answers a request whose handler panicked before it answered.
 	Panicked http.HandlerFunc
+	// Watch is told of each request: of its beginning, and by the function that it
+	// returns of its end. The request that it returns is handled. Nil: nobody is told.
+	Watch func(*http.Request) (*http.Request, func(status int, took time.Duration))
 }
 
 // Wrap puts the three around a handler.
@@ -39,6 +42,10 @@ func Wrap(cfg Config, next http.Handler) http.Handler {
 		requestID := cfg.NewID()
 		w.Header().Set(Header, requestID)
 		r = r.WithContext(context.WithValue(r.Context(), contextKey{}, requestID))
+		ended := func(int, time.Duration) {}
+		if cfg.Watch != nil {
+			r, ended = cfg.Watch(r)
+		}
 		m := &measure{began: time.Now()}
 		w = m.wrap(w)
 		defer func() {
@@ -46,13 +53,16 @@ func Wrap(cfg Config, next http.Handler) http.Handler {
 				cfg.Logger.ErrorContext(r.Context(), "handler panicked", slog.String("requestId", requestID),
 					slog.String("route", r.Pattern), slog.String("stack", string(debug.Stack())))
 				if m.status != 0 || p == http.ErrAbortHandler { //nolint:errorlint // a panic value, compared as net/http does
+					ended(http.StatusInternalServerError, time.Since(m.began))
 					panic(http.ErrAbortHandler) // half an answer must not look whole
 				}
 				cfg.Panicked(w, r)
 			}
-			cfg.Logger.LogAttrs(r.Context(), level(m.status), "request", slog.String("requestId", requestID),
-				slog.String("method", r.Method), slog.String("route", r.Pattern), slog.Int("status", max(m.status, http.StatusOK)),
-				slog.Int64("bytes", m.bytes), slog.Duration("took", time.Since(m.began)))
+			status, took := max(m.status, http.StatusOK), time.Since(m.began)
+			cfg.Logger.LogAttrs(r.Context(), level(status), "request", slog.String("requestId", requestID),
+				slog.String("method", r.Method), slog.String("route", r.Pattern), slog.Int("status", status),
+				slog.Int64("bytes", m.bytes), slog.Duration("took", took))
+			ended(status, took)
 		}()
 		next.ServeHTTP(w, r)
 	})

@@ -176,6 +176,16 @@ type Ended struct {
 	Session   string // that it was connected for
 }
 
+// Gauge is a figure for those who run the service, as of when it is asked for.
+type Gauge struct {
+	Name  string // "chain_head_block"
+	Help  string
+	Value func() float64
+}
+
+// Gauger is a [Rail] that has such figures.
+type Gauger interface{ Gauges() []Gauge }
+
 // Method is a payment method that a person can choose on the setup page.
 type Method struct {
 	Name    string // what Connection.Method takes

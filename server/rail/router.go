@@ -22,6 +22,10 @@ const maxAttempts = 2
 // same arguments, in whatever process, comes to the same end, and that is how a
 // charge is recovered after a crash.
 type Router struct {
+	// Asking is told of each attempt: of its beginning, and by the function that it
+	// returns of its end. It may change the attempt's context. Nil: nobody is told.
+	Asking func(context.Context, Name) (context.Context, func(Outcome, error))
+
 	rails map[Name]Rail
 	names []Name
 }
@@ -138,7 +142,12 @@ func (r *Router) ask(ctx context.Context, name Name, attempt Charge) (Outcome, e
 		return Outcome{}, fmt.Errorf("ask %s: %w", name, err)
 	}
 	failpoint.Hit(failpoint.RailChosen)
+	ended := func(Outcome, error) {}
+	if r.Asking != nil {
+		ctx, ended = r.Asking(ctx, name)
+	}
 	outcome, err := one.Charge(ctx, attempt)
+	ended(outcome, err)
 	failpoint.Hit(failpoint.RailAnswered)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("ask %s: %w", name, err)

@@ -31,6 +31,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/internal/ssrf"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/telemetry"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
@@ -47,6 +48,8 @@ type Config struct {
 	May func(netip.Addr) bool
 	// Resolver resolves the names of endpoints. Nil: the system's.
 	Resolver *net.Resolver
+	// Telemetry is told of events and deliveries.
+	Telemetry *telemetry.Telemetry
 	// Mail tells a merchant that an endpoint was disabled. Nil: nobody is mailed.
 	Mail func(ctx context.Context, to, subject, text string) error
 }
@@ -153,6 +156,13 @@ func (s *Service) Close() {
 	s.running.Wait()
 	s.out.close()
 	s.http.CloseIdleConnections()
+}
+
+// Busy is how many endpoints are worked on here.
+func (s *Service) Busy() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queues)
 }
 
 // Poke tells that there may be something to do.

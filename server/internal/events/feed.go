@@ -58,6 +58,9 @@ func (f *feed) after(place int64, limit int) (list []ledger.Event) {
 
 // Happened tells of events that are in the store by now.
 func (s *Service) Happened(events []ledger.Event) {
+	for _, e := range events {
+		s.Telemetry.Happened(string(e.Type))
+	}
 	s.mu.Lock()
 	for _, e := range events {
 		s.grown[e.MerchantID] = true

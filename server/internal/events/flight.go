@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -102,12 +103,29 @@ func (q *queue) fly(f flight) {
 		r := result{flight: f, attempts: make([]attempt, 0, len(f.items))}
 		for began, goesOn := time.Now(), true; goesOn; {
 			failpoint.Hit(failpoint.Sending)
-			now := q.Clock.Now()
-			o := q.send(&via, f.request, f.items[len(r.attempts)].Event, f.signer, now)
+			d, now := f.items[len(r.attempts)], q.Clock.Now()
+			o := q.attempt(&via, f, d, now)
 			failpoint.Hit(failpoint.Sent)
 			r.attempts = append(r.attempts, attempt{o, now})
 			goesOn = o.ok() && len(r.attempts) < len(f.items) && f.turn == q.turn.Load() && time.Since(began) < runFor
 		}
 		q.result <- r
 	}
+}
+
+// attempt makes one, and tells of it.
+func (q *queue) attempt(via http.RoundTripper, f flight, d *item, now time.Time) outcome {
+	if q.Telemetry == nil {
+		return q.send(via, f.request, d.Event, f.signer, now)
+	}
+	began, delay := time.Now(), time.Duration(-1)
+	_, span := q.Telemetry.Span(context.Background(), "webhook.deliver", slog.String("event", d.EventID), slog.String("endpoint", d.EndpointID),
+		slog.Int("attempt", d.Attempts+1))
+	o := q.send(via, f.request, d.Event, f.signer, now)
+	if o.ok() && d.Attempts == 0 {
+		delay = max(q.Clock.Now().Sub(d.Event.CreatedAt), 0)
+	}
+	q.Telemetry.Attempted(o.kind(), time.Since(began), delay)
+	span.End(o.problem)
+	return o
 }

@@ -60,6 +60,17 @@ type outcome struct {
 
 func (o outcome) ok() bool { return o.problem == "" }
 
+// kind is the outcome in one word.
+func (o outcome) kind() string {
+	switch {
+	case o.ok():
+		return "delivered"
+	case o.status != 0:
+		return "refused"
+	}
+	return "unanswered"
+}
+
 // overloaded tells whether the endpoint cannot take more, rather than not this one.
 func (o outcome) overloaded() bool {
 	switch o.status {

@@ -132,6 +132,7 @@ func (q *queue) disable(ctx context.Context, reason string) {
 	if !did {
 		return
 	}
+	q.Telemetry.Disabled()
 	q.Logger.WarnContext(ctx, "webhook endpoint disabled", slog.String("endpoint", q.endpoint.ID), slog.String("reason", reason))
 	m, err := q.Store.Merchant(ctx, q.endpoint.MerchantID)
 	if err == nil && q.Mail != nil && m.Email != "" {

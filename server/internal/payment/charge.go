@@ -60,6 +60,12 @@ type Charged struct {
 // errors, ErrBusy and ErrClosed. After any other one the same key tells what
 // became of the charge.
 func (s *Service) Charge(ctx context.Context, r ChargeRequest) (Charged, error) {
+	c, err := s.move(ctx, r)
+	s.Telemetry.Requested(became(c, err))
+	return c, err
+}
+
+func (s *Service) move(ctx context.Context, r ChargeRequest) (Charged, error) {
 	done, err := s.begin()
 	if err != nil {
 		return Charged{}, err
@@ -70,7 +76,10 @@ func (s *Service) Charge(ctx context.Context, r ChargeRequest) (Charged, error) 
 		return Charged{}, err
 	}
 	failpoint.Hit(failpoint.Received)
-	reserved, err := s.Ledger.Reserve(ctx, reserve)
+	within, span := s.Telemetry.Span(ctx, "ledger.reserve", slog.String("mandateId", reserve.MandateID), slog.String("merchantId", r.Payee.ID))
+	reserved, err := s.Ledger.Reserve(within, reserve)
+	span.Set(slog.String("transactionId", reserved.Charge.ID), slog.Bool("replayed", reserved.Replayed))
+	span.End(problem(err))
 	if err != nil {
 		return Charged{}, err
 	}
@@ -175,7 +184,7 @@ func (s *Service) finish(ctx context.Context, c ledger.Charge, instruments []rai
 	cancel()
 	if err == nil && (outcome.Status == rail.Succeeded || outcome.Status == rail.Refused) {
 		failpoint.Hit(failpoint.Decided)
-		settled, err := s.Ledger.Settle(ctx, c, ledger.Settlement{Rail: used, Outcome: outcome})
+		settled, err := s.settle(ctx, c, ledger.Settlement{Rail: used, Outcome: outcome})
 		failpoint.Hit(failpoint.Settled)
 		return settled, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/telemetry"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
@@ -39,7 +40,7 @@ type Statuses interface {
 	Revoke(ctx context.Context, mandateID string) error
 }
 
-// Config is what the service is made of. Every field is required.
+// Config is what the service is made of. Every field is required, but Telemetry.
 type Config struct {
 	Ledger   *ledger.Ledger
 	Accounts ledger.Accounts
@@ -53,6 +54,8 @@ type Config struct {
 	BaseURL  string
 	// ReceiptKey makes the addresses of receipts unguessable.
 	ReceiptKey []byte
+	// Telemetry is told of charges. Nil: nobody is.
+	Telemetry *telemetry.Telemetry
 }
 
 // Service moves money.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/telemetry"
 )
 
 const (
@@ -29,6 +30,8 @@ type Config struct {
 	Ledger *ledger.Ledger
 	Clock  ledger.Clock
 	Logger *slog.Logger
+	// Telemetry is told of the checks.
+	Telemetry *telemetry.Telemetry
 	// CheckEvery and ExpireEvery are the pauses, by Clock. Default: a minute, an hour.
 	CheckEvery, ExpireEvery time.Duration
 }
@@ -100,10 +103,12 @@ func (u *Upkeep) every(ctx context.Context, pause time.Duration, work func(conte
 }
 
 func (u *Upkeep) check(ctx context.Context) error {
+	began := time.Now()
 	r, err := u.checker.Changed(ctx)
 	if err != nil {
 		return err
 	}
+	u.Telemetry.Checked(u.Clock.Now(), time.Since(began), r.Pending, len(r.Faults))
 	for _, fault := range r.Faults {
 		u.unsound.Store(true)
 		u.Logger.ErrorContext(ctx, "the ledger is not sound", slog.String("fault", fault))

@@ -172,7 +172,8 @@ type Rail struct {
 	budget       gasBudget
 	lately       recently
 	foreign      atomic.Uint64 // the relayer's nonce when it was found to be used by somebody else
-	looked       atomic.Int64  // when the relayer's balance was last looked at, in milliseconds; zero: never
+	figures      figures
+	looked       atomic.Int64 // when the relayer's balance was last looked at, in milliseconds; zero: never
 
 	stop   context.CancelFunc
 	loop   sync.WaitGroup

@@ -43,6 +43,7 @@ func (r *Rail) tend(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list open transactions: %w", err)
 	}
+	r.figures.open.Store(int64(len(open)))
 	var errs []error
 	for _, one := range open {
 		if ctx.Err() != nil {
@@ -249,6 +250,7 @@ func (r *Rail) checkBalance(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read relayer's balance: %w", err)
 	}
+	r.figures.sawBalance(balance)
 	if r.looked.CompareAndSwap(last, now) && balance.Cmp(r.config.LowBalanceWei) < 0 {
 		r.config.Logger.WarnContext(ctx, "relayer's balance is low", slog.String("wei", balance.String()), slog.String("address", r.relayer.Hex()))
 	}

@@ -50,6 +50,7 @@ func (r *Rail) watch(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read newest block: %w", err)
 	}
+	r.figures.head.Store(head)
 	deep, ok := r.confirmed(head)
 	if !ok {
 		return nil
@@ -72,6 +73,7 @@ func (r *Rail) watch(ctx context.Context) error {
 			return err
 		}
 	}
+	r.figures.watched.Store(deep)
 	return nil
 }
 

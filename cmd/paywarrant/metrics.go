@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/server/telemetry"
+)
+
+const (
+	// metricsPath is where the metrics are, on a listener of their own.
+	metricsPath = "/metrics"
+	// scrapes is how many read them at once, each for so long.
+	scrapes, scrapeFor = 4, 10 * time.Second
+)
+
+// meter is the metrics of the process and of the service in it, on a listener.
+type meter struct {
+	*listener
+
+	telemetry *telemetry.Telemetry
+}
+
+// startMeter listens, and answers from now on.
+func startMeter(ctx context.Context, addr string) (*meter, error) {
+	registry := prometheus.NewRegistry()
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "paywarrant_build_info", Help: "The version of the program.", ConstLabels: prometheus.Labels{"version": client.Version},
+	})
+	build.Set(1)
+	registry.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	told, err := telemetry.New(telemetry.Config{Metrics: registry})
+	if err != nil {
+		return nil, err
+	}
+	l, err := listen(ctx, addr)
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET "+metricsPath, promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapes, Timeout: scrapeFor}))
+	l.serve(mux, "", "")
+	return &meter{l, told}, nil
+}
+
+// url is where they are.
+func (m *meter) url() string { return m.origin() + metricsPath }

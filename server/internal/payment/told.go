@@ -1,0 +1,53 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/paywarrant/paywarrant/mandate"
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+// settle writes a decision down, and tells of it.
+func (s *Service) settle(ctx context.Context, c ledger.Charge, d ledger.Settlement) (ledger.Charge, error) {
+	within, span := s.Telemetry.Span(ctx, "ledger.settle", slog.String("transactionId", c.ID))
+	settled, err := s.Ledger.Settle(within, c, d)
+	span.Set(slog.String("rail", string(settled.Rail)), slog.String("status", string(settled.Status)))
+	span.End(problem(err))
+	if err == nil {
+		s.Telemetry.Decided(settled, s.Clock.Now())
+	}
+	return settled, err
+}
+
+// became is what became of a request to charge, in one word: the rule that refused
+// it, where one did.
+func became(c Charged, err error) string {
+	var refused *ledger.Refusal
+	var presented *PresentationError
+	switch {
+	case errors.As(err, &refused):
+		return string(refused.Code)
+	case errors.As(err, &presented), errors.Is(err, mandate.ErrMalformed), errors.Is(err, errBound), errors.Is(err, ledger.ErrIdempotencyMismatch):
+		return "invalid"
+	case errors.Is(err, ledger.ErrIdempotencyInProgress):
+		return "in_progress"
+	case errors.Is(err, ledger.ErrBusy), errors.Is(err, ledger.ErrUnavailable), errors.Is(err, ledger.ErrClosed):
+		return "unavailable"
+	case err != nil:
+		return "error"
+	case c.Replayed:
+		return "replayed"
+	}
+	return "accepted"
+}
+
+// problem is an error as a span tells it. A refusal is no failure of the service.
+func problem(err error) string {
+	var refused *ledger.Refusal
+	if err == nil || errors.As(err, &refused) {
+		return ""
+	}
+	return err.Error()
+}

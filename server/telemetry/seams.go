@@ -1,0 +1,60 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+// Asking tells of a rail that is asked to move money: of its beginning, and by the
+// function of its end. It is what [rail.Router] takes.
+func (t *Telemetry) Asking(ctx context.Context, name rail.Name) (context.Context, func(rail.Outcome, error)) {
+	if t == nil {
+		return ctx, func(rail.Outcome, error) {}
+	}
+	began := time.Now()
+	ctx, span := t.Span(ctx, "rail.charge", slog.String("rail", string(name)))
+	return ctx, func(o rail.Outcome, err error) {
+		outcome, problem := string(o.Status), ""
+		if err != nil {
+			outcome, problem = "error", err.Error()
+		}
+		t.metrics.railAsked.WithLabelValues(string(name), outcome).Observe(time.Since(began).Seconds())
+		span.Set(slog.String("outcome", outcome), slog.String("reason", string(o.Reason)))
+		span.End(problem)
+	}
+}
+
+// Store tells of the transactions of a store.
+func (t *Telemetry) Store(store ledger.Store) ledger.Store {
+	if t == nil {
+		return store
+	}
+	return timed{store, t}
+}
+
+type timed struct {
+	ledger.Store
+
+	told *Telemetry
+}
+
+// Update implements ledger.Store.
+func (s timed) Update(ctx context.Context, keys ledger.Keys, decide func(*ledger.State) (ledger.Effects, error)) error {
+	began, outcome := time.Now(), "committed"
+	err := s.Store.Update(ctx, keys, decide)
+	switch {
+	case errors.Is(err, ledger.ErrConflict):
+		outcome = "conflict"
+	case errors.Is(err, ledger.ErrUnavailable):
+		outcome = "unavailable"
+	case err != nil:
+		outcome = "error"
+	}
+	s.told.metrics.transactions.WithLabelValues(outcome).Observe(time.Since(began).Seconds())
+	return err
+}
