@@ -295,12 +295,15 @@ func (f *Facilitator) call(ctx context.Context, method, path string, body []byte
 	return a, nil
 }
 
-// readAnswer reads up to one byte beyond the limit, into a buffer of the size that was announced.
+// readAnswer reads what was announced, or up to one byte beyond the limit where
+// nothing was; a transport of somebody's own may leave that zero.
 func readAnswer(resp *http.Response) ([]byte, error) {
-	size := min(max(resp.ContentLength, 512), maxAnswer) + bytes.MinRead
-	b := bytes.NewBuffer(make([]byte, 0, size))
-	_, err := b.ReadFrom(io.LimitReader(resp.Body, maxAnswer+1))
-	return b.Bytes(), err
+	if n := resp.ContentLength; n > 0 && n <= maxAnswer {
+		b := make([]byte, n)
+		_, err := io.ReadFull(resp.Body, b)
+		return b, err
+	}
+	return io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 }
 
 func (f *Facilitator) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {

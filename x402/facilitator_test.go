@@ -222,6 +222,33 @@ func TestTimeoutIsToldFromDown(t *testing.T) {
 	require.Zero(t, unavailable.Status)
 }
 
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestAnswersOfWhateverLength: one is read whole though its transport does not say how
+// long it is; one that is cut off is no answer.
+func TestAnswersOfWhateverLength(t *testing.T) {
+	t.Parallel()
+	const transaction = "0xabababababababababababababababababababababababababababababababab"
+	const whole = `{"success":true,"transaction":"` + transaction + `","network":"eip155:84532","payer":"0x857b06519E91e3A54538791bDbb0E22373e36b66"}`
+	for length, taken := range map[int64]bool{0: true, -1: true, int64(len(whole)): true, int64(len(whole)) + 1: false, 1 << 40: true} {
+		f := facilitator(t, nil, func(c *x402.FacilitatorConfig) {
+			c.HTTPClient = &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: http.StatusOK, ContentLength: length, Body: io.NopCloser(strings.NewReader(whole))}, nil
+			})}
+		})
+		s, err := f.Settle(t.Context(), request())
+		if taken {
+			require.NoError(t, err, length)
+			require.Equal(t, transaction, s.Transaction, length)
+			continue
+		}
+		var unavailable *x402.UnavailableError
+		require.ErrorAs(t, err, &unavailable, length)
+	}
+}
+
 func TestRedirectsCarryThePaymentNowhere(t *testing.T) {
 	t.Parallel()
 	asked := false

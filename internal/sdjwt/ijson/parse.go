@@ -1,6 +1,7 @@
 package ijson
 
 import (
+	"strings"
 	"unicode/utf8"
 )
 
@@ -43,12 +44,20 @@ type parser struct {
 // node takes a value from the slab: one allocation serves many values.
 func (p *parser) node(k Kind) *Value {
 	if len(p.slab) == 0 {
-		p.slab = make([]Value, min(64, 4+(len(p.src)-p.pos)/12))
+		p.slab = make([]Value, p.more())
 	}
 	v := &p.slab[0]
 	p.slab = p.slab[1:]
 	v.kind = k
 	return v
+}
+
+// more is how many values come next, as far as one can see without reading: each
+// follows on a comma, or is the first one of an object or array.
+func (p *parser) more() int {
+	const most, sight = 64, 4096
+	near := p.src[p.pos:min(p.pos+sight, len(p.src))]
+	return min(2+strings.Count(near, ",")+strings.Count(near, "{")+strings.Count(near, "["), most)
 }
 
 func (p *parser) space() {
