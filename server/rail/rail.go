@@ -163,8 +163,13 @@ type Binder interface {
 	Bind(ctx context.Context, in Instrument, mandateID string) error
 }
 
+// ErrUndecided is what a [Watcher] is answered where it is not known yet which mandate
+// an instrument will be of.
+var ErrUndecided = errors.New("rail: the session of the instrument is not decided")
+
 // Watcher is a [Rail] on which a payer can end an instrument by itself. It tells
-// of each, at least once, from Start on; where that fails it tells again.
+// of each, at least once, from Start on; where that fails, or answers [ErrUndecided],
+// it tells again.
 type Watcher interface {
 	OnRevoked(tell func(ctx context.Context, e Ended) error)
 }

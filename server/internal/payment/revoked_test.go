@@ -13,7 +13,7 @@ import (
 
 // TestEndedBeforeItWasBound: what a payer ends on a rail before the rail was told of
 // which mandate it is, since the service died in between, ends that mandate, and no
-// other of the session.
+// other of the session; it is told again until the session is decided.
 func TestEndedBeforeItWasBound(t *testing.T) {
 	t.Parallel()
 	s, merchant := setup(t, 100)
@@ -23,7 +23,11 @@ func TestEndedBeforeItWasBound(t *testing.T) {
 	}
 	session, err := s.CreateSession(t.Context(), payment.NewSession{Merchant: merchant, Terms: terms})
 	require.NoError(t, err)
-	require.NoError(t, s.RevokedOnRail(t.Context(), rail.Ended{Method: "early", Session: session.Hash}))
+	require.ErrorIs(t, s.RevokedOnRail(t.Context(), rail.Ended{Method: "early", Session: session.Hash}), rail.ErrUndecided)
+	declined, err := s.CreateSession(t.Context(), payment.NewSession{Merchant: merchant, Terms: terms})
+	require.NoError(t, err)
+	require.NoError(t, s.Decline(t.Context(), declined.Token))
+	require.NoError(t, s.RevokedOnRail(t.Context(), rail.Ended{Method: "early", Session: declined.Hash}))
 	require.NoError(t, s.RevokedOnRail(t.Context(), rail.Ended{Method: "strange", Session: "none"}))
 	m, err := s.Confirm(t.Context(), session.Token, payment.Confirmation{Terms: terms, Methods: []string{"card_visa"}})
 	require.NoError(t, err)

@@ -149,15 +149,20 @@ func (s *Service) RevokeAs(ctx context.Context, mandateID string, by ledger.Revo
 
 // RevokedOnRail ends the mandate of an instrument that its payer has ended on a rail.
 // One that was not bound, because this service died before, is found by its session;
-// where that has no mandate yet, or one with another instrument, there is none to end.
+// where that has ended without a mandate, or with one of another instrument, there is
+// none to end. It returns [rail.ErrUndecided] while the session is pending.
 func (s *Service) RevokedOnRail(ctx context.Context, e rail.Ended) error {
 	if e.MandateID == "" {
 		session, err := s.Ledger.Session(ctx, e.Session)
-		if errors.Is(err, ledger.ErrNotFound) || err == nil && session.MandateID == "" {
+		switch {
+		case errors.Is(err, ledger.ErrNotFound):
 			return nil
-		}
-		if err != nil {
+		case err != nil:
 			return fmt.Errorf("read session of %s: %w", e.Method, err)
+		case session.At(s.Clock.Now()).Status == ledger.SessionPending:
+			return rail.ErrUndecided
+		case session.MandateID == "":
+			return nil
 		}
 		m, err := s.Ledger.Mandate(ctx, session.MandateID)
 		if err != nil {

@@ -112,7 +112,8 @@ type Config struct {
 	// Sandbox are wallets whose keys the rail has itself. Default: none.
 	Sandbox Sandbox
 	// OnRevoked is told of each grant that ended on the chain, at least once, by the
-	// watcher. Where it fails it is told again. Default: nobody is told.
+	// watcher. Where it fails, or answers [rail.ErrUndecided], it is told again.
+	// Default: nobody is told.
 	OnRevoked func(ctx context.Context, r Revocation) error
 	// Clock tells when fees were last raised. Default: the system's.
 	Clock Clock

@@ -2,6 +2,7 @@ package chain_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -52,6 +53,51 @@ func (w *world) state(t *testing.T, in rail.Instrument) uint8 {
 	m, err := router.UnpackMandate(answer)
 	require.NoError(t, err)
 	return m.State
+}
+
+// TestRevokedBeforeItsSessionIsDecided: a grant that ends while its session is pending
+// is told of again until that is decided, also after a restart, and then no more.
+func TestRevokedBeforeItsSessionIsDecided(t *testing.T) {
+	t.Parallel()
+	w := setup(t, devchain.Config{}, nil)
+	told := make(chan rail.Ended)
+	answers := make(chan error)
+	tell := func(ctx context.Context, e rail.Ended) error {
+		select {
+		case told <- e:
+			return <-answers
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	w.rail.OnRevoked(tell)
+	in, err := w.rail.Connect(t.Context(), rail.Connection{Reference: "setup", Method: chain.MethodWallet, Session: "session"})
+	require.NoError(t, err)
+	w.mined(t, w.send(t, ownerOf(t, in), w.chain.Router(), contracts.NewMandateRouter().PackRevoke(common.HexToHash(in.Method))))
+	require.NoError(t, w.rail.Start(t.Context()))
+	hear := func(answer error) {
+		select {
+		case e := <-told:
+			require.Equal(t, rail.Ended{Method: in.Method, Session: "session"}, e)
+			answers <- answer
+		case <-time.After(time.Minute):
+			t.Fatal("nothing was told")
+		}
+	}
+	for range 3 {
+		hear(rail.ErrUndecided)
+	}
+	w.restart(t)
+	w.rail.OnRevoked(tell)
+	require.NoError(t, w.rail.Start(t.Context()))
+	hear(rail.ErrUndecided)
+	hear(errors.New("the database is away"))
+	hear(nil)
+	select {
+	case <-told:
+		t.Fatal("it was told of what it knows")
+	case <-time.After(2 * time.Second):
+	}
 }
 
 // TestRevokedBeforeItIsBound: a grant that ends before anybody said whose mandate it is

@@ -49,6 +49,7 @@ const (
 	kindOpenSlot   = "open"       // nonce of a slot that the chain has not finally used
 	kindTask       = "task"       // what a slot is for; tells its nonce
 	kindCursor     = "cursor"     // its name
+	kindUndecided  = "undecided"  // grant id that ended before its session did
 )
 
 // errRecord tells that a record is not what the rail wrote.

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -157,10 +158,46 @@ func (r *Rail) sawRevoked(ctx context.Context, seen Revocation) error {
 		return nil
 	}
 	failpoint.Hit(failpoint.WatcherDestroyed)
-	if err := r.config.OnRevoked(ctx, seen); err != nil {
+	err = r.config.OnRevoked(ctx, seen)
+	if errors.Is(err, rail.ErrUndecided) {
+		err = r.config.Store.Update(ctx, func(tx Tx) error { return write(tx, kindUndecided, seen.GrantID.Hex(), seen) })
+	}
+	if err != nil {
 		return fmt.Errorf("tell of revocation of %s: %w", seen.GrantID, err)
 	}
 	failpoint.Hit(failpoint.WatcherTold)
+	return nil
+}
+
+// tellAgain tells of revocations whose sessions were not decided when they were seen.
+func (r *Rail) tellAgain(ctx context.Context) error {
+	if r.config.OnRevoked == nil {
+		return nil
+	}
+	var waiting []Record
+	err := r.config.Store.View(ctx, func(tx Tx) (err error) {
+		waiting, err = tx.List(kindUndecided, "", tended)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("list undecided revocations: %w", err)
+	}
+	for _, one := range waiting {
+		var seen Revocation
+		if err := json.Unmarshal(one.Value, &seen); err != nil {
+			return fmt.Errorf("undecided revocation of %s: %w: %w", one.Key, errRecord, err)
+		}
+		err := r.config.OnRevoked(ctx, seen)
+		if errors.Is(err, rail.ErrUndecided) {
+			continue
+		}
+		if err == nil {
+			err = r.config.Store.Update(ctx, func(tx Tx) error { return tx.Delete(kindUndecided, one.Key) })
+		}
+		if err != nil {
+			return fmt.Errorf("tell of revocation of %s again: %w", one.Key, err)
+		}
+	}
 	return nil
 }
 
