@@ -83,6 +83,9 @@ func (p *Process) Line() ([]byte, error) {
 
 // Kill ends the process as a power switch would.
 func (p *Process) Kill() error {
+	if p.cmd.Process == nil { // it did not start
+		return nil
+	}
 	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
