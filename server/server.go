@@ -90,7 +90,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	if s.ledger, err = ledger.New(ledger.Config{Store: events.Tap(cfg.Telemetry.Store(cfg.Store), s.events.Happened), Clock: cfg.Clock}); err != nil {
+	if s.ledger, err = ledger.New(ledger.Config{Store: events.Tap(cfg.Telemetry.Store(cfg.Store, cfg.Clock), s.events.Happened), Clock: cfg.Clock}); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	s.upkeep = upkeep.New(upkeep.Config{Ledger: s.ledger, Clock: cfg.Clock, Logger: cfg.Logger, Telemetry: cfg.Telemetry})

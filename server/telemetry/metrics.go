@@ -93,11 +93,8 @@ func (t *Telemetry) Requested(outcome string) {
 	}
 }
 
-// Decided tells how a charge ended, and when.
-func (t *Telemetry) Decided(c ledger.Charge, at time.Time) {
-	if t == nil {
-		return
-	}
+// decided tells how a charge ended, and when.
+func (t *Telemetry) decided(c ledger.Charge, at time.Time) {
 	over, status := cmp.Or(string(c.Rail), "none"), string(c.Status)
 	t.metrics.charges.WithLabelValues(over, status, string(c.FailureReason)).Inc()
 	t.metrics.decided.WithLabelValues(over, status).Observe(max(at.Sub(c.CreatedAt), 0).Seconds())

@@ -29,32 +29,50 @@ func (t *Telemetry) Asking(ctx context.Context, name rail.Name) (context.Context
 	}
 }
 
-// Store tells of the transactions of a store.
-func (t *Telemetry) Store(store ledger.Store) ledger.Store {
+// Store tells of the transactions of a store, and of the charges that they decide:
+// each is decided by one transaction, however many try.
+func (t *Telemetry) Store(store ledger.Store, clock ledger.Clock) ledger.Store {
 	if t == nil {
 		return store
 	}
-	return timed{store, t}
+	return timed{store, t, clock}
 }
 
 type timed struct {
 	ledger.Store
 
-	told *Telemetry
+	told  *Telemetry
+	clock ledger.Clock
 }
 
 // Update implements ledger.Store.
 func (s timed) Update(ctx context.Context, keys ledger.Keys, decide func(*ledger.State) (ledger.Effects, error)) error {
 	began, outcome := time.Now(), "committed"
-	err := s.Store.Update(ctx, keys, decide)
+	var changed []ledger.Charge
+	err := s.Store.Update(ctx, keys, func(state *ledger.State) (ledger.Effects, error) {
+		e, err := decide(state)
+		changed = e.Update.Charges
+		return e, err
+	})
 	switch {
+	case err == nil:
+		s.decided(changed)
 	case errors.Is(err, ledger.ErrConflict):
 		outcome = "conflict"
 	case errors.Is(err, ledger.ErrUnavailable):
 		outcome = "unavailable"
-	case err != nil:
+	default:
 		outcome = "error"
 	}
 	s.told.metrics.transactions.WithLabelValues(outcome).Observe(time.Since(began).Seconds())
 	return err
+}
+
+// decided tells of those charges that have ended.
+func (s timed) decided(charges []ledger.Charge) {
+	for _, c := range charges {
+		if c.Status != ledger.ChargePending {
+			s.told.decided(c, s.clock.Now())
+		}
+	}
 }

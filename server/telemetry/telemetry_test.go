@@ -1,6 +1,7 @@
 package telemetry_test
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -21,7 +22,6 @@ func TestNobodyIsTold(t *testing.T) {
 	t.Parallel()
 	var none *telemetry.Telemetry
 	none.Requested("accepted")
-	none.Decided(ledger.Charge{}, time.Now())
 	none.Happened("payment.succeeded")
 	none.Attempted("delivered", time.Second, time.Second)
 	none.Disabled()
@@ -40,7 +40,57 @@ func TestNobodyIsTold(t *testing.T) {
 	require.Same(t, r, same)
 	log := slog.New(slog.DiscardHandler)
 	require.Same(t, log, none.Logs(log))
-	require.Nil(t, none.Store(nil))
+	require.Nil(t, none.Store(nil, nil))
+}
+
+// fickle is a store that asks twice for each decision, as one may, and may lose the
+// answer of the commit.
+type fickle struct {
+	ledger.Store
+
+	lost error
+}
+
+func (s fickle) Update(_ context.Context, _ ledger.Keys, decide func(*ledger.State) (ledger.Effects, error)) error {
+	for range 2 {
+		if _, err := decide(nil); err != nil {
+			return err
+		}
+	}
+	return s.lost
+}
+
+type now struct{}
+
+func (now) Now() time.Time { return time.Now() }
+
+// TestAChargeIsCountedOnce: by the transaction that decided it; not by one that found
+// it decided, that put it off, or of which nobody knows what came.
+func TestAChargeIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	told, err := telemetry.New(telemetry.Config{Metrics: registry})
+	require.NoError(t, err)
+	settle := func(lost error, charges ...ledger.Charge) {
+		err := told.Store(fickle{lost: lost}, now{}).Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
+			return ledger.Effects{Update: ledger.Rows{Charges: charges}}, nil
+		})
+		require.ErrorIs(t, err, lost)
+	}
+	ended := ledger.Charge{Rail: rail.Fiat, Status: ledger.ChargeSucceeded, Amount: 3_000_000, CreatedAt: time.Now()}
+	settle(ledger.ErrUnavailable, ended)
+	settle(nil, ended, ledger.Charge{Status: ledger.ChargePending, Amount: 1})
+	settle(nil)
+	counted := map[string]float64{}
+	all, err := registry.Gather()
+	require.NoError(t, err)
+	for _, family := range all {
+		for _, m := range family.GetMetric() {
+			counted[family.GetName()] += m.GetCounter().GetValue()
+		}
+	}
+	require.InDelta(t, 1, counted["paywarrant_charges_total"], 0)
+	require.InDelta(t, 3_000_000, counted["paywarrant_charged_micros_total"], 0)
 }
 
 // TestOneRegistryIsForOne: the second one is told which metric is there already.

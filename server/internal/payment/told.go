@@ -9,15 +9,12 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// settle writes a decision down, and tells of it.
+// settle writes a decision down, in a span of its own.
 func (s *Service) settle(ctx context.Context, c ledger.Charge, d ledger.Settlement) (ledger.Charge, error) {
 	within, span := s.Telemetry.Span(ctx, "ledger.settle", slog.String("transactionId", c.ID))
 	settled, err := s.Ledger.Settle(within, c, d)
 	span.Set(slog.String("rail", string(settled.Rail)), slog.String("status", string(settled.Status)))
 	span.End(problem(err))
-	if err == nil {
-		s.Telemetry.Decided(settled, s.Clock.Now())
-	}
 	return settled, err
 }
 

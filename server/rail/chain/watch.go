@@ -182,23 +182,28 @@ func (r *Rail) tellAgain(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list undecided revocations: %w", err)
 	}
+	var errs []error
 	for _, one := range waiting {
-		var seen Revocation
-		if err := json.Unmarshal(one.Value, &seen); err != nil {
-			return fmt.Errorf("undecided revocation of %s: %w: %w", one.Key, errRecord, err)
-		}
-		err := r.config.OnRevoked(ctx, seen)
-		if errors.Is(err, rail.ErrUndecided) {
-			continue
-		}
-		if err == nil {
-			err = r.config.Store.Update(ctx, func(tx Tx) error { return tx.Delete(kindUndecided, one.Key) })
-		}
-		if err != nil {
-			return fmt.Errorf("tell of revocation of %s again: %w", one.Key, err)
+		if err := r.tellOne(ctx, one); err != nil {
+			errs = append(errs, fmt.Errorf("tell of revocation of %s again: %w", one.Key, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+func (r *Rail) tellOne(ctx context.Context, one Record) error {
+	var seen Revocation
+	if err := json.Unmarshal(one.Value, &seen); err != nil {
+		return fmt.Errorf("%w: %w", errRecord, err)
+	}
+	err := r.config.OnRevoked(ctx, seen)
+	switch {
+	case errors.Is(err, rail.ErrUndecided):
+		return nil
+	case err != nil:
+		return err
+	}
+	return r.config.Store.Update(ctx, func(tx Tx) error { return tx.Delete(kindUndecided, one.Key) })
 }
 
 // Disconnect ends an instrument: its session key is destroyed at once, and its
