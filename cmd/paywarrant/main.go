@@ -41,8 +41,8 @@ func main() {
 	if err != nil && !errors.Is(err, errSaid) {
 		fmt.Fprintln(os.Stderr, "paywarrant:", err)
 	}
-	if err != nil {
-		os.Exit(1)
+	if code := exitCode(err); code != exitOK {
+		os.Exit(code)
 	}
 }
 
