@@ -39,7 +39,8 @@ generate: $(TOOLS)/sqlc ## Make the generated files anew
 
 generated: generate ## Fail where a generated file is not what its source says
 	git diff --exit-code --stat -- server/ledger/internal/sqlstore
-	cd contracts && npm install --silent --ignore-scripts --no-audit --no-fund && npm run --silent check
+	bash test/npm.sh contracts
+	cd contracts && npm run --silent check
 	go run ./contracts/gen -check
 
 bench: ## Print the benchmark tables: ratios to a baseline of the same run, and their aims

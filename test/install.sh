@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need besides Go and does nothing where it is there:
-# PostgreSQL, Chromium, Node, HAProxy and nginx from Debian's packages. The tests install Node's
-# packages themselves, as their lock files say.
+# PostgreSQL, Chromium, Node, HAProxy and nginx from Debian's packages, and the Node
+# packages of the lock files.
 set -euo pipefail
 
 missing=()
@@ -12,7 +12,8 @@ command -v npm >/dev/null || missing+=(npm)
 command -v haproxy >/dev/null || [ -x /usr/sbin/haproxy ] || missing+=(haproxy)
 command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || missing+=(nginx-light)
 command -v gcc >/dev/null || missing+=(gcc libc6-dev)
-[ ${#missing[@]} -eq 0 ] && exit 0
+npm_packages() { exec bash "$(dirname "$0")/npm.sh"; }
+[ ${#missing[@]} -eq 0 ] && npm_packages
 
 command -v apt-get >/dev/null || { echo "please install: ${missing[*]}" >&2; exit 1; }
 sudo=; [ "$(id -u)" -eq 0 ] || sudo=sudo
@@ -22,3 +23,4 @@ $sudo apt-get update -q
 $sudo mkdir -p /etc/postgresql-common
 echo 'create_main_cluster = false' | $sudo tee /etc/postgresql-common/createcluster.conf >/dev/null
 $sudo env RUNLEVEL=1 apt-get install -y -q --no-install-recommends "${missing[@]}"
+npm_packages

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/test/internal/nodetest"
 )
 
 const contracts = "../../contracts"
@@ -21,26 +23,6 @@ const contracts = "../../contracts"
 // fuzzRuns is how often each function is fuzzed here; `make contracts` does it
 // 10,000 times.
 const fuzzRuns = "500"
-
-// install has npm install what the lock file says where Hardhat is missing. (`npm ci`
-// wants the lock file to name builds for machines that nobody here has.) Where it
-// cannot, the test is skipped, or fails where PAYWARRANT_REQUIRE names node.
-func install(t *testing.T) {
-	t.Helper()
-	if _, err := os.Stat(filepath.Join(contracts, "node_modules", "hardhat")); err == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund")
-	cmd.Dir = contracts
-	if out, err := cmd.CombinedOutput(); err != nil {
-		if strings.Contains(os.Getenv("PAYWARRANT_REQUIRE"), "node") {
-			t.Fatalf("node is required: %v\n%s", err, out)
-		}
-		t.Skipf("its Node packages cannot be installed: %v\n%s", err, out)
-	}
-}
 
 // hardhat runs the Solidity tests, and returns what they said.
 func hardhat(t *testing.T, args ...string) string {
@@ -65,7 +47,7 @@ func hardhat(t *testing.T, args ...string) string {
 // coverage and to the gas that they took before.
 func TestSolidity(t *testing.T) {
 	t.Parallel()
-	install(t)
+	nodetest.Open(t, contracts)
 	said := hardhat(t, "--coverage")
 	count := func(pattern string) int { return len(regexp.MustCompile(pattern).FindAllString(said, -1)) }
 	require.Regexp(t, `\d+ passing`, said)

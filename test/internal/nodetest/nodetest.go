@@ -3,8 +3,6 @@
 //
 //	project := nodetest.Open(t, "node") // node/package.json, node/package-lock.json
 //	project.Run(t, "script.mjs", request, &answer)
-//
-// Without Node the test is skipped, or fails where PAYWARRANT_REQUIRE names node.
 package nodetest
 
 import (
@@ -18,62 +16,37 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 )
 
-const (
-	installTimeout = 3 * time.Minute
-	runTimeout     = 3 * time.Minute
-)
+const runTimeout = 3 * time.Minute
 
-// installing lets one test at a time install.
-var installing sync.Mutex
-
-// Project is a folder whose packages are installed.
+// Project is a folder with installed packages.
 type Project struct{ dir string }
 
-// Open installs the packages of a folder where its lock file has changed since.
+// Open returns the project in dir, a path relative to the test's package. The
+// packages must have been installed by test/npm.sh, which make test runs. If they
+// are missing or out of date, the test is skipped; it fails if PAYWARRANT_REQUIRE
+// names node.
 func Open(t *testing.T, dir string) Project {
 	t.Helper()
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			missing(t, "needs "+program+", which is not installed")
-		}
-	}
-	installing.Lock()
-	defer installing.Unlock()
 	lock, err := os.ReadFile(filepath.Join(dir, "package-lock.json"))
 	if err != nil {
 		t.Fatalf("nodetest: %v", err)
 	}
 	sum := sha256.Sum256(lock)
-	want := hex.EncodeToString(sum[:])
-	mark := filepath.Join(dir, "node_modules", ".installed")
-	if have, err := os.ReadFile(mark); err == nil && string(have) == want {
+	mark, err := os.ReadFile(filepath.Join(dir, "node_modules", ".installed"))
+	switch {
+	case err == nil && strings.TrimSpace(string(mark)) == hex.EncodeToString(sum[:]):
 		return Project{dir}
+	case strings.Contains(os.Getenv("PAYWARRANT_REQUIRE"), "node"):
+		t.Fatalf("the Node packages of %s are missing or out of date: run test/npm.sh", dir)
+	default:
+		t.Skipf("the Node packages of %s are missing or out of date: run test/npm.sh", dir)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), installTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		missing(t, "its Node packages cannot be installed: "+err.Error()+"\n"+string(out))
-	}
-	if err := os.WriteFile(mark, []byte(want), 0o600); err != nil {
-		t.Fatalf("nodetest: %v", err)
-	}
-	return Project{dir}
-}
-
-func missing(t *testing.T, why string) {
-	t.Helper()
-	if strings.Contains(os.Getenv("PAYWARRANT_REQUIRE"), "node") {
-		t.Fatal("node is required: " + why)
-	}
-	t.Skip(why)
+	return Project{}
 }
 
 // Run gives a script a request as JSON on its standard input, and reads its
