@@ -250,7 +250,9 @@ func (s *Server) Start(ctx context.Context) error {
 		}
 	}
 	s.keys.Start(ctx)
-	s.payments.Start(ctx)
+	if err := s.payments.Start(ctx); err != nil {
+		return fmt.Errorf("server: %w", err)
+	}
 	s.upkeep.Start(ctx)
 	s.events.Start(ctx)
 	return nil

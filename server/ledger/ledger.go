@@ -2,10 +2,13 @@ package ledger
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,6 +27,8 @@ type Config struct {
 	// Queue is how many commands may wait at one committer; more are refused with
 	// [ErrBusy]. Three quarters of it may be about one mandate. Default: 4096.
 	Queue int
+	// Instance names this process in the leases of charges. Default: a random name.
+	Instance string
 }
 
 func (c *Config) validate() error {
@@ -44,6 +49,9 @@ func (c *Config) validate() error {
 	if c.Committers == 0 {
 		c.Committers = max(c.Store.Writers(), 1)
 	}
+	if c.Instance == "" {
+		c.Instance = strings.ToLower(rand.Text()[:10])
+	}
 	return nil
 }
 
@@ -55,6 +63,8 @@ type Ledger struct {
 	clock      Clock
 	committers []*committer
 	seed       maphash.Seed
+	instance   string
+	leases     atomic.Uint64 // how many have been named
 	closing    sync.Once
 }
 
@@ -64,7 +74,7 @@ func New(cfg Config) (*Ledger, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	l := &Ledger{Reader: cfg.Store, store: cfg.Store, clock: cfg.Clock, seed: maphash.MakeSeed()}
+	l := &Ledger{Reader: cfg.Store, store: cfg.Store, clock: cfg.Clock, seed: maphash.MakeSeed(), instance: cfg.Instance}
 	for range cfg.Committers {
 		l.committers = append(l.committers, newCommitter(cfg.Store, cfg.Queue))
 	}
@@ -142,6 +152,7 @@ func (l *Ledger) Reserve(ctx context.Context, r Reserve) (Reservation, error) {
 		result  Reservation
 		refusal *Refusal
 	)
+	r.lease = l.newLease()
 	err := l.run(ctx, r.MandateID, r.keys(), func(s *State, now time.Time) (e Effects, err error) {
 		e, result, refusal, err = r.decide(s, now)
 		return e, err
@@ -168,24 +179,6 @@ func (l *Ledger) Settle(ctx context.Context, c Charge, end Settlement) (Charge, 
 		return Charge{}, fmt.Errorf("settle charge %s: %w", c.ID, err)
 	}
 	return result, nil
-}
-
-// Lease takes the right to finish a pending charge for a while, or puts it off:
-// nobody else asks its rail before until. It is refused (false) while another
-// lease runs, unless force, and where the charge has ended.
-func (l *Ledger) Lease(ctx context.Context, c Charge, until time.Time, force bool) (Charge, bool, error) {
-	var (
-		result Charge
-		taken  bool
-	)
-	err := l.run(ctx, c.MandateID, Keys{Charges: []string{c.ID}}, func(s *State, now time.Time) (e Effects, err error) {
-		e, result, taken, err = decideLease(s, c.ID, force, until, now)
-		return e, err
-	})
-	if err != nil {
-		return Charge{}, false, fmt.Errorf("lease charge %s: %w", c.ID, err)
-	}
-	return result, taken, nil
 }
 
 // CreateSession makes a pending session. One whose hash exists is left as it is:

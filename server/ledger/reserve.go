@@ -40,6 +40,8 @@ type Reserve struct {
 	RequestID  string
 	// Lease is how long nobody else will finish the charge.
 	Lease time.Duration
+
+	lease string // its name
 }
 
 // Reservation is the charge that a Reserve made, or the one that an earlier
@@ -94,7 +96,7 @@ func (r Reserve) decide(s *State, now time.Time) (Effects, Reservation, *Refusal
 	c := Charge{
 		ID: r.ChargeID, MandateID: m.ID, MerchantID: r.Payee.ID, PayTo: r.PayTo, Amount: r.Amount,
 		Currency: r.Currency, Description: r.Description, Metadata: r.Metadata, Rails: m.rails(r.Rails),
-		Month: m.Month, Status: ChargePending, LeaseUntil: now.Add(r.Lease), CreatedAt: now,
+		Month: m.Month, Status: ChargePending, LeaseOwner: r.lease, LeaseUntil: now.Add(r.Lease), CreatedAt: now,
 	}
 	return Effects{
 		Insert: Rows{Charges: []Charge{c}, Idempotency: r.remember(Idempotency{ChargeID: c.ID, CreatedAt: now})},

@@ -141,10 +141,22 @@ type Charge struct {
 	TxHash        string
 	ProcessorID   string
 	FailureReason rail.Reason
+	LeaseOwner    string    // pending: the lease under which the rail is being asked; empty: none
 	LeaseUntil    time.Time // pending: nobody else asks the rail before
 	Asked         int       // how often recovery has asked the rail
 	CreatedAt     time.Time
 	SettledAt     time.Time
+}
+
+// Waiting is the rail that a pending charge waits for; empty if it has none.
+func (c Charge) Waiting() rail.Name {
+	switch {
+	case c.Rail != "":
+		return c.Rail
+	case len(c.Rails) > 0:
+		return c.Rails[0]
+	}
+	return ""
 }
 
 // IdempotencyKey is a merchant's name for one request.

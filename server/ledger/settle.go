@@ -50,7 +50,7 @@ func decideSettle(s *State, chargeID string, end Settlement, now time.Time) (Eff
 	if !ok {
 		return Effects{}, Charge{}, fmt.Errorf("%w: mandate of charge %s is missing", ErrInvariant, c.ID)
 	}
-	c.Rail, c.LeaseUntil = end.Rail, time.Time{}
+	c.Rail, c.LeaseOwner, c.LeaseUntil = end.Rail, "", time.Time{}
 	c.TxHash, c.ProcessorID = end.Outcome.TxHash, end.Outcome.ProcessorID
 	if end.Outcome.Status == rail.Succeeded {
 		return capture(s, m, c, end.Outcome.SettledAt, now)
@@ -114,19 +114,4 @@ func release(m Mandate, c Charge, reason rail.Reason, now time.Time) (Effects, C
 	tell(&e, &m, c.MerchantID, webhook.PaymentFailed, paymentData(&c), now)
 	e.Update.Charges, e.Update.Mandates = []Charge{c}, []Mandate{m}
 	return e, c, nil
-}
-
-// decideLease takes or gives up the right to finish a pending charge. Taken is
-// false where the charge is decided or somebody else has it.
-func decideLease(s *State, chargeID string, force bool, until, now time.Time) (Effects, Charge, bool, error) {
-	c, ok := s.Charges[chargeID]
-	if !ok {
-		return Effects{}, Charge{}, false, ErrNotFound
-	}
-	if c.Status != ChargePending || (!force && now.Before(c.LeaseUntil)) {
-		return Effects{}, c, false, nil
-	}
-	c.LeaseUntil = until
-	c.Asked++
-	return Effects{Update: Rows{Charges: []Charge{c}}}, c, true, nil
 }

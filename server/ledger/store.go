@@ -3,6 +3,8 @@ package ledger
 import (
 	"context"
 	"time"
+
+	"github.com/paywarrant/paywarrant/server/rail"
 )
 
 // Store keeps the ledger's rows. It stores and locks; it decides nothing and
@@ -24,6 +26,10 @@ type Store interface {
 
 	// Writers is how many Updates are best run at once.
 	Writers() int
+
+	// FreeChargeLeases ends the leases of pending charges that no ledger of the name
+	// instance holds, if the store belongs to one process, which is the caller's.
+	FreeChargeLeases(ctx context.Context, instance string) error
 
 	// Expire deletes what began before a time and is of no more use, at most limit
 	// of each kind, and tells how many: idempotency keys, but for those of charges
@@ -51,8 +57,9 @@ type Reader interface {
 	// Charges lists a payee's charges, newest first, those after the charge with
 	// the id before; empty: from the newest on.
 	Charges(ctx context.Context, merchantID, before string, limit int) ([]Charge, error)
-	// Lapsed lists pending charges whose lease ended before a time, oldest lease first.
-	Lapsed(ctx context.Context, before time.Time, limit int) ([]Charge, error)
+	// Lapsed lists pending charges whose lease ended before a time, oldest lease first,
+	// without those that wait for one of the rails in except: see [Charge.Waiting].
+	Lapsed(ctx context.Context, before time.Time, except []rail.Name, limit int) ([]Charge, error)
 	// Stats sums a merchant's tallies and counts its mandates that are active at a time.
 	Stats(ctx context.Context, merchantID string, now time.Time) (Stats, error)
 	// Audit calls check with all that there is, as it was at one moment.

@@ -105,6 +105,9 @@ type Charge struct {
 	Instrument  Instrument
 	Amount      Micros
 	Description string // shown on the payer's statement
+	// NoWait asks for [Pending] at once if the end is not known yet: nobody waits for
+	// the answer. It is no part of what the reference stands for.
+	NoWait bool
 }
 
 // Outcome is a rail's answer.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/internal/id"
@@ -88,7 +89,7 @@ func (s *Service) move(ctx context.Context, r ChargeRequest) (Charged, error) {
 		return Charged{Charge: reserved.Charge, Replayed: true}, nil
 	}
 	// From here on the charge is finished whether or not the caller still waits.
-	c, err := s.finish(context.WithoutCancel(ctx), reserved.Charge, reserved.Mandate.Instruments)
+	c, err := s.finish(context.WithoutCancel(ctx), reserved.Charge, reserved.Mandate.Instruments, attempt{within: railTimeout})
 	return Charged{Charge: c}, err
 }
 
@@ -173,13 +174,20 @@ func fingerprint(mandateID string, r ChargeRequest) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// attempt is how the rails of a charge are asked: how long they may take together, and
+// whether somebody waits for the end.
+type attempt struct {
+	within time.Duration
+	noWait bool
+}
+
 // finish is the second step, the same for a new charge and for one that a crash
 // left behind: the rails answer by reference, so asking again moves nothing twice.
-func (s *Service) finish(ctx context.Context, c ledger.Charge, instruments []rail.Instrument) (ledger.Charge, error) {
-	railCtx, cancel := context.WithTimeout(ctx, railTimeout)
+func (s *Service) finish(ctx context.Context, c ledger.Charge, instruments []rail.Instrument, how attempt) (ledger.Charge, error) {
+	railCtx, cancel := context.WithTimeout(ctx, how.within)
 	used, outcome, err := s.Rails.Charge(railCtx, c.Rails, instruments, rail.Charge{
 		Reference: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, PayTo: c.PayTo,
-		Amount: c.Amount, Description: c.Description,
+		Amount: c.Amount, Description: c.Description, NoWait: how.noWait,
 	})
 	cancel()
 	if err == nil && (outcome.Status == rail.Succeeded || outcome.Status == rail.Refused) {
@@ -194,7 +202,7 @@ func (s *Service) finish(ctx context.Context, c ledger.Charge, instruments []rai
 	} else {
 		log.InfoContext(ctx, "charge pending on its rail")
 	}
-	off, _, err := s.Ledger.Lease(ctx, c, s.Clock.Now().Add(putOff(c.Asked)), true)
+	off, _, err := s.Ledger.PutOff(ctx, c, s.Clock.Now().Add(putOff(c.Asked)))
 	if err != nil { // its lease lapses by itself
 		log.WarnContext(ctx, "charge not put off", slog.String("error", err.Error()))
 		return c, nil

@@ -81,11 +81,10 @@ const (
 	leaseFor = 22 * time.Second
 	// recoverEvery is how often lapsed leases are looked for.
 	recoverEvery = time.Second
-	// recoverBatch is how many are taken at a time, recoverWorkers how many at once.
-	recoverBatch, recoverWorkers = 256, 8
-	// recoverAtStart is how many pending charges of an earlier process are asked
-	// about at once; the others' leases lapse by themselves.
-	recoverAtStart = 10_000
+	// recoverBatch is how many of them wait for a rail's pool at most, recoverWorkers
+	// how many the pool asks at once, recoverTimeout how long one ask may take: nobody
+	// waits for the answer, so the rail does not wait for the end either.
+	recoverBatch, recoverWorkers, recoverTimeout = 256, 8, 10 * time.Second
 	// maxPutOff is the longest wait before a rail is asked again for one charge.
 	maxPutOff = 5 * time.Minute
 )

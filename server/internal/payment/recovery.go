@@ -8,29 +8,23 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// Start finishes what an earlier process left pending, in the background, and
-// goes on to finish whatever lapses. It ends with Close.
-func (s *Service) Start(ctx context.Context) {
+// Start finishes the charges whose lease has lapsed, in the background, until Close.
+// If the store belongs to this process, it finishes at once what an earlier process
+// left pending. The error is the store's.
+func (s *Service) Start(ctx context.Context) error {
+	if err := s.Ledger.FreeLeases(ctx); err != nil {
+		return err
+	}
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.loop.Go(func() {
-		s.recover(ctx, s.Clock.Now().Add(2*maxPutOff), recoverAtStart) // whoever had the leases
-		tick := time.NewTicker(recoverEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				s.recover(ctx, s.Clock.Now(), recoverBatch)
-			}
-		}
-	})
+	s.loop.Go(func() { s.recover(ctx) })
+	return nil
 }
 
 // Close waits for the charges that are running, then ends the background work.
-// Charge answers ledger.ErrClosed from then on. Close may be called twice.
+// Charge returns ledger.ErrClosed from then on. Close may be called twice.
 func (s *Service) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -42,42 +36,109 @@ func (s *Service) Close() {
 	s.loop.Wait()
 }
 
-// recover finishes the pending charges whose lease ended before a time, up to a limit.
-func (s *Service) recover(ctx context.Context, before time.Time, limit int) {
-	lapsed, err := s.Ledger.Lapsed(ctx, before, limit)
-	if err != nil {
-		if ctx.Err() == nil {
-			s.Logger.ErrorContext(ctx, "list lapsed charges", slog.String("error", err.Error()))
+// pools keeps the charges of one rail from waiting for another rail: each has workers
+// of its own, and a bounded number of charges that wait for them.
+type pools struct {
+	mu     sync.Mutex
+	byRail map[rail.Name]*pool
+	idle   chan struct{} // signaled when a pool has run out of work
+	work   sync.WaitGroup
+}
+
+type pool struct {
+	waiting map[string]bool // charges that wait or are being asked about
+	slots   chan struct{}
+}
+
+// full returns the rails whose pools take no more charges.
+func (p *pools) full() (names []rail.Name) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, one := range p.byRail {
+		if len(one.waiting) >= recoverBatch {
+			names = append(names, name)
 		}
+	}
+	return names
+}
+
+// add has do run for a charge once the pool of its rail has a free worker, unless the
+// charge waits already or the pool is full.
+func (p *pools) add(ctx context.Context, c ledger.Charge, do func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.byRail[c.Waiting()]
+	if one == nil {
+		one = &pool{waiting: map[string]bool{}, slots: make(chan struct{}, recoverWorkers)}
+		p.byRail[c.Waiting()] = one
+	}
+	if one.waiting[c.ID] || len(one.waiting) >= recoverBatch {
 		return
 	}
-	var workers sync.WaitGroup
-	defer workers.Wait()
-	slots := make(chan struct{}, recoverWorkers)
-	for _, c := range lapsed {
-		if ctx.Err() != nil {
+	one.waiting[c.ID] = true
+	p.work.Go(func() {
+		defer p.done(one, c.ID)
+		select {
+		case one.slots <- struct{}{}:
+		case <-ctx.Done():
 			return
 		}
-		slots <- struct{}{}
-		workers.Go(func() {
-			defer func() { <-slots }()
-			s.resume(ctx, c, before)
-		})
+		defer func() { <-one.slots }()
+		do()
+	})
+}
+
+func (p *pools) done(one *pool, chargeID string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(one.waiting, chargeID)
+	if len(one.waiting) == 0 {
+		select {
+		case p.idle <- struct{}{}:
+		default: // it is signaled already
+		}
+	}
+}
+
+// recover looks for lapsed leases now and then, and again as soon as a pool has done
+// all that it was given.
+func (s *Service) recover(ctx context.Context) {
+	p := &pools{byRail: map[rail.Name]*pool{}, idle: make(chan struct{}, 1)}
+	defer p.work.Wait()
+	tick := time.NewTicker(recoverEvery)
+	defer tick.Stop()
+	for {
+		lapsed, err := s.Ledger.Lapsed(ctx, s.Clock.Now(), p.full(), recoverBatch)
+		if err != nil && ctx.Err() == nil {
+			s.Logger.ErrorContext(ctx, "list lapsed charges", slog.String("error", err.Error()))
+		}
+		for _, c := range lapsed {
+			p.add(ctx, c, func() { s.resume(ctx, c) })
+		}
+		more := p.idle
+		if len(lapsed) < recoverBatch {
+			more = nil // that was all
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-more:
+		case <-tick.C:
+		}
 	}
 }
 
 // resume takes the lease of one charge and finishes it.
-func (s *Service) resume(ctx context.Context, c ledger.Charge, before time.Time) {
+func (s *Service) resume(ctx context.Context, c ledger.Charge) {
 	failpoint.Hit(failpoint.Lapsed)
-	now := s.Clock.Now()
-	c, taken, err := s.Ledger.Lease(ctx, c, now.Add(leaseFor), before.After(now))
+	c, taken, err := s.Ledger.Lease(ctx, c, s.Clock.Now().Add(leaseFor))
 	if err != nil || !taken {
-		return // somebody else has it, or it lapses again
+		return // another instance holds it, or it lapses again
 	}
 	failpoint.Hit(failpoint.Leased)
 	m, err := s.Ledger.Mandate(ctx, c.MandateID)
 	if err == nil {
-		c, err = s.finish(ctx, c, m.Instruments)
+		c, err = s.finish(ctx, c, m.Instruments, attempt{within: recoverTimeout, noWait: true})
 	}
 	if err != nil {
 		s.Logger.ErrorContext(ctx, "charge not finished", slog.String("transactionId", c.ID), slog.String("error", err.Error()))

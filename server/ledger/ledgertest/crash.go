@@ -176,7 +176,7 @@ func (b *bench) modelLease(rt *rapid.T, want *model) {
 	stored, err := b.Charge(context.Background(), c.ID)
 	require.NoError(rt, err)
 	lapsed := !b.clock.Now().Before(stored.LeaseUntil)
-	_, taken, err := b.Lease(context.Background(), c, b.clock.Now().Add(time.Minute), false)
+	_, taken, err := b.Lease(context.Background(), c, b.clock.Now().Add(time.Minute))
 	require.NoError(rt, err)
 	require.Equal(rt, lapsed, taken)
 }

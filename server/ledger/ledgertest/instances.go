@@ -126,12 +126,12 @@ func (b *bench) takeOver(t *testing.T, at []*ledger.Ledger) map[string]int {
 	taken := map[string]int{}
 	together(4*len(at), func(i int) {
 		l, ctx := at[i%len(at)], context.Background()
-		lapsed, err := l.Lapsed(ctx, b.clock.Now(), 1000)
+		lapsed, err := l.Lapsed(ctx, b.clock.Now(), nil, 1000)
 		if err != nil {
 			t.Error(err)
 		}
 		for _, c := range lapsed {
-			c, got, err := l.Lease(ctx, c, b.clock.Now().Add(time.Minute), false)
+			c, got, err := l.Lease(ctx, c, b.clock.Now().Add(time.Minute))
 			if err != nil {
 				t.Error(err)
 			}

@@ -50,6 +50,8 @@ func Run(t *testing.T, fresh Fresh) {
 		"capture and release":              captureAndRelease,
 		"late release after rollover":      lateRelease,
 		"leases":                           leases,
+		"lapsed charges by rail":           lapsedByRail,
+		"leases of earlier processes":      leasesOfEarlierProcesses,
 		"revocation":                       revocation,
 		"sessions":                         sessions,
 		"sessions only narrow":             sessionsOnlyNarrow,

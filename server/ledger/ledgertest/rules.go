@@ -148,35 +148,90 @@ func leases(t *testing.T, b *bench) {
 	c := b.reserve(t, m, cent)
 	until := b.clock.Now().Add(time.Minute)
 
-	_, taken, err := b.Lease(ctx, c, until, false)
+	_, taken, err := b.Lease(ctx, c, until)
 	require.NoError(t, err)
-	require.False(t, taken, "the one who reserved still has it")
-	lapsed, err := b.Lapsed(ctx, b.clock.Now(), 10)
-	require.NoError(t, err)
-	require.Empty(t, lapsed)
+	require.False(t, taken, "the request that reserved it still holds it")
+	require.Empty(t, b.lapsed(t))
 
 	b.clock.set(c.LeaseUntil.Add(time.Second))
-	lapsed, err = b.Lapsed(ctx, b.clock.Now(), 10)
-	require.NoError(t, err)
-	require.Len(t, lapsed, 1)
-	leased, taken, err := b.Lease(ctx, c, until, false)
+	require.Len(t, b.lapsed(t), 1)
+	leased, taken, err := b.Lease(ctx, c, until)
 	require.NoError(t, err)
 	require.True(t, taken)
 	require.Equal(t, 1, leased.Asked)
-	_, taken, err = b.Lease(ctx, c, until, false)
+	_, taken, err = b.Lease(ctx, c, until)
 	require.NoError(t, err)
 	require.False(t, taken)
-	_, taken, err = b.Lease(ctx, c, until, true)
+	_, taken, err = b.PutOff(ctx, c, b.clock.Now())
+	require.NoError(t, err)
+	require.False(t, taken, "who has lost a lease does not shorten that of another")
+	off, taken, err := b.PutOff(ctx, leased, until.Add(time.Hour))
 	require.NoError(t, err)
 	require.True(t, taken)
+	require.Equal(t, 2, off.Asked)
+	again, taken, err := b.PutOff(ctx, leased, until.Add(time.Hour))
+	require.NoError(t, err)
+	require.True(t, taken, "the same command again, after its answer was lost")
+	require.Equal(t, off, again)
+	require.Empty(t, b.lapsed(t))
 
 	b.settle(t, c, succeeded())
-	_, taken, err = b.Lease(ctx, c, until, true)
+	b.clock.set(until.Add(2 * time.Hour))
+	_, taken, err = b.Lease(ctx, c, until)
 	require.NoError(t, err)
 	require.False(t, taken, "it is decided")
-	lapsed, err = b.Lapsed(ctx, until.Add(time.Hour), 10)
+	require.Empty(t, b.lapsed(t))
+}
+
+func (b *bench) lapsed(t *testing.T, except ...rail.Name) []ledger.Charge {
+	t.Helper()
+	lapsed, err := b.Lapsed(t.Context(), b.clock.Now(), except, 10)
 	require.NoError(t, err)
-	require.Empty(t, lapsed)
+	return lapsed
+}
+
+// lapsedByRail: charges of a rail that is away do not hide those of another.
+func lapsedByRail(t *testing.T, b *bench) {
+	s := b.session(t, b.terms(100*cent, 1000*cent))
+	m, err := b.CompleteSession(t.Context(), ledger.Completion{
+		SessionHash: s.Hash, MandateID: "del_two", Terms: s.Terms, SealedToken: []byte("sealed"),
+		Instruments: []rail.Instrument{{Rail: rail.Fiat}, {Rail: rail.Chain}},
+	})
+	require.NoError(t, err)
+	onCard := b.reserve(t, m, cent)
+	request := b.request(m, cent)
+	request.Rails = []rail.Name{rail.Chain, rail.Fiat}
+	r, err := b.Reserve(t.Context(), request)
+	require.NoError(t, err)
+	require.Equal(t, rail.Chain, r.Charge.Waiting())
+	b.clock.set(b.clock.Now().Add(time.Minute))
+	require.Len(t, b.lapsed(t), 2)
+	require.Equal(t, []ledger.Charge{onCard}, b.lapsed(t, rail.Chain))
+	require.Equal(t, []ledger.Charge{r.Charge}, b.lapsed(t, rail.Fiat))
+	require.Empty(t, b.lapsed(t, rail.Chain, rail.Fiat))
+}
+
+// leasesOfEarlierProcesses: an instance that starts takes over what an earlier process
+// held only if the store is its own; never what it holds itself.
+func leasesOfEarlierProcesses(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.terms(100*cent, 1000*cent))
+	held := b.reserve(t, m, cent)
+	next := b.instances(t, 1)[0]
+	own, err := next.Reserve(ctx, b.request(m, cent))
+	require.NoError(t, err)
+	require.NotEqual(t, held.LeaseOwner, own.Charge.LeaseOwner)
+	require.NoError(t, next.FreeLeases(ctx))
+	if b.another != nil {
+		require.Empty(t, b.lapsed(t), "the other instance lives")
+		return
+	}
+	free := b.lapsed(t)
+	require.Len(t, free, 1)
+	require.Equal(t, held.ID, free[0].ID)
+	_, taken, err := next.Lease(ctx, free[0], b.clock.Now().Add(time.Minute))
+	require.NoError(t, err)
+	require.True(t, taken)
 }
 
 func revocation(t *testing.T, b *bench) {

@@ -74,6 +74,9 @@ func (r *Rail) Charge(ctx context.Context, c rail.Charge) (rail.Outcome, error) 
 
 func (r *Rail) charge(ctx context.Context, c rail.Charge) (rail.Outcome, error) {
 	until := time.Now().Add(r.config.Wait)
+	if c.NoWait {
+		until = time.Time{}
+	}
 	if err := ctx.Err(); err != nil {
 		return rail.Outcome{}, err
 	}

@@ -166,7 +166,7 @@ func Charge(r db.Charge) (c ledger.Charge, err error) {
 		Description: r.Description, Metadata: parsed[map[string]string](r.Metadata, &err),
 		Rails: parsed[[]rail.Name](r.Rails, &err), Month: ledger.Month(r.Month), Status: ledger.ChargeStatus(r.Status),
 		Rail: rail.Name(r.Rail), TxHash: r.TxHash, ProcessorID: r.ProcessorID, FailureReason: rail.Reason(r.FailureReason),
-		LeaseUntil: at(r.LeaseMs), Asked: int(r.Asked), CreatedAt: at(r.CreatedMs), SettledAt: at(r.SettledMs),
+		LeaseOwner: r.LeaseOwner, LeaseUntil: at(r.LeaseMs), Asked: int(r.Asked), CreatedAt: at(r.CreatedMs), SettledAt: at(r.SettledMs),
 	}, err
 }
 
@@ -177,7 +177,7 @@ func InsertCharge(c ledger.Charge) db.InsertChargeParams {
 		FeeMicros: int64(c.Fee), Currency: c.Currency, Description: c.Description, Metadata: text(c.Metadata),
 		Rails: text(c.Rails), Month: int64(c.Month), Status: string(c.Status), Rail: string(c.Rail), TxHash: c.TxHash,
 		ProcessorID: c.ProcessorID, FailureReason: string(c.FailureReason), LeaseMs: Millis(c.LeaseUntil),
-		Asked: int64(c.Asked), CreatedMs: Millis(c.CreatedAt), SettledMs: Millis(c.SettledAt),
+		Asked: int64(c.Asked), CreatedMs: Millis(c.CreatedAt), SettledMs: Millis(c.SettledAt), LeaseOwner: c.LeaseOwner,
 	}
 }
 
@@ -186,7 +186,7 @@ func UpdateCharge(c ledger.Charge) db.UpdateChargeParams {
 	return db.UpdateChargeParams{
 		ID: c.ID, FeeMicros: int64(c.Fee), Status: string(c.Status), Rail: string(c.Rail), TxHash: c.TxHash,
 		ProcessorID: c.ProcessorID, FailureReason: string(c.FailureReason), LeaseMs: Millis(c.LeaseUntil),
-		Asked: int64(c.Asked), SettledMs: Millis(c.SettledAt),
+		Asked: int64(c.Asked), SettledMs: Millis(c.SettledAt), LeaseOwner: c.LeaseOwner,
 	}
 }
 

@@ -64,11 +64,6 @@ func (s *Store) Charges(ctx context.Context, merchantID, before string, limit in
 	return many(s, row.Charge)(s.readQ.Charges(ctx, db.ChargesParams{MerchantID: merchantID, Before: before, Most: int64(limit)}))
 }
 
-// Lapsed implements [ledger.Reader].
-func (s *Store) Lapsed(ctx context.Context, before time.Time, limit int) ([]ledger.Charge, error) {
-	return many(s, row.Charge)(s.readQ.Lapsed(ctx, db.LapsedParams{BeforeMs: row.Millis(before), Most: int64(limit)}))
-}
-
 // Stats implements [ledger.Reader].
 func (s *Store) Stats(ctx context.Context, merchantID string, now time.Time) (ledger.Stats, error) {
 	totals, err := s.readQ.Totals(ctx, merchantID)

@@ -99,6 +99,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.formerSealsStmt, err = db.PrepareContext(ctx, formerSeals); err != nil {
 		return nil, fmt.Errorf("error preparing query FormerSeals: %w", err)
 	}
+	if q.freeChargeLeasesStmt, err = db.PrepareContext(ctx, freeChargeLeases); err != nil {
+		return nil, fmt.Errorf("error preparing query FreeChargeLeases: %w", err)
+	}
 	if q.freeWebhookLeasesStmt, err = db.PrepareContext(ctx, freeWebhookLeases); err != nil {
 		return nil, fmt.Errorf("error preparing query FreeWebhookLeases: %w", err)
 	}
@@ -134,9 +137,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.laneDeliveriesStmt, err = db.PrepareContext(ctx, laneDeliveries); err != nil {
 		return nil, fmt.Errorf("error preparing query LaneDeliveries: %w", err)
-	}
-	if q.lapsedStmt, err = db.PrepareContext(ctx, lapsed); err != nil {
-		return nil, fmt.Errorf("error preparing query Lapsed: %w", err)
 	}
 	if q.mandateStmt, err = db.PrepareContext(ctx, mandate); err != nil {
 		return nil, fmt.Errorf("error preparing query Mandate: %w", err)
@@ -382,6 +382,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing formerSealsStmt: %w", cerr)
 		}
 	}
+	if q.freeChargeLeasesStmt != nil {
+		if cerr := q.freeChargeLeasesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing freeChargeLeasesStmt: %w", cerr)
+		}
+	}
 	if q.freeWebhookLeasesStmt != nil {
 		if cerr := q.freeWebhookLeasesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing freeWebhookLeasesStmt: %w", cerr)
@@ -440,11 +445,6 @@ func (q *Queries) Close() error {
 	if q.laneDeliveriesStmt != nil {
 		if cerr := q.laneDeliveriesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing laneDeliveriesStmt: %w", cerr)
-		}
-	}
-	if q.lapsedStmt != nil {
-		if cerr := q.lapsedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing lapsedStmt: %w", cerr)
 		}
 	}
 	if q.mandateStmt != nil {
@@ -701,6 +701,7 @@ type Queries struct {
 	expireSessionsStmt         *sql.Stmt
 	forgetTokensStmt           *sql.Stmt
 	formerSealsStmt            *sql.Stmt
+	freeChargeLeasesStmt       *sql.Stmt
 	freeWebhookLeasesStmt      *sql.Stmt
 	idempotencyStmt            *sql.Stmt
 	insertChargeStmt           *sql.Stmt
@@ -713,7 +714,6 @@ type Queries struct {
 	insertWebhookEndpointStmt  *sql.Stmt
 	keySealsStmt               *sql.Stmt
 	laneDeliveriesStmt         *sql.Stmt
-	lapsedStmt                 *sql.Stmt
 	mandateStmt                *sql.Stmt
 	merchantStmt               *sql.Stmt
 	merchantByKeyStmt          *sql.Stmt
@@ -783,6 +783,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		expireSessionsStmt:         q.expireSessionsStmt,
 		forgetTokensStmt:           q.forgetTokensStmt,
 		formerSealsStmt:            q.formerSealsStmt,
+		freeChargeLeasesStmt:       q.freeChargeLeasesStmt,
 		freeWebhookLeasesStmt:      q.freeWebhookLeasesStmt,
 		idempotencyStmt:            q.idempotencyStmt,
 		insertChargeStmt:           q.insertChargeStmt,
@@ -795,7 +796,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		insertWebhookEndpointStmt:  q.insertWebhookEndpointStmt,
 		keySealsStmt:               q.keySealsStmt,
 		laneDeliveriesStmt:         q.laneDeliveriesStmt,
-		lapsedStmt:                 q.lapsedStmt,
 		mandateStmt:                q.mandateStmt,
 		merchantStmt:               q.merchantStmt,
 		merchantByKeyStmt:          q.merchantByKeyStmt,

@@ -2,7 +2,7 @@ package db
 
 // Reads are the statements whose cost must not grow with the ledger, by name.
 var Reads = map[string]string{
-	"session": session, "mandate": mandate, "charge": charge, "list": charges, "lapsed": lapsed, "totals": totals,
+	"session": session, "mandate": mandate, "charge": charge, "list": charges, "lapsed": Lapsed, "totals": totals,
 	"active mandates": activeMandates, "key": idempotency, "tally": tally, "merchant": merchant,
 	"merchant by wallet": merchantByWallet, "API key": aPIKey, "sealed keys": sealedKeys, "postings": postingsOf,
 	"events": eventsOf, "expire keys": expireIdempotency, "expire events": expireEvents, "expire deliveries": expireDeliveries, "expire sessions": expireSessions,

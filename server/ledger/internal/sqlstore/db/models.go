@@ -33,6 +33,7 @@ type Charge struct {
 	Asked         int64
 	CreatedMs     int64
 	SettledMs     int64
+	LeaseOwner    string
 }
 
 type Event struct {

@@ -77,6 +77,8 @@ func values(statement string) []any {
 	var args []any
 	for i := 1; strings.Contains(statement, fmt.Sprint("$", i)); i++ {
 		switch {
+		case strings.Contains(statement, fmt.Sprintf("(CAST($%d AS json))", i)):
+			args = append(args, `[["mer_1"]]`)
 		case regexp.MustCompile(fmt.Sprintf(`(?i)(LIMIT |_ms [<>]=? |seq > |place [<>] |CAST\()\$%d\b`, i)).MatchString(statement):
 			args = append(args, 20)
 		case regexp.MustCompile(fmt.Sprintf(`sealed_token = \$%d\b`, i)).MatchString(statement):
@@ -143,7 +145,7 @@ func TestNoStatementReadsAWholeTable(t *testing.T) {
 		_, err = pool.ExecContext(context.Background(), "ANALYZE")
 		require.NoError(t, err)
 		for name, statement := range db.Reads {
-			plan := explain(t, pool, "EXPLAIN ", statement)
+			plan := explain(t, pool, "EXPLAIN ", strings.ReplaceAll(statement, "json_each($1)", "json_array_elements(CAST($1 AS json))"))
 			require.NotContains(t, plan, "Seq Scan", name+": "+plan)
 			if name == "list" || name == "lapsed" {
 				require.NotContains(t, plan, "Sort", "the index has the order of "+name+": "+plan)

@@ -79,7 +79,7 @@ func (q *Queries) ChargeFacts(ctx context.Context, arg ChargeFactsParams) ([]Cha
 }
 
 const charges = `-- name: Charges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
 `
 
 type ChargesParams struct {
@@ -118,6 +118,7 @@ func (q *Queries) Charges(ctx context.Context, arg ChargesParams) ([]Charge, err
 			&i.Asked,
 			&i.CreatedMs,
 			&i.SettledMs,
+			&i.LeaseOwner,
 		); err != nil {
 			return nil, err
 		}
@@ -247,59 +248,6 @@ func (q *Queries) EventsOf(ctx context.Context, arg EventsOfParams) ([]Event, er
 			&i.Data,
 			&i.CreatedMs,
 			&i.Place,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const lapsed = `-- name: Lapsed :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms FROM charges WHERE status = 'pending' AND lease_ms < $1 ORDER BY lease_ms LIMIT CAST($2 AS BIGINT)
-`
-
-type LapsedParams struct {
-	BeforeMs int64
-	Most     int64
-}
-
-func (q *Queries) Lapsed(ctx context.Context, arg LapsedParams) ([]Charge, error) {
-	rows, err := q.query(ctx, q.lapsedStmt, lapsed, arg.BeforeMs, arg.Most)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []Charge
-	for rows.Next() {
-		var i Charge
-		if err := rows.Scan(
-			&i.ID,
-			&i.MandateID,
-			&i.MerchantID,
-			&i.PayTo,
-			&i.AmountMicros,
-			&i.FeeMicros,
-			&i.Currency,
-			&i.Description,
-			&i.Metadata,
-			&i.Rails,
-			&i.Month,
-			&i.Status,
-			&i.Rail,
-			&i.TxHash,
-			&i.ProcessorID,
-			&i.FailureReason,
-			&i.LeaseMs,
-			&i.Asked,
-			&i.CreatedMs,
-			&i.SettledMs,
 		); err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 const charge = `-- name: Charge :one
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms FROM charges WHERE id = $1
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner FROM charges WHERE id = $1
 `
 
 func (q *Queries) Charge(ctx context.Context, id string) (Charge, error) {
@@ -37,8 +37,22 @@ func (q *Queries) Charge(ctx context.Context, id string) (Charge, error) {
 		&i.Asked,
 		&i.CreatedMs,
 		&i.SettledMs,
+		&i.LeaseOwner,
 	)
 	return i, err
+}
+
+const freeChargeLeases = `-- name: FreeChargeLeases :execrows
+UPDATE charges SET lease_owner = '', lease_ms = 0
+WHERE status = 'pending' AND lease_owner NOT LIKE CAST($1 AS TEXT)
+`
+
+func (q *Queries) FreeChargeLeases(ctx context.Context, own string) (int64, error) {
+	result, err := q.exec(ctx, q.freeChargeLeasesStmt, freeChargeLeases, own)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const idempotency = `-- name: Idempotency :one
@@ -66,8 +80,8 @@ func (q *Queries) Idempotency(ctx context.Context, arg IdempotencyParams) (Idemp
 
 const insertCharge = `-- name: InsertCharge :exec
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
-    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
 `
 
 type InsertChargeParams struct {
@@ -91,6 +105,7 @@ type InsertChargeParams struct {
 	Asked         int64
 	CreatedMs     int64
 	SettledMs     int64
+	LeaseOwner    string
 }
 
 func (q *Queries) InsertCharge(ctx context.Context, arg InsertChargeParams) error {
@@ -115,6 +130,7 @@ func (q *Queries) InsertCharge(ctx context.Context, arg InsertChargeParams) erro
 		arg.Asked,
 		arg.CreatedMs,
 		arg.SettledMs,
+		arg.LeaseOwner,
 	)
 	return err
 }
@@ -414,7 +430,7 @@ func (q *Queries) Tally(ctx context.Context, arg TallyParams) (Tally, error) {
 
 const updateCharge = `-- name: UpdateCharge :execrows
 UPDATE charges SET fee_micros = $2, status = $3, rail = $4, tx_hash = $5, processor_id = $6, failure_reason = $7,
-    lease_ms = $8, asked = $9, settled_ms = $10
+    lease_ms = $8, asked = $9, settled_ms = $10, lease_owner = $11
 WHERE id = $1
 `
 
@@ -429,6 +445,7 @@ type UpdateChargeParams struct {
 	LeaseMs       int64
 	Asked         int64
 	SettledMs     int64
+	LeaseOwner    string
 }
 
 func (q *Queries) UpdateCharge(ctx context.Context, arg UpdateChargeParams) (int64, error) {
@@ -443,6 +460,7 @@ func (q *Queries) UpdateCharge(ctx context.Context, arg UpdateChargeParams) (int
 		arg.LeaseMs,
 		arg.Asked,
 		arg.SettledMs,
+		arg.LeaseOwner,
 	)
 	if err != nil {
 		return 0, err

@@ -10,7 +10,7 @@ import (
 )
 
 const ChargesOfKeys = `-- name: ChargesOfKeys :many
-SELECT c.id, c.mandate_id, c.merchant_id, c.pay_to, c.amount_micros, c.fee_micros, c.currency, c.description, c.metadata, c.rails, c.month, c.status, c.rail, c.tx_hash, c.processor_id, c.failure_reason, c.lease_ms, c.asked, c.created_ms, c.settled_ms FROM charges c
+SELECT c.id, c.mandate_id, c.merchant_id, c.pay_to, c.amount_micros, c.fee_micros, c.currency, c.description, c.metadata, c.rails, c.month, c.status, c.rail, c.tx_hash, c.processor_id, c.failure_reason, c.lease_ms, c.asked, c.created_ms, c.settled_ms, c.lease_owner FROM charges c
 JOIN idempotency i ON i.charge_id = c.id
 JOIN (SELECT unnest($1::text[]) AS merchant_id, unnest($2::text[]) AS key) k
     ON i.merchant_id = k.merchant_id AND i.key = k.key
@@ -51,6 +51,7 @@ func (q *Queries) ChargesOfKeys(ctx context.Context, arg ChargesOfKeysParams) ([
 			&i.Asked,
 			&i.CreatedMs,
 			&i.SettledMs,
+			&i.LeaseOwner,
 		); err != nil {
 			return nil, err
 		}
@@ -102,11 +103,12 @@ func (q *Queries) Idempotencies(ctx context.Context, arg IdempotenciesParams) ([
 
 const InsertCharges = `-- name: InsertCharges :exec
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
-    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms)
+    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner)
 SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::bigint[]),
     unnest($6::bigint[]), unnest($7::text[]), unnest($8::text[]), unnest($9::text[]), unnest($10::text[]),
     unnest($11::bigint[]), unnest($12::text[]), unnest($13::text[]), unnest($14::text[]), unnest($15::text[]),
-    unnest($16::text[]), unnest($17::bigint[]), unnest($18::bigint[]), unnest($19::bigint[]), unnest($20::bigint[])
+    unnest($16::text[]), unnest($17::bigint[]), unnest($18::bigint[]), unnest($19::bigint[]), unnest($20::bigint[]),
+    unnest($21::text[])
 `
 
 type InsertChargesParams struct {
@@ -130,6 +132,7 @@ type InsertChargesParams struct {
 	Column18 []int64
 	Column19 []int64
 	Column20 []int64
+	Column21 []string
 }
 
 func (q *Queries) InsertCharges(ctx context.Context, arg InsertChargesParams) error {
@@ -154,6 +157,7 @@ func (q *Queries) InsertCharges(ctx context.Context, arg InsertChargesParams) er
 		arg.Column18,
 		arg.Column19,
 		arg.Column20,
+		arg.Column21,
 	)
 	return err
 }
@@ -399,7 +403,7 @@ func (q *Queries) InsertTallies(ctx context.Context, arg InsertTalliesParams) er
 }
 
 const LockCharges = `-- name: LockCharges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms FROM charges WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner FROM charges WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE
 `
 
 func (q *Queries) LockCharges(ctx context.Context, dollar_1 []string) ([]Charge, error) {
@@ -432,6 +436,7 @@ func (q *Queries) LockCharges(ctx context.Context, dollar_1 []string) ([]Charge,
 			&i.Asked,
 			&i.CreatedMs,
 			&i.SettledMs,
+			&i.LeaseOwner,
 		); err != nil {
 			return nil, err
 		}
@@ -569,11 +574,11 @@ func (q *Queries) LockTallies(ctx context.Context, arg LockTalliesParams) ([]Tal
 const UpdateCharges = `-- name: UpdateCharges :exec
 UPDATE charges t SET fee_micros = u.fee_micros, status = u.status, rail = u.rail, tx_hash = u.tx_hash,
     processor_id = u.processor_id, failure_reason = u.failure_reason, lease_ms = u.lease_ms, asked = u.asked,
-    settled_ms = u.settled_ms
+    settled_ms = u.settled_ms, lease_owner = u.lease_owner
 FROM (SELECT unnest($1::text[]) AS id, unnest($2::bigint[]) AS fee_micros, unnest($3::text[]) AS status,
     unnest($4::text[]) AS rail, unnest($5::text[]) AS tx_hash, unnest($6::text[]) AS processor_id,
     unnest($7::text[]) AS failure_reason, unnest($8::bigint[]) AS lease_ms, unnest($9::bigint[]) AS asked,
-    unnest($10::bigint[]) AS settled_ms) u
+    unnest($10::bigint[]) AS settled_ms, unnest($11::text[]) AS lease_owner) u
 WHERE t.id = u.id
 `
 
@@ -588,6 +593,7 @@ type UpdateChargesParams struct {
 	Column8  []int64
 	Column9  []int64
 	Column10 []int64
+	Column11 []string
 }
 
 func (q *Queries) UpdateCharges(ctx context.Context, arg UpdateChargesParams) error {
@@ -602,6 +608,7 @@ func (q *Queries) UpdateCharges(ctx context.Context, arg UpdateChargesParams) er
 		arg.Column8,
 		arg.Column9,
 		arg.Column10,
+		arg.Column11,
 	)
 	return err
 }

@@ -61,20 +61,21 @@ WHERE t.id = u.id;
 
 -- name: InsertCharges :exec
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
-    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms)
+    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner)
 SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::bigint[]),
     unnest($6::bigint[]), unnest($7::text[]), unnest($8::text[]), unnest($9::text[]), unnest($10::text[]),
     unnest($11::bigint[]), unnest($12::text[]), unnest($13::text[]), unnest($14::text[]), unnest($15::text[]),
-    unnest($16::text[]), unnest($17::bigint[]), unnest($18::bigint[]), unnest($19::bigint[]), unnest($20::bigint[]);
+    unnest($16::text[]), unnest($17::bigint[]), unnest($18::bigint[]), unnest($19::bigint[]), unnest($20::bigint[]),
+    unnest($21::text[]);
 
 -- name: UpdateCharges :exec
 UPDATE charges t SET fee_micros = u.fee_micros, status = u.status, rail = u.rail, tx_hash = u.tx_hash,
     processor_id = u.processor_id, failure_reason = u.failure_reason, lease_ms = u.lease_ms, asked = u.asked,
-    settled_ms = u.settled_ms
+    settled_ms = u.settled_ms, lease_owner = u.lease_owner
 FROM (SELECT unnest($1::text[]) AS id, unnest($2::bigint[]) AS fee_micros, unnest($3::text[]) AS status,
     unnest($4::text[]) AS rail, unnest($5::text[]) AS tx_hash, unnest($6::text[]) AS processor_id,
     unnest($7::text[]) AS failure_reason, unnest($8::bigint[]) AS lease_ms, unnest($9::bigint[]) AS asked,
-    unnest($10::bigint[]) AS settled_ms) u
+    unnest($10::bigint[]) AS settled_ms, unnest($11::text[]) AS lease_owner) u
 WHERE t.id = u.id;
 
 -- name: InsertTallies :exec

@@ -1,9 +1,6 @@
 -- name: Charges :many
 SELECT * FROM charges WHERE merchant_id = sqlc.arg(merchant_id) AND id < sqlc.arg(before) ORDER BY id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
--- name: Lapsed :many
-SELECT * FROM charges WHERE status = 'pending' AND lease_ms < sqlc.arg(before_ms) ORDER BY lease_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
-
 -- name: Totals :one
 SELECT CAST(COALESCE(SUM(volume_micros), 0) AS BIGINT) AS volume, CAST(COALESCE(SUM(count), 0) AS BIGINT) AS count
 FROM tallies WHERE merchant_id = $1;

@@ -27,13 +27,17 @@ SELECT * FROM charges WHERE id = $1;
 
 -- name: InsertCharge :exec
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
-    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20);
+    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21);
 
 -- name: UpdateCharge :execrows
 UPDATE charges SET fee_micros = $2, status = $3, rail = $4, tx_hash = $5, processor_id = $6, failure_reason = $7,
-    lease_ms = $8, asked = $9, settled_ms = $10
+    lease_ms = $8, asked = $9, settled_ms = $10, lease_owner = $11
 WHERE id = $1;
+
+-- name: FreeChargeLeases :execrows
+UPDATE charges SET lease_owner = '', lease_ms = 0
+WHERE status = 'pending' AND lease_owner NOT LIKE CAST(sqlc.arg(own) AS TEXT);
 
 -- name: Tally :one
 SELECT * FROM tallies WHERE merchant_id = $1 AND mandate_id = $2;

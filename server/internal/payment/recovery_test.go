@@ -1,0 +1,145 @@
+package payment_test
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/internal/clock"
+	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/internal/pgtest"
+	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/ledger/postgres"
+	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+// scripted is a rail that counts how often it is asked, and does not answer while it
+// hangs.
+type scripted struct {
+	rail.Rail
+
+	name  rail.Name
+	hangs chan struct{} // nil: it does not
+	asked atomic.Int64
+}
+
+func (s *scripted) Name() rail.Name { return s.name }
+
+func (s *scripted) Charge(ctx context.Context, _ rail.Charge) (rail.Outcome, error) {
+	s.asked.Add(1)
+	if s.hangs != nil {
+		select {
+		case <-s.hangs:
+		case <-ctx.Done():
+			return rail.Outcome{}, ctx.Err()
+		}
+	}
+	return rail.Outcome{Status: rail.Succeeded, SettledAt: time.Now()}, nil
+}
+
+// instance is the part of a service that recovers charges.
+type instance struct {
+	*payment.Service
+
+	ledger *ledger.Ledger
+}
+
+func newInstance(t *testing.T, store ledger.Store, c ledger.Clock, rails ...rail.Rail) instance {
+	t.Helper()
+	l, err := ledger.New(ledger.Config{Store: store, Clock: c})
+	require.NoError(t, err)
+	t.Cleanup(l.Close)
+	router, err := rail.NewRouter(rails)
+	require.NoError(t, err)
+	s := payment.New(payment.Config{Ledger: l, Rails: router, Clock: c, Logger: slog.New(slog.DiscardHandler)})
+	t.Cleanup(s.Close)
+	return instance{s, l}
+}
+
+// pending makes a mandate and n pending charges with it on a rail.
+func (i instance) pending(t *testing.T, c ledger.Clock, n int, on rail.Name) (charges []ledger.Charge) {
+	t.Helper()
+	now := c.Now().Truncate(time.Second)
+	terms := ledger.Terms{MaxPerTx: 1e6, MaxMonthly: 1e9, Payees: []string{ledger.AnyPayee}, Rails: []rail.Name{on}, ExpiresAt: now.Add(time.Hour)}
+	s := ledger.Session{Hash: id.New("", now), MerchantID: "mer_1", Status: ledger.SessionPending, Terms: terms, CreatedAt: now, ExpiresAt: now.Add(time.Hour)}
+	require.NoError(t, i.ledger.CreateSession(t.Context(), s))
+	m, err := i.ledger.CompleteSession(t.Context(), ledger.Completion{
+		SessionHash: s.Hash, MandateID: id.New(id.Mandate, now), Terms: terms, SealedToken: []byte{1}, Instruments: []rail.Instrument{{Rail: on}},
+	})
+	require.NoError(t, err)
+	for range n {
+		key := id.New(id.Charge, now)
+		r, err := i.ledger.Reserve(t.Context(), ledger.Reserve{
+			ChargeID: key, MandateID: m.ID, TokenValid: true, Payee: ledger.Merchant{ID: "mer_1", Active: true}, Amount: 1e4, Currency: "usd",
+			Rails: []rail.Name{on}, IdempotencyKey: key, Fingerprint: key, Lease: 20 * time.Second,
+		})
+		require.NoError(t, err)
+		charges = append(charges, r.Charge)
+	}
+	return charges
+}
+
+// TestStartingInstanceLeavesLivingLeases: instances that start beside one that is asking
+// a rail do not ask it too. When the lease has lapsed, one of them does.
+func TestStartingInstanceLeavesLivingLeases(t *testing.T) {
+	t.Parallel()
+	url, now := pgtest.Schema(t), &clock.Movable{}
+	open := func() ledger.Store {
+		store, err := postgres.Open(t.Context(), url)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, store.Close()) })
+		return store
+	}
+	chain := &scripted{name: rail.Chain}
+	c := newInstance(t, open(), now, chain).pending(t, now, 1, rail.Chain)[0]
+	var all []instance
+	for range 3 {
+		i := newInstance(t, open(), now, chain)
+		require.NoError(t, i.Start(t.Context()))
+		all = append(all, i)
+	}
+	require.Never(t, func() bool { return chain.asked.Load() > 0 }, 2500*time.Millisecond, 50*time.Millisecond, "the lease still runs")
+	now.Advance(time.Minute)
+	require.Eventually(t, func() bool {
+		now, err := all[0].ledger.Charge(t.Context(), c.ID)
+		require.NoError(t, err)
+		return now.Status == ledger.ChargeSucceeded
+	}, 30*time.Second, 20*time.Millisecond)
+	require.EqualValues(t, 1, chain.asked.Load())
+}
+
+// TestHungRailDoesNotHoldUpTheOther: more charges than a pool has workers wait for a
+// rail that does not answer; a charge of the other rail is finished at once.
+func TestHungRailDoesNotHoldUpTheOther(t *testing.T) {
+	t.Parallel()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	now := &clock.Movable{}
+	hung, card := &scripted{name: rail.Chain, hangs: make(chan struct{})}, &scripted{name: rail.Fiat}
+	before := newInstance(t, store, now, hung, card)
+	before.pending(t, now, 300, rail.Chain)
+	onCard := before.pending(t, now, 1, rail.Fiat)[0]
+	before.Close()
+	next := newInstance(t, store, now, hung, card)
+	require.NoError(t, next.Start(t.Context()))
+	require.Eventually(t, func() bool {
+		now, err := next.ledger.Charge(t.Context(), onCard.ID)
+		require.NoError(t, err)
+		return now.Status == ledger.ChargeSucceeded
+	}, 5*time.Second, 20*time.Millisecond, "sooner than the first hung ask ends")
+	close(hung.hangs)
+	require.Eventually(t, func() bool {
+		lapsed, err := next.ledger.Lapsed(t.Context(), now.Now().Add(time.Hour), nil, 1000)
+		require.NoError(t, err)
+		return len(lapsed) == 0
+	}, 30*time.Second, 50*time.Millisecond, "and then the rest")
+	require.EqualValues(t, 300, hung.asked.Load())
+}

@@ -1,0 +1,95 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Every lease of a charge has a name of its own: the instance and a number. Only the
+// holder of the lease that the store names may put the charge off, and a command that
+// is committed although its answer was lost recognizes its own lease.
+
+// newLease returns the name of a lease that nobody else has.
+func (l *Ledger) newLease() string {
+	return l.instance + "." + strconv.FormatUint(l.leases.Add(1), 36)
+}
+
+// Lease takes the right to finish a pending charge whose lease has lapsed: nobody
+// else asks its rail before until. It reports false if another lease still runs, or
+// the charge has ended.
+func (l *Ledger) Lease(ctx context.Context, c Charge, until time.Time) (Charge, bool, error) {
+	lease := l.newLease()
+	return l.leaseCommand(ctx, c, func(s *State, now time.Time) (Effects, Charge, bool, error) {
+		return decideLease(s, c.ID, lease, until, now)
+	})
+}
+
+// PutOff gives up the lease under which the caller holds c, and keeps everybody from
+// asking its rail before until. It reports false if the caller has lost the lease, or
+// the charge has ended.
+func (l *Ledger) PutOff(ctx context.Context, c Charge, until time.Time) (Charge, bool, error) {
+	return l.leaseCommand(ctx, c, func(s *State, _ time.Time) (Effects, Charge, bool, error) {
+		return decidePutOff(s, c, until)
+	})
+}
+
+func (l *Ledger) leaseCommand(ctx context.Context, c Charge, decide func(*State, time.Time) (Effects, Charge, bool, error)) (Charge, bool, error) {
+	var (
+		result Charge
+		taken  bool
+	)
+	err := l.run(ctx, c.MandateID, Keys{Charges: []string{c.ID}}, func(s *State, now time.Time) (e Effects, err error) {
+		e, result, taken, err = decide(s, now)
+		return e, err
+	})
+	if err != nil {
+		return Charge{}, false, fmt.Errorf("lease charge %s: %w", c.ID, err)
+	}
+	return result, taken, nil
+}
+
+// FreeLeases ends the leases of earlier processes on pending charges, if the store
+// belongs to one process, which is the caller's. On a shared store it does nothing:
+// what an instance that died held lapses.
+func (l *Ledger) FreeLeases(ctx context.Context) error {
+	if err := l.store.FreeChargeLeases(ctx, l.instance); err != nil {
+		return fmt.Errorf("free leases of earlier processes: %w", err)
+	}
+	return nil
+}
+
+func decideLease(s *State, chargeID, lease string, until, now time.Time) (Effects, Charge, bool, error) {
+	c, ok := s.Charges[chargeID]
+	switch {
+	case !ok:
+		return Effects{}, Charge{}, false, ErrNotFound
+	case c.Status != ChargePending:
+		return Effects{}, c, false, nil
+	case c.LeaseOwner == lease: // this very command, committed before its answer was lost
+		return Effects{}, c, true, nil
+	case now.Before(c.LeaseUntil):
+		return Effects{}, c, false, nil
+	}
+	c.LeaseOwner, c.LeaseUntil = lease, until
+	c.Asked++
+	return Effects{Update: Rows{Charges: []Charge{c}}}, c, true, nil
+}
+
+func decidePutOff(s *State, held Charge, until time.Time) (Effects, Charge, bool, error) {
+	c, ok := s.Charges[held.ID]
+	switch {
+	case !ok:
+		return Effects{}, Charge{}, false, ErrNotFound
+	case c.Status != ChargePending:
+		return Effects{}, c, false, nil
+	case c.LeaseOwner == "" && c.Asked == held.Asked+1: // this very command, as above
+		return Effects{}, c, true, nil
+	case c.LeaseOwner != held.LeaseOwner:
+		return Effects{}, c, false, nil
+	}
+	c.LeaseOwner, c.LeaseUntil = "", until
+	c.Asked++
+	return Effects{Update: Rows{Charges: []Charge{c}}}, c, true, nil
+}
