@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -164,25 +165,59 @@ func TestManyRequestsWithOneCredential(t *testing.T) {
 }
 
 // TestManySettlementsOfOneAuthorization: without a gate's memory, one answer alone
-// is the first.
+// is a success; a repeat with the idempotency key of the first call is that answer again.
 func TestManySettlementsOfOneAuthorization(t *testing.T) {
 	t.Parallel()
-	f := facilitate(t)
-	request := f.requestOf(2, f.sign(t, f.authorize(10_000)), "10000")
-	var first, replays atomic.Int64
-	var callers sync.WaitGroup
-	for range 50 {
-		callers.Go(func() {
-			a := f.ask(t, "settle", request)
-			switch {
-			case a.Body["success"] != true:
-			case a.Header.Get("Idempotency-Replayed") == "true":
-				replays.Add(1)
-			default:
-				first.Add(1)
+	for _, key := range []string{"", "claim 1"} {
+		f := facilitate(t)
+		request := f.requestOf(2, f.sign(t, f.authorize(10_000)), "10000")
+		var first, replays, duplicates atomic.Int64
+		var callers sync.WaitGroup
+		for range 50 {
+			callers.Go(func() {
+				a := f.settleAs(t, key, request)
+				switch {
+				case a.Body["errorReason"] == "duplicate_settlement":
+					duplicates.Add(1)
+				case a.Body["success"] != true:
+				case a.Header.Get("Idempotency-Replayed") == "true":
+					replays.Add(1)
+				default:
+					first.Add(1)
+				}
+			})
+		}
+		callers.Wait()
+		want := []int64{1, 0, 49, 10_000}
+		if key != "" {
+			want = []int64{1, 49, 0, 10_000}
+		}
+		require.Equal(t, want, []int64{first.Load(), replays.Load(), duplicates.Load(), f.paid(t)})
+		for _, other := range []string{"", "claim 2"} {
+			if other != key {
+				f.settleAs(t, other, request).refusedPayment(t, "duplicate_settlement")
 			}
-		})
+		}
 	}
-	callers.Wait()
-	require.Equal(t, []int64{1, 49, 10_000}, []int64{first.Load(), replays.Load(), f.paid(t)})
+}
+
+// settleAs settles with an Idempotency-Key request header.
+func (f facilitated) settleAs(t *testing.T, key string, request any) answer {
+	t.Helper()
+	text, err := json.Marshal(request)
+	require.NoError(t, err)
+	return f.askWith(t, "settle", string(text), http.Header{"Idempotency-Key": {key}})
+}
+
+// TestIdempotencyKeyOfASettlementIsBounded: one key, of charges' form.
+func TestIdempotencyKeyOfASettlementIsBounded(t *testing.T) {
+	t.Parallel()
+	f := facilitate(t)
+	text, err := json.Marshal(f.requestOf(2, f.sign(t, f.authorize(10_000)), "10000"))
+	require.NoError(t, err)
+	for _, keys := range [][]string{{strings.Repeat("k", 256)}, {"k\u00e9"}, {"a", "b"}} {
+		a := f.askWith(t, "settle", string(text), http.Header{"Idempotency-Key": keys})
+		require.Equal(t, []any{400, false}, []any{a.Status, a.Body["success"]}, a.Text)
+	}
+	require.Equal(t, true, f.askWith(t, "settle", string(text), http.Header{"Idempotency-Key": {strings.Repeat("k", 255)}}).Body["success"])
 }

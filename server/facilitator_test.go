@@ -108,8 +108,21 @@ func (f facilitated) ask(t *testing.T, path string, request any) answer {
 
 func (f facilitated) askText(t *testing.T, path, text string) answer {
 	t.Helper()
+	return f.askWith(t, path, text, nil)
+}
+
+// askWith adds headers; one without a text is left out.
+func (f facilitated) askWith(t *testing.T, path, text string, header http.Header) answer {
+	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.URL+"/v1/x402/"+path, bytes.NewReader([]byte(text)))
 	require.NoError(t, err)
+	for name, values := range header {
+		for _, value := range values {
+			if value != "" {
+				r.Header.Add(name, value)
+			}
+		}
+	}
 	r.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
@@ -147,8 +160,9 @@ func TestFacilitatorSettlesOnce(t *testing.T) {
 		require.Empty(t, first.Header.Get("Idempotency-Replayed"))
 
 		again := f.ask(t, "settle", request)
-		require.Equal(t, first.Text, again.Text)
-		require.Equal(t, "true", again.Header.Get("Idempotency-Replayed"))
+		require.Equal(t, []any{200, false, "duplicate_settlement", first.str("transaction")},
+			[]any{again.Status, again.Body["success"], again.Body["errorReason"], again.str("transaction")})
+		require.Empty(t, again.Header.Get("Idempotency-Replayed"))
 		require.Equal(t, "invalid_exact_evm_nonce_already_used", f.ask(t, "verify", request).str("invalidReason"))
 
 		if version == x402.Version1 {

@@ -27,6 +27,9 @@ const (
 	// ReasonPending is ours: broadcast, and no receipt seen in time. The answer
 	// carries the transaction hash; the same payload sent again is reconciled with it.
 	ReasonPending Reason = "settlement_pending"
+	// ReasonDuplicate refuses to settle an authorization a second time. Only a
+	// repeat with the first one's Idempotency-Key gets the first result again.
+	ReasonDuplicate Reason = "duplicate_settlement"
 )
 
 // undecided tells whether a facilitator that gives the reason leaves open

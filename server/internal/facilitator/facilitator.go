@@ -19,6 +19,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/httpjson"
@@ -34,9 +35,10 @@ type Settler interface {
 	// VerifyAuthorization tells whether an authorization would be settled now for a
 	// resource, and moves nothing. An error leaves it open.
 	VerifyAuthorization(ctx context.Context, e x402.Exact, resource string) (x402.Verification, error)
-	// SettleAuthorization moves what was authorized, at most once. An error leaves
-	// the outcome open; the same call finds it.
-	SettleAuthorization(ctx context.Context, e x402.Exact, resource string) (x402.Settlement, error)
+	// SettleOnce moves what was authorized, at most once, and succeeds for one call: a
+	// repeat is refused as a duplicate, unless it has the idempotency key of the first
+	// call. An error leaves the outcome open; the same call finds it.
+	SettleOnce(ctx context.Context, e x402.Exact, resource, idempotencyKey string) (x402.Settlement, error)
 }
 
 // Clock tells the time.
@@ -148,10 +150,7 @@ func (f *Facilitator) settle(w http.ResponseWriter, r *http.Request) {
 	p, no := f.take(w, r)
 	if no == nil {
 		defer f.leave()
-		var err error
-		if s, err = f.config.Settler.SettleAuthorization(r.Context(), p.exact, p.resource); err != nil {
-			no = f.unknown(r, "settle payment", err)
-		}
+		s, no = f.settleOnce(r, p)
 	}
 	if no != nil {
 		s = x402.Settlement{ErrorReason: no.reason, ErrorMessage: no.message, Payer: p.exact.Authorization.From}
@@ -170,6 +169,26 @@ func (f *Facilitator) settle(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "2")
 	}
 	answer(w, no, s)
+}
+
+// maxKey is the longest idempotency key that is read, as of charges.
+const maxKey = 255
+
+// settleOnce settles under the request's idempotency key, if it has one.
+func (f *Facilitator) settleOnce(r *http.Request, p payment) (x402.Settlement, *refusal) {
+	keys := r.Header.Values("Idempotency-Key")
+	if len(keys) > 1 || len(keys) == 1 && !isKey(keys[0]) {
+		return x402.Settlement{}, malformed(x402.ReasonInvalidPayload, "Idempotency-Key must be one value of 1 to 255 printable ASCII characters.")
+	}
+	s, err := f.config.Settler.SettleOnce(r.Context(), p.exact, p.resource, strings.Join(keys, ""))
+	if err != nil {
+		return s, f.unknown(r, "settle payment", err)
+	}
+	return s, nil
+}
+
+func isKey(s string) bool {
+	return s != "" && len(s) <= maxKey && strings.IndexFunc(s, func(c rune) bool { return c < ' ' || c > '~' }) < 0
 }
 
 func answer(w http.ResponseWriter, no *refusal, body any) {

@@ -35,7 +35,7 @@ func (c *chain) VerifyAuthorization(context.Context, x402.Exact, string) (x402.V
 	return x402.Verification{IsValid: c.err == nil}, c.err
 }
 
-func (c *chain) SettleAuthorization(context.Context, x402.Exact, string) (x402.Settlement, error) {
+func (c *chain) SettleOnce(context.Context, x402.Exact, string, string) (x402.Settlement, error) {
 	if c.busy != nil {
 		c.entered <- struct{}{}
 		<-c.busy

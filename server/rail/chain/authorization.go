@@ -36,6 +36,9 @@ type authorizationRecord struct {
 	Failed        x402.Reason        `json:"failed,omitempty"`
 	FailedHash    common.Hash        `json:"failedHash"`
 	Told          bool               `json:"told"` // somebody was answered that it is settled
+	// Caller is the hash of the idempotency key under which the settlement was first
+	// requested, or, without one, first answered. Empty: that request had no key.
+	Caller string `json:"caller,omitempty"`
 }
 
 func (r authorizationRecord) decided() bool { return r.Settled != common.Hash{} || r.Failed != "" }
@@ -48,6 +51,7 @@ type order struct {
 	signature []byte
 	resource  string
 	key       string
+	caller    string // hash of the caller's idempotency key; empty if it sent none
 }
 
 func (r *Rail) readOrder(e x402.Exact, resource string) (order, error) {
@@ -121,13 +125,18 @@ func (r *Rail) verifyOrder(ctx context.Context, e x402.Exact, resource string) e
 	case found:
 		return record.serves(o)
 	}
+	header, err := r.newest(ctx)
+	if err != nil {
+		return err
+	}
 	_, err = r.checkOrder(ctx, o)
 	if errors.Is(err, errUsed) {
-		_, err = r.findOrder(ctx, o.TransferAuthorization, 0)
+		_, err = r.findSighted(ctx, o)
+		return err
 	}
 	var bare *undeployedError
-	if errors.As(err, &bare) { // settling deploys it
-		return nil
+	if err == nil || errors.As(err, &bare) { // settling deploys the wallet
+		return r.sight(ctx, o, header.Number.Uint64())
 	}
 	return err
 }
@@ -143,12 +152,23 @@ func (r authorizationRecord) serves(o order) error {
 	return nil
 }
 
-// SettleAuthorization moves what was authorized, at most once, and waits for its
-// end up to Config.Wait: Success, a refusal, or [x402.ReasonPending] with the
-// transaction, which a repeat goes on with. The first answer that it is settled
-// has Replayed unset; every later one, for the same resource, has it set. An
-// error leaves the outcome unknown; the same call finds it.
+// SettleAuthorization is [Rail.SettleOnce] without an idempotency key: one call
+// succeeds, and every later one is refused as a duplicate.
 func (r *Rail) SettleAuthorization(ctx context.Context, e x402.Exact, resource string) (x402.Settlement, error) {
+	return r.SettleOnce(ctx, e, resource, "")
+}
+
+// SettleOnce moves what was authorized, at most once, and waits for the outcome up
+// to Config.Wait: Success, a refusal, or [x402.ReasonPending] with the transaction,
+// which a repeat reconciles with.
+//
+// A settlement succeeds once. A repeat is refused with [x402.ReasonDuplicate] and the
+// transaction, unless it carries the idempotency key of the first call: then it
+// returns the first result again, with Replayed set. While a settlement is
+// pending only calls with the key of the first one can succeed, if it had one.
+//
+// An error leaves the outcome unknown; the same call finds it.
+func (r *Rail) SettleOnce(ctx context.Context, e x402.Exact, resource, idempotencyKey string) (x402.Settlement, error) {
 	network, _ := r.Dollar()
 	s := x402.Settlement{Network: network.CAIP2, Payer: e.Authorization.From}
 	began := time.Now()
@@ -156,6 +176,9 @@ func (r *Rail) SettleAuthorization(ctx context.Context, e x402.Exact, resource s
 	if err != nil {
 		s.ErrorReason, s.ErrorMessage = x402.ReasonInvalidPayload, err.Error()
 		return s, nil //nolint:nilerr // a refusal is an answer
+	}
+	if idempotencyKey != "" {
+		o.caller = printOf("settle", idempotencyKey)
 	}
 	record, err := r.openOrder(ctx, o)
 	if err == nil {
@@ -195,7 +218,7 @@ func (r *Rail) openOrder(ctx context.Context, o order) (authorizationRecord, err
 		}
 		defer unlock()
 	}
-	record, err := r.submitOrder(ctx, o, true)
+	record, err := r.submitOrder(ctx, o, nil)
 	var no *refusedError
 	if errors.As(err, &no) { // by what another instance has done meanwhile, perhaps
 		kept, found, viewErr := view[authorizationRecord](ctx, r.config.Store, kindAuthorization, o.key)
@@ -209,28 +232,34 @@ func (r *Rail) openOrder(ctx context.Context, o order) (authorizationRecord, err
 	return record, err
 }
 
-// submitOrder checks an authorization and gives it to the relayer. One that was
-// used already, by whomever, is looked for on the chain instead.
-func (r *Rail) submitOrder(ctx context.Context, o order, fresh bool) (authorizationRecord, error) {
-	record := authorizationRecord{Authorization: o.wire, Signature: hex.EncodeToString(o.signature), Resource: o.resource}
+// submitOrder checks an authorization and gives it to the relayer. If it was used
+// already, submitOrder looks for the transfer on the chain instead. Kept is the
+// record of an authorization that lost its nonce, nil for a new one.
+func (r *Rail) submitOrder(ctx context.Context, o order, kept *authorizationRecord) (authorizationRecord, error) {
+	record := authorizationRecord{
+		Authorization: o.wire, Signature: hex.EncodeToString(o.signature), Resource: o.resource, Caller: o.caller,
+	}
 	header, err := r.newest(ctx)
 	if err != nil {
 		return record, err
 	}
 	record.Since = header.Number.Uint64()
 	write := func(tx Tx) error {
-		if !fresh {
+		if kept != nil {
 			return nil
 		}
 		return r.recordOrder(tx, o, &record)
 	}
 	w, err := r.checkDeployed(ctx, o)
 	if errors.Is(err, errUsed) {
-		hash, err := r.findOrder(ctx, o.TransferAuthorization, 0)
+		if kept != nil {
+			record.Settled, err = r.findOrder(ctx, o.TransferAuthorization, kept.Since)
+		} else {
+			record.Settled, err = r.findSighted(ctx, o)
+		}
 		if err != nil {
 			return record, err
 		}
-		record.Settled = hash
 		if err := r.config.Store.Update(ctx, write); err != nil && !errors.Is(err, errRecorded) {
 			return record, fmt.Errorf("store authorization: %w", err)
 		}

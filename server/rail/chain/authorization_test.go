@@ -62,7 +62,7 @@ func TestSettlementThatIsLateIsReconciled(t *testing.T) {
 	require.Equal(t, pending.Transaction, settled.Transaction)
 	w.restart(t)
 	again := w.settle(t, e)
-	require.True(t, again.Success && again.Replayed)
+	require.Equal(t, []any{false, x402.ReasonDuplicate, settled.Transaction}, []any{again.Success, again.ErrorReason, again.Transaction})
 	require.Equal(t, dollar, w.moved(t))
 }
 

@@ -202,27 +202,24 @@ func (r *Rail) usedOrder(ctx context.Context, t evm.TransferAuthorization) (bool
 	return viewOf(ctx, r, r.config.Token.Address, r.token.PackAuthorizationState(t.From, t.Nonce), r.token.UnpackAuthorizationState)
 }
 
-// findOrder looks for the transaction, whosever, that made exactly this transfer
-// and is final; from a block on, zero for as far back as is looked at all. A
-// [*refusedError] where there is none.
+// findOrder returns the final transaction that made exactly this transfer, whoever
+// sent it. The authorization must have been recorded, unused, when since was the
+// newest block: anybody can copy a used one from the chain. It returns a
+// [*refusedError] if there is no such transaction, with [x402.ReasonPending] if
+// there is one that is not final.
 func (r *Rail) findOrder(ctx context.Context, t evm.TransferAuthorization, since uint64) (common.Hash, error) {
 	head, err := r.config.RPC.BlockNumber(ctx)
 	if err != nil {
 		return common.Hash{}, fmt.Errorf("read newest block: %w", err)
 	}
-	deep, ok := r.confirmed(head)
+	deep, _ := r.confirmed(head)
 	event := crypto.Keccak256Hash([]byte("AuthorizationUsed(address,bytes32)"))
 	none := refuseAuthorization(x402.ReasonNonceUsed, "the authorization was used, and not for this transfer")
-	if !ok {
-		return common.Hash{}, none
-	}
-	back := r.config.Authorizations.Lookback
-	if first := head - min(head, back); since < first {
-		since = first
-	}
-	for first := since; first <= deep; first += watchSpan {
+	since -= min(since, watchedDepth) // a reorganization can move the transfer to a lower block
+	since = max(since, head-min(head, r.config.Authorizations.Lookback))
+	for first := since; first <= head; first += watchSpan {
 		logs, err := r.config.RPC.FilterLogs(ctx, ethereum.FilterQuery{
-			FromBlock: new(big.Int).SetUint64(first), ToBlock: new(big.Int).SetUint64(min(first+watchSpan-1, deep)),
+			FromBlock: new(big.Int).SetUint64(first), ToBlock: new(big.Int).SetUint64(min(first+watchSpan-1, head)),
 			Addresses: []common.Address{r.config.Token.Address},
 			Topics:    [][]common.Hash{{event}, {common.BytesToHash(t.From[:])}, {t.Nonce}},
 		})
@@ -234,9 +231,13 @@ func (r *Rail) findOrder(ctx context.Context, t evm.TransferAuthorization, since
 			if err != nil {
 				return common.Hash{}, fmt.Errorf("read receipt of %s: %w", l.TxHash, err)
 			}
-			if !l.Removed && r.movedOrder(receipt, t) {
-				return l.TxHash, nil
+			if l.Removed || !r.movedOrder(receipt, t) {
+				continue
 			}
+			if l.BlockNumber > deep {
+				return common.Hash{}, refuseAuthorization(x402.ReasonPending, "the transfer is in block %d, which is not final", l.BlockNumber)
+			}
+			return l.TxHash, nil
 		}
 	}
 	return common.Hash{}, none

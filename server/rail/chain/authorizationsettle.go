@@ -87,6 +87,8 @@ func (r *Rail) concludeOrder(ctx context.Context, o order, record authorizationR
 	switch {
 	case err == nil:
 		record.Settled = hash
+	case errors.As(err, &no) && no.reason == x402.ReasonPending:
+		return record, nil
 	case errors.As(err, &no):
 		record.Failed, record.FailedHash = x402.ReasonTransactionState, receipt.TxHash
 	default:
@@ -106,7 +108,7 @@ func (r *Rail) resubmitOrder(ctx context.Context, o order, record authorizationR
 	if s, found, err := r.taskSlot(ctx, authorizationPrefix+o.key); err != nil || found { // somebody else was faster
 		return record, s.hash(), err
 	}
-	again, err := r.submitOrder(ctx, o, false)
+	again, err := r.submitOrder(ctx, o, &record)
 	var no *refusedError
 	if errors.As(err, &no) && no.reason != x402.ReasonPending {
 		if s, found, err := r.taskSlot(ctx, authorizationPrefix+o.key); err != nil || found { // was, meanwhile
@@ -174,6 +176,10 @@ func (r *Rail) tellOrder(ctx context.Context, o order, record authorizationRecor
 		if err != nil && !errors.As(err, &no) {
 			return s, err
 		}
+		if no != nil && no.reason == x402.ReasonPending {
+			s.ErrorReason, s.ErrorMessage = no.reason, no.message
+			return s, nil
+		}
 		if hash == (common.Hash{}) {
 			s.ErrorReason, s.ErrorMessage = record.Failed, "the transaction did not move the money"
 			return s, nil
@@ -183,21 +189,38 @@ func (r *Rail) tellOrder(ctx context.Context, o order, record authorizationRecor
 			return s, err
 		}
 	}
-	s.Success, s.Transaction, s.Replayed = true, record.Settled.Hex(), true
-	if record.Told {
-		return s, nil
-	}
-	err := r.config.Store.Update(ctx, func(tx Tx) error {
-		now, _, err := read[authorizationRecord](tx, kindAuthorization, o.key)
-		if s.Replayed = now.Told; err != nil || now.Told {
+	return r.claimOrder(ctx, o, record, s)
+}
+
+// claimOrder answers that an authorization is settled: with success to one caller,
+// and to that caller again if it has an idempotency key; as a duplicate to all others.
+func (r *Rail) claimOrder(ctx context.Context, o order, record authorizationRecord, s x402.Settlement) (x402.Settlement, error) {
+	first := false
+	claim := func(tx Tx) error {
+		var err error
+		if record, _, err = read[authorizationRecord](tx, kindAuthorization, o.key); err != nil {
 			return err
 		}
-		now.Told = true
-		return write(tx, kindAuthorization, o.key, now)
-	})
-	if err != nil {
-		return x402.Settlement{}, fmt.Errorf("store answer: %w", err)
+		if first = !record.Told && (record.Caller == "" || record.Caller == o.caller); !first {
+			return nil
+		}
+		record.Told, record.Caller = true, o.caller
+		return write(tx, kindAuthorization, o.key, record)
 	}
-	failpoint.Hit(failpoint.AuthorizationTold)
+	if !record.Told {
+		if err := r.config.Store.Update(ctx, claim); err != nil {
+			return x402.Settlement{}, fmt.Errorf("store answer: %w", err)
+		}
+	}
+	s.Transaction = record.Settled.Hex()
+	switch {
+	case first:
+		failpoint.Hit(failpoint.AuthorizationTold)
+		s.Success = true
+	case record.Told && record.Caller != "" && record.Caller == o.caller:
+		s.Success, s.Replayed = true, true
+	default:
+		s.ErrorReason, s.ErrorMessage = x402.ReasonDuplicate, "the authorization was settled by an earlier request"
+	}
 	return s, nil
 }

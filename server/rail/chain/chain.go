@@ -172,6 +172,7 @@ type Rail struct {
 	locks        locks
 	budget       gasBudget
 	lately       recently
+	seen         sightings
 	foreign      atomic.Uint64 // the relayer's nonce when it was found to be used by somebody else
 	figures      figures
 	looked       atomic.Int64 // when the relayer's balance was last looked at, in milliseconds; zero: never
@@ -221,6 +222,7 @@ func (r *Rail) Start(ctx context.Context) error {
 	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	r.loop.Go(func() { r.every(ctx, max(r.config.Poll, tendEvery), "tend transactions", r.tend) })
 	r.loop.Go(func() { r.every(ctx, r.config.Poll, "watch the router", r.watch) })
+	r.loop.Go(func() { r.writeSightings(ctx) })
 	r.loop.Go(func() {
 		if _, err := r.Rewrap(ctx); err != nil && ctx.Err() == nil {
 			r.config.Logger.WarnContext(ctx, "session keys of the chain rail not rewrapped", slog.Any("error", err))

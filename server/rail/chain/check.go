@@ -120,6 +120,7 @@ func (c *Config) names() error {
 // bare is a rail of names alone.
 func bare(c Config) *Rail {
 	r := &Rail{
+		seen:   sightings{wake: make(chan struct{}, 1)},
 		config: c, relayer: crypto.PubkeyToAddress(c.Relayer.PublicKey),
 		router: contracts.NewMandateRouter(), token: contracts.NewTestUSDC(),
 		tokenDomain: evm.Domain{Name: c.Token.Name, Version: c.Token.Version, ChainID: c.ChainID, Contract: c.Token.Address},

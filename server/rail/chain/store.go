@@ -50,6 +50,7 @@ const (
 	kindTask       = "task"       // what a slot is for; tells its nonce
 	kindCursor     = "cursor"     // its name
 	kindUndecided  = "undecided"  // grant id that ended before its session did
+	kindSighting   = "sighting"   // signer and nonce of an authorization that was verified unused
 )
 
 // errRecord tells that a record is not what the rail wrote.
