@@ -95,3 +95,21 @@ func (t Token) MarshalJSON() ([]byte, error) { return []byte(`"` + t.String() + 
 
 // MarshalText writes a placeholder.
 func (t Token) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// ClaimedID returns the mandate id that a token claims. It verifies nothing, so the
+// id is only good for finding out what an earlier, verified request with the token led to.
+func ClaimedID(token string) (string, bool) {
+	tok, err := split(token)
+	if err != nil {
+		return "", false
+	}
+	payload, err := tok.Issuer.Claims()
+	if err != nil {
+		return "", false
+	}
+	id, ok := payload.Get("jti").Str()
+	if list := payload.Get(delegate); !ok && list.Len() == 1 {
+		id, ok = list.Child(0).Get("jti").Str()
+	}
+	return strings.Clone(id), ok && validID(id)
+}

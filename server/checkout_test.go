@@ -176,3 +176,22 @@ func TestCheckoutsThatAreNotPaid(t *testing.T) {
 	require.Equal(t, client.CheckoutExpired, expired.Status)
 	c.sound(t, 0)
 }
+
+// TestCheckoutIsPaidByItsOwnChargeAlone: a charge of the merchant's under a key that
+// looks like the checkout's is another one.
+func TestCheckoutIsPaidByItsOwnChargeAlone(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	m := c.mandate(t, 500, 5000)
+	made := c.checkout(t, 500, "k")
+	for _, key := range []string{"checkout:" + made.ID, made.ID} {
+		require.Equal(t, "completed", c.charge(t, m, 1, key).ok(t).str("status"))
+		open, err := c.Client().Checkout(t.Context(), made.ID)
+		require.NoError(t, err)
+		require.Equal(t, client.CheckoutOpen, open.Status)
+		require.Empty(t, open.TransactionID)
+	}
+	_, text := c.form(t, made.URL, url.Values{"method": {"mandate"}, "mandate": {m}})
+	require.Contains(t, text, "You paid Acme")
+	c.sound(t, 3)
+}

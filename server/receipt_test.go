@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/paywall"
 	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/servertest"
 	"github.com/paywarrant/paywarrant/x402"
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
@@ -137,4 +139,58 @@ func TestReceiptsThatAreRefused(t *testing.T) {
 	other, err := c.CreateMerchant(t.Context(), server.MerchantParams{Name: "Other", PayTo: shopWallet})
 	require.NoError(t, err)
 	caller{Server: c.Server, merchant: other}.do(t, "POST", "/v1/x402/verify-receipt", string(text)).refused(t, 400, "validation_error")
+}
+
+// TestReceiptIsRedeemedOncePerTransaction: other spellings of the resource are the
+// same payment, and other resources are none.
+func TestReceiptIsRedeemedOncePerTransaction(t *testing.T) {
+	t.Parallel()
+	c := onChain(t)
+	m := c.mandate(t, 500, 5000, "wallet")
+	const resource = "https://api.shop.example/report?id=1"
+	body := fmt.Sprintf(`{"mandate":%q,"price":"0.50","payTo":%q,"network":"eip155:84532","resource":%q,"idempotencyKey":"k"}`, m, c.Merchant.PayTo, resource)
+	paid := c.do(t, "POST", "/v1/paywall/settle", body).ok(t)
+	p := client.ReceiptParams{
+		Receipt:  x402.Settlement{Success: true, Transaction: paid.str("transaction"), Network: paid.str("network"), Payer: paid.str("payer")}.Header(),
+		Resource: resource, PayTo: c.Merchant.PayTo, Amount: "0.50", Redeem: true,
+	}
+	require.True(t, c.verdict(t, p).Valid)
+	for _, same := range []string{
+		resource, "HTTPS://api.shop.example/report?id=1", "https://API.shop.example:443/report?id=1", "https://x@api.shop.example/report?id=1",
+		resource + "#f", "https://api.shop.example/%72eport?id=1",
+	} {
+		p.Resource = same
+		require.Equal(t, "already_redeemed", c.verdict(t, p).Reason, same)
+	}
+	for _, other := range []string{
+		"https://api.shop.example/report?id=2", "https://api.shop.example/report", "http://api.shop.example/report?id=1",
+		"https://api.shop.example/report%2F?id=1", "https://api.shop.example/report?id=%31",
+	} {
+		p.Resource = other
+		require.Equal(t, "resource_mismatch", c.verdict(t, p).Reason, other)
+	}
+	p.Resource = resource
+	p.Receipt = x402.Settlement{Success: true, Transaction: paid.str("transactionId"), Network: paid.str("network")}.Header()
+	require.Equal(t, "already_redeemed", c.verdict(t, p).Reason, "by its transaction id")
+}
+
+// TestResourceWithBytesOutsideOfTextHasAReceipt: what is percent-encoded stays so.
+func TestResourceWithBytesOutsideOfTextHasAReceipt(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []servertest.StoreKind{servertest.SQLite, servertest.Postgres} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			c := setup(t, &servertest.Options{Store: kind, Merchant: server.MerchantParams{Name: "Acme", PayTo: shopWallet}})
+			m := c.mandate(t, 500, 5000)
+			for i, path := range []string{"a%ffb", "%00", "%c0%af", "%0d%0a%1b"} {
+				body := fmt.Sprintf(`{"mandate":%q,"price":"0.50","payTo":%q,"network":"card","resource":%q,"idempotencyKey":"%d"}`,
+					m, shopWallet, "https://api.example.com/"+path, i)
+				paid := c.do(t, "POST", "/v1/paywall/settle", body).ok(t)
+				require.Equal(t, true, paid.Body["success"], paid.Text)
+				receipt := c.do(t, "GET", "/v1/payments/"+paid.str("transactionId")+"/receipt", "").ok(t)
+				require.Equal(t, "Access to api.example.com/"+path, receipt.str("description"))
+			}
+			c.sound(t, 4)
+		})
+	}
 }

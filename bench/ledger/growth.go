@@ -193,7 +193,7 @@ func (f *filler) charges(m ledger.Mandate, n int) ledger.Effects {
 		}
 		e.Insert.Charges = append(e.Insert.Charges, c)
 		e.Insert.Idempotency = append(e.Insert.Idempotency, ledger.Idempotency{
-			IdempotencyKey: ledger.IdempotencyKey{MerchantID: f.payee.ID, Key: id.NewCapability("key_")}, Fingerprint: id.Hash(c.ID),
+			IdempotencyKey: ledger.IdempotencyKey{MerchantID: f.payee.ID, Kind: ledger.ChargeKey, Key: id.NewCapability("key_")}, Fingerprint: id.Hash(c.ID),
 			ChargeID: c.ID, CreatedAt: at,
 		})
 		clearing := "rail:" + string(rail.Fiat) + ":clearing"

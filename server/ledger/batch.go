@@ -33,7 +33,7 @@ func keysOf(commands []*command) Keys {
 			return cmp.Or(cmp.Compare(a.MandateID, b.MandateID), cmp.Compare(a.MerchantID, b.MerchantID))
 		}),
 		Idempotency: inOrder(all.Idempotency, func(a, b IdempotencyKey) int {
-			return cmp.Or(cmp.Compare(a.MerchantID, b.MerchantID), cmp.Compare(a.Key, b.Key))
+			return cmp.Or(cmp.Compare(a.MerchantID, b.MerchantID), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key, b.Key))
 		}),
 	}
 }
@@ -67,6 +67,7 @@ func decideAll(s *State, commands []*command) (Effects, error) {
 		idempotency.apply(e.Insert.Idempotency, nil)
 		sum.Insert.Postings = append(sum.Insert.Postings, e.Insert.Postings...)
 		sum.Insert.Events = append(sum.Insert.Events, e.Insert.Events...)
+		sum.Insert.Conflicts = append(sum.Insert.Conflicts, e.Insert.Conflicts...)
 	}
 	sum.Insert.Sessions, sum.Update.Sessions = sessions.changed()
 	sum.Insert.Mandates, sum.Update.Mandates = mandates.changed()

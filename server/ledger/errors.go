@@ -17,6 +17,9 @@ var (
 	ErrRequestKeyMismatch = fmt.Errorf("%w: the request's own", ErrIdempotencyMismatch)
 	// ErrIdempotencyInProgress: the key's first request is still running.
 	ErrIdempotencyInProgress = errors.New("ledger: idempotency key in progress")
+	// ErrConflictingOutcome reports that a rail's outcome differs from the one that
+	// decided the charge. The charge is unchanged, and the conflict is recorded.
+	ErrConflictingOutcome = errors.New("ledger: outcome conflicts with the one that decided the charge")
 	// ErrSessionFinished: a finished session never changes again.
 	ErrSessionFinished = errors.New("ledger: session is finished")
 	// ErrWidened: a person may narrow what a session asks for, never widen it.

@@ -121,15 +121,19 @@ func (l *Ledger) Charged(ctx context.Context, key IdempotencyKey) (c Charge, err
 	return c, nil
 }
 
-// Redeem spends a key, once: again it returns a [*Refusal] of [ReceiptRedeemed].
-// It is kept as long as idempotency keys are.
-func (l *Ledger) Redeem(ctx context.Context, key IdempotencyKey, requestID string) error {
+// Redeem spends a key once: again it returns a [*Refusal] of [ReceiptRedeemed], as
+// it does if one of the former names of the key was spent. The key is remembered as
+// long as idempotency keys are.
+func (l *Ledger) Redeem(ctx context.Context, key IdempotencyKey, requestID string, former ...IdempotencyKey) error {
 	refusal := &Refusal{Code: ReceiptRedeemed, RequestID: requestID}
 	redeemed := false
-	err := l.run(ctx, key.Key, Keys{Idempotency: []IdempotencyKey{key}}, func(s *State, now time.Time) (Effects, error) {
-		if seen, ok := s.Idempotency[key]; ok {
-			redeemed = seen.Refusal == nil || seen.Refusal.RequestID != requestID // its own, where a commit was tried again
-			return Effects{}, nil
+	all := append([]IdempotencyKey{key}, former...)
+	err := l.run(ctx, key.Key, Keys{Idempotency: all}, func(s *State, now time.Time) (Effects, error) {
+		for _, k := range all {
+			if seen, ok := s.Idempotency[k]; ok {
+				redeemed = seen.Refusal == nil || seen.Refusal.RequestID != requestID // its own, if a commit was tried again
+				return Effects{}, nil
+			}
 		}
 		return Effects{Insert: Rows{Idempotency: []Idempotency{{IdempotencyKey: key, Fingerprint: requestID, Refusal: refusal, CreatedAt: now}}}}, nil
 	})
@@ -167,18 +171,42 @@ func (l *Ledger) Reserve(ctx context.Context, r Reserve) (Reservation, error) {
 }
 
 // Settle ends a pending charge as its rail did: captures it with its postings,
-// or releases what it held. A charge that has ended stays as it is and is
-// returned. It returns [ErrNotFound] where there is no such charge.
+// or releases what it held. A decided charge does not change, and is returned; with
+// [ErrConflictingOutcome] if the settlement contradicts what decided it, which is
+// then recorded. Settle returns [ErrNotFound] if there is no such charge.
 func (l *Ledger) Settle(ctx context.Context, c Charge, end Settlement) (Charge, error) {
-	var result Charge
+	var (
+		result      Charge
+		conflicting bool
+	)
 	err := l.run(ctx, c.MandateID, settleKeys(c), func(s *State, now time.Time) (e Effects, err error) {
-		e, result, err = decideSettle(s, c.ID, end, now)
+		e, result, conflicting, err = decideSettle(s, c.ID, end, now)
+		return e, err
+	})
+	switch {
+	case err != nil:
+		return Charge{}, fmt.Errorf("settle charge %s: %w", c.ID, err)
+	case conflicting:
+		return result, fmt.Errorf("settle charge %s: %w: it is %s, and %s reports %s", c.ID, ErrConflictingOutcome, result.Status, end.Rail, end.Outcome.Status)
+	}
+	return result, nil
+}
+
+// NextRail reports whether a charge may ask the n-th rail of its order, counted
+// from 1. Reserve allows the first; each further one is decided here, under the
+// lock of the mandate: none is asked for the first time once the mandate is revoked
+// or expired. NextRail returns [ErrNotFound] if there is no such charge.
+func (l *Ledger) NextRail(ctx context.Context, c Charge, n int) (bool, error) {
+	allowed := false
+	keys := Keys{Mandates: []string{c.MandateID}, Charges: []string{c.ID}}
+	err := l.run(ctx, c.MandateID, keys, func(s *State, now time.Time) (e Effects, err error) {
+		e, allowed, err = decideNextRail(s, c.ID, n, now)
 		return e, err
 	})
 	if err != nil {
-		return Charge{}, fmt.Errorf("settle charge %s: %w", c.ID, err)
+		return false, fmt.Errorf("choose rail %d of charge %s: %w", n, c.ID, err)
 	}
-	return result, nil
+	return allowed, nil
 }
 
 // CreateSession makes a pending session. One whose hash exists is left as it is:

@@ -28,15 +28,18 @@ type Reserve struct {
 	Named bool
 	// Rails is the order in which to try those rails that the mandate has.
 	Rails []rail.Name
-	// IdempotencyKey belongs to the payee; Fingerprint tells requests apart.
+	// Resource is what a paywall's charge pays for; empty: not a paywall's.
+	Resource string
+	// IdempotencyKey belongs to the payee and Kind; Fingerprint tells requests apart.
+	Kind           KeyKind // default: ChargeKey
 	IdempotencyKey string
 	Fingerprint    string
 	// Scope is whose IdempotencyKey is, where the same thing must not be charged twice
 	// for the payee under another id. Default: the payee.
 	Scope string
 	// RequestKey is a second idempotency key, of the payee, where IdempotencyKey names what may be
-	// charged only once and not the request. Empty: there is none.
-	RequestKey string
+	// charged only once and not the request. Zero: there is none.
+	RequestKey IdempotencyKey
 	RequestID  string
 	// Lease is how long nobody else will finish the charge.
 	Lease time.Duration
@@ -61,11 +64,11 @@ func (r Reserve) keys() Keys {
 
 // idempotencyKeys are all that the request is known by, the request's own first.
 func (r Reserve) idempotencyKeys() []IdempotencyKey {
-	own := IdempotencyKey{MerchantID: cmp.Or(r.Scope, r.Payee.ID), Key: r.IdempotencyKey}
-	if r.RequestKey == "" {
+	own := IdempotencyKey{MerchantID: cmp.Or(r.Scope, r.Payee.ID), Kind: cmp.Or(r.Kind, ChargeKey), Key: r.IdempotencyKey}
+	if r.RequestKey == (IdempotencyKey{}) {
 		return []IdempotencyKey{own}
 	}
-	return []IdempotencyKey{{MerchantID: r.Payee.ID, Key: r.RequestKey}, own}
+	return []IdempotencyKey{r.RequestKey, own}
 }
 
 // decide answers a reservation, a refusal, or an error after which nothing is
@@ -96,7 +99,7 @@ func (r Reserve) decide(s *State, now time.Time) (Effects, Reservation, *Refusal
 	c := Charge{
 		ID: r.ChargeID, MandateID: m.ID, MerchantID: r.Payee.ID, PayTo: r.PayTo, Amount: r.Amount,
 		Currency: r.Currency, Description: r.Description, Metadata: r.Metadata, Rails: m.rails(r.Rails),
-		Month: m.Month, Status: ChargePending, LeaseOwner: r.lease, LeaseUntil: now.Add(r.Lease), CreatedAt: now,
+		Resource: r.Resource, Attempt: 1, Month: m.Month, Status: ChargePending, LeaseOwner: r.lease, LeaseUntil: now.Add(r.Lease), CreatedAt: now,
 	}
 	return Effects{
 		Insert: Rows{Charges: []Charge{c}, Idempotency: r.remember(Idempotency{ChargeID: c.ID, CreatedAt: now})},
@@ -117,7 +120,7 @@ func (r Reserve) remember(what Idempotency) []Idempotency {
 
 func (r Reserve) replay(s *State, seen Idempotency, now time.Time) (Reservation, *Refusal, error) {
 	if seen.Fingerprint != r.Fingerprint {
-		if seen.Key == r.RequestKey {
+		if seen.IdempotencyKey == r.RequestKey {
 			return Reservation{}, nil, ErrRequestKeyMismatch
 		}
 		return Reservation{}, nil, ErrIdempotencyMismatch

@@ -144,6 +144,8 @@ type Charge struct {
 	LeaseOwner    string    // pending: the lease under which the rail is being asked; empty: none
 	LeaseUntil    time.Time // pending: nobody else asks the rail before
 	Asked         int       // how often recovery has asked the rail
+	Attempt       int       // how many of Rails it may have asked; see [Ledger.NextRail]
+	Resource      string    // what a paywall's charge pays for, in normal form; empty: not a paywall's
 	CreatedAt     time.Time
 	SettledAt     time.Time
 }
@@ -159,9 +161,23 @@ func (c Charge) Waiting() rail.Name {
 	return ""
 }
 
-// IdempotencyKey is a merchant's name for one request.
+// KeyKind separates the idempotency keys of different operations. The service
+// chooses it; no caller can.
+type KeyKind string
+
+// The kinds of idempotency keys.
+const (
+	ChargeKey       KeyKind = "charge"       // chosen by the merchant for a charge
+	CheckoutKey     KeyKind = "checkout"     // a checkout's id
+	PaywallKey      KeyKind = "paywall"      // chosen by a gate for a settlement
+	PresentationKey KeyKind = "presentation" // of a mandate and a challenge
+	ReceiptKey      KeyKind = "receipt"      // a payment whose receipt was redeemed
+)
+
+// IdempotencyKey is a merchant's name for one request of a kind.
 type IdempotencyKey struct {
 	MerchantID string
+	Kind       KeyKind
 	Key        string
 }
 
@@ -174,6 +190,18 @@ type Idempotency struct {
 	ChargeID    string
 	Refusal     *Refusal
 	CreatedAt   time.Time
+}
+
+// OutcomeConflict is an outcome that a rail reported after a different one had
+// decided the charge. The charge stays as it was decided; a person must look.
+type OutcomeConflict struct {
+	ChargeID    string
+	Rail        rail.Name
+	Status      rail.Status
+	Reason      rail.Reason
+	TxHash      string
+	ProcessorID string
+	At          time.Time
 }
 
 // Posting moves money from one account to another; so every set of postings balances.

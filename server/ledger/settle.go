@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -36,16 +37,43 @@ func settleKeys(c Charge) Keys {
 	}
 }
 
-// decideSettle captures or releases a pending charge. A charge that is decided
-// already stays as it is, whatever the settlement says.
-func decideSettle(s *State, chargeID string, end Settlement, now time.Time) (Effects, Charge, error) {
+// conflicts reports whether the settlement contradicts the outcome that decided c:
+// the other end, or money moved twice.
+func (end Settlement) conflicts(c Charge) bool {
+	o := end.Outcome
+	if o.Status != rail.Succeeded {
+		return c.Status == ChargeSucceeded
+	}
+	return c.Status != ChargeSucceeded || c.Rail != end.Rail || c.TxHash != o.TxHash || c.ProcessorID != o.ProcessorID
+}
+
+// conflict records a settlement that contradicts the outcome that decided a charge.
+func (end Settlement) conflict(c Charge, now time.Time) Effects {
+	o := end.Outcome
+	return Effects{Insert: Rows{Conflicts: []OutcomeConflict{{
+		ChargeID: c.ID, Rail: end.Rail, Status: o.Status, Reason: o.Reason, TxHash: o.TxHash, ProcessorID: o.ProcessorID, At: now,
+	}}}}
+}
+
+// decideSettle captures or releases a pending charge. A decided charge does not
+// change; conflicting reports whether the settlement contradicts it.
+func decideSettle(s *State, chargeID string, end Settlement, now time.Time) (e Effects, c Charge, conflicting bool, err error) {
 	c, ok := s.Charges[chargeID]
 	if !ok {
-		return Effects{}, Charge{}, ErrNotFound
+		return Effects{}, Charge{}, false, ErrNotFound
 	}
 	if c.Status != ChargePending {
-		return Effects{}, c, nil
+		if end.conflicts(c) {
+			return end.conflict(c, now), c, true, nil
+		}
+		return Effects{}, c, false, nil
 	}
+	e, c, err = decideEnd(s, c, end, now)
+	return e, c, false, err
+}
+
+// decideEnd captures or releases a pending charge.
+func decideEnd(s *State, c Charge, end Settlement, now time.Time) (Effects, Charge, error) {
 	m, ok := s.Mandates[c.MandateID]
 	if !ok {
 		return Effects{}, Charge{}, fmt.Errorf("%w: mandate of charge %s is missing", ErrInvariant, c.ID)
@@ -55,7 +83,29 @@ func decideSettle(s *State, chargeID string, end Settlement, now time.Time) (Eff
 	if end.Outcome.Status == rail.Succeeded {
 		return capture(s, m, c, end.Outcome.SettledAt, now)
 	}
-	return release(m, c, end.Outcome.Reason, now)
+	return release(m, c, cmp.Or(end.Outcome.Reason, rail.ProcessorError), now)
+}
+
+// decideNextRail allows a pending charge to ask the n-th of its rails. One that was
+// allowed before may be asked again, since it may have moved the money; a new one
+// is allowed only while the mandate is active.
+func decideNextRail(s *State, chargeID string, n int, now time.Time) (Effects, bool, error) {
+	c, ok := s.Charges[chargeID]
+	if !ok {
+		return Effects{}, false, ErrNotFound
+	}
+	m, ok := s.Mandates[c.MandateID]
+	if !ok {
+		return Effects{}, false, fmt.Errorf("%w: mandate of charge %s is missing", ErrInvariant, c.ID)
+	}
+	switch {
+	case n <= c.Attempt:
+		return Effects{}, true, nil
+	case c.Status != ChargePending, m.Status != MandateActive, !now.Before(m.Terms.ExpiresAt):
+		return Effects{}, false, nil
+	}
+	c.Attempt = n
+	return Effects{Update: Rows{Charges: []Charge{c}}}, true, nil
 }
 
 func capture(s *State, m Mandate, c Charge, settledAt, now time.Time) (Effects, Charge, error) {

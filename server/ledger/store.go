@@ -57,6 +57,11 @@ type Reader interface {
 	// Charges lists a payee's charges, newest first, those after the charge with
 	// the id before; empty: from the newest on.
 	Charges(ctx context.Context, merchantID, before string, limit int) ([]Charge, error)
+	// ChargesOfTransaction lists the paywall charges that a rail settled in the
+	// transaction with this hash, or under this processor id.
+	ChargesOfTransaction(ctx context.Context, transaction string, limit int) ([]Charge, error)
+	// OutcomeConflicts lists the conflicts of charges whose id comes after an id, in order.
+	OutcomeConflicts(ctx context.Context, after string, limit int) ([]OutcomeConflict, error)
 	// Lapsed lists pending charges whose lease ended before a time, oldest lease first,
 	// without those that wait for one of the rails in except: see [Charge.Waiting].
 	Lapsed(ctx context.Context, before time.Time, except []rail.Name, limit int) ([]Charge, error)
@@ -114,8 +119,8 @@ type Effects struct {
 	Update Rows
 }
 
-// Rows are whole rows of each kind. Idempotency rows, postings and events are
-// only ever inserted.
+// Rows are whole rows of each kind. Idempotency rows, postings, events and
+// conflicts are only ever inserted.
 type Rows struct {
 	Sessions    []Session
 	Mandates    []Mandate
@@ -124,6 +129,8 @@ type Rows struct {
 	Idempotency []Idempotency
 	Postings    []Posting
 	Events      []Event
+	// Conflicts are inserted once: one that exists already is left as it is.
+	Conflicts []OutcomeConflict
 }
 
 // Stats are a merchant's totals.

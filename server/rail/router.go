@@ -9,9 +9,9 @@ import (
 	"github.com/paywarrant/paywarrant/internal/failpoint"
 )
 
-// ErrNotConfigured tells that a charge names a rail that the router does not
-// have. It is an error and no refusal: an earlier run of the same charge may have
-// moved money over that rail, so nobody may ask another one instead.
+// ErrNotConfigured reports that a charge names a rail that the router does not
+// have. It is an error and not a refusal: an earlier run of the same charge may have
+// moved money over that rail, so no other rail may be asked instead.
 var ErrNotConfigured = errors.New("rail: not configured")
 
 // maxAttempts is the preferred rail and one fallback.
@@ -29,6 +29,9 @@ type Router struct {
 	rails map[Name]Rail
 	names []Name
 }
+
+// May reports whether a charge may ask the n-th of its rails.
+type May func(ctx context.Context, n int, name Name) (bool, error)
 
 // NewRouter returns a router over the rails. An error where one is nil or two
 // have one name; none at all is allowed, and then every charge is refused.
@@ -105,11 +108,17 @@ func (r *Router) Plan(order []Name, instruments []Instrument) []Name {
 // instrument of any rail of order, the outcome is Refused with [Unavailable] and
 // used is empty.
 //
+// A refusal without a reason has the reason [ProcessorError].
+//
+// May decides whether the n-th rail, counted from 1, may be asked; Charge calls it
+// before it asks a fallback. If it answers no, the first refusal is the outcome. A
+// nil May allows everything.
+//
 // An error means that the outcome is unknown and that the same call must be made
-// again: [ErrNotConfigured] where the next rail to ask is missing, ctx's error,
-// or the rail's. The money is never asked of another rail then, nor after
+// again: [ErrNotConfigured] if a rail that may have been asked before is missing,
+// ctx's error, May's, or the rail's. No other rail is asked then, nor after
 // [Pending].
-func (r *Router) Charge(ctx context.Context, order []Name, instruments []Instrument, charge Charge) (used Name, outcome Outcome, err error) {
+func (r *Router) Charge(ctx context.Context, order []Name, instruments []Instrument, charge Charge, may May) (used Name, outcome Outcome, err error) {
 	var first Name
 	refusal := Outcome{Status: Refused, Reason: Unavailable}
 	names := connected(order, instruments)
@@ -117,6 +126,15 @@ func (r *Router) Charge(ctx context.Context, order []Name, instruments []Instrum
 		attempt := charge
 		attempt.Reference = Reference(charge.Reference, name)
 		attempt.Instrument = instrument(instruments, name)
+		if i > 0 && may != nil {
+			allowed, err := may(ctx, i+1, name)
+			if err != nil {
+				return name, Outcome{}, fmt.Errorf("charge %s: %w", charge.Reference, err)
+			}
+			if !allowed {
+				break
+			}
+		}
 		outcome, err = r.ask(ctx, name, attempt)
 		if err != nil {
 			return name, Outcome{}, fmt.Errorf("charge %s: %w", charge.Reference, err)
@@ -147,6 +165,12 @@ func (r *Router) ask(ctx context.Context, name Name, attempt Charge) (Outcome, e
 		ctx, ended = r.Asking(ctx, name)
 	}
 	outcome, err := one.Charge(ctx, attempt)
+	if errors.Is(err, ErrReferenceReused) {
+		outcome, err = reused(ctx, one, attempt, err)
+	}
+	if err == nil && outcome.Status == Refused && outcome.Reason == "" {
+		outcome.Reason = ProcessorError
+	}
 	ended(outcome, err)
 	failpoint.Hit(failpoint.RailAnswered)
 	if err != nil {
@@ -160,6 +184,20 @@ func (r *Router) ask(ctx context.Context, name Name, attempt Charge) (Outcome, e
 	default:
 		return Outcome{}, fmt.Errorf("ask %s: status %q is no answer to a charge", name, outcome.Status)
 	}
+}
+
+// reused is the outcome of an attempt whose reference the rail knows with other
+// parameters: these parameters never move money. It stays an error if the
+// reference did move money, or still may: then it is a person's to decide.
+func reused(ctx context.Context, one Rail, attempt Charge, err error) (Outcome, error) {
+	known, lookup := one.Lookup(ctx, attempt.Reference)
+	if lookup != nil {
+		return Outcome{}, errors.Join(err, lookup)
+	}
+	if known.Status != Refused && known.Status != Unseen {
+		return Outcome{}, fmt.Errorf("%w: its outcome is %s", err, known.Status)
+	}
+	return Outcome{Status: Refused, Reason: ProcessorError}, nil
 }
 
 // connected returns the rails of order, each once, that the payer has an

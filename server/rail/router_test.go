@@ -115,7 +115,7 @@ func TestFallback(t *testing.T) {
 			t.Parallel()
 			fiat := &scripted{name: rail.Fiat, outcome: c.first, err: c.firstErr}
 			chain := &scripted{name: rail.Chain, outcome: c.second, err: c.secondErr}
-			used, outcome, err := newRouter(t, chain, fiat).Charge(t.Context(), rail.Preferred("usd"), both(), rail.Charge{Reference: "txn_1"})
+			used, outcome, err := newRouter(t, chain, fiat).Charge(t.Context(), rail.Preferred("usd"), both(), rail.Charge{Reference: "txn_1"}, nil)
 			require.ErrorIs(t, err, c.wantErr)
 			require.Equal(t, c.used, used)
 			require.Equal(t, c.outcome, outcome)
@@ -135,7 +135,7 @@ func TestStatusThatIsNoAnswerIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, status := range []rail.Status{rail.Unseen, "", "done"} {
 		fiat, chain := &scripted{name: rail.Fiat, outcome: rail.Outcome{Status: status}}, &scripted{name: rail.Chain}
-		_, outcome, err := newRouter(t, fiat, chain).Charge(t.Context(), rail.Preferred("usd"), both(), rail.Charge{Reference: "txn_1"})
+		_, outcome, err := newRouter(t, fiat, chain).Charge(t.Context(), rail.Preferred("usd"), both(), rail.Charge{Reference: "txn_1"}, nil)
 		require.ErrorContains(t, err, "no answer to a charge")
 		require.Empty(t, outcome)
 		require.Empty(t, chain.asked)
@@ -147,14 +147,14 @@ func TestOnlyConnectedRailsAreAsked(t *testing.T) {
 	fiat := &scripted{name: rail.Fiat, outcome: refused(rail.CardDeclined)}
 	chain := &scripted{name: rail.Chain, outcome: rail.Outcome{Status: rail.Succeeded}}
 	router := newRouter(t, fiat, chain)
-	used, outcome, err := router.Charge(t.Context(), []rail.Name{rail.Fiat, rail.Chain, rail.Fiat}, both()[1:], rail.Charge{Reference: "txn_1"})
+	used, outcome, err := router.Charge(t.Context(), []rail.Name{rail.Fiat, rail.Chain, rail.Fiat}, both()[1:], rail.Charge{Reference: "txn_1"}, nil)
 	require.NoError(t, err)
 	require.Equal(t, rail.Fiat, used)
 	require.Equal(t, refused(rail.CardDeclined), outcome)
 	require.Len(t, fiat.asked, 1, "a rail named twice is asked once")
 	require.Empty(t, chain.asked)
 	for _, none := range [][]rail.Instrument{nil, {{Rail: "other"}}} {
-		used, outcome, err = router.Charge(t.Context(), rail.Preferred("usd"), none, rail.Charge{Reference: "txn_2"})
+		used, outcome, err = router.Charge(t.Context(), rail.Preferred("usd"), none, rail.Charge{Reference: "txn_2"}, nil)
 		require.NoError(t, err)
 		require.Empty(t, used)
 		require.Equal(t, refused(rail.Unavailable), outcome)
@@ -172,7 +172,7 @@ func TestOneFallbackAtMost(t *testing.T) {
 		order = append(order, name)
 	}
 	router := newRouter(t, rails...)
-	_, _, err := router.Charge(t.Context(), order, instruments, rail.Charge{Reference: "txn_1"})
+	_, _, err := router.Charge(t.Context(), order, instruments, rail.Charge{Reference: "txn_1"}, nil)
 	require.NoError(t, err)
 	require.Empty(t, rails[2].(*scripted).asked)
 	require.Equal(t, order[:2], router.Plan(order, instruments))
@@ -186,20 +186,20 @@ func TestRailThatIsNotConfigured(t *testing.T) {
 	// A plan made now leaves the chain out, and so the card takes its place.
 	plan := router.Plan(rail.Preferred("usdc"), both())
 	require.Equal(t, []rail.Name{rail.Fiat}, plan)
-	used, outcome, err := router.Charge(t.Context(), plan, both(), rail.Charge{Reference: "txn_1"})
+	used, outcome, err := router.Charge(t.Context(), plan, both(), rail.Charge{Reference: "txn_1"}, nil)
 	require.NoError(t, err)
 	require.Equal(t, rail.Fiat, used)
 	require.Equal(t, paid, outcome)
 	// A plan of another configuration may have moved money on the chain already.
 	fiat.asked = nil
-	_, outcome, err = router.Charge(t.Context(), rail.Preferred("usdc"), both(), rail.Charge{Reference: "txn_2"})
+	_, outcome, err = router.Charge(t.Context(), rail.Preferred("usdc"), both(), rail.Charge{Reference: "txn_2"}, nil)
 	require.ErrorIs(t, err, rail.ErrNotConfigured)
 	require.Empty(t, outcome)
 	require.Empty(t, fiat.asked)
 	// Nothing configured at all: a plan of nothing, and a refusal.
 	empty := newRouter(t)
 	require.Empty(t, empty.Plan(rail.Preferred("usd"), both()))
-	_, outcome, err = empty.Charge(t.Context(), nil, both(), rail.Charge{Reference: "txn_3"})
+	_, outcome, err = empty.Charge(t.Context(), nil, both(), rail.Charge{Reference: "txn_3"}, nil)
 	require.NoError(t, err)
 	require.Equal(t, refused(rail.Unavailable), outcome)
 }
@@ -209,7 +209,7 @@ func TestCancelledChargeAsksNobody(t *testing.T) {
 	fiat := &scripted{name: rail.Fiat, outcome: refused(rail.CardDeclined)}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, outcome, err := newRouter(t, fiat).Charge(ctx, rail.Preferred("usd"), both(), rail.Charge{Reference: "txn_1"})
+	_, outcome, err := newRouter(t, fiat).Charge(ctx, rail.Preferred("usd"), both(), rail.Charge{Reference: "txn_1"}, nil)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, outcome)
 	require.Empty(t, fiat.asked)
@@ -284,7 +284,7 @@ func TestRunAgainUntilAnsweredMovesTheMoneyOnce(t *testing.T) {
 			require.Less(rt, tries, 1000)
 			router, newErr := rail.NewRouter(rails())
 			require.NoError(rt, newErr)
-			used, outcome, err = router.Charge(context.Background(), rail.Preferred("usd"), payers, c)
+			used, outcome, err = router.Charge(context.Background(), rail.Preferred("usd"), payers, c, nil)
 		}
 		switch {
 		case first != "card_expired":

@@ -30,6 +30,7 @@ type metrics struct {
 	check        prometheus.Histogram
 	checkedAt    prometheus.Gauge
 	faults       prometheus.Counter
+	conflicts    *prometheus.CounterVec
 	pending      prometheus.Gauge
 }
 
@@ -75,14 +76,16 @@ func newMetrics() metrics {
 		faults: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "ledger_faults_total", Help: "Rules of the ledger that were found broken.",
 		}),
-		pending: gauge("charges_pending", "Charges without a decision at the last check."),
+		conflicts: counter("settlement_conflicts_total", "Outcomes that differ from the one that decided their charge.", "rail"),
+		pending:   gauge("charges_pending", "Charges without a decision at the last check."),
 	}
 }
 
 func (m *metrics) all() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.requests, m.inFlight, m.chargeAsked, m.charges, m.charged, m.fees, m.decided, m.railAsked, m.transactions, m.events,
-		m.attempts, m.delay, m.disabled, m.check, m.checkedAt, m.faults, m.pending,
+		m.attempts, m.delay, m.disabled, m.check, m.checkedAt, m.faults,
+		m.conflicts, m.pending,
 	}
 }
 
@@ -90,6 +93,13 @@ func (m *metrics) all() []prometheus.Collector {
 func (t *Telemetry) Requested(outcome string) {
 	if t != nil {
 		t.metrics.chargeAsked.WithLabelValues(outcome).Inc()
+	}
+}
+
+// Conflicting counts an outcome that differs from the one that decided its charge.
+func (t *Telemetry) Conflicting(over string) {
+	if t != nil {
+		t.metrics.conflicts.WithLabelValues(over).Inc()
 	}
 }
 

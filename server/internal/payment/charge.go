@@ -28,17 +28,19 @@ type ChargeRequest struct {
 	IdempotencyKey string
 	RequestID      string
 
-	// kind keeps the idempotency keys of different requests apart; named asks for
-	// a mandate that names the payee; rails is another order than the currency's.
-	kind  string
+	// kind is the kind of the idempotency key, by default a merchant's own; named asks
+	// for a mandate that names the payee; rails is another order than the currency's.
+	kind  ledger.KeyKind
 	named bool
-	rails []rail.Name
+	// resource is what a paywall's charge pays for, in normal form.
+	resource string
+	rails    []rail.Name
 	// bound is a presentation, verified and made for this charge; same is what else
 	// must be equal for a request to be the same one.
 	bound *mandate.Presentation
 	same  []string
 	// requestKey is the request's own idempotency key, where that of the charge is another.
-	requestKey string
+	requestKey ledger.IdempotencyKey
 	// mandateID is the mandate, where it needs no token: the service itself has just
 	// made it for this charge.
 	mandateID string
@@ -119,8 +121,8 @@ func (s *Service) reserve(ctx context.Context, r ChargeRequest) (ledger.Reserve,
 	return ledger.Reserve{
 		ChargeID: id.New(id.Charge, now), MandateID: mandateID, TokenValid: valid, Payee: r.Payee,
 		PayTo: r.Payee.PayTo, Amount: r.Amount, Currency: r.Currency, Description: r.Description, Metadata: r.Metadata,
-		Named: r.named, Rails: s.Configured(order), IdempotencyKey: r.kind + r.IdempotencyKey, RequestKey: r.requestKey, Scope: r.scope,
-		Fingerprint: fingerprint(mandateID, r), RequestID: r.RequestID, Lease: leaseFor,
+		Resource: r.resource, Named: r.named, Rails: s.Configured(order), Kind: r.kind, IdempotencyKey: r.IdempotencyKey,
+		RequestKey: r.requestKey, Scope: r.scope, Fingerprint: fingerprint(mandateID, r), RequestID: r.RequestID, Lease: leaseFor,
 	}, nil
 }
 
@@ -156,13 +158,20 @@ func (s *Service) Configured(order []rail.Name) []rail.Name {
 	return have
 }
 
-// fingerprint tells requests under one key apart. A mandate is known by its id:
-// other spellings of one token are the same request.
+// fingerprint identifies the request under an idempotency key. It names the mandate
+// by the id that the token claims, valid or not: other spellings of a token are the
+// same request, and a request is found again after its signing key was revoked.
 func fingerprint(mandateID string, r ChargeRequest) string {
-	if mandateID == "" {
+	if claimed, ok := mandate.ClaimedID(r.Token); mandateID == "" && ok {
+		mandateID = claimed
+	} else if mandateID == "" {
 		mandateID = "invalid:" + id.Hash(r.Token)
 	}
-	parts := []any{r.kind, mandateID, r.Amount, r.Currency, r.Description, r.Metadata} // maps by sorted key
+	kind := ""
+	if r.kind != "" {
+		kind = string(r.kind) + ":"
+	}
+	parts := []any{kind, mandateID, r.Amount, r.Currency, r.Description, r.Metadata} // maps by sorted key
 	if len(r.same) > 0 {
 		parts = append(parts, r.same)
 	}
@@ -181,6 +190,17 @@ type attempt struct {
 	noWait bool
 }
 
+// mayAsk has the ledger decide whether a charge may ask a further rail. A fallback
+// that this service does not have, and that the charge has not asked, is passed over.
+func (s *Service) mayAsk(c ledger.Charge) rail.May {
+	return func(ctx context.Context, n int, name rail.Name) (bool, error) {
+		if _, ok := s.Rails.Rail(name); !ok && n > c.Attempt {
+			return false, nil
+		}
+		return s.Ledger.NextRail(ctx, c, n)
+	}
+}
+
 // finish is the second step, the same for a new charge and for one that a crash
 // left behind: the rails answer by reference, so asking again moves nothing twice.
 func (s *Service) finish(ctx context.Context, c ledger.Charge, instruments []rail.Instrument, how attempt) (ledger.Charge, error) {
@@ -188,7 +208,7 @@ func (s *Service) finish(ctx context.Context, c ledger.Charge, instruments []rai
 	used, outcome, err := s.Rails.Charge(railCtx, c.Rails, instruments, rail.Charge{
 		Reference: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, PayTo: c.PayTo,
 		Amount: c.Amount, Description: c.Description, NoWait: how.noWait,
-	})
+	}, s.mayAsk(c))
 	cancel()
 	if err == nil && (outcome.Status == rail.Succeeded || outcome.Status == rail.Refused) {
 		failpoint.Hit(failpoint.Decided)

@@ -34,9 +34,6 @@ const (
 	CheckoutExpired CheckoutStatus = "expired"
 )
 
-// checkoutKind is the kind of the idempotency keys of checkouts.
-const checkoutKind = "checkout:"
-
 // checkoutMandateLife is how long the mandate of a checkout is good at most.
 const checkoutMandateLife = SessionLifetime + time.Hour
 
@@ -177,7 +174,7 @@ func (s *Service) checkoutOf(ctx context.Context, session Session) (Checkout, er
 		Description: session.Metadata[descriptionKey], ReturnURL: session.ReturnURL, CreatedAt: session.CreatedAt, ExpiresAt: session.ExpiresAt,
 		session: session,
 	}
-	charge, err := s.Ledger.Charged(ctx, ledger.IdempotencyKey{MerchantID: session.MerchantID, Key: checkoutKind + c.ID})
+	charge, err := s.Ledger.Charged(ctx, ledger.IdempotencyKey{MerchantID: session.MerchantID, Kind: ledger.CheckoutKey, Key: c.ID})
 	var refusal *ledger.Refusal
 	switch {
 	case errors.As(err, &refusal):

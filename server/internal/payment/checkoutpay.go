@@ -76,12 +76,12 @@ func (s *Service) chargeCheckout(ctx context.Context, c Checkout, r ChargeReques
 		return c, fmt.Errorf("read merchant %s: %w", c.MerchantID, err)
 	}
 	r.Payee, r.Amount, r.Currency, r.Description = payee, c.Amount, "usd", c.Description
-	r.kind, r.IdempotencyKey = checkoutKind, c.ID
+	r.kind, r.IdempotencyKey = ledger.CheckoutKey, c.ID
 	charged, err := s.Charge(ctx, r)
 	var refusal *ledger.Refusal
 	switch {
 	case errors.Is(err, ledger.ErrIdempotencyMismatch): // paid in the other way meanwhile
-		charged.Charge, err = s.Ledger.Charged(ctx, ledger.IdempotencyKey{MerchantID: c.MerchantID, Key: checkoutKind + c.ID})
+		charged.Charge, err = s.Ledger.Charged(ctx, ledger.IdempotencyKey{MerchantID: c.MerchantID, Kind: ledger.CheckoutKey, Key: c.ID})
 		if err != nil {
 			return c, err
 		}

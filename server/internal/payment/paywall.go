@@ -16,9 +16,6 @@ import (
 // MinimumByCard is the smallest price of a paywall that a card pays.
 const MinimumByCard = 50 * money.MicrosPerCent
 
-// bareKind is the kind of the idempotency keys of bare mandates.
-const bareKind = "paywall:"
-
 // PaywallRequest asks to take a paywall's price from a mandate.
 type PaywallRequest struct {
 	// Token is a bare mandate or a presentation.
@@ -69,7 +66,7 @@ func (s *Service) SettlePaywall(ctx context.Context, r PaywallRequest) (Charged,
 		return Charged{}, err
 	}
 	c := s.charge(r, payee)
-	c.kind, c.named, c.IdempotencyKey = bareKind, true, r.IdempotencyKey
+	c.kind, c.named, c.IdempotencyKey = ledger.PaywallKey, true, r.IdempotencyKey
 	return s.Charge(ctx, c)
 }
 
@@ -103,7 +100,7 @@ func (s *Service) charge(r PaywallRequest, payee ledger.Merchant) ChargeRequest 
 	}
 	return ChargeRequest{
 		Payee: payee, Token: r.Token, Amount: r.Price, Currency: "usdc",
-		Description: accessTo(r.Resource), RequestID: r.RequestID, rails: order,
+		Description: accessTo(r.Resource), RequestID: r.RequestID, rails: order, resource: normalResource(r.Resource),
 	}
 }
 
@@ -130,9 +127,10 @@ func (s *Service) settlePresentation(ctx context.Context, r PaywallRequest, p *m
 	}
 	// Of the wallet, so that one who registers in between is not paid twice.
 	c.scope = ledger.WalletPayee(r.PayTo).ID
-	c.kind, c.IdempotencyKey = "presentation:", id.Hash(p.Mandate.ID+" "+p.Nonce)
+	c.kind, c.IdempotencyKey = ledger.PresentationKey, id.Hash(p.Mandate.ID+" "+p.Nonce)
 	c.bound, c.same = p, []string{r.IdempotencyKey, r.Network, r.ResourceText, p.Nonce}
-	c.requestKey = bareKind + r.IdempotencyKey // one name space: a key is for one payment, however it is made
+	// The key of a bare mandate's settlement too: one key is for one payment, however it is made.
+	c.requestKey = ledger.IdempotencyKey{MerchantID: payee.ID, Kind: ledger.PaywallKey, Key: r.IdempotencyKey}
 	charged, err := s.Charge(ctx, c)
 	var refusal *ledger.Refusal
 	switch {

@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,8 @@ import (
 // MaxReceiptAge is how old a payment may be that a receipt is shown of.
 const MaxReceiptAge = 24 * time.Hour
 
-// maxReceiptCharges is how many of a payee's newest charges are looked through.
-const maxReceiptCharges = 2000
+// maxReceiptCharges is how many charges of one transaction are compared with a receipt.
+const maxReceiptCharges = 100
 
 // Why a receipt is not good.
 const (
@@ -71,8 +72,7 @@ func (s *Service) CheckReceipt(ctx context.Context, r ReceiptCheck) (CheckedRece
 	case s.Clock.Now().Sub(c.SettledAt) > MaxReceiptAge:
 		c.Reason = ReceiptExpired
 	case r.Redeem:
-		key := "receipt:" + id.Hash(strings.ToLower(r.Receipt.Transaction+" "+c.Payer)+" "+r.Text)
-		err = s.Ledger.Redeem(ctx, ledger.IdempotencyKey{MerchantID: payee.ID, Key: key}, r.RequestID)
+		err = s.redeem(ctx, r, payee, c)
 		var spent *ledger.Refusal
 		if errors.As(err, &spent) {
 			c.Reason, err = string(spent.Code), nil
@@ -81,26 +81,39 @@ func (s *Service) CheckReceipt(ctx context.Context, r ReceiptCheck) (CheckedRece
 	return c, err
 }
 
-// receiptOfCharge looks for the payment among the payee's newest charges.
+// redeem spends a payment once for its payee, whatever the receipt says of it: a
+// charge under its id, a transfer under its hash.
+func (s *Service) redeem(ctx context.Context, r ReceiptCheck, payee ledger.Merchant, c CheckedReceipt) error {
+	transaction := strings.ToLower(r.Receipt.Transaction)
+	key := ledger.IdempotencyKey{MerchantID: payee.ID, Kind: ledger.ReceiptKey, Key: cmp.Or(c.TransactionID, transaction)}
+	former := key // of versions that redeemed under the text of the resource
+	former.Key = id.Hash(strings.ToLower(r.Receipt.Transaction+" "+c.Payer) + " " + r.Text)
+	return s.Ledger.Redeem(ctx, key, r.RequestID, former)
+}
+
+// receiptOfCharge looks for the payment among the charges of its transaction.
 func (s *Service) receiptOfCharge(ctx context.Context, r ReceiptCheck, payee ledger.Merchant) (CheckedReceipt, error) {
-	const page = 100
-	before := ""
-	for range maxReceiptCharges / page {
-		list, err := s.Ledger.Charges(ctx, payee.ID, before, page)
-		if err != nil {
-			return CheckedReceipt{}, fmt.Errorf("list charges: %w", err)
-		}
-		for _, c := range list {
-			if c.Status == ledger.ChargeSucceeded && (strings.EqualFold(c.TxHash, r.Receipt.Transaction) || c.ProcessorID == r.Receipt.Transaction) {
-				return s.heldAgainst(ctx, r, c)
-			}
-		}
-		if len(list) < page || s.Clock.Now().Sub(list[page-1].CreatedAt) > 2*MaxReceiptAge {
-			break
-		}
-		before = list[page-1].ID
+	list, err := s.Ledger.ChargesOfTransaction(ctx, r.Receipt.Transaction, maxReceiptCharges)
+	if err != nil {
+		return CheckedReceipt{}, fmt.Errorf("find charges of a transaction: %w", err)
 	}
-	return CheckedReceipt{Reason: ReceiptNotFound}, nil
+	if id.Valid(id.Charge, r.Receipt.Transaction) {
+		c, err := s.Ledger.Charge(ctx, r.Receipt.Transaction)
+		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+			return CheckedReceipt{}, fmt.Errorf("read charge of a receipt: %w", err)
+		}
+		list = append(list, c)
+	}
+	found := CheckedReceipt{Reason: ReceiptNotFound}
+	for _, c := range list {
+		if c.Status != ledger.ChargeSucceeded || c.MerchantID != payee.ID {
+			continue
+		}
+		if found, err = s.heldAgainst(ctx, r, c); err != nil || found.Reason == "" {
+			return found, err
+		}
+	}
+	return found, nil
 }
 
 // heldAgainst compares a receipt with its charge.
@@ -111,7 +124,7 @@ func (s *Service) heldAgainst(ctx context.Context, r ReceiptCheck, c ledger.Char
 	}
 	out := CheckedReceipt{Payer: payer, SettledAt: c.SettledAt, TransactionID: c.ID}
 	switch {
-	case c.Description != accessTo(r.Resource):
+	case c.Resource != normalResource(r.Resource):
 		out.Reason = "resource" + ReceiptDiffers
 	case c.Amount != r.Amount:
 		out.Reason = "amount" + ReceiptDiffers
@@ -149,4 +162,4 @@ func (s *Service) receiptOfTransfer(ctx context.Context, r ReceiptCheck) (Checke
 }
 
 // accessTo describes the charge of a paywall.
-func accessTo(resource *url.URL) string { return "Access to " + resource.Host + resource.Path }
+func accessTo(resource *url.URL) string { return "Access to " + resource.Host + resource.EscapedPath() }

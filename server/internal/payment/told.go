@@ -9,12 +9,19 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// settle writes a decision down, in a span of its own.
+// settle records a decision, in a span of its own. A rail that contradicts an earlier
+// decision may have moved money that the ledger does not know of: that is an alarm.
 func (s *Service) settle(ctx context.Context, c ledger.Charge, d ledger.Settlement) (ledger.Charge, error) {
 	within, span := s.Telemetry.Span(ctx, "ledger.settle", slog.String("transactionId", c.ID))
 	settled, err := s.Ledger.Settle(within, c, d)
 	span.Set(slog.String("rail", string(settled.Rail)), slog.String("status", string(settled.Status)))
 	span.End(problem(err))
+	if errors.Is(err, ledger.ErrConflictingOutcome) {
+		s.Telemetry.Conflicting(string(d.Rail))
+		s.Logger.ErrorContext(ctx, "outcome of charge conflicts with its decision", slog.String("transactionId", c.ID),
+			slog.String("status", string(settled.Status)), slog.String("rail", string(d.Rail)), slog.String("reported", string(d.Outcome.Status)),
+			slog.String("txHash", d.Outcome.TxHash), slog.String("processorId", d.Outcome.ProcessorID))
+	}
 	return settled, err
 }
 

@@ -62,7 +62,7 @@ func requestKey(t *testing.T, b *bench) {
 	ctx := t.Context()
 	m := b.mandate(t, b.terms(100*cent, 1000*cent))
 	r := b.request(m, 10*cent)
-	r.RequestKey = id.NewCapability("key_")
+	r.RequestKey = b.requestKeyOf(id.NewCapability("key_"))
 	first, err := b.Reserve(ctx, r)
 	require.NoError(t, err)
 	b.settle(t, first.Charge, succeeded())
@@ -77,13 +77,13 @@ func requestKey(t *testing.T, b *bench) {
 	_, err = b.Reserve(ctx, another)
 	require.ErrorIs(t, err, ledger.ErrRequestKeyMismatch)
 	require.ErrorIs(t, err, ledger.ErrIdempotencyMismatch)
-	another.RequestKey, another.IdempotencyKey = id.NewCapability("key_"), r.IdempotencyKey
+	another.RequestKey, another.IdempotencyKey = b.requestKeyOf(id.NewCapability("key_")), r.IdempotencyKey
 	_, err = b.Reserve(ctx, another)
 	require.ErrorIs(t, err, ledger.ErrIdempotencyMismatch)
 	require.NotErrorIs(t, err, ledger.ErrRequestKeyMismatch)
 
 	over := b.request(m, 101*cent)
-	over.RequestKey = id.NewCapability("key_")
+	over.RequestKey = b.requestKeyOf(id.NewCapability("key_"))
 	b.refused(t, over, ledger.PerTxLimit)
 	require.True(t, b.refused(t, over, ledger.PerTxLimit).Replayed)
 	fits := b.request(m, cent)
@@ -95,10 +95,14 @@ func requestKey(t *testing.T, b *bench) {
 	b.sound(t)
 }
 
+func (b *bench) requestKeyOf(key string) ledger.IdempotencyKey {
+	return ledger.IdempotencyKey{MerchantID: b.merchant.ID, Kind: ledger.PaywallKey, Key: key}
+}
+
 // requestKeyAtOnce: of many charges under one request's key one is made.
 func (b *bench) requestKeyAtOnce(t *testing.T, m ledger.Mandate) {
 	t.Helper()
-	key := id.NewCapability("key_")
+	key := b.requestKeyOf(id.NewCapability("key_"))
 	made := make(chan error, 16)
 	for i := range cap(made) {
 		r := b.request(m, 10*cent)

@@ -102,7 +102,7 @@ func queueLoad(b *pgx.Batch, keys ledger.Keys) *ledger.State {
 		into(b.Queue(pgdb.LockTallies, a...), row.Tally, func(r ledger.Tally) { s.Tallies[r.TallyKey] = r })
 	}
 	if len(keys.Idempotency) > 0 {
-		a := columns(keys.Idempotency, func(k ledger.IdempotencyKey) db.IdempotencyParams { return db.IdempotencyParams(k) })
+		a := columns(keys.Idempotency, row.IdempotencyKey)
 		into(b.Queue(pgdb.Idempotencies, a...), row.Idempotency, func(r ledger.Idempotency) { s.Idempotency[r.IdempotencyKey] = r })
 		into(b.Queue(pgdb.ChargesOfKeys, a...), row.Charge, charge) // after the keys: what they name is there by now
 	}
@@ -140,6 +140,9 @@ func queueSave(b *pgx.Batch, e ledger.Effects) {
 	exec(b, pgdb.InsertTallies, e.Insert.Tallies, row.InsertTally)
 	exec(b, pgdb.UpdateTallies, e.Update.Tallies, row.UpdateTally)
 	exec(b, pgdb.InsertPostings, e.Insert.Postings, row.InsertPosting)
+	if len(e.Insert.Conflicts) > 0 { // those that exist already are no error
+		b.Queue(pgdb.InsertOutcomeConflicts, columns(e.Insert.Conflicts, row.InsertOutcomeConflict)...)
+	}
 	insertEvents(b, e.Insert.Events)
 }
 

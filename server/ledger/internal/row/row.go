@@ -166,7 +166,8 @@ func Charge(r db.Charge) (c ledger.Charge, err error) {
 		Description: r.Description, Metadata: parsed[map[string]string](r.Metadata, &err),
 		Rails: parsed[[]rail.Name](r.Rails, &err), Month: ledger.Month(r.Month), Status: ledger.ChargeStatus(r.Status),
 		Rail: rail.Name(r.Rail), TxHash: r.TxHash, ProcessorID: r.ProcessorID, FailureReason: rail.Reason(r.FailureReason),
-		LeaseOwner: r.LeaseOwner, LeaseUntil: at(r.LeaseMs), Asked: int(r.Asked), CreatedAt: at(r.CreatedMs), SettledAt: at(r.SettledMs),
+		LeaseOwner: r.LeaseOwner, LeaseUntil: at(r.LeaseMs), Asked: int(r.Asked), Attempt: int(r.Attempt), Resource: r.Resource,
+		CreatedAt: at(r.CreatedMs), SettledAt: at(r.SettledMs),
 	}, err
 }
 
@@ -178,6 +179,7 @@ func InsertCharge(c ledger.Charge) db.InsertChargeParams {
 		Rails: text(c.Rails), Month: int64(c.Month), Status: string(c.Status), Rail: string(c.Rail), TxHash: c.TxHash,
 		ProcessorID: c.ProcessorID, FailureReason: string(c.FailureReason), LeaseMs: Millis(c.LeaseUntil),
 		Asked: int64(c.Asked), CreatedMs: Millis(c.CreatedAt), SettledMs: Millis(c.SettledAt), LeaseOwner: c.LeaseOwner,
+		Attempt: int64(c.Attempt), Resource: c.Resource,
 	}
 }
 
@@ -186,7 +188,7 @@ func UpdateCharge(c ledger.Charge) db.UpdateChargeParams {
 	return db.UpdateChargeParams{
 		ID: c.ID, FeeMicros: int64(c.Fee), Status: string(c.Status), Rail: string(c.Rail), TxHash: c.TxHash,
 		ProcessorID: c.ProcessorID, FailureReason: string(c.FailureReason), LeaseMs: Millis(c.LeaseUntil),
-		Asked: int64(c.Asked), SettledMs: Millis(c.SettledAt), LeaseOwner: c.LeaseOwner,
+		Asked: int64(c.Asked), SettledMs: Millis(c.SettledAt), LeaseOwner: c.LeaseOwner, Attempt: int64(c.Attempt),
 	}
 }
 
@@ -208,10 +210,15 @@ func InsertTally(t ledger.Tally) db.InsertTallyParams {
 // UpdateTally is what a statement of that name takes.
 func UpdateTally(t ledger.Tally) db.UpdateTallyParams { return db.UpdateTallyParams(InsertTally(t)) }
 
+// IdempotencyKey is what a statement that finds one takes.
+func IdempotencyKey(k ledger.IdempotencyKey) db.IdempotencyParams {
+	return db.IdempotencyParams{MerchantID: k.MerchantID, Kind: string(k.Kind), Key: k.Key}
+}
+
 // Idempotency reads a stored row.
 func Idempotency(r db.Idempotency) (i ledger.Idempotency, err error) {
 	i = ledger.Idempotency{
-		IdempotencyKey: ledger.IdempotencyKey{MerchantID: r.MerchantID, Key: r.Key},
+		IdempotencyKey: ledger.IdempotencyKey{MerchantID: r.MerchantID, Kind: ledger.KeyKind(r.Kind), Key: r.Key},
 		Fingerprint:    r.Fingerprint, ChargeID: r.ChargeID, CreatedAt: at(r.CreatedMs),
 	}
 	if r.Refusal != "" {
@@ -223,12 +230,28 @@ func Idempotency(r db.Idempotency) (i ledger.Idempotency, err error) {
 // InsertIdempotency is what a statement of that name takes.
 func InsertIdempotency(i ledger.Idempotency) db.InsertIdempotencyParams {
 	p := db.InsertIdempotencyParams{
-		MerchantID: i.MerchantID, Key: i.Key, Fingerprint: i.Fingerprint, ChargeID: i.ChargeID, CreatedMs: Millis(i.CreatedAt),
+		MerchantID: i.MerchantID, Kind: string(i.Kind), Key: i.Key, Fingerprint: i.Fingerprint, ChargeID: i.ChargeID, CreatedMs: Millis(i.CreatedAt),
 	}
 	if i.Refusal != nil {
 		p.Refusal = text(i.Refusal)
 	}
 	return p
+}
+
+// OutcomeConflict reads a stored row.
+func OutcomeConflict(r db.OutcomeConflict) (ledger.OutcomeConflict, error) {
+	return ledger.OutcomeConflict{
+		ChargeID: r.ChargeID, Rail: rail.Name(r.Rail), Status: rail.Status(r.Status), Reason: rail.Reason(r.Reason),
+		TxHash: r.TxHash, ProcessorID: r.ProcessorID, At: at(r.AtMs),
+	}, nil
+}
+
+// InsertOutcomeConflict is what a statement of that name takes.
+func InsertOutcomeConflict(c ledger.OutcomeConflict) db.InsertOutcomeConflictParams {
+	return db.InsertOutcomeConflictParams{
+		ChargeID: c.ChargeID, Rail: string(c.Rail), Status: string(c.Status), Reason: string(c.Reason),
+		TxHash: c.TxHash, ProcessorID: c.ProcessorID, AtMs: Millis(c.At),
+	}
 }
 
 // Posting reads a stored row.

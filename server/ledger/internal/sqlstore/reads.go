@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -62,6 +63,19 @@ func (s *Store) Charges(ctx context.Context, merchantID, before string, limit in
 		before = "~" // above every id
 	}
 	return many(s, row.Charge)(s.readQ.Charges(ctx, db.ChargesParams{MerchantID: merchantID, Before: before, Most: int64(limit)}))
+}
+
+// ChargesOfTransaction implements [ledger.Reader]. Chains with hexadecimal hashes store
+// them in lower case.
+func (s *Store) ChargesOfTransaction(ctx context.Context, transaction string, limit int) ([]ledger.Charge, error) {
+	return many(s, row.Charge)(s.readQ.ChargesOfTransaction(ctx, db.ChargesOfTransactionParams{
+		Tx: transaction, LowerCase: strings.ToLower(transaction), Most: int64(limit),
+	}))
+}
+
+// OutcomeConflicts implements [ledger.Reader].
+func (s *Store) OutcomeConflicts(ctx context.Context, after string, limit int) ([]ledger.OutcomeConflict, error) {
+	return many(s, row.OutcomeConflict)(s.readQ.OutcomeConflicts(ctx, db.OutcomeConflictsParams{ChargeID: after, Most: int64(limit)}))
 }
 
 // Stats implements [ledger.Reader].

@@ -117,8 +117,7 @@ func load(ctx context.Context, q *db.Queries, keys ledger.Keys) (*ledger.State, 
 	}
 	charges := slices.Clone(keys.Charges)
 	for _, k := range keys.Idempotency {
-		p := db.IdempotencyParams{MerchantID: k.MerchantID, Key: k.Key}
-		all = errors.Join(all, into(s.Idempotency, k, row.Idempotency)(q.Idempotency(ctx, p)))
+		all = errors.Join(all, into(s.Idempotency, k, row.Idempotency)(q.Idempotency(ctx, row.IdempotencyKey(k))))
 		if id := s.Idempotency[k].ChargeID; id != "" {
 			charges = append(charges, id)
 		}
@@ -158,6 +157,7 @@ func save(ctx context.Context, q *db.Queries, e ledger.Effects) error {
 		insert(ctx, e.Insert.Tallies, row.InsertTally, q.InsertTally),
 		update(ctx, e.Update.Tallies, row.UpdateTally, q.UpdateTally),
 		insert(ctx, e.Insert.Postings, row.InsertPosting, q.InsertPosting),
+		insert(ctx, e.Insert.Conflicts, row.InsertOutcomeConflict, q.InsertOutcomeConflict),
 		insertEvents(ctx, q, e.Insert.Events),
 	)
 }

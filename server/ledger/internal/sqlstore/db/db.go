@@ -45,6 +45,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.chargesStmt, err = db.PrepareContext(ctx, charges); err != nil {
 		return nil, fmt.Errorf("error preparing query Charges: %w", err)
 	}
+	if q.chargesOfTransactionStmt, err = db.PrepareContext(ctx, chargesOfTransaction); err != nil {
+		return nil, fmt.Errorf("error preparing query ChargesOfTransaction: %w", err)
+	}
 	if q.countersStmt, err = db.PrepareContext(ctx, counters); err != nil {
 		return nil, fmt.Errorf("error preparing query Counters: %w", err)
 	}
@@ -120,6 +123,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.insertMandateStmt, err = db.PrepareContext(ctx, insertMandate); err != nil {
 		return nil, fmt.Errorf("error preparing query InsertMandate: %w", err)
 	}
+	if q.insertOutcomeConflictStmt, err = db.PrepareContext(ctx, insertOutcomeConflict); err != nil {
+		return nil, fmt.Errorf("error preparing query InsertOutcomeConflict: %w", err)
+	}
 	if q.insertPostingStmt, err = db.PrepareContext(ctx, insertPosting); err != nil {
 		return nil, fmt.Errorf("error preparing query InsertPosting: %w", err)
 	}
@@ -155,6 +161,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.nextRetryStmt, err = db.PrepareContext(ctx, nextRetry); err != nil {
 		return nil, fmt.Errorf("error preparing query NextRetry: %w", err)
+	}
+	if q.outcomeConflictsStmt, err = db.PrepareContext(ctx, outcomeConflicts); err != nil {
+		return nil, fmt.Errorf("error preparing query OutcomeConflicts: %w", err)
 	}
 	if q.passEndpointsStmt, err = db.PrepareContext(ctx, passEndpoints); err != nil {
 		return nil, fmt.Errorf("error preparing query PassEndpoints: %w", err)
@@ -292,6 +301,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing chargesStmt: %w", cerr)
 		}
 	}
+	if q.chargesOfTransactionStmt != nil {
+		if cerr := q.chargesOfTransactionStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing chargesOfTransactionStmt: %w", cerr)
+		}
+	}
 	if q.countersStmt != nil {
 		if cerr := q.countersStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing countersStmt: %w", cerr)
@@ -417,6 +431,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing insertMandateStmt: %w", cerr)
 		}
 	}
+	if q.insertOutcomeConflictStmt != nil {
+		if cerr := q.insertOutcomeConflictStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing insertOutcomeConflictStmt: %w", cerr)
+		}
+	}
 	if q.insertPostingStmt != nil {
 		if cerr := q.insertPostingStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing insertPostingStmt: %w", cerr)
@@ -475,6 +494,11 @@ func (q *Queries) Close() error {
 	if q.nextRetryStmt != nil {
 		if cerr := q.nextRetryStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing nextRetryStmt: %w", cerr)
+		}
+	}
+	if q.outcomeConflictsStmt != nil {
+		if cerr := q.outcomeConflictsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing outcomeConflictsStmt: %w", cerr)
 		}
 	}
 	if q.passEndpointsStmt != nil {
@@ -683,6 +707,7 @@ type Queries struct {
 	chargeStmt                 *sql.Stmt
 	chargeFactsStmt            *sql.Stmt
 	chargesStmt                *sql.Stmt
+	chargesOfTransactionStmt   *sql.Stmt
 	countersStmt               *sql.Stmt
 	deleteDeliveriesStmt       *sql.Stmt
 	deleteSealedKeyStmt        *sql.Stmt
@@ -708,6 +733,7 @@ type Queries struct {
 	insertEventStmt            *sql.Stmt
 	insertIdempotencyStmt      *sql.Stmt
 	insertMandateStmt          *sql.Stmt
+	insertOutcomeConflictStmt  *sql.Stmt
 	insertPostingStmt          *sql.Stmt
 	insertSessionStmt          *sql.Stmt
 	insertTallyStmt            *sql.Stmt
@@ -720,6 +746,7 @@ type Queries struct {
 	merchantByWalletStmt       *sql.Stmt
 	merchantEventsStmt         *sql.Stmt
 	nextRetryStmt              *sql.Stmt
+	outcomeConflictsStmt       *sql.Stmt
 	passEndpointsStmt          *sql.Stmt
 	pendingFactsStmt           *sql.Stmt
 	postingsBetweenStmt        *sql.Stmt
@@ -765,6 +792,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		chargeStmt:                 q.chargeStmt,
 		chargeFactsStmt:            q.chargeFactsStmt,
 		chargesStmt:                q.chargesStmt,
+		chargesOfTransactionStmt:   q.chargesOfTransactionStmt,
 		countersStmt:               q.countersStmt,
 		deleteDeliveriesStmt:       q.deleteDeliveriesStmt,
 		deleteSealedKeyStmt:        q.deleteSealedKeyStmt,
@@ -790,6 +818,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		insertEventStmt:            q.insertEventStmt,
 		insertIdempotencyStmt:      q.insertIdempotencyStmt,
 		insertMandateStmt:          q.insertMandateStmt,
+		insertOutcomeConflictStmt:  q.insertOutcomeConflictStmt,
 		insertPostingStmt:          q.insertPostingStmt,
 		insertSessionStmt:          q.insertSessionStmt,
 		insertTallyStmt:            q.insertTallyStmt,
@@ -802,6 +831,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		merchantByWalletStmt:       q.merchantByWalletStmt,
 		merchantEventsStmt:         q.merchantEventsStmt,
 		nextRetryStmt:              q.nextRetryStmt,
+		outcomeConflictsStmt:       q.outcomeConflictsStmt,
 		passEndpointsStmt:          q.passEndpointsStmt,
 		pendingFactsStmt:           q.pendingFactsStmt,
 		postingsBetweenStmt:        q.postingsBetweenStmt,

@@ -34,6 +34,8 @@ type Charge struct {
 	CreatedMs     int64
 	SettledMs     int64
 	LeaseOwner    string
+	Attempt       int64
+	Resource      string
 }
 
 type Event struct {
@@ -49,6 +51,7 @@ type Event struct {
 
 type Idempotency struct {
 	MerchantID  string
+	Kind        string
 	Key         string
 	Fingerprint string
 	ChargeID    string
@@ -84,6 +87,16 @@ type Merchant struct {
 	MaxChargeMicros int64
 	PayTo           string
 	CreatedMs       int64
+}
+
+type OutcomeConflict struct {
+	ChargeID    string
+	Rail        string
+	Status      string
+	Reason      string
+	TxHash      string
+	ProcessorID string
+	AtMs        int64
 }
 
 type Posting struct {

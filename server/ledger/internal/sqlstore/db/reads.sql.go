@@ -79,7 +79,7 @@ func (q *Queries) ChargeFacts(ctx context.Context, arg ChargeFactsParams) ([]Cha
 }
 
 const charges = `-- name: Charges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
 `
 
 type ChargesParams struct {
@@ -119,6 +119,68 @@ func (q *Queries) Charges(ctx context.Context, arg ChargesParams) ([]Charge, err
 			&i.CreatedMs,
 			&i.SettledMs,
 			&i.LeaseOwner,
+			&i.Attempt,
+			&i.Resource,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const chargesOfTransaction = `-- name: ChargesOfTransaction :many
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE resource <> '' AND tx_hash <> '' AND tx_hash IN (CAST($2 AS TEXT), CAST($3 AS TEXT))
+UNION ALL
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE resource <> '' AND processor_id <> '' AND processor_id = CAST($2 AS TEXT)
+LIMIT CAST($1 AS BIGINT)
+`
+
+type ChargesOfTransactionParams struct {
+	Most      int64
+	Tx        string
+	LowerCase string
+}
+
+func (q *Queries) ChargesOfTransaction(ctx context.Context, arg ChargesOfTransactionParams) ([]Charge, error) {
+	rows, err := q.query(ctx, q.chargesOfTransactionStmt, chargesOfTransaction, arg.Most, arg.Tx, arg.LowerCase)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Charge
+	for rows.Next() {
+		var i Charge
+		if err := rows.Scan(
+			&i.ID,
+			&i.MandateID,
+			&i.MerchantID,
+			&i.PayTo,
+			&i.AmountMicros,
+			&i.FeeMicros,
+			&i.Currency,
+			&i.Description,
+			&i.Metadata,
+			&i.Rails,
+			&i.Month,
+			&i.Status,
+			&i.Rail,
+			&i.TxHash,
+			&i.ProcessorID,
+			&i.FailureReason,
+			&i.LeaseMs,
+			&i.Asked,
+			&i.CreatedMs,
+			&i.SettledMs,
+			&i.LeaseOwner,
+			&i.Attempt,
+			&i.Resource,
 		); err != nil {
 			return nil, err
 		}
@@ -248,6 +310,47 @@ func (q *Queries) EventsOf(ctx context.Context, arg EventsOfParams) ([]Event, er
 			&i.Data,
 			&i.CreatedMs,
 			&i.Place,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const outcomeConflicts = `-- name: OutcomeConflicts :many
+SELECT charge_id, rail, status, reason, tx_hash, processor_id, at_ms FROM outcome_conflicts WHERE (charge_id, rail, status, tx_hash, processor_id) > (CAST($1 AS TEXT), '~', '', '', '')
+ORDER BY charge_id, rail, status, tx_hash, processor_id LIMIT CAST($2 AS BIGINT)
+`
+
+type OutcomeConflictsParams struct {
+	ChargeID string
+	Most     int64
+}
+
+func (q *Queries) OutcomeConflicts(ctx context.Context, arg OutcomeConflictsParams) ([]OutcomeConflict, error) {
+	rows, err := q.query(ctx, q.outcomeConflictsStmt, outcomeConflicts, arg.ChargeID, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []OutcomeConflict
+	for rows.Next() {
+		var i OutcomeConflict
+		if err := rows.Scan(
+			&i.ChargeID,
+			&i.Rail,
+			&i.Status,
+			&i.Reason,
+			&i.TxHash,
+			&i.ProcessorID,
+			&i.AtMs,
 		); err != nil {
 			return nil, err
 		}

@@ -56,8 +56,8 @@ func (q *Queries) ExpireEvents(ctx context.Context, arg ExpireEventsParams) (int
 
 const expireIdempotency = `-- name: ExpireIdempotency :execrows
 
-DELETE FROM idempotency WHERE (merchant_id, key) IN (
-    SELECT i.merchant_id, i.key FROM idempotency i
+DELETE FROM idempotency WHERE (merchant_id, kind, key) IN (
+    SELECT i.merchant_id, i.kind, i.key FROM idempotency i
     WHERE i.created_ms < $1
         AND NOT EXISTS (SELECT 1 FROM charges c WHERE c.id = i.charge_id AND c.status = 'pending')
     ORDER BY i.created_ms LIMIT $2

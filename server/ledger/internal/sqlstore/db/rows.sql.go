@@ -10,7 +10,7 @@ import (
 )
 
 const charge = `-- name: Charge :one
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner FROM charges WHERE id = $1
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE id = $1
 `
 
 func (q *Queries) Charge(ctx context.Context, id string) (Charge, error) {
@@ -38,6 +38,8 @@ func (q *Queries) Charge(ctx context.Context, id string) (Charge, error) {
 		&i.CreatedMs,
 		&i.SettledMs,
 		&i.LeaseOwner,
+		&i.Attempt,
+		&i.Resource,
 	)
 	return i, err
 }
@@ -56,19 +58,21 @@ func (q *Queries) FreeChargeLeases(ctx context.Context, own string) (int64, erro
 }
 
 const idempotency = `-- name: Idempotency :one
-SELECT merchant_id, key, fingerprint, charge_id, refusal, created_ms FROM idempotency WHERE merchant_id = $1 AND key = $2
+SELECT merchant_id, kind, key, fingerprint, charge_id, refusal, created_ms FROM idempotency WHERE merchant_id = $1 AND kind = $2 AND key = $3
 `
 
 type IdempotencyParams struct {
 	MerchantID string
+	Kind       string
 	Key        string
 }
 
 func (q *Queries) Idempotency(ctx context.Context, arg IdempotencyParams) (Idempotency, error) {
-	row := q.queryRow(ctx, q.idempotencyStmt, idempotency, arg.MerchantID, arg.Key)
+	row := q.queryRow(ctx, q.idempotencyStmt, idempotency, arg.MerchantID, arg.Kind, arg.Key)
 	var i Idempotency
 	err := row.Scan(
 		&i.MerchantID,
+		&i.Kind,
 		&i.Key,
 		&i.Fingerprint,
 		&i.ChargeID,
@@ -80,8 +84,9 @@ func (q *Queries) Idempotency(ctx context.Context, arg IdempotencyParams) (Idemp
 
 const insertCharge = `-- name: InsertCharge :exec
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
-    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
+    attempt, resource)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
 `
 
 type InsertChargeParams struct {
@@ -106,6 +111,8 @@ type InsertChargeParams struct {
 	CreatedMs     int64
 	SettledMs     int64
 	LeaseOwner    string
+	Attempt       int64
+	Resource      string
 }
 
 func (q *Queries) InsertCharge(ctx context.Context, arg InsertChargeParams) error {
@@ -131,6 +138,8 @@ func (q *Queries) InsertCharge(ctx context.Context, arg InsertChargeParams) erro
 		arg.CreatedMs,
 		arg.SettledMs,
 		arg.LeaseOwner,
+		arg.Attempt,
+		arg.Resource,
 	)
 	return err
 }
@@ -166,12 +175,13 @@ func (q *Queries) InsertEvent(ctx context.Context, arg InsertEventParams) error 
 }
 
 const insertIdempotency = `-- name: InsertIdempotency :exec
-INSERT INTO idempotency (merchant_id, key, fingerprint, charge_id, refusal, created_ms)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO idempotency (merchant_id, kind, key, fingerprint, charge_id, refusal, created_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
 `
 
 type InsertIdempotencyParams struct {
 	MerchantID  string
+	Kind        string
 	Key         string
 	Fingerprint string
 	ChargeID    string
@@ -182,6 +192,7 @@ type InsertIdempotencyParams struct {
 func (q *Queries) InsertIdempotency(ctx context.Context, arg InsertIdempotencyParams) error {
 	_, err := q.exec(ctx, q.insertIdempotencyStmt, insertIdempotency,
 		arg.MerchantID,
+		arg.Kind,
 		arg.Key,
 		arg.Fingerprint,
 		arg.ChargeID,
@@ -234,6 +245,34 @@ func (q *Queries) InsertMandate(ctx context.Context, arg InsertMandateParams) er
 		arg.Email,
 		arg.EventSeq,
 		arg.CreatedMs,
+	)
+	return err
+}
+
+const insertOutcomeConflict = `-- name: InsertOutcomeConflict :exec
+INSERT INTO outcome_conflicts (charge_id, rail, status, reason, tx_hash, processor_id, at_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING
+`
+
+type InsertOutcomeConflictParams struct {
+	ChargeID    string
+	Rail        string
+	Status      string
+	Reason      string
+	TxHash      string
+	ProcessorID string
+	AtMs        int64
+}
+
+func (q *Queries) InsertOutcomeConflict(ctx context.Context, arg InsertOutcomeConflictParams) error {
+	_, err := q.exec(ctx, q.insertOutcomeConflictStmt, insertOutcomeConflict,
+		arg.ChargeID,
+		arg.Rail,
+		arg.Status,
+		arg.Reason,
+		arg.TxHash,
+		arg.ProcessorID,
+		arg.AtMs,
 	)
 	return err
 }
@@ -430,7 +469,7 @@ func (q *Queries) Tally(ctx context.Context, arg TallyParams) (Tally, error) {
 
 const updateCharge = `-- name: UpdateCharge :execrows
 UPDATE charges SET fee_micros = $2, status = $3, rail = $4, tx_hash = $5, processor_id = $6, failure_reason = $7,
-    lease_ms = $8, asked = $9, settled_ms = $10, lease_owner = $11
+    lease_ms = $8, asked = $9, settled_ms = $10, lease_owner = $11, attempt = $12
 WHERE id = $1
 `
 
@@ -446,6 +485,7 @@ type UpdateChargeParams struct {
 	Asked         int64
 	SettledMs     int64
 	LeaseOwner    string
+	Attempt       int64
 }
 
 func (q *Queries) UpdateCharge(ctx context.Context, arg UpdateChargeParams) (int64, error) {
@@ -461,6 +501,7 @@ func (q *Queries) UpdateCharge(ctx context.Context, arg UpdateChargeParams) (int
 		arg.Asked,
 		arg.SettledMs,
 		arg.LeaseOwner,
+		arg.Attempt,
 	)
 	if err != nil {
 		return 0, err

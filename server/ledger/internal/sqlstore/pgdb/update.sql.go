@@ -10,19 +10,20 @@ import (
 )
 
 const ChargesOfKeys = `-- name: ChargesOfKeys :many
-SELECT c.id, c.mandate_id, c.merchant_id, c.pay_to, c.amount_micros, c.fee_micros, c.currency, c.description, c.metadata, c.rails, c.month, c.status, c.rail, c.tx_hash, c.processor_id, c.failure_reason, c.lease_ms, c.asked, c.created_ms, c.settled_ms, c.lease_owner FROM charges c
+SELECT c.id, c.mandate_id, c.merchant_id, c.pay_to, c.amount_micros, c.fee_micros, c.currency, c.description, c.metadata, c.rails, c.month, c.status, c.rail, c.tx_hash, c.processor_id, c.failure_reason, c.lease_ms, c.asked, c.created_ms, c.settled_ms, c.lease_owner, c.attempt, c.resource FROM charges c
 JOIN idempotency i ON i.charge_id = c.id
-JOIN (SELECT unnest($1::text[]) AS merchant_id, unnest($2::text[]) AS key) k
-    ON i.merchant_id = k.merchant_id AND i.key = k.key
+JOIN (SELECT unnest($1::text[]) AS merchant_id, unnest($2::text[]) AS kind, unnest($3::text[]) AS key) k
+    ON i.merchant_id = k.merchant_id AND i.kind = k.kind AND i.key = k.key
 `
 
 type ChargesOfKeysParams struct {
 	Column1 []string
 	Column2 []string
+	Column3 []string
 }
 
 func (q *Queries) ChargesOfKeys(ctx context.Context, arg ChargesOfKeysParams) ([]Charge, error) {
-	rows, err := q.db.Query(ctx, ChargesOfKeys, arg.Column1, arg.Column2)
+	rows, err := q.db.Query(ctx, ChargesOfKeys, arg.Column1, arg.Column2, arg.Column3)
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +53,8 @@ func (q *Queries) ChargesOfKeys(ctx context.Context, arg ChargesOfKeysParams) ([
 			&i.CreatedMs,
 			&i.SettledMs,
 			&i.LeaseOwner,
+			&i.Attempt,
+			&i.Resource,
 		); err != nil {
 			return nil, err
 		}
@@ -64,18 +67,19 @@ func (q *Queries) ChargesOfKeys(ctx context.Context, arg ChargesOfKeysParams) ([
 }
 
 const Idempotencies = `-- name: Idempotencies :many
-SELECT i.merchant_id, i.key, i.fingerprint, i.charge_id, i.refusal, i.created_ms FROM idempotency i
-JOIN (SELECT unnest($1::text[]) AS merchant_id, unnest($2::text[]) AS key) k
-    ON i.merchant_id = k.merchant_id AND i.key = k.key
+SELECT i.merchant_id, i.kind, i.key, i.fingerprint, i.charge_id, i.refusal, i.created_ms FROM idempotency i
+JOIN (SELECT unnest($1::text[]) AS merchant_id, unnest($2::text[]) AS kind, unnest($3::text[]) AS key) k
+    ON i.merchant_id = k.merchant_id AND i.kind = k.kind AND i.key = k.key
 `
 
 type IdempotenciesParams struct {
 	Column1 []string
 	Column2 []string
+	Column3 []string
 }
 
 func (q *Queries) Idempotencies(ctx context.Context, arg IdempotenciesParams) ([]Idempotency, error) {
-	rows, err := q.db.Query(ctx, Idempotencies, arg.Column1, arg.Column2)
+	rows, err := q.db.Query(ctx, Idempotencies, arg.Column1, arg.Column2, arg.Column3)
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +89,7 @@ func (q *Queries) Idempotencies(ctx context.Context, arg IdempotenciesParams) ([
 		var i Idempotency
 		if err := rows.Scan(
 			&i.MerchantID,
+			&i.Kind,
 			&i.Key,
 			&i.Fingerprint,
 			&i.ChargeID,
@@ -103,12 +108,13 @@ func (q *Queries) Idempotencies(ctx context.Context, arg IdempotenciesParams) ([
 
 const InsertCharges = `-- name: InsertCharges :exec
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
-    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner)
+    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
+    attempt, resource)
 SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::bigint[]),
     unnest($6::bigint[]), unnest($7::text[]), unnest($8::text[]), unnest($9::text[]), unnest($10::text[]),
     unnest($11::bigint[]), unnest($12::text[]), unnest($13::text[]), unnest($14::text[]), unnest($15::text[]),
     unnest($16::text[]), unnest($17::bigint[]), unnest($18::bigint[]), unnest($19::bigint[]), unnest($20::bigint[]),
-    unnest($21::text[])
+    unnest($21::text[]), unnest($22::bigint[]), unnest($23::text[])
 `
 
 type InsertChargesParams struct {
@@ -133,6 +139,8 @@ type InsertChargesParams struct {
 	Column19 []int64
 	Column20 []int64
 	Column21 []string
+	Column22 []int64
+	Column23 []string
 }
 
 func (q *Queries) InsertCharges(ctx context.Context, arg InsertChargesParams) error {
@@ -158,6 +166,8 @@ func (q *Queries) InsertCharges(ctx context.Context, arg InsertChargesParams) er
 		arg.Column19,
 		arg.Column20,
 		arg.Column21,
+		arg.Column22,
+		arg.Column23,
 	)
 	return err
 }
@@ -225,9 +235,9 @@ func (q *Queries) InsertEvents(ctx context.Context, arg InsertEventsParams) ([]I
 }
 
 const InsertIdempotencies = `-- name: InsertIdempotencies :exec
-INSERT INTO idempotency (merchant_id, key, fingerprint, charge_id, refusal, created_ms)
+INSERT INTO idempotency (merchant_id, kind, key, fingerprint, charge_id, refusal, created_ms)
 SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
-    unnest($6::bigint[])
+    unnest($6::text[]), unnest($7::bigint[])
 `
 
 type InsertIdempotenciesParams struct {
@@ -236,7 +246,8 @@ type InsertIdempotenciesParams struct {
 	Column3 []string
 	Column4 []string
 	Column5 []string
-	Column6 []int64
+	Column6 []string
+	Column7 []int64
 }
 
 func (q *Queries) InsertIdempotencies(ctx context.Context, arg InsertIdempotenciesParams) error {
@@ -247,6 +258,7 @@ func (q *Queries) InsertIdempotencies(ctx context.Context, arg InsertIdempotenci
 		arg.Column4,
 		arg.Column5,
 		arg.Column6,
+		arg.Column7,
 	)
 	return err
 }
@@ -297,6 +309,36 @@ func (q *Queries) InsertMandates(ctx context.Context, arg InsertMandatesParams) 
 		arg.Column14,
 		arg.Column15,
 		arg.Column16,
+	)
+	return err
+}
+
+const InsertOutcomeConflicts = `-- name: InsertOutcomeConflicts :exec
+INSERT INTO outcome_conflicts (charge_id, rail, status, reason, tx_hash, processor_id, at_ms)
+SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
+    unnest($6::text[]), unnest($7::bigint[])
+ON CONFLICT (charge_id, rail, status, tx_hash, processor_id) DO NOTHING
+`
+
+type InsertOutcomeConflictsParams struct {
+	Column1 []string
+	Column2 []string
+	Column3 []string
+	Column4 []string
+	Column5 []string
+	Column6 []string
+	Column7 []int64
+}
+
+func (q *Queries) InsertOutcomeConflicts(ctx context.Context, arg InsertOutcomeConflictsParams) error {
+	_, err := q.db.Exec(ctx, InsertOutcomeConflicts,
+		arg.Column1,
+		arg.Column2,
+		arg.Column3,
+		arg.Column4,
+		arg.Column5,
+		arg.Column6,
+		arg.Column7,
 	)
 	return err
 }
@@ -403,7 +445,7 @@ func (q *Queries) InsertTallies(ctx context.Context, arg InsertTalliesParams) er
 }
 
 const LockCharges = `-- name: LockCharges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner FROM charges WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE
 `
 
 func (q *Queries) LockCharges(ctx context.Context, dollar_1 []string) ([]Charge, error) {
@@ -437,6 +479,8 @@ func (q *Queries) LockCharges(ctx context.Context, dollar_1 []string) ([]Charge,
 			&i.CreatedMs,
 			&i.SettledMs,
 			&i.LeaseOwner,
+			&i.Attempt,
+			&i.Resource,
 		); err != nil {
 			return nil, err
 		}
@@ -574,11 +618,11 @@ func (q *Queries) LockTallies(ctx context.Context, arg LockTalliesParams) ([]Tal
 const UpdateCharges = `-- name: UpdateCharges :exec
 UPDATE charges t SET fee_micros = u.fee_micros, status = u.status, rail = u.rail, tx_hash = u.tx_hash,
     processor_id = u.processor_id, failure_reason = u.failure_reason, lease_ms = u.lease_ms, asked = u.asked,
-    settled_ms = u.settled_ms, lease_owner = u.lease_owner
+    settled_ms = u.settled_ms, lease_owner = u.lease_owner, attempt = u.attempt
 FROM (SELECT unnest($1::text[]) AS id, unnest($2::bigint[]) AS fee_micros, unnest($3::text[]) AS status,
     unnest($4::text[]) AS rail, unnest($5::text[]) AS tx_hash, unnest($6::text[]) AS processor_id,
     unnest($7::text[]) AS failure_reason, unnest($8::bigint[]) AS lease_ms, unnest($9::bigint[]) AS asked,
-    unnest($10::bigint[]) AS settled_ms, unnest($11::text[]) AS lease_owner) u
+    unnest($10::bigint[]) AS settled_ms, unnest($11::text[]) AS lease_owner, unnest($12::bigint[]) AS attempt) u
 WHERE t.id = u.id
 `
 
@@ -594,6 +638,7 @@ type UpdateChargesParams struct {
 	Column9  []int64
 	Column10 []int64
 	Column11 []string
+	Column12 []int64
 }
 
 func (q *Queries) UpdateCharges(ctx context.Context, arg UpdateChargesParams) error {
@@ -609,6 +654,7 @@ func (q *Queries) UpdateCharges(ctx context.Context, arg UpdateChargesParams) er
 		arg.Column9,
 		arg.Column10,
 		arg.Column11,
+		arg.Column12,
 	)
 	return err
 }

@@ -19,14 +19,14 @@ ORDER BY t.mandate_id, t.merchant_id FOR UPDATE OF t;
 
 -- name: Idempotencies :many
 SELECT i.* FROM idempotency i
-JOIN (SELECT unnest($1::text[]) AS merchant_id, unnest($2::text[]) AS key) k
-    ON i.merchant_id = k.merchant_id AND i.key = k.key;
+JOIN (SELECT unnest($1::text[]) AS merchant_id, unnest($2::text[]) AS kind, unnest($3::text[]) AS key) k
+    ON i.merchant_id = k.merchant_id AND i.kind = k.kind AND i.key = k.key;
 
 -- name: ChargesOfKeys :many
 SELECT c.* FROM charges c
 JOIN idempotency i ON i.charge_id = c.id
-JOIN (SELECT unnest($1::text[]) AS merchant_id, unnest($2::text[]) AS key) k
-    ON i.merchant_id = k.merchant_id AND i.key = k.key;
+JOIN (SELECT unnest($1::text[]) AS merchant_id, unnest($2::text[]) AS kind, unnest($3::text[]) AS key) k
+    ON i.merchant_id = k.merchant_id AND i.kind = k.kind AND i.key = k.key;
 
 -- name: InsertSessions :exec
 INSERT INTO sessions (hash, merchant_id, status, failure_reason, max_per_tx_micros, max_monthly_micros, rails, payees,
@@ -61,21 +61,22 @@ WHERE t.id = u.id;
 
 -- name: InsertCharges :exec
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
-    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner)
+    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
+    attempt, resource)
 SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::bigint[]),
     unnest($6::bigint[]), unnest($7::text[]), unnest($8::text[]), unnest($9::text[]), unnest($10::text[]),
     unnest($11::bigint[]), unnest($12::text[]), unnest($13::text[]), unnest($14::text[]), unnest($15::text[]),
     unnest($16::text[]), unnest($17::bigint[]), unnest($18::bigint[]), unnest($19::bigint[]), unnest($20::bigint[]),
-    unnest($21::text[]);
+    unnest($21::text[]), unnest($22::bigint[]), unnest($23::text[]);
 
 -- name: UpdateCharges :exec
 UPDATE charges t SET fee_micros = u.fee_micros, status = u.status, rail = u.rail, tx_hash = u.tx_hash,
     processor_id = u.processor_id, failure_reason = u.failure_reason, lease_ms = u.lease_ms, asked = u.asked,
-    settled_ms = u.settled_ms, lease_owner = u.lease_owner
+    settled_ms = u.settled_ms, lease_owner = u.lease_owner, attempt = u.attempt
 FROM (SELECT unnest($1::text[]) AS id, unnest($2::bigint[]) AS fee_micros, unnest($3::text[]) AS status,
     unnest($4::text[]) AS rail, unnest($5::text[]) AS tx_hash, unnest($6::text[]) AS processor_id,
     unnest($7::text[]) AS failure_reason, unnest($8::bigint[]) AS lease_ms, unnest($9::bigint[]) AS asked,
-    unnest($10::bigint[]) AS settled_ms, unnest($11::text[]) AS lease_owner) u
+    unnest($10::bigint[]) AS settled_ms, unnest($11::text[]) AS lease_owner, unnest($12::bigint[]) AS attempt) u
 WHERE t.id = u.id;
 
 -- name: InsertTallies :exec
@@ -89,9 +90,15 @@ FROM (SELECT unnest($1::text[]) AS merchant_id, unnest($2::text[]) AS mandate_id
 WHERE t.merchant_id = u.merchant_id AND t.mandate_id = u.mandate_id;
 
 -- name: InsertIdempotencies :exec
-INSERT INTO idempotency (merchant_id, key, fingerprint, charge_id, refusal, created_ms)
+INSERT INTO idempotency (merchant_id, kind, key, fingerprint, charge_id, refusal, created_ms)
 SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
-    unnest($6::bigint[]);
+    unnest($6::text[]), unnest($7::bigint[]);
+
+-- name: InsertOutcomeConflicts :exec
+INSERT INTO outcome_conflicts (charge_id, rail, status, reason, tx_hash, processor_id, at_ms)
+SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
+    unnest($6::text[]), unnest($7::bigint[])
+ON CONFLICT (charge_id, rail, status, tx_hash, processor_id) DO NOTHING;
 
 -- name: InsertPostings :exec
 INSERT INTO postings (charge_id, n, mandate_id, from_account, to_account, amount_micros, at_ms)

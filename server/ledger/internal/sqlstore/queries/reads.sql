@@ -1,6 +1,16 @@
 -- name: Charges :many
 SELECT * FROM charges WHERE merchant_id = sqlc.arg(merchant_id) AND id < sqlc.arg(before) ORDER BY id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
+-- name: ChargesOfTransaction :many
+SELECT * FROM charges WHERE resource <> '' AND tx_hash <> '' AND tx_hash IN (CAST(sqlc.arg(tx) AS TEXT), CAST(sqlc.arg(lower_case) AS TEXT))
+UNION ALL
+SELECT * FROM charges WHERE resource <> '' AND processor_id <> '' AND processor_id = CAST(sqlc.arg(tx) AS TEXT)
+LIMIT CAST(sqlc.arg(most) AS BIGINT);
+
+-- name: OutcomeConflicts :many
+SELECT * FROM outcome_conflicts WHERE (charge_id, rail, status, tx_hash, processor_id) > (CAST(sqlc.arg(charge_id) AS TEXT), '~', '', '', '')
+ORDER BY charge_id, rail, status, tx_hash, processor_id LIMIT CAST(sqlc.arg(most) AS BIGINT);
+
 -- name: Totals :one
 SELECT CAST(COALESCE(SUM(volume_micros), 0) AS BIGINT) AS volume, CAST(COALESCE(SUM(count), 0) AS BIGINT) AS count
 FROM tallies WHERE merchant_id = $1;

@@ -1,8 +1,8 @@
 -- Each deletes a bounded number of rows, the oldest first, found by an index.
 
 -- name: ExpireIdempotency :execrows
-DELETE FROM idempotency WHERE (merchant_id, key) IN (
-    SELECT i.merchant_id, i.key FROM idempotency i
+DELETE FROM idempotency WHERE (merchant_id, kind, key) IN (
+    SELECT i.merchant_id, i.kind, i.key FROM idempotency i
     WHERE i.created_ms < sqlc.arg(before_ms)
         AND NOT EXISTS (SELECT 1 FROM charges c WHERE c.id = i.charge_id AND c.status = 'pending')
     ORDER BY i.created_ms LIMIT sqlc.arg(page)

@@ -27,12 +27,13 @@ SELECT * FROM charges WHERE id = $1;
 
 -- name: InsertCharge :exec
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
-    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21);
+    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
+    attempt, resource)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23);
 
 -- name: UpdateCharge :execrows
 UPDATE charges SET fee_micros = $2, status = $3, rail = $4, tx_hash = $5, processor_id = $6, failure_reason = $7,
-    lease_ms = $8, asked = $9, settled_ms = $10, lease_owner = $11
+    lease_ms = $8, asked = $9, settled_ms = $10, lease_owner = $11, attempt = $12
 WHERE id = $1;
 
 -- name: FreeChargeLeases :execrows
@@ -49,11 +50,15 @@ INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros) VALUES ($1, 
 UPDATE tallies SET count = $3, volume_micros = $4 WHERE merchant_id = $1 AND mandate_id = $2;
 
 -- name: Idempotency :one
-SELECT * FROM idempotency WHERE merchant_id = $1 AND key = $2;
+SELECT * FROM idempotency WHERE merchant_id = $1 AND kind = $2 AND key = $3;
 
 -- name: InsertIdempotency :exec
-INSERT INTO idempotency (merchant_id, key, fingerprint, charge_id, refusal, created_ms)
-VALUES ($1, $2, $3, $4, $5, $6);
+INSERT INTO idempotency (merchant_id, kind, key, fingerprint, charge_id, refusal, created_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7);
+
+-- name: InsertOutcomeConflict :exec
+INSERT INTO outcome_conflicts (charge_id, rail, status, reason, tx_hash, processor_id, at_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING;
 
 -- name: InsertPosting :exec
 INSERT INTO postings (charge_id, n, mandate_id, from_account, to_account, amount_micros, at_ms)

@@ -1,0 +1,138 @@
+package payment_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+// charge charges a mandate of both rails, the chain first.
+func (b *bench) charge(t *testing.T, token, key string) ledger.Charge {
+	t.Helper()
+	c, err := b.Charge(t.Context(), b.request(token, key))
+	require.NoError(t, err)
+	return c.Charge
+}
+
+func (b *bench) request(token, key string) payment.ChargeRequest {
+	return payment.ChargeRequest{
+		Payee: b.merchant, Token: token, Amount: 10_000, Currency: "usdc", Description: "test", IdempotencyKey: key, RequestID: "req_" + key,
+	}
+}
+
+// finished waits until recovery has decided a charge.
+func (b *bench) finished(t *testing.T, c ledger.Charge) ledger.Charge {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		b.time.Advance(time.Minute) // past any put-off
+		var err error
+		c, err = b.Ledger.Charge(t.Context(), c.ID)
+		require.NoError(t, err)
+		return c.Status != ledger.ChargePending
+	}, 20*time.Second, 50*time.Millisecond)
+	return c
+}
+
+// TestNoRailIsAskedFirstAfterRevocation: the chain refuses a pending charge because
+// its mandate was revoked; the card is not charged instead.
+func TestNoRailIsAskedFirstAfterRevocation(t *testing.T) {
+	t.Parallel()
+	b := both(t)
+	m, token := b.confirmed(t)
+	b.chain.answer(rail.Outcome{Status: rail.Pending}, nil)
+	c := b.charge(t, token, "k")
+	require.Equal(t, ledger.ChargePending, c.Status)
+	_, err := b.Revoke(t.Context(), b.merchant.ID, m.ID)
+	require.NoError(t, err)
+	b.chain.answer(rail.Outcome{Status: rail.Refused, Reason: rail.Unavailable}, nil)
+	b.Start(t.Context())
+	c = b.finished(t, c)
+	require.Equal(t, ledger.ChargeFailed, c.Status)
+	require.Empty(t, b.card.charges())
+}
+
+// TestFallbackBegunBeforeRevocationIsRecorded: the card was asked before the
+// revocation and moved the money; recovery finds that out.
+func TestFallbackBegunBeforeRevocationIsRecorded(t *testing.T) {
+	t.Parallel()
+	b := both(t)
+	m, token := b.confirmed(t)
+	b.chain.answer(rail.Outcome{Status: rail.Refused, Reason: rail.InsufficientFunds}, nil)
+	b.card.answer(rail.Outcome{}, errNoAnswer)
+	c := b.charge(t, token, "k")
+	require.Equal(t, ledger.ChargePending, c.Status)
+	_, err := b.Revoke(t.Context(), b.merchant.ID, m.ID)
+	require.NoError(t, err)
+	b.card.answer(rail.Outcome{Status: rail.Succeeded, ProcessorID: "pay_1"}, nil)
+	b.Start(t.Context())
+	c = b.finished(t, c)
+	require.Equal(t, ledger.ChargeSucceeded, c.Status)
+	require.Equal(t, rail.Fiat, c.Rail)
+}
+
+// TestRefusalWithoutReasonEndsTheCharge: it is a processor_error, and not pending forever.
+func TestRefusalWithoutReasonEndsTheCharge(t *testing.T) {
+	t.Parallel()
+	b := both(t)
+	_, token := b.confirmed(t)
+	b.chain.answer(rail.Outcome{Status: rail.Refused}, nil)
+	b.card.answer(rail.Outcome{Status: rail.Refused}, nil)
+	c := b.charge(t, token, "k")
+	require.Equal(t, ledger.ChargeFailed, c.Status)
+	require.Equal(t, rail.ProcessorError, c.FailureReason)
+	b.chain.answer(rail.Outcome{Status: rail.Refused}, rail.ErrReferenceReused)
+	c = b.charge(t, token, "k2")
+	require.Equal(t, rail.ProcessorError, c.FailureReason)
+}
+
+// TestSecondOutcomeThatDiffersIsAnError: and it is recorded and logged.
+func TestSecondOutcomeThatDiffersIsAnError(t *testing.T) {
+	t.Parallel()
+	b := both(t)
+	_, token := b.confirmed(t)
+	b.chain.answer(rail.Outcome{Status: rail.Pending}, nil)
+	c := b.charge(t, token, "k")
+	_, err := b.Ledger.Settle(t.Context(), c, ledger.Settlement{Rail: rail.Chain, Outcome: rail.Outcome{Status: rail.Refused, Reason: rail.Reverted}})
+	require.NoError(t, err)
+	_, err = b.Ledger.Settle(t.Context(), c, ledger.Settlement{Rail: rail.Chain, Outcome: rail.Outcome{Status: rail.Succeeded, TxHash: "0x1"}})
+	require.ErrorIs(t, err, ledger.ErrConflictingOutcome)
+	list, err := b.Ledger.OutcomeConflicts(t.Context(), "", 10)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	require.Equal(t, c.ID, list[0].ChargeID)
+}
+
+// TestRequestsThatDifferInCurrencyDiffer: one key names one request.
+func TestRequestsThatDifferInCurrencyDiffer(t *testing.T) {
+	t.Parallel()
+	b := both(t)
+	_, token := b.confirmed(t)
+	b.charge(t, token, "k")
+	other := b.request(token, "k")
+	other.Currency = "usd"
+	_, err := b.Charge(t.Context(), other)
+	require.ErrorIs(t, err, ledger.ErrIdempotencyMismatch)
+}
+
+// TestChargeIsFoundByItsKeyAfterItsSigningKeyWasRevoked: the request is the same
+// one, though its token is no longer valid.
+func TestChargeIsFoundByItsKeyAfterItsSigningKeyWasRevoked(t *testing.T) {
+	t.Parallel()
+	b := both(t)
+	_, token := b.confirmed(t)
+	c := b.charge(t, token, "k")
+	b.keys.revoked.Store(true)
+	again, err := b.Charge(t.Context(), b.request(token, "k"))
+	require.NoError(t, err)
+	require.True(t, again.Replayed)
+	require.Equal(t, c.ID, again.ID)
+	_, err = b.Charge(t.Context(), b.request(token, "another"))
+	var refused *ledger.Refusal
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, ledger.MandateInvalid, refused.Code)
+}
