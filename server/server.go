@@ -145,7 +145,7 @@ func (s *Server) routes() (http.Handler, error) {
 	merchantAPI.Register(mux)
 	pages.New(pages.Config{
 		Payments: s.payments, Merchants: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger,
-		Sandbox: cfg.Mode == Sandbox, Methods: s.methods(rail.Fiat, rail.Chain), Cards: s.methods(rail.Fiat), Mail: s.mail(),
+		Sandbox: cfg.Mode == Sandbox, Methods: s.methods, Mail: s.mail(),
 	}).Register(mux)
 	mux.Handle("GET /.well-known/jwks.json", s.keys.Set.Handler())
 	mux.Handle("GET /.well-known/jwt-vc-issuer", mandate.IssuerHandler(cfg.BaseURL, cfg.BaseURL+"/.well-known/jwks.json"))

@@ -65,6 +65,10 @@ type Reader interface {
 	// Lapsed lists pending charges whose lease ended before a time, oldest lease first,
 	// without those that wait for one of the rails in except: see [Charge.Waiting].
 	Lapsed(ctx context.Context, before time.Time, except []rail.Name, limit int) ([]Charge, error)
+	// MandateCharges lists the latest charges of a mandate, newest first.
+	MandateCharges(ctx context.Context, mandateID string, limit int) ([]Charge, error)
+	// MandateVolume returns the sum of a mandate's succeeded charges.
+	MandateVolume(ctx context.Context, mandateID string) (Micros, error)
 	// Stats sums a merchant's tallies and counts its mandates that are active at a time.
 	Stats(ctx context.Context, merchantID string, now time.Time) (Stats, error)
 	// Audit calls check with all that there is, as it was at one moment.

@@ -28,7 +28,7 @@ type width struct {
 	pixels int64
 }
 
-var widths = []width{{"phone", 390}, {"desktop", 1280}}
+var widths = []width{{"phone", 360}, {"desktop", 1280}}
 
 // browser starts a browser of the width that runs no scripts.
 func browser(t *testing.T, w width) context.Context {
@@ -142,7 +142,7 @@ func TestPersonDeclines(t *testing.T) {
 	ctx := browser(t, widths[0])
 	srv, s := setup(t)
 	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), chromedp.WaitVisible("button.quiet"),
-		chromedp.Click("button.quiet"), chromedp.WaitVisible(".badge.bad")))
+		chromedp.Click("button.quiet"), chromedp.WaitVisible(".badge.wait")))
 	shoot(ctx, t, "declined")
 	after, err := srv.Client().Session(t.Context(), s.SessionToken)
 	require.NoError(t, err)

@@ -196,7 +196,7 @@ func TestPersonPaysFromAWallet(t *testing.T) {
 			require.NotEmpty(t, ch.TxHash)
 
 			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#revoke-button"), chromedp.WaitVisible(".badge.bad")))
-			require.Equal(t, "Revoked", text(ctx, t, ".badge"))
+			require.Equal(t, "Stopped", text(ctx, t, ".badge"))
 			shoot(ctx, t, "wallet-revoked-"+w.name)
 			_, err = srv.Client().Charge(t.Context(), client.ChargeParams{Mandate: m, AmountCents: 100, Currency: client.USDC, Description: "November report"})
 			require.ErrorIs(t, err, client.ErrMandateRevoked)

@@ -18,7 +18,7 @@ type checkoutForm struct {
 	Action, Merchant, Website, Description, Amount, Error, Email string
 	Method                                                       string // that was chosen
 	Methods                                                      methodChoices
-	ByMandate                                                    bool
+	ByMandate, AsksMail                                          bool
 }
 
 // byMandate is the payment method that is a mandate.
@@ -55,8 +55,9 @@ func (p *Pages) showCheckoutForm(w http.ResponseWriter, r *http.Request, c payme
 		return
 	}
 	f.Action, f.Merchant, f.Website = r.URL.Path, m.Name, host(m.Website)
-	f.Description, f.Amount = c.Description, "$"+c.Amount.Decimal()
-	f.Methods, f.ByMandate = choices(p.Cards, f.Method), f.Method == byMandate
+	f.Description, f.Amount = c.Description, dollars(c.Amount)
+	f.AsksMail = p.Mail != nil
+	f.Methods, f.ByMandate = choices(p.Methods(rail.Fiat), f.Method), f.Method == byMandate
 	p.render(w, r, status, p.pay, "Pay "+m.Name, f)
 }
 
@@ -66,7 +67,10 @@ func (p *Pages) payCheckout(w http.ResponseWriter, r *http.Request) {
 	if !ok || !p.parse(w, r) {
 		return
 	}
-	method, email := r.PostForm.Get("method"), strings.TrimSpace(r.PostForm.Get("email"))
+	method, email := r.PostForm.Get("method"), ""
+	if p.Mail != nil {
+		email = strings.TrimSpace(r.PostForm.Get("email"))
+	}
 	problem, err := p.payBy(r.Context(), c, method, strings.TrimSpace(r.PostForm.Get("mandate")), email)
 	switch {
 	case err != nil:
@@ -97,7 +101,7 @@ func (p *Pages) payBy(ctx context.Context, c payment.Checkout, method, token, em
 	case errors.As(err, &refusal):
 		return refusalText(refusal), nil
 	case errors.Is(err, mandate.ErrMalformed), errors.Is(err, mandate.ErrInvalid), errors.Is(err, ledger.ErrNotFound), errors.As(err, &bound):
-		return "This is not a mandate of this service. It begins with dtok_.", nil
+		return "This is not a mandate that this service knows. Paste the whole text, from dtok_ to its end.", nil
 	case errors.Is(err, rail.ErrUnknownMethod):
 		return chooseMethod, nil
 	case errors.Is(err, payment.ErrNoEmail):
@@ -124,20 +128,21 @@ func refusalText(r *ledger.Refusal) string {
 	}
 }
 
-// showCheckoutOutcome tells how a checkout stands that is not open.
+// showCheckoutOutcome shows the state of a checkout that is not open.
 func (p *Pages) showCheckoutOutcome(w http.ResponseWriter, r *http.Request, c payment.Checkout) {
 	m, err := p.Merchants.Merchant(r.Context(), c.MerchantID)
 	if err != nil {
 		p.failed(w, r, err)
 		return
 	}
-	v := result{Merchant: m.Name, Return: c.ReturnURL, Amount: "$" + c.Amount.Decimal(), Text: c.Description}
+	v := result{Merchant: m.Name, Return: c.ReturnURL, Amount: dollars(c.Amount), Text: c.Description}
 	if c.Charge.ID != "" {
 		v.Facts = []fact{{"Transaction", c.Charge.ID}}
 	}
 	switch c.Status {
 	case payment.CheckoutPaid:
 		v.Tone, v.Badge, v.Headline = "good", "Paid", "You paid "+m.Name
+		v.Receipt = p.Payments.ReceiptURL(c.Charge.ID)
 	case payment.CheckoutPending:
 		v.Tone, v.Badge, v.Headline = "wait", "Pending", "The payment is on its way"
 		v.Text = "Load this page again in a moment. Nothing is paid twice."

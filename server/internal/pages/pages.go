@@ -1,7 +1,11 @@
-// Package pages is what people see in a browser: the setup page, where they
-// confirm the limits of a mandate, the page of a checkout, and receipts. Plain HTML and one style sheet;
-// everything works without JavaScript but what a browser's wallet is asked, by one
-// script of ours.
+// Package pages serves what people see in a browser: the setup page, where they
+// confirm the limits of a mandate, the mandate's private page, where they follow and
+// stop it, checkouts and receipts. The pages are plain HTML with one style sheet.
+// They work without JavaScript, except for requests to a wallet in the browser.
+//
+// Addresses are capabilities. The merchant knows those of setup pages, checkouts and
+// receipts. Only the person knows the private page of a mandate: it is shown after
+// confirming, and mailed, and stands on no page that a merchant can open.
 package pages
 
 import (
@@ -29,23 +33,22 @@ var style []byte
 //go:embed assets/wallet.js
 var walletScript []byte
 
-// Merchants tells who a merchant is.
+// Merchants finds merchants by their ids.
 type Merchants interface {
 	Merchant(ctx context.Context, id string) (ledger.Merchant, error)
 }
 
-// Config is what the pages are made of. Every field is required, but Methods, Cards and Mail.
+// Config configures the pages. Every field is required, except Mail.
 type Config struct {
 	Payments  *payment.Service
 	Merchants Merchants
 	Clock     ledger.Clock
 	Logger    *slog.Logger
 	Sandbox   bool
-	// Methods are the payment methods on offer, the usual one first.
-	Methods []rail.Method
-	// Cards are those of them that a checkout is paid with.
-	Cards []rail.Method
-	// Mail sends a message to a person. Nil: nobody is mailed.
+	// Methods returns the payment methods of rails, the usual one first.
+	Methods func(of ...rail.Name) []rail.Method
+	// Mail sends a message to a person. Nil: no mail is sent, and no page asks for an
+	// address.
 	Mail func(ctx context.Context, to, subject, text string) error
 }
 
@@ -53,17 +56,18 @@ type Config struct {
 type Pages struct {
 	Config
 
-	stylePath, scriptPath string
-	setup, pay, result    *template.Template
+	stylePath, scriptPath             string
+	setup, pay, result, mandate, stop *template.Template
 }
 
 // New parses the templates; they are part of the program, so a broken one panics.
 func New(cfg Config) *Pages {
 	parse := func(name string) *template.Template {
-		return template.Must(template.ParseFS(templates, "templates/layout.html", "templates/methods.html", "templates/"+name))
+		return template.Must(template.ParseFS(templates, "templates/layout.html", "templates/methods.html", "templates/revoke.html", "templates/"+name))
 	}
 	return &Pages{
 		Config: cfg, setup: parse("setup.html"), pay: parse("checkout.html"), result: parse("result.html"),
+		mandate: parse("mandate.html"), stop: parse("stop.html"),
 		stylePath: assetPath("style", style, ".css"), scriptPath: assetPath("wallet", walletScript, ".js"),
 	}
 }
@@ -85,10 +89,14 @@ func (p *Pages) Register(mux *http.ServeMux) {
 	}))
 	mux.Handle("GET /setup/{sessionToken}", http.HandlerFunc(p.showSetup))
 	mux.Handle("POST /setup/{sessionToken}", ownForms.Handler(http.HandlerFunc(p.decide)))
+	mux.HandleFunc("GET /setup/{sessionToken}/{proof}", p.showDecided)
 	mux.Handle("POST /setup/{sessionToken}/wallet", ownForms.Handler(http.HandlerFunc(p.proposeToWallet)))
 	mux.HandleFunc("GET /checkout/{checkoutId}/{proof}", p.showCheckout)
 	mux.Handle("POST /checkout/{checkoutId}/{proof}", ownForms.Handler(http.HandlerFunc(p.payCheckout)))
 	mux.HandleFunc("GET /receipts/{transactionId}/{proof}", p.receipt)
+	mux.HandleFunc("GET /m/{mandateId}/{proof}", p.showMandate)
+	mux.HandleFunc("GET /m/{mandateId}/{proof}/stop", p.askToStop)
+	mux.Handle("POST /m/{mandateId}/{proof}/stop", ownForms.Handler(http.HandlerFunc(p.stopMandate)))
 	mux.HandleFunc("GET "+p.stylePath, asset("text/css; charset=utf-8", style))
 	mux.HandleFunc("GET "+p.scriptPath, asset("text/javascript; charset=utf-8", walletScript))
 }
@@ -103,9 +111,14 @@ func asset(mediaType string, content []byte) http.HandlerFunc {
 	}
 }
 
-// result is a page that only tells something.
+// result is a page without a form.
 type result struct {
 	Tone, Badge, Headline, Text, Amount, Merchant, Return string
+	Worst                                                 string // what a mandate can cost at most
+	Warn                                                  bool   // show Worst as a warning
+	Private                                               string // address of a mandate's private page
+	Receipt                                               string // address of a receipt
+	Note                                                  string // what to do next
 	Facts                                                 []fact
 	Points                                                []string
 	Revoke                                                *revokeView
@@ -144,6 +157,7 @@ func (p *Pages) render(w http.ResponseWriter, r *http.Request, status int, page 
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Security-Policy", rules)
 	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Robots-Tag", "noindex, nofollow")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	_, _ = w.Write(body.Bytes()) // the client may have gone

@@ -3,7 +3,6 @@ package pages
 import (
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -28,25 +27,29 @@ func receiptView(found payment.Receipt) result {
 	c := found.Charge
 	v := result{
 		Tone: "good", Badge: "Paid", Headline: "Receipt from " + found.Merchant.Name, Text: c.Description,
-		Amount: "$" + c.Amount.Decimal(),
-		Facts:  []fact{{"Transaction", c.ID}, {"Date", day(c.CreatedAt)}},
+		Amount: dollars(c.Amount),
+		Facts:  []fact{{"Transaction", c.ID}, {"Date", moment(c.CreatedAt)}},
 	}
 	switch c.Status {
 	case ledger.ChargePending:
 		v.Tone, v.Badge = "wait", "Pending"
 	case ledger.ChargeFailed:
-		v.Tone, v.Badge = "bad", "Not paid"
-		v.Facts = append(v.Facts, fact{"Reason", string(c.FailureReason)})
+		v.Tone, v.Badge, v.Headline = "bad", "Not paid", "Nothing was paid to "+found.Merchant.Name
+		v.Facts = append(v.Facts, fact{"Reason", reasonText(c.FailureReason)})
 	case ledger.ChargeSucceeded:
-		v.Facts = append(v.Facts, fact{"Settled", day(c.SettledAt)})
+		v.Facts = append(v.Facts, fact{"Settled", moment(c.SettledAt)})
 	}
-	if c.Rail == rail.Fiat && found.Instrument.Brand != "" {
+	if c.Status != ledger.ChargeFailed && c.Rail == rail.Fiat && found.Instrument.Brand != "" {
 		v.Facts = append(v.Facts, fact{"Paid with", found.Instrument.Brand + " •••• " + found.Instrument.LastFour})
 	}
 	if c.TxHash != "" {
 		v.Facts = append(v.Facts, fact{"On chain", c.TxHash})
 	}
+	if host := host(found.Merchant.Website); host != "" {
+		v.Facts = append(v.Facts, fact{"Website", host})
+	}
+	v.Facts = append(v.Facts, fact{"Mandate", c.MandateID})
+	v.Note = "Did an agent pay this for you? To see all its payments or to stop them, open the private link that you got when you confirmed the mandate." +
+		" If you have lost it, ask the merchant that asked you for the mandate to revoke it."
 	return v
 }
-
-func day(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -22,9 +20,10 @@ import (
 type setupForm struct {
 	Action, Merchant, Website, Error       string
 	AskedPerTx, AskedMonthly, AskedExpires string
-	Tomorrow                               string
+	AskedDay, Tomorrow                     string
 	MaxPerTx, MaxMonthly, Expires, Email   string
-	Anyone                                 bool
+	Worst                                  string // what it can cost at most, as asked for
+	Anyone, AsksMail                       bool
 	Payees                                 []payeeChoice
 	Methods                                methodChoices
 	Wallet                                 *walletView // nil: no wallet of one's own
@@ -50,7 +49,7 @@ func (p *Pages) showSetup(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.showForm(w, r, s, http.StatusOK, entered{
-		perTx: s.Terms.MaxPerTx.Decimal(), monthly: s.Terms.MaxMonthly.Decimal(),
+		perTx: grouped(s.Terms.MaxPerTx), monthly: grouped(s.Terms.MaxMonthly),
 		expires: s.Terms.ExpiresAt.Format(dateForm), payees: s.Terms.Payees,
 	}, "")
 }
@@ -88,19 +87,26 @@ func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Sessi
 		p.failed(w, r, err)
 		return
 	}
+	methods := p.Methods(s.Terms.Rails...)
 	f := setupForm{
 		Action: "/setup/" + s.Token, Merchant: m.Name, Website: host(m.Website), Error: problem,
-		AskedPerTx: s.Terms.MaxPerTx.Decimal(), AskedMonthly: s.Terms.MaxMonthly.Decimal(),
+		AskedPerTx: dollars(s.Terms.MaxPerTx), AskedMonthly: dollars(s.Terms.MaxMonthly), AskedDay: day(s.Terms.ExpiresAt),
 		AskedExpires: s.Terms.ExpiresAt.Format(dateForm), Tomorrow: p.Clock.Now().UTC().AddDate(0, 0, 1).Format(dateForm),
 		MaxPerTx: in.perTx, MaxMonthly: in.monthly, Expires: in.expires, Email: in.email,
-		Anyone: slices.Contains(s.Terms.Payees, ledger.AnyPayee), Methods: choices(p.Methods, in.method),
+		Anyone: slices.Contains(s.Terms.Payees, ledger.AnyPayee), AsksMail: p.Mail != nil, Methods: choices(methods, in.method),
 	}
+	payees, err := p.payeeNames(r.Context(), s.Terms)
+	if err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	f.Worst = worst(s.Terms, p.Clock.Now(), payees)
 	if f.Payees, err = p.payeeChoices(r.Context(), s.Terms.Payees, in.payees); err != nil {
 		p.failed(w, r, err)
 		return
 	}
-	if wallets, ok := p.Payments.Wallets(s); ok {
-		checked := in.method == ownWallet || (in.method == "" && len(p.Methods) == 0)
+	if wallets, ok := p.Payments.Wallets(s.Terms.Rails); ok {
+		checked := in.method == ownWallet || (in.method == "" && len(methods) == 0)
 		f.Wallet = &walletView{network: networkOf(wallets), Checked: checked}
 	}
 	p.render(w, r, status, p.setup, "Confirm limits for "+m.Name, f)
@@ -140,11 +146,12 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) {
 	}
 	var err error
 	var problem string
+	var confirmed ledger.Mandate
 	if r.PostForm.Get("action") == "decline" {
 		err = p.Payments.Decline(r.Context(), s.Token)
 	} else {
 		in := enteredIn(r.PostForm)
-		if problem, err = p.confirm(r.Context(), s, in); problem != "" {
+		if confirmed, problem, err = p.confirm(r.Context(), s, in); problem != "" {
 			p.showForm(w, r, s, http.StatusUnprocessableEntity, in, problem)
 			return
 		}
@@ -153,7 +160,18 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) {
 		p.failed(w, r, err)
 		return
 	}
-	http.Redirect(w, r, "/setup/"+s.Token, http.StatusSeeOther)
+	p.decided(w, r, s, confirmed)
+}
+
+// decided redirects to the page that says how a session ended. The one who confirmed
+// gets an address with the mandate's proof, whose page names the private page; the
+// merchant, who knows the session's token too, has no such address.
+func (p *Pages) decided(w http.ResponseWriter, r *http.Request, s payment.Session, confirmed ledger.Mandate) {
+	to := "/setup/" + s.Token
+	if confirmed.ID != "" {
+		to += "/" + p.Payments.MandateProof(confirmed.ID)
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
 // parse reads a form of limited length, or answers that it did not arrive.
@@ -169,34 +187,37 @@ func (p *Pages) parse(w http.ResponseWriter, r *http.Request) bool {
 }
 
 // confirm tries to complete the session. The problem is what the person can put right.
-func (p *Pages) confirm(ctx context.Context, s payment.Session, in entered) (problem string, err error) {
+func (p *Pages) confirm(ctx context.Context, s payment.Session, in entered) (m ledger.Mandate, problem string, err error) {
 	terms, problem := p.terms(s.Terms, in)
 	if problem != "" {
-		return problem, nil
+		return m, problem, nil
 	}
 	method, problem, err := p.method(ctx, s, terms, in)
 	if problem != "" || err != nil {
-		return problem, err
+		return m, problem, err
 	}
-	m, err := p.Payments.Confirm(ctx, s.Token, payment.Confirmation{Terms: terms, Methods: []string{method}, Email: in.email})
+	if p.Mail == nil {
+		in.email = "" // it was not asked for
+	}
+	m, err = p.Payments.Confirm(ctx, s.Token, payment.Confirmation{Terms: terms, Methods: []string{method}, Email: in.email})
 	var refused *payment.MethodError
 	switch {
 	case err == nil:
 		p.mailConfirmation(ctx, m)
-		return "", nil
+		return m, "", nil
 	case errors.As(err, &refused) && refused.AttemptsLeft > 0:
-		return fmt.Sprintf("This payment method was refused (%s). Choose another one; attempts left: %d.",
+		return m, fmt.Sprintf("This payment method was refused (%s). Choose another one; attempts left: %d.",
 			strings.ReplaceAll(string(refused.Reason), "_", " "), refused.AttemptsLeft), nil
 	case errors.As(err, &refused):
-		return "", nil // the session has failed, and its page says so
+		return m, "", nil // the session has failed, and its page says so
 	case errors.Is(err, rail.ErrUnknownMethod):
-		return chooseMethod, nil
+		return m, chooseMethod, nil
 	case errors.Is(err, payment.ErrNoEmail):
-		return "The e-mail address is not complete.", nil
+		return m, "The e-mail address is not complete.", nil
 	case errors.Is(err, ledger.ErrWidened):
-		return "You can lower what was asked for, not raise it.", nil
+		return m, "You can lower what was asked for, not raise it.", nil
 	}
-	return "", err
+	return m, "", err
 }
 
 // terms reads what the person entered; a problem says what to change.
@@ -210,12 +231,12 @@ func (p *Pages) terms(asked ledger.Terms, in entered) (ledger.Terms, string) {
 		{"The limit for one payment", in.perTx, asked.MaxPerTx, &t.MaxPerTx},
 		{"The limit for a month", in.monthly, asked.MaxMonthly, &t.MaxMonthly},
 	} {
-		m, err := money.ParseDecimal(strings.TrimPrefix(strings.TrimSpace(f.text), "$"))
+		m, err := parseDollars(f.text)
 		if _, whole := m.WholeCents(); err != nil || !whole || m <= 0 {
 			return t, f.name + " must be an amount such as 25 or 12.50."
 		}
 		if m > f.max {
-			return t, fmt.Sprintf("%s can be at most $%s.", f.name, f.max.Decimal())
+			return t, fmt.Sprintf("%s can be at most %s.", f.name, dollars(f.max))
 		}
 		*f.to = m
 	}
@@ -230,7 +251,7 @@ func (p *Pages) terms(asked ledger.Terms, in entered) (ledger.Terms, string) {
 	case !until.After(p.Clock.Now()):
 		return t, "The end date must be in the future."
 	case until.After(asked.ExpiresAt):
-		return t, "The end date can be at most " + asked.ExpiresAt.Format(dateForm) + "."
+		return t, "The end date can be at most " + day(asked.ExpiresAt) + "."
 	default:
 		t.ExpiresAt = until
 	}
@@ -240,57 +261,4 @@ func (p *Pages) terms(asked ledger.Terms, in entered) (ledger.Terms, string) {
 		}
 	}
 	return t, ""
-}
-
-func (p *Pages) mailConfirmation(ctx context.Context, m ledger.Mandate) {
-	if m.Email == "" || p.Mail == nil {
-		return
-	}
-	text := fmt.Sprintf("You allowed payments within these limits:\n\n  one payment   $%s\n  a month       $%s\n  until         %s\n  mandate       %s\n",
-		m.Terms.MaxPerTx.Decimal(), m.Terms.MaxMonthly.Decimal(), day(m.Terms.ExpiresAt), m.ID)
-	if err := p.Mail(ctx, m.Email, "Your spending mandate", text); err != nil {
-		p.Logger.WarnContext(ctx, "confirmation not mailed", slog.String("mandateId", m.ID), slog.String("error", err.Error()))
-	}
-}
-
-// showOutcome tells how a finished session ended.
-func (p *Pages) showOutcome(w http.ResponseWriter, r *http.Request, s payment.Session) {
-	m, err := p.Merchants.Merchant(r.Context(), s.MerchantID)
-	if err != nil {
-		p.failed(w, r, err)
-		return
-	}
-	v := result{Merchant: m.Name, Return: s.ReturnURL}
-	if s.Status == ledger.SessionFailed {
-		v.Tone, v.Badge, v.Headline = "bad", "Not confirmed", "Nothing was allowed"
-		v.Text = map[string]string{
-			ledger.SessionDeclined:        "You declined. " + m.Name + " cannot charge you.",
-			ledger.SessionExpired:         "This link is older than a day. Ask " + m.Name + " for a new one.",
-			ledger.SessionTooManyAttempts: "Too many payment methods were refused. Ask " + m.Name + " for a new link.",
-		}[s.FailureReason]
-		p.message(w, r, http.StatusOK, v)
-		return
-	}
-	confirmed, err := p.Payments.Confirmed(r.Context(), s)
-	if err != nil {
-		p.failed(w, r, err)
-		return
-	}
-	t := confirmed.Terms
-	if confirmed.Status == ledger.MandateRevoked {
-		v.Tone, v.Badge, v.Headline = "bad", "Revoked", m.Name+" can no longer charge you"
-		v.Text, v.Return = "This mandate was revoked. No charge with it moves money any more.", ""
-		v.Facts = []fact{{"Mandate", confirmed.ID}}
-		p.message(w, r, http.StatusOK, v)
-		return
-	}
-	v.Tone, v.Badge, v.Headline = "good", "Confirmed", m.Name+" can be paid within your limits"
-	v.Text = "You can close this page."
-	v.Facts = []fact{{"One payment", "up to $" + t.MaxPerTx.Decimal()}, {"A month", "up to $" + t.MaxMonthly.Decimal()}, {"Until", day(t.ExpiresAt)}}
-	for _, i := range confirmed.Instruments {
-		v.Facts = append(v.Facts, fact{"Paid with", i.Brand + " •••• " + i.LastFour})
-	}
-	v.Facts, v.Revoke = append(v.Facts, fact{"Mandate", confirmed.ID}), p.revocation(s, confirmed)
-	v.Points = []string{"Nobody can raise these limits, neither the agent nor " + m.Name + ".", "A charge beyond them is refused before any money moves."}
-	p.message(w, r, http.StatusOK, v)
 }

@@ -96,8 +96,8 @@ func walletProblem(err error, t ledger.Terms) (problem string, ok bool) {
 	var refused *rail.RefusedError
 	switch {
 	case errors.As(err, &refused) && refused.Reason == rail.InsufficientFunds:
-		return fmt.Sprintf("There is too little USDC in this wallet: a payment can be up to $%s. Put USDC into it, or lower the limit for one payment.",
-			t.MaxPerTx.Decimal()), true
+		return fmt.Sprintf("There is too little USDC in this wallet: a payment can be up to %s. Put USDC into it, or lower the limit for one payment.",
+			dollars(t.MaxPerTx)), true
 	case errors.As(err, &refused):
 		return "Nobody who may be paid takes USDC on this network. Choose another way to pay.", true
 	case errors.Is(err, rail.ErrUnknownMethod):
@@ -118,7 +118,7 @@ func walletProblem(err error, t ledger.Terms) (problem string, ok bool) {
 // what is on offer can be chosen by name.
 func (p *Pages) method(ctx context.Context, s payment.Session, terms ledger.Terms, in entered) (method, problem string, err error) {
 	if in.method != ownWallet {
-		if !slices.ContainsFunc(p.Methods, func(m rail.Method) bool { return m.Name == in.method }) {
+		if !slices.ContainsFunc(p.Methods(s.Terms.Rails...), func(m rail.Method) bool { return m.Name == in.method }) {
 			return "", chooseMethod, nil
 		}
 		return in.method, "", nil
@@ -134,8 +134,8 @@ func (p *Pages) method(ctx context.Context, s payment.Session, terms ledger.Term
 }
 
 // revocation is how the mandate's wallet ends it; nil where none can.
-func (p *Pages) revocation(s payment.Session, m ledger.Mandate) *revokeView {
-	wallets, ok := p.Payments.Wallets(s)
+func (p *Pages) revocation(m ledger.Mandate) *revokeView {
+	wallets, ok := p.Payments.Wallets(m.Terms.Rails)
 	if !ok {
 		return nil
 	}

@@ -8,12 +8,12 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// Wallets is the rail of a session to which a person can connect a wallet of
+// Wallets returns the first of the rails to which a person can connect a wallet of
 // their own, and whether there is one.
-func (s *Service) Wallets(session Session) (rail.Wallets, bool) {
+func (s *Service) Wallets(rails []rail.Name) (rail.Wallets, bool) {
 	for _, name := range s.Rails.Names() {
 		one, _ := s.Rails.Rail(name)
-		if w, ok := one.(rail.Wallets); ok && slices.Contains(session.Terms.Rails, name) {
+		if w, ok := one.(rail.Wallets); ok && slices.Contains(rails, name) {
 			return w, true
 		}
 	}
@@ -43,7 +43,7 @@ func (s *Service) AcceptFromWallet(ctx context.Context, session Session, terms l
 }
 
 func (s *Service) walletOf(ctx context.Context, session Session, terms ledger.Terms) (rail.Wallets, rail.Limits, error) {
-	w, ok := s.Wallets(session)
+	w, ok := s.Wallets(session.Terms.Rails)
 	switch {
 	case session.Status != ledger.SessionPending:
 		return nil, rail.Limits{}, ledger.ErrSessionFinished

@@ -247,6 +247,7 @@ func listAndStatistics(t *testing.T, b *bench) {
 		b.reserve(t, m, cent) // new ones do not disturb the pages that follow
 	}
 	require.Equal(t, newest, got)
+	b.mandateStatement(t, m, other)
 	stats, err := b.Stats(ctx, b.merchant.ID, b.clock.Now())
 	require.NoError(t, err)
 	require.Equal(t, ledger.Stats{Volume: 200 * cent, Count: 20, ActiveMandates: 2}, stats)
@@ -339,4 +340,33 @@ func cancelled(t *testing.T, b *bench) {
 	_, err := b.Reserve(ctx, b.request(m, cent))
 	require.ErrorIs(t, err, context.Canceled)
 	require.Zero(t, b.spent(t, m))
+}
+
+// mandateStatement checks what the person who confirmed a mandate reads: its own
+// charges, newest first, and the sum of those that succeeded.
+func (b *bench) mandateStatement(t *testing.T, mandates ...ledger.Mandate) {
+	t.Helper()
+	ctx := t.Context()
+	for _, m := range mandates {
+		list, err := b.MandateCharges(ctx, m.ID, 1000)
+		require.NoError(t, err)
+		require.NotEmpty(t, list)
+		var sum ledger.Micros
+		for i, c := range list {
+			require.Equal(t, m.ID, c.MandateID)
+			require.True(t, i == 0 || c.ID < list[i-1].ID, "newest first")
+			if c.Status == ledger.ChargeSucceeded {
+				sum += c.Amount
+			}
+		}
+		volume, err := b.MandateVolume(ctx, m.ID)
+		require.NoError(t, err)
+		require.Equal(t, sum, volume)
+		latest, err := b.MandateCharges(ctx, m.ID, 3)
+		require.NoError(t, err)
+		require.Equal(t, list[:3], latest)
+	}
+	volume, err := b.MandateVolume(ctx, "del_none")
+	require.NoError(t, err)
+	require.Zero(t, volume)
 }

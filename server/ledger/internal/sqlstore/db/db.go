@@ -147,6 +147,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.mandateStmt, err = db.PrepareContext(ctx, mandate); err != nil {
 		return nil, fmt.Errorf("error preparing query Mandate: %w", err)
 	}
+	if q.mandateChargesStmt, err = db.PrepareContext(ctx, mandateCharges); err != nil {
+		return nil, fmt.Errorf("error preparing query MandateCharges: %w", err)
+	}
+	if q.mandateVolumeStmt, err = db.PrepareContext(ctx, mandateVolume); err != nil {
+		return nil, fmt.Errorf("error preparing query MandateVolume: %w", err)
+	}
 	if q.merchantStmt, err = db.PrepareContext(ctx, merchant); err != nil {
 		return nil, fmt.Errorf("error preparing query Merchant: %w", err)
 	}
@@ -471,6 +477,16 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing mandateStmt: %w", cerr)
 		}
 	}
+	if q.mandateChargesStmt != nil {
+		if cerr := q.mandateChargesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing mandateChargesStmt: %w", cerr)
+		}
+	}
+	if q.mandateVolumeStmt != nil {
+		if cerr := q.mandateVolumeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing mandateVolumeStmt: %w", cerr)
+		}
+	}
 	if q.merchantStmt != nil {
 		if cerr := q.merchantStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing merchantStmt: %w", cerr)
@@ -741,6 +757,8 @@ type Queries struct {
 	keySealsStmt               *sql.Stmt
 	laneDeliveriesStmt         *sql.Stmt
 	mandateStmt                *sql.Stmt
+	mandateChargesStmt         *sql.Stmt
+	mandateVolumeStmt          *sql.Stmt
 	merchantStmt               *sql.Stmt
 	merchantByKeyStmt          *sql.Stmt
 	merchantByWalletStmt       *sql.Stmt
@@ -826,6 +844,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		keySealsStmt:               q.keySealsStmt,
 		laneDeliveriesStmt:         q.laneDeliveriesStmt,
 		mandateStmt:                q.mandateStmt,
+		mandateChargesStmt:         q.mandateChargesStmt,
+		mandateVolumeStmt:          q.mandateVolumeStmt,
 		merchantStmt:               q.merchantStmt,
 		merchantByKeyStmt:          q.merchantByKeyStmt,
 		merchantByWalletStmt:       q.merchantByWalletStmt,

@@ -1,0 +1,181 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+// mandatePage is the private page of a mandate: what the person confirmed, what was
+// paid, and the way to stop it.
+type mandatePage struct {
+	Tone, Badge, Headline, Worst, Note, Link, Stop string
+
+	Month                string // of Spent: "November 2026"
+	Spent, Limit, Total  string
+	SpentCents, MaxCents int64
+	Facts                []fact
+	Payments             []paymentRow
+	Latest               int // at most so many payments are listed
+	Revoke               *revokeView
+}
+
+func (m mandatePage) asksWallet() bool { return m.Revoke != nil }
+
+// paymentRow is one payment in the list of a private page.
+type paymentRow struct{ When, Payee, Description, Amount, Status, Tone, Receipt string }
+
+// privateMandate finds the mandate of a private page's address, or answers that
+// there is none.
+func (p *Pages) privateMandate(w http.ResponseWriter, r *http.Request) (ledger.Mandate, bool) {
+	m, err := p.Payments.MandateAt(r.Context(), r.PathValue("mandateId"), r.PathValue("proof"))
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		p.missing(w, r)
+	case err != nil:
+		p.failed(w, r, err)
+	}
+	return m, err == nil
+}
+
+func (p *Pages) showMandate(w http.ResponseWriter, r *http.Request) {
+	m, ok := p.privateMandate(w, r)
+	if !ok {
+		return
+	}
+	s, err := p.Payments.StatementOf(r.Context(), m)
+	if err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	page, err := p.mandatePage(r.Context(), s)
+	if err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	p.render(w, r, http.StatusOK, p.mandate, page.Headline, page)
+}
+
+func (p *Pages) mandatePage(ctx context.Context, s payment.Statement) (mandatePage, error) {
+	m, now := s.Mandate, p.Clock.Now()
+	payees, err := p.payeeNames(ctx, m.Terms)
+	if err != nil {
+		return mandatePage{}, err
+	}
+	month := ledger.MonthOf(now)
+	spent := m.SpentIn(month)
+	page := mandatePage{
+		Tone: "good", Badge: "Active", Headline: "An agent may pay " + payees + " for you",
+		Worst: worst(m.Terms, m.CreatedAt, payees), Link: p.Payments.MandateURL(m.ID),
+		Month: now.UTC().Format("January 2006"), Spent: dollars(spent), Limit: dollars(m.Terms.MaxMonthly), Total: dollars(s.Total),
+		SpentCents: int64(spent.CentsUp()), MaxCents: int64(m.Terms.MaxMonthly.CentsDown()), Latest: len(s.Charges),
+		Facts: append(p.allowed(m, payees), fact{"Confirmed", moment(m.CreatedAt)}, fact{"Mandate", m.ID}),
+	}
+	switch {
+	case m.Status == ledger.MandateRevoked:
+		page.Tone, page.Badge, page.Headline = "bad", "Stopped", "No agent can pay "+payees+" for you any more"
+		page.Note = stoppedBy(m) + " Nothing more can be paid with this mandate."
+	case !now.Before(m.Terms.ExpiresAt):
+		page.Tone, page.Badge, page.Headline = "wait", "Expired", "The time for paying "+payees+" is over"
+		page.Note = "This mandate ended on " + moment(m.Terms.ExpiresAt) + ". Nothing more can be paid with it."
+	default:
+		page.Stop, page.Revoke = p.stopPath(m), p.revocation(m)
+	}
+	page.Payments, err = p.paymentRows(ctx, s.Charges)
+	return page, err
+}
+
+// stopPath is the path of the page that asks whether to stop.
+func (p *Pages) stopPath(m ledger.Mandate) string {
+	return "/m/" + m.ID + "/" + p.Payments.MandateProof(m.ID) + "/stop"
+}
+
+func stoppedBy(m ledger.Mandate) string {
+	who := map[ledger.Revoker]string{
+		ledger.RevokedByUser: "You stopped it", ledger.RevokedByMerchant: "The merchant stopped it",
+		ledger.RevokedByContract: "Your wallet stopped it on the chain",
+	}[m.RevokedBy]
+	return who + " on " + moment(m.RevokedAt) + "."
+}
+
+// allowed are the facts that a person confirmed.
+func (p *Pages) allowed(m ledger.Mandate, payees string) []fact {
+	t := m.Terms
+	facts := []fact{
+		{"Who can be paid", capital(payees)},
+		{"One payment", "up to " + dollars(t.MaxPerTx)},
+		{"A month", "up to " + dollars(t.MaxMonthly)},
+		{"Until", moment(t.ExpiresAt)},
+	}
+	for _, i := range m.Instruments {
+		facts = append(facts, fact{"Paid with", paidWith(i)})
+	}
+	return facts
+}
+
+func (p *Pages) paymentRows(ctx context.Context, charges []ledger.Charge) ([]paymentRow, error) {
+	names := map[string]string{}
+	rows := make([]paymentRow, len(charges))
+	for i, c := range charges {
+		name, ok := names[c.MerchantID]
+		if !ok {
+			if name = "Wallet " + c.PayTo; !ledger.IsWallet(c.MerchantID) {
+				m, err := p.Merchants.Merchant(ctx, c.MerchantID)
+				if err != nil {
+					return nil, fmt.Errorf("read merchant %s: %w", c.MerchantID, err)
+				}
+				name = m.Name
+			}
+			names[c.MerchantID] = name
+		}
+		rows[i] = paymentRow{
+			When: moment(c.CreatedAt), Payee: name, Description: c.Description, Amount: dollars(c.Amount),
+			Receipt: p.Payments.ReceiptURL(c.ID),
+		}
+		switch c.Status {
+		case ledger.ChargePending:
+			rows[i].Status, rows[i].Tone = "Pending", "wait"
+		case ledger.ChargeFailed:
+			rows[i].Status, rows[i].Tone = "Not paid", "bad"
+		case ledger.ChargeSucceeded:
+		}
+	}
+	return rows, nil
+}
+
+// stopForm is the page that asks whether to stop.
+type stopForm struct{ Action, Back, Payees string }
+
+func (p *Pages) askToStop(w http.ResponseWriter, r *http.Request) {
+	m, ok := p.privateMandate(w, r)
+	if !ok {
+		return
+	}
+	if m.Status == ledger.MandateRevoked {
+		http.Redirect(w, r, p.Payments.MandateURL(m.ID), http.StatusSeeOther)
+		return
+	}
+	payees, err := p.payeeNames(r.Context(), m.Terms)
+	if err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	p.render(w, r, http.StatusOK, p.stop, "Stop all payments?", stopForm{Action: p.stopPath(m), Back: p.Payments.MandateURL(m.ID), Payees: payees})
+}
+
+// stopMandate revokes. A second click leads to the same page.
+func (p *Pages) stopMandate(w http.ResponseWriter, r *http.Request) {
+	m, err := p.Payments.StopMandate(r.Context(), r.PathValue("mandateId"), r.PathValue("proof"))
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		p.missing(w, r)
+	case err != nil:
+		p.failed(w, r, err)
+	default:
+		http.Redirect(w, r, p.Payments.MandateURL(m.ID), http.StatusSeeOther)
+	}
+}

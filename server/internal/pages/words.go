@@ -1,0 +1,120 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/paywarrant/paywarrant/internal/money"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+// dollars writes an amount with thousands separators: "$1,250.00".
+func dollars(m ledger.Micros) string { return "$" + grouped(m) }
+
+func grouped(m ledger.Micros) string {
+	whole, cents, _ := strings.Cut(m.Decimal(), ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	return whole + "." + cents
+}
+
+// parseDollars reads an amount as a person writes it: "25", "$12.50", "1,250.00".
+// A comma anywhere but between thousands is an error.
+func parseDollars(text string) (ledger.Micros, error) {
+	text = strings.TrimPrefix(strings.TrimSpace(text), "$")
+	plain := strings.ReplaceAll(text, ",", "")
+	m, err := money.ParseDecimal(plain)
+	if err != nil || plain == text {
+		return m, err
+	}
+	whole, _, _ := strings.Cut(text, ".")
+	if want, _, _ := strings.Cut(grouped(m), "."); want != whole {
+		return 0, errors.New("comma that separates no thousands")
+	}
+	return m, nil
+}
+
+func day(t time.Time) string { return t.UTC().Format("2 January 2006") }
+
+func moment(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
+
+// months returns how many calendar months a mandate that is valid from one time
+// until another is charged in: its monthly limit applies to each of them.
+func months(from, until time.Time) int64 {
+	from, last := from.UTC(), until.UTC().Add(-time.Nanosecond)
+	if last.Before(from) {
+		return 1
+	}
+	return int64(last.Year()-from.Year())*12 + int64(last.Month()-from.Month()) + 1
+}
+
+// worst is the sentence that says what a mandate can cost at most.
+func worst(t ledger.Terms, from time.Time, payee string) string {
+	return fmt.Sprintf("At most %s a month to %s, at most %s in all until %s.", dollars(t.MaxMonthly), payee,
+		dollars(t.MaxMonthly*ledger.Micros(months(from, t.ExpiresAt))), day(t.ExpiresAt))
+}
+
+// anyone is the name of the payee of a mandate that allows all of them.
+const anyone = "anyone"
+
+// payeeNames are the names of those that terms allow to be paid.
+func (p *Pages) payeeNames(ctx context.Context, t ledger.Terms) (string, error) {
+	var names []string
+	for _, id := range t.Payees {
+		if id == ledger.AnyPayee {
+			return anyone, nil
+		}
+		m, err := p.Merchants.Merchant(ctx, id)
+		if err != nil {
+			return "", fmt.Errorf("read merchant %s: %w", id, err)
+		}
+		names = append(names, m.Name)
+	}
+	return listed(names), nil
+}
+
+// listed joins names: "A, B and C".
+func listed(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// capital begins a sentence with a word.
+func capital(s string) string {
+	if s == anyone {
+		return "Anyone"
+	}
+	return s
+}
+
+// reasonText says in words why a payment failed.
+func reasonText(r rail.Reason) string {
+	switch r {
+	case rail.CardDeclined:
+		return "The card was declined"
+	case rail.InsufficientFunds:
+		return "There was too little money"
+	case rail.ExpiredCard:
+		return "The card has expired"
+	case rail.AllowanceMissing:
+		return "The wallet's allowance is gone"
+	default:
+		return "The payment network refused it (" + strings.ReplaceAll(string(r), "_", " ") + ")"
+	}
+}
+
+// paidWith names a payment method: "Visa •••• 4242".
+func paidWith(i rail.Instrument) string {
+	if i.LastFour == "" {
+		return i.Brand
+	}
+	return i.Brand + " •••• " + i.LastFour
+}

@@ -1,0 +1,81 @@
+package payment
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+// statementCharges is the number of payments on a mandate's private page.
+const statementCharges = 50
+
+// MandateProof returns the part of a private page's address that nobody can guess.
+// Only the person who confirmed the mandate gets it: the merchant does not, since
+// the page shows payments to others.
+func (s *Service) MandateProof(mandateID string) string {
+	mac := hmac.New(sha256.New, s.ReceiptKey)
+	mac.Write([]byte("mandate page/" + mandateID))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// IsMandateProof reports whether a text is the proof of a mandate.
+func (s *Service) IsMandateProof(mandateID, proof string) bool {
+	return hmac.Equal([]byte(proof), []byte(s.MandateProof(mandateID)))
+}
+
+// MandateURL returns the address of a mandate's private page.
+func (s *Service) MandateURL(mandateID string) string {
+	return s.BaseURL + "/m/" + mandateID + "/" + s.MandateProof(mandateID)
+}
+
+// Statement is the content of a mandate's private page.
+type Statement struct {
+	Mandate ledger.Mandate
+	// Total is the sum of the payments that succeeded.
+	Total ledger.Micros
+	// Charges are the latest payments, newest first, at most 50.
+	Charges []ledger.Charge
+}
+
+// MandateAt returns the mandate of a private page. It returns ledger.ErrNotFound
+// if the proof is wrong.
+func (s *Service) MandateAt(ctx context.Context, mandateID, proof string) (ledger.Mandate, error) {
+	if !s.IsMandateProof(mandateID, proof) {
+		return ledger.Mandate{}, ledger.ErrNotFound
+	}
+	return s.Ledger.Mandate(ctx, mandateID)
+}
+
+// StatementOf returns what a mandate's private page shows.
+func (s *Service) StatementOf(ctx context.Context, m ledger.Mandate) (Statement, error) {
+	total, err := s.Ledger.MandateVolume(ctx, m.ID)
+	if err != nil {
+		return Statement{}, fmt.Errorf("sum payments of %s: %w", m.ID, err)
+	}
+	charges, err := s.Ledger.MandateCharges(ctx, m.ID, statementCharges)
+	if err != nil {
+		return Statement{}, fmt.Errorf("list payments of %s: %w", m.ID, err)
+	}
+	return Statement{Mandate: m, Total: total, Charges: charges}, nil
+}
+
+// StopMandate revokes the mandate of a private page for its person. It succeeds
+// once the ledger has recorded the revocation, and again changes nothing.
+// Errors: ledger.ErrNotFound.
+func (s *Service) StopMandate(ctx context.Context, mandateID, proof string) (ledger.Mandate, error) {
+	m, err := s.MandateAt(ctx, mandateID, proof)
+	if err != nil {
+		return ledger.Mandate{}, err
+	}
+	_, failed := s.RevokeAs(ctx, m.ID, ledger.RevokedByUser)
+	m, err = s.Ledger.Mandate(ctx, m.ID)
+	if err != nil || m.Status != ledger.MandateRevoked {
+		return ledger.Mandate{}, errors.Join(failed, err)
+	}
+	return m, nil
+}

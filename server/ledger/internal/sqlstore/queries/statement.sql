@@ -1,0 +1,5 @@
+-- name: MandateCharges :many
+SELECT * FROM charges WHERE mandate_id = sqlc.arg(mandate_id) ORDER BY id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
+
+-- name: MandateVolume :one
+SELECT CAST(COALESCE(SUM(volume_micros), 0) AS BIGINT) AS volume FROM tallies WHERE mandate_id = $1;

@@ -1,0 +1,88 @@
+package browser_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/test/internal/nodetest"
+)
+
+// accessible requires that the page breaks no rule of axe-core and needs no
+// horizontal scrolling, in the light and the dark theme, and keeps pictures of both.
+func accessible(ctx context.Context, t *testing.T, name string) {
+	t.Helper()
+	nodetest.Open(t, "axe")
+	axe, err := os.ReadFile(filepath.Join("axe", "node_modules", "axe-core", "axe.min.js"))
+	require.NoError(t, err)
+	for _, theme := range []string{"light", "dark"} {
+		require.NoError(t, chromedp.Do(ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}
+			_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
+			return err
+		})))
+		shoot(ctx, t, name+"-"+theme)
+		_, err = chromedp.Run(ctx, chromedp.Evaluate[bool](string(axe)+`; window.broken = "";
+			axe.run().then(r => window.broken = JSON.stringify(r.violations.map(v => v.id + ": " + v.nodes.map(n => n.html).join(" | ")))); true`))
+		require.NoError(t, err)
+		found, err := chromedp.Run(ctx, chromedp.Poll[string]("window.broken"))
+		require.NoError(t, err)
+		var broken []string
+		require.NoError(t, json.Unmarshal([]byte(found), &broken))
+		require.Empty(t, broken, "%s, %s", name, theme)
+		wide, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("document.documentElement.scrollWidth > window.innerWidth"))
+		require.NoError(t, err)
+		require.False(t, wide, "%s scrolls sideways", name)
+	}
+}
+
+// TestPersonFollowsAndStopsAMandate: a mandate for anyone says so, and its private
+// page lists what was paid and stops it.
+func TestPersonFollowsAndStopsAMandate(t *testing.T) {
+	t.Parallel()
+	for _, w := range widths {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			ctx := scripted(t, w)
+			srv := servertest.Start(t, &servertest.Options{Merchant: server.MerchantParams{Name: "Aurora Data", Website: "https://aurora.example"}})
+			s, err := srv.Client().CreateSession(t.Context(), client.SessionParams{
+				MaxPerTxCents: 2500, MaxMonthlySpendCents: 10_000_000, AllowedMerchantIDs: []string{"*"}, ReturnURL: "https://aurora.example/thanks",
+			})
+			require.NoError(t, err)
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), chromedp.WaitVisible("#anyone")))
+			accessible(ctx, t, "anyone-setup-"+w.name)
+			require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#month", "40"), chromedp.Click("button.main"), chromedp.WaitVisible("#private")))
+			accessible(ctx, t, "anyone-confirmed-"+w.name)
+
+			m, err := srv.Client().WaitForMandate(t.Context(), s.SessionToken)
+			require.NoError(t, err)
+			for _, c := range []client.ChargeParams{{AmountCents: 1250, Description: "October report"}, {AmountCents: 75, Description: "A forecast of the weather for the next ten days, by the hour"}} {
+				c.Mandate, c.Currency = m, client.USD
+				_, err = srv.Client().Charge(t.Context(), c)
+				require.NoError(t, err)
+			}
+			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#private a"), chromedp.WaitVisible("#mandate-page")))
+			require.Contains(t, text(ctx, t, "#spent"), "$13.25 of $40.00 spent in")
+			require.Contains(t, text(ctx, t, ".payments"), "October report")
+			accessible(ctx, t, "mandate-"+w.name)
+
+			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#stop"), chromedp.WaitVisible("#stop-form")))
+			accessible(ctx, t, "mandate-stop-"+w.name)
+			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#stop-form button"), chromedp.WaitVisible(".badge.bad")))
+			require.Contains(t, text(ctx, t, "#note"), "You stopped it")
+			accessible(ctx, t, "mandate-stopped-"+w.name)
+			_, err = srv.Client().Charge(t.Context(), client.ChargeParams{Mandate: m, AmountCents: 100, Currency: client.USD, Description: "November report"})
+			require.ErrorIs(t, err, client.ErrMandateRevoked)
+		})
+	}
+}
