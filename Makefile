@@ -47,6 +47,10 @@ bench: ## Print the benchmark tables: ratios to a baseline of the same run, and 
 	go run ./bench
 	go run ./bench/ledger
 
+mutants: ## Plant small bugs where an error costs money; fail if the tests miss one
+	bash test/npm.sh contracts
+	go run ./test/mutants
+
 fuzz: ## Run every fuzz target for FUZZTIME (default 30s)
 	bash test/fuzz.sh $(FUZZTIME)
 
@@ -64,4 +68,4 @@ $(TOOLS)/golangci-lint:
 $(TOOLS)/sqlc:
 	GOBIN=$(TOOLS) go install github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC)
 
-.PHONY: help demo dev build test check lint generate generated bench fuzz contracts cover
+.PHONY: help demo dev build test check lint generate generated bench mutants fuzz contracts cover

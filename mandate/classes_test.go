@@ -146,6 +146,7 @@ func invalidClasses() []invalid {
 		{name: "kb_bad_transaction_data", reason: mandate.KBBadTransactionData, change: binding(`"amount_micros":10000`, `"amount_micros":"10000"`), expect: bound},
 		{name: "kb_bad_transaction_data, missing", reason: mandate.KBBadTransactionData, change: binding("transaction_data", "transaction"), expect: bound},
 		{name: "kb_bad_transaction_data, unknown member", reason: mandate.KBBadTransactionData, change: binding(`"pay_to"`, `"pay_also_to":"0xdef","pay_to"`), expect: bound},
+		{name: "kb_bad_transaction_data, nobody to pay", reason: mandate.KBBadTransactionData, change: binding(`"0xabc"`, `""`), expect: bound},
 	}
 }
 

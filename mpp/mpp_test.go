@@ -224,6 +224,22 @@ func TestCredentialJSONIsStrict(t *testing.T) {
 	}
 }
 
+func TestLongCredentialsAreRefused(t *testing.T) {
+	t.Parallel()
+	parse := func(source int) error {
+		c := mpp.Credential{
+			Challenge: mpp.Challenge{ID: "i", Realm: "r", Method: "m", Intent: "c", Request: "q"},
+			Source:    strings.Repeat("s", source), Payload: []byte("{}"),
+		}
+		header, err := c.Header()
+		require.NoError(t, err)
+		_, err = mpp.ParseCredential(header)
+		return err
+	}
+	require.NoError(t, parse(mpp.MaxCredentialHeader/2))
+	require.ErrorIs(t, parse(mpp.MaxCredentialHeader), mpp.ErrMalformedCredential)
+}
+
 func TestReceiptSurvives(t *testing.T) {
 	t.Parallel()
 	want := mpp.Receipt{
