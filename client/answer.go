@@ -2,10 +2,11 @@ package client
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/paywarrant/paywarrant/internal/retryafter"
 )
 
 // CodeUnexpectedAnswer is the code of an answer that is not the service's: a page
@@ -51,7 +52,7 @@ func (a answer) refusal() (e *Error, genuine bool) {
 		genuine = true
 	}
 	e.Status = a.status
-	e.RetryAfter = retryAfter(a.header.Get("Retry-After"))
+	e.RetryAfter = retryafter.Read(a.header.Get("Retry-After"), maxRetryAfterRead)
 	if e.RequestID == "" {
 		e.RequestID = a.requestID()
 	}
@@ -82,16 +83,4 @@ func (a answer) unreadable() *Error {
 		message = "the answer is larger than 1 MiB"
 	}
 	return &Error{Status: a.status, Code: CodeUnexpectedAnswer, Message: message, RequestID: a.requestID()}
-}
-
-// retryAfter reads both forms of RFC 9110, section 10.2.3: seconds and a date.
-func retryAfter(s string) time.Duration {
-	seconds, err := strconv.ParseUint(s, 10, 64)
-	if err == nil || errors.Is(err, strconv.ErrRange) { // out of range is the largest number there is
-		return time.Duration(min(seconds, uint64(maxRetryAfterRead/time.Second))) * time.Second
-	}
-	if at, err := http.ParseTime(s); err == nil {
-		return max(0, min(time.Until(at), maxRetryAfterRead))
-	}
-	return 0
 }

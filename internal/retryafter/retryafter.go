@@ -1,0 +1,25 @@
+// Package retryafter reads the Retry-After header (RFC 9110 §10.2.3).
+package retryafter
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Read returns how long a Retry-After asks to wait, given as seconds or as a date,
+// and at most limit. It returns 0 if the header is absent, malformed, or past.
+func Read(value string, limit time.Duration) time.Duration {
+	if value == "" {
+		return 0
+	}
+	seconds, err := strconv.ParseUint(value, 10, 64)
+	if err == nil || errors.Is(err, strconv.ErrRange) { // out of range: seconds is the largest number
+		return time.Duration(min(seconds, uint64(limit/time.Second))) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, min(time.Until(at), limit))
+	}
+	return 0
+}
