@@ -55,6 +55,42 @@ func CredentialFrom(h http.Header) (Credential, error) {
 	return Credential{}, ErrMultipleCredentials
 }
 
+// RemoveCredential removes every credential of the scheme from Authorization and
+// Payment-Authorization. Credentials of other schemes stay as they are.
+func RemoveCredential(h http.Header) {
+	for _, name := range [...]string{HeaderCredential, HeaderCredentialAside} {
+		key := http.CanonicalHeaderKey(name)
+		var kept []string
+		for _, value := range h[key] {
+			if rest := withoutScheme(value); rest != "" {
+				kept = append(kept, rest)
+			}
+		}
+		if len(kept) == 0 {
+			delete(h, key)
+		} else {
+			h[key] = kept
+		}
+	}
+}
+
+// withoutScheme is a header value without credentials of the scheme.
+func withoutScheme(value string) string {
+	var kept []string
+	removed := false
+	for element := range elements(value) {
+		if scheme, _, _ := strings.Cut(element, " "); strings.EqualFold(scheme, Scheme) {
+			removed = true
+		} else if element != "" {
+			kept = append(kept, element)
+		}
+	}
+	if !removed {
+		return value
+	}
+	return strings.Join(kept, ", ")
+}
+
 // elements splits a header value at the commas outside of quoted strings.
 func elements(value string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {

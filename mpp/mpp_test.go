@@ -371,3 +371,22 @@ func FuzzParseAccept(f *testing.F) {
 		}
 	})
 }
+
+func TestCredentialsAreRemovedBesideOthers(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ sent, kept []string }{
+		"alone":            {[]string{"Payment abc"}, nil},
+		"another scheme":   {[]string{"Bearer x, y"}, []string{"Bearer x, y"}},
+		"two headers":      {[]string{"Bearer x", "payment abc"}, []string{"Bearer x"}},
+		"one header":       {[]string{`Digest a="Payment x, y", Payment abc, Basic q`}, []string{`Digest a="Payment x, y", Basic q`}},
+		"several payments": {[]string{"Payment a, PAYMENT b", "Payment c"}, nil},
+		"without a token":  {[]string{"Payment"}, nil},
+		"a longer scheme":  {[]string{"Payments abc"}, []string{"Payments abc"}},
+	} {
+		h := http.Header{"Authorization": tc.sent, "Payment-Authorization": {"Payment abc"}, "Accept": {"*/*"}}
+		mpp.RemoveCredential(h)
+		require.Equal(t, tc.kept, h["Authorization"], name)
+		require.NotContains(t, h, "Payment-Authorization", name)
+		require.Contains(t, h, "Accept", name)
+	}
+}

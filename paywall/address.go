@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// checkURL tells what is wrong with a configured address: absolute, without
+// checkURL returns what is wrong with a configured address: it must be absolute, without
 // user and fragment, https, or http to a loopback address in test mode.
 func checkURL(s string, testMode, query bool) error {
 	if s == "" {

@@ -33,13 +33,34 @@ const (
 	noStore  = "no-store"
 )
 
-// common are the values of the headers of every answer. Go lets the slices of a
-// header be changed in place, so that each answer has its own.
+// common sets the headers of every answer. Headers that outer middleware has set
+// are added to. Go allows changing the slices of a header in place, so each answer
+// has its own.
 func common(h http.Header, requestID string) {
 	values := [3]string{exposed, varied, requestID}
-	h[keyExpose] = values[0:1:1]
+	h[keyExpose] = append(h[keyExpose], values[0])
 	h[keyVary] = append(h[keyVary], values[1])
 	h[HeaderRequestID] = values[2:3:3]
+}
+
+// addVary names what a gated answer depends on, if the handler replaced that.
+func addVary(h http.Header) {
+	for _, line := range h[keyVary] {
+		if line == varied || line == "*" {
+			return
+		}
+	}
+	h[keyVary] = append(h[keyVary], varied)
+}
+
+// addExposed names what scripts may read, if the handler replaced that.
+func addExposed(h http.Header) {
+	for _, line := range h[keyExpose] {
+		if line == exposed || line == "*" {
+			return
+		}
+	}
+	h[keyExpose] = append(h[keyExpose], exposed)
 }
 
 // ask answers a request that brought no credential: the price, in every protocol.
@@ -52,9 +73,9 @@ func (g *Gate) ask(w http.ResponseWriter, r *http.Request, o *offer, requestID s
 		values[4] = o.issuer.Issue(g.clock.Now().Add(o.window)).Header
 		h[keyChallenge] = append(h[keyChallenge], values[4])
 	}
-	var body []byte
-	if o.page != nil && prefersHTML(r.Header["Accept"]) {
-		values[1], body = htmlType, o.page
+	body := g.pageFor(r, o)
+	if body != nil {
+		values[1] = htmlType
 	} else {
 		body = make([]byte, 0, len(o.body)+len(requestID)+2)
 		body = append(append(append(body, o.body...), requestID...), '"', '}')
@@ -63,11 +84,11 @@ func (g *Gate) ask(w http.ResponseWriter, r *http.Request, o *offer, requestID s
 	h[keyContentType] = values[1:2:2]
 	h[keyContentLength] = values[3:4:4]
 	w.WriteHeader(http.StatusPaymentRequired)
-	_, _ = w.Write(body) //nolint:gosec // made of the configuration and a checked id; a client that is gone needs no answer
+	_, _ = w.Write(body) //nolint:gosec // from the configuration and a checked id; a client that is gone needs no answer
 }
 
-// offersMPP tells whether the client takes the one challenge that there is. A
-// malformed preference is none.
+// offersMPP reports whether the client accepts the only challenge there is. A
+// malformed preference is ignored.
 func (g *Gate) offersMPP(h http.Header) bool {
 	list := h[mpp.HeaderAccept]
 	if len(list) == 0 {

@@ -74,8 +74,8 @@ func TestCreditOfAFailedRequestIsGivenBack(t *testing.T) {
 	_, _ = serve(w.protected(w.gate), request(http.MethodGet, "X-Bundle-Token", "tok"))
 	w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(404) }
 	require.Equal(t, 404, w.ask("X-Bundle-Token", "tok").Code)
-	require.EqualValues(t, 4, b.left)
-	require.EqualValues(t, 2, b.given)
+	require.EqualValues(t, 5, b.left)
+	require.EqualValues(t, 3, b.given)
 }
 
 func TestBundleThatCannotBeChecked(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// Clock tells the time. Tests move it.
+// Clock returns the current time. Tests move it.
 type Clock interface{ Now() time.Time }
 
 type systemClock struct{}
@@ -32,26 +32,42 @@ const (
 	DefaultExternalFacilitatorTest = "https://x402.org/facilitator"
 )
 
-// Config says what is sold, to whom the money goes, and who settles. However it
-// is printed or logged, it shows no secret.
+// Config describes what is sold, who is paid, and who settles. However it is
+// printed or logged, it shows no secret.
 type Config struct {
 	// Price of one request in USDC, a decimal with at most six decimals: "0.01".
 	// Required, unless PriceFunc is set.
 	Price string
-	// PriceFunc gives the price of a request, as Price; "" takes Price. An error
-	// answers 500. It must answer the same for the request that pays as for the
-	// one that asked. Default: Price for every request.
+	// PriceFunc returns the price of a request, as Price; "" means Price. If it
+	// returns an error, the gate answers 500. It must return the same for the
+	// request that pays as for the one that asked. Default: Price for every request.
 	PriceFunc func(*http.Request) (string, error)
-	// PayTo is the wallet that is paid, EIP-55 checksummed. Required.
+	// PayTo is the wallet that is paid, EIP-55 checksummed. Required, unless
+	// PayToFunc is set.
 	PayTo string
+	// PayToFunc returns the wallet that a request pays, as PayTo; "" means PayTo.
+	// The rules are those of PriceFunc. Default: PayTo for every request.
+	PayToFunc func(*http.Request) (string, error)
 	// TestMode uses the test network, Base Sepolia instead of Base, and allows
 	// http for loopback addresses. Default: false.
 	TestMode bool
-	// APIURL is the service, without /v1. It settles, and issues mandates. Required.
+	// APIURL is the service, without /v1. It settles payments and issues mandates.
+	// Required.
 	APIURL string
-	// Resource is the full URL of what is sold, as its clients call it, without
-	// query: they refuse to pay for another, and directories list it by this. Required.
+
+	// Resource is the absolute URL that clients request, without the query. Clients
+	// reject a 402 that names a different URL, and directories list the endpoint
+	// under it. It may be a pattern, "https://api.example.com/reports/{id}", which is
+	// filled from the request; with Origin, a path is enough. Required, unless Origin
+	// or ResourceFunc is set.
 	Resource string
+	// Origin is scheme and host of the API as its clients see it:
+	// "https://api.example.com". Routes without a Resource sell the path that is
+	// asked for under it. Default: none.
+	Origin string
+	// ResourceFunc returns the absolute URL that a request asks for. If it returns an
+	// error, the gate answers 500. Default: Resource, or the path under Origin.
+	ResourceFunc func(*http.Request) (string, error)
 	// MimeType of the answer. Default: application/json.
 	MimeType string
 	// MaxTimeout is how long a challenge can be paid, in whole seconds. Default: 60 s.
@@ -61,53 +77,70 @@ type Config struct {
 	// Discovery describes the endpoint to directories. Default: not described.
 	Discovery *Discovery
 
+	// Skip reports whether a request is served without payment: a subscriber's, or
+	// one with an API key that the program has checked. Default: none is.
+	Skip func(*http.Request) bool
+	// Served reports whether an answer of the handler with this status is what was
+	// paid for. If it is not, the payment stays unfulfilled, and the same credential
+	// is let through again. Default: any below 400 except 304, and no answer to HEAD.
+	Served func(status int) bool
+	// OnPaid is called for each payment once it is settled, before the handler runs.
+	// It should return at once. Default: none.
+	OnPaid func(*http.Request, Payment)
+	// OnRefused is called for each credential that is refused, before the answer. It
+	// should return at once. Default: none.
+	OnRefused func(*http.Request, Refusal)
+
 	// Secrets bind challenges of the Payment scheme: the first signs, all verify,
 	// so that they can be rotated. At least 16 bytes each, the same on all
-	// instances. Default: one made up, which ends with the process.
+	// instances. Default: a random secret that does not survive a restart.
 	Secrets []string
 
 	// Network is another chain than that of the mode: "eip155:31337". Default: by TestMode.
 	Network string
-	// Asset is another token than USDC of the network. Default: USDC where it is
-	// known, else required.
+	// Asset is another token than USDC of the network. Default: USDC if it is known
+	// on the network, else required.
 	Asset *Asset
 
-	// Facilitator settles x402 version 1 and the Payment scheme: the address that
-	// /settle comes after. Default: the service's, APIURL + "/v1/x402".
+	// Facilitator settles x402 and the Payment scheme: the URL that /verify and
+	// /settle are below. Default: the service's, APIURL + "/v1/x402".
 	Facilitator string
-	// ExternalFacilitator verifies and settles x402 version 2. Default: by
-	// TestMode [DefaultExternalFacilitator] or [DefaultExternalFacilitatorTest];
-	// for other networks, and where APIURL is a loopback address, Facilitator.
+	// ExternalFacilitator verifies and settles x402 version 2 instead. It needs
+	// FacilitatorKeyID and FacilitatorSecret, except at a loopback address. Default:
+	// if these are set, [DefaultExternalFacilitator] on Base and
+	// [DefaultExternalFacilitatorTest] on Base Sepolia; else Facilitator, which writes
+	// no entry of an external catalog.
 	ExternalFacilitator string
 	// FacilitatorKeyID (UUID) and FacilitatorSecret (base64 of 64 bytes) sign the
-	// calls to ExternalFacilitator; without them it writes no catalog entry.
-	// Default: unsigned.
+	// calls to ExternalFacilitator. Default: none.
 	FacilitatorKeyID, FacilitatorSecret string
 	// Merchant is sent to the service with every settlement. Default: the service
-	// knows the merchant by PayTo.
+	// finds the merchant by PayTo.
 	Merchant Merchant
 	// Settler settles in another way than by calls to the service. It replaces
-	// Facilitator and the mandate settlement. Where the service is embedded in the
-	// same program, its Transport in HTTPClient is all that is needed, and nothing
-	// goes over a network. Default: the service over HTTP.
+	// Facilitator and the mandate settlement. If the service is embedded in the
+	// same program, its Transport in HTTPClient is enough, and nothing goes over a
+	// network. Default: the service over HTTP.
 	Settler Settler
 
 	// Redemptions remembers what was redeemed; several instances share an [SQL].
 	// Default: memory of this process, for [DefaultMaxRedemptions] credentials.
 	Redemptions Redemptions
-	// Page writes the page that browsers get with a 402. Default: a plain one.
-	Page func(w io.Writer, p PageData) error
+	// Page writes the page that browsers get with a 402, for each request. If it
+	// returns an error, the answer is JSON. Default: a plain page.
+	Page func(w io.Writer, r *http.Request, p PageData) error
 	// NoPage answers browsers with JSON like everybody else.
 	NoPage bool
 
 	// Timeout bounds one call to the service or a facilitator. Default: 20 s.
 	Timeout time.Duration
 	// HTTPClient calls them; a copy is used that follows no redirect. Default:
-	// http.DefaultTransport with more idle connections a host.
+	// http.DefaultTransport with more idle connections per host, which
+	// [Gate.CloseIdleConnections] closes.
 	HTTPClient *http.Client
 	// Logger gets what was refused and why, never a credential. Default: none.
 	Logger *slog.Logger
-	// Clock tells the time. Default: the system's.
+	// Clock returns the current time. Default: the system's.
 	Clock Clock
 }
 
@@ -128,29 +161,30 @@ type Merchant struct{ ID, APIKey string }
 type CreditBundle struct {
 	// Tiers that can be bought.
 	Tiers []Tier
-	// PurchaseURL sells them, BalanceURL tells what is left of one.
+	// PurchaseURL sells them, BalanceURL reports what is left of one.
 	PurchaseURL, BalanceURL string
-	// ValidateAndDeduct checks a token and takes one credit, atomically. An error
-	// says that this cannot be decided now, and answers 503. Required.
+	// ValidateAndDeduct checks a token and takes one credit, atomically. If it
+	// returns an error, the outcome is not known and the gate answers 503. Required.
 	ValidateAndDeduct func(ctx context.Context, token string) (BundleResult, error)
-	// GiveBack returns the credit of a request that was not served. Default: it is not.
+	// GiveBack returns the credit of a request that was not served. Default: none is
+	// returned.
 	GiveBack func(ctx context.Context, token string) error
 }
 
 // Tier is one size of bundle; see [x402.Tier].
 type Tier = x402.Tier
 
-// BundleResult is what became of a bundle token.
+// BundleResult is the outcome of [CreditBundle.ValidateAndDeduct].
 type BundleResult struct {
-	// Valid tells that a credit was taken.
+	// Valid reports that a credit was taken.
 	Valid bool
 	// CreditsRemaining are left.
 	CreditsRemaining int64
-	// TenantID is the merchant's own name for whose token it is.
+	// TenantID is the merchant's own name for the owner of the token.
 	TenantID string
 }
 
-// withDefaults fills in what was left out.
+// withDefaults fills in what is not set.
 func (c Config) withDefaults() Config {
 	if c.MimeType == "" {
 		c.MimeType = DefaultMimeType
@@ -198,6 +232,14 @@ func (c Config) validate() error {
 	if err := checkURL(c.APIURL, c.TestMode, false); err != nil {
 		return field("APIURL", err)
 	}
+	if c.Origin != "" {
+		if err := checkURL(c.Origin, c.TestMode, false); err != nil {
+			return field("Origin", err)
+		}
+		if c.Origin != origin(c.Origin) {
+			return field("Origin", errors.New("want scheme and host alone"))
+		}
+	}
 	if c.Facilitator != "" {
 		if err := checkURL(c.Facilitator, c.TestMode, false); err != nil {
 			return field("Facilitator", err)
@@ -207,6 +249,12 @@ func (c Config) validate() error {
 		if err := checkURL(c.ExternalFacilitator, c.TestMode, false); err != nil {
 			return field("ExternalFacilitator", err)
 		}
+		if c.FacilitatorKeyID == "" && !loopback(host(c.ExternalFacilitator)) {
+			return field("ExternalFacilitator", errors.New("needs FacilitatorKeyID and FacilitatorSecret: external facilitators refuse unsigned calls"))
+		}
+	}
+	if (c.FacilitatorKeyID == "") != (c.FacilitatorSecret == "") {
+		return field("FacilitatorKeyID", errors.New("want both FacilitatorKeyID and FacilitatorSecret, or neither"))
 	}
 	if (c.Merchant.ID == "") != (c.Merchant.APIKey == "") {
 		return field("Merchant", errors.New("want both ID and APIKey, or neither"))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -59,17 +60,28 @@ func TestNewNamesTheFieldThatIsWrong(t *testing.T) {
 		}},
 		"facilitator":          {"Facilitator", func(c *paywall.Config) { c.Facilitator = "ftp://a" }},
 		"external facilitator": {"ExternalFacilitator", func(c *paywall.Config) { c.ExternalFacilitator = "http://a.example" }},
-		"key without secret":   {"FacilitatorKeyID", func(c *paywall.Config) { c.FacilitatorKeyID = "k" }},
+		"external, unsigned": {"ExternalFacilitator: needs FacilitatorKeyID", func(c *paywall.Config) {
+			c.ExternalFacilitator = paywall.DefaultExternalFacilitator
+		}},
+		"external, unknown network": {"ExternalFacilitator: is required", func(c *paywall.Config) {
+			_, key, _ := ed25519.GenerateKey(nil)
+			c.FacilitatorKeyID, c.FacilitatorSecret = "k", base64.StdEncoding.EncodeToString(key)
+			c.Network, c.Asset = "eip155:1", &paywall.Asset{Address: payTo, Name: "a", Version: "1"}
+		}},
+		"key without secret": {"FacilitatorKeyID", func(c *paywall.Config) { c.FacilitatorKeyID = "k" }},
+		"secret without key": {"FacilitatorKeyID", func(c *paywall.Config) { c.FacilitatorSecret = "k" }},
+		"origin with a path": {"Origin: want scheme and host", func(c *paywall.Config) { c.Origin = "https://api.example.com/v1" }},
+		"http origin":        {"Origin: want https", func(c *paywall.Config) { c.Origin = "http://api.example.com" }},
+		"half a wildcard":    {"Resource: ", func(c *paywall.Config) { c.Resource = "https://api.example.com/a{id}" }},
+		"wildcard not last":  {"Resource: ", func(c *paywall.Config) { c.Resource = "https://api.example.com/{rest...}/a" }},
+		"wildcard twice":     {"Resource: ", func(c *paywall.Config) { c.Resource = "https://api.example.com/{id}/{id}" }},
 		"secret of 32 bytes": {"want 64 bytes", func(c *paywall.Config) {
 			c.FacilitatorKeyID, c.FacilitatorSecret = "k", base64.StdEncoding.EncodeToString(make([]byte, 32))
 		}},
 		"half a merchant": {"Merchant", func(c *paywall.Config) { c.Merchant.ID = "mer_1" }},
 		"timeout":         {"Timeout", func(c *paywall.Config) { c.Timeout = -1 }},
 		"page and none": {"NoPage", func(c *paywall.Config) {
-			c.NoPage, c.Page = true, func(io.Writer, paywall.PageData) error { return nil }
-		}},
-		"page that fails": {"Page: torn", func(c *paywall.Config) {
-			c.Page = func(io.Writer, paywall.PageData) error { return errors.New("torn") }
+			c.NoPage, c.Page = true, func(io.Writer, *http.Request, paywall.PageData) error { return nil }
 		}},
 		"bundle of nothing":   {"CreditBundle.ValidateAndDeduct", func(c *paywall.Config) { c.CreditBundle = &paywall.CreditBundle{} }},
 		"bundle, no shop":     {"CreditBundle.PurchaseURL", func(c *paywall.Config) { c.CreditBundle = bundle(nil); c.CreditBundle.PurchaseURL = "" }},
@@ -131,22 +143,34 @@ func TestWithSharesEverythingButTheRoute(t *testing.T) {
 
 	_, err := w.gate.Derive(paywall.Route{Price: "free"})
 	require.ErrorContains(t, err, "Price")
+	_, err = w.gate.Derive(paywall.Route{Price: "0.05"})
+	require.ErrorContains(t, err, "Resource: is required", "or what was paid for here would be served there")
 	require.PanicsWithValue(t, `paywall: With: Price: "0" is not above zero`, func() { w.gate.With(paywall.Route{Price: "0"}) })
 }
 
-func TestOwnPage(t *testing.T) {
+func TestPageIsWrittenForEachRequest(t *testing.T) {
 	t.Parallel()
 	var data paywall.PageData
 	w := setup(t, func(c *paywall.Config) {
 		c.CreditBundle = bundle(nil)
-		c.Page = func(out io.Writer, p paywall.PageData) error {
+		c.Page = func(out io.Writer, r *http.Request, p paywall.PageData) error {
 			data = p
-			_, err := io.WriteString(out, "ours")
+			if r.Header.Get("Accept-Language") == "xx" {
+				_, _ = io.WriteString(out, "half of it")
+				return errors.New("not in this language")
+			}
+			_, err := io.WriteString(out, "ours in "+r.Header.Get("Accept-Language"))
 			return err
 		}
 	})
-	rec := w.ask("Accept", "text/html")
-	require.Equal(t, "ours", rec.Body.String())
+	for _, language := range []string{"fr", "de"} {
+		rec := w.ask("Accept", "text/html", "Accept-Language", language)
+		require.Equal(t, "ours in "+language, rec.Body.String())
+		require.Equal(t, "text/html; charset=utf-8", rec.Header().Get("Content-Type"))
+	}
+	torn := w.ask("Accept", "text/html", "Accept-Language", "xx")
+	require.Equal(t, "payment_required", body(t, torn)["code"])
+	require.Equal(t, "application/json", torn.Header().Get("Content-Type"))
 	require.Equal(t, "0.01", data.Price)
 	require.Equal(t, []paywall.PageTier{{Name: "Small", Dollars: "$5.00", Requests: 1000}}, data.Bundle.Tiers)
 }

@@ -76,15 +76,21 @@ type visit struct {
 	found   found
 }
 
-// purchase is a credential that passed every check that needs no settlement.
+// purchase is a credential that passed every check that needs no call.
 type purchase struct {
 	// claims are taken in order before anything is settled; none for a bundle.
 	claims []Claim
-	// settle moves the money. It is told how the claim stands.
+	// late is why the credential is not valid any more. It is refused with it,
+	// unless it was settled before.
+	late *refusal
+	// verify checks the credential without moving money, unless it was settled
+	// before. May be nil.
+	verify func(ctx context.Context) error
+	// settle moves the money, given the state of the claim.
 	settle func(ctx context.Context, state ClaimState) (settled, error)
-	// announce sets the headers that tell the client.
+	// announce sets the headers that name the payment.
 	announce func(h http.Header, p Payment)
-	// ended is told how the claim ended. May be nil.
+	// ended is called when the claim has ended. May be nil.
 	ended func(ctx context.Context, end End)
 }
 
@@ -95,7 +101,7 @@ type settled struct {
 	replayed bool
 }
 
-// plan checks the credential as far as can be without settling it.
+// plan checks the credential as far as it can be without a call.
 func (v *visit) plan(ctx context.Context) (*purchase, error) {
 	switch v.found.kind {
 	case Bundle:
@@ -140,9 +146,19 @@ func (v *visit) claimTransfer(a x402.Authorization, text string) Claim {
 	}
 }
 
-// checkTransfer holds a signed transfer against the offer; exactly says that the
-// amount must be the price and not more. Whether the signature is good is for
-// whoever settles it.
+// settlementKey is the Idempotency-Key that a claim is settled with: the same
+// for every try of everybody who shares the claim, and another for everybody else.
+func (v *visit) settlementKey(c Claim) string {
+	scope := ""
+	if m, ok := v.redemptions.(*Memory); ok {
+		scope = m.scope
+	}
+	return fingerprint("settlement", scope, c.Key, c.Binding)
+}
+
+// checkTransfer compares a signed transfer with the offer; exactly requires the
+// price and not more. Whether the signature is good is for the facilitator, and
+// the window is checked by lateTransfer.
 func (v *visit) checkTransfer(a x402.Authorization, exactly bool) *refusal {
 	want := &v.offer.two.Accepts[0]
 	order := x402.CompareAmounts(a.Value, want.Amount)
@@ -152,14 +168,19 @@ func (v *visit) checkTransfer(a x402.Authorization, exactly bool) *refusal {
 	case order < 0, exactly && order > 0:
 		return refuseX402(x402.ReasonValue, "The payment is not of the price asked.")
 	}
+	return nil
+}
+
+// lateTransfer is why a transfer is outside of its window; nil if it is inside.
+func (v *visit) lateTransfer(a x402.Authorization) *refusal {
 	if reason := a.CheckWindow(v.clock.Now()); reason != "" {
 		return refuseX402(reason, "The payment is not valid now.")
 	}
 	return nil
 }
 
-// settleTransfer submits a transfer by whoever does so, and once more where the
-// first answer is that it is on its way.
+// settleTransfer submits a transfer, and once more if the first answer is that it
+// was sent and is not confirmed.
 func settleTransfer(ctx context.Context, submit func(context.Context) (x402.Settlement, error)) (x402.Settlement, error) {
 	s, err := submit(ctx)
 	var pending *x402.PendingError
@@ -175,7 +196,7 @@ func settleTransfer(ctx context.Context, submit func(context.Context) (x402.Sett
 func (v *visit) paidBy(kind Credential, s x402.Settlement, a x402.Authorization, network string) settled {
 	return settled{replayed: s.Replayed, payment: Payment{
 		Credential: kind, Scheme: x402.SchemeExact, Payer: a.From, Transaction: s.Transaction, Network: network,
-		AmountMicros: v.offer.micros,
+		AmountMicros: microsOf(a.Value, v.asset.Decimals),
 	}}
 }
 
@@ -185,7 +206,7 @@ const (
 	keyPaymentResponseV1 = "X-Payment-Response"
 )
 
-// announceX402 tells the outcome in one of them.
+// announceX402 sets one of them.
 func announceX402(h http.Header, key string, p Payment) {
 	h[key] = []string{x402.Settlement{Success: true, Transaction: p.Transaction, Network: p.Network, Payer: p.Payer}.Header()}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -25,14 +26,11 @@ func (v *visit) planMandate(ctx context.Context) (*purchase, error) {
 	token := v.found.value
 	ctx, cancel := v.limited(ctx)
 	defer cancel()
-	p, err := v.verifier.VerifyPresentation(ctx, token, mandate.Expect{Audience: origin(v.offer.resource), AllowUnbound: true})
+	p, late, err := v.readMandate(ctx, token)
 	if err != nil {
-		return nil, fromCheck(err)
+		return nil, err
 	}
 	m := p.Mandate
-	if !v.clock.Now().Before(m.ExpiresAt) {
-		return nil, refuse(string(client.CodeMandateExpired), "The mandate has expired.")
-	}
 	if limit := m.Limits.MaxPerTxCents; (v.offer.micros-1)/microsPerCent+1 > limit {
 		no := refuse(string(client.CodePerTxLimit), "The price is above what the mandate allows for one payment.")
 		no.limit = &limit
@@ -48,12 +46,34 @@ func (v *visit) planMandate(ctx context.Context) (*purchase, error) {
 	}
 	return &purchase{
 		claims: []Claim{key.claim},
+		late:   late,
 		settle: func(ctx context.Context, _ ClaimState) (settled, error) {
 			return v.settleMandate(ctx, params, key, m.ID)
 		},
 		announce: func(h http.Header, p Payment) { announceX402(h, keyPaymentResponseV1, p) },
 		ended:    key.ended,
 	}, nil
+}
+
+// readMandate verifies the token. If only its time is over, late is the refusal,
+// and the token is good for what it paid before.
+func (v *visit) readMandate(ctx context.Context, token string) (p *mandate.Presentation, late *refusal, err error) {
+	want := mandate.Expect{Audience: origin(v.offer.resource), AllowUnbound: true, AllowStale: true}
+	p, err = v.verifier.VerifyPresentation(ctx, token, want)
+	if errors.Is(err, mandate.ErrExpired) {
+		late = fromCheck(err)
+		p, err = v.expired.VerifyPresentation(ctx, token, want)
+	}
+	switch {
+	case err != nil:
+		return nil, nil, fromCheck(err)
+	case late != nil:
+	case !v.clock.Now().Before(p.Mandate.ExpiresAt):
+		late = refuse(string(client.CodeMandateExpired), "The mandate has expired.")
+	case p.Stale:
+		late = fromCheck(&mandate.Error{Reason: mandate.KBStale})
+	}
+	return p, late, nil
 }
 
 // mandateKey is what makes one payment of a mandate one.
@@ -110,7 +130,7 @@ func (v *visit) looseKey(mandateID string, k mandateKey) mandateKey {
 	return k
 }
 
-// checkTransaction holds what the presentation was made for against the offer.
+// checkTransaction compares what the presentation was made for with the offer.
 func (v *visit) checkTransaction(p *mandate.Presentation) *refusal {
 	want, got := v.offer.two.Accepts[0], p.Transaction
 	if got == nil || got.AmountMicros != v.offer.micros || got.Network != want.Network || got.Resource != v.offer.resource ||

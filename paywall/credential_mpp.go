@@ -14,7 +14,8 @@ import (
 // planMPP takes a credential of the Payment scheme. The service settles it as an
 // x402 version 2 payment: what was signed is the same transfer.
 func (v *visit) planMPP() (*purchase, error) {
-	if no := v.checkChallenge(v.found.paid.Challenge); no != nil {
+	late, no := v.checkChallenge(v.found.paid.Challenge)
+	if no != nil {
 		return nil, no
 	}
 	exact, no := v.readTransfer(v.found.paid)
@@ -24,10 +25,10 @@ func (v *visit) planMPP() (*purchase, error) {
 	a := exact.Authorization
 	if no := v.checkTransfer(a, true); no != nil {
 		no.problem = mpp.ProblemVerificationFailed
-		if no.reason == x402.ReasonValidBefore {
-			no.problem = mpp.ProblemPaymentExpired
-		}
 		return nil, no
+	}
+	if late == nil {
+		late = v.lateAuthorization(a)
 	}
 	offered := v.offer.two.Accepts[0]
 	payload, err := json.Marshal(x402.Payload{
@@ -36,10 +37,13 @@ func (v *visit) planMPP() (*purchase, error) {
 	if err != nil {
 		return nil, err
 	}
-	req := x402.FacilitatorRequest{X402Version: x402.Version2, PaymentPayload: payload, PaymentRequirements: v.offer.asksTwo}
-	challenge := v.found.paid.Challenge.ID
+	claim := v.claimTransfer(a, v.found.paid.Challenge.ID)
+	req := x402.FacilitatorRequest{
+		X402Version: x402.Version2, PaymentPayload: payload, PaymentRequirements: v.offer.asksTwo, IdempotencyKey: v.settlementKey(claim),
+	}
 	return &purchase{
-		claims: []Claim{v.claimTransfer(a, challenge)},
+		claims: []Claim{claim},
+		late:   late,
 		settle: func(ctx context.Context, _ ClaimState) (settled, error) {
 			s, err := settleTransfer(ctx, func(ctx context.Context) (x402.Settlement, error) { return v.settler.SettleTransfer(ctx, req) })
 			if err != nil {
@@ -60,31 +64,45 @@ func (v *visit) planMPP() (*purchase, error) {
 	}, nil
 }
 
-// checkChallenge tells whether the challenge that was paid is one of this route.
-func (v *visit) checkChallenge(c mpp.Challenge) *refusal {
+// lateAuthorization is lateTransfer with the scheme's own problems.
+func (v *visit) lateAuthorization(a x402.Authorization) *refusal {
+	no := v.lateTransfer(a)
+	if no == nil {
+		return nil
+	}
+	no.problem = mpp.ProblemVerificationFailed
+	if no.reason == x402.ReasonValidBefore {
+		no.problem = mpp.ProblemPaymentExpired
+	}
+	return no
+}
+
+// checkChallenge checks that the challenge that was paid is one of this route.
+// If it is, and has expired, late is the refusal.
+func (v *visit) checkChallenge(c mpp.Challenge) (late, no *refusal) {
 	if c.Method != mpp.MethodEVM || c.Intent != mpp.IntentCharge {
-		return refuseMPP(mpp.ProblemMethodUnsupported, "method_unsupported", "This method of payment is not offered here.")
+		return nil, refuseMPP(mpp.ProblemMethodUnsupported, "method_unsupported", "This method of payment is not offered here.")
 	}
 	if !v.signer.Verify(c) {
-		return refuseMPP(mpp.ProblemInvalidChallenge, "invalid_challenge", "The challenge is not one of this server, or was changed.")
+		return nil, refuseMPP(mpp.ProblemInvalidChallenge, "invalid_challenge", "The challenge is not one of this server, or was changed.")
 	}
 	expires, err := c.ExpiresAt()
 	if err != nil || expires.IsZero() {
-		return refuseMPP(mpp.ProblemInvalidChallenge, "invalid_challenge", "The challenge has no end.")
+		return nil, refuseMPP(mpp.ProblemInvalidChallenge, "invalid_challenge", "The challenge has no expiry.")
 	}
 	if !v.clock.Now().Before(expires) {
-		return refuseMPP(mpp.ProblemPaymentExpired, "payment_expired", "The challenge has expired.")
+		late = refuseMPP(mpp.ProblemPaymentExpired, "payment_expired", "The challenge has expired.")
 	}
 	if c.Realm == v.offer.realm && c.Request == v.offer.request && c.Digest == "" {
-		return nil
+		return late, nil
 	}
 	if cheaper(c.Request, v.offer.amount) {
-		return refuseMPP(mpp.ProblemPaymentInsufficient, "payment_insufficient", "The challenge that was paid asks for less than this costs.")
+		return nil, refuseMPP(mpp.ProblemPaymentInsufficient, "payment_insufficient", "The challenge that was paid asks for less than this costs.")
 	}
-	return refuseMPP(mpp.ProblemInvalidChallenge, "invalid_challenge", "The challenge is for something else.")
+	return nil, refuseMPP(mpp.ProblemInvalidChallenge, "invalid_challenge", "The challenge is for something else.")
 }
 
-// cheaper tells whether a request that this server signed asks for less than amount.
+// cheaper reports whether a request that this server signed asks for less than amount.
 func cheaper(request, amount string) bool {
 	data, err := mpp.DecodeBase64(request)
 	if err != nil {

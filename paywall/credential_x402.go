@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// longestMemory is how long a credential without a near end is remembered.
-	longestMemory = 24 * time.Hour
+	// longestMemory is how long a credential that does not expire soon is remembered.
+	longestMemory = HonoredFor
 	// memoryMargin outlives the window by the time that a request may take.
 	memoryMargin = 2 * time.Minute
 )
@@ -34,19 +34,31 @@ func (v *visit) planX402() (*purchase, error) {
 	if no := v.checkTransfer(a, true); no != nil {
 		return nil, no
 	}
-	req := x402.FacilitatorRequest{X402Version: x402.Version2, PaymentPayload: p.Raw, PaymentRequirements: v.offer.asksTwo}
 	claims := []Claim{v.claimTransfer(a, v.found.value)}
+	req := x402.FacilitatorRequest{
+		X402Version: x402.Version2, PaymentPayload: p.Raw, PaymentRequirements: v.offer.asksTwo, IdempotencyKey: v.settlementKey(claims[0]),
+	}
 	if id != "" {
 		claims = append([]Claim{{
 			Key: "identifier:" + fingerprint(a.From, id), Binding: fingerprint(v.offer.binding), Until: v.clock.Now().Add(longestMemory),
 		}}, claims...)
 	}
+	failed := func(err error) *refusal {
+		return announced(fromTransfer(err), x402.HeaderPaymentResponse, offered.Network)
+	}
 	return &purchase{
 		claims: claims,
+		late:   v.lateTransfer(a),
+		verify: func(ctx context.Context) error {
+			if err := v.verifyV2(ctx, req); err != nil {
+				return failed(err)
+			}
+			return nil
+		},
 		settle: func(ctx context.Context, state ClaimState) (settled, error) {
-			s, err := v.settleOutside(ctx, req, state)
+			s, err := v.settleV2(ctx, req, state)
 			if err != nil {
-				return settled{}, toldIn(fromTransfer(err), x402.HeaderPaymentResponse, offered.Network)
+				return settled{}, failed(err)
 			}
 			return v.paidBy(X402, s, a, offered.Network), nil
 		},
@@ -54,7 +66,7 @@ func (v *visit) planX402() (*purchase, error) {
 	}, nil
 }
 
-// checkAccepted holds what the client says it accepted against what was offered.
+// checkAccepted compares what the client accepted with what was offered.
 func (v *visit) checkAccepted(p x402.Payload, offered *x402.Requirements) *refusal {
 	switch got := p.Accepted; {
 	case got.Scheme != offered.Scheme:
@@ -69,35 +81,41 @@ func (v *visit) checkAccepted(p x402.Payload, offered *x402.Requirements) *refus
 	return nil
 }
 
-// settleOutside verifies and settles at the external facilitator. What was tried
-// before is not verified again: the payer's money may be gone, to us.
-func (v *visit) settleOutside(ctx context.Context, req x402.FacilitatorRequest, state ClaimState) (x402.Settlement, error) {
-	if !v.external.Signed() {
-		v.unsigned.Do(func() {
-			v.logger.Warn("paywall: no FacilitatorKeyID and FacilitatorSecret: payments settle, and no directory lists the resource")
-		})
+// verifyV2 asks whoever settles version 2 to check a payment. A [Settler] of the
+// program that has no Verify checks when it settles.
+func (v *visit) verifyV2(ctx context.Context, req x402.FacilitatorRequest) error {
+	if v.external != nil {
+		_, err := v.external.Verify(ctx, req)
+		return err
 	}
-	if state == Fresh {
-		if _, err := v.external.Verify(ctx, req); err != nil {
-			return x402.Settlement{}, err
-		}
+	if s, ok := v.settler.(Verifier); ok {
+		_, err := s.Verify(ctx, req)
+		return err
+	}
+	return nil
+}
+
+// settleV2 settles at the external facilitator, or else where everything is settled.
+func (v *visit) settleV2(ctx context.Context, req x402.FacilitatorRequest, state ClaimState) (x402.Settlement, error) {
+	if v.external == nil {
+		return settleTransfer(ctx, func(ctx context.Context) (x402.Settlement, error) { return v.settler.SettleTransfer(ctx, req) })
 	}
 	s, err := settleTransfer(ctx, func(ctx context.Context) (x402.Settlement, error) { return v.external.Settle(ctx, req) })
 	if state == Retried && alreadyUsed(err) {
-		// The first try may have landed: the service looks at the chain, and tells.
+		// The first try may have landed: the service looks at the chain.
 		return v.settler.SettleTransfer(ctx, req)
 	}
 	return s, err
 }
 
-// alreadyUsed tells whether a facilitator refuses because the authorization was used.
+// alreadyUsed reports whether a facilitator refuses because the authorization was used.
 func alreadyUsed(err error) bool {
 	var refused *x402.RefusedError
 	return errors.As(err, &refused) && (refused.Reason == x402.ReasonNonceUsed || refused.Reason == x402.ReasonTransactionState)
 }
 
-// toldIn adds the header of a refused settlement, where it is a refusal.
-func toldIn(no *refusal, header, network string) *refusal {
+// announced adds the header of a refused settlement, if it is a refusal.
+func announced(no *refusal, header, network string) *refusal {
 	if no.status == http.StatusPaymentRequired || no.code == codePending {
 		no.settlement, no.network = header, network
 	}
@@ -121,13 +139,17 @@ func (v *visit) planX402V1() (*purchase, error) {
 	if no := v.checkTransfer(a, false); no != nil {
 		return nil, no
 	}
-	req := x402.FacilitatorRequest{X402Version: x402.Version1, PaymentPayload: p.Raw, PaymentRequirements: v.offer.asksOne}
+	claim := v.claimTransfer(a, v.found.value)
+	req := x402.FacilitatorRequest{
+		X402Version: x402.Version1, PaymentPayload: p.Raw, PaymentRequirements: v.offer.asksOne, IdempotencyKey: v.settlementKey(claim),
+	}
 	return &purchase{
-		claims: []Claim{v.claimTransfer(a, v.found.value)},
+		claims: []Claim{claim},
+		late:   v.lateTransfer(a),
 		settle: func(ctx context.Context, _ ClaimState) (settled, error) {
 			s, err := settleTransfer(ctx, func(ctx context.Context) (x402.Settlement, error) { return v.settler.SettleTransfer(ctx, req) })
 			if err != nil {
-				return settled{}, toldIn(fromTransfer(err), x402.HeaderPaymentResponseV1, offered.Network)
+				return settled{}, announced(fromTransfer(err), x402.HeaderPaymentResponseV1, offered.Network)
 			}
 			return v.paidBy(X402V1, s, a, offered.Network), nil
 		},

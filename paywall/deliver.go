@@ -2,44 +2,61 @@ package paywall
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	"github.com/felixge/httpsnoop"
 )
 
-// deliver runs the handler and notes whether the client got what it paid for:
-// the handler answered other than 5xx, and did not fail before anything was sent
-// to a client that had left. A panic of the handler goes on.
+// deliver runs the handler and records whether the client got what it paid for. A
+// panic of the handler goes on.
 func (h *hold) deliver(w http.ResponseWriter, next http.Handler, p *Payment) {
 	w.Header().Set(keyCacheControl, "private")
-	d := &delivery{header: w.Header()}
+	d := &delivery{header: w.Header(), payment: p, requestID: h.id}
 	ctx := h.request.Context()
 	h.end = Unserved
 	defer func() {
 		// After a panic too: a client can make some handlers panic by cutting the
-		// connection, and must not get the whole again for having had most of it.
-		if d.hijacked || (d.status < http.StatusInternalServerError && d.wrote && ctx.Err() != nil) {
+		// connection, and must not get the whole again after it had most of it.
+		if h.fulfilled(d) && (d.hijacked || (d.wrote && ctx.Err() != nil)) {
 			h.end = Served
 		}
 	}()
-	next.ServeHTTP(d.wrap(w), h.request.WithContext(withPayment(ctx, p)))
+	next.ServeHTTP(d.wrap(w), withoutCredentials(context.WithValue(ctx, deliveryKey{}, d), h.request))
 	if d.status == 0 && !d.hijacked {
 		d.commit(http.StatusOK)
 	}
-	if d.status < http.StatusInternalServerError && (d.wrote || ctx.Err() == nil) {
+	if h.fulfilled(d) && (d.wrote || ctx.Err() == nil) {
 		h.end = Served
 	}
 }
 
+// fulfilled reports whether the answer is what was paid for.
+func (h *hold) fulfilled(d *delivery) bool {
+	switch {
+	case d.declined.Load():
+		return false
+	case d.hijacked:
+		return true
+	case h.served != nil:
+		return h.served(d.status)
+	}
+	return d.status < http.StatusBadRequest && d.status != http.StatusNotModified && h.request.Method != http.MethodHead
+}
+
 // delivery watches an answer without getting in its way.
 type delivery struct {
-	header   http.Header
-	status   int // 0 until it is decided
-	wrote    bool
-	hijacked bool
+	header    http.Header
+	payment   *Payment
+	requestID string
+	status    int // 0 until it is decided
+	wrote     bool
+	hijacked  bool
+	declined  atomic.Bool // by Decline, perhaps from another goroutine
 }
 
 // commit is called once, right before the header is sent.
@@ -49,6 +66,7 @@ func (d *delivery) commit(status int) {
 	}
 	d.status = status
 	keepPrivate(d.header)
+	addExposed(d.header)
 }
 
 func (d *delivery) wrap(w http.ResponseWriter) http.ResponseWriter {
@@ -94,7 +112,7 @@ func (d *delivery) wrap(w http.ResponseWriter) http.ResponseWriter {
 }
 
 // keepPrivate makes sure that no shared cache keeps what was paid for, whatever
-// the handler said.
+// the handler set.
 func keepPrivate(h http.Header) {
 	kept := []string{"private"}
 	for _, line := range h[keyCacheControl] {
@@ -109,10 +127,5 @@ func keepPrivate(h http.Header) {
 		}
 	}
 	h[keyCacheControl] = []string{strings.Join(kept, ", ")}
-	for _, line := range h[keyVary] {
-		if strings.Contains(line, HeaderMandate) || line == "*" {
-			return
-		}
-	}
-	h[keyVary] = append(h[keyVary], varied)
+	addVary(h)
 }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/paywarrant/paywarrant/mandate"
@@ -16,46 +15,56 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// Gate asks a price for what it stands before. Make one with [New], and more of
-// its kind with [Gate.With]. Safe for concurrent use.
+// Gate requires payment before a request reaches a handler. Create one with [New];
+// derive gates for other routes with [Gate.With]. It is safe for concurrent use.
 type Gate struct {
 	*shared
 	route  Route
 	offers *offers
 }
 
-// shared is what gates of one kind have in common.
+// shared is what derived gates have in common.
 type shared struct {
 	terms
 	clock       Clock
 	logger      *slog.Logger
 	redemptions Redemptions
 	settler     Settler
-	external    *x402.Facilitator
+	external    *x402.Facilitator // of version 2; nil if it is settled like the rest
 	verifier    *mandate.Verifier
+	expired     *mandate.Verifier // for mandates that are over, and paid before that
 	timeout     time.Duration
 	bounded     bool // redemptions and settler end by themselves: no timer is needed around them
 	unfinished  *unfinished
-	unsigned    sync.Once // the log says once that no catalog entry is written
 	listing     *listing
+	skip        func(*http.Request) bool
+	served      func(status int) bool
+	onPaid      func(*http.Request, Payment)
+	onRefused   func(*http.Request, Refusal)
+	own         *http.Transport // made by New; nil with Config.HTTPClient
 }
 
-// New makes a gate. It makes no call. An error that names the field that is wrong.
+// New returns a Gate. It performs no I/O. The returned error names the invalid field.
 func New(c Config) (*Gate, error) {
+	owned := c.HTTPClient == nil
 	c = c.withDefaults()
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
 	s := &shared{
 		clock: c.Clock, logger: c.Logger, redemptions: c.Redemptions, settler: c.Settler, timeout: c.Timeout,
-		unfinished: newUnfinished(c.Clock), listing: &listing{},
+		unfinished: newUnfinished(c.Clock), listing: &listing{logger: c.Logger},
+		skip: c.Skip, served: c.Served, onPaid: c.OnPaid, onRefused: c.OnRefused,
+	}
+	if owned {
+		s.own, _ = c.HTTPClient.Transport.(*http.Transport)
 	}
 	var err error
 	if s.terms, err = newTerms(c); err != nil {
 		return nil, err
 	}
 	if s.settler == nil {
-		// Memory waits for nobody, and every call of the service has its own time-out;
+		// Memory does not wait, and every call of the service has its own time-out;
 		// the functions of a bundle are the merchant's, and may not.
 		_, memory := s.redemptions.(*Memory)
 		s.bounded = memory && c.CreditBundle == nil
@@ -66,16 +75,33 @@ func New(c Config) (*Gate, error) {
 	if s.external, err = newExternal(c); err != nil {
 		return nil, err
 	}
-	s.verifier = newVerifier(c)
+	s.verifier, s.expired = newVerifiers(c)
 	return s.gate(Route{
-		Price: c.Price, PriceFunc: c.PriceFunc, PayTo: c.PayTo, Resource: c.Resource, MimeType: c.MimeType,
-		MaxTimeout: c.MaxTimeout, Discovery: c.Discovery,
+		Price: c.Price, PriceFunc: c.PriceFunc, PayTo: c.PayTo, PayToFunc: c.PayToFunc, Resource: c.Resource, ResourceFunc: c.ResourceFunc,
+		MimeType: c.MimeType, MaxTimeout: c.MaxTimeout, Discovery: c.Discovery,
 	})
 }
 
-// newTerms works out network, asset and secrets.
+// Must returns the gate of [New] or [Gate.Derive], and panics if there is an error:
+// for gates that are configured in the program.
+func Must(g *Gate, err error) *Gate {
+	if err != nil {
+		panic(err)
+	}
+	return g
+}
+
+// CloseIdleConnections closes the idle connections of the default HTTP client. A
+// client of [Config.HTTPClient] is its owner's to close.
+func (g *Gate) CloseIdleConnections() {
+	if g.own != nil {
+		g.own.CloseIdleConnections()
+	}
+}
+
+// newTerms returns network, asset, secrets and page.
 func newTerms(c Config) (t terms, err error) {
-	t = terms{bundle: c.CreditBundle, apiURL: trimSlash(c.APIURL), testMode: c.TestMode}
+	t = terms{bundle: c.CreditBundle, apiURL: trimSlash(c.APIURL), origin: c.Origin, testMode: c.TestMode}
 	if t.network, err = x402.ParseNetwork(c.Network); err != nil {
 		return t, field("Network", err)
 	}
@@ -87,7 +113,7 @@ func newTerms(c Config) (t terms, err error) {
 		var made [32]byte
 		_, _ = rand.Read(made[:]) // never fails: crypto/rand ends the program instead
 		secrets = []string{hex.EncodeToString(made[:])}
-		c.Logger.Warn("paywall: no Secrets: challenges end with this process and are not shared with others")
+		c.Logger.Warn("paywall: no Secrets: challenges do not survive a restart and are not shared with other instances")
 	}
 	if t.signer, err = mpp.NewSigner(secrets...); err != nil {
 		return t, field("Secrets", err)
@@ -120,14 +146,24 @@ func newAsset(a *Asset, network x402.Network) (Asset, error) {
 	return out, nil
 }
 
-// newExternal is the facilitator of x402 version 2.
+// newExternal returns the facilitator of x402 version 2; nil if version 2 is settled
+// like the rest, since external ones refuse unsigned calls.
 func newExternal(c Config) (*x402.Facilitator, error) {
 	cfg := x402.FacilitatorConfig{
 		URL: c.ExternalFacilitator, KeyID: c.FacilitatorKeyID, Secret: x402.Secret(c.FacilitatorSecret),
 		Timeout: c.Timeout, HTTPClient: c.HTTPClient, Clock: c.Clock,
 	}
-	if cfg.URL == "" {
-		cfg.URL = defaultExternal(c)
+	switch {
+	case cfg.URL != "":
+	case cfg.KeyID == "":
+		c.Logger.Info("paywall: no FacilitatorKeyID: the service settles x402 version 2, and no external catalog lists the resource")
+		return nil, nil
+	case c.Network == x402.NetworkBase:
+		cfg.URL = DefaultExternalFacilitator
+	case c.Network == x402.NetworkBaseSepolia:
+		cfg.URL = DefaultExternalFacilitatorTest
+	default:
+		return nil, field("ExternalFacilitator", fmt.Errorf("is required with FacilitatorKeyID on %s", c.Network))
 	}
 	f, err := x402.NewFacilitator(cfg)
 	if err != nil {
@@ -136,55 +172,46 @@ func newExternal(c Config) (*x402.Facilitator, error) {
 	return f, nil
 }
 
-func defaultExternal(c Config) string {
-	switch {
-	case loopback(host(c.APIURL)):
-	case c.Network == x402.NetworkBase && !c.TestMode:
-		return DefaultExternalFacilitator
-	case c.Network == x402.NetworkBaseSepolia && c.TestMode:
-		return DefaultExternalFacilitatorTest
-	}
-	if c.Facilitator != "" {
-		return c.Facilitator
-	}
-	return trimSlash(c.APIURL) + "/v1/x402"
-}
-
-// newVerifier checks mandates of the service against its published keys.
-func newVerifier(c Config) *mandate.Verifier {
+// newVerifiers check mandates of the service against its published keys, the
+// second one without regard to their time.
+func newVerifiers(c Config) (verifier, expired *mandate.Verifier) {
 	issuer := trimSlash(c.APIURL)
-	return &mandate.Verifier{
-		Issuer: issuer, Clock: c.Clock.Now,
-		Keys: &mandate.RemoteKeySource{
-			URL: issuer + "/.well-known/jwks.json", HTTPClient: c.HTTPClient, Clock: c.Clock.Now,
-			Retry: defaultWait, // what clients are told to wait, so that a credential sent again then is judged
-		},
+	keys := &mandate.RemoteKeySource{
+		URL: issuer + "/.well-known/jwks.json", HTTPClient: c.HTTPClient, Clock: c.Clock.Now,
+		Retry: defaultWait, // what clients are asked to wait, so that a credential sent again then is judged
 	}
+	verifier = &mandate.Verifier{Issuer: issuer, Clock: c.Clock.Now, Keys: keys}
+	expired = &mandate.Verifier{Issuer: issuer, Clock: c.Clock.Now, Keys: keys, IgnoreTimes: true, CacheSize: -1}
+	return verifier, expired
 }
 
-// gate makes one gate of the kind.
+// gate makes one gate.
 func (s *shared) gate(r Route) (*Gate, error) {
-	if err := r.validate(s.testMode); err != nil {
+	if err := r.validate(); err != nil {
 		return nil, err
 	}
 	t := s.terms
+	var err error
+	if t.resource, err = newResource(r, s.origin, s.testMode); err != nil {
+		return nil, field("Resource", err)
+	}
+	r.Resource = t.resource.text
 	t.route = r
 	offers, err := newOffers(t)
 	if err != nil {
 		return nil, err
 	}
-	s.listing.add(r)
 	return &Gate{shared: s, route: r, offers: offers}, nil
 }
 
-// Derive makes a gate for another route: what the route leaves out is as it is
-// here, and secrets, redemptions and connections are shared. An error that names
-// the field that is wrong.
+// Derive returns a gate for another route. Fields that the route does not set are as
+// they are here, except its resource; secrets, redemptions and connections are
+// shared. The returned error names the invalid field.
 func (g *Gate) Derive(r Route) (*Gate, error) { return g.shared.gate(r.from(g.route)) }
 
-// With is [Gate.Derive] for routes that are written in the program: it panics
-// where the route is wrong, as a ServeMux does for a wrong pattern, so that a
-// program with a wrong price does not start.
+// With is [Gate.Derive] for routes that are written in the program: it panics if the
+// route is invalid, as a ServeMux does for an invalid pattern, so that a program with
+// a wrong price does not start.
 func (g *Gate) With(r Route) *Gate {
 	derived, err := g.Derive(r)
 	if err != nil {
@@ -193,23 +220,32 @@ func (g *Gate) With(r Route) *Gate {
 	return derived
 }
 
-// Require puts the gate before a handler.
+// Require returns a handler that runs next for requests that pay. The route is then
+// listed by [Gate.OpenAPI] and [Gate.LLMs]. It panics if next is nil.
 func (g *Gate) Require(next http.Handler) http.Handler {
+	if f, ok := next.(http.HandlerFunc); next == nil || (ok && f == nil) {
+		panic("paywall: Require: nil handler")
+	}
+	g.listing.add(g.route)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.serve(w, r, next) })
 }
 
-// serve is the way of every request.
+// serve handles every request.
 func (g *Gate) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if r.Method == http.MethodOptions {
-		passOptions(w, r, next)
+		g.options(w, r, next)
 		return
 	}
-	id := requestID(w.Header(), g.clock.Now())
+	if g.skip != nil && g.skip(r) {
+		addVary(w.Header())
+		next.ServeHTTP(w, withoutCredentials(r.Context(), r))
+		return
+	}
+	id := requestID(w.Header(), r.Header, g.clock.Now())
 	common(w.Header(), id)
 	o, err := g.offers.of(r)
 	if err != nil {
-		g.logger.ErrorContext(r.Context(), "paywall: no price", slog.String("request_id", id), slog.Any("error", err))
-		g.fail(w, id, &refusal{status: http.StatusInternalServerError, code: codeInternal, message: "The price is not known."})
+		g.noOffer(w, r, id, err)
 		return
 	}
 	found, err := find(r.Header)
@@ -222,6 +258,16 @@ func (g *Gate) serve(w http.ResponseWriter, r *http.Request, next http.Handler) 
 		return
 	}
 	g.redeem(w, r, next, &visit{Gate: g, request: r, offer: o, id: id, found: found})
+}
+
+// noOffer answers a request for which there is no price.
+func (g *Gate) noOffer(w http.ResponseWriter, r *http.Request, id string, err error) {
+	var no *refusal
+	if !errors.As(err, &no) {
+		g.logger.ErrorContext(r.Context(), "paywall: no price", slog.String("request_id", id), slog.Any("error", err))
+		no = &refusal{status: http.StatusInternalServerError, code: codeInternal, message: "The price is not known."}
+	}
+	g.fail(w, id, no)
 }
 
 // turnAway answers a refusal and logs it.
@@ -241,6 +287,9 @@ func (g *Gate) turnAway(w http.ResponseWriter, r *http.Request, o *offer, id str
 		attrs = append(attrs, slog.String("cause", no.cause.Error()))
 	}
 	g.logger.LogAttrs(r.Context(), level, "paywall: refused", attrs...)
+	if g.onRefused != nil {
+		g.onRefused(r, Refusal{Credential: kind, Status: no.status, Code: no.code, Message: no.message, RequestID: id})
+	}
 	if no.status >= http.StatusInternalServerError || no.status == http.StatusConflict || no.status == http.StatusUnprocessableEntity {
 		g.fail(w, id, no)
 		return

@@ -7,22 +7,21 @@ import (
 	"strings"
 )
 
-// LLMs serves the llms.txt of everything that gates of this kind sell: prices and
-// ways to pay as text, for models that look around a site. Mount it at /llms.txt,
-// beside [Gate.OpenAPI] at /openapi.json, which it names. What it says is advice:
-// the 402 decides.
+// LLMs serves the llms.txt of the routes of [Gate.OpenAPI]: prices and ways to pay as
+// text, for models that look around a site. Mount it at /llms.txt, beside OpenAPI at
+// /openapi.json, which it names. It is advice: the 402 decides.
 func (g *Gate) LLMs() http.Handler {
 	return document("text/plain; charset=utf-8", func() ([]byte, error) { return []byte(g.describeInWords()), nil })
 }
 
 func (g *Gate) describeInWords() string {
-	base := origin(g.route.Resource)
+	base := g.describedOrigin()
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n> Every address below costs money for each request, paid by the request itself.\n\n", host(g.route.Resource))
-	b.WriteString("Ask without a credential first: the answer is 402 and tells the price and each way to pay. ")
+	fmt.Fprintf(&b, "# %s\n\n> Every address below costs money for each request, paid by the request itself.\n\n", host(base))
+	b.WriteString("Ask without a credential first: the answer is 402, with the price and each way to pay. ")
 	fmt.Fprintf(&b, "Then send the same request with one credential. Schemas: [openapi.json](%s/openapi.json).\n\n## What is sold\n\n", base)
 	for _, r := range g.listing.all() {
-		if origin(r.Resource) != base {
+		if res, err := newResource(r, g.origin, g.testMode); err != nil || res.origin != base {
 			continue // one document describes one origin
 		}
 		price := "by the request"
@@ -44,7 +43,7 @@ func (g *Gate) describeInWords() string {
 	return b.String()
 }
 
-// document serves what a gate says of itself.
+// document serves a description of a gate.
 func document(contentType string, write func() ([]byte, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {

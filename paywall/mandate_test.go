@@ -55,7 +55,7 @@ func TestMandatesThatAreRefusedBeforeAnyCall(t *testing.T) {
 	w := setup(t, nil)
 	good := w.service.mandate(nil).Reveal()
 	small := w.service.mandate(func(m *mandate.Terms) { m.Limits.MaxPerTxCents = 1 }).Reveal()
-	dear := w.gate.With(paywall.Route{Price: "0.010001"})
+	dear := w.gate.With(paywall.Route{Price: "0.010001", Resource: resource})
 	signature := strings.Index(good, "~") - 20
 	forged := good[:signature] + "AAAA" + good[signature+4:]
 	foreign := newService(t, w.clock).mandate(nil).Reveal()
@@ -127,7 +127,7 @@ func TestIdempotencyKeyMakesARetrySafe(t *testing.T) {
 	require.Equal(t, http.StatusPaymentRequired, rec.Code)
 	require.Equal(t, "already_redeemed", body(t, rec)["code"])
 	require.Equal(t, 2, w.service.moved())
-	dear := w.gate.With(paywall.Route{Price: "0.02"})
+	dear := w.gate.With(paywall.Route{Price: "0.02", Resource: resource})
 	require.Equal(t, http.StatusConflict, w.through(dear, "X-Service-Mandate", token, "Idempotency-Key", "1").Code)
 	require.Equal(t, http.StatusBadRequest, w.ask("X-Service-Mandate", token, "Idempotency-Key", "ü").Code)
 	require.EqualValues(t, 2, w.served.Load())

@@ -12,30 +12,37 @@ import (
 // DefaultMaxRedemptions is how many credentials [Memory] remembers.
 const DefaultMaxRedemptions = 100_000
 
-// sweepEvery is how often what can be forgotten is looked for, unless there is no room.
+// sweepEvery is how often expired entries are removed while there is room.
 const sweepEvery = 15 * time.Second
 
-// ErrFull is what [Memory] answers where it remembers as many credentials as it
-// may: forgetting one that is still good would let it be served twice.
-var ErrFull = errors.New("too many redemptions to remember")
+// ErrFull is returned by [Memory] if it remembers as many payments as it may:
+// forgetting one that is still good could let it be served twice.
+var ErrFull = errors.New("paywall: too many redemptions to remember")
 
 // MemoryConfig bounds a [Memory].
 type MemoryConfig struct {
-	// Max is how many credentials are remembered. Default: [DefaultMaxRedemptions].
+	// Max is how many credentials are remembered, beside those of requests that are
+	// running. Default: [DefaultMaxRedemptions].
 	Max int
-	// Clock tells the time. Default: the system's.
+	// Clock returns the current time. Default: the system's.
 	Clock Clock
 }
 
-// Memory keeps redemptions in this process. It forgets them when their window
-// is over, and all of them when the process ends.
+// Memory keeps redemptions in this process. It forgets them when their window is
+// over, and all of them when the process ends.
+//
+// If it is full, it first forgets claims whose payment is undecided, the oldest
+// first. Only payments that were made can fill it.
 type Memory struct {
 	max   int
 	clock Clock
+	scope string // makes settlement keys of two memories differ
 
-	mu      sync.Mutex
-	entries map[digest]entry
-	swept   time.Time
+	mu        sync.Mutex
+	entries   map[digest]entry
+	paid      int      // entries that were paid, served or not
+	undecided []digest // in the order in which they ended; some are stale
+	swept     time.Time
 }
 
 // digest stands for a key or binding: entries of one size, without pointers, are
@@ -47,12 +54,13 @@ type entry struct {
 	claimed bool
 	binding digest
 	until   int64    // Unix milliseconds
+	honored int64    // with Retried and Paid: kept until then, if later
 	payment *Payment // with Paid
 }
 
-// NewMemory makes an empty one.
+// NewMemory returns an empty Memory.
 func NewMemory(c MemoryConfig) *Memory {
-	m := &Memory{max: c.Max, clock: c.Clock, entries: map[digest]entry{}}
+	m := &Memory{max: c.Max, clock: c.Clock, scope: randomText(), entries: map[digest]entry{}}
 	if m.max <= 0 {
 		m.max = DefaultMaxRedemptions
 	}
@@ -62,7 +70,19 @@ func NewMemory(c MemoryConfig) *Memory {
 	return m
 }
 
-// Claim implements [Redemptions]. [ErrFull] where there is no room.
+// Peek implements [Redemptions].
+func (m *Memory) Peek(_ context.Context, c Claim) (Claimed, error) {
+	key, binding := sha256.Sum256([]byte(c.Key)), sha256.Sum256([]byte(c.Binding))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e, ok := m.entries[key]
+	if !ok || e.over(m.clock.Now()) {
+		return Claimed{State: Fresh}, nil
+	}
+	return e.answer(binding), nil
+}
+
+// Claim implements [Redemptions]. It returns [ErrFull] if there is no room.
 func (m *Memory) Claim(_ context.Context, c Claim) (Claimed, error) {
 	key, binding := sha256.Sum256([]byte(c.Key)), sha256.Sum256([]byte(c.Binding))
 	m.mu.Lock()
@@ -70,72 +90,139 @@ func (m *Memory) Claim(_ context.Context, c Claim) (Claimed, error) {
 	now := m.clock.Now()
 	e, ok := m.entries[key]
 	if ok && e.over(now) {
-		delete(m.entries, key)
+		m.drop(key)
 		ok = false
 	}
 	if !ok {
 		if !m.room(now) {
 			return Claimed{}, ErrFull
 		}
-		m.entries[key] = entry{state: Fresh, claimed: true, binding: binding, until: c.Until.UnixMilli()}
+		m.put(key, entry{state: Fresh, claimed: true, binding: binding, until: c.Until.UnixMilli()})
 		return Claimed{State: Fresh}, nil
 	}
-	switch {
-	case e.claimed: // first: whether that one stands is not known yet
-		return Claimed{State: Busy}, nil
-	case e.binding != binding:
-		return Claimed{State: BoundElsewhere}, nil
-	case e.state == Spent:
-		return Claimed{State: Spent}, nil
+	got := e.answer(binding)
+	if got.State <= Paid {
+		e.claimed = true
+		m.put(key, e)
 	}
-	e.claimed = true
-	m.entries[key] = e
-	if e.payment != nil {
-		return Claimed{State: e.state, Payment: *e.payment}, nil
-	}
-	return Claimed{State: e.state}, nil
+	return got, nil
 }
 
-// over tells whether the entry can be forgotten.
-func (e entry) over(now time.Time) bool { return !e.claimed && now.UnixMilli() > e.until }
+// answer is the state in which a claim with this binding finds the entry.
+func (e entry) answer(binding digest) Claimed {
+	switch {
+	case e.claimed: // first: whether that one stands is not known yet
+		return Claimed{State: Busy}
+	case e.binding != binding:
+		return Claimed{State: BoundElsewhere}
+	case e.payment != nil:
+		return Claimed{State: e.state, Payment: *e.payment}
+	}
+	return Claimed{State: e.state}
+}
 
-// room makes sure that one more fits.
+// over reports whether the entry can be forgotten.
+func (e entry) over(now time.Time) bool {
+	until := e.until
+	if e.state == Retried || e.state == Paid {
+		until = max(until, e.honored)
+	}
+	return !e.claimed && now.UnixMilli() > until
+}
+
+// wasPaid reports whether forgetting the entry could lose or repeat a payment.
+func (e entry) wasPaid() bool { return e.state == Paid || e.state == Spent }
+
+func (m *Memory) put(key digest, e entry) {
+	if m.entries[key].wasPaid() {
+		m.paid--
+	}
+	m.entries[key] = e
+	if e.wasPaid() {
+		m.paid++
+	}
+}
+
+func (m *Memory) drop(key digest) {
+	if m.entries[key].wasPaid() {
+		m.paid--
+	}
+	delete(m.entries, key)
+}
+
+// room makes room for one more entry, and reports whether there is any. Entries
+// of requests that are running do not count: the server's connections bound them.
 func (m *Memory) room(now time.Time) bool {
 	if full := len(m.entries) >= m.max; now.Sub(m.swept) >= sweepEvery || (full && now.Sub(m.swept) >= time.Second) {
 		m.swept = now
 		for key, e := range m.entries {
 			if e.over(now) {
-				delete(m.entries, key)
+				m.drop(key)
 			}
 		}
 	}
-	return len(m.entries) < m.max
+	for len(m.entries) >= m.max && m.evict() {
+	}
+	return m.paid < m.max
 }
 
-// Settled implements [Redemptions]. An error where the key is not claimed.
+// evict forgets the oldest claim that nobody is known to have paid, and reports
+// whether there was one.
+func (m *Memory) evict() bool {
+	for len(m.undecided) > 0 {
+		key := m.undecided[0]
+		m.undecided = m.undecided[1:]
+		if e, ok := m.entries[key]; ok && !e.claimed && e.state == Retried {
+			m.drop(key)
+			return true
+		}
+	}
+	return false
+}
+
+// Settled implements [Redemptions]. It returns an error if the key is not claimed.
 func (m *Memory) Settled(_ context.Context, key string, p Payment) error {
-	return m.change(key, "note settlement", func(e *entry) (keep bool) {
+	return m.change(key, "record settlement", func(_ digest, e *entry) (keep bool) {
 		e.state, e.payment = Paid, &p
+		e.honored = m.clock.Now().Add(HonoredFor).UnixMilli()
 		return true
 	})
 }
 
-// Finish implements [Redemptions]. An error where the key is not claimed.
+// Finish implements [Redemptions]. It returns an error if the key is not claimed.
 func (m *Memory) Finish(_ context.Context, key string, end End) error {
-	return m.change(key, "finish redemption", func(e *entry) (keep bool) {
+	return m.change(key, "finish redemption", func(k digest, e *entry) (keep bool) {
 		e.claimed = false
 		switch {
 		case end == Served:
 			e.state, e.payment = Spent, nil
 		case end == Undecided && e.state != Paid:
-			e.state = Retried
+			e.state, e.honored = Retried, m.clock.Now().Add(HonoredFor).UnixMilli()
+			m.remember(k)
 		}
 		return end != Refused
 	})
 }
 
-// change does something to a claimed entry, and forgets it unless it is kept.
-func (m *Memory) change(key, doing string, f func(e *entry) (keep bool)) error {
+// remember appends to the queue of undecided claims, and drops its stale keys if
+// it has grown far beyond what the entries can account for.
+func (m *Memory) remember(key digest) {
+	if len(m.undecided) >= 2*m.max {
+		kept := make([]digest, 0, m.max)
+		seen := make(map[digest]bool, m.max)
+		for _, k := range m.undecided {
+			if e, ok := m.entries[k]; ok && e.state == Retried && !seen[k] {
+				seen[k] = true
+				kept = append(kept, k)
+			}
+		}
+		m.undecided = kept
+	}
+	m.undecided = append(m.undecided, key)
+}
+
+// change updates a claimed entry, and forgets it unless it is kept.
+func (m *Memory) change(key, doing string, f func(k digest, e *entry) (keep bool)) error {
 	k := sha256.Sum256([]byte(key))
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -143,10 +230,12 @@ func (m *Memory) change(key, doing string, f func(e *entry) (keep bool)) error {
 	if !ok || !e.claimed {
 		return fmt.Errorf("%s of %s: not claimed", doing, key)
 	}
-	if f(&e) {
-		m.entries[k] = e
+	if f(k, &e) {
+		m.put(k, e)
 	} else {
-		delete(m.entries, k)
+		m.drop(k)
 	}
 	return nil
 }
+
+var _ Redemptions = (*Memory)(nil)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,12 +36,13 @@ type offer struct {
 	request  string // of the Payment scheme
 	realm    string
 	issuer   *mpp.Issuer
-	page     []byte // nil where there is none
 }
 
-// terms is what an offer is made of, beside the price.
+// terms is what an offer is made of, beside the quote.
 type terms struct {
 	route    Route
+	resource resource
+	origin   string // of Config
 	network  x402.Network
 	asset    Asset
 	bundle   *CreditBundle
@@ -49,26 +52,56 @@ type terms struct {
 	testMode bool
 }
 
-// newOffer encodes everything for one price. An error that names the field that
-// makes it impossible.
-func newOffer(t terms, price string) (*offer, error) {
-	micros, err := parsePrice(price)
+// errHeaderTooLong is an offer that does not fit into a header.
+var errHeaderTooLong = errors.New("is too long for a header")
+
+// newOffer encodes everything for one quote. The returned error names the field
+// that makes it impossible.
+func newOffer(t terms, q quote) (*offer, error) {
+	micros, err := parsePrice(q.price)
 	if err != nil {
 		return nil, field("Price", err)
 	}
+	t.route.Resource, t.route.PayTo = q.resource, q.payTo
 	o := &offer{
-		micros: micros, price: money.Micros(micros).Decimal(), window: t.route.MaxTimeout, resource: t.route.Resource,
-		amount: baseUnits(micros, t.asset), realm: host(t.route.Resource),
+		micros: micros, price: money.Micros(micros).Decimal(), window: t.route.MaxTimeout, resource: q.resource,
+		amount: baseUnits(micros, t.asset), realm: host(q.resource),
 	}
-	o.binding = strings.Join([]string{o.resource, o.amount, t.route.PayTo, t.network.CAIP2, t.asset.Address}, "|")
+	o.binding = strings.Join([]string{o.resource, o.amount, q.payTo, t.network.CAIP2, t.asset.Address}, "|")
 	description, extensions, outputV1, err := describe(t.route)
 	if err != nil {
 		return nil, err
 	}
+	list := methods(t, o.amount)
+	if extensions[x402.ExtensionMethods], err = x402.MethodsExtension(list); err != nil {
+		return nil, field("CreditBundle", err)
+	}
+	o.challengeX402(t, description, outputV1, list, extensions)
+	if o.one.Accepts[0], err = o.one.Accepts[0].Encoded(); err != nil {
+		return nil, field("Discovery", err)
+	}
+	if o.two.Accepts[0], err = o.two.Accepts[0].Encoded(); err != nil {
+		return nil, field("Discovery", err)
+	}
+	o.asksOne, o.asksTwo = o.one.Accepts[0], o.two.Accepts[0]
+	if o.required, err = x402.EncodeHeader(o.two); err != nil {
+		return nil, err
+	}
+	if n := len(o.required); n > maxHeader {
+		return nil, field("Discovery", fmt.Errorf("makes PAYMENT-REQUIRED %d bytes long, more than %d: %w", n, maxHeader, errHeaderTooLong))
+	}
+	if err := o.encodeMPP(t, description); err != nil {
+		return nil, err
+	}
+	return o, o.encodeBody()
+}
+
+// challengeX402 sets the challenges of both versions.
+func (o *offer) challengeX402(t terms, description string, outputV1 json.RawMessage, list []x402.Method, extensions map[string]x402.Extension) {
 	extra := map[string]any{x402.ExtraName: t.asset.Name, x402.ExtraVersion: t.asset.Version}
 	seconds := int64(t.route.MaxTimeout / time.Second)
 	o.one = x402.PaymentRequiredV1{
-		X402Version: x402.Version1, Error: "X-PAYMENT header is required", PaymentMethods: methods(t, o.amount),
+		X402Version: x402.Version1, Error: "X-PAYMENT header is required", PaymentMethods: list,
 		Accepts: []x402.RequirementsV1{{
 			Scheme: x402.SchemeExact, Network: t.network.V1, MaxAmountRequired: o.amount, Asset: t.asset.Address, PayTo: t.route.PayTo,
 			Resource: o.resource, Description: description, MimeType: t.route.MimeType, OutputSchema: outputV1,
@@ -85,32 +118,25 @@ func newOffer(t terms, price string) (*offer, error) {
 		}},
 		Extensions: extensions,
 	}
-	if o.one.Accepts[0], err = o.one.Accepts[0].Encoded(); err != nil {
-		return nil, field("Discovery", err)
-	}
-	if o.two.Accepts[0], err = o.two.Accepts[0].Encoded(); err != nil {
-		return nil, field("Discovery", err)
-	}
-	o.asksOne, o.asksTwo = o.one.Accepts[0], o.two.Accepts[0]
-	if o.required, err = x402.EncodeHeader(o.two); err != nil {
-		return nil, err
-	}
-	if len(o.required) > maxHeader {
-		return nil, field("Discovery", fmt.Errorf("makes PAYMENT-REQUIRED %d bytes long, more than %d", len(o.required), maxHeader))
-	}
-	if err := o.encodeMPP(t, description); err != nil {
-		return nil, err
-	}
-	if err := o.encodeBody(); err != nil {
-		return nil, err
-	}
-	o.page, err = t.page.render(t, o, description)
-	return o, err
 }
 
 // baseUnits writes an amount in the units that the token counts in.
 func baseUnits(micros int64, a Asset) string {
 	return fmt.Sprintf("%d%s", micros, strings.Repeat("0", a.Decimals-6))
+}
+
+// microsOf is an amount in base units in millionths of a dollar, rounded down. An
+// amount beyond the largest there is becomes that.
+func microsOf(amount string, decimals int) int64 {
+	digits := len(amount) - (decimals - 6)
+	if digits <= 0 {
+		return 0
+	}
+	n, err := strconv.ParseInt(amount[:digits], 10, 64)
+	if err != nil {
+		return math.MaxInt64
+	}
+	return n
 }
 
 // describe encodes the discovery metadata, which may be absent.
@@ -174,7 +200,7 @@ func (o *offer) encodeMPP(t terms, description string) error {
 		return field("Resource", err)
 	}
 	if n := len(o.issuer.Issue(time.Time{}).Header); n > maxHeader {
-		return field("Discovery", fmt.Errorf("makes WWW-Authenticate %d bytes long, more than %d", n, maxHeader))
+		return field("Discovery", fmt.Errorf("makes WWW-Authenticate %d bytes long, more than %d: %w", n, maxHeader, errHeaderTooLong))
 	}
 	return nil
 }

@@ -3,17 +3,16 @@ package paywall
 import (
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/paywarrant/paywarrant/mpp"
 )
 
-// OpenAPI serves the openapi.json of everything that gates of this kind sell,
-// with the prices (draft-payment-discovery-00): mount it at /openapi.json, and
-// register the address with directories of the Payment scheme. Routes without
-// [Discovery] are listed with their price alone. What it says is advice: the 402
-// decides.
+// OpenAPI serves the openapi.json of every route that this gate and those derived
+// from it require payment for, with the prices (draft-payment-discovery-00). Mount
+// it at /openapi.json, and register the address with directories of the Payment
+// scheme. Routes without [Discovery] are listed with their price alone; routes
+// without a Resource are not listed. It is advice: the 402 decides.
 func (g *Gate) OpenAPI() http.Handler {
 	return document(jsonType, func() ([]byte, error) { return json.Marshal(g.describeAll()) })
 }
@@ -34,8 +33,8 @@ type operation struct {
 	Responses  map[string]any `json:"responses"`
 }
 
-// paymentInfo is x-payment-info: one offer. The amount is left out where it
-// depends on the request.
+// paymentInfo is x-payment-info: one offer. The amount is left out if it depends
+// on the request.
 type paymentInfo struct {
 	Amount      string `json:"amount,omitempty"`
 	Currency    string `json:"currency"`
@@ -45,38 +44,49 @@ type paymentInfo struct {
 }
 
 func (g *Gate) describeAll() openAPI {
-	base := origin(g.route.Resource)
+	base := g.describedOrigin()
 	doc := openAPI{
 		OpenAPI: "3.1.0",
-		Info:    map[string]string{"title": host(g.route.Resource), "version": "1.0.0"},
+		Info:    map[string]string{"title": host(base), "version": "1.0.0"},
 		Servers: []map[string]string{{"url": base}},
 		Service: map[string]any{"docs": map[string]string{"homepage": base}},
 		Paths:   map[string]map[string]operation{},
 	}
 	for _, r := range g.listing.all() {
-		u, err := url.Parse(r.Resource)
-		if err != nil || origin(r.Resource) != base {
+		res, err := newResource(r, g.origin, g.testMode)
+		if err != nil || res.origin != base {
 			continue // one document describes one origin
 		}
-		path := u.EscapedPath()
+		path := strings.TrimPrefix(strings.ReplaceAll(r.Resource, "...}", "}"), base)
 		if path == "" {
 			path = "/"
 		}
 		if doc.Paths[path] == nil {
 			doc.Paths[path] = map[string]operation{}
 		}
-		doc.Paths[path][strings.ToLower(r.method())] = g.describeRoute(r)
+		doc.Paths[path][strings.ToLower(r.method())] = g.describeRoute(r, res.wildcards())
 	}
 	return doc
 }
 
-func (g *Gate) describeRoute(r Route) operation {
+// describedOrigin is the origin that the documents of a gate describe.
+func (g *Gate) describedOrigin() string {
+	if g.origin != "" {
+		return g.origin
+	}
+	return origin(g.offers.terms.resource.sample())
+}
+
+func (g *Gate) describeRoute(r Route, wildcards []string) operation {
 	op := operation{
 		Payment: paymentInfo{Currency: g.asset.Address, Intent: mpp.IntentCharge, Method: mpp.MethodEVM},
 		Responses: map[string]any{
 			"200": map[string]any{"description": "What was paid for"},
 			"402": map[string]any{"description": "Payment Required"},
 		},
+	}
+	for _, name := range wildcards {
+		op.Parameters = append(op.Parameters, map[string]any{"name": name, "in": "path", "required": true, "schema": map[string]any{"type": "string"}})
 	}
 	if r.PriceFunc == nil {
 		if micros, err := parsePrice(r.Price); err == nil {
@@ -94,7 +104,7 @@ func (g *Gate) describeRoute(r Route) operation {
 	}
 	op.Responses["200"] = map[string]any{"description": "What was paid for", "content": map[string]any{r.MimeType: answer}}
 	if d.BodyType == "" {
-		op.Parameters = queryParameters(d.InputSchema)
+		op.Parameters = append(op.Parameters, queryParameters(d.InputSchema)...)
 		return op
 	}
 	body := map[string]any{}
@@ -106,17 +116,6 @@ func (g *Gate) describeRoute(r Route) operation {
 	}
 	op.Body = map[string]any{"required": true, "content": map[string]any{bodyMime(d.BodyType): body}}
 	return op
-}
-
-// method is the HTTP method that a route is described with.
-func (r Route) method() string {
-	switch d := r.Discovery; {
-	case d == nil || (d.Method == "" && d.BodyType == ""):
-		return http.MethodGet
-	case d.Method != "":
-		return d.Method
-	}
-	return http.MethodPost
 }
 
 func bodyMime(bodyType string) string {

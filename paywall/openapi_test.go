@@ -20,9 +20,10 @@ func TestOpenAPIListsWhatIsSold(t *testing.T) {
 			Output: paywall.Output{Schema: m{"type": "object"}},
 		}
 	})
-	w.gate.With(paywall.Route{Price: "0.05", Resource: "https://api.example.com/search", Discovery: discovery()})
-	w.gate.With(paywall.Route{Resource: "https://api.example.com/by-price", PriceFunc: func(*http.Request) (string, error) { return "1", nil }})
-	w.gate.With(paywall.Route{Resource: "https://other.example.com/elsewhere"})
+	w.protected(w.gate)
+	w.protected(w.gate.With(paywall.Route{Price: "0.05", Resource: "https://api.example.com/search", Discovery: discovery()}))
+	w.protected(w.gate.With(paywall.Route{Resource: "https://api.example.com/by-price", PriceFunc: func(*http.Request) (string, error) { return "1", nil }}))
+	w.protected(w.gate.With(paywall.Route{Resource: "https://other.example.com/elsewhere"}))
 
 	rec := httptest.NewRecorder()
 	w.gate.OpenAPI().ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/openapi.json", http.NoBody))
@@ -53,8 +54,9 @@ func TestOpenAPIListsWhatIsSold(t *testing.T) {
 func TestLLMsTextNamesWhatIsSoldAndHowToPay(t *testing.T) {
 	t.Parallel()
 	w := setup(t, func(c *paywall.Config) { c.CreditBundle = bundle(nil) })
-	w.gate.With(paywall.Route{Price: "0.05", Resource: "https://api.example.com/search", Discovery: discovery()})
-	w.gate.With(paywall.Route{Resource: "https://other.example.com/elsewhere"})
+	w.protected(w.gate)
+	w.protected(w.gate.With(paywall.Route{Price: "0.05", Resource: "https://api.example.com/search", Discovery: discovery()}))
+	w.protected(w.gate.With(paywall.Route{Resource: "https://other.example.com/elsewhere"}))
 
 	rec := httptest.NewRecorder()
 	w.gate.LLMs().ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/llms.txt", http.NoBody))

@@ -315,7 +315,7 @@ func identifier(id string) func(*x402.Payload) {
 func TestChallengesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
-	cheap := w.gate.With(paywall.Route{Price: "0.001"})
+	cheap := w.gate.With(paywall.Route{Price: "0.001", Resource: resource})
 	other := w.newGate(func(c *paywall.Config) { c.Secrets = []string{"another secret of sixteen bytes"} })
 	realm := w.gate.With(paywall.Route{Resource: "https://other.example.com/weather"})
 	old, expired := w.payMPP(w.gate, nil), challengeOf(t, w.ask())

@@ -37,7 +37,8 @@ type Payment struct {
 	Transaction string `json:"transaction,omitempty"`
 	// Network is the chain, by the name of the credential's protocol, or "card".
 	Network string `json:"network,omitempty"`
-	// AmountMicros is the price in millionths of a US dollar; 0 for a bundle.
+	// AmountMicros is what was paid, in millionths of a US dollar: the price, or more
+	// if a payer of x402 version 1 paid more. 0 for a bundle.
 	AmountMicros int64 `json:"amountMicros,omitempty"`
 	// TransactionID is the service's own id, of a mandate.
 	TransactionID string `json:"transactionId,omitempty"`
@@ -46,18 +47,34 @@ type Payment struct {
 	CreditsRemaining int64  `json:"creditsRemaining,omitempty"`
 }
 
-type paymentKey struct{}
+type deliveryKey struct{}
 
-// PaymentFrom is the payment of the request whose context it is; false where it
-// came through no gate.
+// PaymentFrom returns the payment of a request, from the context of the handler
+// behind a gate. It reports false if the request was not paid.
 func PaymentFrom(ctx context.Context) (Payment, bool) {
-	p, ok := ctx.Value(paymentKey{}).(*Payment)
-	if !ok {
+	d, ok := ctx.Value(deliveryKey{}).(*delivery)
+	if !ok || d.payment == nil {
 		return Payment{}, false
 	}
-	return *p, true
+	return *d.payment, true
 }
 
-func withPayment(ctx context.Context, p *Payment) context.Context {
-	return context.WithValue(ctx, paymentKey{}, p)
+// RequestIDFrom returns the X-Request-Id of a request, from the context of the
+// handler behind a gate; "" if it came through no gate.
+func RequestIDFrom(ctx context.Context) string {
+	d, ok := ctx.Value(deliveryKey{}).(*delivery)
+	if !ok {
+		return ""
+	}
+	return d.requestID
+}
+
+// Decline reports that a handler does not give what was paid for, whatever its
+// status: the payment stays unfulfilled, and the same credential sent again is let
+// through without a second settlement. It has no effect on a request that was not
+// paid.
+func Decline(ctx context.Context) {
+	if d, ok := ctx.Value(deliveryKey{}).(*delivery); ok {
+		d.declined.Store(true)
+	}
 }

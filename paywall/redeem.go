@@ -24,7 +24,8 @@ func (s *shared) bookkeeping(ctx context.Context) (context.Context, context.Canc
 	return context.WithTimeout(context.WithoutCancel(ctx), bookkeeping)
 }
 
-// redeem claims, settles, serves and finishes, in this order.
+// redeem looks the claim up, verifies, claims, settles, serves and finishes, in
+// this order.
 func (g *Gate) redeem(w http.ResponseWriter, r *http.Request, next http.Handler, v *visit) {
 	ctx := r.Context()
 	p, err := v.plan(ctx)
@@ -44,15 +45,17 @@ func (g *Gate) redeem(w http.ResponseWriter, r *http.Request, next http.Handler,
 	h.deliver(w, next, &payment)
 }
 
-// hold is the claims that a request has.
+// hold is the claims that a request holds.
 type hold struct {
 	*visit
 	*purchase
-	held  []heldClaim
-	state ClaimState // of the credential: Fresh, Retried or Paid
-	paid  Payment    // with Paid
-	end   End
-	done  bool // finished
+	held    []heldClaim
+	state   ClaimState // of the credential: Fresh, Retried or Paid
+	paid    Payment    // with Paid
+	checked bool       // the credential is valid by itself
+	end     End
+	renewal *renewal
+	done    bool // finished
 }
 
 type heldClaim struct {
@@ -61,19 +64,70 @@ type heldClaim struct {
 }
 
 // acquire claims and settles. It ends with its own time and not with the client:
-// a settlement that is broken off leaves the payer without money and without
-// answer. The time is that of two calls, since what is on its way is asked after once.
+// a settlement that is broken off leaves the payer without money and without an
+// answer. The time is that of three calls: verify, settle, and settle once more
+// if the first answer was that it is pending.
 func (h *hold) acquire(ctx context.Context) (Payment, error) {
 	ctx = context.WithoutCancel(ctx)
 	if !h.bounded {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, 2*(h.timeout+bookkeeping))
+		ctx, cancel = context.WithTimeout(ctx, 3*(h.timeout+bookkeeping))
 		defer cancel()
+	}
+	if err := h.admit(ctx); err != nil {
+		return Payment{}, err
 	}
 	if err := h.take(ctx); err != nil {
 		return Payment{}, err
 	}
+	if h.state == Fresh && !h.checked { // what was looked up has been forgotten since
+		if err := h.check(ctx); err != nil {
+			return Payment{}, err
+		}
+	}
+	h.renewal = h.renew(ctx)
 	return h.pay(ctx)
+}
+
+// admit checks the credential before anything is claimed, so that one that is not
+// good takes no room and locks nothing. One that was settled before passes: its
+// window may be over, and its payer may have nothing left.
+func (h *hold) admit(ctx context.Context) error {
+	if h.late == nil && h.verify == nil {
+		return nil
+	}
+	state := Fresh
+	for i, c := range h.claims {
+		got, err := h.redemptions.Peek(ctx, c)
+		if err != nil {
+			return storeDown(err)
+		}
+		if no := h.given(got.State, len(h.claims)-1-i); no != nil {
+			return no
+		}
+		if state = got.State; state == Paid {
+			break
+		}
+	}
+	if state != Fresh {
+		return nil
+	}
+	return h.check(ctx)
+}
+
+// check reports whether the credential is valid now, without moving money.
+func (h *hold) check(ctx context.Context) error {
+	h.checked = true
+	var err error
+	if h.late != nil {
+		err = h.late
+	} else if h.verify != nil {
+		err = h.verify(ctx)
+	}
+	if err != nil {
+		h.end = Refused // nothing was sent that could move money
+	}
+	return err
 }
 
 // take claims everything the credential needs, or gives back what it got.
@@ -111,16 +165,21 @@ func (h *hold) take(ctx context.Context) error {
 func (h *hold) claim(ctx context.Context, c Claim) (Claimed, error) {
 	got, err := h.redemptions.Claim(ctx, c)
 	if err != nil {
-		return got, &refusal{
-			status: http.StatusServiceUnavailable, code: codeUnavailable, wait: defaultWait, cause: err,
-			message: "The payment cannot be taken now. Send the same credential again.",
-		}
+		return got, storeDown(err)
 	}
 	return got, nil
 }
 
-// given tells why a claim was not given. An identifier has claims after it, and
-// stands for a payment that the client signs anew: it is a conflict, not a price.
+func storeDown(err error) *refusal {
+	return &refusal{
+		status: http.StatusServiceUnavailable, code: codeUnavailable, wait: defaultWait, cause: err,
+		message: "The payment cannot be taken now. Send the same credential again.",
+	}
+}
+
+// given is why a claim was not granted; nil if it was. An identifier has claims
+// after it, and stands for a payment that the client signs anew: it is a conflict,
+// not a price.
 func (h *hold) given(state ClaimState, after int) *refusal {
 	switch state {
 	case Fresh, Retried, Paid:
@@ -135,7 +194,7 @@ func (h *hold) given(state ClaimState, after int) *refusal {
 		}
 		return no
 	}
-	no := refuse(codeRedeemed, "The credential was redeemed before.")
+	no := alreadyRedeemed()
 	if after > 0 {
 		no.status = http.StatusConflict
 	}
@@ -170,28 +229,31 @@ func (h *hold) pay(ctx context.Context) (Payment, error) {
 	s, err := h.settle(ctx, h.state)
 	if err != nil {
 		var no *refusal
-		// After an unclear try a refusal says nothing of that one.
+		// After an undecided try, a refusal does not decide that one.
 		if errors.As(err, &no) && !no.undecided() && h.state == Fresh {
 			h.end = Refused
 		}
 		return Payment{}, err
 	}
 	if s.replayed && h.state == Fresh {
-		// Settled by somebody who did not tell us: another instance, or this one
-		// before it forgot. It has been served, or may have been.
+		// Settled by somebody else: another instance, or this one before it forgot.
+		// It was served, or may have been.
 		h.end = Served
-		return Payment{}, refuse(codeRedeemed, "The credential was redeemed before.")
+		return Payment{}, alreadyRedeemed()
 	}
 	for _, c := range h.held {
 		h.note(ctx, c.key, s.payment)
 	}
+	if h.onPaid != nil {
+		h.onPaid(withoutCredentials(h.request.Context(), h.request), s.payment)
+	}
 	return s.payment, nil
 }
 
-// note records a payment. It was made, so that it is served even where this fails.
+// note records a payment. It was made, so it is served even if this fails.
 func (h *hold) note(ctx context.Context, key string, p Payment) {
 	if err := h.redemptions.Settled(ctx, key, p); err != nil {
-		h.logger.ErrorContext(ctx, "paywall: a payment was not noted", slog.String("request_id", h.id), slog.Any("error", err))
+		h.logger.ErrorContext(ctx, "paywall: a payment was not recorded", slog.String("request_id", h.id), slog.Any("error", err))
 	}
 }
 
@@ -201,6 +263,7 @@ func (h *hold) finish(ctx context.Context) {
 		return
 	}
 	h.done = true
+	h.renewal.stop()
 	ctx, cancel := h.bookkeeping(ctx)
 	defer cancel()
 	for _, c := range h.held {

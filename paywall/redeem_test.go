@@ -41,11 +41,19 @@ func serve(h http.Handler, r *http.Request) (rec *httptest.ResponseRecorder, pan
 
 func TestUnfulfilledPaymentOpensOnceMoreWithoutASecondTransfer(t *testing.T) {
 	t.Parallel()
-	for name, fail := range map[string]func(http.ResponseWriter){
-		"500":        func(rw http.ResponseWriter) { http.Error(rw, "broken", 500) },
-		"503":        func(rw http.ResponseWriter) { rw.WriteHeader(503) },
-		"panic":      func(http.ResponseWriter) { panic("broken") },
-		"late panic": func(rw http.ResponseWriter) { _, _ = io.WriteString(rw, "su"); panic("broken") },
+	status := func(code int) func(http.ResponseWriter, *http.Request) {
+		return func(rw http.ResponseWriter, _ *http.Request) { http.Error(rw, "not this", code) }
+	}
+	for name, fail := range map[string]func(http.ResponseWriter, *http.Request){
+		"500": status(500), "400": status(400), "404": status(404), "409": status(409), "429": status(429),
+		"503":        func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(503) },
+		"304":        func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(304) },
+		"panic":      func(http.ResponseWriter, *http.Request) { panic("broken") },
+		"late panic": func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, "su"); panic("broken") },
+		"declined": func(rw http.ResponseWriter, r *http.Request) {
+			paywall.Decline(r.Context())
+			_, _ = io.WriteString(rw, "nothing found")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,7 +61,7 @@ func TestUnfulfilledPaymentOpensOnceMoreWithoutASecondTransfer(t *testing.T) {
 				paid := c.pay(w, w.gate)
 				h := w.protected(w.gate)
 				for range 3 {
-					w.handler = func(rw http.ResponseWriter, _ *http.Request) { fail(rw) }
+					w.handler = fail
 					_, _ = serve(h, request(http.MethodGet, c.header, paid))
 				}
 				w.handler = func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, "sunny") }
@@ -85,7 +93,7 @@ func TestBareMandateThatWasNotServedIsTakenUpAgain(t *testing.T) {
 	require.Equal(t, 500, w.ask("X-Service-Mandate", token).Code)
 	require.Equal(t, 500, w.ask("X-Service-Mandate", token).Code)
 	w.handler = func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, "sunny") }
-	dear := w.gate.With(paywall.Route{Price: "0.02"})
+	dear := w.gate.With(paywall.Route{Price: "0.02", Resource: resource})
 	require.Equal(t, 200, w.through(dear, "X-Service-Mandate", token).Code)
 	require.Equal(t, 2, w.service.moved(), "a payment for another price is its own")
 	require.Equal(t, 200, w.ask("X-Service-Mandate", token).Code)
@@ -319,7 +327,7 @@ func TestPaymentIdentifierCoversPaymentsSignedAnew(t *testing.T) {
 	rec := w.ask("PAYMENT-SIGNATURE", sign())
 	require.Equal(t, 409, rec.Code)
 	require.Equal(t, "already_redeemed", body(t, rec)["code"])
-	dear := w.gate.With(paywall.Route{Price: "0.02"})
+	dear := w.gate.With(paywall.Route{Price: "0.02", Resource: resource})
 	require.Equal(t, 409, w.through(dear, "PAYMENT-SIGNATURE", w.payX402(dear, identifier(id))).Code)
 	require.Equal(t, 1, w.service.moved())
 }

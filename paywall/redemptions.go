@@ -5,31 +5,52 @@ import (
 	"time"
 )
 
+// HonoredFor is how long a payment that was made and not served lets its
+// credential through again, whatever the credential's own window says.
+const HonoredFor = 24 * time.Hour
+
 // Redemptions remembers which credentials were redeemed, so that none is served
-// twice and an unfulfilled payment is not lost. [Memory] is the default; several
-// instances need a store that they share, such as [SQL], and one that outlives a
-// process must let a claim be taken over, as [Retried] or [Paid], when its owner is gone.
+// twice and an unfulfilled payment is not lost. [Memory] is the default. Several
+// instances need a store that they share, such as [SQL]; a store that outlives a
+// process must let a claim be taken over, as [Retried] or [Paid], when its owner
+// is gone.
 //
-// Every method is atomic by key, and safe for concurrent use. An error from
-// Claim answers 503 and nothing is settled.
+// Every method is atomic by key and safe for concurrent use. If Peek or Claim
+// returns an error, the gate answers 503 and settles nothing.
 type Redemptions interface {
-	// Claim takes the credential for one request, or tells why not. Check and
-	// claim are one step: of two at once, one gets [Busy].
+	// Peek returns what Claim would return, and claims nothing.
+	Peek(ctx context.Context, c Claim) (Claimed, error)
+	// Claim takes the credential for one request, or returns why it cannot. Check
+	// and claim are one step: of two concurrent calls, one gets [Busy].
 	Claim(ctx context.Context, c Claim) (Claimed, error)
-	// Settled notes the payment of a key that was claimed, before it is served.
+	// Settled records the payment of a claimed key before it is served. The
+	// payment must be kept for [HonoredFor] unless it is served before.
 	Settled(ctx context.Context, key string, p Payment) error
-	// Finish ends a claim.
+	// Finish ends a claim. A claim that ends [Undecided] must be kept for
+	// [HonoredFor] too, unless the store is full.
 	Finish(ctx context.Context, key string, end End) error
 }
 
-// Claim asks for one credential.
+// Renewer is a [Redemptions] whose claims expire unless they are renewed. A gate
+// renews the claims of a request until its handler has returned.
+type Renewer interface {
+	Redemptions
+	// Renew extends a claim by another lease. It returns an error if the claim is
+	// not held any more.
+	Renew(ctx context.Context, key string) error
+	// RenewEvery is how often claims need to be renewed.
+	RenewEvery() time.Duration
+}
+
+// Claim identifies one credential.
 type Claim struct {
 	// Key identifies the credential. It holds no secret.
 	Key string
 	// Binding is what the credential was first used for: route, amount, and the
 	// credential itself. Another one under the same key is refused.
 	Binding string
-	// Until is when the key can be forgotten: the credential is no longer good then.
+	// Until is when the key can be forgotten, because the credential is no longer
+	// valid by itself.
 	Until time.Time
 }
 
@@ -40,18 +61,18 @@ type Claimed struct {
 	Payment Payment
 }
 
-// ClaimState says whether a claim was given, and how the one before ended.
+// ClaimState reports whether a claim was granted, and how the one before ended.
 type ClaimState int
 
-// The states. The first three give the claim.
+// The states. The first three grant the claim.
 const (
 	// Fresh: the credential was not seen before, or nothing came of it.
 	Fresh ClaimState = iota + 1
-	// Retried: an earlier settlement ended without a clear outcome.
+	// Retried: an earlier settlement was sent and its outcome is not known.
 	Retried
 	// Paid: settled before, and not served.
 	Paid
-	// Busy: another request has the claim, for whatever it is bound to.
+	// Busy: another request holds the claim, whatever it is bound to.
 	Busy
 	// Spent: served before.
 	Spent
@@ -64,11 +85,12 @@ type End int
 
 // The ends.
 const (
-	// Refused: nothing was paid and nothing will be; the key can be forgotten.
+	// Refused: nothing was paid and nothing will be. The key can be forgotten.
 	Refused End = iota + 1
-	// Undecided: it may have been paid. The same credential may be sent again.
+	// Undecided: a settlement was sent and may have been made. The same
+	// credential may be sent again.
 	Undecided
-	// Unserved: paid, and the handler failed. The same credential may be sent again.
+	// Unserved: paid, and not served. The same credential may be sent again.
 	Unserved
 	// Served: done.
 	Served

@@ -57,6 +57,8 @@ func TestRedemptions(t *testing.T) {
 			keepsPromises(t, open)
 			claimsOnce(t, open(newClock()))
 			forgets(t, open)
+			keepsRunningClaims(t, open)
+			honorsPayments(t, open)
 		})
 	}
 }
@@ -84,6 +86,8 @@ func keepsPromises(t *testing.T, open func(c *clock) paywall.Redemptions) {
 			}
 			switch rapid.SampledFrom([]string{"claim", "settled", "finish", "later"}).Draw(t, "step") {
 			case "claim":
+				seen, err := store.Peek(ctx, paywall.Claim{Key: key, Binding: "x", Until: until})
+				require.NoError(t, err)
 				got, err := store.Claim(ctx, paywall.Claim{Key: key, Binding: "x", Until: until})
 				require.NoError(t, err)
 				want := paywall.Fresh
@@ -98,6 +102,7 @@ func keepsPromises(t *testing.T, open func(c *clock) paywall.Redemptions) {
 					want = paywall.Retried
 				}
 				require.Equal(t, want, got.State)
+				require.Equal(t, got, seen, "a look at it says what a claim does")
 				if want == paywall.Paid {
 					require.Equal(t, "tx", got.Payment.Transaction)
 				}
@@ -179,6 +184,128 @@ func forgets(t *testing.T, open func(c *clock) paywall.Redemptions) {
 	c.Advance(time.Second)
 	claim.Binding, claim.Until = "y", c.Now().Add(time.Minute)
 	take(paywall.Fresh)
+}
+
+// keepsRunningClaims: a claim is not forgotten while its request runs, though its
+// window is over.
+func keepsRunningClaims(t *testing.T, open func(c *clock) paywall.Redemptions) {
+	t.Helper()
+	c := newClock()
+	store := open(c)
+	claim := paywall.Claim{Key: "running", Binding: "x", Until: c.Now().Add(time.Minute)}
+	got, err := store.Claim(t.Context(), claim)
+	require.NoError(t, err)
+	require.Equal(t, paywall.Fresh, got.State)
+	c.Advance(2 * time.Minute)
+	for _, ask := range []func(context.Context, paywall.Claim) (paywall.Claimed, error){store.Peek, store.Claim} {
+		got, err = ask(t.Context(), claim)
+		require.NoError(t, err)
+		require.Equal(t, paywall.Busy, got.State)
+	}
+	require.NoError(t, store.Settled(t.Context(), claim.Key, paywall.Payment{Transaction: "tx"}))
+	require.NoError(t, store.Finish(t.Context(), claim.Key, paywall.Unserved))
+	got, err = store.Claim(t.Context(), claim)
+	require.NoError(t, err)
+	require.Equal(t, paywall.Paid, got.State)
+}
+
+// honorsPayments: what was paid, or may have been, is kept for a day, and no longer
+// than its window once it is served.
+func honorsPayments(t *testing.T, open func(c *clock) paywall.Redemptions) {
+	t.Helper()
+	for end, want := range map[paywall.End]paywall.ClaimState{paywall.Unserved: paywall.Paid, paywall.Undecided: paywall.Retried} {
+		c := newClock()
+		store := open(c)
+		claim := paywall.Claim{Key: fmt.Sprint("honored", end), Binding: "x", Until: c.Now().Add(time.Minute)}
+		peek := func(want paywall.ClaimState) {
+			t.Helper()
+			got, err := store.Peek(t.Context(), claim)
+			require.NoError(t, err)
+			require.Equal(t, want, got.State)
+		}
+		peek(paywall.Fresh)
+		_, err := store.Claim(t.Context(), claim)
+		require.NoError(t, err)
+		if want == paywall.Paid {
+			require.NoError(t, store.Settled(t.Context(), claim.Key, paywall.Payment{Transaction: "tx"}))
+		}
+		require.NoError(t, store.Finish(t.Context(), claim.Key, end))
+		c.Advance(paywall.HonoredFor)
+		peek(want)
+		got, err := store.Claim(t.Context(), claim)
+		require.NoError(t, err)
+		require.Equal(t, want, got.State)
+		require.NoError(t, store.Finish(t.Context(), claim.Key, paywall.Served))
+		peek(paywall.Fresh)
+	}
+}
+
+// TestRenewedClaimIsNotTakenOver: however long its handler runs.
+func TestRenewedClaimIsNotTakenOver(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			ctx, c, db := t.Context(), newClock(), openDB(t, kind)
+			slow, other := openSQL(t, db, c), openSQL(t, db, c)
+			claim := paywall.Claim{Key: "slow", Binding: "x", Until: c.Now().Add(time.Minute)}
+			got, err := slow.Claim(ctx, claim)
+			require.NoError(t, err)
+			require.Equal(t, paywall.Fresh, got.State)
+			require.Less(t, slow.RenewEvery(), 10*time.Minute/2, "in time, though one renewal fails")
+			for range 10 {
+				c.Advance(9 * time.Minute)
+				require.NoError(t, slow.Renew(ctx, "slow"))
+				got, err = other.Claim(ctx, claim)
+				require.NoError(t, err)
+				require.Equal(t, paywall.Busy, got.State)
+			}
+			c.Advance(10*time.Minute + time.Second)
+			got, err = other.Claim(ctx, claim)
+			require.NoError(t, err)
+			require.NotEqual(t, paywall.Busy, got.State)
+			require.ErrorContains(t, slow.Renew(ctx, "slow"), "taken it over")
+			require.Error(t, slow.Renew(ctx, "never claimed"))
+		})
+	}
+}
+
+// leased is a store with leases that reports each renewal.
+type leased struct {
+	paywall.Redemptions
+	renewed chan string
+}
+
+func (l leased) Renew(ctx context.Context, key string) error {
+	select {
+	case l.renewed <- key:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+func (leased) RenewEvery() time.Duration { return time.Millisecond }
+
+// TestLeaseIsRenewedWhileTheHandlerRuns: and not after it.
+func TestLeaseIsRenewedWhileTheHandlerRuns(t *testing.T) {
+	t.Parallel()
+	store := leased{paywall.NewMemory(paywall.MemoryConfig{}), make(chan string)}
+	w := setup(t, func(c *paywall.Config) { c.Redemptions = store })
+	var keys []string
+	w.handler = func(rw http.ResponseWriter, _ *http.Request) {
+		for range 3 {
+			keys = append(keys, <-store.renewed)
+		}
+		_, _ = io.WriteString(rw, "sunny")
+	}
+	require.Equal(t, 200, w.ask("X-PAYMENT", w.payX402V1(w.gate, nil)).Code)
+	require.Len(t, keys, 3)
+	require.Equal(t, keys[0], keys[2])
+	select {
+	case key := <-store.renewed:
+		t.Fatal("renewed after the request ended", key)
+	default: // the goroutine has ended: goleak checks that too
+	}
 }
 
 // TestClaimOfAnInstanceThatEndedIsTakenOver: when its lease is over, and not

@@ -31,7 +31,8 @@ const (
 // defaultWait is the Retry-After where nobody says otherwise.
 const defaultWait = 5 * time.Second
 
-// refusal is an answer instead of the resource. It is told to the client but for cause.
+// refusal is the error response sent instead of the resource. The client sees
+// everything except cause.
 type refusal struct {
 	status  int
 	code    string
@@ -40,7 +41,7 @@ type refusal struct {
 	reason x402.Reason
 	// problem is the kind of problem, of the Payment scheme.
 	problem mpp.ProblemType
-	// settlement is the header that tells a refused x402 settlement, network the one it was for.
+	// settlement is the header that names a refused x402 settlement, network the one it was for.
 	settlement, network string
 	// wait is Retry-After; 0 sends none.
 	wait time.Duration
@@ -52,11 +53,21 @@ type refusal struct {
 	cause error
 }
 
+// Refusal describes a credential that was refused, for [Config.OnRefused].
+type Refusal struct {
+	// Credential is the kind of credential; "" if there were several.
+	Credential Credential
+	// Status, Code, Message and RequestID are those of the answer.
+	Status        int
+	Code, Message string
+	RequestID     string
+}
+
 func (r *refusal) Error() string { return r.code }
 
 func (r *refusal) Unwrap() error { return r.cause }
 
-// undecided tells whether money may have moved.
+// undecided reports whether money may have moved.
 func (r *refusal) undecided() bool {
 	switch r.status {
 	case http.StatusBadGateway, http.StatusGatewayTimeout, http.StatusConflict, http.StatusServiceUnavailable:
@@ -112,6 +123,10 @@ func fromTransfer(err error) *refusal {
 	var pending *x402.PendingError
 	var unavailable *x402.UnavailableError
 	switch {
+	case errors.As(err, &refused) && refused.Reason == x402.ReasonDuplicate:
+		no := alreadyRedeemed()
+		no.cause = err
+		return no
 	case errors.As(err, &refused):
 		return refuseX402(safeReason(refused.Reason), "The payment was refused.")
 	case errors.As(err, &pending):
@@ -195,6 +210,10 @@ func fromCheck(err error) *refusal {
 	r.cause = err
 	return r
 }
+
+// alreadyRedeemed is a credential that was settled and served before, or whose
+// settlement is somebody else's.
+func alreadyRedeemed() *refusal { return refuse(codeRedeemed, "The credential was redeemed before.") }
 
 // busy is a duplicate of a request that is still running.
 func busy() *refusal {

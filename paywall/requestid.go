@@ -9,11 +9,16 @@ import (
 // crockford is the alphabet of ULIDs.
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// requestID is that of the answer, where somebody outside of the gate has given
-// it one, or a new one: req_ and a ULID.
-func requestID(h http.Header, now time.Time) string {
-	if list := h[HeaderRequestID]; len(list) > 0 && list[0] != "" && len(list[0]) <= 128 && plainText(list[0]) {
-		return list[0]
+// maxRequestID is the longest request id of somebody else that is used, in bytes.
+const maxRequestID = 128
+
+// requestID is that of the answer, if an outer middleware has set one, else that
+// of the request if it is sane, else a new one: req_ and a ULID.
+func requestID(answered, asked http.Header, now time.Time) string {
+	for _, list := range [...][]string{answered[HeaderRequestID], asked[HeaderRequestID]} {
+		if len(list) > 0 && list[0] != "" && len(list[0]) <= maxRequestID && plainText(list[0]) {
+			return list[0]
+		}
 	}
 	var raw [16]byte
 	_, _ = rand.Read(raw[6:]) // never fails: crypto/rand ends the program instead
@@ -35,7 +40,7 @@ func requestID(h http.Header, now time.Time) string {
 	return string(out[:])
 }
 
-// plainText tells whether s can stand in JSON and in a header as it is.
+// plainText reports whether s can stand in JSON and in a header as it is.
 func plainText(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c <= ' ' || c >= 0x7f || c == '"' || c == '\\' {

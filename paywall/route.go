@@ -12,16 +12,28 @@ import (
 )
 
 // Route is what is sold at one address: the part of [Config] that differs from
-// route to route. Fields left out are those of the gate that it is made from,
-// but for Discovery.
+// route to route. Fields that are not set are those of the gate it is derived from,
+// except the resource and Discovery, which are a route's own.
 type Route struct {
-	Price      string
-	PriceFunc  func(*http.Request) (string, error)
-	PayTo      string
-	Resource   string
-	MimeType   string
+	// Price of one request; see [Config.Price].
+	Price string
+	// PriceFunc returns the price of a request; see [Config.PriceFunc].
+	PriceFunc func(*http.Request) (string, error)
+	// PayTo is the wallet that is paid; see [Config.PayTo].
+	PayTo string
+	// PayToFunc returns the wallet that a request pays; see [Config.PayToFunc].
+	PayToFunc func(*http.Request) (string, error)
+	// Resource is the URL that is sold, or a pattern of URLs; see [Config.Resource].
+	// Required, unless ResourceFunc or [Config.Origin] is set.
+	Resource string
+	// ResourceFunc returns the URL that a request asks for; see [Config.ResourceFunc].
+	ResourceFunc func(*http.Request) (string, error)
+	// MimeType of the answer; see [Config.MimeType].
+	MimeType string
+	// MaxTimeout is how long a challenge can be paid; see [Config.MaxTimeout].
 	MaxTimeout time.Duration
-	Discovery  *Discovery
+	// Discovery describes the route to directories. Default: not described.
+	Discovery *Discovery
 }
 
 // Discovery describes an endpoint to directories. Schemas and examples are
@@ -57,16 +69,13 @@ func (d *Discovery) declaration() x402.Declaration {
 	}
 }
 
-// from fills in what the route leaves out from the one it is made from.
+// from fills in what the route does not set from the one it is derived from.
 func (r Route) from(base Route) Route {
 	if r.Price == "" && r.PriceFunc == nil {
 		r.Price, r.PriceFunc = base.Price, base.PriceFunc
 	}
-	if r.PayTo == "" {
-		r.PayTo = base.PayTo
-	}
-	if r.Resource == "" {
-		r.Resource = base.Resource
+	if r.PayTo == "" && r.PayToFunc == nil {
+		r.PayTo, r.PayToFunc = base.PayTo, base.PayToFunc
 	}
 	if r.MimeType == "" {
 		r.MimeType = base.MimeType
@@ -81,7 +90,7 @@ func (r Route) from(base Route) Route {
 const maxWindow = time.Hour
 
 // validate names the field that is wrong.
-func (r Route) validate(testMode bool) error {
+func (r Route) validate() error {
 	if r.Price == "" && r.PriceFunc == nil {
 		return field("Price", errors.New("is required"))
 	}
@@ -90,11 +99,10 @@ func (r Route) validate(testMode bool) error {
 			return field("Price", err)
 		}
 	}
-	if err := checkAddress(r.PayTo); err != nil {
-		return field("PayTo", err)
-	}
-	if err := checkURL(r.Resource, testMode, false); err != nil {
-		return field("Resource", err)
+	if r.PayTo != "" || r.PayToFunc == nil {
+		if err := checkAddress(r.PayTo); err != nil {
+			return field("PayTo", err)
+		}
 	}
 	if strings.Count(r.MimeType, "/") != 1 || !printable(r.MimeType) {
 		return field("MimeType", fmt.Errorf("%q is no media type", r.MimeType))
@@ -108,8 +116,8 @@ func (r Route) validate(testMode bool) error {
 	return nil
 }
 
-// checkAddress takes an address with its checksum alone: a lower-case one may
-// have been typed wrong, and money sent there is gone.
+// checkAddress accepts only an address with its checksum: a lower-case one may
+// have been mistyped, and money sent there is lost.
 func checkAddress(s string) error {
 	if s == "" {
 		return errors.New("is required")
@@ -135,7 +143,7 @@ func parsePrice(s string) (int64, error) {
 	return int64(m), nil
 }
 
-// printable tells whether s can stand in a header: no control characters.
+// printable reports whether s can stand in a header: no control characters.
 func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
 }

@@ -288,6 +288,10 @@ func TestRealServiceKnowsWhatTheGateForgot(t *testing.T) {
 // forgetful remembers nothing.
 type forgetful struct{}
 
+func (forgetful) Peek(context.Context, paywall.Claim) (paywall.Claimed, error) {
+	return paywall.Claimed{State: paywall.Fresh}, nil
+}
+
 func (forgetful) Claim(context.Context, paywall.Claim) (paywall.Claimed, error) {
 	return paywall.Claimed{State: paywall.Fresh}, nil
 }

@@ -9,11 +9,11 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/retryafter"
 	"github.com/paywarrant/paywarrant/x402"
 )
 
@@ -30,6 +30,14 @@ type Settler interface {
 	SettleTransfer(ctx context.Context, req x402.FacilitatorRequest) (x402.Settlement, error)
 }
 
+// Verifier is a [Settler] that can also check a transfer without moving money. If
+// no external facilitator is configured, x402 version 2 is verified by it before
+// anything is claimed.
+type Verifier interface {
+	// Verify checks a payment. Errors as [x402.Facilitator.Verify].
+	Verify(ctx context.Context, req x402.FacilitatorRequest) (x402.Verification, error)
+}
+
 // MandateSettlement is the outcome of [Settler.SettleMandate].
 type MandateSettlement struct {
 	client.PaywallSettlement
@@ -37,8 +45,12 @@ type MandateSettlement struct {
 	Replayed bool
 }
 
-// maxAnswer is how much of the service's answer is read, in bytes.
-const maxAnswer = 64 << 10
+const (
+	// maxAnswer is how much of the service's answer is read, in bytes.
+	maxAnswer = 64 << 10
+	// maxRetryAfter bounds what is passed on to a client.
+	maxRetryAfter = time.Hour
+)
 
 // service settles over HTTP.
 type service struct {
@@ -110,10 +122,9 @@ func (s *service) SettleMandate(ctx context.Context, p client.PaywallSettlementP
 	return readSettlement(resp, data)
 }
 
-// readSettlement takes an answer for what it says, and for a success only where
-// it names what was paid.
+// readSettlement reads an answer. It is a success only if it names what was paid.
 func readSettlement(resp *http.Response, data []byte) (MandateSettlement, error) {
-	wait := retryAfter(resp.Header.Get("Retry-After"))
+	wait := retryafter.Read(resp.Header.Get("Retry-After"), maxRetryAfter)
 	if len(data) > maxAnswer {
 		return MandateSettlement{}, &outageError{retryAfter: wait, err: fmt.Errorf("answer over %d bytes", maxAnswer)}
 	}
@@ -151,15 +162,4 @@ func unanswered(err error) error {
 	var timeout net.Error
 	late := errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &timeout) && timeout.Timeout())
 	return &outageError{timeout: late, err: err}
-}
-
-// maxRetryAfter bounds what is passed on to a client.
-const maxRetryAfter = time.Hour
-
-func retryAfter(value string) time.Duration {
-	n, err := strconv.Atoi(value)
-	if err != nil || n < 0 {
-		return 0
-	}
-	return time.Duration(min(n, int(maxRetryAfter/time.Second))) * time.Second
 }

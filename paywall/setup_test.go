@@ -155,7 +155,8 @@ type service struct {
 	headers   []http.Header
 	requests  []string // bodies of transfer settlements
 	verdict   string   // answer of verify, instead of its own
-	refusal   string   // error code for mandates, instead of settling
+	verifier  http.HandlerFunc
+	refusal   string // error code for mandates, instead of settling
 	intercept func(w http.ResponseWriter, r *http.Request, settle func()) bool
 }
 
@@ -218,6 +219,13 @@ func (s *service) bend(f func(w http.ResponseWriter, r *http.Request, settle fun
 	s.intercept = f
 }
 
+// verifies makes verify answer differently; nil as it would.
+func (s *service) verifies(f http.HandlerFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.verifier = f
+}
+
 // once settles for a key, or gives the first result again.
 func (s *service) once(w http.ResponseWriter, r *http.Request, key string, result func(n int) string) {
 	s.mu.Lock()
@@ -277,6 +285,13 @@ func (s *service) verify(w http.ResponseWriter, r *http.Request) {
 	var req struct{ PaymentPayload x402.Payload }
 	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	s.mu.Lock()
+	verifier := s.verifier
+	s.mu.Unlock()
+	if verifier != nil {
+		verifier(w, r)
 		return
 	}
 	if s.verdict != "" {

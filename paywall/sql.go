@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// SQLSchema is what [SQL] needs, a statement each, for SQLite and for databases
-// that speak PostgreSQL's language.
+// SQLSchema returns the statements that create what [SQL] needs, for SQLite and
+// for databases that speak PostgreSQL's dialect.
 func SQLSchema() []string {
 	return []string{
 		`CREATE TABLE IF NOT EXISTS paywall_redemptions (
@@ -41,38 +41,43 @@ const (
 // DefaultLease is the default of [SQLConfig.Lease].
 const DefaultLease = 15 * time.Minute
 
-// SQLConfig says where redemptions are kept.
+// SQLConfig configures an [SQL].
 type SQLConfig struct {
 	// DB is a database whose driver understands $1 and RETURNING. Required.
 	DB *sql.DB
-	// Lease is how long another instance leaves a claim to the one that has it,
-	// which may have ended. It must be longer than the longest answer of a handler:
-	// afterwards the same credential may be served by another instance once more.
-	// Default: [DefaultLease].
+	// Lease is how long a claim stays with an instance that does not renew it,
+	// because it has ended. Gates renew their claims three times a lease while a
+	// handler runs, however long its answer takes. Default: [DefaultLease].
 	Lease time.Duration
-	// Clock tells the time; those of the instances must agree well within a lease.
-	// Default: the system's.
+	// Clock returns the current time. The clocks of the instances must agree well
+	// within a lease. Default: the system's.
 	Clock Clock
 }
 
-// SQL keeps redemptions in a database, where several instances share them, and
-// where they outlive a process. A claim whose instance is gone is taken over when
-// its lease is over: as [Paid] where the payment was noted, else as [Retried].
-// Safe for concurrent use.
+// SQL keeps redemptions in a database, which several instances can share, and
+// which outlives a process. When the lease of a claim expires, another instance
+// can take it over: as [Paid] if the payment was recorded, else as [Retried].
+// It is safe for concurrent use.
 type SQL struct {
 	db    *sql.DB
 	lease time.Duration
 	clock Clock
 
 	mu    sync.Mutex
-	held  map[string]string // the claims of this instance: row id to owner
+	held  map[string]heldRow // the claims of this instance, by row id
 	swept time.Time
 }
 
-// NewSQL makes no call; [SQL.Migrate] makes the table. An error where the
-// configuration is wrong.
+// heldRow is a claim of this instance.
+type heldRow struct {
+	owner string
+	until time.Time // when it can be forgotten once it is served
+}
+
+// NewSQL returns an SQL. It performs no I/O: [SQL.Migrate] creates the table. The
+// returned error names the invalid field.
 func NewSQL(c SQLConfig) (*SQL, error) {
-	s := &SQL{db: c.DB, lease: c.Lease, clock: c.Clock, held: map[string]string{}}
+	s := &SQL{db: c.DB, lease: c.Lease, clock: c.Clock, held: map[string]heldRow{}}
 	if s.db == nil {
 		return nil, field("SQLConfig.DB", errors.New("is required"))
 	}
@@ -88,11 +93,11 @@ func NewSQL(c SQLConfig) (*SQL, error) {
 	return s, nil
 }
 
-// migrateTries: of instances that make a table at the same moment PostgreSQL lets one
-// do it and fails the others, which find it there when they try again.
+// migrateTries: if several instances create the table at once, PostgreSQL lets one
+// of them and fails the others, which find it there when they try again.
 const migrateTries = 3
 
-// Migrate makes the table where there is none. Errors of the database.
+// Migrate creates the table if there is none. It returns errors of the database.
 func (s *SQL) Migrate(ctx context.Context) (err error) {
 	for range migrateTries {
 		if err = s.migrate(ctx); err == nil {
@@ -111,41 +116,65 @@ func (s *SQL) migrate(ctx context.Context) error {
 	return nil
 }
 
-// Settled implements [Redemptions]. An error of the database, or where the key is
-// not claimed by this instance, or not any more.
+// Settled implements [Redemptions]. It returns an error of the database, or one if
+// this instance does not hold the claim any more.
 func (s *SQL) Settled(ctx context.Context, key string, p Payment) error {
 	text, err := json.Marshal(p)
 	if err != nil {
-		return fmt.Errorf("paywall: note settlement: %w", err)
+		return fmt.Errorf("paywall: record settlement: %w", err)
 	}
-	return s.change(ctx, key, "note settlement", "UPDATE paywall_redemptions SET state = 3, payment = $1 WHERE id = $2 AND owner = $3", string(text))
+	return s.change(ctx, key, "record settlement", `UPDATE paywall_redemptions SET state = 3, payment = $1, forget_after = `+honorSQL+`
+WHERE id = $3 AND owner = $4`, string(text), s.honored())
 }
 
-// Finish implements [Redemptions]. Errors as [SQL.Settled].
+// honorSQL keeps a row for HonoredFor, by the statement's second argument.
+const honorSQL = `CASE WHEN forget_after < $2 THEN $2 ELSE forget_after END`
+
+func (s *SQL) honored() int64 { return s.clock.Now().Add(HonoredFor).UnixMilli() }
+
+// Finish implements [Redemptions]. Its errors are those of [SQL.Settled].
 func (s *SQL) Finish(ctx context.Context, key string, end End) error {
-	defer s.release(hashText(key))
+	id := hashText(key)
+	row := s.row(id)
+	defer s.release(id)
 	const doing = "finish redemption"
 	switch end {
 	case Refused:
 		return s.change(ctx, key, doing, "DELETE FROM paywall_redemptions WHERE id = $1 AND owner = $2")
 	case Served:
-		return s.change(ctx, key, doing, "UPDATE paywall_redemptions SET state = 4, owner = '', payment = '' WHERE id = $1 AND owner = $2")
+		return s.change(ctx, key, doing, "UPDATE paywall_redemptions SET state = 4, owner = '', payment = '', forget_after = $1 WHERE id = $2 AND owner = $3",
+			row.until.UnixMilli())
 	case Undecided, Unserved:
 	}
-	return s.change(ctx, key, doing, "UPDATE paywall_redemptions SET state = CASE WHEN state = 3 THEN 3 ELSE 2 END, owner = '' WHERE id = $1 AND owner = $2")
+	return s.change(ctx, key, doing, `UPDATE paywall_redemptions SET state = CASE WHEN state = 3 THEN 3 ELSE 2 END, owner = $1, forget_after = `+honorSQL+`
+WHERE id = $3 AND owner = $4`, "", s.honored())
 }
 
-// change runs a statement on the row of a claim that this instance has. Row and
+// Renew implements [Renewer]. Its errors are those of [SQL.Settled].
+func (s *SQL) Renew(ctx context.Context, key string) error {
+	return s.change(ctx, key, "renew redemption", "UPDATE paywall_redemptions SET lease_until = $1 WHERE id = $2 AND owner = $3",
+		s.clock.Now().Add(s.lease).UnixMilli())
+}
+
+// RenewEvery implements [Renewer]: a third of the lease.
+func (s *SQL) RenewEvery() time.Duration { return max(s.lease/3, time.Millisecond) }
+
+// row is a claim of this instance; the owner is empty if it has none.
+func (s *SQL) row(id string) heldRow {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held[id]
+}
+
+// change runs a statement on the row of a claim that this instance holds. Row and
 // owner come after the statement's own arguments.
 func (s *SQL) change(ctx context.Context, key, doing, statement string, args ...any) error {
 	id := hashText(key)
-	s.mu.Lock()
-	owner, held := s.held[id]
-	s.mu.Unlock()
-	if !held {
+	row := s.row(id)
+	if row.owner == "" {
 		return fmt.Errorf("paywall: %s of %s: not claimed", doing, key)
 	}
-	done, err := s.db.ExecContext(ctx, statement, append(args, id, owner)...)
+	done, err := s.db.ExecContext(ctx, statement, append(args, id, row.owner)...)
 	var rows int64
 	if err == nil {
 		rows, err = done.RowsAffected()
@@ -164,4 +193,4 @@ func hashText(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-var _ Redemptions = (*SQL)(nil)
+var _ Renewer = (*SQL)(nil)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// claimStatement takes a row that is new, forgotten, or not held and not served.
-// What it was before tells in the same statement how the earlier claim ended.
+// claimStatement takes a row that is new, forgotten, or neither held nor served,
+// and returns in the same statement how the earlier claim ended.
 const claimStatement = `INSERT INTO paywall_redemptions (id, binding, state, owner, lease_until, forget_after, payment)
 VALUES ($1, $2, 1, $3, $4, $5, '')
 ON CONFLICT (id) DO UPDATE SET
@@ -27,10 +27,23 @@ RETURNING state, payment`
 // maxClaimTries bounds how often a row is looked at that changes meanwhile.
 const maxClaimTries = 3
 
-// Claim implements [Redemptions]. Errors of the database.
+// Peek implements [Redemptions]. It returns errors of the database.
+func (s *SQL) Peek(ctx context.Context, c Claim) (Claimed, error) {
+	id := hashText(c.Key)
+	if s.row(id).owner != "" {
+		return Claimed{State: Busy}, nil
+	}
+	got, err := s.look(ctx, id, hashText(c.Binding), s.clock.Now())
+	if err != nil {
+		return Claimed{}, fmt.Errorf("paywall: read redemption: %w", err)
+	}
+	return got, nil
+}
+
+// Claim implements [Redemptions]. It returns errors of the database.
 func (s *SQL) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	id, binding, owner := hashText(c.Key), hashText(c.Binding), randomText()
-	if !s.hold(id, owner) {
+	if !s.hold(id, heldRow{owner, c.Until}) {
 		return Claimed{State: Busy}, nil
 	}
 	got, err := s.claim(ctx, c.Until, id, binding, owner)
@@ -54,19 +67,19 @@ func (s *SQL) claim(ctx context.Context, until time.Time, id, binding, owner str
 			Scan(&state, &payment)
 		switch {
 		case err == nil:
-			return given(state, payment)
+			return granted(state, payment)
 		case !errors.Is(err, sql.ErrNoRows):
 			return Claimed{}, err
 		}
-		if refused, err := s.refused(ctx, id, binding, now); err != nil || refused != 0 {
-			return Claimed{State: refused}, err
+		if got, err := s.look(ctx, id, binding, now); err != nil || got.State > Paid {
+			return got, err
 		}
 	}
 	return Claimed{State: Busy}, nil
 }
 
-// given is a claim that was given, by the state of its row.
-func given(state int, payment string) (Claimed, error) {
+// granted is a claim that was granted, by the state of its row.
+func granted(state int, payment string) (Claimed, error) {
 	switch state {
 	case rowNew:
 		return Claimed{State: Fresh}, nil
@@ -80,36 +93,41 @@ func given(state int, payment string) (Claimed, error) {
 	return Claimed{State: Paid, Payment: p}, nil
 }
 
-// refused tells why a row was not given; 0 where it would be by now.
-func (s *SQL) refused(ctx context.Context, id, binding string, now time.Time) (ClaimState, error) {
+// look is what a claim of the row would be answered at now.
+func (s *SQL) look(ctx context.Context, id, binding string, now time.Time) (Claimed, error) {
 	var state int
-	var bound, owner string
-	var lease int64
-	err := s.db.QueryRowContext(ctx, "SELECT state, binding, owner, lease_until FROM paywall_redemptions WHERE id = $1", id).
-		Scan(&state, &bound, &owner, &lease)
+	var bound, owner, payment string
+	var lease, forget int64
+	err := s.db.QueryRowContext(ctx, "SELECT state, binding, owner, lease_until, forget_after, payment FROM paywall_redemptions WHERE id = $1", id).
+		Scan(&state, &bound, &owner, &lease, &forget, &payment)
+	ms := now.UnixMilli()
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return 0, nil
+		return Claimed{State: Fresh}, nil
 	case err != nil:
-		return 0, err
-	case owner != "" && lease >= now.UnixMilli():
-		return Busy, nil
+		return Claimed{}, err
+	case owner != "" && lease >= ms:
+		return Claimed{State: Busy}, nil
+	case forget < ms:
+		return Claimed{State: Fresh}, nil
 	case bound != binding:
-		return BoundElsewhere, nil
+		return Claimed{State: BoundElsewhere}, nil
 	case state == rowServed:
-		return Spent, nil
+		return Claimed{State: Spent}, nil
+	case state == rowNew: // its instance is gone, and may have settled
+		state = rowTried
 	}
-	return 0, nil
+	return granted(state, payment)
 }
 
 // hold keeps a row for one request of this instance, whatever its lease says.
-func (s *SQL) hold(id, owner string) bool {
+func (s *SQL) hold(id string, row heldRow) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, held := s.held[id]; held {
 		return false
 	}
-	s.held[id] = owner
+	s.held[id] = row
 	return true
 }
 
@@ -119,10 +137,10 @@ func (s *SQL) release(id string) {
 	delete(s.held, id)
 }
 
-// sweepSQLEvery is how often some of what can be forgotten is deleted.
+// sweepSQLEvery is how often some of the expired rows are deleted.
 const sweepSQLEvery = time.Minute
 
-// sweep deletes some of what can be forgotten, now and then.
+// sweep deletes some expired rows, now and then.
 func (s *SQL) sweep(ctx context.Context) {
 	now := s.clock.Now()
 	s.mu.Lock()

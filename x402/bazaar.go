@@ -11,6 +11,7 @@ import (
 const (
 	ExtensionBazaar     = "bazaar"
 	ExtensionIdentifier = "payment-identifier"
+	ExtensionMethods    = "payment-methods"
 )
 
 const schemaDialect = "https://json-schema.org/draft/2020-12/schema"

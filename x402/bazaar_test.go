@@ -121,3 +121,18 @@ func TestIdentifier(t *testing.T) {
 	}
 	require.NoError(t, x402.IdentifierExtension().Validate())
 }
+
+// Official clients add an id only if info.required is a boolean.
+func TestIdentifierIsOfferedAsOfficialClientsTakeIt(t *testing.T) {
+	t.Parallel()
+	e := x402.IdentifierExtension()
+	require.JSONEq(t, `{"required":false}`, string(e.Info))
+	require.JSONEq(t, `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"required":{"type":"boolean"},
+		"id":{"type":"string","minLength":16,"maxLength":128,"pattern":"^[a-zA-Z0-9_-]+$"}},"required":["required"]}`, string(e.Schema))
+	for info, good := range map[string]bool{
+		`{"required":false,"id":"pay_7d5d747be160e280504c099d984bcfe0"}`: true,
+		`{"required":false,"id":"short"}`:                                false, `{"required":false,"id":"pay_7d5d747be160 280504c099d984bcfe0"}`: false, `{}`: false,
+	} {
+		require.Equal(t, good, x402.Extension{Info: json.RawMessage(info), Schema: e.Schema}.Validate() == nil, info)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
 	"time"
 )
 
@@ -53,13 +52,3 @@ func failed(path string, err error) error {
 
 // maxRetryAfter bounds what a Retry-After is read as.
 const maxRetryAfter = time.Hour
-
-// parseRetryAfter reads the seconds of a Retry-After; dates need a clock that is
-// right, and no facilitator is known to send them.
-func parseRetryAfter(value string) time.Duration {
-	n, err := strconv.Atoi(value)
-	if err != nil || n < 0 {
-		return 0
-	}
-	return min(time.Duration(min(n, 1<<20))*time.Second, maxRetryAfter)
-}

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/paywarrant/paywarrant/internal/retryafter"
 )
 
 // Clock tells the time. Tests move it.
@@ -71,7 +73,7 @@ func NewFacilitator(c FacilitatorConfig) (*Facilitator, error) {
 		return nil, errors.New("x402: FacilitatorConfig.Timeout: is negative")
 	}
 	f := &Facilitator{targets: map[string]*url.URL{}, timeout: c.Timeout, header: c.Header.Clone(), send: sender(c.HTTPClient)} //nolint:bodyclose // call closes it
-	for _, path := range []string{"verify", "settle", "supported"} {
+	for _, path := range []string{"verify", settlePath, "supported"} {
 		// As it reads back: below a URL without a path, joining leaves out the first slash.
 		if f.targets[path], err = url.Parse(base.JoinPath(path).String()); err != nil {
 			return nil, fmt.Errorf("x402: FacilitatorConfig.URL: %w", err)
@@ -130,6 +132,10 @@ type FacilitatorRequest struct {
 	// PaymentPayload is JSON, and goes out as it is.
 	PaymentPayload      json.RawMessage `json:"paymentPayload"`
 	PaymentRequirements any             `json:"paymentRequirements"` // Requirements or RequirementsV1
+	// IdempotencyKey is sent with Settle, as the header Idempotency-Key. A repeat
+	// with the key of the first settlement gets its result again; a repeat with
+	// another key, or none, is refused with [ReasonDuplicate]. Default: none.
+	IdempotencyKey string `json:"-"`
 }
 
 // encode writes the request. What was encoded before is copied, not read again.
@@ -186,7 +192,7 @@ func (f *Facilitator) Verify(ctx context.Context, req FacilitatorRequest) (Verif
 // unknown. After the last two the same request may be sent again and finds the
 // first transfer: an authorization can be used once only.
 func (f *Facilitator) Settle(ctx context.Context, req FacilitatorRequest) (Settlement, error) {
-	a, err := f.post(ctx, "settle", req)
+	a, err := f.post(ctx, settlePath, req)
 	if err != nil {
 		return Settlement{}, err
 	}
@@ -226,7 +232,7 @@ type Supported struct {
 
 // Supported asks what the facilitator can do. Errors: [*UnavailableError].
 func (f *Facilitator) Supported(ctx context.Context) (Supported, error) {
-	a, err := f.call(ctx, http.MethodGet, "supported", nil)
+	a, err := f.call(ctx, http.MethodGet, "supported", nil, "")
 	if err != nil {
 		return Supported{}, err
 	}
@@ -255,23 +261,33 @@ func (a answer) unclear(err error) error {
 	return &UnavailableError{Status: a.status, RetryAfter: a.retryAfter, err: err}
 }
 
+// settlePath is the last part of the address that settles.
+const settlePath = "settle"
+
 // post sends a request to verify or settle.
 func (f *Facilitator) post(ctx context.Context, path string, req FacilitatorRequest) (answer, error) {
 	body, err := req.encode()
 	if err != nil {
 		return answer{}, fmt.Errorf("call facilitator %s: %w", path, err)
 	}
-	return f.call(ctx, http.MethodPost, path, body)
+	key := req.IdempotencyKey
+	if path != settlePath {
+		key = ""
+	}
+	return f.call(ctx, http.MethodPost, path, body, key)
 }
 
 // call sends one request and reads an answer that is a JSON object; anything
 // else, whatever its status, is an [*UnavailableError].
-func (f *Facilitator) call(ctx context.Context, method, path string, body []byte) (a answer, err error) {
+func (f *Facilitator) call(ctx context.Context, method, path string, body []byte, key string) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
 	req, err := f.request(ctx, method, path, body)
 	if err != nil {
 		return a, fmt.Errorf("call facilitator %s: %w", path, err)
+	}
+	if key != "" {
+		req.Header["Idempotency-Key"] = []string{key}
 	}
 	resp, err := f.send(req)
 	if err != nil {
@@ -279,7 +295,7 @@ func (f *Facilitator) call(ctx context.Context, method, path string, body []byte
 	}
 	defer func() { _ = resp.Body.Close() }()
 	a = answer{
-		status: resp.StatusCode, retryAfter: parseRetryAfter(resp.Header.Get("Retry-After")),
+		status: resp.StatusCode, retryAfter: retryafter.Read(resp.Header.Get("Retry-After"), maxRetryAfter),
 		replayed: strings.EqualFold(resp.Header.Get("Idempotency-Replayed"), "true"),
 	}
 	data, err := readAnswer(resp)

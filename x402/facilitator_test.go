@@ -316,3 +316,31 @@ func TestFacilitatorConfigNamesTheField(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `"[redacted]"`, string(text))
 }
+
+func TestIdempotencyKeyIsSentWithSettleAlone(t *testing.T) {
+	t.Parallel()
+	keys := map[string][]string{}
+	f := facilitator(t, func(w http.ResponseWriter, r *http.Request) {
+		keys[r.URL.Path] = r.Header.Values("Idempotency-Key")
+		_, _ = fmt.Fprintf(w, `{"isValid":true,"success":true,"transaction":%q,"network":"eip155:84532","kinds":[]}`, hash)
+	}, nil)
+	req := request()
+	req.IdempotencyKey = "of this claim"
+	_, err := f.Verify(t.Context(), req)
+	require.NoError(t, err)
+	_, err = f.Settle(t.Context(), req)
+	require.NoError(t, err)
+	require.Equal(t, map[string][]string{"/platform/x402/verify": nil, "/platform/x402/settle": {"of this claim"}}, keys)
+	_, err = f.Settle(t.Context(), request())
+	require.NoError(t, err)
+	require.Empty(t, keys["/platform/x402/settle"])
+}
+
+func TestDuplicateSettlementIsARefusal(t *testing.T) {
+	t.Parallel()
+	f := facilitator(t, says(200, `{"success":false,"errorReason":"duplicate_settlement","transaction":"`+hash+`","network":"eip155:84532"}`), nil)
+	_, err := f.Settle(t.Context(), request())
+	var refused *x402.RefusedError
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, x402.ReasonDuplicate, refused.Reason)
+}

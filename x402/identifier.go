@@ -8,19 +8,20 @@ const (
 	maxIdentifier = 128
 )
 
-// IdentifierExtension offers the extension payment-identifier: a client adds an
-// id of its own and keeps it when it signs the same payment again.
+// IdentifierExtension returns the extension payment-identifier as a server offers
+// it: a client may add an id to info, and keeps it when it signs the same payment
+// again.
 func IdentifierExtension() Extension {
 	return Extension{
-		Info: json.RawMessage(`{}`),
-		Schema: json.RawMessage(`{"$schema":"` + schemaDialect + `","type":"object",` +
-			`"properties":{"id":{"type":"string","minLength":16,"maxLength":128}}}`),
+		Info: json.RawMessage(`{"required":false}`), // clients add no id without this member
+		Schema: json.RawMessage(`{"$schema":"` + schemaDialect + `","type":"object","properties":{"required":{"type":"boolean"},` +
+			`"id":{"type":"string","minLength":16,"maxLength":128,"pattern":"^[a-zA-Z0-9_-]+$"}},"required":["required"]}`),
 	}
 }
 
-// Identifier is the id of the extension payment-identifier; empty where the
-// client gave none. A [*DecodeError] where it is not 16 to 128 letters, digits,
-// hyphens and underscores.
+// Identifier returns the id of the extension payment-identifier, or "" if the
+// client sent none. It returns a [*DecodeError] if the id is not 16 to 128 letters,
+// digits, hyphens and underscores.
 func (p Payload) Identifier() (string, error) {
 	e, ok := p.Extensions[ExtensionIdentifier]
 	if !ok || len(e.Info) == 0 {

@@ -32,7 +32,7 @@ const (
 	ReasonDuplicate Reason = "duplicate_settlement"
 )
 
-// undecided tells whether a facilitator that gives the reason leaves open
+// undecided reports whether a facilitator that gives the reason leaves open
 // whether money moves.
 func (r Reason) undecided() bool {
 	return r == "" || r == ReasonVerifyError || r == ReasonSettleError

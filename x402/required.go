@@ -38,36 +38,6 @@ type PaymentRequiredV1 struct {
 	PaymentMethods []Method `json:"paymentMethods,omitempty"`
 }
 
-// Types of [Method].
-const (
-	MethodMandate      = "mandate"
-	MethodCreditBundle = "credit-bundle"
-)
-
-// Method is a way to pay beyond x402, of the v1 body.
-type Method struct {
-	Type string `json:"type"`
-	// Of [MethodMandate]: the header to send the mandate in, the price in base
-	// units, and the service that settles it.
-	Header   string `json:"header,omitempty"`
-	Amount   string `json:"amount,omitempty"`
-	Currency string `json:"currency,omitempty"`
-	APIURL   string `json:"apiUrl,omitempty"`
-	// Of [MethodCreditBundle].
-	PurchaseURL string `json:"purchaseUrl,omitempty"`
-	BalanceURL  string `json:"balanceUrl,omitempty"`
-	Tiers       []Tier `json:"tiers,omitempty"`
-}
-
-// Tier is one size of credit bundle.
-type Tier struct {
-	Name string `json:"name"`
-	// USDCents is the price, in US cents.
-	USDCents int64 `json:"usdCents"`
-	// Requests is how many calls it buys.
-	Requests int64 `json:"requests"`
-}
-
 // maxAccepts is how many ways to pay are read from one challenge.
 const maxAccepts = 64
 
