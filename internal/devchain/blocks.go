@@ -14,13 +14,29 @@ import (
 // ErrStuck tells that no block could be made.
 var ErrStuck = errors.New("devchain: no block was made")
 
+// drain takes the pool's events at once, until Close. The pool sends them while it
+// holds up whoever asks it to catch up, so a full channel would stop both for good.
+func (c *Chain) drain() {
+	for {
+		select {
+		case <-c.closing:
+			return
+		case <-c.arrivals:
+		}
+		select {
+		case c.arrived <- struct{}{}:
+		default:
+		}
+	}
+}
+
 // mine makes a block whenever a transaction waits, until Close.
 func (c *Chain) mine() {
 	for {
 		select {
 		case <-c.closing:
 			return
-		case <-c.arrivals:
+		case <-c.arrived:
 		}
 		for more := true; more; {
 			if !c.paced() {

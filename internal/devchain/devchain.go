@@ -76,6 +76,7 @@ type Chain struct {
 
 	arrivals chan core.NewTxsEvent
 	arriving event.Subscription
+	arrived  chan struct{} // holds one after a transaction arrived
 	closing  chan struct{}
 	loop     sync.WaitGroup
 	once     sync.Once
@@ -86,7 +87,7 @@ type Chain struct {
 func Start(config Config) (*Chain, error) {
 	c := &Chain{
 		maxLead: config.MaxLead, closing: make(chan struct{}),
-		arrivals: make(chan core.NewTxsEvent, 256),
+		arrivals: make(chan core.NewTxsEvent, 256), arrived: make(chan struct{}, 1),
 	}
 	if c.maxLead <= 0 {
 		c.maxLead = 5 * time.Second
@@ -99,6 +100,7 @@ func Start(config Config) (*Chain, error) {
 	}
 	if !config.Manual {
 		c.arriving = c.ethereum.TxPool().SubscribeTransactions(c.arrivals, true)
+		c.loop.Go(c.drain)
 		c.loop.Go(c.mine)
 	}
 	return c, nil

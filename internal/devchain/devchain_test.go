@@ -111,6 +111,27 @@ func TestBlocksAreMadeAsTransactionsArrive(t *testing.T) {
 	require.Equal(t, second.BlockNumber.Uint64(), head, "no block without a transaction")
 }
 
+// TestManyTransactionsArriveWhileABlockIsMade: more than the chain's queue holds.
+func TestManyTransactionsArriveWhileABlockIsMade(t *testing.T) {
+	t.Parallel()
+	chain := devchaintest.Start(t, devchain.Config{MaxLead: time.Hour})
+	release := chain.Hold()
+	t.Cleanup(release)
+	const each = 60
+	var last []common.Hash
+	for _, from := range devchain.Wallets() {
+		var hash common.Hash
+		for nonce := range uint64(each) {
+			hash = transfer(t, chain, from, nonce)
+		}
+		last = append(last, hash)
+	}
+	release()
+	for _, hash := range last {
+		require.Equal(t, types.ReceiptStatusSuccessful, mined(t, chain, hash).Status)
+	}
+}
+
 func TestManualChainWaits(t *testing.T) {
 	t.Parallel()
 	chain := devchaintest.Start(t, devchain.Config{Manual: true})
