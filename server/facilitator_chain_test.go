@@ -244,7 +244,7 @@ func TestWalletsThatLie(t *testing.T) {
 		"answers nothing":        {"00", badSignature},
 		"answers another":        {"6001" + "5f52" + "60205ff3", badSignature},
 		"answers too little":     {"631626ba7e60e01b5f5260045ff3", badSignature},
-		"says no when it counts": {"631626ba7e60e01b3a15025f5260205ff3", "invalid_transaction_state"}, // yes where gas costs nothing
+		"says no when it counts": {"631626ba7e60e01b3a15025f5260205ff3", "invalid_exact_evm_transaction_simulation_failed"}, // yes where gas costs nothing
 	} {
 		from := c.contract(t, one.code)
 		for _, version := range []int{x402.Version1, x402.Version2} {

@@ -32,6 +32,14 @@ type chainConfig struct {
 	MaxFeeGwei      float64       `toml:"max_fee_gwei"`
 	LowBalanceEther float64       `toml:"low_balance_ether"`
 	Factories       []string      `toml:"factories"`
+	// Budgets of the facilitator in an hour.
+	RelayerBudgetEther float64 `toml:"relayer_budget_ether"`
+	PayerBudgetEther   float64 `toml:"payer_budget_ether"`
+	PayeeBudgetEther   float64 `toml:"payee_budget_ether"`
+	CallerBudgetEther  float64 `toml:"caller_budget_ether"`
+	PayerGas           uint64  `toml:"payer_gas"`
+	WalletPayerGas     uint64  `toml:"wallet_payer_gas"`
+	PayeeGas           uint64  `toml:"payee_gas"`
 }
 
 const (
@@ -72,8 +80,21 @@ func (c *chainConfig) defaults(live bool) {
 	if c.MaxFeeGwei == 0 {
 		c.MaxFeeGwei = 500
 	}
-	if c.LowBalanceEther == 0 {
-		c.LowBalanceEther = 0.01
+	for n, value := range map[*float64]float64{
+		&c.LowBalanceEther: 0.01, &c.RelayerBudgetEther: 1, &c.PayerBudgetEther: 0.1, &c.PayeeBudgetEther: 0.5, &c.CallerBudgetEther: 0.5,
+	} {
+		if *n == 0 {
+			*n = value
+		}
+	}
+}
+
+// budgets are what settlements may cost in an hour.
+func (c chainConfig) budgets() chain.Authorizations {
+	return chain.Authorizations{
+		RelayerWei: times(c.RelayerBudgetEther, weiPerEther), PayerWei: times(c.PayerBudgetEther, weiPerEther),
+		PayeeWei: times(c.PayeeBudgetEther, weiPerEther), CallerWei: times(c.CallerBudgetEther, weiPerEther),
+		PayerGas: c.PayerGas, WalletPayerGas: c.WalletPayerGas, PayeeGas: c.PayeeGas,
 	}
 }
 
@@ -85,8 +106,9 @@ func (c chainConfig) parse(live bool) (chain.Config, error) {
 		ChainID: c.ChainID, Token: chain.Token{Name: c.TokenName, Version: c.TokenVersion}, Confirmations: c.Confirmations,
 		Wait: c.Wait, Poll: c.Poll, Lifetime: c.Lifetime, BumpAfter: c.BumpAfter,
 		MaxFeeWei: times(c.MaxFeeGwei, weiPerGwei), LowBalanceWei: times(c.LowBalanceEther, weiPerEther),
+		Authorizations: c.budgets(),
 	}
-	errs := []error{c.checkNode(live), c.checkNumbers(live), c.checkTimes()}
+	errs := []error{c.checkNode(live), c.checkNumbers(live), c.checkBudgets(), c.checkTimes()}
 	bad := func(key string, err error) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("chain.%s: %w", key, err))
@@ -152,6 +174,36 @@ func (c chainConfig) checkNumbers(live bool) error {
 	}
 	return nil
 }
+
+// checkBudgets bounds what settlements may cost.
+func (c chainConfig) checkBudgets() error {
+	for _, b := range []struct {
+		key   string
+		ether float64
+	}{
+		{"relayer_budget_ether", c.RelayerBudgetEther},
+		{"payer_budget_ether", c.PayerBudgetEther},
+		{"payee_budget_ether", c.PayeeBudgetEther},
+		{"caller_budget_ether", c.CallerBudgetEther},
+	} {
+		if !(b.ether >= 1e-9 && b.ether <= 1e6) { // not a number fails both
+			return fmt.Errorf("chain.%s: must be from 0.000000001 to 1,000,000", b.key)
+		}
+	}
+	for _, b := range []struct {
+		key string
+		gas uint64
+	}{{"payer_gas", c.PayerGas}, {"wallet_payer_gas", c.WalletPayerGas}, {"payee_gas", c.PayeeGas}} {
+		if b.gas != 0 && (b.gas < leastGas || b.gas > mostGas) {
+			return fmt.Errorf("chain.%s: must be from %d to %d", b.key, leastGas, mostGas)
+		}
+	}
+	return nil
+}
+
+// leastGas and mostGas bound the budgets of gas: a settlement of a contract wallet
+// must fit in.
+const leastGas, mostGas = 500_000, 1_000_000_000_000_000
 
 // checkTimes bounds the patience. A number without a unit would be nanoseconds.
 func (c chainConfig) checkTimes() error {

@@ -86,6 +86,9 @@ func TestServeRefusesAConfiguration(t *testing.T) {
 		{"chain.max_fee_gwei", "inf", "chain.max_fee_gwei: "},
 		{"chain.max_fee_gwei", "nan", "chain.max_fee_gwei: "},
 		{"chain.low_balance_ether", "1e300", "chain.low_balance_ether: "},
+		{"chain.payer_budget_ether", "-1", "chain.payer_budget_ether: "},
+		{"chain.relayer_budget_ether", "nan", "chain.relayer_budget_ether: "},
+		{"chain.wallet_payer_gas", "1", "chain.wallet_payer_gas: "},
 		{"chain.factories", `["0x036CbD53842c5426634e7929541eC2318f3dCF7e", "0x1"]`, "chain.factories[1]: "},
 
 		{"chain.chain_id", "8453", "chain.chain_id: the chain's id is 84532, not 8453"},
@@ -212,5 +215,7 @@ func TestDefaultsOfTheChain(t *testing.T) {
 		require.Equal(t, "250000000", parsed.MaxFeeWei.String())
 		require.Equal(t, "10000000000000000", parsed.LowBalanceWei.String())
 		require.Len(t, parsed.Authorizations.Factories, 1)
+		require.Equal(t, "1000000000000000000", parsed.Authorizations.RelayerWei.String())
+		require.Equal(t, "100000000000000000", parsed.Authorizations.PayerWei.String())
 	}
 }

@@ -17,6 +17,18 @@ type TransferQuery struct {
 	Resource string
 }
 
+// SettleRequest says what a signed transfer is to be settled for, and for whom.
+type SettleRequest struct {
+	// Resource is what is paid for. May be empty.
+	Resource string
+	// IdempotencyKey lets a repeat with the same key get the first result again.
+	// Empty: every repeat is refused.
+	IdempotencyKey string
+	// Caller is whose budget the gas counts against, such as a client address.
+	// Empty: nobody's.
+	Caller string
+}
+
 // Transfer is a transfer that was settled.
 type Transfer struct {
 	// Payer is the wallet that signed.

@@ -18,11 +18,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/httpjson"
+	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/x402"
 )
 
@@ -38,7 +40,7 @@ type Settler interface {
 	// SettleOnce moves what was authorized, at most once, and succeeds for one call: a
 	// repeat is refused as a duplicate, unless it has the idempotency key of the first
 	// call. An error leaves the outcome open; the same call finds it.
-	SettleOnce(ctx context.Context, e x402.Exact, resource, idempotencyKey string) (x402.Settlement, error)
+	SettleOnce(ctx context.Context, e x402.Exact, q rail.SettleRequest) (x402.Settlement, error)
 }
 
 // Clock tells the time.
@@ -180,11 +182,22 @@ func (f *Facilitator) settleOnce(r *http.Request, p payment) (x402.Settlement, *
 	if len(keys) > 1 || len(keys) == 1 && !isKey(keys[0]) {
 		return x402.Settlement{}, malformed(x402.ReasonInvalidPayload, "Idempotency-Key must be one value of 1 to 255 printable ASCII characters.")
 	}
-	s, err := f.config.Settler.SettleOnce(r.Context(), p.exact, p.resource, strings.Join(keys, ""))
+	s, err := f.config.Settler.SettleOnce(r.Context(), p.exact, rail.SettleRequest{
+		Resource: p.resource, IdempotencyKey: strings.Join(keys, ""), Caller: caller(r),
+	})
 	if err != nil {
 		return s, f.unknown(r, "settle payment", err)
 	}
 	return s, nil
+}
+
+// caller is whose budget of gas a request counts against.
+func caller(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return ""
+	}
+	return host
 }
 
 func isKey(s string) bool {

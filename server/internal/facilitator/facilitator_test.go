@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/server/internal/facilitator"
+	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/x402"
 )
 
@@ -35,7 +36,7 @@ func (c *chain) VerifyAuthorization(context.Context, x402.Exact, string) (x402.V
 	return x402.Verification{IsValid: c.err == nil}, c.err
 }
 
-func (c *chain) SettleOnce(context.Context, x402.Exact, string, string) (x402.Settlement, error) {
+func (c *chain) SettleOnce(context.Context, x402.Exact, rail.SettleRequest) (x402.Settlement, error) {
 	if c.busy != nil {
 		c.entered <- struct{}{}
 		<-c.busy

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/paywarrant/paywarrant/internal/failpoint"
+	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/x402"
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
@@ -52,6 +52,7 @@ type order struct {
 	resource  string
 	key       string
 	caller    string // hash of the caller's idempotency key; empty if it sent none
+	from      string // whose budget the gas counts against; may be empty
 }
 
 func (r *Rail) readOrder(e x402.Exact, resource string) (order, error) {
@@ -155,7 +156,7 @@ func (r authorizationRecord) serves(o order) error {
 // SettleAuthorization is [Rail.SettleOnce] without an idempotency key: one call
 // succeeds, and every later one is refused as a duplicate.
 func (r *Rail) SettleAuthorization(ctx context.Context, e x402.Exact, resource string) (x402.Settlement, error) {
-	return r.SettleOnce(ctx, e, resource, "")
+	return r.SettleOnce(ctx, e, rail.SettleRequest{Resource: resource})
 }
 
 // SettleOnce moves what was authorized, at most once, and waits for the outcome up
@@ -168,17 +169,18 @@ func (r *Rail) SettleAuthorization(ctx context.Context, e x402.Exact, resource s
 // pending only calls with the key of the first one can succeed, if it had one.
 //
 // An error leaves the outcome unknown; the same call finds it.
-func (r *Rail) SettleOnce(ctx context.Context, e x402.Exact, resource, idempotencyKey string) (x402.Settlement, error) {
+func (r *Rail) SettleOnce(ctx context.Context, e x402.Exact, q rail.SettleRequest) (x402.Settlement, error) {
 	network, _ := r.Dollar()
 	s := x402.Settlement{Network: network.CAIP2, Payer: e.Authorization.From}
 	began := time.Now()
-	o, err := r.readOrder(e, resource)
+	o, err := r.readOrder(e, q.Resource)
 	if err != nil {
 		s.ErrorReason, s.ErrorMessage = x402.ReasonInvalidPayload, err.Error()
 		return s, nil //nolint:nilerr // a refusal is an answer
 	}
-	if idempotencyKey != "" {
-		o.caller = printOf("settle", idempotencyKey)
+	o.from = q.Caller
+	if q.IdempotencyKey != "" {
+		o.caller = printOf("settle", q.IdempotencyKey)
 	}
 	record, err := r.openOrder(ctx, o)
 	if err == nil {
@@ -219,6 +221,9 @@ func (r *Rail) openOrder(ctx context.Context, o order) (authorizationRecord, err
 		defer unlock()
 	}
 	record, err := r.submitOrder(ctx, o, nil)
+	for tries := 1; errors.Is(err, errReserved) && tries < maxReserveTries; tries++ {
+		record, err = r.submitOrder(ctx, o, nil)
+	}
 	var no *refusedError
 	if errors.As(err, &no) { // by what another instance has done meanwhile, perhaps
 		kept, found, viewErr := view[authorizationRecord](ctx, r.config.Store, kindAuthorization, o.key)
@@ -268,19 +273,30 @@ func (r *Rail) submitOrder(ctx context.Context, o order, kept *authorizationReco
 	if err != nil {
 		return record, err
 	}
-	if !r.budget.take(r.config.Clock.Now(), w.gas, r.config.Authorizations, o.From, o.To) {
-		r.config.Logger.ErrorContext(ctx, "gas budget of the relayer is used up",
-			slog.String("payer", o.From.Hex()), slog.String("payee", o.To.Hex()))
-		return record, refuseAuthorization(ReasonGasBudget, "too many settlements of this payer or payee in this hour")
+	w.task = authorizationPrefix + o.key
+	if err := r.spend(ctx, w.task, expenseOf(costOf(w.gas, w.offer.cap), o.From, o.To, w.contract, o.from)); err != nil {
+		return record, err
 	}
 	failpoint.Hit(failpoint.AuthorizationChecked)
-	w.task, w.also = authorizationPrefix+o.key, write
+	w.also = func(tx Tx) error {
+		if err := write(tx); err != nil {
+			return err
+		}
+		return w.reserve(tx)
+	}
 	w.stored, w.sent = failpoint.AuthorizationStored, failpoint.AuthorizationSent
-	if _, err = r.submit(ctx, w); err != nil && !errors.Is(err, errRecorded) {
+	if _, err = r.submit(ctx, w); err != nil {
+		r.budget.giveBack(w.task)
+	}
+	if err != nil && !errors.Is(err, errRecorded) {
 		return record, err
 	}
 	return record, nil
 }
+
+// maxReserveTries is how often an order is checked again because the payer's other
+// settlements changed meanwhile.
+const maxReserveTries = 8
 
 // checkDeployed is [Rail.checkOrder] once the payer's wallet is there, which a
 // factory that is trusted is called for.

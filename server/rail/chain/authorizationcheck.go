@@ -45,9 +45,14 @@ type Authorizations struct {
 	// key, WalletGas that of a contract. Defaults: 150,000 and 500,000.
 	KeyGas, WalletGas uint64
 	// PayerGas and PayeeGas are how much gas the settlements of one payer, and to
-	// one payee, may use in an hour, all as if each used all it may. Defaults: 150
-	// and 3,000 million.
-	PayerGas, PayeeGas uint64
+	// one payee, may use in an hour, all as if each used all it may; WalletPayerGas is
+	// that of a payer that is a contract. A settlement that reverts counts tenfold for
+	// its payer, and not for its payee. Defaults: 1,500, 15,000 and 150 million.
+	PayerGas, PayeeGas, WalletPayerGas uint64
+	// RelayerWei is the most that all settlements may cost in an hour; PayerWei,
+	// PayeeWei and CallerWei that of one payer, to one payee and for one caller, counted
+	// as gas is. Defaults: 10, 1, 5 and 5 ether.
+	RelayerWei, PayerWei, PayeeWei, CallerWei *big.Int
 	// Lookback is how many blocks back a transfer is looked for that somebody else
 	// has broadcast. Default: 1,800, an hour of blocks.
 	Lookback uint64
@@ -70,14 +75,36 @@ func (a Authorizations) orDefault() Authorizations {
 		a.BlockTime = 2 * time.Second
 	}
 	for n, value := range map[*uint64]uint64{
-		&a.KeyGas: 150_000, &a.WalletGas: 500_000, &a.PayerGas: 150_000_000, &a.PayeeGas: 3_000_000_000, &a.Lookback: 1800,
-		&a.DeployGas: 2_000_000,
+		&a.KeyGas: 150_000, &a.WalletGas: 500_000, &a.PayerGas: 1_500_000_000, &a.PayeeGas: 15_000_000_000,
+		&a.WalletPayerGas: 150_000_000, &a.Lookback: 1800, &a.DeployGas: 2_000_000,
 	} {
 		if *n == 0 {
 			*n = value
 		}
 	}
+	for wei, ether := range map[**big.Int]int64{&a.RelayerWei: 10, &a.PayerWei: 1, &a.PayeeWei: 5, &a.CallerWei: 5} {
+		if *wei == nil {
+			*wei = new(big.Int).Mul(big.NewInt(ether), big.NewInt(weiPerGwei*weiPerGwei))
+		}
+	}
 	return a
+}
+
+// limitOf is the budget of a role in an hour.
+func (a Authorizations) limitOf(as role) cost {
+	wei, gas := a.RelayerWei, uint64(1<<62)
+	switch as {
+	case asPayer:
+		wei, gas = a.PayerWei, a.PayerGas
+	case asWallet:
+		wei, gas = a.PayerWei, min(a.WalletPayerGas, a.PayerGas)
+	case asPayee:
+		wei, gas = a.PayeeWei, a.PayeeGas
+	case asCaller:
+		wei = a.CallerWei
+	case asAll:
+	}
+	return cost{gas: gas, gwei: costOf(1, wei).gwei}
 }
 
 // errUsed tells that the chain has seen the authorization used, or canceled.
@@ -114,25 +141,23 @@ func (r *Rail) checkOrder(ctx context.Context, o order) (work, error) {
 	if err := r.checkWindow(ctx, o); err != nil {
 		return work{}, err
 	}
-	balance, err := r.balance(ctx, o.From)
+	reserve, err := r.checkFunds(ctx, o)
 	if err != nil {
 		return work{}, err
-	}
-	if balance.Cmp(value) < 0 {
-		return work{}, refuseAuthorization(x402.ReasonInsufficientFunds, "the payer has less than the amount")
 	}
 	if signer.Deploy != nil {
 		return work{}, &undeployedError{*signer.Deploy}
 	}
 	w := r.callOf(o, signer)
-	if err := r.simulate(ctx, o, w); err != nil {
-		return work{}, err
-	}
-	why, err := r.affordGas(ctx, w.gas)
+	w.reserve, w.contract = reserve, signer.Contract
+	why, err := r.affordGas(ctx, &w)
 	if err == nil && why != "" {
 		err = errNoGas
 	}
 	if err != nil {
+		return work{}, err
+	}
+	if err := r.simulate(ctx, o, w); err != nil {
 		return work{}, err
 	}
 	return w, r.checkWindow(ctx, o) // a wallet may take its time to answer
@@ -182,9 +207,12 @@ func (r *Rail) callOf(o order, signer evm.Signer) work {
 	return w
 }
 
-// simulate makes the call as the relayer would, and undoes it.
+// simulate makes the call as the relayer would, and undoes it. It offers what the
+// transaction will, since a wallet can see the gas price.
 func (r *Rail) simulate(ctx context.Context, o order, w work) error {
-	_, err := r.config.RPC.CallContract(ctx, ethereum.CallMsg{From: r.relayer, To: &w.to, Data: w.data, Gas: w.gas}, nil)
+	_, err := r.config.RPC.CallContract(ctx, ethereum.CallMsg{
+		From: r.relayer, To: &w.to, Data: w.data, Gas: w.gas, GasTipCap: w.offer.tip, GasFeeCap: w.offer.cap,
+	}, nil)
 	if err == nil {
 		return nil
 	}

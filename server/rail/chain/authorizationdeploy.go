@@ -89,15 +89,19 @@ func (r *Rail) submitDeployment(ctx context.Context, o order, d evm.Wrapped) (sl
 		return slot{}, err
 	}
 	w.gas = gas
-	why, err := r.affordGas(ctx, w.gas)
+	why, err := r.affordGas(ctx, &w)
 	if err == nil && why != "" {
 		err = errNoGas
 	}
 	if err != nil {
 		return slot{}, err
 	}
-	if !r.budget.take(r.config.Clock.Now(), w.gas, limits, o.From, o.To) {
-		return slot{}, refuseAuthorization(ReasonGasBudget, "too many settlements of this payer or payee in this hour")
+	if err := r.spend(ctx, w.task, expenseOf(costOf(w.gas, w.offer.cap), o.From, o.To, true, o.from)); err != nil {
+		return slot{}, err
 	}
-	return r.submit(ctx, w)
+	s, err := r.submit(ctx, w)
+	if err != nil {
+		r.budget.giveBack(w.task)
+	}
+	return s, err
 }

@@ -79,6 +79,7 @@ func (r *Rail) followOrder(ctx context.Context, o order, record authorizationRec
 func (r *Rail) concludeOrder(ctx context.Context, o order, record authorizationRecord, receipt *types.Receipt) (authorizationRecord, error) {
 	failpoint.Hit(failpoint.AuthorizationLanded)
 	if receipt.Status == types.ReceiptStatusSuccessful && r.movedOrder(receipt, o.TransferAuthorization) {
+		r.budget.ended(authorizationPrefix+o.key, false)
 		record.Settled = receipt.TxHash
 		return r.decideOrder(ctx, o, record)
 	}
@@ -90,6 +91,7 @@ func (r *Rail) concludeOrder(ctx context.Context, o order, record authorizationR
 	case errors.As(err, &no) && no.reason == x402.ReasonPending:
 		return record, nil
 	case errors.As(err, &no):
+		r.budget.ended(authorizationPrefix+o.key, receipt.Status != types.ReceiptStatusSuccessful)
 		record.Failed, record.FailedHash = x402.ReasonTransactionState, receipt.TxHash
 	default:
 		return record, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/contracts"
 	"github.com/paywarrant/paywarrant/internal/devchain"
+	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/chain"
 	"github.com/paywarrant/paywarrant/x402"
 	"github.com/paywarrant/paywarrant/x402/evm"
@@ -70,7 +71,7 @@ func TestPendingSettlementSucceedsForItsFirstCaller(t *testing.T) {
 	w := setup(t, devchain.Config{Manual: true}, impatient)
 	e := w.authorize(t, devchain.Wallets()[0])
 	as := func(key string) x402.Settlement {
-		s, err := w.rail.SettleOnce(t.Context(), e, resource, key)
+		s, err := w.rail.SettleOnce(t.Context(), e, rail.SettleRequest{Resource: resource, IdempotencyKey: key})
 		require.NoError(t, err)
 		return s
 	}

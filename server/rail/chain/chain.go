@@ -173,6 +173,8 @@ type Rail struct {
 	budget       gasBudget
 	lately       recently
 	seen         sightings
+	alarms       alarms
+	committed    committed
 	foreign      atomic.Uint64 // the relayer's nonce when it was found to be used by somebody else
 	figures      figures
 	looked       atomic.Int64 // when the relayer's balance was last looked at, in milliseconds; zero: never

@@ -173,7 +173,7 @@ func (r *Rail) relay(ctx context.Context, key string, record connectionRecord, g
 		if err != nil {
 			return err
 		}
-		why, err := r.affordGas(ctx, w.gas)
+		why, err := r.affordGas(ctx, &w)
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 type figures struct {
 	head, watched atomic.Uint64
 	open          atomic.Int64
+	overBudget    atomic.Uint64 // settlements refused for a budget
 	ether         atomic.Uint64 // bits of a float64; zero: not looked yet
 }
 
@@ -32,6 +33,10 @@ func (r *Rail) Gauges() []rail.Gauge {
 		{
 			Name: "chain_transactions_open", Help: "The relayer's transactions that are looked after, at most 512 of them.",
 			Value: func() float64 { return float64(f.open.Load()) },
+		},
+		{
+			Name: "chain_settlements_over_budget", Help: "Settlements that this instance refused because a budget of gas was used up.",
+			Value: func() float64 { return float64(f.overBudget.Load()) },
 		},
 		{
 			Name: "chain_relayer_ether", Help: "The relayer's balance in ether when it was last looked at: at the start, and each minute while it spends.",

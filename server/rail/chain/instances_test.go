@@ -149,7 +149,9 @@ func (f fleet) chargeAtAll(t *testing.T, c rail.Charge) {
 }
 
 func (f fleet) settleAtAll(t *testing.T, e x402.Exact) {
-	settled, errs := all(f, func(r *chain.Rail) (x402.Settlement, error) { return r.SettleOnce(t.Context(), e, resource, "a claim") })
+	settled, errs := all(f, func(r *chain.Rail) (x402.Settlement, error) {
+		return r.SettleOnce(t.Context(), e, rail.SettleRequest{Resource: resource, IdempotencyKey: "a claim"})
+	})
 	first := 0
 	for i, s := range settled {
 		if errs[i] != nil || !s.Success || s.Transaction != settled[0].Transaction {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/big"
 
 	"github.com/ethereum/go-ethereum"
@@ -41,7 +42,7 @@ func (r *Rail) prepareCharge(ctx context.Context, grant grantRecord, c evm.Charg
 	if err != nil {
 		return work{}, "", err
 	}
-	why, err := r.affordGas(ctx, w.gas)
+	why, err := r.affordGas(ctx, &w)
 	return w, why, err
 }
 
@@ -91,18 +92,32 @@ func (r *Rail) estimate(ctx context.Context, w work) (uint64, error) {
 	return gas + gas/4 + 25_000, nil
 }
 
-// affordGas tells whether the relayer can pay for it.
-func (r *Rail) affordGas(ctx context.Context, gas uint64) (rail.Reason, error) {
+// affordGas sets what a transaction offers for its gas, and reports why the relayer
+// does not send it: gas costs more than Config.MaxFeeWei, or more than the relayer
+// has beside the transactions under way.
+func (r *Rail) affordGas(ctx context.Context, w *work) (rail.Reason, error) {
 	offer, err := r.suggest(ctx)
 	if err != nil {
 		return "", err
+	}
+	w.offer = offer
+	if rising := new(big.Int).Add(offer.base, new(big.Int).Rsh(offer.base, 3)); rising.Cmp(r.config.MaxFeeWei) > 0 {
+		if r.alarms.due("base fee", r.config.Clock.Now()) {
+			r.config.Logger.ErrorContext(ctx, "gas costs more than the highest fee: nothing is sent",
+				slog.String("baseFeeWei", offer.base.String()), slog.String("maxFeeWei", r.config.MaxFeeWei.String()))
+		}
+		return rail.Unavailable, nil
 	}
 	balance, err := r.config.RPC.BalanceAt(ctx, r.relayer, nil)
 	if err != nil {
 		return "", fmt.Errorf("read relayer's balance: %w", err)
 	}
-	if balance.Cmp(new(big.Int).Mul(offer.cap, new(big.Int).SetUint64(gas))) < 0 {
-		r.config.Logger.ErrorContext(ctx, "relayer cannot pay for gas")
+	need := r.committed.sum()
+	if balance.Cmp(need.Add(need, weiOf(w.gas, offer.cap))) < 0 {
+		if r.alarms.due("relayer's balance", r.config.Clock.Now()) {
+			r.config.Logger.ErrorContext(ctx, "relayer cannot pay for gas",
+				slog.String("balanceWei", balance.String()), slog.String("neededWei", need.String()))
+		}
 		return rail.Unavailable, nil
 	}
 	return "", nil

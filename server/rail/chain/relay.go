@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/big"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum"
@@ -58,7 +59,49 @@ const (
 )
 
 // fees are what a transaction offers for its gas.
-type fees struct{ tip, cap *big.Int }
+type fees struct {
+	tip, cap *big.Int
+	base     *big.Int // what the newest block asks; not offered
+}
+
+func weiOf(gas uint64, price *big.Int) *big.Int {
+	return new(big.Int).Mul(price, new(big.Int).SetUint64(gas))
+}
+
+// committed is what transactions that are in no block yet may cost.
+type committed struct {
+	mu     sync.Mutex
+	tended *big.Int // of all, when tend last looked
+	since  *big.Int // of those submitted since then
+}
+
+func (c *committed) add(wei *big.Int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.since == nil {
+		c.since = new(big.Int)
+	}
+	c.since.Add(c.since, wei)
+}
+
+// count replaces what is known by what tend found.
+func (c *committed) count(wei *big.Int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tended, c.since = wei, nil
+}
+
+func (c *committed) sum() *big.Int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sum := new(big.Int)
+	for _, part := range []*big.Int{c.tended, c.since} {
+		if part != nil {
+			sum.Add(sum, part)
+		}
+	}
+	return sum
+}
 
 // suggest offers what the network asks now, and room for the base fee to double.
 func (r *Rail) suggest(ctx context.Context) (fees, error) {
@@ -70,11 +113,12 @@ func (r *Rail) suggest(ctx context.Context) (fees, error) {
 	if err != nil {
 		return fees{}, err
 	}
-	most := new(big.Int).Set(tip)
-	if header.BaseFee != nil {
-		most.Add(most, new(big.Int).Lsh(header.BaseFee, 1))
+	base := header.BaseFee
+	if base == nil {
+		base = new(big.Int)
 	}
-	f := fees{tip: tip, cap: most}
+	most := new(big.Int).Add(tip, new(big.Int).Lsh(base, 1))
+	f := fees{tip: tip, cap: most, base: base}
 	return f.within(r.config.MaxFeeWei), nil
 }
 
@@ -110,6 +154,11 @@ type work struct {
 	to   common.Address
 	data []byte
 	gas  uint64
+	// offer is what it offers for its gas. Default: what the network asks.
+	offer fees
+	// reserve reserves the value of a signed transfer, whose payer may be a contract.
+	reserve  func(tx Tx) error
+	contract bool
 	// also runs in the transaction that stores the slot, before it; its error undoes all.
 	also func(tx Tx) error
 	// stored and sent are where a drill ends the process. Default: nowhere.
@@ -125,9 +174,11 @@ func (r *Rail) submit(ctx context.Context, w work) (slot, error) {
 	if err != nil {
 		return slot{}, fmt.Errorf("read nonce: %w", err)
 	}
-	offer, err := r.suggest(ctx)
-	if err != nil {
-		return slot{}, err
+	offer := w.offer
+	if offer.cap == nil {
+		if offer, err = r.suggest(ctx); err != nil {
+			return slot{}, err
+		}
 	}
 	var s slot
 	var fresh bool
@@ -142,6 +193,7 @@ func (r *Rail) submit(ctx context.Context, w work) (slot, error) {
 		return slot{}, fmt.Errorf("store transaction: %w", err)
 	}
 	if fresh {
+		r.committed.add(weiOf(s.Gas, offer.cap))
 		failpoint.Hit(w.stored)
 		r.send(ctx, s.last())
 		failpoint.Hit(w.sent)
