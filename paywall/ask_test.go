@@ -137,21 +137,6 @@ func TestHEADGetsHeadersAlone(t *testing.T) {
 	require.Zero(t, w.served.Load())
 }
 
-func TestOPTIONSPassesAndOpensNothing(t *testing.T) {
-	t.Parallel()
-	w := setup(t, nil)
-	rec := httptest.NewRecorder()
-	w.gate.Require(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-		rw.Header().Set("Access-Control-Allow-Origin", "*")
-		rw.Header().Set("Content-Length", "5")
-		_, _ = rw.Write([]byte("sunny"))
-	})).ServeHTTP(rec, request(http.MethodOptions, "Origin", "https://shop.example", "Access-Control-Request-Method", "GET"))
-	require.Equal(t, http.StatusOK, rec.Code)
-	require.Equal(t, "*", rec.Result().Header.Get("Access-Control-Allow-Origin"))
-	require.Empty(t, rec.Body.String())
-	require.Empty(t, rec.Result().Header.Get("Content-Length"))
-}
-
 func TestBrowsersGetAPage(t *testing.T) {
 	t.Parallel()
 	w := setup(t, func(c *paywall.Config) {

@@ -112,6 +112,13 @@ func TestTestModeTakesLoopbackAddresses(t *testing.T) {
 	}
 }
 
+func facilitatorSecret(t *testing.T) string {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	return base64.StdEncoding.EncodeToString(key)
+}
+
 func TestSecretsAreShownNowhere(t *testing.T) {
 	t.Parallel()
 	_, key, err := ed25519.GenerateKey(nil)

@@ -255,6 +255,15 @@ func (s *service) once(w http.ResponseWriter, r *http.Request, key string, resul
 	_, _ = io.WriteString(w, s.first[key])
 }
 
+// lastNonce is the nonce of the authorization that was sent to settle last.
+func (s *service) lastNonce() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var req struct{ PaymentPayload x402.Payload }
+	require.NoError(s.t, json.Unmarshal([]byte(s.requests[len(s.requests)-1]), &req))
+	return req.PaymentPayload.Payload.Authorization.Nonce
+}
+
 func transaction(n int) string { return fmt.Sprintf("0x%064x", n) }
 
 func (s *service) settleMandate(w http.ResponseWriter, r *http.Request) {
