@@ -22,6 +22,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/httplog"
@@ -53,6 +54,8 @@ type Server struct {
 	accounts *account.Accounts
 	handler  http.Handler
 
+	started, draining atomic.Bool
+
 	mu       sync.Mutex
 	closed   bool
 	requests sync.WaitGroup
@@ -69,6 +72,14 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: cfg}
+	movable := cfg.Mode == Sandbox
+	compared := cfg.Clock.Now
+	if movable {
+		compared = time.Now
+	}
+	if _, err := upkeep.CheckClock(ctx, cfg.Store, compared); err != nil {
+		return nil, fmt.Errorf("server: Clock: %w", err)
+	}
 	box := vault.New(cfg.Wrapper)
 	var err error
 	if s.keys, err = keys.Open(ctx, keys.Config{Store: cfg.Store, Vault: box, Clock: cfg.Clock, Logger: cfg.Logger}); err != nil {
@@ -93,7 +104,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if s.ledger, err = ledger.New(ledger.Config{Store: events.Tap(cfg.Telemetry.Store(cfg.Store, cfg.Clock), s.events.Happened), Clock: cfg.Clock}); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	s.upkeep = upkeep.New(upkeep.Config{Ledger: s.ledger, Clock: cfg.Clock, Logger: cfg.Logger, Telemetry: cfg.Telemetry})
+	s.upkeep = upkeep.New(upkeep.Config{
+		Ledger: s.ledger, Store: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger, Telemetry: cfg.Telemetry, Movable: movable,
+	})
 	s.accounts = account.New(account.Config{Store: cfg.Store, Clock: cfg.Clock, Live: cfg.Mode == Live})
 	places, err := s.keys.Secret(ctx, "mandate-ids")
 	if err != nil {
@@ -255,6 +268,7 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	s.upkeep.Start(ctx)
 	s.events.Start(ctx)
+	s.started.Store(true)
 	return nil
 }
 
@@ -263,6 +277,7 @@ func (s *Server) Start(ctx context.Context) error {
 // called twice.
 func (s *Server) Close() error {
 	s.closing.Do(func() {
+		s.Drain()
 		s.mu.Lock()
 		s.closed = true
 		s.mu.Unlock()
@@ -287,13 +302,23 @@ func (s *Server) healthy(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "ok\n") // the client may have gone
 }
 
+// Drain makes /readyz answer 503, so that load balancers send no more requests here.
+// Requests that come all the same are answered as before, until [Server.Close].
+func (s *Server) Drain() { s.draining.Store(true) }
+
+// ready is about this instance alone: a fault in the ledger is no reason for a load
+// balancer to take all instances out.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	if err := s.config.Store.Ping(r.Context()); err != nil {
-		http.Error(w, "store does not answer", http.StatusServiceUnavailable)
+	switch {
+	case !s.started.Load():
+		http.Error(w, "not started", http.StatusServiceUnavailable)
+		return
+	case s.draining.Load():
+		http.Error(w, "stopping", http.StatusServiceUnavailable)
 		return
 	}
-	if err := s.upkeep.Sound(); err != nil {
-		http.Error(w, "ledger is not sound", http.StatusServiceUnavailable)
+	if err := s.config.Store.Ping(r.Context()); err != nil {
+		http.Error(w, "store does not answer", http.StatusServiceUnavailable)
 		return
 	}
 	s.healthy(w, r)
@@ -302,5 +327,5 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 // CheckLedger recomputes every counter and total from the postings and reports
 // what does not agree.
 func (s *Server) CheckLedger(ctx context.Context) (ledger.Report, error) {
-	return ledger.Check(ctx, s.config.Store)
+	return ledger.CheckAt(ctx, s.config.Store, s.config.Clock.Now())
 }

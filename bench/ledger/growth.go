@@ -124,13 +124,16 @@ func median(took []time.Duration) time.Duration {
 
 // checks measures the checker on many charges.
 func checks(ctx context.Context, t *table, e engine, store ledger.Store) error {
-	checker := ledger.NewChecker(store)
 	start := time.Now()
-	r, err := checker.Whole(ctx)
+	r, err := ledger.Check(ctx, store)
 	if err != nil {
 		return err
 	}
 	whole := time.Since(start)
+	checker := ledger.NewChecker(store, wallClock{})
+	if _, err := checker.Changed(ctx); err != nil {
+		return err
+	}
 	start = time.Now()
 	again, err := checker.Changed(ctx)
 	if err != nil {
@@ -146,7 +149,7 @@ func checks(ctx context.Context, t *table, e engine, store ledger.Store) error {
 		note: fmt.Sprintf("%d charges, %d postings, %.1f s", r.Charges, r.Postings, whole.Seconds()),
 	})
 	t.add(figure{
-		what: e.name + ", incremental check with nothing changed", got: changed.Seconds(), unit: " s", aim: 5, below: true,
+		what: e.name + ", incremental check with nothing changed (mandates in turn)", got: changed.Seconds(), unit: " s", aim: 5, below: true,
 		note: fmt.Sprintf("%d mandates", again.Mandates),
 	})
 	return nil

@@ -32,9 +32,9 @@ type Store interface {
 	FreeChargeLeases(ctx context.Context, instance string) error
 
 	// Expire deletes what began before a time and is of no more use, at most limit
-	// of each kind, and tells how many: idempotency keys, but for those of charges
+	// of each kind, and returns how many: idempotency keys, but for those of charges
 	// that are still pending; deliveries, whatever came of them; events, but for
-	// those that are still being delivered; sessions that came to nothing; the sealed
+	// those that are still being delivered and the later ones of their mandates; sessions that came to nothing; the sealed
 	// tokens of completed ones.
 	Expire(ctx context.Context, before time.Time, limit int) (int, error)
 
@@ -42,6 +42,7 @@ type Store interface {
 	Accounts
 	Webhooks
 	Seals
+	Checks
 
 	// Close ends all work and releases the database.
 	Close() error
@@ -153,17 +154,21 @@ type Audit interface {
 	// have the fields that a check needs: ids, amount, fee, month, status and rail.
 	// Postings without a charge come with one that has an id alone.
 	Charges(ctx context.Context, each func(Charge, []Posting) error) error
-	// Pending are the pending charges, with the same fields.
-	Pending(ctx context.Context, each func(Charge) error) error
-	// Charge is one charge with its postings, or [ErrNotFound].
-	Charge(ctx context.Context, id string) (Charge, []Posting, error)
 	Tallies(ctx context.Context, each func(Tally) error) error
-	// Tally is one tally, or [ErrNotFound].
-	Tally(ctx context.Context, k TallyKey) (Tally, error)
-	// Events are mandate, number and type of all events, by mandate and number.
+	// Events are mandate, number, type and time of all events, by mandate and number.
 	Events(ctx context.Context, each func(Event) error) error
-	// EventsOf are a mandate's events after a number, in order.
-	EventsOf(ctx context.Context, mandateID string, after int64) ([]Event, error)
+
+	// CountersOf are the counters of some mandates, in id order.
+	CountersOf(ctx context.Context, mandateIDs []string) ([]Counter, error)
+	// ChecksOf are what the check has stored of some mandates.
+	ChecksOf(ctx context.Context, mandateIDs []string) ([]MandateCheck, error)
+	// HeldOf are what the pending charges of some mandates come to.
+	HeldOf(ctx context.Context, mandateIDs []string) ([]HeldCharges, error)
+	// EventsSince are the events of mandates after a number in each, by mandate and
+	// number.
+	EventsSince(ctx context.Context, since map[string]int64, limit int) ([]Event, error)
+	// ChargesOf are some charges with their postings, as those of Charges.
+	ChargesOf(ctx context.Context, ids []string, each func(Charge, []Posting) error) error
 }
 
 // Counter is what a mandate counts.

@@ -32,6 +32,8 @@ type metrics struct {
 	faults       prometheus.Counter
 	conflicts    *prometheus.CounterVec
 	pending      prometheus.Gauge
+	oldest       prometheus.Gauge
+	clockOffset  prometheus.Gauge
 }
 
 // Bounds of histograms, in seconds.
@@ -77,15 +79,16 @@ func newMetrics() metrics {
 			Namespace: namespace, Name: "ledger_faults_total", Help: "Rules of the ledger that were found broken.",
 		}),
 		conflicts: counter("settlement_conflicts_total", "Outcomes that differ from the one that decided their charge.", "rail"),
-		pending:   gauge("charges_pending", "Charges without a decision at the last check."),
+		pending:     gauge("charges_pending", "Charges without a decision."),
+		oldest:      gauge("charges_pending_oldest_seconds", "Age of the oldest charge without a decision."),
+		clockOffset: gauge("clock_offset_seconds", "How far the clock of this machine is ahead of the database's."),
 	}
 }
 
 func (m *metrics) all() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.requests, m.inFlight, m.chargeAsked, m.charges, m.charged, m.fees, m.decided, m.railAsked, m.transactions, m.events,
-		m.attempts, m.delay, m.disabled, m.check, m.checkedAt, m.faults,
-		m.conflicts, m.pending,
+		m.attempts, m.delay, m.disabled, m.check, m.checkedAt, m.faults, m.conflicts, m.pending, m.oldest, m.clockOffset,
 	}
 }
 
@@ -140,13 +143,27 @@ func (t *Telemetry) Disabled() {
 	}
 }
 
-// Checked tells what a check of the ledger found.
-func (t *Telemetry) Checked(at time.Time, took time.Duration, pending, faults int) {
+// Backlog records how many charges are pending, and the age of the oldest.
+func (t *Telemetry) Backlog(pending int, oldest time.Duration) {
+	if t != nil {
+		t.metrics.pending.Set(float64(pending))
+		t.metrics.oldest.Set(max(oldest, 0).Seconds())
+	}
+}
+
+// ClockOffset records how far this machine's clock is ahead of the database's.
+func (t *Telemetry) ClockOffset(ahead time.Duration) {
+	if t != nil {
+		t.metrics.clockOffset.Set(ahead.Seconds())
+	}
+}
+
+// Checked records what a check of the ledger found.
+func (t *Telemetry) Checked(at time.Time, took time.Duration, faults int) {
 	if t == nil {
 		return
 	}
 	t.metrics.check.Observe(took.Seconds())
-	t.metrics.pending.Set(float64(pending))
 	t.metrics.faults.Add(float64(faults))
 	if faults == 0 {
 		t.metrics.checkedAt.Set(float64(at.Unix()))

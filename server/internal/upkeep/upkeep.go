@@ -1,15 +1,20 @@
-// Package upkeep looks after the ledger while the service runs: it checks what
-// changed, and deletes what has been kept for long enough.
+// Package upkeep maintains the ledger while the service runs: it checks what changed,
+// deletes what has been kept for long enough, and watches the backlog and the clock.
+//
+// The check and the deletion are done by one instance for all, under leases in the
+// store. What the check finds is logged and counted; it is for people to look at, and
+// does not make an instance unfit to serve.
 package upkeep
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/telemetry"
 )
@@ -20,18 +25,24 @@ const (
 	expireEvery = time.Hour
 	// look is how often the clock is looked at, in real time: it may be moved.
 	look = time.Second
+	// workLease is how long an instance may take for a batch of work before another
+	// one takes over.
+	workLease = 2 * time.Minute
+	// expiring is the name of the deletion among the work that one instance does.
+	expiring = "expire"
 )
 
-// ErrUnsound tells that the ledger breaks one of its rules.
-var ErrUnsound = errors.New("upkeep: the ledger is not sound")
-
-// Config configures [New].
+// Config configures [New]. Ledger, Store, Clock and Logger are required.
 type Config struct {
 	Ledger *ledger.Ledger
+	Store  ledger.Store
 	Clock  ledger.Clock
 	Logger *slog.Logger
-	// Telemetry is told of the checks.
+	// Telemetry records the results. Default: none.
 	Telemetry *telemetry.Telemetry
+	// Movable reports that Clock is a sandbox's, which tests move: retention then goes by
+	// it, not by the database's, and the system's clock is compared with the database's.
+	Movable bool
 	// CheckEvery and ExpireEvery are the pauses, by Clock. Default: a minute, an hour.
 	CheckEvery, ExpireEvery time.Duration
 }
@@ -40,8 +51,8 @@ type Config struct {
 type Upkeep struct {
 	Config
 
+	owner   string // in leases
 	checker *ledger.Checker
-	unsound atomic.Bool
 	stop    context.CancelFunc
 	loop    sync.WaitGroup
 }
@@ -54,22 +65,14 @@ func New(cfg Config) *Upkeep {
 	if cfg.ExpireEvery == 0 {
 		cfg.ExpireEvery = expireEvery
 	}
-	return &Upkeep{Config: cfg, checker: ledger.NewChecker(cfg.Ledger)}
-}
-
-// Sound returns [ErrUnsound] from the first broken rule on, until a restart: a
-// fault is for people to look at.
-func (u *Upkeep) Sound() error {
-	if u.unsound.Load() {
-		return ErrUnsound
-	}
-	return nil
+	return &Upkeep{Config: cfg, owner: id.NewCapability("own_"), checker: ledger.NewChecker(cfg.Store, cfg.Clock)}
 }
 
 // Start begins the work.
 func (u *Upkeep) Start(ctx context.Context) {
 	ctx, u.stop = context.WithCancel(context.WithoutCancel(ctx))
 	u.every(ctx, u.CheckEvery, u.check)
+	u.every(ctx, u.CheckEvery, u.watch)
 	u.every(ctx, u.ExpireEvery, u.expire)
 }
 
@@ -102,24 +105,89 @@ func (u *Upkeep) every(ctx context.Context, pause time.Duration, work func(conte
 	})
 }
 
+// check runs a round of the check, unless another instance does.
 func (u *Upkeep) check(ctx context.Context) error {
 	began := time.Now()
-	r, err := u.checker.Changed(ctx)
+	r, led, err := u.checker.Lead(ctx, u.owner, workLease)
+	if !led || errors.Is(err, ledger.ErrWorkLost) {
+		return err
+	}
+	for _, fault := range r.Faults {
+		u.Logger.ErrorContext(ctx, "the ledger is not sound", slog.String("fault", fault))
+	}
 	if err != nil {
 		return err
 	}
-	u.Telemetry.Checked(u.Clock.Now(), time.Since(began), r.Pending, len(r.Faults))
-	for _, fault := range r.Faults {
-		u.unsound.Store(true)
-		u.Logger.ErrorContext(ctx, "the ledger is not sound", slog.String("fault", fault))
-	}
+	u.Telemetry.Checked(u.Clock.Now(), time.Since(began), len(r.Faults))
 	return nil
 }
 
-func (u *Upkeep) expire(ctx context.Context) error {
-	n, err := u.Ledger.Expire(ctx)
-	if n > 0 {
-		u.Logger.InfoContext(ctx, "deleted what was kept for long enough", slog.Int("rows", n))
+// watch records the backlog of pending charges and how far the clock is off.
+func (u *Upkeep) watch(ctx context.Context) error {
+	pending, oldest, err := u.Store.Backlog(ctx)
+	if err != nil {
+		return err
 	}
+	age := time.Duration(0)
+	if pending > 0 {
+		age = u.Clock.Now().Sub(oldest)
+	}
+	u.Telemetry.Backlog(pending, age)
+	offset, err := u.compare(ctx)
+	u.Telemetry.ClockOffset(offset)
 	return err
+}
+
+// expire deletes old rows, unless another instance does.
+func (u *Upkeep) expire(ctx context.Context) error {
+	now := u.Clock.Now()
+	_, taken, err := u.Store.TakeWork(ctx, expiring, u.owner, now, now.Add(workLease))
+	if err != nil || !taken {
+		return err
+	}
+	at := now
+	if !u.Movable {
+		at, err = u.Store.Now(ctx)
+	}
+	n := 0
+	if err == nil {
+		n, err = u.Ledger.Expire(ctx, at)
+	}
+	if n > 0 {
+		u.Logger.InfoContext(ctx, "deleted rows that were kept for long enough", slog.Int("rows", n))
+	}
+	return errors.Join(err, u.Store.LeaveWork(context.WithoutCancel(ctx), expiring, u.owner, ""))
+}
+
+// MaxClockOffset is how far a clock may be from the database's.
+const MaxClockOffset = 2 * time.Second
+
+// ErrClock reports a clock that is too far from the database's. Months, leases and
+// expiry go by it, so instances with such a clock would disagree about them.
+var ErrClock = errors.New("the clock of this machine is too far from the database's")
+
+// CheckClock compares a clock with the store's. It returns how far the clock is ahead,
+// and [ErrClock] if that is more than [MaxClockOffset], whatever the answer's way took.
+func CheckClock(ctx context.Context, store interface {
+	Now(ctx context.Context) (time.Time, error)
+}, clock func() time.Time) (ahead time.Duration, err error) {
+	began := clock()
+	at, err := store.Now(ctx)
+	if err != nil {
+		return 0, err
+	}
+	took := clock().Sub(began)
+	ahead = began.Add(took / 2).Sub(at)
+	if ahead.Abs()-took/2 > MaxClockOffset {
+		return ahead, fmt.Errorf("%w: %s ahead, at most %s are allowed", ErrClock, ahead.Round(time.Millisecond), MaxClockOffset)
+	}
+	return ahead, nil
+}
+
+// compare compares the clock that this instance goes by with the database's.
+func (u *Upkeep) compare(ctx context.Context) (time.Duration, error) {
+	if u.Movable {
+		return CheckClock(ctx, u.Store, time.Now)
+	}
+	return CheckClock(ctx, u.Store, u.Clock.Now)
 }

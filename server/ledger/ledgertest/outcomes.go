@@ -100,7 +100,7 @@ func keyKinds(t *testing.T, b *bench) {
 	require.Equal(t, ledger.ReceiptRedeemed, spent.Code)
 	b.clock.set(b.clock.Now().Add(ledger.Keep + time.Minute))
 	for range 2 {
-		_, err := b.Expire(t.Context())
+		_, err := b.Expire(t.Context(), b.clock.Now())
 		require.NoError(t, err)
 	}
 	require.NoError(t, b.Redeem(t.Context(), key, "req_3"))

@@ -32,12 +32,12 @@ func retention(t *testing.T, b *bench) {
 	require.Len(t, events, 2)
 
 	b.clock.set(b.clock.Now().Add(ledger.Keep))
-	n, err := b.Expire(ctx)
+	n, err := b.Expire(ctx, b.clock.Now())
 	require.NoError(t, err)
 	require.Zero(t, n, "thirty days are kept in full")
 
 	b.clock.set(b.clock.Now().Add(2 * 24 * time.Hour))
-	_, err = b.Expire(ctx)
+	_, err = b.Expire(ctx, b.clock.Now())
 	require.NoError(t, err)
 	require.Empty(t, b.eventsOf(t, m))
 	_, err = b.Session(ctx, abandoned.Hash)
@@ -58,7 +58,7 @@ func retention(t *testing.T, b *bench) {
 	require.False(t, r.Replayed, "the key may be used again")
 	_, err = b.Charge(ctx, first.Charge.ID)
 	require.NoError(t, err, "charges are kept")
-	n, err = b.Expire(ctx)
+	n, err = b.Expire(ctx, b.clock.Now())
 	require.NoError(t, err)
 	require.Zero(t, n)
 	b.sound(t)
@@ -76,7 +76,7 @@ func expiryInBatches(t *testing.T, b *bench) {
 		}
 	})
 	b.clock.set(b.clock.Now().Add(ledger.Keep + time.Second))
-	n, err := b.Expire(t.Context())
+	n, err := b.Expire(t.Context(), b.clock.Now())
 	require.NoError(t, err)
 	require.Equal(t, 32*40+2, n, "and the token of the session, and the event")
 	b.sound(t)
@@ -85,7 +85,7 @@ func expiryInBatches(t *testing.T, b *bench) {
 func (b *bench) eventsOf(t *testing.T, m ledger.Mandate) (events []ledger.Event) {
 	t.Helper()
 	require.NoError(t, b.Audit(t.Context(), func(a ledger.Audit) (err error) {
-		events, err = a.EventsOf(t.Context(), m.ID, 0)
+		events, err = a.EventsSince(t.Context(), map[string]int64{m.ID: 0}, 1000)
 		return err
 	}))
 	return events

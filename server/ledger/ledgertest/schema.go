@@ -37,7 +37,7 @@ func RunNewerSchema(t *testing.T, database Database, alter func(ctx context.Cont
 	b.settle(t, b.reserve(t, b.mandate(t, b.terms(100*cent, 1000*cent)), 10*cent), declined())
 	require.NoError(t, b.store.PutMerchant(t.Context(), b.merchant))
 	accounts(t, b)
-	_, err = b.Expire(t.Context())
+	_, err = b.Expire(t.Context(), b.clock.Now())
 	require.NoError(t, err)
 	require.Equal(t, 1, b.sound(t).Succeeded)
 }

@@ -37,6 +37,7 @@ import (
 // engine compares ids by their bytes, whatever the language of the database.
 var engine = sqlstore.Engine{
 	Dialect: goose.DialectPostgres, Rewrite: strings.NewReplacer(" TEXT ", ` TEXT COLLATE "C" `), Failure: failure,
+	Now:      `SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)`,
 	Snapshot: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 }
 

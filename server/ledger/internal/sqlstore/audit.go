@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -24,7 +25,7 @@ func (s *Store) Audit(ctx context.Context, check func(ledger.Audit) error) error
 		return s.fail("begin", err)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written
-	return check(&audit{store: s, q: s.readQ.WithTx(tx)})
+	return check(&audit{store: s, tx: tx, q: s.readQ.WithTx(tx)})
 }
 
 // audit is a [ledger.Audit] in one transaction. It reads in pages, so that memory
@@ -32,6 +33,7 @@ func (s *Store) Audit(ctx context.Context, check func(ledger.Audit) error) error
 // kept for it.
 type audit struct {
 	store *Store
+	tx    *sql.Tx
 	q     *db.Queries
 }
 
@@ -121,30 +123,6 @@ func merge(charges []db.ChargeFactsRow, postings []ledger.Posting, each func(led
 	return nil
 }
 
-// Charge implements [ledger.Audit].
-func (a *audit) Charge(ctx context.Context, id string) (ledger.Charge, []ledger.Posting, error) {
-	c, err := one(a.store, row.Charge)(a.q.Charge(ctx, id))
-	if err != nil {
-		return ledger.Charge{}, nil, fmt.Errorf("read charge %s: %w", id, err)
-	}
-	p, err := many(a.store, row.Posting)(a.q.PostingsOf(ctx, id))
-	return c, p, err
-}
-
-// Pending implements [ledger.Audit].
-func (a *audit) Pending(ctx context.Context, each func(ledger.Charge) error) error {
-	rows, err := a.q.PendingFacts(ctx)
-	if err != nil {
-		return a.store.fail("read pending charges", err)
-	}
-	for _, r := range rows {
-		if err := each(fact(db.ChargeFactsRow(r))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Tallies implements [ledger.Audit].
 func (a *audit) Tallies(ctx context.Context, each func(ledger.Tally) error) error {
 	p := db.TalliesAfterParams{Page: pageSize}
@@ -160,11 +138,6 @@ func (a *audit) Tallies(ctx context.Context, each func(ledger.Tally) error) erro
 		}))
 }
 
-// Tally implements [ledger.Audit].
-func (a *audit) Tally(ctx context.Context, k ledger.TallyKey) (ledger.Tally, error) {
-	return one(a.store, row.Tally)(a.q.Tally(ctx, db.TallyParams{MerchantID: k.MerchantID, MandateID: k.MandateID}))
-}
-
 // Events implements [ledger.Audit].
 func (a *audit) Events(ctx context.Context, each func(ledger.Event) error) error {
 	p := db.EventFactsParams{Page: pageSize}
@@ -172,11 +145,6 @@ func (a *audit) Events(ctx context.Context, each func(ledger.Event) error) error
 		func() ([]db.EventFactsRow, error) { return a.q.EventFacts(ctx, p) },
 		func(r db.EventFactsRow) { p.MandateID, p.Seq = r.MandateID, r.Seq },
 		func(r db.EventFactsRow) error {
-			return each(ledger.Event{MandateID: r.MandateID, Seq: r.Seq, Type: webhook.Type(r.Type)})
+			return each(ledger.Event{MandateID: r.MandateID, Seq: r.Seq, Type: webhook.Type(r.Type), CreatedAt: row.At(r.CreatedMs)})
 		}))
-}
-
-// EventsOf implements [ledger.Audit].
-func (a *audit) EventsOf(ctx context.Context, mandateID string, after int64) ([]ledger.Event, error) {
-	return many(a.store, row.Event)(a.q.EventsOf(ctx, db.EventsOfParams{MandateID: mandateID, Seq: after}))
 }

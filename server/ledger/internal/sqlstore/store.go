@@ -27,6 +27,8 @@ type Engine struct {
 	Lazy, Durable string
 	// OneProcess: the database belongs to one process at a time.
 	OneProcess bool
+	// Now selects the database's time, in unix milliseconds; empty: it is this machine's.
+	Now string
 	// Snapshot opens a transaction that reads from one snapshot.
 	Snapshot *sql.TxOptions
 }

@@ -85,14 +85,19 @@ func (s *Store) unfold(statement string) string {
 	return statement
 }
 
+// execer is a connection, a transaction or a pool.
+type execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
 // bulk runs a statement for many rows.
-func (s *Store) bulk(ctx context.Context, tx *sql.Tx, statement string, rows [][]any, args ...any) error {
+func (s *Store) bulk(ctx context.Context, on execer, statement string, rows [][]any, args ...any) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	text, err := encoded(rows)
 	if err == nil {
-		_, err = tx.ExecContext(ctx, s.unfold(statement), append([]any{text}, args...)...)
+		_, err = on.ExecContext(ctx, s.unfold(statement), append([]any{text}, args...)...)
 	}
 	return err
 }

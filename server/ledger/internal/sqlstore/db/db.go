@@ -36,6 +36,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.anyWebhookEndpointStmt, err = db.PrepareContext(ctx, anyWebhookEndpoint); err != nil {
 		return nil, fmt.Errorf("error preparing query AnyWebhookEndpoint: %w", err)
 	}
+	if q.backlogStmt, err = db.PrepareContext(ctx, backlog); err != nil {
+		return nil, fmt.Errorf("error preparing query Backlog: %w", err)
+	}
 	if q.chargeStmt, err = db.PrepareContext(ctx, charge); err != nil {
 		return nil, fmt.Errorf("error preparing query Charge: %w", err)
 	}
@@ -96,6 +99,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.expireSessionsStmt, err = db.PrepareContext(ctx, expireSessions); err != nil {
 		return nil, fmt.Errorf("error preparing query ExpireSessions: %w", err)
 	}
+	if q.faultyMandatesStmt, err = db.PrepareContext(ctx, faultyMandates); err != nil {
+		return nil, fmt.Errorf("error preparing query FaultyMandates: %w", err)
+	}
 	if q.forgetTokensStmt, err = db.PrepareContext(ctx, forgetTokens); err != nil {
 		return nil, fmt.Errorf("error preparing query ForgetTokens: %w", err)
 	}
@@ -144,6 +150,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.laneDeliveriesStmt, err = db.PrepareContext(ctx, laneDeliveries); err != nil {
 		return nil, fmt.Errorf("error preparing query LaneDeliveries: %w", err)
 	}
+	if q.leaveWorkStmt, err = db.PrepareContext(ctx, leaveWork); err != nil {
+		return nil, fmt.Errorf("error preparing query LeaveWork: %w", err)
+	}
 	if q.mandateStmt, err = db.PrepareContext(ctx, mandate); err != nil {
 		return nil, fmt.Errorf("error preparing query Mandate: %w", err)
 	}
@@ -152,6 +161,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.mandateVolumeStmt, err = db.PrepareContext(ctx, mandateVolume); err != nil {
 		return nil, fmt.Errorf("error preparing query MandateVolume: %w", err)
+	}
+	if q.mandatesAfterStmt, err = db.PrepareContext(ctx, mandatesAfter); err != nil {
+		return nil, fmt.Errorf("error preparing query MandatesAfter: %w", err)
 	}
 	if q.merchantStmt, err = db.PrepareContext(ctx, merchant); err != nil {
 		return nil, fmt.Errorf("error preparing query Merchant: %w", err)
@@ -173,9 +185,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.passEndpointsStmt, err = db.PrepareContext(ctx, passEndpoints); err != nil {
 		return nil, fmt.Errorf("error preparing query PassEndpoints: %w", err)
-	}
-	if q.pendingFactsStmt, err = db.PrepareContext(ctx, pendingFacts); err != nil {
-		return nil, fmt.Errorf("error preparing query PendingFacts: %w", err)
 	}
 	if q.postingsBetweenStmt, err = db.PrepareContext(ctx, postingsBetween); err != nil {
 		return nil, fmt.Errorf("error preparing query PostingsBetween: %w", err)
@@ -231,8 +240,14 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.streamEventsStmt, err = db.PrepareContext(ctx, streamEvents); err != nil {
 		return nil, fmt.Errorf("error preparing query StreamEvents: %w", err)
 	}
+	if q.streamMandatesStmt, err = db.PrepareContext(ctx, streamMandates); err != nil {
+		return nil, fmt.Errorf("error preparing query StreamMandates: %w", err)
+	}
 	if q.takePlacesStmt, err = db.PrepareContext(ctx, takePlaces); err != nil {
 		return nil, fmt.Errorf("error preparing query TakePlaces: %w", err)
+	}
+	if q.takeWorkStmt, err = db.PrepareContext(ctx, takeWork); err != nil {
+		return nil, fmt.Errorf("error preparing query TakeWork: %w", err)
 	}
 	if q.talliesAfterStmt, err = db.PrepareContext(ctx, talliesAfter); err != nil {
 		return nil, fmt.Errorf("error preparing query TalliesAfter: %w", err)
@@ -245,6 +260,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.totalsStmt, err = db.PrepareContext(ctx, totals); err != nil {
 		return nil, fmt.Errorf("error preparing query Totals: %w", err)
+	}
+	if q.uncheckedStreamsStmt, err = db.PrepareContext(ctx, uncheckedStreams); err != nil {
+		return nil, fmt.Errorf("error preparing query UncheckedStreams: %w", err)
 	}
 	if q.updateChargeStmt, err = db.PrepareContext(ctx, updateCharge); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateCharge: %w", err)
@@ -290,6 +308,11 @@ func (q *Queries) Close() error {
 	if q.anyWebhookEndpointStmt != nil {
 		if cerr := q.anyWebhookEndpointStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing anyWebhookEndpointStmt: %w", cerr)
+		}
+	}
+	if q.backlogStmt != nil {
+		if cerr := q.backlogStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing backlogStmt: %w", cerr)
 		}
 	}
 	if q.chargeStmt != nil {
@@ -392,6 +415,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing expireSessionsStmt: %w", cerr)
 		}
 	}
+	if q.faultyMandatesStmt != nil {
+		if cerr := q.faultyMandatesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing faultyMandatesStmt: %w", cerr)
+		}
+	}
 	if q.forgetTokensStmt != nil {
 		if cerr := q.forgetTokensStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing forgetTokensStmt: %w", cerr)
@@ -472,6 +500,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing laneDeliveriesStmt: %w", cerr)
 		}
 	}
+	if q.leaveWorkStmt != nil {
+		if cerr := q.leaveWorkStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing leaveWorkStmt: %w", cerr)
+		}
+	}
 	if q.mandateStmt != nil {
 		if cerr := q.mandateStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing mandateStmt: %w", cerr)
@@ -485,6 +518,11 @@ func (q *Queries) Close() error {
 	if q.mandateVolumeStmt != nil {
 		if cerr := q.mandateVolumeStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing mandateVolumeStmt: %w", cerr)
+		}
+	}
+	if q.mandatesAfterStmt != nil {
+		if cerr := q.mandatesAfterStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing mandatesAfterStmt: %w", cerr)
 		}
 	}
 	if q.merchantStmt != nil {
@@ -520,11 +558,6 @@ func (q *Queries) Close() error {
 	if q.passEndpointsStmt != nil {
 		if cerr := q.passEndpointsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing passEndpointsStmt: %w", cerr)
-		}
-	}
-	if q.pendingFactsStmt != nil {
-		if cerr := q.pendingFactsStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing pendingFactsStmt: %w", cerr)
 		}
 	}
 	if q.postingsBetweenStmt != nil {
@@ -617,9 +650,19 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing streamEventsStmt: %w", cerr)
 		}
 	}
+	if q.streamMandatesStmt != nil {
+		if cerr := q.streamMandatesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing streamMandatesStmt: %w", cerr)
+		}
+	}
 	if q.takePlacesStmt != nil {
 		if cerr := q.takePlacesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing takePlacesStmt: %w", cerr)
+		}
+	}
+	if q.takeWorkStmt != nil {
+		if cerr := q.takeWorkStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing takeWorkStmt: %w", cerr)
 		}
 	}
 	if q.talliesAfterStmt != nil {
@@ -640,6 +683,11 @@ func (q *Queries) Close() error {
 	if q.totalsStmt != nil {
 		if cerr := q.totalsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing totalsStmt: %w", cerr)
+		}
+	}
+	if q.uncheckedStreamsStmt != nil {
+		if cerr := q.uncheckedStreamsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing uncheckedStreamsStmt: %w", cerr)
 		}
 	}
 	if q.updateChargeStmt != nil {
@@ -720,6 +768,7 @@ type Queries struct {
 	activeMandatesStmt         *sql.Stmt
 	addSealedKeyStmt           *sql.Stmt
 	anyWebhookEndpointStmt     *sql.Stmt
+	backlogStmt                *sql.Stmt
 	chargeStmt                 *sql.Stmt
 	chargeFactsStmt            *sql.Stmt
 	chargesStmt                *sql.Stmt
@@ -740,6 +789,7 @@ type Queries struct {
 	expireEventsStmt           *sql.Stmt
 	expireIdempotencyStmt      *sql.Stmt
 	expireSessionsStmt         *sql.Stmt
+	faultyMandatesStmt         *sql.Stmt
 	forgetTokensStmt           *sql.Stmt
 	formerSealsStmt            *sql.Stmt
 	freeChargeLeasesStmt       *sql.Stmt
@@ -756,9 +806,11 @@ type Queries struct {
 	insertWebhookEndpointStmt  *sql.Stmt
 	keySealsStmt               *sql.Stmt
 	laneDeliveriesStmt         *sql.Stmt
+	leaveWorkStmt              *sql.Stmt
 	mandateStmt                *sql.Stmt
 	mandateChargesStmt         *sql.Stmt
 	mandateVolumeStmt          *sql.Stmt
+	mandatesAfterStmt          *sql.Stmt
 	merchantStmt               *sql.Stmt
 	merchantByKeyStmt          *sql.Stmt
 	merchantByWalletStmt       *sql.Stmt
@@ -766,7 +818,6 @@ type Queries struct {
 	nextRetryStmt              *sql.Stmt
 	outcomeConflictsStmt       *sql.Stmt
 	passEndpointsStmt          *sql.Stmt
-	pendingFactsStmt           *sql.Stmt
 	postingsBetweenStmt        *sql.Stmt
 	postingsOfStmt             *sql.Stmt
 	putAPIKeyStmt              *sql.Stmt
@@ -785,11 +836,14 @@ type Queries struct {
 	secretSealsStmt            *sql.Stmt
 	sessionStmt                *sql.Stmt
 	streamEventsStmt           *sql.Stmt
+	streamMandatesStmt         *sql.Stmt
 	takePlacesStmt             *sql.Stmt
+	takeWorkStmt               *sql.Stmt
 	talliesAfterStmt           *sql.Stmt
 	tallyStmt                  *sql.Stmt
 	tokenSealsStmt             *sql.Stmt
 	totalsStmt                 *sql.Stmt
+	uncheckedStreamsStmt       *sql.Stmt
 	updateChargeStmt           *sql.Stmt
 	updateMandateStmt          *sql.Stmt
 	updateSessionStmt          *sql.Stmt
@@ -807,6 +861,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		activeMandatesStmt:         q.activeMandatesStmt,
 		addSealedKeyStmt:           q.addSealedKeyStmt,
 		anyWebhookEndpointStmt:     q.anyWebhookEndpointStmt,
+		backlogStmt:                q.backlogStmt,
 		chargeStmt:                 q.chargeStmt,
 		chargeFactsStmt:            q.chargeFactsStmt,
 		chargesStmt:                q.chargesStmt,
@@ -827,6 +882,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		expireEventsStmt:           q.expireEventsStmt,
 		expireIdempotencyStmt:      q.expireIdempotencyStmt,
 		expireSessionsStmt:         q.expireSessionsStmt,
+		faultyMandatesStmt:         q.faultyMandatesStmt,
 		forgetTokensStmt:           q.forgetTokensStmt,
 		formerSealsStmt:            q.formerSealsStmt,
 		freeChargeLeasesStmt:       q.freeChargeLeasesStmt,
@@ -843,9 +899,11 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		insertWebhookEndpointStmt:  q.insertWebhookEndpointStmt,
 		keySealsStmt:               q.keySealsStmt,
 		laneDeliveriesStmt:         q.laneDeliveriesStmt,
+		leaveWorkStmt:              q.leaveWorkStmt,
 		mandateStmt:                q.mandateStmt,
 		mandateChargesStmt:         q.mandateChargesStmt,
 		mandateVolumeStmt:          q.mandateVolumeStmt,
+		mandatesAfterStmt:          q.mandatesAfterStmt,
 		merchantStmt:               q.merchantStmt,
 		merchantByKeyStmt:          q.merchantByKeyStmt,
 		merchantByWalletStmt:       q.merchantByWalletStmt,
@@ -853,7 +911,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		nextRetryStmt:              q.nextRetryStmt,
 		outcomeConflictsStmt:       q.outcomeConflictsStmt,
 		passEndpointsStmt:          q.passEndpointsStmt,
-		pendingFactsStmt:           q.pendingFactsStmt,
 		postingsBetweenStmt:        q.postingsBetweenStmt,
 		postingsOfStmt:             q.postingsOfStmt,
 		putAPIKeyStmt:              q.putAPIKeyStmt,
@@ -872,11 +929,14 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		secretSealsStmt:            q.secretSealsStmt,
 		sessionStmt:                q.sessionStmt,
 		streamEventsStmt:           q.streamEventsStmt,
+		streamMandatesStmt:         q.streamMandatesStmt,
 		takePlacesStmt:             q.takePlacesStmt,
+		takeWorkStmt:               q.takeWorkStmt,
 		talliesAfterStmt:           q.talliesAfterStmt,
 		tallyStmt:                  q.tallyStmt,
 		tokenSealsStmt:             q.tokenSealsStmt,
 		totalsStmt:                 q.totalsStmt,
+		uncheckedStreamsStmt:       q.uncheckedStreamsStmt,
 		updateChargeStmt:           q.updateChargeStmt,
 		updateMandateStmt:          q.updateMandateStmt,
 		updateSessionStmt:          q.updateSessionStmt,

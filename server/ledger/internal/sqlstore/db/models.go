@@ -78,6 +78,16 @@ type Mandate struct {
 	CreatedMs        int64
 }
 
+type MandateCheck struct {
+	MandateID     string
+	Seq           int64
+	Month         int64
+	SettledMicros int64
+	Revoked       int64
+	Fault         string
+	CheckedMs     int64
+}
+
 type Merchant struct {
 	ID              string
 	Name            string
@@ -137,6 +147,11 @@ type Session struct {
 	ExpiresMs        int64
 }
 
+type StreamCheck struct {
+	MerchantID   string
+	StreamOffset int64
+}
+
 type Tally struct {
 	MerchantID   string
 	MandateID    string
@@ -184,4 +199,11 @@ type WebhookEndpoint struct {
 type WebhookStream struct {
 	MerchantID string
 	Place      int64
+}
+
+type WorkLease struct {
+	Name    string
+	Owner   string
+	UntilMs int64
+	Cursor  string
 }

@@ -244,7 +244,7 @@ func (q *Queries) Counters(ctx context.Context, arg CountersParams) ([]CountersR
 }
 
 const eventFacts = `-- name: EventFacts :many
-SELECT mandate_id, seq, type FROM events WHERE (mandate_id, seq) > (CAST($1 AS TEXT), CAST($2 AS BIGINT))
+SELECT mandate_id, seq, type, created_ms FROM events WHERE (mandate_id, seq) > (CAST($1 AS TEXT), CAST($2 AS BIGINT))
 ORDER BY mandate_id, seq LIMIT $3
 `
 
@@ -258,6 +258,7 @@ type EventFactsRow struct {
 	MandateID string
 	Seq       int64
 	Type      string
+	CreatedMs int64
 }
 
 func (q *Queries) EventFacts(ctx context.Context, arg EventFactsParams) ([]EventFactsRow, error) {
@@ -269,7 +270,12 @@ func (q *Queries) EventFacts(ctx context.Context, arg EventFactsParams) ([]Event
 	var items []EventFactsRow
 	for rows.Next() {
 		var i EventFactsRow
-		if err := rows.Scan(&i.MandateID, &i.Seq, &i.Type); err != nil {
+		if err := rows.Scan(
+			&i.MandateID,
+			&i.Seq,
+			&i.Type,
+			&i.CreatedMs,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -351,53 +357,6 @@ func (q *Queries) OutcomeConflicts(ctx context.Context, arg OutcomeConflictsPara
 			&i.TxHash,
 			&i.ProcessorID,
 			&i.AtMs,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const pendingFacts = `-- name: PendingFacts :many
-SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, month, status, rail FROM charges WHERE status = 'pending'
-`
-
-type PendingFactsRow struct {
-	ID           string
-	MandateID    string
-	MerchantID   string
-	AmountMicros int64
-	FeeMicros    int64
-	Month        int64
-	Status       string
-	Rail         string
-}
-
-func (q *Queries) PendingFacts(ctx context.Context) ([]PendingFactsRow, error) {
-	rows, err := q.query(ctx, q.pendingFactsStmt, pendingFacts)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []PendingFactsRow
-	for rows.Next() {
-		var i PendingFactsRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.MandateID,
-			&i.MerchantID,
-			&i.AmountMicros,
-			&i.FeeMicros,
-			&i.Month,
-			&i.Status,
-			&i.Rail,
 		); err != nil {
 			return nil, err
 		}

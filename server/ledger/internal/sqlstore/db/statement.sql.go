@@ -10,7 +10,7 @@ import (
 )
 
 const mandateCharges = `-- name: MandateCharges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner FROM charges WHERE mandate_id = $1 ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE mandate_id = $1 ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
 `
 
 type MandateChargesParams struct {
@@ -49,6 +49,8 @@ func (q *Queries) MandateCharges(ctx context.Context, arg MandateChargesParams) 
 			&i.CreatedMs,
 			&i.SettledMs,
 			&i.LeaseOwner,
+			&i.Attempt,
+			&i.Resource,
 		); err != nil {
 			return nil, err
 		}

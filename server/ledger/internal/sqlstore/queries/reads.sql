@@ -25,9 +25,6 @@ SELECT id, status, month, spent_micros, max_monthly_micros, event_seq FROM manda
 SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, month, status, rail FROM charges
 WHERE id > $1 ORDER BY id LIMIT $2;
 
--- name: PendingFacts :many
-SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, month, status, rail FROM charges WHERE status = 'pending';
-
 -- name: PostingsBetween :many
 SELECT * FROM postings WHERE charge_id > $1 AND charge_id <= $2 ORDER BY charge_id, n;
 
@@ -39,7 +36,7 @@ SELECT * FROM tallies WHERE (merchant_id, mandate_id) > (CAST(sqlc.arg(merchant_
 ORDER BY merchant_id, mandate_id LIMIT sqlc.arg(page);
 
 -- name: EventFacts :many
-SELECT mandate_id, seq, type FROM events WHERE (mandate_id, seq) > (CAST(sqlc.arg(mandate_id) AS TEXT), CAST(sqlc.arg(seq) AS BIGINT))
+SELECT mandate_id, seq, type, created_ms FROM events WHERE (mandate_id, seq) > (CAST(sqlc.arg(mandate_id) AS TEXT), CAST(sqlc.arg(seq) AS BIGINT))
 ORDER BY mandate_id, seq LIMIT sqlc.arg(page);
 
 -- name: EventsOf :many

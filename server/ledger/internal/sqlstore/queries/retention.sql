@@ -1,4 +1,5 @@
--- Each deletes a bounded number of rows, the oldest first, found by an index.
+-- Each deletes a bounded number of rows, the oldest first, found by an index. Of a
+-- mandate's events the first go first: what is left has no gap.
 
 -- name: ExpireIdempotency :execrows
 DELETE FROM idempotency WHERE (merchant_id, kind, key) IN (
@@ -13,8 +14,10 @@ DELETE FROM events WHERE id IN (
     SELECT e.id FROM events e
     WHERE e.id < sqlc.arg(before)
         AND NOT EXISTS (
-            SELECT 1 FROM webhook_endpoints w JOIN webhook_deliveries d ON d.endpoint_id = w.id AND d.event_id = e.id
-            WHERE w.merchant_id = e.merchant_id AND d.status = 'pending'
+            SELECT 1 FROM events o WHERE o.mandate_id = e.mandate_id AND o.seq <= e.seq AND (o.id > e.id OR EXISTS (
+                SELECT 1 FROM webhook_endpoints w JOIN webhook_deliveries d ON d.endpoint_id = w.id AND d.event_id = o.id
+                WHERE w.merchant_id = o.merchant_id AND d.status = 'pending'
+            ))
         )
     ORDER BY e.id LIMIT sqlc.arg(page)
 );

@@ -1,0 +1,416 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+// Sizes of an incremental check. Each batch is read in a snapshot of its own, which
+// lasts some milliseconds; the check then rests for as long as the batch took.
+const (
+	checkMandates = 200  // mandates in a batch
+	checkEvents   = 2000 // events in a batch, and entries of a stream read at a time
+	checkSweep    = 500  // mandates that a round looks at although nothing was reported of them
+	checkStreams  = 200  // streams that are listed at a time
+)
+
+// recheckAfter is how old the stored result of a check gets, if the mandate is looked
+// at but has not changed, before it is stored again.
+const recheckAfter = 24 * time.Hour
+
+// Checker checks what has changed in a ledger, again and again. It follows the streams
+// of events and stores how far it has come, so each event is checked once, whichever
+// instance does it: its charge, the postings of that, and the counter of its mandate.
+// Mandates about which there is no event are looked at in turn, some in each round.
+//
+// Of a mandate whose first events were deleted before any check, the checker takes the
+// counter as it is, and checks what happens from then on. [Check] checks everything.
+type Checker struct {
+	store  Store
+	clock  Clock
+	cursor string // the last mandate that was looked at in turn
+}
+
+// NewChecker returns a checker of a store.
+func NewChecker(store Store, clock Clock) *Checker { return &Checker{store: store, clock: clock} }
+
+// Changed runs one round of the check. The mandates in which a fault was found are
+// checked again in each round, until it is mended. The error is the store's.
+func (c *Checker) Changed(ctx context.Context) (Report, error) {
+	return c.round(ctx, func(context.Context) error { return nil })
+}
+
+// round is Changed; proceed is called before each batch, and ends the round with its
+// error.
+func (c *Checker) round(ctx context.Context, proceed func(context.Context) error) (Report, error) {
+	r := &round{Checker: c, proceed: proceed, horizon: c.clock.Now().Add(-Keep)}
+	err := inTurn(
+		func() error { return r.again(ctx) },
+		func() error { return r.streams(ctx) },
+		func() error { return r.sweep(ctx) },
+	)
+	if err != nil {
+		return r.Report, fmt.Errorf("check ledger: %w", err)
+	}
+	return r.Report, nil
+}
+
+// round is one round of a [Checker].
+type round struct {
+	*Checker
+	Report
+
+	proceed func(context.Context) error
+	horizon time.Time
+	seen    map[string]bool // faulty mandates that this round has checked
+}
+
+// again checks the mandates with known faults.
+func (r *round) again(ctx context.Context) error {
+	faulty, err := r.store.FaultyMandates(ctx, MaxFaults)
+	if err != nil {
+		return err
+	}
+	r.seen = map[string]bool{}
+	for _, id := range faulty {
+		r.seen[id] = true
+	}
+	return r.batches(ctx, faulty)
+}
+
+// streams follows every stream to its end.
+func (r *round) streams(ctx context.Context) error {
+	for after := ""; ; {
+		behind, err := r.store.UncheckedStreams(ctx, after, checkStreams)
+		if err != nil {
+			return err
+		}
+		for _, s := range behind {
+			if err := r.stream(ctx, s); err != nil {
+				return err
+			}
+			after = s.MerchantID
+		}
+		if len(behind) < checkStreams {
+			return nil
+		}
+	}
+}
+
+// stream checks the mandates of one stream's events, page by page.
+func (r *round) stream(ctx context.Context, s StreamCheck) error {
+	for s.Offset < s.End {
+		page, err := r.store.StreamMandates(ctx, s.MerchantID, s.Offset, checkEvents)
+		if err != nil {
+			return err
+		}
+		var ids []string
+		for _, e := range page {
+			if !r.seen[e.MandateID] {
+				ids = append(ids, e.MandateID)
+			}
+			s.Offset = e.Place
+		}
+		if len(page) < checkEvents {
+			s.Offset = max(s.Offset, s.End) // retention may have deleted the rest
+		}
+		slices.Sort(ids)
+		if err := r.batches(ctx, slices.Compact(ids)); err != nil {
+			return err
+		}
+		if err := r.store.SaveChecks(ctx, nil, []StreamCheck{s}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweep looks at the next mandates in turn.
+func (r *round) sweep(ctx context.Context) error {
+	ids, err := r.store.MandatesAfter(ctx, r.cursor, checkSweep)
+	if err != nil {
+		return err
+	}
+	next := ""
+	if len(ids) == checkSweep {
+		next = ids[len(ids)-1]
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return r.seen[id] })
+	if err := r.batches(ctx, ids); err != nil {
+		return err
+	}
+	r.cursor = next
+	return nil
+}
+
+// batches checks mandates, some at a time, each up to its last event.
+func (r *round) batches(ctx context.Context, ids []string) error {
+	for len(ids) > 0 {
+		if err := r.proceed(ctx); err != nil {
+			return err
+		}
+		began, n := time.Now(), min(len(ids), checkMandates)
+		b := &batch{Report: &r.Report, horizon: r.horizon, now: r.clock.Now()}
+		err := r.store.Audit(ctx, func(a Audit) error {
+			if err := b.read(ctx, a, ids[:n]); err != nil {
+				return err
+			}
+			b.check()
+			return nil
+		})
+		if err == nil && len(b.checked) > 0 {
+			err = r.store.SaveChecks(ctx, b.checked, nil)
+		}
+		if err != nil {
+			return err
+		}
+		ids = append(b.unfinished, ids[n:]...)
+		if err := rest(ctx, time.Since(began)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func rest(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// batch is the check of some mandates in one snapshot.
+type batch struct {
+	*Report
+
+	horizon, now time.Time
+	counters     []Counter
+	known        map[string]MandateCheck
+	events       map[string][]Event // those that are new, by mandate
+	cut          string             // the last mandate whose events were read, if not all were
+	charges      map[string]Charge
+	postings     map[string][]Posting
+	held         map[HeldCharges]Micros // by mandate and month
+
+	checked    []MandateCheck
+	unfinished []string // mandates with more events than a batch holds
+}
+
+// read reads what the check of some mandates needs.
+func (b *batch) read(ctx context.Context, a Audit, ids []string) (err error) {
+	b.known, b.held, b.events = map[string]MandateCheck{}, map[HeldCharges]Micros{}, map[string][]Event{}
+	b.charges, b.postings = map[string]Charge{}, map[string][]Posting{}
+	if b.counters, err = a.CountersOf(ctx, ids); err != nil {
+		return err
+	}
+	known, err := a.ChecksOf(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, k := range known {
+		b.known[k.MandateID] = k
+	}
+	held, err := a.HeldOf(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, h := range held {
+		b.held[HeldCharges{MandateID: h.MandateID, Month: h.Month}] = h.Amount
+	}
+	since := map[string]int64{}
+	for _, m := range b.counters {
+		if k := b.known[m.MandateID]; k.Seq != m.EventSeq {
+			since[m.MandateID] = k.Seq
+		}
+	}
+	events, err := a.EventsSince(ctx, since, checkEvents)
+	if err != nil {
+		return err
+	}
+	var charges []string
+	for _, e := range events {
+		b.events[e.MandateID] = append(b.events[e.MandateID], e)
+		if isPayment(e) {
+			charges = append(charges, chargeOf(e))
+		}
+	}
+	if len(events) == checkEvents {
+		b.cut = events[len(events)-1].MandateID
+	}
+	return a.ChargesOf(ctx, charges, func(c Charge, p []Posting) error {
+		b.charges[c.ID], b.postings[c.ID] = c, p
+		return nil
+	})
+}
+
+func isPayment(e Event) bool {
+	return e.Type == webhook.PaymentSucceeded || e.Type == webhook.PaymentFailed
+}
+
+// chargeOf is the charge that a payment event is about; empty if its data is broken.
+func chargeOf(e Event) string {
+	var data webhook.Payment
+	if json.Unmarshal([]byte(e.Data), &data) != nil {
+		return ""
+	}
+	return data.TransactionID
+}
+
+// check checks each mandate that was read.
+func (b *batch) check() {
+	for _, m := range b.counters {
+		if b.cut != "" && m.MandateID > b.cut {
+			b.unfinished = append(b.unfinished, m.MandateID) // its events were not read
+			continue
+		}
+		b.mandate(m)
+	}
+}
+
+// mandate adds a mandate's new events to what is known of it, and compares that with
+// its counter. What is known does not change while there is a fault, so that the next
+// round finds it again.
+func (b *batch) mandate(m Counter) {
+	before, followed := b.known[m.MandateID]
+	k, sum := before, b.events[m.MandateID]
+	k.MandateID, k.Fault, k.CheckedAt = m.MandateID, "", b.now
+	faults := len(b.Faults)
+	b.Mandates++
+	if !followed && (len(sum) == 0 || sum[0].Seq != 1) || b.deleted(before, m, sum) {
+		k = b.baseline(m)
+	} else {
+		if m.Month != k.Month {
+			k.Month, k.Settled = m.Month, 0
+		}
+		b.follow(&k, sum)
+		b.compare(k, m)
+	}
+	switch found := b.Faults[faults:]; {
+	case len(found) > 0:
+		before.MandateID, before.Fault, before.CheckedAt = m.MandateID, found[0], b.now
+		if !followed {
+			before.CheckedAt = time.Time{}
+		}
+		k = before
+	case b.cut == m.MandateID:
+		k.Fault = before.Fault // not known before all is read
+		b.unfinished = append(b.unfinished, m.MandateID)
+	case followed && k.Seq == before.Seq && k.Month == before.Month && before.Fault == "" && b.now.Sub(before.CheckedAt) < recheckAfter:
+		return // nothing new
+	}
+	b.checked = append(b.checked, k)
+}
+
+// baseline takes a mandate's counter as it is.
+func (b *batch) baseline(m Counter) MandateCheck {
+	held := b.held[HeldCharges{MandateID: m.MandateID, Month: m.Month}]
+	if m.Spent < held || m.Spent > m.MaxMonthly {
+		b.spent(m, held)
+	}
+	return MandateCheck{
+		MandateID: m.MandateID, Seq: m.EventSeq, Month: m.Month, Settled: m.Spent - held, Revoked: m.Status == MandateRevoked, CheckedAt: b.now,
+	}
+}
+
+// deleted reports whether retention may have deleted events that were never checked:
+// the last check is that old, and the event after it is not there.
+func (b *batch) deleted(known MandateCheck, m Counter, events []Event) bool {
+	if known.Seq == m.EventSeq || !known.CheckedAt.Before(b.horizon) {
+		return false
+	}
+	next := known.Seq + 1
+	for _, e := range events {
+		if e.Seq != next && (next == known.Seq+1 || e.CreatedAt.Before(b.horizon)) {
+			return true
+		}
+		next = e.Seq + 1
+	}
+	return len(events) == 0
+}
+
+// follow adds events, and checks the charges that they are about.
+func (b *batch) follow(k *MandateCheck, events []Event) {
+	for _, e := range events {
+		if e.Seq != k.Seq+1 {
+			b.fault("mandate %s: event %d follows event %d", e.MandateID, e.Seq, k.Seq)
+		}
+		if (e.Seq == 1) != (e.Type == webhook.DelegateCreated) {
+			b.fault("mandate %s: event %d is %s", e.MandateID, e.Seq, e.Type)
+		}
+		k.Seq = e.Seq
+		switch {
+		case e.Type == webhook.DelegateRevoked:
+			k.Revoked = true
+		case isPayment(e):
+			b.payment(k, e)
+		}
+	}
+}
+
+// payment checks the charge that an event is about, and adds it.
+func (b *batch) payment(k *MandateCheck, e Event) {
+	c, found := b.charges[chargeOf(e)]
+	switch {
+	case !found:
+		b.fault("event %s: there is no charge %q", e.ID, chargeOf(e))
+		return
+	case c.MandateID != e.MandateID, (c.Status == ChargeSucceeded) != (e.Type == webhook.PaymentSucceeded), c.Status == ChargePending:
+		b.fault("event %s: %s, but charge %s of mandate %s is %s", e.ID, e.Type, c.ID, c.MandateID, c.Status)
+		return
+	}
+	b.count(c, b.postings[c.ID])
+	if c.Status == ChargeSucceeded && c.Month == k.Month {
+		k.Settled += c.Amount
+	}
+}
+
+// compare compares a mandate with its events and charges, if all were read.
+func (b *batch) compare(k MandateCheck, m Counter) {
+	if b.cut == m.MandateID {
+		return
+	}
+	if k.Seq != m.EventSeq {
+		b.fault("mandate %s: its last event is %d, it counts %d", m.MandateID, k.Seq, m.EventSeq)
+	}
+	if k.Revoked != (m.Status == MandateRevoked) {
+		b.fault("mandate %s is %s, and its events say otherwise", m.MandateID, m.Status)
+	}
+	b.spent(m, k.Settled+b.held[HeldCharges{MandateID: m.MandateID, Month: m.Month}])
+}
+
+// ErrWorkLost reports that another instance has taken over the work of this one.
+var ErrWorkLost = errors.New("ledger: another instance does this work now")
+
+// Checking is the name of the checker's work among those that one instance does.
+const Checking = "check"
+
+// Lead runs a round if no other instance does, under a lease that it extends before
+// each batch. It reports whether it did.
+func (c *Checker) Lead(ctx context.Context, owner string, lease time.Duration) (r Report, led bool, err error) {
+	take := func(ctx context.Context) (cursor string, taken bool, err error) {
+		now := c.clock.Now()
+		return c.store.TakeWork(ctx, Checking, owner, now, now.Add(lease))
+	}
+	c.cursor, led, err = take(ctx)
+	if err != nil || !led {
+		return Report{}, false, err
+	}
+	r, err = c.round(ctx, func(ctx context.Context) error {
+		_, taken, err := take(ctx)
+		if err == nil && !taken {
+			err = ErrWorkLost
+		}
+		return err
+	})
+	return r, true, errors.Join(err, c.store.LeaveWork(context.WithoutCancel(ctx), Checking, owner, c.cursor))
+}
