@@ -305,9 +305,12 @@ func TestBodiesAreSentAgain(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body) // unread, it could cut off the answer
 		gate.ServeHTTP(w, r)
 	})
-	_, err = post(bytes.NewReader(make([]byte, agent.MaxBody+1)))
+	_, err = post(io.MultiReader(bytes.NewReader(make([]byte, agent.MaxBody+1))))
 	require.ErrorIs(t, err, agent.ErrBodyTooLarge)
 	require.Equal(t, int64(2), s.charges())
+	resp, err = post(bytes.NewReader(make([]byte, 2*agent.MaxBody)))
+	require.NoError(t, err, "GetBody gives it again, whatever its size")
+	require.Equal(t, http.StatusOK, resp.StatusCode)
 }
 
 func TestFreeAnswersPassThrough(t *testing.T) {
@@ -397,13 +400,14 @@ func TestWrongConfigurationIsNamed(t *testing.T) {
 		"Velocities[0]":      func(c *agent.Config) { c.Velocities = []agent.Velocity{{MaxMicros: 1}} },
 		"BundleTokens":       func(c *agent.Config) { c.BundleTokens = map[string]string{"https://a.example/path": "x"} },
 		"BareMandateTo":      func(c *agent.Config) { c.BareMandateTo = map[string]string{"https://a.example": payTo} },
+		"BudgetMicros":       func(c *agent.Config) { c.BudgetMicros = -1 },
 		"ApproveAboveMicros": func(c *agent.Config) { c.ApproveAboveMicros = -1 },
 	} {
 		c := good
 		change(&c)
 		_, err := agent.New(c)
 		require.ErrorContains(t, err, "agent: "+field)
-		_, err = get(t, &http.Client{Transport: agent.NewTransport(c)}, "https://api.example.com")
-		require.ErrorContains(t, err, "agent: "+field, "and nothing is sent")
+		_, err = agent.NewTransport(c)
+		require.ErrorContains(t, err, "agent: "+field)
 	}
 }

@@ -2,50 +2,100 @@ package agent
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 )
 
-// MaxBody is how long a body may be that is sent again with a payment, in bytes.
+// MaxBody is the size up to which a body without GetBody is buffered, in bytes.
 const MaxBody = 1 << 20
 
-// body is that of a request, kept so that it can be sent twice.
+// errBodyClosed is what a transport reads from a body that it has closed.
+var errBodyClosed = errors.New("agent: read from a closed body")
+
+// body is the body of a request that may be sent several times. A body with
+// GetBody is asked for anew each time. Any other is recorded while it is sent, so
+// nothing is held back; what the transport left unread is read before the
+// request is sent again.
 type body struct {
-	data []byte
-	// cut tells that there is more than is kept; rest is that, and can be sent once.
-	cut  bool
-	rest io.ReadCloser
+	length  int64
+	getBody func() (io.ReadCloser, error)
+	first   io.ReadCloser // of the first sending; nil once used
+	record  *recording    // nil if there is no body, or GetBody
 }
 
-// readBody keeps the body of a request, and closes it unless it is cut.
-func readBody(r *http.Request) (*body, error) {
-	if r.Body == nil || r.Body == http.NoBody {
-		return &body{}, nil
-	}
-	data, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
-	if err != nil {
-		_ = r.Body.Close()
-		return nil, fmt.Errorf("agent: read the body: %w", err)
-	}
-	if len(data) > MaxBody {
-		return &body{data: data, cut: true, rest: r.Body}, nil
-	}
-	return &body{data: data}, r.Body.Close()
-}
-
-// set gives the body to a request that is sent.
-func (b *body) set(r *http.Request) {
+func newBody(r *http.Request) *body {
 	switch {
-	case b.cut:
-		r.Body = &rejoined{Reader: io.MultiReader(newReader(b.data), b.rest), Closer: b.rest}
-		r.GetBody = nil
-	case len(b.data) == 0:
-		r.Body, r.GetBody, r.ContentLength = http.NoBody, nil, 0
-	default:
-		r.Body, r.ContentLength = io.NopCloser(newReader(b.data)), int64(len(b.data))
-		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(newReader(b.data)), nil }
+	case r.Body == nil || r.Body == http.NoBody:
+		return &body{}
+	case r.GetBody != nil:
+		return &body{length: r.ContentLength, getBody: r.GetBody, first: r.Body}
 	}
+	rec := newRecording(r.Context(), r.Body)
+	return &body{length: r.ContentLength, record: rec, first: &recordingReader{recording: rec}}
 }
 
-func newReader(data []byte) *bytes.Reader { return bytes.NewReader(data) }
+// empty reports whether there is no body at all.
+func (b *body) empty() bool { return b.getBody == nil && b.record == nil }
+
+// set gives the body to a request that is about to be sent.
+func (b *body) set(r *http.Request) (err error) {
+	r.GetBody = b.getBody
+	switch {
+	case b.empty():
+		r.Body, r.ContentLength = http.NoBody, 0
+	case b.first != nil:
+		r.Body, r.ContentLength, b.first = b.first, b.length, nil
+	case b.getBody != nil:
+		r.ContentLength = b.length
+		if r.Body, err = b.getBody(); err != nil {
+			return fmt.Errorf("agent: GetBody: %w", err)
+		}
+	default:
+		data := b.record.data
+		r.ContentLength = int64(len(data))
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
+		r.Body, _ = r.GetBody()
+	}
+	return nil
+}
+
+// complete reads what is left of a recorded body, so that it can be sent again.
+// It returns [ErrBodyTooLarge] above [MaxBody], and the context's error.
+func (b *body) complete() error {
+	if b.record == nil {
+		return nil
+	}
+	return b.record.readAll()
+}
+
+// hash writes the body's content to w. A recorded body must be complete.
+func (b *body) hash(w io.Writer) error {
+	if b.record != nil {
+		_, err := w.Write(b.record.data)
+		return err
+	}
+	if b.getBody == nil {
+		return nil
+	}
+	again, err := b.getBody()
+	if err != nil {
+		return fmt.Errorf("agent: GetBody: %w", err)
+	}
+	defer func() { _ = again.Close() }()
+	if _, err := io.Copy(w, again); err != nil {
+		return fmt.Errorf("agent: GetBody: %w", err)
+	}
+	return nil
+}
+
+// end closes what no transport will close any more.
+func (b *body) end() {
+	if b.first != nil {
+		_ = b.first.Close()
+	}
+	if b.record != nil {
+		b.record.end()
+	}
+}

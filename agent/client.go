@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,19 +22,23 @@ const (
 	MaxRedirects = 5
 )
 
-// Client fetches and pays, with limits on size and time: the toolkit behind an
-// agent's tools. Safe for concurrent use.
+// Client fetches and pays, with limits on size, time and addresses: the toolkit
+// behind an agent's tools. It is safe for concurrent use.
 type Client struct {
 	transport *Transport
 	http      *http.Client
 }
 
-// New makes a client. It sends nothing. An error that names the field of the
-// configuration that is wrong.
+// New creates a client, which reaches public addresses only unless AllowPrivate
+// is set. It sends nothing. The returned error names the invalid field.
 func New(c Config) (*Client, error) {
-	t := NewTransport(c)
-	if t.broken != nil {
-		return nil, t.broken
+	c, err := c.publicOnly()
+	if err != nil {
+		return nil, err
+	}
+	t, err := NewTransport(c)
+	if err != nil {
+		return nil, err
 	}
 	return &Client{transport: t, http: &http.Client{Transport: t, CheckRedirect: checkRedirect}}, nil
 }
@@ -60,7 +65,7 @@ func checkFetch(u *url.URL) error {
 // streams, and its body is to be closed. Errors as [Transport.RoundTrip], wrapped
 // in a *url.Error.
 func (c *Client) Do(r *http.Request) (*http.Response, error) {
-	return c.http.Do(r) //nolint:gosec // the request is the caller's; what it may reach is DialContext's to say
+	return c.http.Do(r) //nolint:gosec // the request is the caller's; the dialer decides what it may reach
 }
 
 // CloseIdleConnections closes the connections that no request is using.
@@ -84,34 +89,34 @@ type Fetched struct {
 	ContentType string
 	Content     []byte
 	Header      http.Header
-	// Receipt is nil where nothing was paid.
+	// Receipt is nil if nothing was paid.
 	Receipt *Receipt
 }
 
-// Fetch fetches a URL and pays for it where that is asked: at most [MaxFetch]
-// bytes, in [FetchTimeout]. That the answer is an error of the server is no error
-// here: see Status. What was paid is told also with an error that came after.
+// Fetch fetches a URL and pays for it if a payment is required: at most
+// [MaxFetch] bytes, in [FetchTimeout]. An answer that reports an error of the
+// server is not an error here: see Status. Receipt is set also if an error came
+// after the payment.
 //
-// Errors: [ErrTooLarge], errors of the URL, and those of [Transport.RoundTrip].
-func (c *Client) Fetch(ctx context.Context, p FetchParams) (Fetched, error) {
+// It returns [ErrTooLarge], errors of the URL, and those of [Transport.RoundTrip].
+func (c *Client) Fetch(ctx context.Context, p FetchParams) (f Fetched, err error) {
 	ctx, cancel := context.WithTimeout(ctx, FetchTimeout)
 	defer cancel()
-	r, err := p.request(ctx)
+	if p.MaxPriceMicros > 0 {
+		ctx = WithMaxPrice(ctx, p.MaxPriceMicros)
+	}
+	paid := &receipts{}
+	r, err := p.request(context.WithValue(ctx, receiptsKey{}, paid))
 	if err != nil {
 		return Fetched{}, err
 	}
-	if limit := p.MaxPriceMicros; limit > 0 && limit < c.transport.cfg.MaxPriceMicros {
-		r = r.WithContext(context.WithValue(ctx, limitKey{}, limit))
-	}
+	defer func() { f.Receipt = paid.latest() }()
 	resp, err := c.http.Do(r)
 	if err != nil {
 		return Fetched{}, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	f := Fetched{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Header: resp.Header}
-	if receipt, ok := ReceiptFrom(resp); ok {
-		f.Receipt = &receipt
-	}
+	f = Fetched{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Header: resp.Header}
 	f.Content, err = io.ReadAll(io.LimitReader(resp.Body, MaxFetch+1))
 	if err != nil {
 		return f, fmt.Errorf("agent: read the answer: %w", err)
@@ -121,16 +126,6 @@ func (c *Client) Fetch(ctx context.Context, p FetchParams) (Fetched, error) {
 		return f, fmt.Errorf("agent: fetch: %w: more than %d bytes", ErrTooLarge, MaxFetch)
 	}
 	return f, nil
-}
-
-type limitKey struct{}
-
-// maxPrice is the limit of one request.
-func (t *Transport) maxPrice(ctx context.Context) int64 {
-	if limit, ok := ctx.Value(limitKey{}).(int64); ok {
-		return min(limit, t.cfg.MaxPriceMicros)
-	}
-	return t.cfg.MaxPriceMicros
 }
 
 func (p FetchParams) request(ctx context.Context) (*http.Request, error) {
@@ -143,7 +138,7 @@ func (p FetchParams) request(ctx context.Context) (*http.Request, error) {
 	}
 	var content io.Reader = http.NoBody
 	if len(p.Body) > 0 {
-		content = newReader(p.Body)
+		content = bytes.NewReader(p.Body)
 	}
 	r, err := http.NewRequestWithContext(ctx, method, p.URL, content)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 // Service binds mandates to payments. A [*client.Client] is one.
 type Service interface {
-	// Balance tells what the mandate allows and what is left of the month.
+	// Balance returns what the mandate allows and what is left of the month.
 	Balance(ctx context.Context, mandate string) (client.Balance, error)
 	// CreatePresentation binds the mandate to one payment.
 	CreatePresentation(ctx context.Context, mandate string, p client.PresentationParams) (client.Presentation, error)
@@ -29,7 +29,7 @@ type Service interface {
 type Wallet interface {
 	// Address is the account that pays.
 	Address() string
-	// Asset is the dollar token that the wallet pays with on a chain; false where
+	// Asset is the dollar token that the wallet pays with on a chain; false if
 	// it has none there. Name, version and decimals are taken from here and never
 	// from a challenge.
 	Asset(chainID int64) (x402.Asset, bool)
@@ -38,7 +38,7 @@ type Wallet interface {
 	SignTransfer(ctx context.Context, chainID int64, asset x402.Asset, a x402.Authorization) (string, error)
 }
 
-// Clock tells the time. Tests move it.
+// Clock returns the time. Tests move it.
 type Clock interface{ Now() time.Time }
 
 type systemClock struct{}
@@ -69,7 +69,7 @@ type Config struct {
 	Service Service
 	Mandate string
 	// BareMandateTo are origins that may be shown the mandate itself, each with
-	// the wallet that it must ask to pay. The service takes it only where the
+	// the wallet that it must ask to pay. The service takes it only if the
 	// mandate names that wallet's merchant. Default: none.
 	BareMandateTo map[string]string
 	// BundleTokens are tokens of credit bundles, by the origin that takes them.
@@ -80,41 +80,73 @@ type Config struct {
 	// Ways are those that may be used. Default: every way that is configured.
 	Ways []Way
 
+	// BudgetMicros is the most that may be spent in all, in millionths of a US
+	// dollar, as long as the transport lives. What was sent and refused counts.
+	// Default: not bounded.
+	BudgetMicros int64
 	// Velocities bound what is spent in a time. Default: not bounded.
 	Velocities []Velocity
-	// Approve is asked before a payment above ApproveAboveMicros is made, and with
-	// 0 before every one, the credit of a bundle included; an error stops it.
-	// Default: nobody is asked.
+	// Approve is called before a payment above ApproveAboveMicros is made, and with
+	// 0 before every one, the credit of a bundle included: once a request, after
+	// every limit was checked. An error stops the payment. What it approved covers
+	// other ways to pay the same payee no more. Default: every payment is approved.
 	Approve            func(ctx context.Context, p Purchase) error
 	ApproveAboveMicros int64
+	// OnPaid is called once for each payment that a seller confirms, with the
+	// address asked, without query, also if the answer is lost later. Default: none.
+	OnPaid func(ctx context.Context, url string, r Receipt)
 
-	// Base sends requests, through redirects as well where the agent's own client
-	// follows them. Default: one like http.DefaultTransport, which dials with
-	// DialContext and is not shared.
+	// Base sends requests. Default: a transport like http.DefaultTransport, which
+	// dials with DialContext and is not shared.
 	Base http.RoundTripper
-	// PublicOnly refuses to connect to addresses that are not of the public
-	// internet, judged after the name was resolved and at every redirect, and uses
-	// no proxy. Programs that fetch what a model asks for need it; it excludes Base
-	// and DialContext. Default: loopback and private addresses are reached.
-	PublicOnly bool
-	// DialContext connects, where Base is not set. Default: a plain dialer.
+	// WrapTransport wraps Base or its default, for tracing and metrics. It sees
+	// credentials. Default: none.
+	WrapTransport func(base http.RoundTripper) http.RoundTripper
+	// DialContext connects, if Base is not set. Default: a plain dialer.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
-	// MaxWait is the longest Retry-After that is waited for before a paid request
-	// is sent again. Default: 5 s; negative: never.
+	// AllowPrivate lets a [Client] reach addresses that are not of the public
+	// internet, such as loopback in development. Without it addresses are judged
+	// when they are dialed, at every redirect; there is no proxy, and Base and
+	// DialContext cannot be set. [NewTransport] ignores it. Default: public only.
+	AllowPrivate bool
+	// MaxWait is the longest Retry-After after which a paid request is sent again by
+	// itself. Default: 5 s; negative: never.
 	MaxWait time.Duration
-	// Logger gets what was paid and what was not, never a credential. Default: none.
+	// Logger records what was paid and what was not, never a credential. Default: none.
 	Logger *slog.Logger
-	// Clock tells the time. Default: the system's.
+	// Clock returns the time. Default: the system's.
 	Clock Clock
 }
 
-// dialTimeout is how long connecting may take, where only public addresses are dialled.
+// dialTimeout bounds connecting, if only public addresses are dialed.
 const dialTimeout = 10 * time.Second
+
+// publicOnly returns a configuration that reaches public addresses only.
+func (c Config) publicOnly() (Config, error) {
+	if c.AllowPrivate {
+		return c, nil
+	}
+	if c.Base != nil {
+		return c, errors.New("agent: Base: cannot be restricted to public addresses: set AllowPrivate, or WrapTransport instead of Base")
+	}
+	if c.DialContext != nil {
+		return c, errors.New("agent: DialContext: cannot be restricted to public addresses: set AllowPrivate")
+	}
+	dialer := ssrf.Dialer(dialTimeout)
+	c.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dialer.DialContext(ctx, network, address)
+		if errors.Is(err, ssrf.ErrForbidden) {
+			err = fmt.Errorf("%w: agent.Config.AllowPrivate permits it", err)
+		}
+		return conn, err
+	}
+	return c, nil
+}
 
 // DefaultMaxWait is the default of [Config.MaxWait].
 const DefaultMaxWait = 5 * time.Second
 
-// validate names the field that is wrong.
+// validate returns an error that names the invalid field.
 func (c Config) validate() error {
 	wrong := func(field, want string) error { return fmt.Errorf("agent: %s: %s", field, want) }
 	switch {
@@ -124,8 +156,8 @@ func (c Config) validate() error {
 		return wrong("Service, Mandate", "go together")
 	case len(c.BareMandateTo) > 0 && !strings.HasPrefix(c.Mandate, "dtok_"):
 		return wrong("BareMandateTo", "needs the token of the mandate, not its id")
-	case c.PublicOnly && (c.Base != nil || c.DialContext != nil):
-		return wrong("PublicOnly", "excludes Base and DialContext")
+	case c.BudgetMicros < 0:
+		return wrong("BudgetMicros", "is negative")
 	case c.ApproveAboveMicros < 0:
 		return wrong("ApproveAboveMicros", "is negative")
 	case !headerText(c.Mandate):
@@ -161,9 +193,6 @@ func (c Config) validate() error {
 }
 
 func (c Config) withDefaults() Config {
-	if c.PublicOnly {
-		c.DialContext = ssrf.Dialer(dialTimeout).DialContext
-	}
 	if c.Base == nil {
 		base := &http.Transport{
 			Proxy: http.ProxyFromEnvironment, DialContext: c.DialContext, ForceAttemptHTTP2: true, MaxIdleConns: 100,
@@ -226,7 +255,7 @@ func origin(u *url.URL) string {
 	return scheme + "://" + host
 }
 
-// secure tells whether a credential may be sent there.
+// secure reports whether a credential may be sent to u.
 func secure(u *url.URL) bool {
 	if u.Scheme == "https" {
 		return true
@@ -236,7 +265,7 @@ func secure(u *url.URL) bool {
 	return u.Scheme == "http" && (host == "localhost" || (ip != nil && ip.IsLoopback()))
 }
 
-// headerText tells whether s can be sent in a header as it is.
+// headerText reports whether s can be sent in a header as it is.
 func headerText(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] >= 0x7f {

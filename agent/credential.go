@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
@@ -37,8 +39,13 @@ const (
 type credential struct {
 	offer  Offer
 	origin string
+	target target
+	key    requestKey
 	header map[string]string
-	until  time.Time
+	until  time.Time // when it expires; guarded by kept.mu once it is kept
+
+	busy, held bool // guarded by kept.mu
+	reported   atomic.Bool
 }
 
 // attach sets the credential's headers.
@@ -92,6 +99,7 @@ func (t *Transport) makeMandate(ctx context.Context, c *credential, r *http.Requ
 		}
 		c.header = map[string]string{HeaderMandate: t.cfg.Mandate, HeaderIdempotencyKey: key}
 		c.until = t.cfg.Clock.Now().Add(bareLife)
+		t.caps.presented(o.AmountMicros)
 		return nil
 	}
 	resource, err := url.Parse(o.resource)
@@ -109,6 +117,7 @@ func (t *Transport) makeMandate(ctx context.Context, c *credential, r *http.Requ
 	if err != nil {
 		return err
 	}
+	t.caps.presented(o.AmountMicros)
 	c.header, c.until = map[string]string{HeaderMandate: p.Presentation}, p.ExpiresAt
 	return nil
 }
@@ -161,7 +170,8 @@ func encodeTransfer(o Offer, exact x402.Exact) (map[string]string, error) {
 	case X402:
 		name = x402.HeaderPaymentSignature
 		value, err = x402.EncodeHeader(x402.Payload{
-			X402Version: x402.Version2, Resource: &o.required.Resource, Accepted: o.accepts, Payload: exact, Extensions: o.required.Extensions,
+			X402Version: x402.Version2, Resource: &o.required.Resource, Accepted: o.accepts, Payload: exact,
+			Extensions: withIdentifier(o.required.Extensions),
 		})
 	case X402V1:
 		name = x402.HeaderPayment
@@ -185,6 +195,26 @@ func encodeTransfer(o Offer, exact x402.Exact) (map[string]string, error) {
 		err = errors.New("no transfer")
 	}
 	return map[string]string{name: value}, err
+}
+
+// withIdentifier echoes a seller's extensions and adds an id of our own to
+// payment-identifier if it is offered, as the extension's specification says:
+// beside what its info has.
+func withIdentifier(offered map[string]x402.Extension) map[string]x402.Extension {
+	e, ok := offered[x402.ExtensionIdentifier]
+	info := map[string]any{}
+	if !ok || (len(e.Info) > 0 && json.Unmarshal(e.Info, &info) != nil) || info == nil {
+		return offered
+	}
+	info["id"] = "pay_" + randomHex(16)
+	data, err := json.Marshal(info)
+	if err != nil {
+		return offered
+	}
+	e.Info = data
+	all := maps.Clone(offered)
+	all[x402.ExtensionIdentifier] = e
+	return all
 }
 
 func randomHex(n int) string {

@@ -3,50 +3,95 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 )
 
-// Why a payment was not made.
+// Reasons why a payment was not made.
 var (
-	// ErrTooExpensive: every way costs more than MaxPriceMicros.
+	// ErrTooExpensive: the price is above MaxPriceMicros or [WithMaxPrice].
 	ErrTooExpensive = errors.New("the price is above the agent's limit")
-	// ErrBudget: the mandate is over, or its limits leave no room for the price.
-	ErrBudget = errors.New("the mandate leaves no room for the price")
+	// ErrBudget: BudgetMicros or the limits of the mandate are too low for the
+	// price, or the mandate is over.
+	ErrBudget = errors.New("the price is above what is left to spend")
 	// ErrVelocity: too many payments, or too much money, in a window.
 	ErrVelocity = errors.New("the agent spends too fast")
 	// ErrNotApproved: Approve refused.
 	ErrNotApproved = errors.New("the payment was not approved")
-	// ErrNoWay: no way to pay is both offered and configured.
-	ErrNoWay = errors.New("no way to pay that is offered can be used")
+	// ErrNoWay: no offered way to pay can be used.
+	ErrNoWay = errors.New("no offered way to pay can be used")
 	// ErrBodyTooLarge: the request cannot be sent twice.
 	ErrBodyTooLarge = errors.New("the body is too large to be sent again with a payment")
 	// ErrInsecure: the address is neither https nor on the loopback interface.
-	ErrInsecure = errors.New("payments go to https alone")
-	// ErrPaidBefore: an earlier stop of this chain of redirects was paid.
-	ErrPaidBefore = errors.New("a redirect of what was paid asks for money again")
+	ErrInsecure = errors.New("refusing to pay over plain HTTP")
+	// ErrPaidBefore: an earlier request of this chain of redirects was paid.
+	ErrPaidBefore = errors.New("a redirect of a paid request asks for money again")
 	// ErrTooLarge: an answer is longer than a fetch takes.
 	ErrTooLarge = errors.New("the answer is too large")
 )
 
-// PaymentError is a payment that was not made. It matches its Reason by errors.Is.
+// PaymentError reports a payment that was not made. It matches its Reason by errors.Is.
 type PaymentError struct {
-	// Reason is one of the errors above, or an error of the service or the wallet.
+	// Reason wraps one of the errors above, or an error of the service or the wallet.
 	Reason error
-	// URL is what was asked for, without query.
+	// URL is the address asked, without query.
 	URL string
 	// Offers are the ways to pay that were understood; may be empty.
 	Offers []Offer
-	// Detail says more; may be empty.
-	Detail string
+	// Dropped are the offers that were not used, each with its reason.
+	Dropped []Dropped
 }
 
-// Error tells what was not paid, and why.
+// shownReasons is the number of reasons in the text of a [PaymentError].
+const shownReasons = 8
+
+// Error returns the reason, and that of every offer that was not used.
 func (e *PaymentError) Error() string {
 	text := fmt.Sprintf("agent: pay for %s: %v", e.URL, e.Reason)
-	if e.Detail != "" {
-		text += " (" + e.Detail + ")"
+	var reasons []string
+	for i, d := range e.Dropped {
+		if i == shownReasons {
+			reasons = append(reasons, fmt.Sprintf("and %d more", len(e.Dropped)-i))
+			break
+		}
+		reasons = append(reasons, d.String())
+	}
+	if len(reasons) > 0 {
+		text += " (" + strings.Join(reasons, "; ") + ")"
 	}
 	return text
 }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *PaymentError) Unwrap() error { return e.Reason }
+
+// UndecidedError reports a request that was sent with a payment and not answered:
+// the payment may have been made, and the request may have been carried out. The
+// credential is kept. The same request (method, URL and body) sends it again
+// instead of paying a second time.
+type UndecidedError struct {
+	// URL is the address asked, without query.
+	URL string
+	// Way and AmountMicros are what was sent.
+	Way          Way
+	AmountMicros int64
+	// Until is when the credential expires.
+	Until time.Time
+	// Err is why there is no answer.
+	Err error
+}
+
+// Error returns what is not known, and why.
+func (e *UndecidedError) Error() string {
+	return fmt.Sprintf("agent: %s was sent a payment of %s USD by %s and did not answer; the same request sends the same payment until %s: %v",
+		e.URL, usd(e.AmountMicros), e.Way, e.Until.UTC().Format(time.RFC3339), e.Err)
+}
+
+// Unwrap returns why there is no answer.
+func (e *UndecidedError) Unwrap() error { return e.Err }
+
+// Timeout reports whether the answer did not come in time.
+func (e *UndecidedError) Timeout() bool {
+	var t interface{ Timeout() bool }
+	return errors.As(e.Err, &t) && t.Timeout()
+}

@@ -18,7 +18,11 @@ func ExampleNewTransport() {
 		fmt.Println(err)
 		return
 	}
-	transport := agent.NewTransport(agent.Config{Service: c, Mandate: "dtok_1", MaxPriceMicros: 20_000})
+	transport, err := agent.NewTransport(agent.Config{Service: c, Mandate: "dtok_1", MaxPriceMicros: 20_000})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	defer transport.CloseIdleConnections()
 	hc := &http.Client{Transport: transport}
 	resp, err := hc.Get(api.URL)

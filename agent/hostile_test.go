@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -132,13 +133,12 @@ func TestChallengesThatAreNotPaid(t *testing.T) {
 		amount string
 		want   error
 	}{
-		"a resource of another origin": {func(p *x402.PaymentRequired) { p.Resource.URL = "https://other.example/door" }, "10000", agent.ErrNoWay},
-		"another token":                {func(p *x402.PaymentRequired) { p.Accepts[0].Asset = payTo }, "10000", agent.ErrNoWay},
-		"another chain":                {func(p *x402.PaymentRequired) { p.Accepts[0].Network = "eip155:1" }, "10000", agent.ErrNoWay},
-		"another scheme":               {func(p *x402.PaymentRequired) { p.Accepts[0].Scheme = "upto" }, "10000", agent.ErrNoWay},
-		"a payee that is none":         {func(p *x402.PaymentRequired) { p.Accepts[0].PayTo = "0x0\r\nX-Evil: 1" }, "10000", nil},
-		"too much":                     {nil, "20001", agent.ErrTooExpensive},
-		"more than there is":           {nil, strings.Repeat("9", 77), agent.ErrTooExpensive},
+		"another token":        {func(p *x402.PaymentRequired) { p.Accepts[0].Asset = payTo }, "10000", agent.ErrNoWay},
+		"another chain":        {func(p *x402.PaymentRequired) { p.Accepts[0].Network = "eip155:1" }, "10000", agent.ErrNoWay},
+		"another scheme":       {func(p *x402.PaymentRequired) { p.Accepts[0].Scheme = "upto" }, "10000", agent.ErrNoWay},
+		"a payee that is none": {func(p *x402.PaymentRequired) { p.Accepts[0].PayTo = "0x0\r\nX-Evil: 1" }, "10000", nil},
+		"too much":             {nil, "20001", agent.ErrTooExpensive},
+		"more than there is":   {nil, strings.Repeat("9", 77), agent.ErrTooExpensive},
 	} {
 		s := newRogue(t, func(_ *rogue, w http.ResponseWriter, r *http.Request, _ bool) { ask(w, r, tc.amount, tc.change) })
 		resp, err := get(t, client(t, withWallet(t)), s.URL)
@@ -182,9 +182,11 @@ func TestCheapestWayThatIsAllowedIsTaken(t *testing.T) {
 		Amount: "7000", Currency: usdc, Recipient: payTo, MethodDetails: mpp.MethodDetails{ChainID: 84532, Decimals: 6},
 	})
 	require.NoError(t, err)
-	challenge, err := mpp.Challenge{ID: "id-1", Realm: "api", Method: "evm", Intent: "charge", Request: request}.Header()
-	require.NoError(t, err)
 	s := newRogue(t, func(_ *rogue, w http.ResponseWriter, r *http.Request, paid bool) {
+		challenge, err := mpp.Challenge{ID: "id-1", Realm: r.Host, Method: "evm", Intent: "charge", Request: request}.Header()
+		if err != nil {
+			panic(err)
+		}
 		w.Header().Set("WWW-Authenticate", challenge)
 		if !paid {
 			ask(w, r, "9000", nil)
@@ -400,7 +402,7 @@ func TestFetchHasLimits(t *testing.T) {
 		}
 	})
 	cfg := withWallet(t)
-	cfg.Base = &http.Transport{DisableKeepAlives: true}
+	cfg.Base, cfg.AllowPrivate = &http.Transport{DisableKeepAlives: true}, true
 	c, err := agent.New(cfg)
 	require.NoError(t, err)
 	defer c.CloseIdleConnections()
@@ -429,22 +431,42 @@ func TestFetchHasLimits(t *testing.T) {
 func TestDialContextSeesEveryConnection(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("not a public address")
-	c, err := agent.New(agent.Config{MaxPriceMicros: 1, DialContext: func(_ ctx, _, _ string) (conn, error) { return nil, refused }})
+	c, err := agent.New(agent.Config{MaxPriceMicros: 1, AllowPrivate: true, DialContext: func(_ ctx, _, _ string) (conn, error) { return nil, refused }})
 	require.NoError(t, err)
 	_, err = c.Fetch(t.Context(), agent.FetchParams{URL: "http://169.254.169.254/latest/meta-data"})
 	require.ErrorIs(t, err, refused)
 }
 
-func TestPublicOnlyReachesNothingInside(t *testing.T) {
+func TestNewReachesPublicAddressesOnlyUnlessAllowed(t *testing.T) {
 	t.Parallel()
 	s := newRogue(t, func(_ *rogue, _ http.ResponseWriter, _ *http.Request, _ bool) {})
-	c, err := agent.New(agent.Config{MaxPriceMicros: 1, PublicOnly: true})
+	c, err := agent.New(agent.Config{MaxPriceMicros: 1})
 	require.NoError(t, err)
 	for _, inside := range []string{s.URL, strings.Replace(s.URL, "127.0.0.1", "localhost", 1), "http://169.254.169.254/", "http://[::1]:1/", "http://10.0.0.1/"} {
 		_, err = c.Fetch(t.Context(), agent.FetchParams{URL: inside})
 		require.ErrorIs(t, err, ssrf.ErrForbidden, inside)
+		require.ErrorContains(t, err, "AllowPrivate", "the remedy")
 	}
 	require.Zero(t, s.all.Load())
-	_, err = agent.New(agent.Config{MaxPriceMicros: 1, PublicOnly: true, Base: &http.Transport{}})
-	require.ErrorContains(t, err, "agent: PublicOnly")
+	_, err = agent.New(agent.Config{MaxPriceMicros: 1, Base: &http.Transport{}})
+	require.ErrorContains(t, err, "agent: Base:")
+	_, err = agent.New(agent.Config{MaxPriceMicros: 1, DialContext: new(net.Dialer).DialContext})
+	require.ErrorContains(t, err, "agent: DialContext:")
+
+	var traced atomic.Int64
+	c, err = agent.New(agent.Config{MaxPriceMicros: 1, AllowPrivate: true, WrapTransport: func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			traced.Add(1)
+			return base.RoundTrip(r)
+		})
+	}})
+	require.NoError(t, err)
+	defer c.CloseIdleConnections()
+	f, err := c.Fetch(t.Context(), agent.FetchParams{URL: s.URL})
+	require.NoError(t, err)
+	require.Equal(t, []any{200, int64(1)}, []any{f.Status, traced.Load()})
 }
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

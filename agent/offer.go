@@ -32,11 +32,17 @@ type Offer struct {
 	AmountMicros int64
 	// PayTo is the wallet that is paid, Network the chain's CAIP-2 name; empty for a bundle.
 	PayTo, Network string
-	// Usable tells that the configuration has what this way needs.
+	// Resource is the address that the seller says is paid for, without query, if
+	// it is not the address asked. Servers behind proxies often name another. A
+	// transfer pays the address asked all the same; a mandate is bound to it and
+	// pays only for addresses of the origin asked.
+	Resource string
+	// Usable reports whether the configuration has what this way needs. If not, a
+	// [Dropped] has the reason.
 	Usable bool
 
 	chainID   int64
-	resource  string
+	resource  string               // as the seller spells it
 	required  x402.PaymentRequired // X402, whose way is accepts
 	accepts   x402.Requirements
 	acceptsV1 x402.RequirementsV1
@@ -47,16 +53,35 @@ type Offer struct {
 // Price is the price as a decimal of dollars.
 func (o Offer) Price() string { return money.Micros(o.AmountMicros).Decimal() }
 
+// Dropped is an offer that was not used, and why.
+type Dropped struct {
+	Way Way
+	// Network is the chain's name; empty if there is none or it cannot be read.
+	Network string
+	// Reason is for people.
+	Reason string
+}
+
+// String returns the way, the network and the reason.
+func (d Dropped) String() string {
+	if d.Network != "" {
+		return string(d.Way) + " on " + d.Network + ": " + d.Reason
+	}
+	return string(d.Way) + ": " + d.Reason
+}
+
 // Purchase is a payment that is about to be made.
 type Purchase struct {
 	Offer
 
 	Method string
-	// URL is what is asked for, without query; Description is what the seller
-	// calls it, cut to what can be read, and not to be trusted.
+	// URL is the address asked, without query; Description is what the seller calls
+	// it, cut to what can be read, and not to be trusted.
 	URL, Description string
 	// Offers are all the ways that were offered and understood.
 	Offers []Offer
+	// Dropped are the offers that are not used, each with its reason.
+	Dropped []Dropped
 }
 
 // toMicros is an amount in base units in millionths of a dollar, rounded up. What
@@ -77,7 +102,7 @@ func toMicros(amount string, decimals int) int64 {
 // maxDescription is how much of a seller's text is passed on, in bytes.
 const maxDescription = 200
 
-// plain makes a seller's text safe to print.
+// plain returns a seller's text without what is unsafe to print.
 func plain(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) {

@@ -3,15 +3,37 @@ package agent
 import (
 	"net/http"
 	"strconv"
+	"sync"
 
 	"github.com/paywarrant/paywarrant/mpp"
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-type paidKey struct{}
+type (
+	paidKey     struct{} // the credential of a paid request
+	receiptsKey struct{} // where the receipts of a fetch are collected
+)
 
-// Receipt tells what was paid for an answer. Transaction, Payer and
-// CreditsRemaining are what the seller says.
+// receipts collects the receipts of a chain of redirects.
+type receipts struct {
+	mu   sync.Mutex
+	last *Receipt
+}
+
+func (l *receipts) add(r Receipt) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = &r
+}
+
+func (l *receipts) latest() *Receipt {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}
+
+// Receipt is what was paid for an answer. Transaction, Payer and
+// CreditsRemaining are the seller's word.
 type Receipt struct {
 	Way Way `json:"way"`
 	// AmountMicros is the price in millionths of a US dollar; 0 for a bundle.
@@ -29,15 +51,23 @@ type Receipt struct {
 	Header string `json:"header,omitempty"`
 }
 
-// ReceiptFrom is the receipt of an answer that a [Transport] paid for; false where
-// it paid nothing, or the seller did not serve. A receipt without Transaction is
-// one that the seller left out, or that cannot be read.
+// ReceiptFrom returns the receipt of an answer that a [Transport] paid for, or of
+// the last one before it in its chain of redirects. It reports false if nothing
+// was paid or the seller did not serve. A receipt without Transaction is one that
+// the seller left out, or that cannot be read.
 func ReceiptFrom(resp *http.Response) (Receipt, bool) {
-	if resp == nil || resp.Request == nil {
-		return Receipt{}, false
+	for resp != nil && resp.Request != nil {
+		if c, ok := resp.Request.Context().Value(paidKey{}).(*credential); ok {
+			return receiptOf(resp, c)
+		}
+		resp = resp.Request.Response
 	}
-	c, ok := resp.Request.Context().Value(paidKey{}).(*credential)
-	if !ok || resp.StatusCode >= http.StatusBadRequest && !told(resp.Header) {
+	return Receipt{}, false
+}
+
+// receiptOf is the receipt of the answer to one credential.
+func receiptOf(resp *http.Response, c *credential) (Receipt, bool) {
+	if resp.StatusCode >= http.StatusBadRequest && !told(resp.Header) {
 		return Receipt{}, false
 	}
 	o := c.offer
@@ -45,7 +75,7 @@ func ReceiptFrom(resp *http.Response) (Receipt, bool) {
 	switch o.Way {
 	case Bundle:
 		r.Header = resp.Header.Get(HeaderCreditsRemaining)
-		r.CreditsRemaining, _ = strconv.ParseInt(r.Header, 10, 64) // 0 where it is not told
+		r.CreditsRemaining, _ = strconv.ParseInt(r.Header, 10, 64) // 0 if it is missing
 	case MPP:
 		r.Header = resp.Header.Get(mpp.HeaderReceipt)
 		if told, err := mpp.ParseReceipt(r.Header); err == nil {
@@ -66,7 +96,7 @@ func (r *Receipt) read(header string) {
 	}
 }
 
-// told tells whether an answer speaks of a payment that was made.
+// told reports whether an answer confirms a payment.
 func told(h http.Header) bool {
 	for _, name := range receiptHeaders() {
 		value := h.Get(name)

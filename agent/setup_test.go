@@ -111,7 +111,9 @@ func client(t *testing.T, c agent.Config) *http.Client {
 	if c.Base == nil {
 		c.Base = &http.Transport{DisableKeepAlives: true}
 	}
-	return &http.Client{Transport: agent.NewTransport(c)}
+	transport, err := agent.NewTransport(c)
+	require.NoError(t, err)
+	return &http.Client{Transport: transport}
 }
 
 type reply struct {

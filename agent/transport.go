@@ -1,33 +1,39 @@
 package agent
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"io"
-	"log/slog"
 	"net/http"
-	"strconv"
-	"time"
 
 	"github.com/paywarrant/paywarrant/mpp"
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// Transport is an http.RoundTripper that pays. Make one with [NewTransport] and
-// keep it: it remembers what was paid and not answered. Safe for concurrent use.
+// Transport is an http.RoundTripper that pays. Create one with [NewTransport] and
+// keep it: it remembers what was paid and not delivered. It is safe for
+// concurrent use.
 type Transport struct {
-	cfg    Config
-	broken error
-	spent  *spending
-	open   undecided
+	cfg   Config
+	base  http.RoundTripper // sends: cfg.Base, wrapped by cfg.WrapTransport
+	spent *spending
+	caps  *caps
+	kept  *kept
 }
 
-// NewTransport makes a transport. A configuration that is wrong is told by every
-// request, none of which is then sent; [New] tells it at once.
-func NewTransport(c Config) *Transport {
-	broken := c.validate()
+// NewTransport creates a transport. It sends nothing, and reaches whatever
+// Config.Base reaches; [New] is for addresses that somebody else chooses. The
+// returned error names the invalid field.
+func NewTransport(c Config) (*Transport, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
 	c = c.withDefaults()
-	return &Transport{cfg: c, broken: broken, spent: newSpending(c.Velocities, c.Clock)}
+	t := &Transport{cfg: c, base: c.Base, spent: newSpending(c), caps: newCaps(c), kept: newKept()}
+	if c.WrapTransport != nil {
+		t.base = c.WrapTransport(c.Base)
+	}
+	return t, nil
 }
 
 // CloseIdleConnections closes the connections that no request is using.
@@ -37,27 +43,16 @@ func (t *Transport) CloseIdleConnections() {
 	}
 }
 
-// RoundTrip sends a request, pays where that is asked for, and gives the answer.
+// RoundTrip sends a request, pays if a payment is required, and returns the answer.
 //
-// Errors: a [*PaymentError] where a payment was asked for and not made, and those
-// of Base. After an error of Base for a request that was paid, the same request
-// sends the same payment.
+// It returns a [*PaymentError] if a required payment was not made, an
+// [*UndecidedError] if a paid request was not answered, and the errors of Base.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if t.broken != nil {
-		if r.Body != nil {
-			_ = r.Body.Close()
-		}
-		return nil, t.broken
-	}
-	b, err := readBody(r)
-	if err != nil {
-		return nil, err
-	}
-	v := &visit{Transport: t, request: r, body: b}
-	v.key = requestKey(r, b.data)
-	if !b.cut {
-		if c := t.open.take(v.key, t.cfg.Clock.Now()); c != nil {
-			return v.pay(c)
+	v := &visit{Transport: t, request: r, body: newBody(r)}
+	defer v.body.end()
+	if v.body.record == nil && t.kept.any(targetOf(r)) {
+		if resp, err := v.resend(); resp != nil || err != nil {
+			return resp, err
 		}
 	}
 	resp, err := v.send(nil)
@@ -72,13 +67,14 @@ type visit struct {
 	*Transport
 	request *http.Request
 	body    *body
-	key     [32]byte
 }
 
 // send sends the request once, with a credential or without.
 func (v *visit) send(c *credential) (*http.Response, error) {
 	r := v.request.Clone(v.request.Context())
-	v.body.set(r)
+	if err := v.body.set(r); err != nil {
+		return nil, err
+	}
 	if first := firstRequest(v.request); first != nil && origin(first.URL) != origin(r.URL) {
 		for _, name := range credentialHeaders() {
 			r.Header.Del(name) // the caller's own, for the origin that it was meant for
@@ -87,7 +83,7 @@ func (v *visit) send(c *credential) (*http.Response, error) {
 	if c != nil {
 		c.attach(r.Header)
 	}
-	resp, err := v.cfg.Base.RoundTrip(r)
+	resp, err := v.base.RoundTrip(r)
 	if resp != nil {
 		resp.Request = v.request
 	}
@@ -103,7 +99,7 @@ func firstRequest(r *http.Request) (first *http.Request) {
 	return first
 }
 
-// paidBefore tells whether an earlier stop of a chain of redirects was paid.
+// paidBefore reports whether an earlier request of a chain of redirects was paid.
 func paidBefore(r *http.Request) bool {
 	for r.Response != nil && r.Response.Request != nil {
 		r = r.Response.Request
@@ -114,7 +110,7 @@ func paidBefore(r *http.Request) bool {
 	return false
 }
 
-// answer pays a 402, or tells why not.
+// answer pays a 402, or returns the reason why not.
 func (v *visit) answer(resp *http.Response) (*http.Response, error) {
 	head, err := peek(resp)
 	if err != nil {
@@ -125,82 +121,37 @@ func (v *visit) answer(resp *http.Response) (*http.Response, error) {
 	if a.empty() {
 		return resp, nil
 	}
-	_ = resp.Body.Close()
+	discard(resp)
+	ctx := v.request.Context()
 	refuse := func(reason error) error {
-		return &PaymentError{Reason: reason, URL: shown(v.request.URL), Offers: v.offers(a, v.request.URL)}
+		l := v.list(a, v.request.URL)
+		return &PaymentError{Reason: reason, URL: shown(v.request.URL), Offers: l.offers, Dropped: l.dropped}
 	}
-	switch {
-	case v.body.cut:
-		err = refuse(ErrBodyTooLarge)
+	switch err := v.body.complete(); {
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, v.unpaid(refuse(err))
 	case !secure(v.request.URL):
-		err = refuse(ErrInsecure)
-	case paidBefore(v.request):
-		err = refuse(ErrPaidBefore)
+		return nil, v.unpaid(refuse(ErrInsecure))
 	}
-	var c *credential
-	if err == nil {
-		c, err = v.choose(v.request, a)
-	}
-	if err != nil {
-		v.cfg.Logger.InfoContext(v.request.Context(), "agent: not paid", slog.String("url", shown(v.request.URL)), slog.String("reason", err.Error()))
-		return nil, err
-	}
-	return v.pay(c)
-}
-
-// pay sends the request with its credential, and once more with the same one
-// where the answer is lost or says when to ask again.
-func (v *visit) pay(c *credential) (*http.Response, error) {
-	resp, err := v.send(c)
-	if v.again(resp, err) {
-		if resp != nil {
-			_ = resp.Body.Close()
+	if v.body.record != nil && v.kept.any(targetOf(v.request)) { // its key was not known before
+		if resp, err := v.resend(); resp != nil || err != nil {
+			return resp, err
 		}
-		resp, err = v.send(c)
 	}
-	ctx := v.request.Context()
-	attrs := []any{slog.String("url", shown(v.request.URL)), slog.String("way", string(c.offer.Way)), slog.String("price", c.offer.Price())}
-	if err != nil || unsettled(resp.StatusCode) {
-		// Paid or not, the same request finds out with the same credential.
-		v.open.put(v.key, c, v.cfg.Clock.Now())
+	if paidBefore(v.request) {
+		return nil, v.unpaid(refuse(ErrPaidBefore))
 	}
+	key, err := v.requestKey()
 	if err != nil {
-		v.cfg.Logger.WarnContext(ctx, "agent: a payment was not answered", attrs...)
 		return nil, err
 	}
-	v.cfg.Logger.InfoContext(ctx, "agent: paid", append(attrs, slog.Int("status", resp.StatusCode))...)
-	resp.Request = v.request.WithContext(context.WithValue(ctx, paidKey{}, c))
-	return resp, nil
-}
-
-// unsettled tells whether a status leaves open what became of a credential.
-func unsettled(status int) bool {
-	return status == http.StatusConflict || status >= http.StatusInternalServerError
-}
-
-// again tells whether to send the same credential once more now, and waits until
-// then. Only what a seller asks to repeat is repeated, and what it never answered.
-func (v *visit) again(resp *http.Response, err error) bool {
-	ctx := v.request.Context()
+	paid, err := v.buy(a, key)
 	if err != nil {
-		return ctx.Err() == nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+		return nil, v.unpaid(err)
 	}
-	if resp.StatusCode == http.StatusInternalServerError || !unsettled(resp.StatusCode) {
-		return false
-	}
-	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
-	wait := time.Duration(min(max(seconds, 0), 1<<20)) * time.Second
-	if err != nil || wait > v.cfg.MaxWait {
-		return false
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return paid, nil
 }
 
 // peek reads the beginning of a 402 and leaves the answer as it came.
@@ -209,7 +160,7 @@ func peek(resp *http.Response) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp.Body = &rejoined{Reader: io.MultiReader(newReader(head), resp.Body), Closer: resp.Body}
+	resp.Body = &rejoined{Reader: io.MultiReader(bytes.NewReader(head), resp.Body), Closer: resp.Body}
 	return head, nil
 }
 
@@ -220,7 +171,27 @@ type rejoined struct {
 
 var _ http.RoundTripper = (*Transport)(nil)
 
-// receiptHeaders are the headers that tell of a payment.
+// receiptHeaders are the headers that report a payment.
 func receiptHeaders() []string {
 	return []string{x402.HeaderPaymentResponse, x402.HeaderPaymentResponseV1, mpp.HeaderReceipt, HeaderCreditsRemaining}
+}
+
+type limitKey struct{}
+
+// WithMaxPrice returns a context in which a request may cost at most so many
+// millionths of a US dollar, and never more than [Config.MaxPriceMicros]. With 0
+// only what takes no money is paid: the credit of a bundle.
+func WithMaxPrice(ctx context.Context, micros int64) context.Context {
+	if limit, ok := ctx.Value(limitKey{}).(int64); ok {
+		micros = min(micros, limit)
+	}
+	return context.WithValue(ctx, limitKey{}, micros)
+}
+
+// maxPrice is the limit of one request.
+func (t *Transport) maxPrice(ctx context.Context) int64 {
+	if limit, ok := ctx.Value(limitKey{}).(int64); ok {
+		return min(limit, t.cfg.MaxPriceMicros)
+	}
+	return t.cfg.MaxPriceMicros
 }

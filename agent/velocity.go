@@ -9,55 +9,68 @@ import (
 // maxVelocity is how many payments are kept in a window.
 const maxVelocity = 10_000
 
-// spending counts what was spent in sliding windows.
+// spending counts what was spent, in all and in sliding windows.
 type spending struct {
 	clock   Clock
+	budget  int64 // 0: not bounded
 	limits  []Velocity
 	longest time.Duration
 
-	mu   sync.Mutex
-	made []*spent // in order of time
+	mu    sync.Mutex
+	total int64
+	made  []*expense // in order of time; empty without limits
 }
 
-type spent struct {
+type expense struct {
 	at     time.Time
 	micros int64
 }
 
-func newSpending(limits []Velocity, c Clock) *spending {
-	s := &spending{clock: c, limits: limits}
-	for _, v := range limits {
+func newSpending(c Config) *spending {
+	s := &spending{clock: c.Clock, budget: c.BudgetMicros, limits: c.Velocities}
+	for _, v := range s.limits {
 		s.longest = max(s.longest, v.Window)
 	}
 	return s
 }
 
-// reserve counts a payment, or refuses it: [ErrVelocity]. What is not sent after
-// all is given back.
+// reserve counts a payment, or refuses it with [ErrBudget] or [ErrVelocity]. A
+// payment that is not sent after all is given back.
 func (s *spending) reserve(micros int64) (giveBack func(), err error) {
-	if len(s.limits) == 0 {
-		return func() {}, nil
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.clock.Now()
+	if s.budget > 0 && micros > s.budget-s.total {
+		return nil, fmt.Errorf("%w: %s of the agent's %s USD are left", ErrBudget, usd(s.budget-s.total), usd(s.budget))
+	}
+	one := &expense{at: s.clock.Now(), micros: micros}
+	if len(s.limits) > 0 {
+		if err := s.checkWindows(one.at, micros); err != nil {
+			return nil, err
+		}
+		s.made = append(s.made, one)
+	}
+	if s.budget > 0 {
+		s.total += micros
+	}
+	return func() { s.drop(one) }, nil
+}
+
+func (s *spending) checkWindows(now time.Time, micros int64) error {
 	for len(s.made) > 0 && now.Sub(s.made[0].at) >= s.longest {
 		s.made = s.made[1:]
 	}
 	for _, v := range s.limits {
 		if err := v.check(s.made, now, micros); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if len(s.made) >= maxVelocity {
-		return nil, fmt.Errorf("%w: %d payments", ErrVelocity, len(s.made))
+		return fmt.Errorf("%w: %d payments", ErrVelocity, len(s.made))
 	}
-	one := &spent{at: now, micros: micros}
-	s.made = append(s.made, one)
-	return func() { s.drop(one) }, nil
+	return nil
 }
 
-func (v Velocity) check(made []*spent, now time.Time, micros int64) error {
+func (v Velocity) check(made []*expense, now time.Time, micros int64) error {
 	count, sum := 1, micros
 	for _, m := range made {
 		if now.Sub(m.at) < v.Window {
@@ -67,16 +80,19 @@ func (v Velocity) check(made []*spent, now time.Time, micros int64) error {
 	}
 	switch {
 	case v.MaxMicros > 0 && sum > v.MaxMicros:
-		return fmt.Errorf("%w: more than %s USD in %v", ErrVelocity, Offer{AmountMicros: v.MaxMicros}.Price(), v.Window)
+		return fmt.Errorf("%w: more than %s USD in %v", ErrVelocity, usd(v.MaxMicros), v.Window)
 	case v.MaxPayments > 0 && count > v.MaxPayments:
 		return fmt.Errorf("%w: more than %d payments in %v", ErrVelocity, v.MaxPayments, v.Window)
 	}
 	return nil
 }
 
-func (s *spending) drop(one *spent) {
+func (s *spending) drop(one *expense) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.budget > 0 {
+		s.total -= one.micros
+	}
 	for i, m := range s.made {
 		if m == one {
 			s.made = append(s.made[:i], s.made[i+1:]...)

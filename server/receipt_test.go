@@ -37,6 +37,7 @@ func (c caller) bought(t *testing.T, way agent.Way) client.ReceiptParams {
 	require.NoError(t, err)
 	a, err := agent.New(agent.Config{
 		MaxPriceMicros: 10_000, Wallet: wallet, Service: c.Client(), Mandate: c.mandate(t, 500, 5000, "wallet"), Ways: []agent.Way{way}, Clock: c.Clock,
+		AllowPrivate: true,
 	})
 	require.NoError(t, err)
 	defer a.CloseIdleConnections()

@@ -95,7 +95,7 @@ func (c payCmd) config(p *paid) (agent.Config, error) {
 	if err != nil || limit <= 0 {
 		return agent.Config{}, fmt.Errorf("--max: %q is no amount of dollars, such as 0.50", c.Max)
 	}
-	cfg := agent.Config{MaxPriceMicros: int64(limit), Approve: func(_ context.Context, buy agent.Purchase) error {
+	cfg := agent.Config{MaxPriceMicros: int64(limit), AllowPrivate: true, Approve: func(_ context.Context, buy agent.Purchase) error {
 		choice := way(buy.Offer)
 		p.Challenge, p.Choice = ways(buy.Offers), &choice
 		return nil

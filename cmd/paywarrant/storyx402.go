@@ -21,9 +21,12 @@ func (d *story) payFromWallet(ctx context.Context) error {
 		way  agent.Way
 		name string
 	}{{agent.X402V1, "x402 v1"}, {agent.X402, "x402 v2"}, {agent.MPP, "the Payment scheme (MPP)"}} {
-		pays := agent.NewTransport(agent.Config{
+		pays, err := agent.NewTransport(agent.Config{
 			MaxPriceMicros: 20_000, Wallet: devrail.Wallet(devchain.Wallets()[0]), Ways: []agent.Way{by.way},
 		})
+		if err != nil {
+			return err
+		}
 		if err := d.buyWeather(ctx, pays, by.name); err != nil {
 			return fmt.Errorf("pay by %s: %w", by.name, err)
 		}

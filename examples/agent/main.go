@@ -35,7 +35,7 @@ func main() {
 }
 
 func read(ctx context.Context, out io.Writer, c *client.Client, m, url string) error {
-	transport := agent.NewTransport(agent.Config{
+	transport, err := agent.NewTransport(agent.Config{
 		Service: c, Mandate: m,
 		MaxPriceMicros: 1_000_000,                                                   // a dollar for one request
 		Velocities:     []agent.Velocity{{Window: time.Hour, MaxMicros: 5_000_000}}, // five an hour
@@ -44,6 +44,9 @@ func read(ctx context.Context, out io.Writer, c *client.Client, m, url string) e
 			return nil // an error would stop it: ask a person here
 		},
 	})
+	if err != nil {
+		return err
+	}
 	defer transport.CloseIdleConnections()
 	hc := &http.Client{Transport: transport}
 
@@ -51,7 +54,7 @@ func read(ctx context.Context, out io.Writer, c *client.Client, m, url string) e
 	if err != nil {
 		return err
 	}
-	resp, err := hc.Do(r) // a 402 is paid once and answered through
+	resp, err := hc.Do(r) // a 402 is paid, and the request sent again
 	if err != nil {
 		return err
 	}

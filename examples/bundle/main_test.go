@@ -32,7 +32,7 @@ func TestBundleIsBoughtAndUsed(t *testing.T) {
 
 	m := srv.Mandate(t, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000})
 	fetch := func(tokens map[string]string, p agent.FetchParams) agent.Fetched {
-		a, err := agent.New(agent.Config{MaxPriceMicros: 1, BundleTokens: tokens})
+		a, err := agent.New(agent.Config{MaxPriceMicros: 1, BundleTokens: tokens, AllowPrivate: true})
 		require.NoError(t, err)
 		defer a.CloseIdleConnections()
 		f, err := a.Fetch(t.Context(), p)

@@ -115,7 +115,9 @@ func (s *site) pay(t *testing.T, way agent.Way, wallet int) (content string, pai
 		cfg.Service = s.Client()
 		cfg.Mandate = s.Mandate(t, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000, PaymentMethods: []string{"wallet"}})
 	}
-	got := s.get(t, &http.Client{Transport: agent.NewTransport(cfg)}, "/weather", nil)
+	pays, err := agent.NewTransport(cfg)
+	require.NoError(t, err)
+	got := s.get(t, &http.Client{Transport: pays}, "/weather", nil)
 	require.Equal(t, http.StatusOK, got.status, got.text)
 	return got.text, b.paid
 }

@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/paywarrant/paywarrant/client"
+)
+
+const (
+	// smallestByCard is the smallest price that a card pays, in millionths of a dollar.
+	smallestByCard = 500_000
+	// microsPerCent is the number of millionths of a dollar in a cent.
+	microsPerCent = 10_000
+	// capsLife is how long a mandate's balance is used before it is read again.
+	capsLife = 30 * time.Second
+	// capsRest is the least time between two readings.
+	capsRest = time.Second
+)
+
+// caps is what a mandate allows, as the service last said, less what was
+// presented since. It avoids presentations that would be refused; the service
+// decides.
+type caps struct {
+	service Service
+	mandate string
+	clock   Clock
+
+	turn    chan struct{} // held while balance and read are used
+	balance client.Balance
+	read    time.Time // zero: never
+}
+
+func newCaps(cfg Config) *caps {
+	return &caps{service: cfg.Service, mandate: cfg.Mandate, clock: cfg.Clock, turn: make(chan struct{}, 1)}
+}
+
+// check reports why a mandate cannot pay a price: [ErrBudget], [ErrNoWay] or an
+// error of the service. A balance that speaks against the price is read again
+// unless it is fresh.
+func (c *caps) check(ctx context.Context, micros int64) error {
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	now := c.clock.Now()
+	age := now.Sub(c.read)
+	if c.read.IsZero() || age < 0 || age >= capsLife {
+		if err := c.refresh(ctx, now); err != nil {
+			return err
+		}
+		age = 0
+	}
+	err := c.against(micros)
+	if err != nil && age >= capsRest {
+		if failed := c.refresh(ctx, now); failed != nil {
+			return failed
+		}
+		err = c.against(micros)
+	}
+	return err
+}
+
+func (c *caps) refresh(ctx context.Context, now time.Time) error {
+	b, err := c.service.Balance(ctx, c.mandate)
+	if err != nil {
+		return err
+	}
+	c.balance, c.read = b, now
+	return nil
+}
+
+// presented counts a price that was presented.
+func (c *caps) presented(micros int64) {
+	c.turn <- struct{}{}
+	defer func() { <-c.turn }()
+	c.balance.RemainingMonthlySpendCents -= inCents(micros)
+}
+
+func (c *caps) against(micros int64) error {
+	b, cents := c.balance, inCents(micros)
+	cardOnly := len(b.Rails) > 0 && !slices.Contains(b.Rails, client.ChainRail) && !slices.Contains(b.Rails, client.BothRails)
+	switch {
+	case b.Status != client.MandateActive:
+		return fmt.Errorf("%w: the mandate is %s", ErrBudget, b.Status)
+	case cents > b.MaxPerTxCents:
+		return fmt.Errorf("%w: one payment may be %s USD", ErrBudget, usd(b.MaxPerTxCents*microsPerCent))
+	case cents > b.RemainingMonthlySpendCents:
+		return fmt.Errorf("%w: %s USD are left this month", ErrBudget, usd(max(b.RemainingMonthlySpendCents, 0)*microsPerCent))
+	case cardOnly && micros < smallestByCard:
+		return fmt.Errorf("%w: the mandate pays by card alone, and a card pays 0.50 USD or more", ErrNoWay)
+	}
+	return nil
+}
+
+// inCents rounds a positive price up to cents, as the ledger counts it.
+func inCents(micros int64) int64 { return (micros-1)/microsPerCent + 1 }

@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// deliver follows the answer to a paid request. The credential is dropped once
+// the answer was delivered: a status below 400, read to its end. Until then the
+// same request sends the same credential.
+func (v *visit) deliver(resp *http.Response, c *credential) {
+	var until time.Time
+	if told(resp.Header) {
+		until = v.cfg.Clock.Now().Add(unfulfilledLife)
+	}
+	switch {
+	case resp.StatusCode >= http.StatusBadRequest:
+		v.kept.release(c, until)
+	case bodiless(v.request.Method, resp):
+		v.kept.drop(c)
+	default:
+		resp.Body = &deliveredBody{ReadCloser: resp.Body, left: resp.ContentLength, end: func(whole bool) {
+			if whole {
+				v.kept.drop(c)
+			} else {
+				v.kept.release(c, until)
+			}
+		}}
+	}
+}
+
+// bodiless reports whether an answer has nothing to read.
+func bodiless(method string, resp *http.Response) bool {
+	return method == http.MethodHead || resp.ContentLength == 0 || resp.Body == http.NoBody || resp.StatusCode < 200 ||
+		resp.StatusCode >= 300 || resp.StatusCode == http.StatusNoContent
+}
+
+// deliveredBody calls end once: with true if the body was read to its end, with
+// false if it broke off or was closed before.
+type deliveredBody struct {
+	io.ReadCloser
+
+	left int64 // bytes still to come; negative: not known
+	end  func(whole bool)
+	once sync.Once
+}
+
+// Read implements [io.Reader].
+func (b *deliveredBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left > 0 {
+		b.left -= int64(n)
+	}
+	switch {
+	case errors.Is(err, io.EOF), b.left == 0:
+		b.finish(true)
+	case err != nil:
+		b.finish(false)
+	}
+	return n, err
+}
+
+// Close implements [io.Closer].
+func (b *deliveredBody) Close() error {
+	b.finish(false)
+	return b.ReadCloser.Close()
+}
+
+func (b *deliveredBody) finish(whole bool) { b.once.Do(func() { b.end(whole) }) }

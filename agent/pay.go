@@ -1,0 +1,138 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// resend sends the credential that an earlier request of this kind left behind.
+// It returns nothing if there is none, or if the seller does not take it any more:
+// then the request is one that was not paid.
+func (v *visit) resend() (*http.Response, error) {
+	key, err := v.requestKey()
+	if err != nil {
+		return nil, err
+	}
+	c := v.kept.take(key, v.cfg.Clock.Now())
+	if c == nil {
+		return nil, nil
+	}
+	resp, found, _, err := v.pay(c)
+	if err == nil && (found == refused || found == spent) {
+		discard(resp)
+		return nil, nil
+	}
+	return resp, err
+}
+
+// pay sends the request with a kept credential, and once more with the same one if
+// the answer is lost or says when to ask again. It returns the verdict of the
+// answer and the seller's reason.
+func (v *visit) pay(c *credential) (*http.Response, verdict, string, error) {
+	ctx := v.request.Context()
+	attrs := []any{slog.String("url", shown(v.request.URL)), slog.String("way", string(c.offer.Way)), slog.String("price", c.offer.Price())}
+	resp, err := v.send(c)
+	if v.again(resp, err) {
+		if resp != nil {
+			discard(resp)
+		}
+		resp, err = v.send(c)
+	}
+	if err != nil {
+		until := v.kept.release(c, time.Time{})
+		v.cfg.Logger.WarnContext(ctx, "agent: a payment was not answered", attrs...)
+		return nil, open, "", &UndecidedError{
+			URL: shown(v.request.URL), Way: c.offer.Way, AmountMicros: c.offer.AmountMicros, Until: until, Err: err,
+		}
+	}
+	resp.Request = v.request.WithContext(context.WithValue(ctx, paidKey{}, c))
+	found, why := judge(resp)
+	switch found {
+	case refused, spent:
+		v.kept.drop(c)
+	default:
+		v.deliver(resp, c)
+	}
+	v.report(ctx, resp, c)
+	v.cfg.Logger.InfoContext(ctx, "agent: paid", append(attrs, slog.Int("status", resp.StatusCode))...)
+	return resp, found, why, nil
+}
+
+// report calls OnPaid the first time that an answer confirms a payment, and leaves
+// the receipt for [Client.Fetch].
+func (v *visit) report(ctx context.Context, resp *http.Response, c *credential) {
+	receipt, ok := receiptOf(resp, c)
+	if !ok {
+		return
+	}
+	if log, ok := ctx.Value(receiptsKey{}).(*receipts); ok {
+		log.add(receipt)
+	}
+	if v.cfg.OnPaid != nil && c.reported.CompareAndSwap(false, true) {
+		v.cfg.OnPaid(ctx, shown(v.request.URL), receipt)
+	}
+}
+
+// unpaid logs an error that is returned instead of an answer.
+func (v *visit) unpaid(err error) error {
+	var undecided *UndecidedError
+	if !errors.As(err, &undecided) {
+		v.cfg.Logger.InfoContext(v.request.Context(), "agent: not paid", slog.String("url", shown(v.request.URL)), slog.String("reason", err.Error()))
+	}
+	return err
+}
+
+// again reports whether to send the same credential once more now, and waits until
+// then. After a lost answer only a request is repeated that may be carried out
+// twice; after an answer only if it says when.
+func (v *visit) again(resp *http.Response, err error) bool {
+	ctx := v.request.Context()
+	if err != nil {
+		return repeatable(v.request) && ctx.Err() == nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	}
+	switch resp.StatusCode {
+	case http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	case http.StatusBadGateway, http.StatusGatewayTimeout: // behind it the request may have been carried out
+		if !repeatable(v.request) {
+			return false
+		}
+	default:
+		return false
+	}
+	wait, ok := retryAfter(resp.Header, v.cfg.Clock.Now())
+	if !ok || wait > v.cfg.MaxWait {
+		return false
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// repeatable reports whether a request may be carried out twice: its method is
+// idempotent, or its caller gave it an idempotency key (RFC 9110 §9.2.2).
+func repeatable(r *http.Request) bool {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete, "":
+		return true
+	}
+	return r.Header.Get(HeaderIdempotencyKey) != "" || r.Header.Get("X-Idempotency-Key") != ""
+}
+
+// retryAfter reads Retry-After, in seconds or as a date.
+func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
+	text := h.Get("Retry-After")
+	if seconds, err := strconv.Atoi(text); err == nil {
+		return time.Duration(min(max(seconds, 0), 1<<20)) * time.Second, true
+	}
+	at, err := http.ParseTime(text)
+	return max(at.Sub(now), 0), err == nil
+}

@@ -1,0 +1,146 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+)
+
+// maxTries is the number of ways that are tried for one request.
+const maxTries = 3
+
+// purchase is the payment of one 402: at most [maxTries] ways, each once, and one
+// approval.
+type purchase struct {
+	*visit
+	listing
+
+	asked    asked
+	key      requestKey
+	approved *Offer // what Approve agreed to
+	tried    map[Way]bool
+	reason   error // what stands against the cheapest offer
+}
+
+// buy pays by the cheapest offer that every limit allows. It goes on to the next
+// way if nothing was sent for one, or if the seller definitely refused it.
+func (v *visit) buy(a asked, key requestKey) (*http.Response, error) {
+	p := &purchase{visit: v, listing: v.list(a, v.request.URL), asked: a, key: key, tried: map[Way]bool{}}
+	var last *http.Response
+	for _, o := range p.offers {
+		if !o.Usable || p.tried[o.Way] || len(p.tried) == maxTries {
+			continue
+		}
+		c, reason := p.prepare(o)
+		if reason != nil {
+			p.against(o, reason)
+			if stops(v.request.Context(), reason) {
+				break
+			}
+			continue
+		}
+		if last != nil {
+			discard(last)
+		}
+		v.kept.add(c, v.cfg.Clock.Now())
+		resp, found, why, err := v.pay(c)
+		if err != nil || found != refused {
+			return resp, err
+		}
+		p.drop(o.Way, o.Network, "the seller refused the payment: %s", why)
+		last = resp
+	}
+	if last != nil {
+		return last, nil
+	}
+	return nil, p.refusal()
+}
+
+// stops reports whether a reason speaks against every other way as well.
+func stops(ctx context.Context, reason error) bool {
+	return errors.Is(reason, ErrNotApproved) || ctx.Err() != nil
+}
+
+// against records why an offer is not used.
+func (p *purchase) against(o Offer, reason error) {
+	p.drop(o.Way, o.Network, "%v", reason)
+	if p.reason == nil {
+		p.reason = reason
+	}
+}
+
+// refusal is the error of a purchase that was not made.
+func (p *purchase) refusal() error {
+	if p.reason == nil {
+		p.reason = ErrNoWay
+	}
+	return &PaymentError{Reason: p.reason, URL: shown(p.request.URL), Offers: p.offers, Dropped: p.dropped}
+}
+
+// prepare checks an offer against every limit, asks for approval, and makes the
+// credential. The money is reserved first and given back if there is none.
+func (p *purchase) prepare(o Offer) (*credential, error) {
+	ctx := p.request.Context()
+	if limit := p.maxPrice(ctx); o.AmountMicros > limit {
+		return nil, fmt.Errorf("%w: asked %s USD by %s, allowed %s", ErrTooExpensive, o.Price(), o.Way, usd(limit))
+	}
+	if o.Way == Mandate {
+		if err := p.caps.check(ctx, o.AmountMicros); err != nil {
+			return nil, err
+		}
+	}
+	giveBack, err := p.spent.reserve(o.AmountMicros)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.approve(ctx, o); err != nil {
+		giveBack()
+		return nil, err
+	}
+	p.tried[o.Way] = true
+	c, err := p.make(ctx, o, p.request)
+	if err != nil {
+		giveBack()
+		return nil, err
+	}
+	c.target, c.key = targetOf(p.request), p.key
+	return c, nil
+}
+
+// approve asks once a request. What was approved covers other ways to pay the
+// same payee no more than the same price.
+func (p *purchase) approve(ctx context.Context, o Offer) error {
+	if p.cfg.Approve == nil || (p.cfg.ApproveAboveMicros > 0 && o.AmountMicros <= p.cfg.ApproveAboveMicros) {
+		return nil
+	}
+	if p.approved != nil {
+		if o.PayTo != p.approved.PayTo || o.AmountMicros > p.approved.AmountMicros {
+			return errors.New("it is not what was approved")
+		}
+		return nil
+	}
+	err := p.cfg.Approve(ctx, Purchase{
+		Offer: o, Method: p.request.Method, URL: shown(p.request.URL), Description: p.asked.description(), Offers: p.offers, Dropped: p.dropped,
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotApproved, err)
+	}
+	p.approved = &o
+	return nil
+}
+
+// usd is an amount as a decimal of dollars.
+func usd(micros int64) string { return Offer{AmountMicros: micros}.Price() }
+
+// shown is a URL without what may be secret in it.
+func shown(u *url.URL) string { return origin(u) + u.EscapedPath() }
+
+// discard reads the little that is left of an answer, so that its connection can
+// be used again, and closes it.
+func discard(resp *http.Response) {
+	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
+	_ = resp.Body.Close()
+}

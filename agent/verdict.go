@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/paywarrant/paywarrant/x402"
+)
+
+// verdict is what an answer says about the credential that was sent.
+type verdict int
+
+const (
+	// accepted: any answer but 402.
+	accepted verdict = iota
+	// refused: a 402 that definitely moved nothing.
+	refused
+	// spent: a 402 because the credential has paid for something before.
+	spent
+	// open: a 402 after which the payment may still happen, or has happened.
+	open
+)
+
+// judge reads the verdict of an answer, and the seller's reason for a 402.
+func judge(resp *http.Response) (verdict, string) {
+	if resp.StatusCode != http.StatusPaymentRequired {
+		return accepted, ""
+	}
+	if told(resp.Header) {
+		return open, "the seller reports a payment and asks for another"
+	}
+	reasons, settled := refusalReasons(resp)
+	for _, reason := range reasons {
+		if slices.Contains([]string{"already_redeemed", "duplicate_settlement", "nonce_already_used", "credential_for_another_payment"}, reason) {
+			return spent, reason
+		}
+	}
+	for _, reason := range reasons {
+		for _, part := range []string{"pending", "unexpected", "timed_out", "timeout", "in_use", "in_progress"} {
+			if strings.Contains(reason, part) {
+				return open, reason
+			}
+		}
+	}
+	if len(reasons) == 0 {
+		reasons = []string{"402 again"}
+	}
+	if settled {
+		return open, reasons[0]
+	}
+	return refused, reasons[0]
+}
+
+// refusalReasons lists what a 402 gives as its reason: of a settlement, of our
+// gate's code, and of the challenges. Settled reports whether a settlement was
+// tried whose outcome is not clear.
+func refusalReasons(resp *http.Response) (reasons []string, settled bool) {
+	for _, name := range []string{x402.HeaderPaymentResponse, x402.HeaderPaymentResponseV1} {
+		if s, err := x402.DecodeSettlement(resp.Header.Get(name)); err == nil {
+			settled = settled || s.Transaction != "" || s.ErrorReason == ""
+			reasons = append(reasons, string(s.ErrorReason))
+		}
+	}
+	head, err := peek(resp)
+	var body struct {
+		Code  string `json:"code"`
+		Error string `json:"error"`
+		Type  string `json:"type"`
+	}
+	if err == nil && json.Unmarshal(head, &body) == nil {
+		reasons = append(reasons, body.Code, body.Error, body.Type)
+	}
+	if two, err := x402.DecodePaymentRequired(resp.Header.Get(x402.HeaderPaymentRequired)); err == nil {
+		reasons = append(reasons, two.Error)
+	}
+	for i, reason := range reasons {
+		reasons[i] = plain(reason)
+	}
+	return slices.DeleteFunc(reasons, func(s string) bool { return s == "" }), settled
+}
