@@ -154,7 +154,7 @@ func (v *visit) settleMandate(ctx context.Context, params client.PaywallSettleme
 		return settled{}, no
 	}
 	if !s.Success {
-		return settled{}, fromRail(s, key.again)
+		return settled{}, fromRail(s, v.offer, key.again)
 	}
 	payer := s.Payer
 	if payer == "" {
@@ -167,7 +167,7 @@ func (v *visit) settleMandate(ctx context.Context, params client.PaywallSettleme
 }
 
 // fromRail is a settlement that the rail refused, or has not decided.
-func fromRail(s MandateSettlement, key string) *refusal {
+func fromRail(s MandateSettlement, o *offer, key string) *refusal {
 	reason := string(safeReason(x402.Reason(s.ErrorReason)))
 	if s.ErrorReason == string(x402.ReasonPending) {
 		no := outage(true, 2*time.Second, nil)
@@ -180,5 +180,23 @@ func fromRail(s MandateSettlement, key string) *refusal {
 		no.key = key
 		return no
 	}
-	return refuse(reason, "The payment was refused.")
+	return refuse(reason, railMessage(reason, o))
+}
+
+// minCardMicros is the least that a card pays, in millionths of a dollar.
+const minCardMicros = 500_000
+
+// railMessage says in words why a rail refused.
+func railMessage(reason string, o *offer) string {
+	switch {
+	case reason == string(client.CodeRailUnavailable) && o.micros < minCardMicros:
+		return "No rail of the mandate can pay " + o.price + " USDC here: a card pays from 0.50 USD. A mandate with the chain rail pays any price."
+	case reason == string(client.CodeRailUnavailable):
+		return "No rail of the mandate can pay here: the merchant takes no cards, or the mandate has no chain rail."
+	case reason == "card_declined":
+		return "The card of the mandate was declined."
+	case reason == string(x402.ReasonInsufficientFunds):
+		return "The wallet of the mandate does not hold " + o.price + " USDC."
+	}
+	return "The payment was refused: " + reason + "."
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/mpp"
 	"github.com/paywarrant/paywarrant/paywall"
 	"github.com/paywarrant/paywarrant/x402"
@@ -149,13 +150,21 @@ func TestOneTransferUnderTwoProtocolsIsServedOnce(t *testing.T) {
 	require.EqualValues(t, 1, w.served.Load())
 }
 
+// A receipt is no credential, and neither is the payment behind it at another
+// address: settled and not served, as it is when most can be gained from it.
 func TestReceiptOfOneResourceOpensAnother(t *testing.T) {
 	t.Parallel()
 	each(t, nil, func(t *testing.T, w *world, c credential) {
-		rec := w.ask(c.header, c.pay(w, w.gate))
+		const elsewhere = "https://api.example.com/other"
+		other := w.gate.With(paywall.Route{Resource: elsewhere})
+		paid := c.pay(w, w.gate)
+		w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(500) }
+		rec := w.ask(c.header, paid)
+		require.Equal(t, 500, rec.Code)
 		receipt := rec.Result().Header.Get(c.told)
 		require.NotEmpty(t, receipt)
-		other := w.gate.With(paywall.Route{Resource: "https://api.example.com/other"})
+		w.handler = sunny
+		before := w.served.Load()
 		for _, header := range []string{c.told, "PAYMENT-SIGNATURE", "X-PAYMENT", "X-Service-Mandate", "Authorization"} {
 			value := receipt
 			if header == "Authorization" {
@@ -165,8 +174,37 @@ func TestReceiptOfOneResourceOpensAnother(t *testing.T) {
 				require.Contains(t, []int{400, 402}, w.through(g, header, value).Code, header)
 			}
 		}
-		require.EqualValues(t, 1, w.served.Load())
+		for _, claimed := range []string{paid, w.claimedFor(c, paid, other, elsewhere)} {
+			rec = w.through(other, c.header, claimed)
+			require.Contains(t, []int{402, 409}, rec.Code, rec.Body.String())
+		}
+		require.Equal(t, before, w.served.Load())
+		require.Equal(t, 1, w.service.moved())
+		require.Equal(t, 200, w.ask(c.header, paid).Code, "it opens what it was paid for")
 	})
+}
+
+// claimedFor rewrites a payment so that it names another resource, as far as its
+// payer could.
+func (w *world) claimedFor(c credential, paid string, other *paywall.Gate, elsewhere string) string {
+	w.t.Helper()
+	switch c.header {
+	case "PAYMENT-SIGNATURE":
+		p, err := x402.DecodePayload(paid)
+		require.NoError(w.t, err)
+		p.Resource.URL = elsewhere
+		return encode(w.t, p)
+	case "Authorization":
+		old, err := mpp.ParseCredential(paid)
+		require.NoError(w.t, err)
+		old.Challenge = challengeOf(w.t, w.through(other))
+		header, err := old.Header()
+		require.NoError(w.t, err)
+		return header
+	case "X-Service-Mandate":
+		return w.service.present(w.service.mandate(nil), w.service.mandates[0].ChallengeID, func(b *mandate.Binding) { b.Transaction.Resource = elsewhere })
+	}
+	return paid // version 1 names no resource
 }
 
 func TestTwoAuthorizationPaymentValues(t *testing.T) {

@@ -274,16 +274,33 @@ func TestPendingSettlementThatLandsIsServedAtOnce(t *testing.T) {
 	require.Equal(t, 1, w.service.moved())
 }
 
-func TestRailRefusalIsA402(t *testing.T) {
+func TestRefusalOfARailSaysWhy(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
-	w.service.bend(func(rw http.ResponseWriter, _ *http.Request, _ func()) bool {
-		_, _ = rw.Write([]byte(`{"success":false,"errorReason":"card_declined"}`))
-		return true
-	})
-	rec := w.ask("X-Service-Mandate", w.service.mandate(nil).Reveal())
-	require.Equal(t, http.StatusPaymentRequired, rec.Code)
-	require.Equal(t, "card_declined", body(t, rec)["code"])
+	dear := w.gate.With(paywall.Route{Price: "0.50", Resource: resource})
+	for _, tc := range []struct {
+		gate          *paywall.Gate
+		reason, words string
+	}{
+		{w.gate, "card_declined", "card of the mandate was declined"},
+		{w.gate, "rail_unavailable", "a card pays from 0.50 USD"},
+		{dear, "rail_unavailable", "No rail of the mandate can pay here"},
+		{w.gate, "insufficient_funds", "does not hold 0.01 USDC"},
+		{w.gate, "wallet_blacklisted", "refused: wallet_blacklisted."},
+		{w.gate, "<b>", "refused: invalid_payload."},
+	} {
+		w.service.bend(func(rw http.ResponseWriter, _ *http.Request, _ func()) bool {
+			_, _ = rw.Write([]byte(`{"success":false,"errorReason":"` + tc.reason + `"}`))
+			return true
+		})
+		rec := w.through(tc.gate, "X-Service-Mandate", w.service.mandate(nil).Reveal())
+		require.Equal(t, http.StatusPaymentRequired, rec.Code)
+		require.Contains(t, body(t, rec)["message"], tc.words)
+		if tc.reason != "<b>" {
+			require.Equal(t, tc.reason, body(t, rec)["code"])
+		}
+	}
+	require.Zero(t, w.served.Load())
 }
 
 func TestMandateTokenInLogsAndErrors(t *testing.T) {

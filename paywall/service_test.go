@@ -161,6 +161,7 @@ func TestRealServiceCardPaysNothingBelowFiftyCents(t *testing.T) {
 	got := s.get("X-Service-Mandate", s.mandate())
 	require.Equal(t, http.StatusPaymentRequired, got.status)
 	require.Equal(t, "rail_unavailable", got.code)
+	require.Contains(t, got.text, "No rail of the mandate can pay 0.499999 USDC here: a card pays from 0.50 USD.")
 	require.NotEmpty(t, got.header.Get("PAYMENT-REQUIRED"), "with a fresh challenge")
 	require.NotEmpty(t, got.header.Get("WWW-Authenticate"))
 	require.Zero(t, s.charges())

@@ -1,6 +1,7 @@
 package bundle_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -122,6 +123,42 @@ func TestCheckoutsThatBuyNothing(t *testing.T) {
 	}
 	m := srv.Mandate(t, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000})
 	require.Equal(t, http.StatusCreated, w.post(fmt.Sprintf(`{"tier":"small","mandate":%q}`, m)).Code, "a mandate needs no page")
+}
+
+// TestGETMakesNoOrder: a crawler, or a stranger with any key, makes no checkout. Only
+// an address that the shop gave out is asked about.
+func TestGETMakesNoOrder(t *testing.T) {
+	t.Parallel()
+	next, err := bundle.HS256("k2", []byte(strings.Repeat("n", 32)))
+	require.NoError(t, err)
+	sold := 0
+	count := func(c *bundle.Config) {
+		c.Sell = func(context.Context, bundle.Order) (bundle.Sale, error) {
+			sold++
+			return bundle.Sale{CheckoutURL: "https://pay.example/checkout"}, nil
+		}
+	}
+	w := setup(t, count)
+	back := object(t, w.post(`{"tier":"small"}`, "Idempotency-Key", "nobody can guess this key"))["returnUrl"].(string)
+	require.Equal(t, 1, sold)
+	stranger := setup(t, func(c *bundle.Config) { count(c); c.Keys = []bundle.Key{next} })
+	foreign := object(t, stranger.post(`{"tier":"small"}`, "Idempotency-Key", "nobody can guess this key"))["returnUrl"].(string)
+	sold = 0
+	for name, address := range map[string]string{
+		"no signature":      issuer + "/bundles?key=nobody+can+guess+this+key&tier=small",
+		"another key":       strings.Replace(back, "nobody", "anybody", 1),
+		"another tier":      strings.Replace(back, "tier=small", "tier=large", 1),
+		"another's keys":    foreign,
+		"changed signature": strings.Replace(back, "sig=", "sig=A", 1),
+	} {
+		for _, accept := range []string{"text/html", "application/json"} {
+			require.Equal(t, http.StatusNotFound, w.come(t, address, accept).Code, name)
+		}
+	}
+	require.Zero(t, sold)
+	rotated := setup(t, func(c *bundle.Config) { count(c); c.Keys = []bundle.Key{next, c.Keys[0]} })
+	require.Equal(t, http.StatusAccepted, rotated.come(t, back, "application/json").Code)
+	require.Equal(t, 1, sold)
 }
 
 var _ bundle.Cashier = (*client.Client)(nil)

@@ -2,14 +2,15 @@ package bundle
 
 import (
 	"context"
+	"crypto/hmac"
 	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 )
 
-// returnURL opens an order that a person pays elsewhere: with its key, which nobody
-// can guess.
+// returnURL is the address that shows an order paid elsewhere: with its key, which
+// nobody can guess, and with a signature, because only a POST makes an order.
 func (s *Shop) returnURL(key, tier string) string {
 	u, err := url.Parse(s.cfg.PurchaseURL)
 	if err != nil { // cannot happen: it was checked
@@ -18,16 +19,28 @@ func (s *Shop) returnURL(key, tier string) string {
 	q := u.Query()
 	q.Set("key", key)
 	q.Set("tier", tier)
+	q.Set("sig", s.cfg.Keys[0].mac(key, tier))
 	u.RawQuery = q.Encode()
 	return u.String()
 }
 
+// ours reports whether a return address is one that this shop gave out.
+func (s *Shop) ours(key, tier, signature string) bool {
+	for _, k := range s.cfg.Keys {
+		if hmac.Equal([]byte(signature), []byte(k.mac(key, tier))) {
+			return true
+		}
+	}
+	return false
+}
+
 // comeBack answers a person, or a program, that comes back from a checkout: with the
-// bundle where it is paid, with the checkout where it is not yet.
+// bundle if it is paid, else with the checkout. It makes no order.
 func (s *Shop) comeBack(w http.ResponseWriter, r *http.Request) {
-	key, name := r.URL.Query().Get("key"), r.URL.Query().Get("tier")
+	q := r.URL.Query()
+	key, name := q.Get("key"), q.Get("tier")
 	t, ok := s.tier(name)
-	if !ok || len(key) < minKey || len(key) > 255 || s.cfg.Sell == nil {
+	if !ok || len(key) < minKey || len(key) > 255 || s.cfg.Sell == nil || !s.ours(key, name, q.Get("sig")) {
 		refuse(w, http.StatusNotFound, "not_found", "There is no such order.")
 		return
 	}
@@ -46,7 +59,7 @@ func (s *Shop) comeBack(w http.ResponseWriter, r *http.Request) {
 		s.checkout(w, r, o, sale, false)
 	case page:
 		s.tell(w, r, http.StatusOK, told{
-			Headline: "Your bundle", Text: "Send this token in the header X-Bundle-Token. Who has it uses the credits, so keep it to yourself.", Token: b.Token,
+			Headline: "Your bundle", Text: "Send this token in the header X-Bundle-Token. Anybody who has it can use the credits, so keep it secret.", Token: b.Token,
 		})
 	default:
 		writeJSON(w, http.StatusOK, o.bought(b))

@@ -260,10 +260,22 @@ func TestMandateBuysABundleThatOpensTheGate(t *testing.T) {
 	require.Equal(t, issuer+"/bundles", object(t, rec)["purchaseUrl"])
 }
 
+// counted counts the bundles that are made.
+type counted struct {
+	bundle.Store
+	made atomic.Int64
+}
+
+func (c *counted) Create(ctx context.Context, b bundle.Bundle) error {
+	c.made.Add(1)
+	return c.Store.Create(ctx, b)
+}
+
 func TestRefusedPaymentsBuyNothing(t *testing.T) {
 	t.Parallel()
 	srv := servertest.Start(t, nil)
-	w := setup(t, func(cfg *bundle.Config) { cfg.Sell = bundle.ByMandate(srv.Client()) })
+	store := &counted{Store: bundle.NewMemory()}
+	w := setup(t, func(cfg *bundle.Config) { cfg.Sell, cfg.Store = bundle.ByMandate(srv.Client()), store })
 	mandate := func(perTx int64, card string) string {
 		return srv.Mandate(t, servertest.Terms{MaxPerTxCents: perTx, MaxMonthlySpendCents: 5000, PaymentMethods: []string{card}})
 	}
@@ -276,10 +288,24 @@ func TestRefusedPaymentsBuyNothing(t *testing.T) {
 		"declined":      {mandate(500, "card_decline_after_setup"), "card_declined", 402},
 		"not a mandate": {"dtok_x", "validation_error", 400},
 	} {
-		rec := w.post(fmt.Sprintf(`{"tier":"small","mandate":%q}`, tc.mandate))
-		require.Equal(t, tc.status, rec.Code, name+rec.Body.String())
-		require.Equal(t, tc.code, object(t, rec)["code"], name)
+		order := fmt.Sprintf(`{"tier":"small","mandate":%q}`, tc.mandate)
+		for range 2 { // nor when the order is repeated
+			rec := w.post(order, "Idempotency-Key", "sixteen bytes or more")
+			require.Equal(t, tc.status, rec.Code, name+rec.Body.String())
+			require.Equal(t, tc.code, object(t, rec)["code"], name)
+			require.NotContains(t, rec.Body.String(), "bundleToken", name)
+		}
 	}
+	require.Zero(t, store.made.Load())
+	charged := func() []int64 {
+		stats, err := srv.Client().Stats(t.Context())
+		require.NoError(t, err)
+		return []int64{stats.TransactionCount, stats.TotalVolumeCents}
+	}
+	require.Equal(t, []int64{0, 0}, charged())
+	require.Equal(t, 201, w.post(fmt.Sprintf(`{"tier":"small","mandate":%q}`, mandate(500, "card_visa"))).Code)
+	require.Equal(t, []int64{1, 500}, charged(), "or this test shows nothing")
+	require.EqualValues(t, 1, store.made.Load())
 }
 
 func TestCheckoutLinkAndLaterIssue(t *testing.T) {
