@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,8 +70,19 @@ type Config struct {
 	// Resolver resolves the names of webhook endpoints. Default: the system's.
 	Resolver *net.Resolver
 	// RequestsPerSecond is how often one merchant may call, charges, other
-	// writes and reads counted apart, with a burst of twice that. Default: 100.
+	// writes and reads counted apart, with a burst of twice that. A payer who pays
+	// paywalls has a limit of the same size. Default: 100.
 	RequestsPerSecond int
+	// AnonymousPerSecond is how often one client address may send requests that prove
+	// nobody's identity: failed authentication, worthless payments, checks of receipts
+	// without credentials, pages, test helpers, each counted apart, with a burst of
+	// twice that. An IPv6 address counts with its /64. Default: RequestsPerSecond.
+	AnonymousPerSecond int
+	// TrustedProxies are the addresses of the proxies that forward requests. The
+	// client's address is the last one in X-Forwarded-For or Forwarded that is none of
+	// them; headers that others send do not count. Default: none, and the client is
+	// whoever connects.
+	TrustedProxies []netip.Prefix
 	// DocsURL is put before "CODE.md" in the docUrl of errors. Default: the project's
 	// own pages; "-": no docUrl.
 	DocsURL string
@@ -100,6 +113,10 @@ func (c *Config) validate() error {
 		return errors.New("server: Wrapper is required in live mode")
 	case c.RequestsPerSecond < 0:
 		return errors.New("server: RequestsPerSecond must not be negative")
+	case c.AnonymousPerSecond < 0:
+		return errors.New("server: AnonymousPerSecond must not be negative")
+	case slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return !p.IsValid() }):
+		return errors.New("server: TrustedProxies must hold valid prefixes")
 	}
 	c.BaseURL = u.Scheme + "://" + u.Host
 	return c.defaults()
@@ -120,6 +137,7 @@ func (c *Config) defaults() error {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Logger = c.Telemetry.Logs(c.Logger)
+	c.AnonymousPerSecond = cmp.Or(c.AnonymousPerSecond, c.RequestsPerSecond)
 	switch c.DocsURL {
 	case "":
 		c.DocsURL = defaultDocsURL

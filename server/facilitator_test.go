@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/internal/devchain"
+	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/servertest"
 	"github.com/paywarrant/paywarrant/x402"
 	"github.com/paywarrant/paywarrant/x402/evm"
@@ -27,12 +28,16 @@ type facilitated struct {
 	asset x402.Asset
 }
 
-func facilitate(t *testing.T) facilitated {
+func facilitate(t *testing.T, configure ...func(*server.Config)) facilitated {
 	t.Helper()
+	o := &servertest.Options{Chain: true}
+	if len(configure) > 0 {
+		o.Configure = configure[0]
+	}
 	asset, ok := x402.USDC(devchain.ChainID)
 	require.True(t, ok)
 	return facilitated{
-		Server: servertest.Start(t, &servertest.Options{Chain: true}), payer: devchain.Wallets()[0],
+		Server: servertest.Start(t, o), payer: devchain.Wallets()[0],
 		payee: devchain.Payee(1).Address.Hex(), asset: asset,
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/clientaddr"
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/mandate"
@@ -152,13 +153,13 @@ func (s *Server) routes() (http.Handler, error) {
 	cfg, mux := s.config, http.NewServeMux()
 	merchantAPI := api.New(api.Config{
 		Payments: s.payments, Accounts: s.accounts, Clock: cfg.Clock, Logger: cfg.Logger, DocsURL: cfg.DocsURL,
-		Limits: api.Limits{PerSecond: cfg.RequestsPerSecond}, Loopback: cfg.Mode == Sandbox, Sandbox: s.sandbox(),
+		Limits: api.Limits{PerSecond: cfg.RequestsPerSecond, PerAddress: cfg.AnonymousPerSecond}, Loopback: cfg.Mode == Sandbox, Sandbox: s.sandbox(),
 		Webhooks: s.events,
 	})
 	merchantAPI.Register(mux)
 	pages.New(pages.Config{
 		Payments: s.payments, Merchants: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger,
-		Sandbox: cfg.Mode == Sandbox, Methods: s.methods, Mail: s.mail(),
+		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, PerAddress: cfg.AnonymousPerSecond, Methods: s.methods, Mail: s.mail(),
 	}).Register(mux)
 	mux.Handle("GET /.well-known/jwks.json", s.keys.Set.Handler())
 	mux.Handle("GET /.well-known/jwt-vc-issuer", mandate.IssuerHandler(cfg.BaseURL, cfg.BaseURL+"/.well-known/jwks.json"))
@@ -171,7 +172,7 @@ func (s *Server) routes() (http.Handler, error) {
 	mux.HandleFunc("/", merchantAPI.NotFound)
 	return httplog.Wrap(httplog.Config{
 		Logger: cfg.Logger, NewID: func() string { return id.New(id.Request, time.Now()) }, Panicked: merchantAPI.Panicked,
-		Watch: cfg.Telemetry.Request,
+		Watch: cfg.Telemetry.Request, ClientAddr: clientaddr.Proxies(cfg.TrustedProxies).Client,
 	}, s.untilClosed(mux, http.HandlerFunc(merchantAPI.Stopping))), nil
 }
 
@@ -184,6 +185,7 @@ func (s *Server) facilitate(mux *http.ServeMux, merchantAPI *api.API) error {
 		}
 		f, err := facilitator.New(facilitator.Config{
 			Settler: settler, Clock: s.config.Clock, Logger: s.config.Logger, PerSecond: s.config.RequestsPerSecond,
+			PerAddress: s.config.AnonymousPerSecond,
 		})
 		if err != nil {
 			return err

@@ -43,6 +43,8 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	in := r.Clone(ctx)
 	in.RequestURI, in.RemoteAddr = in.URL.RequestURI(), "127.0.0.1:0"
+	in.Header.Del("X-Forwarded-For") // there is no proxy in between, whatever is passed on
+	in.Header.Del("Forwarded")
 	in.Proto, in.ProtoMajor, in.ProtoMinor = "HTTP/1.1", 1, 1
 	if in.Host == "" {
 		in.Host = in.URL.Host

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -16,14 +17,18 @@ type configFile string
 
 // config is what `serve` runs. docs/operations.md describes every key.
 type config struct {
-	Mode              string    `toml:"mode"`
-	BaseURL           string    `toml:"base_url"`
-	Listen            string    `toml:"listen"`
-	Store             string    `toml:"store"`
-	KeyFile           string    `toml:"key_file"`
-	RequestsPerSecond int       `toml:"requests_per_second"`
-	LogLevel          string    `toml:"log_level"`
-	TLS               tlsConfig `toml:"tls"`
+	Mode              string `toml:"mode"`
+	BaseURL           string `toml:"base_url"`
+	Listen            string `toml:"listen"`
+	Store             string `toml:"store"`
+	KeyFile           string `toml:"key_file"`
+	RequestsPerSecond int    `toml:"requests_per_second"`
+	// AnonymousPerSecond limits one client address. Zero: RequestsPerSecond.
+	AnonymousPerSecond int `toml:"anonymous_per_second"`
+	// TrustedProxies are addresses and prefixes of the proxies that forward requests.
+	TrustedProxies []string  `toml:"trusted_proxies"`
+	LogLevel       string    `toml:"log_level"`
+	TLS            tlsConfig `toml:"tls"`
 	// Metrics is where the metrics are told. Nil: nowhere.
 	Metrics     *metricsConfig `toml:"metrics"`
 	SandboxCard cardsConfig    `toml:"sandbox_card"`
@@ -89,6 +94,8 @@ func (c config) validate(given func(key ...string) bool) error {
 		return errors.New(`metrics.listen is required: "127.0.0.1:9464"`)
 	case c.RequestsPerSecond < 0:
 		return errors.New("requests_per_second: must not be negative")
+	case c.AnonymousPerSecond < 0:
+		return errors.New("anonymous_per_second: must not be negative")
 	case c.live() && given("sandbox_card"):
 		return errors.New("sandbox_card: there is no card rail in live mode; leave the section out")
 	case c.live() && c.Chain == nil:
@@ -97,9 +104,28 @@ func (c config) validate(given func(key ...string) bool) error {
 	if err := new(slog.Level).UnmarshalText([]byte(c.LogLevel)); err != nil {
 		return errors.New("log_level: must be debug, info, warn or error")
 	}
+	if _, err := c.proxies(); err != nil {
+		return err
+	}
 	if c.Chain == nil {
 		return nil
 	}
 	_, err := c.Chain.parse(c.live())
 	return err
+}
+
+// proxies are the trusted proxies; a single address is a prefix of its full length.
+func (c config) proxies() ([]netip.Prefix, error) {
+	var all []netip.Prefix
+	for _, text := range c.TrustedProxies {
+		p, err := netip.ParsePrefix(text)
+		if a, invalid := netip.ParseAddr(text); err != nil && invalid == nil {
+			p, err = a.Prefix(a.BitLen())
+		}
+		if err != nil {
+			return nil, fmt.Errorf(`trusted_proxies: %q is no address or prefix, such as "10.0.0.0/8"`, text)
+		}
+		all = append(all, p)
+	}
+	return all, nil
 }

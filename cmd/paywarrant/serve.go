@@ -101,12 +101,17 @@ func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) 
 	if err != nil {
 		return nil, err
 	}
+	proxies, err := cfg.proxies()
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
 	rails, err := openRails(ctx, cfg, store, vault.New(wrapper), log, more)
 	if err == nil {
 		var srv *server.Server
 		srv, err = server.New(ctx, server.Config{
 			BaseURL: cfg.BaseURL, Mode: server.Mode(cfg.Mode), Store: store, Rails: rails, Wrapper: wrapper, Clock: more.clock,
-			Logger: log, RequestsPerSecond: cfg.RequestsPerSecond, Telemetry: more.telemetry,
+			Logger: log, RequestsPerSecond: cfg.RequestsPerSecond, AnonymousPerSecond: cfg.AnonymousPerSecond,
+			TrustedProxies: proxies, Telemetry: more.telemetry,
 		})
 		if err == nil {
 			return srv, nil

@@ -1,12 +1,14 @@
-// Package httplog gives each request an id, logs how it ended, and turns panics
-// into answers. It logs the route that was matched, never the path, since paths
-// carry tokens; nor does it log queries, headers or bodies.
+// Package httplog gives each request an id and the address of its client, logs how the
+// request ended, and turns panics into answers. It logs the route that matched, never
+// the path, since paths carry tokens; nor does it log queries, headers or bodies.
 package httplog
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"time"
 
@@ -16,32 +18,62 @@ import (
 // Header carries the request's id in every answer.
 const Header = "X-Request-Id"
 
+// StatusClientClosedRequest is the status of a request whose client hung up before
+// the answer. Nobody sees it but the log and the metrics.
+const StatusClientClosedRequest = 499
+
 type contextKey struct{}
+
+// origin identifies a request and its client.
+type origin struct {
+	requestID string
+	client    netip.Addr
+}
 
 // RequestID returns the id of the request that ctx belongs to; empty outside of one.
 func RequestID(ctx context.Context) string {
-	s, _ := ctx.Value(contextKey{}).(string)
-	return s
+	o, _ := ctx.Value(contextKey{}).(origin)
+	return o.requestID
 }
 
-// Config configures [Wrap]. Every field is required, but Watch.
+// ClientAddr returns the address of the client whose request ctx belongs to; invalid
+// outside of one, and if it is unknown.
+func ClientAddr(ctx context.Context) netip.Addr {
+	o, _ := ctx.Value(contextKey{}).(origin)
+	return o.client
+}
+
+// HungUp reports whether err is a consequence of the client having hung up: the
+// context of its request is done, and err wraps the reason.
+func HungUp(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
+}
+
+// Config configures [Wrap]. Every field is required, except ClientAddr and Watch.
 type Config struct {
 	Logger *slog.Logger
 	// NewID makes the id of a request.
 	NewID func() string
+	// ClientAddr returns the address of a request's client. Nil: it is unknown.
+	ClientAddr func(*http.Request) netip.Addr
 	// Panicked answers a request whose handler panicked before it answered.
 	Panicked http.HandlerFunc
-	// Watch is told of each request: of its beginning, and by the function that it
-	// returns of its end. The request that it returns is handled. Nil: nobody is told.
+	// Watch is called when a request begins; the function that it returns is called
+	// when the request ends. The request that it returns is handled. Nil: no calls.
 	Watch func(*http.Request) (*http.Request, func(status int, took time.Duration))
 }
 
-// Wrap puts the three around a handler.
+// Wrap returns a handler that serves next with an id, a log line and a recovery from
+// panics for each request.
 func Wrap(cfg Config, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requestID := cfg.NewID()
 		w.Header().Set(Header, requestID)
-		r = r.WithContext(context.WithValue(r.Context(), contextKey{}, requestID))
+		o := origin{requestID: requestID}
+		if cfg.ClientAddr != nil {
+			o.client = cfg.ClientAddr(r)
+		}
+		r = r.WithContext(context.WithValue(r.Context(), contextKey{}, o))
 		ended := func(int, time.Duration) {}
 		if cfg.Watch != nil {
 			r, ended = cfg.Watch(r)

@@ -7,6 +7,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -44,7 +45,7 @@ type Config struct {
 type API struct {
 	Config
 
-	limits *limiters
+	limits limiters
 }
 
 // New returns the API.
@@ -74,9 +75,9 @@ func (a *API) routes() []route {
 		{"GET /v1/webhook_endpoints/{endpointId}", handle(a, reads, a.endpoint)},
 		{"DELETE /v1/webhook_endpoints/{endpointId}", handle(a, writes, a.deleteEndpoint)},
 		{"POST /v1/webhook_endpoints/{endpointId}/rotate_secret", handle(a, writes, a.rotateSecret)},
-		{"POST /v1/webhook_endpoints/{endpointId}/test", handle(a, writes, a.testEndpoint)},
+		{"POST /v1/webhook_endpoints/{endpointId}/test", handle(a, tests, a.testEndpoint)},
 		{"GET /v1/events", handle(a, reads, a.listEvents)},
-		{"POST /v1/events/{eventId}/redeliver", handle(a, writes, a.redeliver)},
+		{"POST /v1/events/{eventId}/redeliver", handle(a, redeliveries, a.redeliver)},
 		{"GET /v1/events/{eventId}/deliveries", handle(a, reads, a.deliveries)},
 		{"POST /v1/checkouts", handle(a, writes, a.createCheckout)},
 		{"GET /v1/checkouts/{checkoutId}", handle(a, reads, a.checkout)},
@@ -163,8 +164,7 @@ func handle[In any](a *API, limit class, endpoint func(context.Context, call[In]
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := call[In]{Request: r, RequestID: httplog.RequestID(r.Context())}
 		var err error
-		c.Merchant, err = a.Accounts.Authenticate(r.Context(), r.Header.Get("X-Service-Merchant-Id"), r.Header.Get("X-Service-Api-Key"))
-		if err != nil {
+		if c.Merchant, err = a.authenticate(w, r); err != nil {
 			a.fail(w, r, err)
 			return
 		}
@@ -184,6 +184,16 @@ func handle[In any](a *API, limit class, endpoint func(context.Context, call[In]
 		answer, err := endpoint(r.Context(), c)
 		a.answer(w, r, answer, err)
 	})
+}
+
+// authenticate returns the merchant whose credentials a request has. Wrong ones count
+// against the client's address.
+func (a *API) authenticate(w http.ResponseWriter, r *http.Request) (ledger.Merchant, error) {
+	m, err := a.Accounts.Authenticate(r.Context(), r.Header.Get("X-Service-Merchant-Id"), r.Header.Get("X-Service-Api-Key"))
+	if errors.Is(err, client.ErrUnauthorized) {
+		err = a.stranger(r.Context(), w.Header(), err)
+	}
+	return m, err
 }
 
 func (a *API) answer(w http.ResponseWriter, r *http.Request, answer reply, err error) {

@@ -21,24 +21,33 @@ var wallet = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
 const maxResource = 400
 
 // settlePaywall takes a paywall's price from a mandate. Anybody may ask: the
-// money can go to nobody but the payee that the mandate names.
+// money can go to nobody but the payee that the mandate names. A request counts
+// against its mandate once the mandate's signature is verified, and against the
+// client's address if that fails. It never counts against the payee, whom anybody
+// can name.
 func (a *API) settlePaywall(w http.ResponseWriter, r *http.Request) {
 	var in client.PaywallSettlementParams
-	if err := httpjson.Decode(w, r, &in); err != nil {
-		a.fail(w, r, err)
-		return
+	err := httpjson.Decode(w, r, &in)
+	var request payment.PaywallRequest
+	if err == nil {
+		request, err = paywallRequest(in, r.Header)
 	}
-	request, err := paywallRequest(in, r.Header)
-	if err != nil {
-		a.fail(w, r, err)
-		return
+	verified := false
+	var answer reply
+	if err == nil {
+		request.RequestID = httplog.RequestID(r.Context())
+		request.Admit = func(mandateID string) error {
+			verified = true
+			if wait, ok := a.limits.take(w.Header(), mandateID, settlements); !ok {
+				return rateLimited(wait)
+			}
+			return nil
+		}
+		answer, err = a.settle(r.Context(), request)
 	}
-	request.RequestID = httplog.RequestID(r.Context())
-	if wait, ok := a.limits.take(w.Header(), in.PayTo, settlements); !ok {
-		a.fail(w, r, rateLimited(wait))
-		return
+	if err != nil && !verified && apiError(err).Status < http.StatusInternalServerError {
+		err = a.stranger(r.Context(), w.Header(), err)
 	}
-	answer, err := a.settle(r.Context(), request)
 	a.answer(w, r, answer, err)
 }
 

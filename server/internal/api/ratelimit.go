@@ -1,32 +1,33 @@
 package api
 
 import (
-	"fmt"
-	"math"
+	"context"
 	"net/http"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-	"golang.org/x/time/rate"
-
+	"github.com/paywarrant/paywarrant/internal/clientaddr"
+	"github.com/paywarrant/paywarrant/internal/httplog"
+	"github.com/paywarrant/paywarrant/internal/ratelimit"
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// Limits are the token bucket of each merchant. Charges, other writes and reads
-// are counted apart.
+// Limits bound how often one merchant, one mandate and one address may call. Charges,
+// other writes and reads are counted apart.
 type Limits struct {
-	// PerSecond refills the bucket. Default: 100.
+	// PerSecond refills the bucket of a merchant or a mandate; the bucket's size is
+	// twice that. Default: 100.
 	PerSecond int
-	// Burst is the bucket's size. Default: twice PerSecond.
-	Burst int
+	// PerAddress refills the bucket of a client's address, which counts what comes
+	// without credentials or with wrong ones. Default: PerSecond.
+	PerAddress int
 }
 
 func (l Limits) orDefault() Limits {
 	if l.PerSecond == 0 {
 		l.PerSecond = 100
 	}
-	if l.Burst == 0 {
-		l.Burst = 2 * l.PerSecond
+	if l.PerAddress == 0 {
+		l.PerAddress = l.PerSecond
 	}
 	return l
 }
@@ -39,46 +40,57 @@ const (
 	settlements class = "settlements"
 	writes      class = "writes"
 	reads       class = "reads"
+	// tests and redeliveries have the service send requests to receivers.
+	tests        class = "webhook-tests"
+	redeliveries class = "redeliveries"
+	// anonymous is what comes without credentials or with wrong ones, helpers are
+	// calls of the sandbox's test helpers; both are counted by address.
+	anonymous class = "anonymous"
+	helpers   class = "test-helpers"
 )
 
-// maxBuckets bounds the memory; the merchants longest away lose theirs first,
-// which are full again by then.
-const maxBuckets = 100_000
+// limiters hold one set of buckets for each class, so that strangers, of whom there
+// are any number, cannot push the buckets of merchants out of memory.
+type limiters map[class]*ratelimit.Limits
 
-type bucket struct {
-	merchantID string
-	class      class
-}
-
-type limiters struct {
-	Limits
-
-	clock   ledger.Clock
-	buckets *otter.Cache[bucket, *rate.Limiter]
-}
-
-func newLimiters(l Limits, clock ledger.Clock) *limiters {
-	return &limiters{
-		Limits: l.orDefault(), clock: clock,
-		buckets: otter.Must(&otter.Options[bucket, *rate.Limiter]{MaximumSize: maxBuckets}),
+func newLimiters(l Limits, clock ledger.Clock) limiters {
+	l = l.orDefault()
+	all := limiters{}
+	for _, c := range []class{charges, settlements, writes, reads} {
+		all[c] = ratelimit.New(ratelimit.Config{PerSecond: l.PerSecond, Clock: clock})
 	}
+	for _, c := range []class{anonymous, helpers} {
+		all[c] = ratelimit.New(ratelimit.Config{PerSecond: l.PerAddress, Clock: clock})
+	}
+	slow := max(l.PerSecond/100, 1)
+	all[tests] = ratelimit.New(ratelimit.Config{PerSecond: slow, Burst: 20 * slow, Clock: clock})
+	all[redeliveries] = ratelimit.New(ratelimit.Config{PerSecond: 10 * slow, Burst: 100 * slow, Clock: clock})
+	return all
 }
 
-// take counts a request, and says in the headers what is left
-// (draft-ietf-httpapi-ratelimit-headers-10). Where nothing is left it returns
-// how long to wait.
-func (l *limiters) take(h http.Header, merchantID string, c class) (wait time.Duration, ok bool) {
-	now := l.clock.Now()
-	b, _ := l.buckets.ComputeIfAbsent(bucket{merchantID, c}, func() (*rate.Limiter, bool) {
-		return rate.NewLimiter(rate.Limit(l.PerSecond), l.Burst), false
-	})
-	ok = b.AllowN(now, 1)
-	left := b.TokensAt(now)
-	full := math.Ceil((float64(l.Burst) - left) / float64(l.PerSecond))
-	h.Set("RateLimit-Policy", fmt.Sprintf("%q;q=%d;w=%d", c, l.Burst, (l.Burst+l.PerSecond-1)/l.PerSecond))
-	h.Set("RateLimit", fmt.Sprintf("%q;r=%d;t=%d", c, max(int(left), 0), int(full)))
-	if ok {
-		return 0, true
+// take counts a request of a party, and reports in the headers what is left. If
+// nothing is left it returns how long to wait.
+func (l limiters) take(h http.Header, party string, c class) (wait time.Duration, ok bool) {
+	a := l[c].Take(party)
+	a.Header(h, string(c))
+	return a.Wait, a.OK
+}
+
+// takeAddress counts a request by its client's address. It returns an error if there
+// were too many.
+func (a *API) takeAddress(ctx context.Context, h http.Header, c class) error {
+	if wait, ok := a.limits.take(h, clientaddr.Network(httplog.ClientAddr(ctx)), c); !ok {
+		return rateLimited(wait)
 	}
-	return time.Duration((1 - left) / float64(l.PerSecond) * float64(time.Second)), false
+	return nil
+}
+
+// stranger counts a request that was refused before anybody was known to have sent it,
+// and returns err, or that there were too many. A request that proves whose it is
+// never counts here, so that strangers at the same address do not hold it up.
+func (a *API) stranger(ctx context.Context, h http.Header, err error) error {
+	if limited := a.takeAddress(ctx, h, anonymous); limited != nil {
+		return limited
+	}
+	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/x402"
 )
 
@@ -17,30 +18,26 @@ import (
 // may ask; only the payee, with its credentials, may redeem.
 func (a *API) verifyReceipt(w http.ResponseWriter, r *http.Request) {
 	var in client.ReceiptParams
-	if err := httpjson.Decode(w, r, &in); err != nil {
-		a.fail(w, r, err)
-		return
+	m, err := a.receiptAsker(w, r)
+	if err == nil {
+		err = httpjson.Decode(w, r, &in)
 	}
-	check, err := receiptCheck(in)
+	var check payment.ReceiptCheck
+	if err == nil {
+		check, err = receiptCheck(in)
+	}
+	switch {
+	case err != nil:
+	case in.Redeem && m.ID == "":
+		_, err = a.authenticate(w, r)
+	case in.Redeem && !strings.EqualFold(m.PayTo, in.PayTo):
+		err = invalid("redeem", "is for the merchant whose wallet payTo is")
+	}
 	if err != nil {
 		a.fail(w, r, err)
 		return
 	}
 	check.RequestID = httplog.RequestID(r.Context())
-	if wait, ok := a.limits.take(w.Header(), strings.ToLower(in.PayTo), settlements); !ok {
-		a.fail(w, r, rateLimited(wait))
-		return
-	}
-	if in.Redeem {
-		m, err := a.Accounts.Authenticate(r.Context(), r.Header.Get("X-Service-Merchant-Id"), r.Header.Get("X-Service-Api-Key"))
-		if err == nil && !strings.EqualFold(m.PayTo, in.PayTo) {
-			err = invalid("redeem", "is for the merchant whose wallet payTo is")
-		}
-		if err != nil {
-			a.fail(w, r, err)
-			return
-		}
-	}
 	found, err := a.Payments.CheckReceipt(r.Context(), check)
 	v := client.ReceiptVerdict{Valid: err == nil && found.Reason == "", Reason: found.Reason}
 	if v.Valid {
@@ -48,6 +45,22 @@ func (a *API) verifyReceipt(w http.ResponseWriter, r *http.Request) {
 		v.Amount, v.Resource, v.TransactionID, v.SettledAt = in.Amount, in.Resource, found.TransactionID, &found.SettledAt
 	}
 	a.answer(w, r, reply{Body: v}, err)
+}
+
+// receiptAsker counts a check of a receipt: with credentials against the merchant, who
+// is returned, without them against the client's address.
+func (a *API) receiptAsker(w http.ResponseWriter, r *http.Request) (ledger.Merchant, error) {
+	if r.Header.Get("X-Service-Api-Key") == "" {
+		return ledger.Merchant{}, a.takeAddress(r.Context(), w.Header(), anonymous)
+	}
+	m, err := a.authenticate(w, r)
+	if err != nil {
+		return m, err
+	}
+	if wait, ok := a.limits.take(w.Header(), m.ID, settlements); !ok {
+		return m, rateLimited(wait)
+	}
+	return m, nil
 }
 
 func receiptCheck(in client.ReceiptParams) (payment.ReceiptCheck, error) {

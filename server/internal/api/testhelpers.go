@@ -41,7 +41,11 @@ func (a *API) testHelpers() []route {
 func helper[In any](a *API, endpoint func(context.Context, *http.Request, In) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in In
-		if err := httpjson.Decode(w, r, &in); err != nil {
+		err := a.takeAddress(r.Context(), w.Header(), helpers)
+		if err == nil {
+			err = httpjson.Decode(w, r, &in)
+		}
+		if err != nil {
 			a.fail(w, r, err)
 			return
 		}

@@ -18,12 +18,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/httpjson"
+	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/x402"
 )
@@ -34,6 +34,9 @@ type Settler interface {
 	Dollar() (x402.Network, x402.Asset)
 	// Signer is the address that submits.
 	Signer() string
+	// SignedByKey reports whether the payer's own key signed an authorization. It asks
+	// no node; a contract that signed is not known here.
+	SignedByKey(e x402.Exact) bool
 	// VerifyAuthorization tells whether an authorization would be settled now for a
 	// resource, and moves nothing. An error leaves it open.
 	VerifyAuthorization(ctx context.Context, e x402.Exact, resource string) (x402.Verification, error)
@@ -54,9 +57,13 @@ type Config struct {
 	Clock Clock
 	// Logger is told what the chain does not answer. Required.
 	Logger *slog.Logger
-	// PerSecond is how often one payee, and one payer, may be asked about; bursts of
-	// twice that. Default: 100.
+	// PerSecond is how many payments of one payer are considered each second, with
+	// bursts of twice that. Default: 100.
 	PerSecond int
+	// PerAddress is how many requests of one client address each second may have no
+	// valid signature, and how many may be of payers who have never paid, each with
+	// bursts of twice that. Default: PerSecond.
+	PerAddress int
 	// Concurrent is how many payments are looked at at a time. Default: 512.
 	Concurrent int
 }
@@ -69,11 +76,14 @@ func (c *Config) validate() error {
 		return errors.New("facilitator: Clock is required")
 	case c.Logger == nil:
 		return errors.New("facilitator: Logger is required")
-	case c.PerSecond < 0 || c.Concurrent < 0:
+	case c.PerSecond < 0 || c.PerAddress < 0 || c.Concurrent < 0:
 		return errors.New("facilitator: limits must not be negative")
 	}
 	if c.PerSecond == 0 {
 		c.PerSecond = 100
+	}
+	if c.PerAddress == 0 {
+		c.PerAddress = c.PerSecond
 	}
 	if c.Concurrent == 0 {
 		c.Concurrent = 512
@@ -132,8 +142,8 @@ func (f *Facilitator) verify(w http.ResponseWriter, r *http.Request) {
 	var v x402.Verification
 	p, no := f.take(w, r)
 	if no == nil {
-		defer f.leave()
 		var err error
+		defer func() { f.leave(p, v.IsValid, no) }()
 		if v, err = f.config.Settler.VerifyAuthorization(r.Context(), p.exact, p.resource); err != nil {
 			no = f.unknown(r, "verify payment", err)
 		}
@@ -151,7 +161,7 @@ func (f *Facilitator) settle(w http.ResponseWriter, r *http.Request) {
 	var s x402.Settlement
 	p, no := f.take(w, r)
 	if no == nil {
-		defer f.leave()
+		defer func() { f.leave(p, s.Success || s.ErrorReason == x402.ReasonPending, no) }()
 		s, no = f.settleOnce(r, p)
 	}
 	if no != nil {
@@ -183,21 +193,12 @@ func (f *Facilitator) settleOnce(r *http.Request, p payment) (x402.Settlement, *
 		return x402.Settlement{}, malformed(x402.ReasonInvalidPayload, "Idempotency-Key must be one value of 1 to 255 printable ASCII characters.")
 	}
 	s, err := f.config.Settler.SettleOnce(r.Context(), p.exact, rail.SettleRequest{
-		Resource: p.resource, IdempotencyKey: strings.Join(keys, ""), Caller: caller(r),
+		Resource: p.resource, IdempotencyKey: strings.Join(keys, ""), Caller: caller(r.Context()),
 	})
 	if err != nil {
 		return s, f.unknown(r, "settle payment", err)
 	}
 	return s, nil
-}
-
-// caller is whose budget of gas a request counts against.
-func caller(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return ""
-	}
-	return host
 }
 
 func isKey(s string) bool {
@@ -216,10 +217,13 @@ func answer(w http.ResponseWriter, no *refusal, body any) {
 	httpjson.Write(w, status, body)
 }
 
-// unknown is the answer where the chain or the store does not tell.
+// unknown is the answer if the chain or the store gives none. A client that hung up
+// gets none either, and is no failure.
 func (f *Facilitator) unknown(r *http.Request, what string, err error) *refusal {
-	if r.Context().Err() == nil {
-		f.config.Logger.ErrorContext(r.Context(), "facilitator cannot tell", slog.String("work", what), slog.Any("error", err))
+	if httplog.HungUp(r.Context(), err) {
+		return &refusal{status: httplog.StatusClientClosedRequest, message: "The client hung up."}
 	}
+	f.config.Logger.ErrorContext(r.Context(), "facilitator has no answer", slog.String("requestId", httplog.RequestID(r.Context())),
+		slog.String("work", what), slog.Any("error", err))
 	return &refusal{status: http.StatusServiceUnavailable, message: "The chain cannot be asked now. Send the same again.", wait: time.Second}
 }

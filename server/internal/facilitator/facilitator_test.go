@@ -20,6 +20,7 @@ import (
 // chain is a settler with one answer.
 type chain struct {
 	settlement x402.Settlement
+	invalid    bool
 	err        error
 	busy       chan struct{} // not nil: waits until it is closed
 	entered    chan struct{}
@@ -33,7 +34,7 @@ func (c *chain) Dollar() (x402.Network, x402.Asset) {
 func (c *chain) Signer() string { return "0x209693Bc6afc0C5328bA36FaF03C514EF312287C" }
 
 func (c *chain) VerifyAuthorization(context.Context, x402.Exact, string) (x402.Verification, error) {
-	return x402.Verification{IsValid: c.err == nil}, c.err
+	return x402.Verification{IsValid: c.err == nil && !c.invalid}, c.err
 }
 
 func (c *chain) SettleOnce(context.Context, x402.Exact, rail.SettleRequest) (x402.Settlement, error) {
@@ -43,6 +44,8 @@ func (c *chain) SettleOnce(context.Context, x402.Exact, rail.SettleRequest) (x40
 	}
 	return c.settlement, c.err
 }
+
+func (c *chain) SignedByKey(e x402.Exact) bool { return e.Signature == "0x01" }
 
 // still is a clock that stands.
 type still struct{}
@@ -55,15 +58,15 @@ const request = `{"x402Version":1,"paymentPayload":{"x402Version":1,"scheme":"ex
 "paymentRequirements":{"scheme":"exact","network":"base","maxAmountRequired":"10000","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
 "payTo":"0x011C0f3cedF7ff87fFD98Bc21Df1ef8cB80e0a47","resource":"https://api.example.com/","maxTimeoutSeconds":60}}`
 
-func serve(t *testing.T, c facilitator.Config) func(path string) *httptest.ResponseRecorder {
+func serve(t *testing.T, c facilitator.Config) func(path string, text ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	c.Clock, c.Logger = still{}, slog.New(slog.DiscardHandler)
 	f, err := facilitator.New(c)
 	require.NoError(t, err)
 	mux := http.NewServeMux()
 	f.Register(mux, notAllowed)
-	return func(path string) *httptest.ResponseRecorder {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/x402/"+path, strings.NewReader(request))
+	return func(path string, text ...string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/x402/"+path, strings.NewReader(append(text, request)[0]))
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
 		mux.ServeHTTP(w, r)
@@ -95,15 +98,76 @@ func TestPendingSettlementTellsItsTransaction(t *testing.T) {
 	require.NotEmpty(t, w.Header().Get("Retry-After"))
 }
 
-func TestRateOfOnePartyIsLimited(t *testing.T) {
+func TestPaymentsOfOnePayerAreLimited(t *testing.T) {
 	t.Parallel()
-	ask := serve(t, facilitator.Config{Settler: &chain{}, PerSecond: 1})
-	require.Equal(t, 200, ask("settle").Code)
-	require.Equal(t, 200, ask("verify").Code)
-	w := ask("settle")
+	ask := serve(t, facilitator.Config{Settler: &chain{}, PerSecond: 1, PerAddress: 100})
+	signed := strings.Replace(request, "0x00", "0x01", 1)
+	require.Equal(t, 200, ask("settle", signed).Code)
+	require.Equal(t, 200, ask("verify", strings.Replace(signed, "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", "0x209693bc6afc0c5328ba36faf03c514ef312287c", 1)).Code, "in any spelling")
+	w := ask("settle", signed)
 	require.Equal(t, 429, w.Code)
 	require.Equal(t, "1", w.Header().Get("Retry-After"))
+	require.Equal(t, `"payments";q=2;w=2`, w.Header().Get("RateLimit-Policy"))
 	require.Contains(t, w.Body.String(), `"errorReason":"unexpected_settle_error"`)
+	require.Equal(t, 200, ask("verify", strings.Replace(signed, "0x2096", "0x3096", 1)).Code, "another payer")
+}
+
+// TestJunkIsCountedByAddress: what nobody signed does not count against whom it names,
+// and what is good does not count against its address.
+func TestJunkIsCountedByAddress(t *testing.T) {
+	t.Parallel()
+	c := &chain{}
+	ask := serve(t, facilitator.Config{Settler: c, PerSecond: 100, PerAddress: 1})
+	signed := strings.Replace(request, "0x00", "0x01", 1)
+	for range 4 {
+		require.Equal(t, 200, ask("verify").Code, "a wallet that is a contract signed")
+	}
+	c.invalid = true
+	require.Equal(t, 200, ask("verify").Code)
+	require.Equal(t, 200, ask("settle").Code)
+	for _, junk := range []string{request, "{", "{}"} {
+		w := ask("verify", junk)
+		require.Equal(t, 429, w.Code, junk)
+		require.NotEmpty(t, w.Header().Get("Retry-After"))
+	}
+	for range 2 {
+		require.Equal(t, 200, ask("verify", signed).Code, "signed payments are counted apart")
+	}
+	require.Equal(t, 429, ask("verify", signed).Code, "of payers who never paid")
+	c.invalid = false
+	require.Equal(t, 429, ask("verify", signed).Code)
+}
+
+// TestGoodPayersAreNotCountedByAddress: those who have paid are not held up by others at
+// the address of their gate.
+func TestGoodPayersAreNotCountedByAddress(t *testing.T) {
+	t.Parallel()
+	c := &chain{}
+	ask := serve(t, facilitator.Config{Settler: c, PerSecond: 100, PerAddress: 1})
+	signed := strings.Replace(request, "0x00", "0x01", 1)
+	require.Equal(t, 200, ask("verify", signed).Code)
+	c.invalid = true
+	stranger := strings.Replace(signed, "0x2096", "0x3096", 1)
+	for range 3 {
+		ask("verify", stranger)
+	}
+	require.Equal(t, 429, ask("verify", stranger).Code)
+	for range 4 {
+		require.Equal(t, 200, ask("verify", signed).Code)
+	}
+}
+
+func TestBodyThatIsNoJSONIsUnsupported(t *testing.T) {
+	t.Parallel()
+	f, err := facilitator.New(facilitator.Config{Settler: &chain{}, Clock: still{}, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	mux := http.NewServeMux()
+	f.Register(mux, notAllowed)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/x402/verify", strings.NewReader(request))
+	r.Header.Set("Content-Type", "text/plain")
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, r)
+	require.Equal(t, 415, w.Code)
 }
 
 func TestPaymentsAtATimeAreLimited(t *testing.T) {

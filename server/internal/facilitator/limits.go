@@ -1,43 +1,117 @@
 package facilitator
 
 import (
+	"context"
 	"math"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/maypok86/otter/v2"
-	"golang.org/x/time/rate"
+
+	"github.com/paywarrant/paywarrant/internal/clientaddr"
+	"github.com/paywarrant/paywarrant/internal/httplog"
+	"github.com/paywarrant/paywarrant/internal/ratelimit"
 )
 
-// maxBuckets bounds the memory; those longest unused go first, full again by then.
-const maxBuckets = 100_000
+const (
+	// maxPayers bounds how many payers are remembered as good, and goodFor for how long.
+	maxPayers = 100_000
+	goodFor   = time.Hour
+)
 
-// limits bound how often one party is asked about.
+// limits bound how often the node is asked, so that nobody uses up what is another's.
+//
+// What fails before the payer is known counts against the client's address. A payment
+// that the payer's key signed counts against that payer, and against the address only
+// as long as no payment of the payer was good: keys cost nothing, so that they alone do
+// not bound anything. A wallet without a key is known only once the node was asked, so
+// that its payment counts against the address first; a good one is given back. The
+// payee is never counted: anybody can name it.
 type limits struct {
-	perSecond int
 	clock     Clock
-	buckets   *otter.Cache[string, *rate.Limiter]
+	strangers *ratelimit.Limits // by address: nobody is known to have signed
+	unproven  *ratelimit.Limits // by address: signed, and the payer was never good
+	payers    *ratelimit.Limits // by payer
+	good      *otter.Cache[string, time.Time]
 }
 
 func newLimits(c Config) *limits {
+	byAddress := ratelimit.Config{PerSecond: c.PerAddress, Clock: c.Clock}
 	return &limits{
-		perSecond: c.PerSecond, clock: c.Clock,
-		buckets: otter.Must(&otter.Options[string, *rate.Limiter]{MaximumSize: maxBuckets}),
+		clock: c.Clock, strangers: ratelimit.New(byAddress), unproven: ratelimit.New(byAddress),
+		payers: ratelimit.New(ratelimit.Config{PerSecond: c.PerSecond, Clock: c.Clock}),
+		good:   otter.Must(&otter.Options[string, time.Time]{MaximumSize: maxPayers}),
 	}
 }
 
-// take counts a question about a party in a role; the time to wait where there
-// were too many.
-func (l *limits) take(role, address string) (wait time.Duration, ok bool) {
-	now := l.clock.Now()
-	b, _ := l.buckets.ComputeIfAbsent(role+strings.ToLower(address), func() (*rate.Limiter, bool) {
-		return rate.NewLimiter(rate.Limit(l.perSecond), 2*l.perSecond), false
-	})
-	if b.AllowN(now, 1) {
-		return 0, true
+// Policies are the names of the limits in the headers.
+const (
+	policyAddress = "anonymous"
+	policyPayer   = "payments"
+)
+
+// caller is the name that a client's requests are counted under.
+func caller(ctx context.Context) string { return clientaddr.Network(httplog.ClientAddr(ctx)) }
+
+// refused counts a request that failed before its payer was known, and returns the
+// refusal, or that there were too many.
+func (l *limits) refused(ctx context.Context, h http.Header, no *refusal) *refusal {
+	a := l.strangers.Take(caller(ctx))
+	a.Header(h, policyAddress)
+	if !a.OK {
+		return tooMany("this address", a.Wait)
 	}
-	return time.Duration((1 - b.TokensAt(now)) / float64(l.perSecond) * float64(time.Second)), false
+	return no
+}
+
+// ticket is what a payment was counted against.
+type ticket struct {
+	payer, address string
+	signed         bool
+	by             *ratelimit.Limits // that counted the address; nil if none did
+}
+
+// admit counts a payment that is read; signed reports whether the payer's key signed.
+func (l *limits) admit(ctx context.Context, h http.Header, payer string, signed bool) (ticket, *refusal) {
+	t := ticket{payer: strings.ToLower(payer), address: caller(ctx), signed: signed}
+	if signed {
+		a := l.payers.Take(t.payer)
+		a.Header(h, policyPayer)
+		if !a.OK {
+			return t, tooMany("this payer", a.Wait)
+		}
+		if since, ok := l.good.GetIfPresent(t.payer); ok && l.clock.Now().Sub(since) < goodFor {
+			return t, nil
+		}
+		t.by = l.unproven
+	} else {
+		t.by = l.strangers
+	}
+	a := t.by.Take(t.address)
+	if !a.OK || !signed {
+		a.Header(h, policyAddress)
+	}
+	if !a.OK {
+		return t, tooMany("this address", a.Wait)
+	}
+	return t, nil
+}
+
+// judged gives back what a payment was counted against, unless it was refused, and
+// remembers the payer of a good one.
+func (l *limits) judged(t ticket, good, unknown bool) {
+	if t.by != nil && (good || unknown) {
+		t.by.Return(t.address)
+	}
+	if good && t.signed {
+		l.good.Set(t.payer, l.clock.Now())
+	}
+}
+
+func tooMany(of string, wait time.Duration) *refusal {
+	return &refusal{status: http.StatusTooManyRequests, message: "Too many requests of " + of + ". Retry-After says when to try again.", wait: wait}
 }
 
 // seconds is a wait as Retry-After has it, rounded up.

@@ -9,11 +9,14 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/httpjson"
+	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/x402"
 )
 
 // payment is a request that was read and whose declared fields agree.
 type payment struct {
+	ticket ticket
+
 	version  int
 	exact    x402.Exact
 	resource string
@@ -39,26 +42,31 @@ func malformed(reason x402.Reason, message string) *refusal {
 	return &refusal{status: http.StatusBadRequest, reason: reason, message: message}
 }
 
-// take reads a request and gives it a room; leave gives the room back.
+// take reads a request, counts it and admits it; leave must follow if it is not refused.
 func (f *Facilitator) take(w http.ResponseWriter, r *http.Request) (payment, *refusal) {
 	p, no := f.read(w, r)
 	if no != nil {
-		return p, no
+		return p, f.limits.refused(r.Context(), w.Header(), no)
 	}
-	for role, address := range map[string]string{"payee": p.payee, "payer": p.exact.Authorization.From} {
-		if wait, ok := f.limits.take(role, address); !ok {
-			return p, &refusal{status: http.StatusTooManyRequests, message: "Too many requests for this " + role + ".", wait: wait}
-		}
+	signed := f.config.Settler.SignedByKey(p.exact)
+	if p.ticket, no = f.limits.admit(r.Context(), w.Header(), p.exact.Authorization.From, signed); no != nil {
+		return p, no
 	}
 	select {
 	case f.rooms <- struct{}{}:
 		return p, nil
 	default:
+		f.limits.judged(p.ticket, false, true)
 		return p, &refusal{status: http.StatusServiceUnavailable, message: "Too many payments at a time.", wait: time.Second}
 	}
 }
 
-func (f *Facilitator) leave() { <-f.rooms }
+// leave ends what take began: good reports whether the payment was good. One that the
+// chain could not judge does not count; one whose client hung up does.
+func (f *Facilitator) leave(p payment, good bool, no *refusal) {
+	f.limits.judged(p.ticket, good, no != nil && no.status == http.StatusServiceUnavailable)
+	<-f.rooms
+}
 
 // body is what verify and settle are sent (specification v2 §7.1, v1 §7.1).
 type body struct {
@@ -71,8 +79,13 @@ func (f *Facilitator) read(w http.ResponseWriter, r *http.Request) (payment, *re
 	var in body
 	if err := httpjson.Decode(w, r, &in); err != nil {
 		no := malformed(x402.ReasonInvalidPayload, "The body cannot be read: "+err.Error()+".")
-		if errors.Is(err, httpjson.ErrTooLarge) {
+		switch {
+		case errors.Is(err, httpjson.ErrTooLarge):
 			no.status = http.StatusRequestEntityTooLarge
+		case errors.Is(err, httpjson.ErrMediaType):
+			no.status = http.StatusUnsupportedMediaType
+		case r.Context().Err() != nil:
+			no.status = httplog.StatusClientClosedRequest
 		}
 		return payment{}, no
 	}

@@ -19,6 +19,7 @@ import (
 	"net/http"
 
 	"github.com/paywarrant/paywarrant/internal/httplog"
+	"github.com/paywarrant/paywarrant/internal/ratelimit"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -38,13 +39,18 @@ type Merchants interface {
 	Merchant(ctx context.Context, id string) (ledger.Merchant, error)
 }
 
-// Config configures the pages. Every field is required, except Mail.
+// Config configures the pages. Every field is required, except Mail and PerAddress.
 type Config struct {
 	Payments  *payment.Service
 	Merchants Merchants
 	Clock     ledger.Clock
 	Logger    *slog.Logger
 	Sandbox   bool
+	// BaseURL is the origin that the pages are served under.
+	BaseURL string
+	// PerAddress is how many pages one client address may open each second, and how many
+	// forms it may send, with bursts of twice that. Default: 100.
+	PerAddress int
 	// Methods returns the payment methods of rails, the usual one first.
 	Methods func(of ...rail.Name) []rail.Method
 	// Mail sends a message to a person. Nil: no mail is sent, and no page asks for an
@@ -56,6 +62,7 @@ type Config struct {
 type Pages struct {
 	Config
 
+	views, forms                      *ratelimit.Limits
 	stylePath, scriptPath             string
 	setup, pay, result, mandate, stop *template.Template
 }
@@ -65,8 +72,14 @@ func New(cfg Config) *Pages {
 	parse := func(name string) *template.Template {
 		return template.Must(template.ParseFS(templates, "templates/layout.html", "templates/methods.html", "templates/revoke.html", "templates/"+name))
 	}
+	if cfg.PerAddress == 0 {
+		cfg.PerAddress = 100
+	}
+	limits := func() *ratelimit.Limits {
+		return ratelimit.New(ratelimit.Config{PerSecond: cfg.PerAddress, Clock: cfg.Clock})
+	}
 	return &Pages{
-		Config: cfg, setup: parse("setup.html"), pay: parse("checkout.html"), result: parse("result.html"),
+		Config: cfg, views: limits(), forms: limits(), setup: parse("setup.html"), pay: parse("checkout.html"), result: parse("result.html"),
 		mandate: parse("mandate.html"), stop: parse("stop.html"),
 		stylePath: assetPath("style", style, ".css"), scriptPath: assetPath("wallet", walletScript, ".js"),
 	}
@@ -87,16 +100,20 @@ func (p *Pages) Register(mux *http.ServeMux) {
 			Text: "Open the link that you were given once more, and confirm there.",
 		})
 	}))
-	mux.Handle("GET /setup/{sessionToken}", http.HandlerFunc(p.showSetup))
-	mux.Handle("POST /setup/{sessionToken}", ownForms.Handler(http.HandlerFunc(p.decide)))
-	mux.HandleFunc("GET /setup/{sessionToken}/{proof}", p.showDecided)
-	mux.Handle("POST /setup/{sessionToken}/wallet", ownForms.Handler(http.HandlerFunc(p.proposeToWallet)))
-	mux.HandleFunc("GET /checkout/{checkoutId}/{proof}", p.showCheckout)
-	mux.Handle("POST /checkout/{checkoutId}/{proof}", ownForms.Handler(http.HandlerFunc(p.payCheckout)))
-	mux.HandleFunc("GET /receipts/{transactionId}/{proof}", p.receipt)
-	mux.HandleFunc("GET /m/{mandateId}/{proof}", p.showMandate)
-	mux.HandleFunc("GET /m/{mandateId}/{proof}/stop", p.askToStop)
-	mux.Handle("POST /m/{mandateId}/{proof}/stop", ownForms.Handler(http.HandlerFunc(p.stopMandate)))
+	view := func(path string, h http.HandlerFunc) { mux.Handle("GET "+path, p.guarded(p.views, h)) }
+	form := func(path string, h http.HandlerFunc) {
+		mux.Handle("POST "+path, p.guarded(p.forms, ownForms.Handler(h)))
+	}
+	view("/setup/{sessionToken}", p.showSetup)
+	form("/setup/{sessionToken}", p.decide)
+	view("/setup/{sessionToken}/{proof}", p.showDecided)
+	form("/setup/{sessionToken}/wallet", p.proposeToWallet)
+	view("/checkout/{checkoutId}/{proof}", p.showCheckout)
+	form("/checkout/{checkoutId}/{proof}", p.payCheckout)
+	view("/receipts/{transactionId}/{proof}", p.receipt)
+	view("/m/{mandateId}/{proof}", p.showMandate)
+	view("/m/{mandateId}/{proof}/stop", p.askToStop)
+	form("/m/{mandateId}/{proof}/stop", p.stopMandate)
 	mux.HandleFunc("GET "+p.stylePath, asset("text/css; charset=utf-8", style))
 	mux.HandleFunc("GET "+p.scriptPath, asset("text/javascript; charset=utf-8", walletScript))
 }

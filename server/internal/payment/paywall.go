@@ -30,6 +30,9 @@ type PaywallRequest struct {
 	ChallengeID    string
 	IdempotencyKey string
 	RequestID      string
+	// Admit is called with the mandate's id once its signature is verified, before
+	// anything else is done. Its error ends the settlement. Nil: no calls.
+	Admit func(mandateID string) error
 }
 
 // SettlePaywall takes the price from a mandate for the merchant whose wallet is
@@ -50,6 +53,11 @@ func (s *Service) SettlePaywall(ctx context.Context, r PaywallRequest) (Charged,
 	if errors.As(err, &broken) {
 		if problem := bindingProblem(broken.Reason); problem != "" {
 			return Charged{}, &PresentationError{Problem: problem}
+		}
+	}
+	if err == nil && r.Admit != nil {
+		if err := r.Admit(p.Mandate.ID); err != nil {
+			return Charged{}, err
 		}
 	}
 	if err == nil && p.Mandate.Bound {
