@@ -197,3 +197,24 @@ func TestStrangersDoNotUseUpWhatIsAPayersOrPayees(t *testing.T) {
 	})
 	require.Positive(t, statuses[http.StatusOK])
 }
+
+// TestPagesAreServedUnderTheirOwnHostAlone: a site whose name resolves to the service
+// reads nothing (DNS rebinding).
+func TestPagesAreServedUnderTheirOwnHostAlone(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	token := c.do(t, "POST", "/v1/mandates", `{"maxPerTxCents":500,"maxMonthlySpendCents":1000}`).ok(t).str("sessionToken")
+	for host, want := range map[string]int{
+		"": 200, "localhost": 200, "[::1]:80": 200, "127.0.0.1": 200, "evil.example": 421, "127.0.0.1.evil.example:80": 421, "192.0.2.1": 421, "%": 421,
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", c.URL+"/setup/"+token, http.NoBody)
+		require.NoError(t, err)
+		r.Host = host
+		resp, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		if host != "%" { // net/http refuses it
+			require.Equal(t, want, resp.StatusCode, host)
+		}
+	}
+}
