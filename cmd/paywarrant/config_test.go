@@ -216,6 +216,5 @@ func TestDefaultsOfTheChain(t *testing.T) {
 		require.Equal(t, "10000000000000000", parsed.LowBalanceWei.String())
 		require.Len(t, parsed.Authorizations.Factories, 1)
 		require.Equal(t, "1000000000000000000", parsed.Authorizations.RelayerWei.String())
-		require.Equal(t, "100000000000000000", parsed.Authorizations.PayerWei.String())
 	}
 }

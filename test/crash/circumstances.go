@@ -148,7 +148,12 @@ func (d *chainDrill) left(ctx context.Context, nonce uint64) (err error) {
 	defer func() { err = errors.Join(err, store.Close()) }()
 	for open := true; open; {
 		err := store.View(ctx, func(tx chain.Tx) error {
-			_, open, err = tx.Get("open", fmt.Sprintf("%020d", nonce))
+			key, landed := fmt.Sprintf("%020d", nonce), false
+			if _, open, err = tx.Get("open", key); err != nil {
+				return err
+			}
+			_, landed, err = tx.Get("landed", key)
+			open = open || landed
 			return err
 		})
 		if err == nil {

@@ -182,7 +182,7 @@ func requestOf(ctx context.Context, from devchain.Wallet, a evm.TransferAuthoriz
 		Scheme: x402.SchemeExact, Network: x402.NetworkOf(devchain.ChainID).CAIP2, Amount: a.Value.String(), Asset: asset.Address,
 		PayTo: a.To.Hex(), MaxTimeoutSeconds: 60, Extra: map[string]any{"name": asset.Name, "version": asset.Version},
 	}
-	r = x402.FacilitatorRequest{X402Version: x402.Version2, PaymentRequirements: asked}
+	r = x402.FacilitatorRequest{X402Version: x402.Version2, PaymentRequirements: asked, IdempotencyKey: a.Nonce.Hex()}
 	r.PaymentPayload, err = json.Marshal(map[string]any{
 		"x402Version": x402.Version2, "resource": x402.Resource{URL: "https://api.example.com/" + a.Nonce.Hex()}, "accepted": asked,
 		"payload": x402.Exact{Signature: signature, Authorization: a.Wire()},

@@ -35,10 +35,16 @@ type authorizationRecord struct {
 	Settled       common.Hash        `json:"settled"`  // the transaction that moved the money, for good
 	Failed        x402.Reason        `json:"failed,omitempty"`
 	FailedHash    common.Hash        `json:"failedHash"`
-	Told          bool               `json:"told"` // somebody was answered that it is settled
+	Told          bool               `json:"told"`             // somebody was answered that it is settled
+	Undone        bool               `json:"undone,omitempty"` // it was settled, and a reorganization took that back for good
 	// Caller is the hash of the idempotency key under which the settlement was first
 	// requested, or, without one, first answered. Empty: that request had no key.
 	Caller string `json:"caller,omitempty"`
+}
+
+// transfer is what the record authorizes.
+func (r authorizationRecord) transfer() (evm.TransferAuthorization, error) {
+	return evm.ParseAuthorization(r.Authorization)
 }
 
 func (r authorizationRecord) decided() bool { return r.Settled != common.Hash{} || r.Failed != "" }

@@ -26,7 +26,9 @@ func (a Authorizations) trusts(factory common.Address) bool {
 	return slices.Contains(a.Factories, factory)
 }
 
-func deployTask(wallet common.Address) string { return "deploy/" + wallet.Hex() }
+const deployPrefix = "deploy/"
+
+func deployTask(wallet common.Address) string { return deployPrefix + wallet.Hex() }
 
 // deployWallet has a trusted factory make the payer's wallet, once, and waits until
 // it is there. A [*refusedError] where the factory does not make it, or where it

@@ -10,7 +10,6 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/paywarrant/paywarrant/x402"
-	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
 // The value of settlements under way is reserved, so that of many authorizations of
@@ -157,7 +156,7 @@ func (r *Rail) reservedEnded(ctx context.Context, record authorizationRecord, he
 	if record.decided() || record.Authorization.CheckWindow(head) == x402.ReasonValidBefore {
 		return true, nil
 	}
-	t, err := evm.ParseAuthorization(record.Authorization)
+	t, err := record.transfer()
 	if err != nil {
 		return true, nil //nolint:nilerr // of no order that was sent
 	}

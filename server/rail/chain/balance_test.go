@@ -25,7 +25,7 @@ type alarms struct {
 func (a alarms) Enabled(context.Context, slog.Level) bool { return true }
 
 func (a alarms) Handle(_ context.Context, r slog.Record) error {
-	if r.Level == slog.LevelWarn && r.Message == a.text {
+	if r.Level >= slog.LevelWarn && r.Message == a.text {
 		a.n.Add(1)
 	}
 	return nil

@@ -115,6 +115,10 @@ type Config struct {
 	// watcher. Where it fails, or answers [rail.ErrUndecided], it is told again.
 	// Default: nobody is told.
 	OnRevoked func(ctx context.Context, r Revocation) error
+	// OnUndone is called for each payment that was answered as succeeded and that a
+	// reorganization deeper than Confirmations took back for good. Default: it is only
+	// logged and counted.
+	OnUndone func(ctx context.Context, u Undone) error
 	// Clock tells when fees were last raised. Default: the system's.
 	Clock Clock
 	// Logger is told what needs somebody's attention. Default: discards.
@@ -174,6 +178,8 @@ type Rail struct {
 	lately       recently
 	seen         sightings
 	alarms       alarms
+	tending      sync.Mutex // of checkpoint
+	checkpoint   checkpoint
 	committed    committed
 	foreign      atomic.Uint64 // the relayer's nonce when it was found to be used by somebody else
 	figures      figures

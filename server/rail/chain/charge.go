@@ -27,6 +27,9 @@ type chargeRecord struct {
 	Charge  evm.Charge     `json:"charge"`
 	Since   uint64         `json:"since"` // the newest block then
 	Outcome *rail.Outcome  `json:"outcome,omitempty"`
+	// Reference is the charge's, for people. Empty in old records.
+	Reference string `json:"reference,omitempty"`
+	Undone    bool   `json:"undone,omitempty"` // it succeeded, and a reorganization took that back for good
 }
 
 // keyOf names a reference in the store; chain is its name on the chain.
@@ -126,7 +129,7 @@ func (r *Rail) opened(ctx context.Context, key string, q request) (chargeRecord,
 
 // open decides a charge that nobody has seen: it is refused, or broadcast.
 func (r *Rail) open(ctx context.Context, key string, q request) (chargeRecord, error) {
-	record := chargeRecord{Print: q.asked}
+	record := chargeRecord{Print: q.asked, Reference: q.Reference}
 	grantID, ok := parseHash(q.Instrument.Method)
 	var grant grantRecord
 	var err error

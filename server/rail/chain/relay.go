@@ -36,6 +36,7 @@ type broadcast struct {
 	TipCap *big.Int      `json:"tipCap"`
 	FeeCap *big.Int      `json:"feeCap"`
 	At     time.Time     `json:"at"`
+	Cancel bool          `json:"cancel,omitempty"` // it does nothing but use the nonce
 }
 
 func (s slot) last() broadcast { return s.Broadcasts[len(s.Broadcasts)-1] }
@@ -132,8 +133,11 @@ func (f fees) within(limit *big.Int) fees {
 	return f
 }
 
-// sign makes a broadcast of a slot.
-func (r *Rail) sign(s slot, f fees) (broadcast, error) {
+// sign makes a broadcast of a slot, or one that uses its nonce for nothing.
+func (r *Rail) sign(s slot, f fees, cancel bool) (broadcast, error) {
+	if cancel {
+		s.To, s.Data, s.Gas = r.relayer, nil, cancelGas
+	}
 	id := new(big.Int).SetUint64(r.config.ChainID)
 	tx, err := types.SignNewTx(r.config.Relayer, types.LatestSignerForChainID(id), &types.DynamicFeeTx{
 		ChainID: id, Nonce: s.Nonce, GasTipCap: f.tip, GasFeeCap: f.cap, Gas: s.Gas, To: &s.To, Data: s.Data,
@@ -145,7 +149,7 @@ func (r *Rail) sign(s slot, f fees) (broadcast, error) {
 	if err != nil {
 		return broadcast{}, fmt.Errorf("encode transaction: %w", err)
 	}
-	return broadcast{Hash: tx.Hash(), Raw: raw, TipCap: f.tip, FeeCap: f.cap, At: r.config.Clock.Now().UTC()}, nil
+	return broadcast{Hash: tx.Hash(), Raw: raw, TipCap: f.tip, FeeCap: f.cap, At: r.config.Clock.Now().UTC(), Cancel: cancel}, nil
 }
 
 // work is a call that the relayer is to make once.
@@ -219,7 +223,7 @@ func (r *Rail) take(tx Tx, w work, floor uint64, offer fees) (s slot, fresh bool
 		return s, false, err
 	}
 	s = slot{Nonce: max(next, floor), Task: w.task, To: w.to, Data: w.data, Gas: w.gas}
-	signed, err := r.sign(s, offer)
+	signed, err := r.sign(s, offer, false)
 	if err != nil {
 		return s, false, err
 	}

@@ -74,6 +74,8 @@ func (r *Rail) readFinal(ctx context.Context, record chargeRecord, s slot, recei
 	switch {
 	case found:
 		return r.succeeded(ctx, hash, block)
+	case s.canceled(receipt.TxHash):
+		return refused(rail.Unavailable), nil
 	case receipt.Status == types.ReceiptStatusSuccessful:
 		return rail.Outcome{}, fmt.Errorf("transaction %s succeeded and moved nothing: %w", receipt.TxHash, errOutcome)
 	case receipt.GasUsed*100 >= s.Gas*outOfGasPercent:

@@ -47,6 +47,7 @@ const (
 	kindCharge     = "charge"     // hash of the reference
 	kindSlot       = "slot"       // nonce, of fixed width
 	kindOpenSlot   = "open"       // nonce of a slot that the chain has not finally used
+	kindLandedSlot = "landed"     // nonce of a slot that a final block has used, for as long as it is watched
 	kindTask       = "task"       // what a slot is for; tells its nonce
 	kindCursor     = "cursor"     // its name
 	kindUndecided  = "undecided"  // grant id that ended before its session did

@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"math/big"
-	"strings"
 	"time"
 
-	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/paywarrant/paywarrant/internal/failpoint"
-	"github.com/paywarrant/paywarrant/server/rail"
 )
 
 const (
@@ -22,39 +19,45 @@ const (
 	tendEvery = 500 * time.Millisecond
 	// tended is how many open slots one round looks at.
 	tended = 512
-	// watchedDepth is how long a slot that is final is still looked after: a
-	// reorganization that undoes it must find it sent again.
+	// watchedDepth is how long a slot that is final is still kept: a reorganization
+	// that undoes it must find it sent again.
 	watchedDepth = 64
-	// maxBroadcasts is how often a slot is replaced at most.
-	maxBroadcasts = 16
+	// stuckAfter is how long a transaction may wait for its block before an alarm.
+	stuckAfter = 2 * time.Minute
 )
 
-// tend looks after all transactions that the chain has not used for good: those
-// that the network forgot are sent again, those that do not get on are replaced.
+// outlook is how the chain stands at the beginning of a round.
+type outlook struct {
+	header *types.Header // of the newest block
+	head   uint64
+	deep   uint64 // the newest final block
+	final  bool   // whether there is one
+	next   uint64 // the relayer's nonce that the chain waits for
+}
+
+func (r *Rail) lookOut(ctx context.Context) (now outlook, err error) {
+	if now.header, err = r.newest(ctx); err != nil {
+		return now, err
+	}
+	now.head = now.header.Number.Uint64()
+	now.deep, now.final = r.confirmed(now.head)
+	if now.next, err = r.config.RPC.NonceAt(ctx, r.relayer, now.header.Number); err != nil {
+		return now, fmt.Errorf("read nonce: %w", err)
+	}
+	return now, nil
+}
+
+// tend keeps the relayer's transactions going: it sends those again that the network
+// forgot, and replaces or cancels those that do not get into a block. The one that the
+// chain waits for comes first, however many are open.
 func (r *Rail) tend(ctx context.Context) error {
-	if err := r.reopen(ctx); err != nil {
-		return err
-	}
-	var open []Record
-	err := r.config.Store.View(ctx, func(tx Tx) (err error) {
-		open, err = tx.List(kindOpenSlot, "", tended)
-		return err
-	})
+	now, err := r.lookOut(ctx)
 	if err != nil {
-		return fmt.Errorf("list open transactions: %w", err)
+		return err
 	}
-	r.figures.open.Store(int64(len(open)))
-	var errs []error
-	for _, one := range open {
-		if ctx.Err() != nil {
-			break
-		}
-		s, found, err := view[slot](ctx, r.config.Store, kindSlot, one.Key)
-		if err == nil && found {
-			err = r.tendSlot(ctx, s)
-		}
-		errs = append(errs, err)
-	}
+	errs := []error{r.tendFirst(ctx, now)}
+	open, err := r.openSlots(ctx)
+	errs = append(errs, err, r.tendOpen(ctx, now, open), r.tendLanded(ctx, now))
 	if len(open) > 0 || r.looked.Load() == 0 {
 		errs = append(errs, r.checkBalance(ctx))
 	}
@@ -62,35 +65,169 @@ func (r *Rail) tend(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// reopen finds the slot whose nonce the chain waits for. Where nobody looks after
-// it any more, because it seemed final or lost before the chain was reorganized, it
-// is looked after again: without it no later one could land.
-func (r *Rail) reopen(ctx context.Context) error {
-	nonce, err := r.config.RPC.NonceAt(ctx, r.relayer, nil)
-	if err != nil {
-		return fmt.Errorf("read nonce: %w", err)
-	}
-	key := slotKey(nonce)
-	_, exists, err := view[slot](ctx, r.config.Store, kindSlot, key)
-	if err != nil {
+// tendFirst pushes the slot whose nonce the chain waits for. If it seemed final or
+// lost before the chain was reorganized, it is opened again: without it no later one
+// can land.
+func (r *Rail) tendFirst(ctx context.Context, now outlook) error {
+	key := slotKey(now.next)
+	var s slot
+	var exists, open bool
+	err := r.config.Store.View(ctx, func(tx Tx) (err error) {
+		if s, exists, err = read[slot](tx, kindSlot, key); err != nil || !exists {
+			return err
+		}
+		_, open, err = tx.Get(kindOpenSlot, key)
 		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read transaction %d: %w", now.next, err)
 	}
 	if !exists {
-		return r.checkOwnNonce(ctx, nonce)
+		return r.checkOwnNonce(ctx, now.next)
 	}
-	_, open, err := view[bool](ctx, r.config.Store, kindOpenSlot, key)
-	if err != nil || open {
+	if !open {
+		if err := r.reopen(ctx, s); err != nil {
+			return err
+		}
+	}
+	known, err := r.known(ctx, []common.Hash{s.hash()})
+	if err != nil {
 		return err
 	}
-	err = r.config.Store.Update(ctx, func(tx Tx) error { return write(tx, kindOpenSlot, key, true) })
+	return r.tendWaiting(ctx, now, s, known[s.hash()])
+}
+
+// reopen tends a slot again.
+func (r *Rail) reopen(ctx context.Context, s slot) error {
+	err := r.config.Store.Update(ctx, func(tx Tx) error {
+		return errors.Join(write(tx, kindOpenSlot, slotKey(s.Nonce), true), tx.Delete(kindLandedSlot, slotKey(s.Nonce)))
+	})
 	if err != nil {
-		return fmt.Errorf("look after transaction %d again: %w", nonce, err)
+		return fmt.Errorf("open transaction %d again: %w", s.Nonce, err)
 	}
 	failpoint.Hit(failpoint.Reopened)
 	return nil
 }
 
-// checkOwnNonce raises the alarm where the chain has seen transactions of the relayer
+// openSlots are the lowest that are not final.
+func (r *Rail) openSlots(ctx context.Context) (open []slot, err error) {
+	return r.slotsOf(ctx, kindOpenSlot, "")
+}
+
+// slotsOf are the slots that records of a kind name, after a key.
+func (r *Rail) slotsOf(ctx context.Context, kind, after string) (slots []slot, err error) {
+	err = r.config.Store.View(ctx, func(tx Tx) error {
+		slots = nil
+		keys, err := tx.List(kind, after, tended)
+		if err != nil {
+			return err
+		}
+		for _, one := range keys {
+			s, found, err := read[slot](tx, kindSlot, one.Key)
+			if err != nil {
+				return err
+			}
+			if found {
+				slots = append(slots, s)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list transactions: %w", err)
+	}
+	return slots, nil
+}
+
+// tendOpen pushes the slots that are in no block, and takes leave of those that are
+// final.
+func (r *Rail) tendOpen(ctx context.Context, now outlook, open []slot) error {
+	var waiting, used []slot
+	var hashes []common.Hash
+	cost := new(big.Int)
+	for _, s := range open {
+		switch {
+		case s.Nonce < now.next:
+			used = append(used, s)
+		case s.Nonce > now.next:
+			waiting = append(waiting, s)
+			hashes = append(hashes, s.hash())
+			fallthrough
+		default: // the first was pushed
+			cost.Add(cost, weiOf(s.Gas, s.last().FeeCap))
+		}
+	}
+	r.committed.count(cost)
+	r.watchOldest(ctx, now, open)
+	errs := []error{r.tendUsed(ctx, now, used)}
+	known, err := r.known(ctx, hashes)
+	if err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	for _, s := range waiting {
+		if ctx.Err() != nil {
+			break
+		}
+		errs = append(errs, r.tendWaiting(ctx, now, s, known[s.hash()]))
+	}
+	return errors.Join(errs...)
+}
+
+// watchOldest raises the alarm if a transaction waits long for its block.
+func (r *Rail) watchOldest(ctx context.Context, now outlook, open []slot) {
+	r.figures.open.Store(int64(len(open)))
+	var age time.Duration
+	var oldest slot
+	for _, s := range open {
+		if waits := r.config.Clock.Now().Sub(s.Broadcasts[0].At); s.Nonce >= now.next && waits > age {
+			age, oldest = waits, s
+		}
+	}
+	r.figures.oldest.Store(int64(age))
+	if age > stuckAfter && r.alarms.due("oldest transaction", r.config.Clock.Now()) {
+		r.config.Logger.ErrorContext(ctx, "a transaction waits long for its block", slog.Duration("age", age),
+			slog.Uint64("nonce", oldest.Nonce), slog.Int("broadcasts", len(oldest.Broadcasts)))
+	}
+}
+
+// tendUsed looks for the receipts of slots whose nonce the newest block has used.
+func (r *Rail) tendUsed(ctx context.Context, now outlook, used []slot) error {
+	receipts, err := r.receipts(ctx, used)
+	if err != nil {
+		return err
+	}
+	landed := map[uint64]landing{}
+	var errs []error
+	for _, s := range used {
+		receipt := receipts[s.Nonce]
+		switch {
+		case receipt == nil:
+			errs = append(errs, r.tendLost(ctx, s))
+		case now.final && receipt.BlockNumber.Uint64() <= now.deep:
+			if err := r.conclude(ctx, s, receipt); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			landed[s.Nonce] = landing{Block: receipt.BlockNumber.Uint64()}
+		}
+	}
+	return errors.Join(append(errs, r.land(ctx, landed))...)
+}
+
+// tendLost lets a slot go whose nonce something else has used for good.
+func (r *Rail) tendLost(ctx context.Context, s slot) error {
+	became, _, err := r.examine(ctx, s)
+	if err != nil || became != displaced {
+		return err
+	}
+	r.config.Logger.ErrorContext(ctx, "relayer's nonce was used by somebody else", slog.Uint64("nonce", s.Nonce), slog.String("task", s.Task))
+	if err := r.judge(ctx, s, nil); err != nil {
+		return err
+	}
+	return r.leave(ctx, s, true)
+}
+
+// checkOwnNonce raises the alarm if the chain has seen transactions of the relayer
 // that these records do not know.
 func (r *Rail) checkOwnNonce(ctx context.Context, used uint64) error {
 	next, begun, err := view[uint64](ctx, r.config.Store, kindCursor, cursorNonce)
@@ -100,51 +237,6 @@ func (r *Rail) checkOwnNonce(ctx context.Context, used uint64) error {
 	if r.foreign.Swap(used) != used {
 		r.config.Logger.ErrorContext(ctx, "relayer's key is used by another program, or the records are an old copy",
 			slog.String("address", r.relayer.Hex()), slog.Uint64("used", used), slog.Uint64("known", next))
-	}
-	return nil
-}
-
-func (r *Rail) tendSlot(ctx context.Context, s slot) error {
-	became, receipt, err := r.examine(ctx, s)
-	if err != nil {
-		return err
-	}
-	switch became {
-	case final:
-		if err := r.contradicts(ctx, s, receipt); err != nil {
-			return err
-		}
-		head, err := r.config.RPC.BlockNumber(ctx)
-		if err != nil || head < receipt.BlockNumber.Uint64()+watchedDepth {
-			return err
-		}
-		return r.leave(ctx, s, false)
-	case displaced:
-		r.config.Logger.ErrorContext(ctx, "relayer's nonce was used by somebody else", slog.Uint64("nonce", s.Nonce), slog.String("task", s.Task))
-		return r.leave(ctx, s, true)
-	case included:
-		return nil
-	case waiting:
-		fallthrough
-	default:
-		return r.push(ctx, s)
-	}
-}
-
-// contradicts raises the alarm where a charge that was refused has moved money
-// after all: the chain was reorganized deeper than Config.Confirmations.
-func (r *Rail) contradicts(ctx context.Context, s slot, receipt *types.Receipt) error {
-	key, ok := strings.CutPrefix(s.Task, chargePrefix)
-	if !ok || receipt.Status != types.ReceiptStatusSuccessful {
-		return nil
-	}
-	record, found, err := view[chargeRecord](ctx, r.config.Store, kindCharge, key)
-	if err != nil || !found || record.Outcome == nil || record.Outcome.Status != rail.Refused {
-		return err
-	}
-	if r.moved(record, logsOf(receipt)) {
-		r.config.Logger.ErrorContext(ctx, "a refused charge has moved money",
-			slog.String("hash", receipt.TxHash.Hex()), slog.String("grant", record.Charge.GrantID.Hex()))
 	}
 	return nil
 }
@@ -170,72 +262,6 @@ func (r *Rail) leave(ctx context.Context, s slot, lost bool) error {
 		failpoint.Hit(failpoint.Buried)
 	}
 	return nil
-}
-
-// push sends a slot again that the node does not know, and replaces one that has
-// waited long.
-func (r *Rail) push(ctx context.Context, s slot) error {
-	_, _, err := r.config.RPC.TransactionByHash(ctx, s.last().Hash)
-	if errors.Is(err, ethereum.NotFound) {
-		failpoint.Hit(failpoint.Forgotten)
-		r.send(ctx, s.last())
-	} else if err != nil {
-		return fmt.Errorf("look for transaction: %w", err)
-	}
-	if len(s.Broadcasts) >= maxBroadcasts || r.config.Clock.Now().Sub(s.last().At) < r.config.BumpAfter {
-		return nil
-	}
-	return r.replace(ctx, s)
-}
-
-// replace stores and sends a transaction of the same nonce with higher fees.
-func (r *Rail) replace(ctx context.Context, s slot) error {
-	offer, err := r.suggest(ctx)
-	if err != nil {
-		return err
-	}
-	offer = fees{tip: higher(offer.tip, s.last().TipCap), cap: higher(offer.cap, s.last().FeeCap)}
-	if offer.cap.Cmp(r.config.MaxFeeWei) > 0 {
-		r.config.Logger.WarnContext(ctx, "transaction waits at the highest fee", slog.Uint64("nonce", s.Nonce))
-		return nil
-	}
-	signed, err := r.sign(s, offer)
-	if err != nil {
-		return err
-	}
-	failpoint.Hit(failpoint.ReplacementSigned)
-	stored := false
-	err = r.config.Store.Update(ctx, func(tx Tx) error {
-		stored = false
-		now, found, err := read[slot](tx, kindSlot, slotKey(s.Nonce))
-		if err != nil || !found || len(now.Broadcasts) != len(s.Broadcasts) {
-			return err // somebody else replaced it
-		}
-		now.Broadcasts = append(now.Broadcasts, signed)
-		stored = true
-		return write(tx, kindSlot, slotKey(s.Nonce), now)
-	})
-	if err != nil {
-		return fmt.Errorf("store replacement: %w", err)
-	}
-	if stored {
-		failpoint.Hit(failpoint.ReplacementStored)
-		r.config.Logger.InfoContext(ctx, "transaction replaced", slog.Uint64("nonce", s.Nonce), slog.String("hash", signed.Hash.Hex()))
-		r.send(ctx, signed)
-		failpoint.Hit(failpoint.ReplacementSent)
-	}
-	return nil
-}
-
-// higher is what is suggested, but at least an eighth more than before: nodes take
-// no replacement for less than a tenth.
-func higher(suggested, before *big.Int) *big.Int {
-	least := new(big.Int).Rsh(before, 3)
-	least.Add(least, before).Add(least, common.Big1)
-	if suggested.Cmp(least) > 0 {
-		return suggested
-	}
-	return least
 }
 
 // warnEvery is how often a low balance is told.
