@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// checkURL returns what is wrong with a configured address: it must be absolute, without
-// user and fragment, https, or http to a loopback address in test mode.
+// checkURL returns what is wrong with a configured address. It must be absolute,
+// without user and fragment, and use https, or http to a loopback address in test mode.
 func checkURL(s string, testMode, query bool) error {
 	if s == "" {
 		return errors.New("is required")
@@ -17,6 +17,8 @@ func checkURL(s string, testMode, query bool) error {
 	switch {
 	case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":
 		return errors.New("want an absolute URL with https")
+	case strings.ContainsFunc(u.Host, notInHost):
+		return errors.New("want a host of letters, digits, hyphens and dots")
 	case u.User != nil, u.Fragment != "":
 		return errors.New("must have no user and no fragment")
 	case !query && (u.RawQuery != "" || u.ForceQuery):
@@ -27,6 +29,12 @@ func checkURL(s string, testMode, query bool) error {
 		return errors.New("want https: http to a loopback address is for TestMode")
 	}
 	return nil
+}
+
+// notInHost reports whether a character stands in no host and port; names beyond
+// ASCII are written in their ASCII form.
+func notInHost(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._:[]", r)
 }
 
 func loopback(host string) bool {
