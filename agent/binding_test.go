@@ -119,14 +119,14 @@ func askMandate(w http.ResponseWriter, r *http.Request, resource string, inHeade
 		}}})
 		return
 	}
-	info, err := json.Marshal(methods)
+	extension, err := x402.MethodsExtension(methods)
 	if err != nil {
 		panic(err)
 	}
 	w.Header().Set("Content-Type", "text/html")
 	ask(w, r, "10000", func(p *x402.PaymentRequired) {
 		p.Resource.URL = resource
-		p.Extensions = map[string]x402.Extension{"payment-methods": {Info: info, Schema: json.RawMessage(`{}`)}}
+		p.Extensions = map[string]x402.Extension{x402.ExtensionMethods: extension}
 	})
 }
 
@@ -146,6 +146,18 @@ func TestMandatePaysForPagesAndHEAD(t *testing.T) {
 		require.Equal(t, http.StatusOK, resp.StatusCode)
 	}
 	require.Len(t, s.credentials(), 2)
+}
+
+func TestMandatePaysForThePageOfAGate(t *testing.T) {
+	t.Parallel()
+	s := sell(t, "0.50", nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url, http.NoBody)
+	require.NoError(t, err)
+	r.Header.Set("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+	resp, err := do(t, client(t, s.config()), r)
+	require.NoError(t, err)
+	require.Equal(t, "sunny", resp.text)
+	require.Equal(t, int64(1), s.charges())
 }
 
 func TestMandatePaysAServerBehindAProxyThatEndsTLS(t *testing.T) {
@@ -175,7 +187,7 @@ func TestEveryOfferLeftOutHasItsReason(t *testing.T) {
 			permit.Extra = map[string]any{"assetTransferMethod": "permit2"}
 			p.Accepts = []x402.Requirements{upto, mainnet, token, permit}
 			p.Extensions = map[string]x402.Extension{"payment-methods": {
-				Info: json.RawMessage(`[{"type":"mandate","header":"X-Service-Mandate","amount":"1","currency":"usdc"},{"type":"credit-bundle"},{"type":"cash\u001b[2J"}]`),
+				Info: json.RawMessage(`{"methods":[{"type":"mandate","header":"X-Service-Mandate","amount":"1","currency":"usdc"},{"type":"credit-bundle"},{"type":"cash\u001b[2J"}]}`),
 			}}
 		})
 	})

@@ -9,14 +9,8 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// extensions of x402 version 2 that are read here.
-const (
-	// extensionMethods has the paymentMethods of the version 1 body as its info, for
-	// answers without such a body.
-	extensionMethods = "payment-methods"
-	// extensionMPPX marks a seller that speaks the Payment scheme too.
-	extensionMPPX = "mppx"
-)
+// extensionMPPX is the x402 extension of a seller that speaks the Payment scheme too.
+const extensionMPPX = "mppx"
 
 // asked is the content of a 402, in whatever protocols it speaks.
 type asked struct {
@@ -68,12 +62,11 @@ func (a *asked) readMethods() {
 	if len(a.methods) > 0 || a.two == nil {
 		return
 	}
-	if info := a.two.Extensions[extensionMethods].Info; len(info) > 0 {
-		if err := json.Unmarshal(info, &a.methods); err != nil {
-			a.methods = nil
-			a.unreadable = append(a.unreadable, Dropped{Way: Mandate, Reason: "the extension " + extensionMethods + " cannot be read"})
-		}
+	methods, err := a.two.Methods()
+	if err != nil {
+		a.unreadable = append(a.unreadable, Dropped{Way: Mandate, Reason: "cannot be read: " + plain(err.Error())})
 	}
+	a.methods = methods
 }
 
 // empty reports whether the 402 speaks no protocol known here.

@@ -5,9 +5,13 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"time"
+
+	"github.com/paywarrant/paywarrant/internal/retryafter"
 )
+
+// longestWait bounds what Retry-After is read as.
+const longestWait = 24 * time.Hour
 
 // resend sends the credential that an earlier request of this kind left behind.
 // It returns nothing if there is none, or if the seller does not take it any more:
@@ -103,8 +107,9 @@ func (v *visit) again(resp *http.Response, err error) bool {
 	default:
 		return false
 	}
-	wait, ok := retryAfter(resp.Header, v.cfg.Clock.Now())
-	if !ok || wait > v.cfg.MaxWait {
+	value := resp.Header.Get("Retry-After")
+	wait := retryafter.Read(value, longestWait)
+	if wait > v.cfg.MaxWait || (wait == 0 && value != "0") {
 		return false
 	}
 	timer := time.NewTimer(wait)
@@ -125,14 +130,4 @@ func repeatable(r *http.Request) bool {
 		return true
 	}
 	return r.Header.Get(HeaderIdempotencyKey) != "" || r.Header.Get("X-Idempotency-Key") != ""
-}
-
-// retryAfter reads Retry-After, in seconds or as a date.
-func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
-	text := h.Get("Retry-After")
-	if seconds, err := strconv.Atoi(text); err == nil {
-		return time.Duration(min(max(seconds, 0), 1<<20)) * time.Second, true
-	}
-	at, err := http.ParseTime(text)
-	return max(at.Sub(now), 0), err == nil
 }

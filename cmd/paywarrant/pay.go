@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -20,19 +21,22 @@ type payCmd struct {
 	Mandate string `help:"The mandate's token, or - to read it from standard input." env:"SERVICE_MANDATE" placeholder:"TOKEN|-"`
 	Bundle  string `help:"The token of a credit bundle, or - to read it from standard input." env:"SERVICE_BUNDLE_TOKEN" placeholder:"TOKEN|-"`
 	Wallet  string `help:"A file with the private key of a wallet with USDC, in hexadecimal, or - for standard input. Or set SERVICE_WALLET_KEY to the key." placeholder:"FILE|-"`
-	Max     string `default:"0.50" help:"The most that it may cost, in dollars." placeholder:"USD"`
+	Max     string `default:"0.50" help:"The most that it may cost, in dollars. Default: ${default}." placeholder:"USD"`
 	Method  string `help:"The HTTP method. Default: GET, or POST with --data." short:"X"`
 	Data    string `help:"A JSON body to send." short:"d"`
-	JSON    bool   `help:"Print one line of JSON." name:"json"`
+	JSON    bool   `help:"Print one line of JSON to standard output, also if nothing was paid." name:"json"`
 
-	Service    string `help:"The service that the mandate is of." env:"SERVICE_API_URL" default:"http://127.0.0.1:4020" placeholder:"URL"`
-	MerchantID string `help:"Who asks the service to bind the mandate." env:"SERVICE_MERCHANT_ID" name:"merchant-id" placeholder:"ID"`
+	Service    string `help:"The service that issued the mandate. Default: ${default}." env:"SERVICE_API_URL" default:"http://127.0.0.1:4020" placeholder:"URL"`
+	MerchantID string `help:"The merchant whose key binds the mandate to the payment." env:"SERVICE_MERCHANT_ID" name:"merchant-id" placeholder:"ID"`
 	APIKey     string `help:"Its key. Best given in the environment." env:"SERVICE_API_KEY" name:"api-key" placeholder:"KEY"`
 }
 
 // Help is the longer text of the command.
 func (payCmd) Help() string {
-	return "Asks for the address, shows what it costs and by which ways, pays by the cheapest that --max allows, and shows the receipt and the answer. Without --mandate, --wallet and --bundle it shows the price and ends with an error."
+	return "Requests the address, shows the price and the ways to pay, pays by the cheapest that --max allows, and shows the receipt and the answer. Without --mandate, --wallet and --bundle it shows the price and fails.\n\n" +
+		"Exit codes: 0 paid and served, 1 failure, 2 usage, 3 refused by a limit or the seller, 4 unreachable.\n\n" +
+		"Examples:\n  paywarrant pay http://127.0.0.1:8081/weather --wallet key.txt\n" +
+		"  SERVICE_MANDATE=dtok_… SERVICE_MERCHANT_ID=mer_… SERVICE_API_KEY=sk_test_… paywarrant pay http://127.0.0.1:8081/report"
 }
 
 // paid is what the command prints.
@@ -57,7 +61,7 @@ type wayOffered struct {
 	Usable  bool      `json:"usable"`
 }
 
-// Run pays and shows. It fails where the address did not answer with 2xx.
+// Run pays and prints. It fails if the address did not answer with 2xx.
 func (c payCmd) Run(ctx context.Context, o output) error {
 	p := paid{URL: c.URL, Challenge: []wayOffered{}}
 	cfg, err := c.config(&p)
@@ -76,24 +80,31 @@ func (c payCmd) Run(ctx context.Context, o output) error {
 		p.Challenge, p.Choice = ways(refused.Offers), nil
 		err = refused
 	}
-	if err == nil && (got.Status < 200 || got.Status > 299) {
-		err = fmt.Errorf("answered %d", got.Status)
+	switch {
+	case err == nil && got.Status == http.StatusPaymentRequired:
+		err = &exitError{code: exitRefused, err: errors.New("the seller refused the payment: it answered 402 again")}
+	case err == nil && (got.Status < 200 || got.Status > 299):
+		err = fmt.Errorf("the seller answered %d", got.Status)
+	case errors.Is(err, agent.ErrNoWay) && c.Mandate == "" && c.Bundle == "" && cfg.Wallet == nil:
+		err = &exitError{code: exitRefused, err: fmt.Errorf("%s costs money: give --wallet, --mandate or --bundle to pay", c.URL)}
+	case errors.Is(err, agent.ErrTooExpensive):
+		err = &exitError{code: exitRefused, err: fmt.Errorf("%w; raise --max %s to pay more", err, c.Max)}
+	}
+	if err != nil {
+		err = &exitError{code: exitCode(err), err: errors.New(printable(err.Error()))}
 	}
 	p.reason = err
 	if err := p.print(o, c.JSON); err != nil {
 		return err
 	}
-	if err != nil {
-		return errSaid
-	}
-	return nil
+	return err
 }
 
-// config is that of an agent that tells p what it is about to do.
+// config returns the configuration of an agent that records in p what it is about to do.
 func (c payCmd) config(p *paid) (agent.Config, error) {
 	limit, err := money.ParseDecimal(c.Max)
 	if err != nil || limit <= 0 {
-		return agent.Config{}, fmt.Errorf("--max: %q is no amount of dollars, such as 0.50", c.Max)
+		return agent.Config{}, usage("--max: %q is not an amount of dollars, such as 0.50", c.Max)
 	}
 	cfg := agent.Config{MaxPriceMicros: int64(limit), AllowPrivate: true, Approve: func(_ context.Context, buy agent.Purchase) error {
 		choice := way(buy.Offer)
@@ -107,17 +118,17 @@ func (c payCmd) config(p *paid) (agent.Config, error) {
 		}
 	}
 	if fromInput > 1 {
-		return cfg, errors.New("only one of --mandate, --bundle and --wallet can be read from standard input")
+		return cfg, usage("only one of --mandate, --bundle and --wallet can be read from standard input")
 	}
 	if cfg.Wallet, err = walletOf(c.Wallet); err != nil {
-		return cfg, err
+		return cfg, &exitError{code: exitUsage, err: err}
 	}
 	if cfg.Mandate, err = secretOf(c.Mandate); err != nil {
 		return cfg, err
 	}
 	if cfg.Mandate != "" {
 		if c.MerchantID == "" || c.APIKey == "" {
-			return cfg, errors.New("a mandate is bound to a payment by the service: set SERVICE_MERCHANT_ID and SERVICE_API_KEY")
+			return cfg, usage("--mandate: the service binds the mandate to the payment: set SERVICE_MERCHANT_ID and SERVICE_API_KEY, or give --merchant-id and --api-key")
 		}
 		if cfg.Service, err = client.New(client.Config{BaseURL: c.Service, MerchantID: c.MerchantID, APIKey: c.APIKey}); err != nil {
 			return cfg, err
@@ -129,13 +140,13 @@ func (c payCmd) config(p *paid) (agent.Config, error) {
 	}
 	u, err := url.Parse(c.URL)
 	if err != nil {
-		return cfg, err
+		return cfg, &exitError{code: exitUsage, err: err}
 	}
 	cfg.BundleTokens = map[string]string{strings.ToLower(u.Scheme + "://" + u.Host): token}
 	return cfg, nil
 }
 
-// secretOf reads a token from standard input where it is "-".
+// secretOf returns a token, read from standard input if the value is "-".
 func secretOf(value string) (string, error) {
 	if value != "-" {
 		return value, nil
@@ -163,10 +174,14 @@ func (w wayOffered) text() string {
 	if w.Way == agent.Bundle {
 		return "one credit of a bundle"
 	}
+	if w.Way == agent.Mandate {
+		return w.Price + " USD to " + w.PayTo + ", from the mandate's card or wallet"
+	}
 	return w.Price + " USD to " + w.PayTo + " on " + w.Network
 }
 
-// print tells the three steps and the answer, or writes them as JSON.
+// print prints the three steps and the answer, or writes them as JSON. An error
+// is left to the caller.
 func (p paid) print(o output, asJSON bool) error {
 	if p.reason != nil {
 		p.Error = p.reason.Error()
@@ -191,9 +206,6 @@ func (p paid) print(o output, asJSON bool) error {
 	if p.Status != 0 {
 		t.tell("The answer", fact{"status", fmt.Sprint(p.Status)}, fact{"type", printable(p.ContentType)})
 		t.print("\n" + printable(strings.TrimRight(p.Content, "\n")) + "\n")
-	}
-	if p.reason != nil {
-		t.tell("Not paid and served", fact{"reason", printable(p.Error)})
 	}
 	return t.err
 }
