@@ -122,7 +122,7 @@ func reserver(ctx context.Context, dir string) (reserve func(i int) error, close
 		err := l.CreateSession(ctx, ledger.Session{Hash: hash, MerchantID: m.ID, Status: ledger.SessionPending, Terms: terms, CreatedAt: now, ExpiresAt: now.Add(time.Hour)})
 		if err == nil {
 			_, err = l.CompleteSession(ctx, ledger.Completion{
-				SessionHash: hash, MandateID: mandates[i], Terms: terms, Instruments: []rail.Instrument{{Rail: rail.Fiat}}, SealedToken: []byte{1},
+				SessionHash: hash, MandateID: mandates[i], Terms: terms, SealedToken: []byte{1},
 			})
 		}
 		if err != nil {

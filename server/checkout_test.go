@@ -12,6 +12,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/servertest"
 )
 
@@ -194,4 +195,26 @@ func TestCheckoutIsPaidByItsOwnChargeAlone(t *testing.T) {
 	_, text := c.form(t, made.URL, url.Values{"method": {"mandate"}, "mandate": {m}})
 	require.Contains(t, text, "You paid Acme")
 	c.sound(t, 3)
+}
+
+// TestPaidCheckoutStaysPaid: also after what is remembered of requests has expired.
+func TestPaidCheckoutStaysPaid(t *testing.T) {
+	t.Parallel()
+	var store ledger.Store
+	c := setup(t, &servertest.Options{Configure: func(cfg *server.Config) { store = cfg.Store }})
+	made := c.checkout(t, 500, "k")
+	c.form(t, made.URL, url.Values{"method": {"card_visa"}})
+	paid, err := c.Client().Checkout(t.Context(), made.ID)
+	require.NoError(t, err)
+	require.Equal(t, client.CheckoutPaid, paid.Status)
+	c.Clock.Advance(31 * 24 * time.Hour)
+	for n := 1; n > 0; {
+		n, err = store.Expire(t.Context(), c.Clock.Now().Add(-ledger.Keep), 500)
+		require.NoError(t, err)
+	}
+	again, err := c.Client().Checkout(t.Context(), made.ID)
+	require.NoError(t, err)
+	require.Equal(t, paid, again)
+	require.Equal(t, paid, c.checkout(t, 500, "k"), "the same request is the same checkout")
+	c.sound(t, 1)
 }

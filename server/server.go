@@ -140,6 +140,7 @@ func (s *Server) gauges() error {
 		Name: "webhook_endpoints_busy", Help: "Webhook endpoints that are worked on here.",
 		Value: func() float64 { return float64(s.events.Busy()) },
 	}}
+	all = append(all, s.payments.Gauges()...)
 	for _, r := range s.config.Rails {
 		if g, ok := r.(rail.Gauger); ok {
 			all = append(all, g.Gauges()...)

@@ -172,7 +172,6 @@ func (w *work) mandate(ctx context.Context) (ledger.Mandate, error) {
 	}
 	return w.CompleteSession(ctx, ledger.Completion{
 		SessionHash: s.Hash, MandateID: id.New(id.Mandate, now), Terms: s.Terms, SealedToken: []byte("sealed"),
-		Instruments: []rail.Instrument{{Rail: rail.Fiat, Customer: "cus_1", Method: "pm_1", Brand: "Visa", LastFour: "4242"}},
 	})
 }
 

@@ -55,6 +55,14 @@ const (
 	RevokeRecorded Point = "revoke-recorded"
 	// KeyDestroyed: its session key is destroyed, and the grant still on the chain.
 	KeyDestroyed Point = "revoke-key-destroyed"
+	// InstrumentBegun: an instrument has a row, and no rail was asked to connect it.
+	InstrumentBegun Point = "instrument-begun"
+	// InstrumentEnded: a rail has ended an instrument, and the ledger does not know.
+	InstrumentEnded Point = "instrument-ended"
+	// UnwindingTaken: an unwinding is leased, and nothing of it was done.
+	UnwindingTaken Point = "unwinding-taken"
+	// UnwindingEnded: an unwinding is over.
+	UnwindingEnded Point = "unwinding-ended"
 	// RevokeStored: the revocation's transaction is in the records, and nobody was sent it.
 	RevokeStored Point = "revoke-stored"
 	// RevokeSent: the node was given it.
@@ -96,7 +104,7 @@ func ChainPoints() []Point {
 		GrantProposed, GrantSigned, ConnectBegun, GrantStored, GrantSent, GrantLanded, ConnectDecided, MandateUnbound,
 		TransferSigned, TransferStored, TransferSent, TransferLanded, TransferDecided, TransferRefused,
 		NonceTaken, NonceLost, Forgotten, Reopened, Buried, ReplacementSigned, ReplacementStored, ReplacementSent,
-		RevokeRecorded, KeyDestroyed, RevokeStored, RevokeSent,
+		RevokeRecorded, KeyDestroyed, InstrumentBegun, InstrumentEnded, UnwindingTaken, UnwindingEnded, RevokeStored, RevokeSent,
 		WatcherSaw, WatcherDestroyed, WatcherTold, WatcherMoved, WatcherRewound,
 		AuthorizationChecked, AuthorizationStored, AuthorizationSent, AuthorizationLanded, AuthorizationDecided, AuthorizationTold,
 		RecordsWritten, RecordsCommitted,

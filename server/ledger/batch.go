@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -24,11 +25,15 @@ func keysOf(commands []*command) Keys {
 		all.Charges = append(all.Charges, c.keys.Charges...)
 		all.Tallies = append(all.Tallies, c.keys.Tallies...)
 		all.Idempotency = append(all.Idempotency, c.keys.Idempotency...)
+		all.Checkouts = append(all.Checkouts, c.keys.Checkouts...)
+		all.Instruments = append(all.Instruments, c.keys.Instruments...)
 	}
 	return Keys{
-		Sessions: inOrder(all.Sessions, cmp.Compare[string]),
-		Mandates: inOrder(all.Mandates, cmp.Compare[string]),
-		Charges:  inOrder(all.Charges, cmp.Compare[string]),
+		Sessions:    inOrder(all.Sessions, cmp.Compare[string]),
+		Mandates:    inOrder(all.Mandates, cmp.Compare[string]),
+		Charges:     inOrder(all.Charges, cmp.Compare[string]),
+		Checkouts:   inOrder(all.Checkouts, cmp.Compare[string]),
+		Instruments: inOrder(all.Instruments, cmp.Compare[string]),
 		Tallies: inOrder(all.Tallies, func(a, b TallyKey) int {
 			return cmp.Or(cmp.Compare(a.MandateID, b.MandateID), cmp.Compare(a.MerchantID, b.MerchantID))
 		}),
@@ -52,6 +57,9 @@ func decideAll(s *State, commands []*command) (Effects, error) {
 	charges := newTable(s.Charges, func(r Charge) string { return r.ID })
 	tallies := newTable(s.Tallies, func(r Tally) TallyKey { return r.TallyKey })
 	idempotency := newTable(s.Idempotency, func(r Idempotency) IdempotencyKey { return r.IdempotencyKey })
+	checkouts := newTable(s.Checkouts, func(r Checkout) string { return r.Entropy })
+	instruments := newTable(s.Instruments, func(r Instrument) string { return r.Reference })
+	unwindings := map[string]Unwinding{}
 	for _, c := range commands {
 		var e Effects
 		if e, c.err = c.decide(s); c.err != nil {
@@ -65,6 +73,11 @@ func decideAll(s *State, commands []*command) (Effects, error) {
 		charges.apply(e.Insert.Charges, e.Update.Charges)
 		tallies.apply(e.Insert.Tallies, e.Update.Tallies)
 		idempotency.apply(e.Insert.Idempotency, nil)
+		checkouts.apply(e.Insert.Checkouts, e.Update.Checkouts)
+		instruments.apply(e.Insert.Instruments, e.Update.Instruments)
+		for _, u := range e.Insert.Unwindings {
+			unwindings[u.ID] = u
+		}
 		sum.Insert.Postings = append(sum.Insert.Postings, e.Insert.Postings...)
 		sum.Insert.Events = append(sum.Insert.Events, e.Insert.Events...)
 		sum.Insert.Conflicts = append(sum.Insert.Conflicts, e.Insert.Conflicts...)
@@ -74,6 +87,11 @@ func decideAll(s *State, commands []*command) (Effects, error) {
 	sum.Insert.Charges, sum.Update.Charges = charges.changed()
 	sum.Insert.Tallies, sum.Update.Tallies = tallies.changed()
 	sum.Insert.Idempotency, _ = idempotency.changed()
+	sum.Insert.Checkouts, sum.Update.Checkouts = checkouts.changed()
+	sum.Insert.Instruments, sum.Update.Instruments = instruments.changed()
+	for _, id := range slices.Sorted(maps.Keys(unwindings)) {
+		sum.Insert.Unwindings = append(sum.Insert.Unwindings, unwindings[id])
+	}
 	return sum, nil
 }
 

@@ -20,7 +20,9 @@ type snapshot struct {
 	events  []ledger.Event
 }
 
-func (s snapshot) Audit(_ context.Context, check func(ledger.Audit) error) error { return check(audited{s: s}) }
+func (s snapshot) Audit(_ context.Context, check func(ledger.Audit) error) error {
+	return check(audited{s: s})
+}
 
 type audited struct {
 	ledger.Audit

@@ -17,6 +17,8 @@ var (
 	ErrRequestKeyMismatch = fmt.Errorf("%w: the request's own", ErrIdempotencyMismatch)
 	// ErrIdempotencyInProgress: the key's first request is still running.
 	ErrIdempotencyInProgress = errors.New("ledger: idempotency key in progress")
+	// ErrCheckoutFinished reports that a checkout has its charge, or was refused one.
+	ErrCheckoutFinished = errors.New("ledger: checkout is finished")
 	// ErrConflictingOutcome reports that a rail's outcome differs from the one that
 	// decided the charge. The charge is unchanged, and the conflict is recorded.
 	ErrConflictingOutcome = errors.New("ledger: outcome conflicts with the one that decided the charge")

@@ -157,6 +157,9 @@ func (l *Ledger) Reserve(ctx context.Context, r Reserve) (Reservation, error) {
 		refusal *Refusal
 	)
 	r.lease = l.newLease()
+	if err := r.validate(); err != nil {
+		return Reservation{}, fmt.Errorf("reserve: %w", err)
+	}
 	err := l.run(ctx, r.MandateID, r.keys(), func(s *State, now time.Time) (e Effects, err error) {
 		e, result, refusal, err = r.decide(s, now)
 		return e, err
@@ -212,6 +215,9 @@ func (l *Ledger) NextRail(ctx context.Context, c Charge, n int) (bool, error) {
 // CreateSession makes a pending session. One whose hash exists is left as it is:
 // hashes are of random tokens, so it is this very session.
 func (l *Ledger) CreateSession(ctx context.Context, s Session) error {
+	if err := s.validate(); err != nil {
+		return fmt.Errorf("create session: %w", err)
+	}
 	err := l.run(ctx, s.Hash, Keys{Sessions: []string{s.Hash}}, func(state *State, _ time.Time) (Effects, error) {
 		if _, made := state.Sessions[s.Hash]; made {
 			return Effects{}, nil
@@ -229,7 +235,7 @@ func (l *Ledger) CreateSession(ctx context.Context, s Session) error {
 // returns [ErrNotFound], [ErrSessionFinished] or [ErrWidened].
 func (l *Ledger) CompleteSession(ctx context.Context, c Completion) (Mandate, error) {
 	var result Mandate
-	keys := Keys{Sessions: []string{c.SessionHash}, Mandates: []string{c.MandateID}}
+	keys := Keys{Sessions: []string{c.SessionHash}, Mandates: []string{c.MandateID}, Instruments: c.Instruments}
 	err := l.run(ctx, c.SessionHash, keys, func(s *State, now time.Time) (e Effects, err error) {
 		e, result, err = c.decide(s, now)
 		return e, err
@@ -243,23 +249,40 @@ func (l *Ledger) CompleteSession(ctx context.Context, c Completion) (Mandate, er
 // FailSession ends a pending session without a mandate. It returns
 // [ErrNotFound] or [ErrSessionFinished].
 func (l *Ledger) FailSession(ctx context.Context, hash, reason string) (Session, error) {
-	return l.endSession(ctx, hash, func(s *State, now time.Time) (Effects, Session, error) {
+	own := func(_, now Session) bool { return now.Status == SessionFailed && now.FailureReason == reason }
+	return l.endSession(ctx, hash, nil, own, func(s *State, now time.Time) (Effects, Session, error) {
 		return decideFail(s, hash, reason, now)
 	})
 }
 
 // RefuseAttempt counts a payment method that was refused; the fifth ends the
-// session. It returns [ErrNotFound] or [ErrSessionFinished].
-func (l *Ledger) RefuseAttempt(ctx context.Context, hash string) (Session, error) {
-	return l.endSession(ctx, hash, func(s *State, now time.Time) (Effects, Session, error) {
-		return decideAttempt(s, hash, now)
+// session. What the attempt has connected under the references is to be ended. It
+// returns [ErrNotFound] or [ErrSessionFinished].
+func (l *Ledger) RefuseAttempt(ctx context.Context, hash string, references ...string) (Session, error) {
+	own := func(made, now Session) bool { return made.Attempts == now.Attempts }
+	return l.endSession(ctx, hash, references, own, func(s *State, now time.Time) (Effects, Session, error) {
+		return decideAttempt(s, hash, references, now)
 	})
 }
 
-func (l *Ledger) endSession(ctx context.Context, hash string, decide func(*State, time.Time) (Effects, Session, error)) (Session, error) {
-	var result Session
-	err := l.run(ctx, hash, Keys{Sessions: []string{hash}}, func(s *State, now time.Time) (e Effects, err error) {
-		e, result, err = decide(s, now)
+// endSession runs a decision about a session. A store decides again after a commit
+// whose answer was lost: own then reports whether the session as it is now is
+// what an earlier run made of it.
+func (l *Ledger) endSession(ctx context.Context, hash string, references []string, own func(made, now Session) bool, decide func(*State, time.Time) (Effects, Session, error)) (Session, error) {
+	var (
+		result Session
+		made   *Session
+	)
+	keys := Keys{Sessions: []string{hash}, Instruments: references}
+	err := l.run(ctx, hash, keys, func(s *State, now time.Time) (e Effects, err error) {
+		if stored, known := s.Sessions[hash]; known && made != nil && own(*made, stored) {
+			result = stored
+			return Effects{}, nil
+		}
+		if e, result, err = decide(s, now); err == nil {
+			once := result
+			made = &once
+		}
 		return e, err
 	})
 	if err != nil {
@@ -268,11 +291,18 @@ func (l *Ledger) endSession(ctx context.Context, hash string, decide func(*State
 	return result, nil
 }
 
-// Revoke ends a mandate; a revoked one stays as it is. It returns [ErrNotFound].
+// Revoke ends a mandate, and records that its status, key and instruments are to be
+// ended; a revoked one stays as it is. It returns [ErrNotFound].
 func (l *Ledger) Revoke(ctx context.Context, mandateID string, by Revoker) (Mandate, error) {
+	instruments, err := l.InstrumentsOfMandate(ctx, mandateID) // bound for good when the mandate was made
+	if err != nil {
+		return Mandate{}, fmt.Errorf("read instruments of %s: %w", mandateID, err)
+	}
 	var result Mandate
-	err := l.run(ctx, mandateID, Keys{Mandates: []string{mandateID}}, func(s *State, now time.Time) (e Effects, err error) {
-		e, result, err = decideRevoke(s, mandateID, by, now)
+	references := referencesOf(instruments)
+	keys := Keys{Mandates: []string{mandateID}, Instruments: references}
+	err = l.run(ctx, mandateID, keys, func(s *State, now time.Time) (e Effects, err error) {
+		e, result, err = decideRevoke(s, mandateID, by, references, now)
 		return e, err
 	})
 	if err != nil {

@@ -30,6 +30,9 @@ type Reserve struct {
 	Rails []rail.Name
 	// Resource is what a paywall's charge pays for; empty: not a paywall's.
 	Resource string
+	// Checkout is the entropy of the checkout that the charge pays. Default: none. The
+	// idempotency key is not used then.
+	Checkout string
 	// IdempotencyKey belongs to the payee and Kind; Fingerprint tells requests apart.
 	Kind           KeyKind // default: ChargeKey
 	IdempotencyKey string
@@ -56,14 +59,19 @@ type Reservation struct {
 }
 
 func (r Reserve) keys() Keys {
-	return Keys{
-		Mandates:    []string{r.MandateID},
-		Idempotency: r.idempotencyKeys(),
+	keys := Keys{Mandates: []string{r.MandateID}, Idempotency: r.idempotencyKeys()}
+	if r.Checkout != "" {
+		keys.Checkouts, keys.Charges = []string{r.Checkout}, []string{r.ChargeID}
 	}
+	return keys
 }
 
-// idempotencyKeys are all that the request is known by, the request's own first.
+// idempotencyKeys are all that the request is known by, the request's own first. The
+// charge of a checkout needs none: the checkout itself knows its charge.
 func (r Reserve) idempotencyKeys() []IdempotencyKey {
+	if r.Checkout != "" {
+		return nil
+	}
 	own := IdempotencyKey{MerchantID: cmp.Or(r.Scope, r.Payee.ID), Kind: cmp.Or(r.Kind, ChargeKey), Key: r.IdempotencyKey}
 	if r.RequestKey == (IdempotencyKey{}) {
 		return []IdempotencyKey{own}
@@ -80,14 +88,34 @@ func (r Reserve) decide(s *State, now time.Time) (Effects, Reservation, *Refusal
 			return Effects{}, res, refusal, err
 		}
 	}
+	var paid Checkout
+	if r.Checkout != "" {
+		var err error
+		if paid, err = r.checkout(s); err != nil {
+			return Effects{}, Reservation{}, nil, err
+		}
+		if c, made := s.Charges[paid.ChargeID]; made { // this very command, committed before its answer was lost
+			return Effects{}, Reservation{Charge: c, Mandate: s.Mandates[c.MandateID]}, nil, nil
+		}
+	}
 	if refusal := r.merchantRules(); refusal != nil {
 		return Effects{}, Reservation{}, refusal, nil
 	}
 	m, known := s.Mandates[r.MandateID]
 	if refusal := r.mandateRules(m, known, now); refusal != nil {
 		refusal.RequestID = r.RequestID
-		return Effects{Insert: Rows{Idempotency: r.remember(Idempotency{Refusal: refusal, CreatedAt: now})}}, Reservation{}, refusal, nil
+		e := Effects{Insert: Rows{Idempotency: r.remember(Idempotency{Refusal: refusal, CreatedAt: now})}}
+		if paid.FailureReason = string(refusal.Code); r.Checkout != "" {
+			e.Update.Checkouts = []Checkout{paid}
+		}
+		return e, Reservation{}, refusal, nil
 	}
+	return r.hold(m, paid, now)
+}
+
+// hold counts the amount and makes the pending charge, which pays a checkout if
+// there is one.
+func (r Reserve) hold(m Mandate, paid Checkout, now time.Time) (Effects, Reservation, *Refusal, error) {
 	if month := MonthOf(now); month > m.Month {
 		m.Month, m.Spent = month, 0
 	}
@@ -101,10 +129,14 @@ func (r Reserve) decide(s *State, now time.Time) (Effects, Reservation, *Refusal
 		Currency: r.Currency, Description: r.Description, Metadata: r.Metadata, Rails: m.rails(r.Rails),
 		Resource: r.Resource, Attempt: 1, Month: m.Month, Status: ChargePending, LeaseOwner: r.lease, LeaseUntil: now.Add(r.Lease), CreatedAt: now,
 	}
-	return Effects{
+	e := Effects{
 		Insert: Rows{Charges: []Charge{c}, Idempotency: r.remember(Idempotency{ChargeID: c.ID, CreatedAt: now})},
 		Update: Rows{Mandates: []Mandate{m}},
-	}, Reservation{Charge: c, Mandate: m}, nil, nil
+	}
+	if paid.ChargeID = c.ID; r.Checkout != "" {
+		e.Update.Checkouts = []Checkout{paid}
+	}
+	return e, Reservation{Charge: c, Mandate: m}, nil, nil
 }
 
 // remember writes what came of the request under each of its keys.

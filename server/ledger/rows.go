@@ -78,18 +78,17 @@ const (
 
 // Mandate is what a person allowed, and what was spent of it this month.
 type Mandate struct {
-	ID          string
-	MerchantID  string // who asked for it, and may revoke it
-	Status      MandateStatus
-	RevokedBy   Revoker
-	RevokedAt   time.Time
-	Terms       Terms
-	Month       Month  // of Spent
-	Spent       Micros // pending and succeeded charges of Month
-	Instruments []rail.Instrument
-	Email       string
-	EventSeq    int64 // of the last event about this mandate
-	CreatedAt   time.Time
+	ID         string
+	MerchantID string // who asked for it, and may revoke it
+	Status     MandateStatus
+	RevokedBy  Revoker
+	RevokedAt  time.Time
+	Terms      Terms
+	Month      Month  // of Spent
+	Spent      Micros // pending and succeeded charges of Month
+	Email      string
+	EventSeq   int64 // of the last event about this mandate
+	CreatedAt  time.Time
 }
 
 // SpentIn is what counts against the limit at a time: zero once the month has
@@ -101,12 +100,12 @@ func (m Mandate) SpentIn(now Month) Micros {
 	return m.Spent
 }
 
-// rails are those of order that the mandate has an instrument of. They are fixed
-// when a charge begins, so that whoever finishes it asks the same ones.
+// rails are those of order that the mandate has. They are fixed when a charge
+// begins, so that whoever finishes it asks the same ones.
 func (m Mandate) rails(order []rail.Name) []rail.Name {
 	have := []rail.Name{}
 	for _, name := range order {
-		if slices.ContainsFunc(m.Instruments, func(i rail.Instrument) bool { return i.Rail == name }) {
+		if slices.Contains(m.Terms.Rails, name) {
 			have = append(have, name)
 		}
 	}

@@ -1,9 +1,9 @@
 package ledger
 
 import (
+	"fmt"
 	"time"
 
-	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
@@ -29,8 +29,8 @@ func (s Session) At(now time.Time) Session {
 type Completion struct {
 	SessionHash string
 	MandateID   string
-	Terms       Terms // as wide as the session's, or narrower
-	Instruments []rail.Instrument
+	Terms       Terms    // as wide as the session's, or narrower
+	Instruments []string // references, all connected
 	Email       string
 	SealedToken []byte
 }
@@ -59,15 +59,35 @@ func (c Completion) decide(s *State, now time.Time) (Effects, Mandate, error) {
 	if !c.Terms.Narrows(session.Terms) {
 		return Effects{}, Mandate{}, ErrWidened
 	}
+	instruments, err := c.bind(s, now)
+	if err != nil {
+		return Effects{}, Mandate{}, err
+	}
 	session.Status, session.MandateID, session.SealedToken = SessionCompleted, c.MandateID, c.SealedToken
 	m := Mandate{
 		ID: c.MandateID, MerchantID: session.MerchantID, Status: MandateActive, Terms: c.Terms,
-		Month: MonthOf(now), Instruments: c.Instruments, Email: c.Email, CreatedAt: now,
+		Month: MonthOf(now), Email: c.Email, CreatedAt: now,
 	}
 	var e Effects
 	tell(&e, &m, m.MerchantID, webhook.DelegateCreated, delegateData(&m), now)
 	e.Update.Sessions, e.Insert.Mandates = []Session{session}, []Mandate{m}
+	e.Update.Instruments = instruments
+	e.Insert.Unwindings = []Unwinding{unwindSession(session.Hash, now)} // those of other attempts
 	return e, m, nil
+}
+
+// bind gives the session's instruments to its mandate.
+func (c Completion) bind(s *State, now time.Time) ([]Instrument, error) {
+	var bound []Instrument
+	for _, reference := range c.Instruments {
+		i, ok := s.Instruments[reference]
+		if !ok || i.SessionHash != c.SessionHash || i.State != Connected || i.MandateID != "" {
+			return nil, fmt.Errorf("%w: instrument %s is not connected for the session", ErrInvariant, reference)
+		}
+		i.MandateID, i.ChangedAt = c.MandateID, now
+		bound = append(bound, i)
+	}
+	return bound, nil
 }
 
 // pendingSession finds a session that can still change.
@@ -89,11 +109,15 @@ func decideFail(s *State, hash, reason string, now time.Time) (Effects, Session,
 		return Effects{}, session, err
 	}
 	session.Status, session.FailureReason = SessionFailed, reason
-	return Effects{Update: Rows{Sessions: []Session{session}}}, session, nil
+	return Effects{
+		Update: Rows{Sessions: []Session{session}},
+		Insert: Rows{Unwindings: []Unwinding{unwindSession(hash, now)}},
+	}, session, nil
 }
 
-// decideAttempt counts a refused payment method; the last one allowed ends the session.
-func decideAttempt(s *State, hash string, now time.Time) (Effects, Session, error) {
+// decideAttempt counts a refused payment method; the last one allowed ends the
+// session. What the attempt has connected is to be ended.
+func decideAttempt(s *State, hash string, references []string, now time.Time) (Effects, Session, error) {
 	session, err := pendingSession(s, hash, now)
 	if err != nil {
 		return Effects{}, session, err
@@ -102,11 +126,15 @@ func decideAttempt(s *State, hash string, now time.Time) (Effects, Session, erro
 	if session.Attempts >= MaxAttempts {
 		session.Status, session.FailureReason = SessionFailed, SessionTooManyAttempts
 	}
-	return Effects{Update: Rows{Sessions: []Session{session}}}, session, nil
+	return Effects{
+		Update: Rows{Sessions: []Session{session}, Instruments: ending(s, references, now)},
+		Insert: Rows{Unwindings: []Unwinding{unwindSession(hash, now)}},
+	}, session, nil
 }
 
-// decideRevoke ends a mandate. A revoked one stays as it is, and nothing is told again.
-func decideRevoke(s *State, mandateID string, by Revoker, now time.Time) (Effects, Mandate, error) {
+// decideRevoke ends a mandate, and has its status, key and instruments ended. A
+// revoked one stays as it is, and no event is recorded again.
+func decideRevoke(s *State, mandateID string, by Revoker, references []string, now time.Time) (Effects, Mandate, error) {
 	m, ok := s.Mandates[mandateID]
 	if !ok {
 		return Effects{}, Mandate{}, ErrNotFound
@@ -117,6 +145,7 @@ func decideRevoke(s *State, mandateID string, by Revoker, now time.Time) (Effect
 	m.Status, m.RevokedBy, m.RevokedAt = MandateRevoked, by, now
 	var e Effects
 	tell(&e, &m, m.MerchantID, webhook.DelegateRevoked, delegateData(&m), now)
-	e.Update.Mandates = []Mandate{m}
+	e.Update.Mandates, e.Update.Instruments = []Mandate{m}, ending(s, references, now)
+	e.Insert.Unwindings = []Unwinding{{ID: m.ID, Kind: UnwindMandate, Since: now, Due: now}}
 	return e, m, nil
 }

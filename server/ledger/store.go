@@ -43,6 +43,7 @@ type Store interface {
 	Webhooks
 	Seals
 	Checks
+	Unwindings
 
 	// Close ends all work and releases the database.
 	Close() error
@@ -70,6 +71,12 @@ type Reader interface {
 	MandateCharges(ctx context.Context, mandateID string, limit int) ([]Charge, error)
 	// MandateVolume returns the sum of a mandate's succeeded charges.
 	MandateVolume(ctx context.Context, mandateID string) (Micros, error)
+	// Checkout finds a checkout by its entropy.
+	Checkout(ctx context.Context, entropy string) (Checkout, error)
+	// InstrumentsOfMandate lists the instruments of a mandate, whatever their state.
+	InstrumentsOfMandate(ctx context.Context, mandateID string) ([]Instrument, error)
+	// InstrumentsOfSession lists the instruments that were connected for a session.
+	InstrumentsOfSession(ctx context.Context, hash string) ([]Instrument, error)
 	// Stats sums a merchant's tallies and counts its mandates that are active at a time.
 	Stats(ctx context.Context, merchantID string, now time.Time) (Stats, error)
 	// Audit calls check with all that there is, as it was at one moment.
@@ -107,6 +114,8 @@ type Keys struct {
 	Charges     []string
 	Tallies     []TallyKey
 	Idempotency []IdempotencyKey
+	Checkouts   []string // by entropy
+	Instruments []string // by reference
 }
 
 // State holds the rows that were loaded. What is not there does not exist.
@@ -116,6 +125,8 @@ type State struct {
 	Charges     map[string]Charge
 	Tallies     map[TallyKey]Tally
 	Idempotency map[IdempotencyKey]Idempotency
+	Checkouts   map[string]Checkout
+	Instruments map[string]Instrument
 }
 
 // Effects are rows to insert and rows to replace.
@@ -132,10 +143,14 @@ type Rows struct {
 	Charges     []Charge
 	Tallies     []Tally
 	Idempotency []Idempotency
+	Checkouts   []Checkout
+	Instruments []Instrument
 	Postings    []Posting
 	Events      []Event
 	// Conflicts are inserted once: one that exists already is left as it is.
 	Conflicts []OutcomeConflict
+	// Unwindings are inserted, or replace the one of the same id.
+	Unwindings []Unwinding
 }
 
 // Stats are a merchant's totals.

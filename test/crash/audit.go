@@ -178,6 +178,10 @@ func (d *chainDrill) auditLife(ctx context.Context, store ledger.Store, l life, 
 	if err != nil {
 		return fmt.Errorf("read mandate %s: %w", l.mandate, err)
 	}
+	instruments, err := store.InstrumentsOfMandate(ctx, l.mandate)
+	if err != nil {
+		return fmt.Errorf("read instruments of %s: %w", l.mandate, err)
+	}
 	g, err := c.grantOf(l)
 	if err != nil {
 		r.faultf("mandate %s: %v", l.mandate, err)
@@ -185,7 +189,7 @@ func (d *chainDrill) auditLife(ctx context.Context, store ledger.Store, l life, 
 	}
 	r.Revoked++
 	switch {
-	case len(m.Instruments) != 1 || m.Instruments[0].Method != common.Hash(g.GrantId).Hex():
+	case len(instruments) != 1 || instruments[0].Method != common.Hash(g.GrantId).Hex():
 		r.faultf("mandate %s: its grant on the chain is another one", l.mandate)
 	case m.Status != ledger.MandateRevoked || m.RevokedBy != l.ended:
 		r.faultf("mandate %s: ended by %s, the ledger says %s by %s", l.mandate, l.ended, m.Status, m.RevokedBy)

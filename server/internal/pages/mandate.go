@@ -8,6 +8,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
 )
 
 // mandatePage is the private page of a mandate: what the person confirmed, what was
@@ -66,6 +67,10 @@ func (p *Pages) mandatePage(ctx context.Context, s payment.Statement) (mandatePa
 	if err != nil {
 		return mandatePage{}, err
 	}
+	instruments, err := p.Payments.Instruments(ctx, m.ID)
+	if err != nil {
+		return mandatePage{}, err
+	}
 	month := ledger.MonthOf(now)
 	spent := m.SpentIn(month)
 	page := mandatePage{
@@ -73,7 +78,7 @@ func (p *Pages) mandatePage(ctx context.Context, s payment.Statement) (mandatePa
 		Worst: worst(m.Terms, m.CreatedAt, payees), Link: p.Payments.MandateURL(m.ID),
 		Month: now.UTC().Format("January 2006"), Spent: dollars(spent), Limit: dollars(m.Terms.MaxMonthly), Total: dollars(s.Total),
 		SpentCents: int64(spent.CentsUp()), MaxCents: int64(m.Terms.MaxMonthly.CentsDown()), Latest: len(s.Charges),
-		Facts: append(p.allowed(m, payees), fact{"Confirmed", moment(m.CreatedAt)}, fact{"Mandate", m.ID}),
+		Facts: append(p.allowed(m, instruments, payees), fact{"Confirmed", moment(m.CreatedAt)}, fact{"Mandate", m.ID}),
 	}
 	switch {
 	case m.Status == ledger.MandateRevoked:
@@ -83,7 +88,7 @@ func (p *Pages) mandatePage(ctx context.Context, s payment.Statement) (mandatePa
 		page.Tone, page.Badge, page.Headline = "wait", "Expired", "The time for paying "+payees+" is over"
 		page.Note = "This mandate ended on " + moment(m.Terms.ExpiresAt) + ". Nothing more can be paid with it."
 	default:
-		page.Stop, page.Revoke = p.stopPath(m), p.revocation(m)
+		page.Stop, page.Revoke = p.stopPath(m), p.revocation(m, instruments)
 	}
 	page.Payments, err = p.paymentRows(ctx, s.Charges)
 	return page, err
@@ -103,7 +108,7 @@ func stoppedBy(m ledger.Mandate) string {
 }
 
 // allowed are the facts that a person confirmed.
-func (p *Pages) allowed(m ledger.Mandate, payees string) []fact {
+func (p *Pages) allowed(m ledger.Mandate, instruments []rail.Instrument, payees string) []fact {
 	t := m.Terms
 	facts := []fact{
 		{"Who can be paid", capital(payees)},
@@ -111,7 +116,7 @@ func (p *Pages) allowed(m ledger.Mandate, payees string) []fact {
 		{"A month", "up to " + dollars(t.MaxMonthly)},
 		{"Until", moment(t.ExpiresAt)},
 	}
-	for _, i := range m.Instruments {
+	for _, i := range instruments {
 		facts = append(facts, fact{"Paid with", paidWith(i)})
 	}
 	return facts

@@ -75,8 +75,13 @@ func (p *Pages) showConfirmed(w http.ResponseWriter, r *http.Request, s payment.
 	}
 	v.Tone, v.Badge, v.Headline = "good", "Confirmed", capital(payees)+" can be paid within your limits"
 	v.Worst, v.Warn = worst(confirmed.Terms, confirmed.CreatedAt, payees), payees == anyone
-	v.Facts = append(p.allowed(confirmed, payees), fact{"Mandate", confirmed.ID})
-	v.Revoke = p.revocation(confirmed)
+	instruments, err := p.Payments.Instruments(r.Context(), confirmed.ID)
+	if err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	v.Facts = append(p.allowed(confirmed, instruments, payees), fact{"Mandate", confirmed.ID})
+	v.Revoke = p.revocation(confirmed, instruments)
 	v.Points = []string{
 		"Nobody can raise these limits, neither the agent nor " + m.Name + ".", "A charge beyond them is refused before any money moves.",
 	}

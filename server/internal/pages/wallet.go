@@ -134,12 +134,12 @@ func (p *Pages) method(ctx context.Context, s payment.Session, terms ledger.Term
 }
 
 // revocation is how the mandate's wallet ends it; nil where none can.
-func (p *Pages) revocation(m ledger.Mandate) *revokeView {
+func (p *Pages) revocation(m ledger.Mandate, instruments []rail.Instrument) *revokeView {
 	wallets, ok := p.Payments.Wallets(m.Terms.Rails)
 	if !ok {
 		return nil
 	}
-	for _, in := range m.Instruments {
+	for _, in := range instruments {
 		if call, ok := wallets.RevokeCall(in); ok {
 			return &revokeView{network: networkOf(wallets), Call: call}
 		}

@@ -35,6 +35,8 @@ type ChargeRequest struct {
 	// resource is what a paywall's charge pays for, in normal form.
 	resource string
 	rails    []rail.Name
+	// checkout is the entropy of the checkout that the charge pays.
+	checkout string
 	// bound is a presentation, verified and made for this charge; same is what else
 	// must be equal for a request to be the same one.
 	bound *mandate.Presentation
@@ -91,7 +93,7 @@ func (s *Service) move(ctx context.Context, r ChargeRequest) (Charged, error) {
 		return Charged{Charge: reserved.Charge, Replayed: true}, nil
 	}
 	// From here on the charge is finished whether or not the caller still waits.
-	c, err := s.finish(context.WithoutCancel(ctx), reserved.Charge, reserved.Mandate.Instruments, attempt{within: railTimeout})
+	c, err := s.finish(context.WithoutCancel(ctx), reserved.Charge, attempt{within: railTimeout})
 	return Charged{Charge: c}, err
 }
 
@@ -122,7 +124,7 @@ func (s *Service) reserve(ctx context.Context, r ChargeRequest) (ledger.Reserve,
 		ChargeID: id.New(id.Charge, now), MandateID: mandateID, TokenValid: valid, Payee: r.Payee,
 		PayTo: r.Payee.PayTo, Amount: r.Amount, Currency: r.Currency, Description: r.Description, Metadata: r.Metadata,
 		Resource: r.resource, Named: r.named, Rails: s.Configured(order), Kind: r.kind, IdempotencyKey: r.IdempotencyKey,
-		RequestKey: r.requestKey, Scope: r.scope, Fingerprint: fingerprint(mandateID, r), RequestID: r.RequestID, Lease: leaseFor,
+		RequestKey: r.requestKey, Scope: r.scope, Fingerprint: fingerprint(mandateID, r), Checkout: r.checkout, RequestID: r.RequestID, Lease: leaseFor,
 	}, nil
 }
 
@@ -203,7 +205,11 @@ func (s *Service) mayAsk(c ledger.Charge) rail.May {
 
 // finish is the second step, the same for a new charge and for one that a crash
 // left behind: the rails answer by reference, so asking again moves nothing twice.
-func (s *Service) finish(ctx context.Context, c ledger.Charge, instruments []rail.Instrument, how attempt) (ledger.Charge, error) {
+func (s *Service) finish(ctx context.Context, c ledger.Charge, how attempt) (ledger.Charge, error) {
+	instruments, err := s.Instruments(ctx, c.MandateID)
+	if err != nil {
+		return c, nil //nolint:nilerr // the charge stays pending, and recovery asks when its lease has lapsed
+	}
 	railCtx, cancel := context.WithTimeout(ctx, how.within)
 	used, outcome, err := s.Rails.Charge(railCtx, c.Rails, instruments, rail.Charge{
 		Reference: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, PayTo: c.PayTo,

@@ -16,11 +16,11 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// A checkout is one payment that a person makes on a page. It is kept as a setup
-// session for exactly its amount: paid by card, the session becomes a mandate that
-// allows this one payment, is charged at once, and is revoked; paid by a mandate
-// that the person has, that one is charged. Either way the charge has the
-// checkout's id as its idempotency key, so that there is one.
+// A checkout is one payment that a person makes on a page. It has a row of its own,
+// and a setup session for exactly its amount: paid by card, the session becomes a
+// mandate that allows this one payment, is charged at once, and is revoked; paid by
+// a mandate that the person has, that one is charged. Either way the ledger gives the
+// checkout one charge, in the charge's own transaction.
 
 // CheckoutStatus is the state of a checkout.
 type CheckoutStatus string
@@ -36,12 +36,6 @@ const (
 
 // checkoutMandateLife is how long the mandate of a checkout is good at most.
 const checkoutMandateLife = SessionLifetime + time.Hour
-
-// What a checkout's session keeps in its metadata.
-const (
-	descriptionKey = "description"
-	checkoutKey    = "checkout" // its id
-)
 
 // NewCheckout is what a merchant asks for; checked by the caller.
 type NewCheckout struct {
@@ -68,6 +62,7 @@ type Checkout struct {
 	// FailureReason says why a failed one did.
 	FailureReason string
 
+	entropy string
 	session Session
 }
 
@@ -103,60 +98,58 @@ func newCheckoutID(at time.Time, entropy []byte) string {
 	return id.Checkout + u.String()
 }
 
+// entropyText is the part of a checkout's id that entropy becomes.
+func entropyText(checkoutID string) string { return checkoutID[len(checkoutID)-16:] }
+
 // CreateCheckout makes a checkout, or finds the one that an earlier request with
-// the same key made. It returns ledger.ErrIdempotencyMismatch where that asked for
+// the same key made. It returns ledger.ErrIdempotencyMismatch if that asked for
 // something else.
 func (s *Service) CreateCheckout(ctx context.Context, n NewCheckout) (c Checkout, replayed bool, err error) {
+	now := s.Clock.Now()
 	entropy := s.checkoutMAC("id", n.Merchant.ID+" "+n.IdempotencyKey)[:entropyBytes]
-	token := s.checkoutSession(entropy)
-	session, err := s.Session(ctx, token)
-	replayed = err == nil
-	if errors.Is(err, ledger.ErrNotFound) {
-		if err = s.Ledger.CreateSession(ctx, s.newCheckoutSession(n, token, entropy)); err == nil {
-			session, err = s.Session(ctx, token) // of two at once, the first one's
-		}
+	fresh := ledger.Checkout{
+		ID: newCheckoutID(now, entropy), MerchantID: n.Merchant.ID, Amount: n.Amount, Description: n.Description, ReturnURL: n.ReturnURL,
+		SessionHash: id.Hash(s.checkoutSession(entropy)), CreatedAt: now, ExpiresAt: now.Add(SessionLifetime),
 	}
+	fresh.Entropy = entropyText(fresh.ID)
+	made, replayed, err := s.Ledger.CreateCheckout(ctx, fresh, s.newCheckoutSession(fresh))
 	if err != nil {
 		return Checkout{}, false, err
 	}
-	if session.Terms.MaxPerTx != n.Amount || session.ReturnURL != n.ReturnURL || session.Metadata[descriptionKey] != n.Description {
+	if made.MerchantID != n.Merchant.ID || made.Amount != n.Amount || made.ReturnURL != n.ReturnURL || made.Description != n.Description {
 		return Checkout{}, false, ledger.ErrIdempotencyMismatch
 	}
-	c, err = s.checkoutOf(ctx, session)
+	c, err = s.checkoutOf(ctx, made)
 	return c, replayed, err
 }
 
-func (s *Service) newCheckoutSession(n NewCheckout, token string, entropy []byte) ledger.Session {
-	now := s.Clock.Now()
+func (s *Service) newCheckoutSession(c ledger.Checkout) ledger.Session {
 	return ledger.Session{
-		Hash: id.Hash(token), MerchantID: n.Merchant.ID, Status: ledger.SessionPending, ReturnURL: n.ReturnURL,
+		Hash: c.SessionHash, MerchantID: c.MerchantID, Status: ledger.SessionPending, ReturnURL: c.ReturnURL,
 		Terms: ledger.Terms{
-			MaxPerTx: n.Amount, MaxMonthly: n.Amount, Rails: []rail.Name{rail.Fiat}, Payees: []string{n.Merchant.ID},
-			ExpiresAt: now.Add(checkoutMandateLife).Truncate(time.Second),
+			MaxPerTx: c.Amount, MaxMonthly: c.Amount, Rails: []rail.Name{rail.Fiat}, Payees: []string{c.MerchantID},
+			ExpiresAt: c.CreatedAt.Add(checkoutMandateLife).Truncate(time.Second),
 		},
-		Metadata:  map[string]string{descriptionKey: n.Description, checkoutKey: newCheckoutID(now, entropy)},
-		CreatedAt: now, ExpiresAt: now.Add(SessionLifetime),
+		CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt,
 	}
 }
 
 // Checkout finds a checkout by its id, as it is now; what a payment left half done
-// is finished first. It returns ledger.ErrNotFound where there is none, and once
-// its payment is not remembered any more.
+// is finished first. It returns ledger.ErrNotFound if there is none.
 func (s *Service) Checkout(ctx context.Context, checkoutID string) (Checkout, error) {
 	text, _ := strings.CutPrefix(checkoutID, id.Checkout)
 	u, err := ulid.ParseStrict(text)
 	if err != nil || !id.Valid(id.Checkout, checkoutID) {
 		return Checkout{}, ledger.ErrNotFound
 	}
-	session, err := s.Session(ctx, s.checkoutSession(u.Entropy()))
+	row, err := s.Ledger.Checkout(ctx, entropyText(checkoutID))
 	if err != nil {
 		return Checkout{}, err
 	}
-	c, err := s.checkoutOf(ctx, session)
-	if err == nil && (c.ID != checkoutID || s.Clock.Now().Sub(c.CreatedAt) > ledger.Keep) {
+	if row.ID != checkoutID || row.SessionHash != id.Hash(s.checkoutSession(u.Entropy())) {
 		return Checkout{}, ledger.ErrNotFound
 	}
-	return c, err
+	return s.checkoutOf(ctx, row)
 }
 
 // CheckoutAt finds the checkout of a page's address.
@@ -167,25 +160,31 @@ func (s *Service) CheckoutAt(ctx context.Context, checkoutID, proof string) (Che
 	return s.Checkout(ctx, checkoutID)
 }
 
-// checkoutOf tells how a checkout stands.
-func (s *Service) checkoutOf(ctx context.Context, session Session) (Checkout, error) {
+// checkoutOf returns how a checkout stands. Its charge decides that, for good; until
+// there is one, its session does.
+func (s *Service) checkoutOf(ctx context.Context, row ledger.Checkout) (Checkout, error) {
 	c := Checkout{
-		ID: session.Metadata[checkoutKey], MerchantID: session.MerchantID, Status: CheckoutOpen, Amount: session.Terms.MaxPerTx,
-		Description: session.Metadata[descriptionKey], ReturnURL: session.ReturnURL, CreatedAt: session.CreatedAt, ExpiresAt: session.ExpiresAt,
-		session: session,
+		ID: row.ID, MerchantID: row.MerchantID, Status: CheckoutOpen, Amount: row.Amount, Description: row.Description,
+		ReturnURL: row.ReturnURL, CreatedAt: row.CreatedAt, ExpiresAt: row.ExpiresAt, entropy: row.Entropy,
 	}
-	charge, err := s.Ledger.Charged(ctx, ledger.IdempotencyKey{MerchantID: session.MerchantID, Kind: ledger.CheckoutKey, Key: c.ID})
-	var refusal *ledger.Refusal
+	session, err := s.checkoutsSession(ctx, row)
+	if err != nil {
+		return Checkout{}, err
+	}
+	c.session = session
 	switch {
-	case errors.As(err, &refusal):
-		c.Status, c.FailureReason = CheckoutFailed, string(refusal.Code)
-		return c, nil
-	case err == nil:
+	case row.ChargeID != "":
+		charge, err := s.Ledger.Charge(ctx, row.ChargeID)
+		if err != nil {
+			return Checkout{}, err
+		}
 		c.take(charge)
 		s.endCheckoutMandate(ctx, c)
 		return c, nil
-	case !errors.Is(err, ledger.ErrNotFound):
-		return Checkout{}, err
+	case row.FailureReason != "":
+		c.Status, c.FailureReason = CheckoutFailed, row.FailureReason
+		s.endCheckoutMandate(ctx, c)
+		return c, nil
 	}
 	switch session.Status {
 	case ledger.SessionCompleted: // a payment that was broken off
@@ -198,6 +197,20 @@ func (s *Service) checkoutOf(ctx context.Context, session Session) (Checkout, er
 	case ledger.SessionPending:
 	}
 	return c, nil
+}
+
+// checkoutsSession is the session of a checkout with its token, as an expired one once it is
+// deleted.
+func (s *Service) checkoutsSession(ctx context.Context, row ledger.Checkout) (Session, error) {
+	u, err := ulid.ParseStrict(strings.TrimPrefix(row.ID, id.Checkout))
+	if err != nil {
+		return Session{}, ledger.ErrNotFound
+	}
+	session, err := s.Session(ctx, s.checkoutSession(u.Entropy()))
+	if errors.Is(err, ledger.ErrNotFound) {
+		return Session{Session: ledger.Session{Status: ledger.SessionFailed, FailureReason: ledger.SessionExpired}}, nil
+	}
+	return session, err
 }
 
 func (c *Checkout) take(charge ledger.Charge) {

@@ -76,18 +76,16 @@ func (s *Service) chargeCheckout(ctx context.Context, c Checkout, r ChargeReques
 		return c, fmt.Errorf("read merchant %s: %w", c.MerchantID, err)
 	}
 	r.Payee, r.Amount, r.Currency, r.Description = payee, c.Amount, "usd", c.Description
-	r.kind, r.IdempotencyKey = ledger.CheckoutKey, c.ID
+	r.checkout = c.entropy
 	charged, err := s.Charge(ctx, r)
 	var refusal *ledger.Refusal
 	switch {
-	case errors.Is(err, ledger.ErrIdempotencyMismatch): // paid in the other way meanwhile
-		charged.Charge, err = s.Ledger.Charged(ctx, ledger.IdempotencyKey{MerchantID: c.MerchantID, Kind: ledger.CheckoutKey, Key: c.ID})
+	case errors.Is(err, ledger.ErrCheckoutFinished): // charged meanwhile, in this way or in the other
+		row, err := s.Ledger.Checkout(ctx, c.entropy)
 		if err != nil {
 			return c, err
 		}
-	case errors.Is(err, ledger.ErrIdempotencyInProgress):
-		c.Status = CheckoutPending
-		return c, nil
+		return s.checkoutOf(ctx, row)
 	case errors.As(err, &refusal):
 		c.Status, c.FailureReason = CheckoutFailed, string(refusal.Code)
 	case err != nil:

@@ -76,16 +76,18 @@ func (s *Service) Confirm(ctx context.Context, token string, c Confirmation) (le
 	}
 	terms := c.Terms
 	terms.Rails = nil
+	completion := ledger.Completion{SessionHash: session.Hash, Email: c.Email}
 	for _, i := range instruments {
 		terms.Rails = append(terms.Rails, i.Rail)
+		completion.Instruments = append(completion.Instruments, i.Reference)
 	}
-	completion := ledger.Completion{SessionHash: session.Hash, Terms: terms, Instruments: instruments, Email: c.Email}
+	completion.Terms = terms
 	for range idAttempts {
 		completion.MandateID = s.Statuses.NewID()
 		m, err := s.issue(ctx, completion)
 		if err == nil {
 			failpoint.Hit(failpoint.MandateUnbound)
-			s.attach(ctx, m)
+			s.attach(ctx, m, instruments)
 		}
 		if !errors.Is(err, ledger.ErrConflict) {
 			return m, err
@@ -100,11 +102,11 @@ const idAttempts = 32
 
 // attach tells rails which mandate their instruments are of. One that was not told
 // learns it from the first charge.
-func (s *Service) attach(ctx context.Context, m ledger.Mandate) {
-	for _, in := range m.Instruments {
+func (s *Service) attach(ctx context.Context, m ledger.Mandate, instruments []ledger.Instrument) {
+	for _, in := range instruments {
 		r, _ := s.Rails.Rail(in.Rail)
 		if b, ok := r.(rail.Binder); ok {
-			if err := b.Bind(ctx, in, m.ID); err != nil {
+			if err := b.Bind(ctx, in.Instrument, m.ID); err != nil {
 				s.Logger.WarnContext(ctx, "instrument not bound", slog.String("mandateId", m.ID), slog.String("error", err.Error()))
 			}
 		}
@@ -129,18 +131,19 @@ func (s *Service) confirmable(session Session, c Confirmation) error {
 }
 
 // connect connects each method on the rail of the session that knows it, one a rail.
-func (s *Service) connect(ctx context.Context, session Session, c Confirmation) ([]rail.Instrument, error) {
+func (s *Service) connect(ctx context.Context, session Session, c Confirmation) ([]ledger.Instrument, error) {
 	limits, err := s.limits(ctx, c.Terms)
 	if err != nil {
 		return nil, err
 	}
-	var instruments []rail.Instrument
+	var instruments []ledger.Instrument
 	used := map[rail.Name]bool{}
 	for _, method := range c.Methods {
 		instrument, err := s.connectOne(ctx, session, rail.Connection{Method: method, Email: c.Email, Session: session.Hash, Limits: limits}, used)
 		var refused *rail.RefusedError
 		if errors.As(err, &refused) {
-			after, err := s.Ledger.RefuseAttempt(ctx, session.Hash)
+			after, err := s.Ledger.RefuseAttempt(ctx, session.Hash, completed(instruments)...)
+			s.wakeUnwinding()
 			if err != nil {
 				return nil, err
 			}
@@ -174,7 +177,15 @@ func (s *Service) limits(ctx context.Context, t ledger.Terms) (rail.Limits, erro
 	return l, nil
 }
 
-func (s *Service) connectOne(ctx context.Context, session Session, c rail.Connection, used map[rail.Name]bool) (rail.Instrument, error) {
+// completed are the references of what was connected.
+func completed(instruments []ledger.Instrument) (references []string) {
+	for _, i := range instruments {
+		references = append(references, i.Reference)
+	}
+	return references
+}
+
+func (s *Service) connectOne(ctx context.Context, session Session, c rail.Connection, used map[rail.Name]bool) (ledger.Instrument, error) {
 	for _, name := range session.Terms.Rails {
 		r, ok := s.Rails.Rail(name)
 		if !ok || used[name] {
@@ -182,12 +193,37 @@ func (s *Service) connectOne(ctx context.Context, session Session, c rail.Connec
 		}
 		// One reference an attempt: a form that is sent twice connects once.
 		c.Reference = session.Hash[:32] + "." + strconv.Itoa(session.Attempts) + "." + c.Method
-		instrument, err := r.Connect(ctx, c)
+		instrument, err := s.connectOn(ctx, r, c)
 		if !errors.Is(err, rail.ErrUnknownMethod) {
 			return instrument, err
 		}
 	}
-	return rail.Instrument{}, rail.ErrUnknownMethod
+	return ledger.Instrument{}, rail.ErrUnknownMethod
+}
+
+// connectOn has one rail connect a method. The ledger knows of it before the rail
+// does, so that it is ended again unless the session is completed with it.
+func (s *Service) connectOn(ctx context.Context, r rail.Rail, c rail.Connection) (ledger.Instrument, error) {
+	begun, err := s.Ledger.BeginInstrument(ctx, c, r.Name())
+	if err != nil {
+		return ledger.Instrument{}, err
+	}
+	failpoint.Hit(failpoint.InstrumentBegun)
+	connected, err := r.Connect(ctx, c)
+	var refused *rail.RefusedError
+	if errors.As(err, &refused) || errors.Is(err, rail.ErrUnknownMethod) {
+		if _, e := s.Ledger.DisconnectedInstrument(ctx, begun.Reference); e != nil {
+			return ledger.Instrument{}, e
+		}
+	}
+	if err != nil {
+		return ledger.Instrument{}, err
+	}
+	instrument, err := s.Ledger.ConnectedInstrument(ctx, begun.Reference, connected)
+	if err == nil && instrument.State != ledger.Connected {
+		err = ledger.ErrSessionFinished
+	}
+	return instrument, err
 }
 
 // issue makes key and token, and completes the session with them. Where somebody

@@ -67,11 +67,14 @@ type Service struct {
 	// running counts charges that are between their two steps.
 	running sync.WaitGroup
 	stop    context.CancelFunc
-	loop    sync.WaitGroup
+	// unwinding is signaled when there is something to unwind.
+	unwinding chan struct{}
+	methods   instruments
+	loop      sync.WaitGroup
 }
 
 // New returns a service; [Service.Start] begins its background work.
-func New(cfg Config) *Service { return &Service{Config: cfg} }
+func New(cfg Config) *Service { return &Service{Config: cfg, unwinding: make(chan struct{}, 1)} }
 
 const (
 	// railTimeout bounds what the rails of one charge may take, together.

@@ -83,11 +83,11 @@ func (s *Service) Payer(ctx context.Context, c ledger.Charge) (string, error) {
 	if c.Rail != rail.Chain {
 		return c.MandateID, nil
 	}
-	m, err := s.Ledger.Mandate(ctx, c.MandateID)
+	instruments, err := s.Instruments(ctx, c.MandateID)
 	if err != nil {
 		return "", err
 	}
-	for _, in := range m.Instruments {
+	for _, in := range instruments {
 		if in.Rail == c.Rail {
 			return in.Customer, nil
 		}

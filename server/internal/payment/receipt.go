@@ -44,11 +44,11 @@ func (s *Service) Receipt(ctx context.Context, chargeID, proof string) (Receipt,
 	} else if r.Merchant, err = s.Accounts.Merchant(ctx, c.MerchantID); err != nil {
 		return Receipt{}, err
 	}
-	m, err := s.Ledger.Mandate(ctx, c.MandateID)
+	instruments, err := s.Instruments(ctx, c.MandateID)
 	if err != nil {
 		return Receipt{}, err
 	}
-	for _, i := range m.Instruments {
+	for _, i := range instruments {
 		if i.Rail == c.Rail {
 			r.Instrument.Brand, r.Instrument.LastFour = i.Brand, i.LastFour
 		}

@@ -20,6 +20,7 @@ func (s *Service) Start(ctx context.Context) error {
 	}
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.loop.Go(func() { s.recover(ctx) })
+	s.loop.Go(func() { s.unwind(ctx) })
 	return nil
 }
 
@@ -136,10 +137,7 @@ func (s *Service) resume(ctx context.Context, c ledger.Charge) {
 		return // another instance holds it, or it lapses again
 	}
 	failpoint.Hit(failpoint.Leased)
-	m, err := s.Ledger.Mandate(ctx, c.MandateID)
-	if err == nil {
-		c, err = s.finish(ctx, c, m.Instruments, attempt{within: recoverTimeout, noWait: true})
-	}
+	c, err = s.finish(ctx, c, attempt{within: recoverTimeout, noWait: true})
 	if err != nil {
 		s.Logger.ErrorContext(ctx, "charge not finished", slog.String("transactionId", c.ID), slog.String("error", err.Error()))
 		return

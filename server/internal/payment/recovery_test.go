@@ -70,8 +70,12 @@ func (i instance) pending(t *testing.T, c ledger.Clock, n int, on rail.Name) (ch
 	terms := ledger.Terms{MaxPerTx: 1e6, MaxMonthly: 1e9, Payees: []string{ledger.AnyPayee}, Rails: []rail.Name{on}, ExpiresAt: now.Add(time.Hour)}
 	s := ledger.Session{Hash: id.New("", now), MerchantID: "mer_1", Status: ledger.SessionPending, Terms: terms, CreatedAt: now, ExpiresAt: now.Add(time.Hour)}
 	require.NoError(t, i.ledger.CreateSession(t.Context(), s))
+	begun, err := i.ledger.BeginInstrument(t.Context(), rail.Connection{Reference: s.Hash, Session: s.Hash}, on)
+	require.NoError(t, err)
+	_, err = i.ledger.ConnectedInstrument(t.Context(), begun.Reference, rail.Instrument{Rail: on})
+	require.NoError(t, err)
 	m, err := i.ledger.CompleteSession(t.Context(), ledger.Completion{
-		SessionHash: s.Hash, MandateID: id.New(id.Mandate, now), Terms: terms, SealedToken: []byte{1}, Instruments: []rail.Instrument{{Rail: on}},
+		SessionHash: s.Hash, MandateID: id.New(id.Mandate, now), Terms: terms, SealedToken: []byte{1}, Instruments: []string{begun.Reference},
 	})
 	require.NoError(t, err)
 	for range n {

@@ -38,6 +38,8 @@ func TestEndedBeforeItWasBound(t *testing.T) {
 	}
 	require.NoError(t, s.RevokedOnRail(t.Context(), rail.Ended{Method: "of an earlier attempt", Session: session.Hash}))
 	require.Equal(t, ledger.MandateActive, status())
-	require.NoError(t, s.RevokedOnRail(t.Context(), rail.Ended{Method: m.Instruments[0].Method, Session: session.Hash}))
+	instruments, err := s.Instruments(t.Context(), m.ID)
+	require.NoError(t, err)
+	require.NoError(t, s.RevokedOnRail(t.Context(), rail.Ended{Method: instruments[0].Method, Session: session.Hash}))
 	require.Equal(t, ledger.MandateRevoked, status())
 }

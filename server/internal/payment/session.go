@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -104,7 +103,7 @@ func (s *Service) Mandate(ctx context.Context, merchantID, idOrToken string) (le
 	return m, err
 }
 
-// Revoke ends a mandate of a merchant's own, and destroys its session key.
+// Revoke ends a mandate of a merchant's own; see [Service.RevokeAs].
 // Errors: mandate.ErrMalformed, mandate.ErrInvalid, ledger.ErrNotFound.
 func (s *Service) Revoke(ctx context.Context, merchantID, idOrToken string) (ledger.Mandate, error) {
 	m, err := s.mandateOf(ctx, idOrToken)
@@ -115,36 +114,6 @@ func (s *Service) Revoke(ctx context.Context, merchantID, idOrToken string) (led
 		return ledger.Mandate{}, ledger.ErrNotFound
 	}
 	return s.RevokeAs(ctx, m.ID, ledger.RevokedByMerchant)
-}
-
-// RevokeAs ends a mandate for whoever has shown that it is theirs to end, and
-// destroys its session key; again changes nothing. Errors: ledger.ErrNotFound;
-// after any other one the mandate may be revoked: revoke again.
-func (s *Service) RevokeAs(ctx context.Context, mandateID string, by ledger.Revoker) (ledger.Mandate, error) {
-	m, err := s.Ledger.Mandate(ctx, mandateID)
-	if err != nil {
-		return ledger.Mandate{}, err
-	}
-	if err := s.Statuses.Revoke(ctx, m.ID); err != nil {
-		return ledger.Mandate{}, err
-	}
-	revoked, err := s.Ledger.Revoke(ctx, m.ID, by)
-	if err != nil {
-		return ledger.Mandate{}, err
-	}
-	failpoint.Hit(failpoint.RevokeRecorded)
-	if err := s.Accounts.DeleteSealedKey(ctx, sessionKeyName(m.ID)); err != nil {
-		return ledger.Mandate{}, fmt.Errorf("destroy session key of %s: %w", m.ID, err)
-	}
-	for _, in := range m.Instruments {
-		r, _ := s.Rails.Rail(in.Rail)
-		if d, ok := r.(rail.Disconnecter); ok {
-			if err := d.Disconnect(ctx, in); err != nil {
-				return ledger.Mandate{}, fmt.Errorf("end %s of %s: %w", in.Rail, m.ID, err)
-			}
-		}
-	}
-	return revoked, nil
 }
 
 // RevokedOnRail ends the mandate of an instrument that its payer has ended on a rail.
@@ -168,7 +137,11 @@ func (s *Service) RevokedOnRail(ctx context.Context, e rail.Ended) error {
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(m.Instruments, func(in rail.Instrument) bool { return in.Method == e.Method }) {
+		instruments, err := s.Instruments(ctx, m.ID)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(instruments, func(in rail.Instrument) bool { return in.Method == e.Method }) {
 			return nil
 		}
 		e.MandateID = m.ID

@@ -183,13 +183,22 @@ func (b *bench) session(t require.TestingT, terms ledger.Terms) ledger.Session {
 // mandate completes a session with the terms.
 func (b *bench) mandate(t require.TestingT, terms ledger.Terms) ledger.Mandate {
 	s := b.session(t, terms)
+	terms.Rails = []rail.Name{rail.Fiat}
 	m, err := b.CompleteSession(context.Background(), ledger.Completion{
 		SessionHash: s.Hash, MandateID: id.New(id.Mandate, b.clock.Now()), Terms: terms, SealedToken: []byte("sealed"),
-		Instruments: []rail.Instrument{{Rail: rail.Fiat, Customer: "cus_1", Method: "pm_1", Brand: "Visa", LastFour: "4242"}},
-		Email:       "ada@example.com",
+		Instruments: []string{b.connected(t, s, rail.Fiat, "pm_1")}, Email: "ada@example.com",
 	})
 	require.NoError(t, err)
 	return m
+}
+
+// connected is the reference of an instrument that is connected for a session.
+func (b *bench) connected(t require.TestingT, s ledger.Session, on rail.Name, method string) string {
+	i, err := b.BeginInstrument(context.Background(), rail.Connection{Reference: s.Hash[:8] + method, Method: method, Session: s.Hash}, on)
+	require.NoError(t, err)
+	_, err = b.ConnectedInstrument(context.Background(), i.Reference, rail.Instrument{Rail: on, Customer: "cus_1", Method: method, Brand: "Visa", LastFour: "4242"})
+	require.NoError(t, err)
+	return i.Reference
 }
 
 // request is a sound reservation of an amount.

@@ -195,7 +195,6 @@ func lapsedByRail(t *testing.T, b *bench) {
 	s := b.session(t, b.terms(100*cent, 1000*cent))
 	m, err := b.CompleteSession(t.Context(), ledger.Completion{
 		SessionHash: s.Hash, MandateID: "del_two", Terms: s.Terms, SealedToken: []byte("sealed"),
-		Instruments: []rail.Instrument{{Rail: rail.Fiat}, {Rail: rail.Chain}},
 	})
 	require.NoError(t, err)
 	onCard := b.reserve(t, m, cent)

@@ -10,6 +10,7 @@ import (
 // which is made sure of before anything is sent: the commit goes with it.
 type held struct {
 	sessions, mandates, charges map[string]bool
+	checkouts, instruments      map[string]bool
 	tallies                     map[ledger.TallyKey]bool
 }
 
@@ -17,6 +18,7 @@ type held struct {
 // idempotency key named are loaded but not locked.
 func heldBy(keys ledger.Keys, s *ledger.State) held {
 	h := held{sessions: namesOf(s.Sessions), mandates: namesOf(s.Mandates), charges: map[string]bool{}, tallies: namesOf(s.Tallies)}
+	h.checkouts, h.instruments = namesOf(s.Checkouts), namesOf(s.Instruments)
 	for _, id := range keys.Charges {
 		_, h.charges[id] = s.Charges[id]
 	}
@@ -46,6 +48,16 @@ func (h held) covers(e ledger.Effects) error {
 	for _, r := range e.Update.Charges {
 		if !h.charges[r.ID] {
 			return fmt.Errorf("%w: charge %s to update is not locked", ledger.ErrInvariant, r.ID)
+		}
+	}
+	for _, r := range e.Update.Checkouts {
+		if !h.checkouts[r.Entropy] {
+			return fmt.Errorf("%w: checkout %s to update is not locked", ledger.ErrInvariant, r.ID)
+		}
+	}
+	for _, r := range e.Update.Instruments {
+		if !h.instruments[r.Reference] {
+			return fmt.Errorf("%w: instrument %s to update is not locked", ledger.ErrInvariant, r.Reference)
 		}
 	}
 	for _, r := range e.Update.Tallies {

@@ -84,6 +84,7 @@ func queueLoad(b *pgx.Batch, keys ledger.Keys) *ledger.State {
 		Sessions: map[string]ledger.Session{}, Mandates: map[string]ledger.Mandate{},
 		Charges: map[string]ledger.Charge{}, Tallies: map[ledger.TallyKey]ledger.Tally{},
 		Idempotency: map[ledger.IdempotencyKey]ledger.Idempotency{},
+		Checkouts:   map[string]ledger.Checkout{}, Instruments: map[string]ledger.Instrument{},
 	}
 	if len(keys.Sessions) > 0 {
 		into(b.Queue(pgdb.LockSessions, keys.Sessions), row.Session, func(r ledger.Session) { s.Sessions[r.Hash] = r })
@@ -94,6 +95,12 @@ func queueLoad(b *pgx.Batch, keys ledger.Keys) *ledger.State {
 	charge := func(r ledger.Charge) { s.Charges[r.ID] = r }
 	if len(keys.Charges) > 0 {
 		into(b.Queue(pgdb.LockCharges, keys.Charges), row.Charge, charge)
+	}
+	if len(keys.Checkouts) > 0 {
+		into(b.Queue(pgdb.LockCheckouts, keys.Checkouts), row.Checkout, func(r ledger.Checkout) { s.Checkouts[r.Entropy] = r })
+	}
+	if len(keys.Instruments) > 0 {
+		into(b.Queue(pgdb.LockInstruments, keys.Instruments), row.Instrument, func(r ledger.Instrument) { s.Instruments[r.Reference] = r })
 	}
 	if len(keys.Tallies) > 0 {
 		a := columns(keys.Tallies, func(k ledger.TallyKey) db.TallyParams {
@@ -140,6 +147,11 @@ func queueSave(b *pgx.Batch, e ledger.Effects) {
 	exec(b, pgdb.InsertTallies, e.Insert.Tallies, row.InsertTally)
 	exec(b, pgdb.UpdateTallies, e.Update.Tallies, row.UpdateTally)
 	exec(b, pgdb.InsertPostings, e.Insert.Postings, row.InsertPosting)
+	exec(b, pgdb.InsertCheckouts, e.Insert.Checkouts, row.InsertCheckout)
+	exec(b, pgdb.UpdateCheckouts, e.Update.Checkouts, row.UpdateCheckout)
+	exec(b, pgdb.InsertInstruments, e.Insert.Instruments, row.InsertInstrument)
+	exec(b, pgdb.UpdateInstruments, e.Update.Instruments, row.UpdateInstrument)
+	exec(b, pgdb.InsertUnwindings, e.Insert.Unwindings, row.InsertUnwinding)
 	if len(e.Insert.Conflicts) > 0 { // those that exist already are no error
 		b.Queue(pgdb.InsertOutcomeConflicts, columns(e.Insert.Conflicts, row.InsertOutcomeConflict)...)
 	}

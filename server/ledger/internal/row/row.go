@@ -134,7 +134,7 @@ func Mandate(r db.Mandate) (m ledger.Mandate, err error) {
 			Rails: parsed[[]rail.Name](r.Rails, &err), Payees: parsed[[]string](r.Payees, &err), ExpiresAt: at(r.ExpiresMs),
 		},
 		Month: ledger.Month(r.Month), Spent: ledger.Micros(r.SpentMicros),
-		Instruments: parsed[[]rail.Instrument](r.Instruments, &err), Email: r.Email, EventSeq: r.EventSeq,
+		Email: r.Email, EventSeq: r.EventSeq,
 		CreatedAt: at(r.CreatedMs),
 	}, err
 }
@@ -145,7 +145,7 @@ func InsertMandate(m ledger.Mandate) db.InsertMandateParams {
 		ID: m.ID, MerchantID: m.MerchantID, Status: string(m.Status), RevokedBy: string(m.RevokedBy), RevokedMs: Millis(m.RevokedAt),
 		MaxPerTxMicros: int64(m.Terms.MaxPerTx), MaxMonthlyMicros: int64(m.Terms.MaxMonthly),
 		Rails: text(m.Terms.Rails), Payees: text(m.Terms.Payees), ExpiresMs: Millis(m.Terms.ExpiresAt),
-		Month: int64(m.Month), SpentMicros: int64(m.Spent), Instruments: text(m.Instruments), Email: m.Email,
+		Month: int64(m.Month), SpentMicros: int64(m.Spent), Email: m.Email,
 		EventSeq: m.EventSeq, CreatedMs: Millis(m.CreatedAt),
 	}
 }

@@ -48,4 +48,3 @@ func (s *Store) FreeChargeLeases(ctx context.Context, instance string) error {
 	}
 	return put(ctx, s, "free charge leases", free, instance+".%")
 }
-

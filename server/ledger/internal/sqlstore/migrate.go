@@ -21,8 +21,9 @@ var migrations embed.FS
 var ErrOldSchema = errors.New("ledger: schema is older than this program")
 
 // Migrate brings the schema up to date. One that is newer than this program is
-// left as it is: migrations only add, so the program's statements still run. The
-// seventh, before the first release, does not: programs from before it have to end.
+// left as it is: migrations only add, so the program's statements still run. Before the
+// first release, the seventh, the tenth, and the thirteenth to fifteenth do more: programs from
+// before them have to end.
 func Migrate(ctx context.Context, engine Engine, pool *sql.DB) error {
 	p, err := provider(engine, pool)
 	if err != nil {
@@ -58,7 +59,9 @@ func provider(engine Engine, pool *sql.DB) (*goose.Provider, error) {
 	if engine.Rewrite != nil {
 		files = rewritten{FS: files, rewrite: engine.Rewrite}
 	}
-	p, err := goose.NewProvider(engine.Dialect, pool, files)
+	p, err := goose.NewProvider(engine.Dialect, pool, files, goose.WithGoMigrations(
+		goose.NewGoMigration(14, &goose.GoFunc{RunTx: fillTables}, nil),
+	))
 	if err != nil {
 		return nil, fmt.Errorf("prepare migrations: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 
 	"github.com/paywarrant/paywarrant/internal/pgtest"
+	"github.com/paywarrant/paywarrant/server/ledger/internal/sqlstore"
 )
 
 // migrations are the files, in the words of SQLite or of PostgreSQL.
@@ -83,4 +84,77 @@ VALUES ('%s', '%s', %d, '%s', 'payment.succeeded', '{}', %d, %d, %d)`, id, manda
 	}
 	require.NoError(t, found.Err())
 	require.Equal(t, []string{"evt_1 1/4", "evt_2 2/4", "evt_3 4/4", "evt_4 3/4", "evt_5 1/1"}, got)
+}
+
+// TestRowsOfEarlierVersionsAreMoved: keys get their kinds, and keep their meaning also if
+// a merchant spelled one that looks like another kind; instruments and checkouts get their tables.
+func TestRowsOfEarlierVersionsAreMoved(t *testing.T) {
+	t.Parallel()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		pool, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "pay.db"))
+		require.NoError(t, err)
+		rowsAreMoved(t, pool, goose.DialectSQLite3, strings.NewReplacer("/* clustered */", "WITHOUT ROWID"))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		pool, err := sql.Open("pgx", pgtest.Schema(t))
+		require.NoError(t, err)
+		rowsAreMoved(t, pool, goose.DialectPostgres, strings.NewReplacer())
+	})
+}
+
+func rowsAreMoved(t *testing.T, pool *sql.DB, dialect goose.Dialect, words *strings.Replacer) {
+	t.Helper()
+	t.Cleanup(func() { require.NoError(t, pool.Close()) })
+	old, err := goose.NewProvider(dialect, pool, migrations(t, words))
+	require.NoError(t, err)
+	_, err = old.UpTo(t.Context(), 8)
+	require.NoError(t, err)
+	const checkout, forged = "chk_01JD7Q8XKQ2V5T9N3W6Y0ZB4CF", "chk_01JD7Q8XKQ2V5T9N3W6Y0ZB4CG"
+	for _, statement := range []string{
+		`INSERT INTO charges VALUES ('txn_1', 'del_1', 'mer_1', '', 500, 0, 'usd', '', '{}', '["fiatrail"]', 202611, 'succeeded', 'fiatrail', '', 'pay_1', '', 0, 0, 1, 1)`,
+		`INSERT INTO charges VALUES ('txn_2', 'del_1', 'mer_1', '', 1, 0, 'usd', '', '{}', '["fiatrail"]', 202611, 'pending', '', '', '', '', 1, 0, 1, 0)`,
+		`INSERT INTO idempotency VALUES ('mer_1', 'checkout:` + checkout + `', 'f', 'txn_1', '', 1)`,
+		`INSERT INTO idempotency VALUES ('mer_1', 'checkout:` + forged + `', 'f', 'txn_2', '', 1)`,
+		`INSERT INTO idempotency VALUES ('mer_1', 'plain', 'f', 'txn_2', '', 1)`,
+		`INSERT INTO idempotency VALUES ('wallet:0x1', 'presentation:ab', 'f', '', '{"code":"per_tx"}', 1)`,
+		`INSERT INTO mandates VALUES ('del_1', 'mer_1', 'active', '', 0, 1, 1, '[]', '[]', 1, 202611, 0, '[{"rail":"fiatrail","customer":"cus_1","method":"pm_1","lastFour":"4242"}]', '', 1, 7)`,
+		`INSERT INTO mandates VALUES ('del_2', 'mer_1', 'revoked', 'user', 9, 1, 1, '[]', '[]', 1, 202611, 0, '[{"rail":"chainrail","customer":"0x1","method":"0x2"}]', '', 1, 8)`,
+		`INSERT INTO sessions VALUES ('h1', 'mer_1', 'completed', '', 500, 500, '[]', '[]', 1, 'https://x', '{"checkout":"` + checkout + `","description":"d"}', 0, 'del_9', '', 1, 2)`,
+		`INSERT INTO sessions VALUES ('h2', 'mer_1', 'pending', '', 500, 500, '[]', '[]', 1, '', '{"checkout":"` + forged + `","description":"d"}', 0, '', '', 1, 2)`,
+		`INSERT INTO sessions VALUES ('h3', 'mer_1', 'pending', '', 500, 500, '[]', '[]', 1, '', '{"checkout":"other"}', 0, '', '', 1, 2)`,
+	} {
+		_, err := pool.ExecContext(t.Context(), statement)
+		require.NoError(t, err, statement)
+	}
+	require.NoError(t, sqlstore.Migrate(t.Context(), sqlstore.Engine{Dialect: dialect, Rewrite: words}, pool))
+	for query, want := range map[string][]string{
+		"SELECT kind || ' ' || key || ' ' || charge_id FROM idempotency ORDER BY kind, key": {
+			"charge checkout:" + checkout + " txn_1", "charge checkout:" + forged + " txn_2", "charge plain txn_2", "charge presentation:ab ",
+			"checkout " + checkout + " txn_1", "checkout " + forged + " txn_2", "presentation ab ",
+		},
+		"SELECT id || ' ' || attempt FROM charges ORDER BY id":                                               {"txn_1 1", "txn_2 2"},
+		"SELECT reference || ' ' || mandate_id || ' ' || state || ' ' || method FROM instruments ORDER BY 1": {"del_1.0 del_1 connected pm_1", "del_2.0 del_2 disconnecting 0x2"},
+		"SELECT id || ' ' || kind || ' ' || due_ms FROM unwindings":                                          {"del_2 mandate 9"},
+		"SELECT entropy || ' ' || session_hash || ' ' || charge_id || ' ' || description FROM checkouts ORDER BY 1": {
+			"2V5T9N3W6Y0ZB4CF h1 txn_1 d", "2V5T9N3W6Y0ZB4CG h2  d",
+		},
+	} {
+		require.Equal(t, want, texts(t, pool, query), query)
+	}
+}
+
+func texts(t *testing.T, pool *sql.DB, query string) (all []string) {
+	t.Helper()
+	rows, err := pool.QueryContext(t.Context(), query)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, rows.Close()) }()
+	for rows.Next() {
+		var one string
+		require.NoError(t, rows.Scan(&one))
+		all = append(all, one)
+	}
+	require.NoError(t, rows.Err())
+	return all
 }

@@ -78,6 +78,21 @@ func (s *Store) OutcomeConflicts(ctx context.Context, after string, limit int) (
 	return many(s, row.OutcomeConflict)(s.readQ.OutcomeConflicts(ctx, db.OutcomeConflictsParams{ChargeID: after, Most: int64(limit)}))
 }
 
+// Checkout implements [ledger.Reader].
+func (s *Store) Checkout(ctx context.Context, entropy string) (ledger.Checkout, error) {
+	return one(s, row.Checkout)(s.readQ.Checkout(ctx, entropy))
+}
+
+// InstrumentsOfMandate implements [ledger.Reader].
+func (s *Store) InstrumentsOfMandate(ctx context.Context, mandateID string) ([]ledger.Instrument, error) {
+	return many(s, row.Instrument)(s.readQ.InstrumentsOfMandate(ctx, mandateID))
+}
+
+// InstrumentsOfSession implements [ledger.Reader].
+func (s *Store) InstrumentsOfSession(ctx context.Context, hash string) ([]ledger.Instrument, error) {
+	return many(s, row.Instrument)(s.readQ.InstrumentsOfSession(ctx, hash))
+}
+
 // Stats implements [ledger.Reader].
 func (s *Store) Stats(ctx context.Context, merchantID string, now time.Time) (ledger.Stats, error) {
 	totals, err := s.readQ.Totals(ctx, merchantID)

@@ -103,6 +103,7 @@ func load(ctx context.Context, q *db.Queries, keys ledger.Keys) (*ledger.State, 
 		Sessions: map[string]ledger.Session{}, Mandates: map[string]ledger.Mandate{},
 		Charges: map[string]ledger.Charge{}, Tallies: map[ledger.TallyKey]ledger.Tally{},
 		Idempotency: map[ledger.IdempotencyKey]ledger.Idempotency{},
+		Checkouts:   map[string]ledger.Checkout{}, Instruments: map[string]ledger.Instrument{},
 	}
 	var all error
 	for _, k := range keys.Sessions {
@@ -110,6 +111,12 @@ func load(ctx context.Context, q *db.Queries, keys ledger.Keys) (*ledger.State, 
 	}
 	for _, k := range keys.Mandates {
 		all = errors.Join(all, into(s.Mandates, k, row.Mandate)(q.Mandate(ctx, k)))
+	}
+	for _, k := range keys.Checkouts {
+		all = errors.Join(all, into(s.Checkouts, k, row.Checkout)(q.Checkout(ctx, k)))
+	}
+	for _, k := range keys.Instruments {
+		all = errors.Join(all, into(s.Instruments, k, row.Instrument)(q.Instrument(ctx, k)))
 	}
 	for _, k := range keys.Tallies {
 		p := db.TallyParams{MerchantID: k.MerchantID, MandateID: k.MandateID}
@@ -157,6 +164,11 @@ func save(ctx context.Context, q *db.Queries, e ledger.Effects) error {
 		insert(ctx, e.Insert.Tallies, row.InsertTally, q.InsertTally),
 		update(ctx, e.Update.Tallies, row.UpdateTally, q.UpdateTally),
 		insert(ctx, e.Insert.Postings, row.InsertPosting, q.InsertPosting),
+		insert(ctx, e.Insert.Checkouts, row.InsertCheckout, q.InsertCheckout),
+		update(ctx, e.Update.Checkouts, row.UpdateCheckout, q.UpdateCheckout),
+		insert(ctx, e.Insert.Instruments, row.InsertInstrument, q.InsertInstrument),
+		update(ctx, e.Update.Instruments, row.UpdateInstrument, q.UpdateInstrument),
+		insert(ctx, e.Insert.Unwindings, row.InsertUnwinding, q.InsertUnwinding),
 		insert(ctx, e.Insert.Conflicts, row.InsertOutcomeConflict, q.InsertOutcomeConflict),
 		insertEvents(ctx, q, e.Insert.Events),
 	)

@@ -51,6 +51,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.chargesOfTransactionStmt, err = db.PrepareContext(ctx, chargesOfTransaction); err != nil {
 		return nil, fmt.Errorf("error preparing query ChargesOfTransaction: %w", err)
 	}
+	if q.checkoutStmt, err = db.PrepareContext(ctx, checkout); err != nil {
+		return nil, fmt.Errorf("error preparing query Checkout: %w", err)
+	}
 	if q.countersStmt, err = db.PrepareContext(ctx, counters); err != nil {
 		return nil, fmt.Errorf("error preparing query Counters: %w", err)
 	}
@@ -74,6 +77,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.dueLanesStmt, err = db.PrepareContext(ctx, dueLanes); err != nil {
 		return nil, fmt.Errorf("error preparing query DueLanes: %w", err)
+	}
+	if q.dueUnwindingsStmt, err = db.PrepareContext(ctx, dueUnwindings); err != nil {
+		return nil, fmt.Errorf("error preparing query DueUnwindings: %w", err)
+	}
+	if q.endUnwindingStmt, err = db.PrepareContext(ctx, endUnwinding); err != nil {
+		return nil, fmt.Errorf("error preparing query EndUnwinding: %w", err)
 	}
 	if q.eventStmt, err = db.PrepareContext(ctx, event); err != nil {
 		return nil, fmt.Errorf("error preparing query Event: %w", err)
@@ -120,11 +129,17 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.insertChargeStmt, err = db.PrepareContext(ctx, insertCharge); err != nil {
 		return nil, fmt.Errorf("error preparing query InsertCharge: %w", err)
 	}
+	if q.insertCheckoutStmt, err = db.PrepareContext(ctx, insertCheckout); err != nil {
+		return nil, fmt.Errorf("error preparing query InsertCheckout: %w", err)
+	}
 	if q.insertEventStmt, err = db.PrepareContext(ctx, insertEvent); err != nil {
 		return nil, fmt.Errorf("error preparing query InsertEvent: %w", err)
 	}
 	if q.insertIdempotencyStmt, err = db.PrepareContext(ctx, insertIdempotency); err != nil {
 		return nil, fmt.Errorf("error preparing query InsertIdempotency: %w", err)
+	}
+	if q.insertInstrumentStmt, err = db.PrepareContext(ctx, insertInstrument); err != nil {
+		return nil, fmt.Errorf("error preparing query InsertInstrument: %w", err)
 	}
 	if q.insertMandateStmt, err = db.PrepareContext(ctx, insertMandate); err != nil {
 		return nil, fmt.Errorf("error preparing query InsertMandate: %w", err)
@@ -141,8 +156,20 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.insertTallyStmt, err = db.PrepareContext(ctx, insertTally); err != nil {
 		return nil, fmt.Errorf("error preparing query InsertTally: %w", err)
 	}
+	if q.insertUnwindingStmt, err = db.PrepareContext(ctx, insertUnwinding); err != nil {
+		return nil, fmt.Errorf("error preparing query InsertUnwinding: %w", err)
+	}
 	if q.insertWebhookEndpointStmt, err = db.PrepareContext(ctx, insertWebhookEndpoint); err != nil {
 		return nil, fmt.Errorf("error preparing query InsertWebhookEndpoint: %w", err)
+	}
+	if q.instrumentStmt, err = db.PrepareContext(ctx, instrument); err != nil {
+		return nil, fmt.Errorf("error preparing query Instrument: %w", err)
+	}
+	if q.instrumentsOfMandateStmt, err = db.PrepareContext(ctx, instrumentsOfMandate); err != nil {
+		return nil, fmt.Errorf("error preparing query InstrumentsOfMandate: %w", err)
+	}
+	if q.instrumentsOfSessionStmt, err = db.PrepareContext(ctx, instrumentsOfSession); err != nil {
+		return nil, fmt.Errorf("error preparing query InstrumentsOfSession: %w", err)
 	}
 	if q.keySealsStmt, err = db.PrepareContext(ctx, keySeals); err != nil {
 		return nil, fmt.Errorf("error preparing query KeySeals: %w", err)
@@ -197,6 +224,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.putMerchantStmt, err = db.PrepareContext(ctx, putMerchant); err != nil {
 		return nil, fmt.Errorf("error preparing query PutMerchant: %w", err)
+	}
+	if q.putOffUnwindingStmt, err = db.PrepareContext(ctx, putOffUnwinding); err != nil {
+		return nil, fmt.Errorf("error preparing query PutOffUnwinding: %w", err)
 	}
 	if q.putSealedKeyStmt, err = db.PrepareContext(ctx, putSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query PutSealedKey: %w", err)
@@ -264,8 +294,17 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.uncheckedStreamsStmt, err = db.PrepareContext(ctx, uncheckedStreams); err != nil {
 		return nil, fmt.Errorf("error preparing query UncheckedStreams: %w", err)
 	}
+	if q.unwindingBacklogStmt, err = db.PrepareContext(ctx, unwindingBacklog); err != nil {
+		return nil, fmt.Errorf("error preparing query UnwindingBacklog: %w", err)
+	}
 	if q.updateChargeStmt, err = db.PrepareContext(ctx, updateCharge); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateCharge: %w", err)
+	}
+	if q.updateCheckoutStmt, err = db.PrepareContext(ctx, updateCheckout); err != nil {
+		return nil, fmt.Errorf("error preparing query UpdateCheckout: %w", err)
+	}
+	if q.updateInstrumentStmt, err = db.PrepareContext(ctx, updateInstrument); err != nil {
+		return nil, fmt.Errorf("error preparing query UpdateInstrument: %w", err)
 	}
 	if q.updateMandateStmt, err = db.PrepareContext(ctx, updateMandate); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateMandate: %w", err)
@@ -335,6 +374,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing chargesOfTransactionStmt: %w", cerr)
 		}
 	}
+	if q.checkoutStmt != nil {
+		if cerr := q.checkoutStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing checkoutStmt: %w", cerr)
+		}
+	}
 	if q.countersStmt != nil {
 		if cerr := q.countersStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing countersStmt: %w", cerr)
@@ -373,6 +417,16 @@ func (q *Queries) Close() error {
 	if q.dueLanesStmt != nil {
 		if cerr := q.dueLanesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing dueLanesStmt: %w", cerr)
+		}
+	}
+	if q.dueUnwindingsStmt != nil {
+		if cerr := q.dueUnwindingsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing dueUnwindingsStmt: %w", cerr)
+		}
+	}
+	if q.endUnwindingStmt != nil {
+		if cerr := q.endUnwindingStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing endUnwindingStmt: %w", cerr)
 		}
 	}
 	if q.eventStmt != nil {
@@ -450,6 +504,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing insertChargeStmt: %w", cerr)
 		}
 	}
+	if q.insertCheckoutStmt != nil {
+		if cerr := q.insertCheckoutStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing insertCheckoutStmt: %w", cerr)
+		}
+	}
 	if q.insertEventStmt != nil {
 		if cerr := q.insertEventStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing insertEventStmt: %w", cerr)
@@ -458,6 +517,11 @@ func (q *Queries) Close() error {
 	if q.insertIdempotencyStmt != nil {
 		if cerr := q.insertIdempotencyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing insertIdempotencyStmt: %w", cerr)
+		}
+	}
+	if q.insertInstrumentStmt != nil {
+		if cerr := q.insertInstrumentStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing insertInstrumentStmt: %w", cerr)
 		}
 	}
 	if q.insertMandateStmt != nil {
@@ -485,9 +549,29 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing insertTallyStmt: %w", cerr)
 		}
 	}
+	if q.insertUnwindingStmt != nil {
+		if cerr := q.insertUnwindingStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing insertUnwindingStmt: %w", cerr)
+		}
+	}
 	if q.insertWebhookEndpointStmt != nil {
 		if cerr := q.insertWebhookEndpointStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing insertWebhookEndpointStmt: %w", cerr)
+		}
+	}
+	if q.instrumentStmt != nil {
+		if cerr := q.instrumentStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing instrumentStmt: %w", cerr)
+		}
+	}
+	if q.instrumentsOfMandateStmt != nil {
+		if cerr := q.instrumentsOfMandateStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing instrumentsOfMandateStmt: %w", cerr)
+		}
+	}
+	if q.instrumentsOfSessionStmt != nil {
+		if cerr := q.instrumentsOfSessionStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing instrumentsOfSessionStmt: %w", cerr)
 		}
 	}
 	if q.keySealsStmt != nil {
@@ -578,6 +662,11 @@ func (q *Queries) Close() error {
 	if q.putMerchantStmt != nil {
 		if cerr := q.putMerchantStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing putMerchantStmt: %w", cerr)
+		}
+	}
+	if q.putOffUnwindingStmt != nil {
+		if cerr := q.putOffUnwindingStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing putOffUnwindingStmt: %w", cerr)
 		}
 	}
 	if q.putSealedKeyStmt != nil {
@@ -690,9 +779,24 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing uncheckedStreamsStmt: %w", cerr)
 		}
 	}
+	if q.unwindingBacklogStmt != nil {
+		if cerr := q.unwindingBacklogStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing unwindingBacklogStmt: %w", cerr)
+		}
+	}
 	if q.updateChargeStmt != nil {
 		if cerr := q.updateChargeStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing updateChargeStmt: %w", cerr)
+		}
+	}
+	if q.updateCheckoutStmt != nil {
+		if cerr := q.updateCheckoutStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing updateCheckoutStmt: %w", cerr)
+		}
+	}
+	if q.updateInstrumentStmt != nil {
+		if cerr := q.updateInstrumentStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing updateInstrumentStmt: %w", cerr)
 		}
 	}
 	if q.updateMandateStmt != nil {
@@ -773,6 +877,7 @@ type Queries struct {
 	chargeFactsStmt            *sql.Stmt
 	chargesStmt                *sql.Stmt
 	chargesOfTransactionStmt   *sql.Stmt
+	checkoutStmt               *sql.Stmt
 	countersStmt               *sql.Stmt
 	deleteDeliveriesStmt       *sql.Stmt
 	deleteSealedKeyStmt        *sql.Stmt
@@ -781,6 +886,8 @@ type Queries struct {
 	disableWebhookEndpointStmt *sql.Stmt
 	dueEndpointsStmt           *sql.Stmt
 	dueLanesStmt               *sql.Stmt
+	dueUnwindingsStmt          *sql.Stmt
+	endUnwindingStmt           *sql.Stmt
 	eventStmt                  *sql.Stmt
 	eventDeliveriesStmt        *sql.Stmt
 	eventFactsStmt             *sql.Stmt
@@ -796,14 +903,20 @@ type Queries struct {
 	freeWebhookLeasesStmt      *sql.Stmt
 	idempotencyStmt            *sql.Stmt
 	insertChargeStmt           *sql.Stmt
+	insertCheckoutStmt         *sql.Stmt
 	insertEventStmt            *sql.Stmt
 	insertIdempotencyStmt      *sql.Stmt
+	insertInstrumentStmt       *sql.Stmt
 	insertMandateStmt          *sql.Stmt
 	insertOutcomeConflictStmt  *sql.Stmt
 	insertPostingStmt          *sql.Stmt
 	insertSessionStmt          *sql.Stmt
 	insertTallyStmt            *sql.Stmt
+	insertUnwindingStmt        *sql.Stmt
 	insertWebhookEndpointStmt  *sql.Stmt
+	instrumentStmt             *sql.Stmt
+	instrumentsOfMandateStmt   *sql.Stmt
+	instrumentsOfSessionStmt   *sql.Stmt
 	keySealsStmt               *sql.Stmt
 	laneDeliveriesStmt         *sql.Stmt
 	leaveWorkStmt              *sql.Stmt
@@ -822,6 +935,7 @@ type Queries struct {
 	postingsOfStmt             *sql.Stmt
 	putAPIKeyStmt              *sql.Stmt
 	putMerchantStmt            *sql.Stmt
+	putOffUnwindingStmt        *sql.Stmt
 	putSealedKeyStmt           *sql.Stmt
 	releaseWebhookEndpointStmt *sql.Stmt
 	resealFormerStmt           *sql.Stmt
@@ -844,7 +958,10 @@ type Queries struct {
 	tokenSealsStmt             *sql.Stmt
 	totalsStmt                 *sql.Stmt
 	uncheckedStreamsStmt       *sql.Stmt
+	unwindingBacklogStmt       *sql.Stmt
 	updateChargeStmt           *sql.Stmt
+	updateCheckoutStmt         *sql.Stmt
+	updateInstrumentStmt       *sql.Stmt
 	updateMandateStmt          *sql.Stmt
 	updateSessionStmt          *sql.Stmt
 	updateTallyStmt            *sql.Stmt
@@ -866,6 +983,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		chargeFactsStmt:            q.chargeFactsStmt,
 		chargesStmt:                q.chargesStmt,
 		chargesOfTransactionStmt:   q.chargesOfTransactionStmt,
+		checkoutStmt:               q.checkoutStmt,
 		countersStmt:               q.countersStmt,
 		deleteDeliveriesStmt:       q.deleteDeliveriesStmt,
 		deleteSealedKeyStmt:        q.deleteSealedKeyStmt,
@@ -874,6 +992,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		disableWebhookEndpointStmt: q.disableWebhookEndpointStmt,
 		dueEndpointsStmt:           q.dueEndpointsStmt,
 		dueLanesStmt:               q.dueLanesStmt,
+		dueUnwindingsStmt:          q.dueUnwindingsStmt,
+		endUnwindingStmt:           q.endUnwindingStmt,
 		eventStmt:                  q.eventStmt,
 		eventDeliveriesStmt:        q.eventDeliveriesStmt,
 		eventFactsStmt:             q.eventFactsStmt,
@@ -889,14 +1009,20 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		freeWebhookLeasesStmt:      q.freeWebhookLeasesStmt,
 		idempotencyStmt:            q.idempotencyStmt,
 		insertChargeStmt:           q.insertChargeStmt,
+		insertCheckoutStmt:         q.insertCheckoutStmt,
 		insertEventStmt:            q.insertEventStmt,
 		insertIdempotencyStmt:      q.insertIdempotencyStmt,
+		insertInstrumentStmt:       q.insertInstrumentStmt,
 		insertMandateStmt:          q.insertMandateStmt,
 		insertOutcomeConflictStmt:  q.insertOutcomeConflictStmt,
 		insertPostingStmt:          q.insertPostingStmt,
 		insertSessionStmt:          q.insertSessionStmt,
 		insertTallyStmt:            q.insertTallyStmt,
+		insertUnwindingStmt:        q.insertUnwindingStmt,
 		insertWebhookEndpointStmt:  q.insertWebhookEndpointStmt,
+		instrumentStmt:             q.instrumentStmt,
+		instrumentsOfMandateStmt:   q.instrumentsOfMandateStmt,
+		instrumentsOfSessionStmt:   q.instrumentsOfSessionStmt,
 		keySealsStmt:               q.keySealsStmt,
 		laneDeliveriesStmt:         q.laneDeliveriesStmt,
 		leaveWorkStmt:              q.leaveWorkStmt,
@@ -915,6 +1041,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		postingsOfStmt:             q.postingsOfStmt,
 		putAPIKeyStmt:              q.putAPIKeyStmt,
 		putMerchantStmt:            q.putMerchantStmt,
+		putOffUnwindingStmt:        q.putOffUnwindingStmt,
 		putSealedKeyStmt:           q.putSealedKeyStmt,
 		releaseWebhookEndpointStmt: q.releaseWebhookEndpointStmt,
 		resealFormerStmt:           q.resealFormerStmt,
@@ -937,7 +1064,10 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		tokenSealsStmt:             q.tokenSealsStmt,
 		totalsStmt:                 q.totalsStmt,
 		uncheckedStreamsStmt:       q.uncheckedStreamsStmt,
+		unwindingBacklogStmt:       q.unwindingBacklogStmt,
 		updateChargeStmt:           q.updateChargeStmt,
+		updateCheckoutStmt:         q.updateCheckoutStmt,
+		updateInstrumentStmt:       q.updateInstrumentStmt,
 		updateMandateStmt:          q.updateMandateStmt,
 		updateSessionStmt:          q.updateSessionStmt,
 		updateTallyStmt:            q.updateTallyStmt,

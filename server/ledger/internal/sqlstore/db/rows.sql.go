@@ -44,6 +44,29 @@ func (q *Queries) Charge(ctx context.Context, id string) (Charge, error) {
 	return i, err
 }
 
+const checkout = `-- name: Checkout :one
+SELECT entropy, id, merchant_id, amount_micros, description, return_url, session_hash, charge_id, failure_reason, created_ms, expires_ms FROM checkouts WHERE entropy = $1
+`
+
+func (q *Queries) Checkout(ctx context.Context, entropy string) (Checkout, error) {
+	row := q.queryRow(ctx, q.checkoutStmt, checkout, entropy)
+	var i Checkout
+	err := row.Scan(
+		&i.Entropy,
+		&i.ID,
+		&i.MerchantID,
+		&i.AmountMicros,
+		&i.Description,
+		&i.ReturnUrl,
+		&i.SessionHash,
+		&i.ChargeID,
+		&i.FailureReason,
+		&i.CreatedMs,
+		&i.ExpiresMs,
+	)
+	return i, err
+}
+
 const freeChargeLeases = `-- name: FreeChargeLeases :execrows
 UPDATE charges SET lease_owner = '', lease_ms = 0
 WHERE status = 'pending' AND lease_owner NOT LIKE CAST($1 AS TEXT)
@@ -144,6 +167,43 @@ func (q *Queries) InsertCharge(ctx context.Context, arg InsertChargeParams) erro
 	return err
 }
 
+const insertCheckout = `-- name: InsertCheckout :exec
+INSERT INTO checkouts (entropy, id, merchant_id, amount_micros, description, return_url, session_hash, charge_id,
+    failure_reason, created_ms, expires_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+`
+
+type InsertCheckoutParams struct {
+	Entropy       string
+	ID            string
+	MerchantID    string
+	AmountMicros  int64
+	Description   string
+	ReturnUrl     string
+	SessionHash   string
+	ChargeID      string
+	FailureReason string
+	CreatedMs     int64
+	ExpiresMs     int64
+}
+
+func (q *Queries) InsertCheckout(ctx context.Context, arg InsertCheckoutParams) error {
+	_, err := q.exec(ctx, q.insertCheckoutStmt, insertCheckout,
+		arg.Entropy,
+		arg.ID,
+		arg.MerchantID,
+		arg.AmountMicros,
+		arg.Description,
+		arg.ReturnUrl,
+		arg.SessionHash,
+		arg.ChargeID,
+		arg.FailureReason,
+		arg.CreatedMs,
+		arg.ExpiresMs,
+	)
+	return err
+}
+
 const insertEvent = `-- name: InsertEvent :exec
 INSERT INTO events (id, mandate_id, seq, merchant_id, type, data, created_ms, place)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -202,10 +262,49 @@ func (q *Queries) InsertIdempotency(ctx context.Context, arg InsertIdempotencyPa
 	return err
 }
 
+const insertInstrument = `-- name: InsertInstrument :exec
+INSERT INTO instruments (reference, session_hash, mandate_id, state, connection, rail, customer, method, brand,
+    last_four, created_ms, changed_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+`
+
+type InsertInstrumentParams struct {
+	Reference   string
+	SessionHash string
+	MandateID   string
+	State       string
+	Connection  string
+	Rail        string
+	Customer    string
+	Method      string
+	Brand       string
+	LastFour    string
+	CreatedMs   int64
+	ChangedMs   int64
+}
+
+func (q *Queries) InsertInstrument(ctx context.Context, arg InsertInstrumentParams) error {
+	_, err := q.exec(ctx, q.insertInstrumentStmt, insertInstrument,
+		arg.Reference,
+		arg.SessionHash,
+		arg.MandateID,
+		arg.State,
+		arg.Connection,
+		arg.Rail,
+		arg.Customer,
+		arg.Method,
+		arg.Brand,
+		arg.LastFour,
+		arg.CreatedMs,
+		arg.ChangedMs,
+	)
+	return err
+}
+
 const insertMandate = `-- name: InsertMandate :exec
 INSERT INTO mandates (id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails,
-    payees, expires_ms, month, spent_micros, instruments, email, event_seq, created_ms)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+    payees, expires_ms, month, spent_micros, email, event_seq, created_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 `
 
 type InsertMandateParams struct {
@@ -221,7 +320,6 @@ type InsertMandateParams struct {
 	ExpiresMs        int64
 	Month            int64
 	SpentMicros      int64
-	Instruments      string
 	Email            string
 	EventSeq         int64
 	CreatedMs        int64
@@ -241,7 +339,6 @@ func (q *Queries) InsertMandate(ctx context.Context, arg InsertMandateParams) er
 		arg.ExpiresMs,
 		arg.Month,
 		arg.SpentMicros,
-		arg.Instruments,
 		arg.Email,
 		arg.EventSeq,
 		arg.CreatedMs,
@@ -373,8 +470,56 @@ func (q *Queries) InsertTally(ctx context.Context, arg InsertTallyParams) error 
 	return err
 }
 
+const insertUnwinding = `-- name: InsertUnwinding :exec
+INSERT INTO unwindings (id, kind, since_ms, due_ms, attempts) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (id) DO UPDATE SET since_ms = excluded.since_ms, due_ms = excluded.due_ms, attempts = excluded.attempts
+`
+
+type InsertUnwindingParams struct {
+	ID       string
+	Kind     string
+	SinceMs  int64
+	DueMs    int64
+	Attempts int64
+}
+
+func (q *Queries) InsertUnwinding(ctx context.Context, arg InsertUnwindingParams) error {
+	_, err := q.exec(ctx, q.insertUnwindingStmt, insertUnwinding,
+		arg.ID,
+		arg.Kind,
+		arg.SinceMs,
+		arg.DueMs,
+		arg.Attempts,
+	)
+	return err
+}
+
+const instrument = `-- name: Instrument :one
+SELECT reference, session_hash, mandate_id, state, connection, rail, customer, method, brand, last_four, created_ms, changed_ms FROM instruments WHERE reference = $1
+`
+
+func (q *Queries) Instrument(ctx context.Context, reference string) (Instrument, error) {
+	row := q.queryRow(ctx, q.instrumentStmt, instrument, reference)
+	var i Instrument
+	err := row.Scan(
+		&i.Reference,
+		&i.SessionHash,
+		&i.MandateID,
+		&i.State,
+		&i.Connection,
+		&i.Rail,
+		&i.Customer,
+		&i.Method,
+		&i.Brand,
+		&i.LastFour,
+		&i.CreatedMs,
+		&i.ChangedMs,
+	)
+	return i, err
+}
+
 const mandate = `-- name: Mandate :one
-SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, month, spent_micros, instruments, email, event_seq, created_ms FROM mandates WHERE id = $1
+SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, month, spent_micros, email, event_seq, created_ms FROM mandates WHERE id = $1
 `
 
 func (q *Queries) Mandate(ctx context.Context, id string) (Mandate, error) {
@@ -393,7 +538,6 @@ func (q *Queries) Mandate(ctx context.Context, id string) (Mandate, error) {
 		&i.ExpiresMs,
 		&i.Month,
 		&i.SpentMicros,
-		&i.Instruments,
 		&i.Email,
 		&i.EventSeq,
 		&i.CreatedMs,
@@ -502,6 +646,62 @@ func (q *Queries) UpdateCharge(ctx context.Context, arg UpdateChargeParams) (int
 		arg.SettledMs,
 		arg.LeaseOwner,
 		arg.Attempt,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const updateCheckout = `-- name: UpdateCheckout :execrows
+UPDATE checkouts SET charge_id = $2, failure_reason = $3 WHERE entropy = $1
+`
+
+type UpdateCheckoutParams struct {
+	Entropy       string
+	ChargeID      string
+	FailureReason string
+}
+
+func (q *Queries) UpdateCheckout(ctx context.Context, arg UpdateCheckoutParams) (int64, error) {
+	result, err := q.exec(ctx, q.updateCheckoutStmt, updateCheckout, arg.Entropy, arg.ChargeID, arg.FailureReason)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const updateInstrument = `-- name: UpdateInstrument :execrows
+UPDATE instruments SET mandate_id = $2, state = $3, connection = $4, rail = $5, customer = $6, method = $7, brand = $8,
+    last_four = $9, changed_ms = $10
+WHERE reference = $1
+`
+
+type UpdateInstrumentParams struct {
+	Reference  string
+	MandateID  string
+	State      string
+	Connection string
+	Rail       string
+	Customer   string
+	Method     string
+	Brand      string
+	LastFour   string
+	ChangedMs  int64
+}
+
+func (q *Queries) UpdateInstrument(ctx context.Context, arg UpdateInstrumentParams) (int64, error) {
+	result, err := q.exec(ctx, q.updateInstrumentStmt, updateInstrument,
+		arg.Reference,
+		arg.MandateID,
+		arg.State,
+		arg.Connection,
+		arg.Rail,
+		arg.Customer,
+		arg.Method,
+		arg.Brand,
+		arg.LastFour,
+		arg.ChangedMs,
 	)
 	if err != nil {
 		return 0, err

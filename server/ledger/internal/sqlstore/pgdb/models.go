@@ -38,6 +38,20 @@ type Charge struct {
 	Resource      string
 }
 
+type Checkout struct {
+	Entropy       string
+	ID            string
+	MerchantID    string
+	AmountMicros  int64
+	Description   string
+	ReturnUrl     string
+	SessionHash   string
+	ChargeID      string
+	FailureReason string
+	CreatedMs     int64
+	ExpiresMs     int64
+}
+
 type Event struct {
 	ID         string
 	MandateID  string
@@ -59,6 +73,21 @@ type Idempotency struct {
 	CreatedMs   int64
 }
 
+type Instrument struct {
+	Reference   string
+	SessionHash string
+	MandateID   string
+	State       string
+	Connection  string
+	Rail        string
+	Customer    string
+	Method      string
+	Brand       string
+	LastFour    string
+	CreatedMs   int64
+	ChangedMs   int64
+}
+
 type Mandate struct {
 	ID               string
 	MerchantID       string
@@ -72,7 +101,6 @@ type Mandate struct {
 	ExpiresMs        int64
 	Month            int64
 	SpentMicros      int64
-	Instruments      string
 	Email            string
 	EventSeq         int64
 	CreatedMs        int64
@@ -157,6 +185,14 @@ type Tally struct {
 	MandateID    string
 	Count        int64
 	VolumeMicros int64
+}
+
+type Unwinding struct {
+	ID       string
+	Kind     string
+	SinceMs  int64
+	DueMs    int64
+	Attempts int64
 }
 
 type WebhookDelivery struct {

@@ -172,6 +172,45 @@ func (q *Queries) InsertCharges(ctx context.Context, arg InsertChargesParams) er
 	return err
 }
 
+const InsertCheckouts = `-- name: InsertCheckouts :exec
+INSERT INTO checkouts (entropy, id, merchant_id, amount_micros, description, return_url, session_hash, charge_id,
+    failure_reason, created_ms, expires_ms)
+SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::bigint[]), unnest($5::text[]),
+    unnest($6::text[]), unnest($7::text[]), unnest($8::text[]), unnest($9::text[]), unnest($10::bigint[]),
+    unnest($11::bigint[])
+`
+
+type InsertCheckoutsParams struct {
+	Column1  []string
+	Column2  []string
+	Column3  []string
+	Column4  []int64
+	Column5  []string
+	Column6  []string
+	Column7  []string
+	Column8  []string
+	Column9  []string
+	Column10 []int64
+	Column11 []int64
+}
+
+func (q *Queries) InsertCheckouts(ctx context.Context, arg InsertCheckoutsParams) error {
+	_, err := q.db.Exec(ctx, InsertCheckouts,
+		arg.Column1,
+		arg.Column2,
+		arg.Column3,
+		arg.Column4,
+		arg.Column5,
+		arg.Column6,
+		arg.Column7,
+		arg.Column8,
+		arg.Column9,
+		arg.Column10,
+		arg.Column11,
+	)
+	return err
+}
+
 const InsertEvents = `-- name: InsertEvents :many
 WITH fresh AS (
     SELECT unnest($1::text[]) AS id, unnest($2::text[]) AS mandate_id, unnest($3::bigint[]) AS seq, unnest($4::text[]) AS merchant_id,
@@ -263,13 +302,53 @@ func (q *Queries) InsertIdempotencies(ctx context.Context, arg InsertIdempotenci
 	return err
 }
 
+const InsertInstruments = `-- name: InsertInstruments :exec
+INSERT INTO instruments (reference, session_hash, mandate_id, state, connection, rail, customer, method, brand,
+    last_four, created_ms, changed_ms)
+SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
+    unnest($6::text[]), unnest($7::text[]), unnest($8::text[]), unnest($9::text[]), unnest($10::text[]),
+    unnest($11::bigint[]), unnest($12::bigint[])
+`
+
+type InsertInstrumentsParams struct {
+	Column1  []string
+	Column2  []string
+	Column3  []string
+	Column4  []string
+	Column5  []string
+	Column6  []string
+	Column7  []string
+	Column8  []string
+	Column9  []string
+	Column10 []string
+	Column11 []int64
+	Column12 []int64
+}
+
+func (q *Queries) InsertInstruments(ctx context.Context, arg InsertInstrumentsParams) error {
+	_, err := q.db.Exec(ctx, InsertInstruments,
+		arg.Column1,
+		arg.Column2,
+		arg.Column3,
+		arg.Column4,
+		arg.Column5,
+		arg.Column6,
+		arg.Column7,
+		arg.Column8,
+		arg.Column9,
+		arg.Column10,
+		arg.Column11,
+		arg.Column12,
+	)
+	return err
+}
+
 const InsertMandates = `-- name: InsertMandates :exec
 INSERT INTO mandates (id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails,
-    payees, expires_ms, month, spent_micros, instruments, email, event_seq, created_ms)
+    payees, expires_ms, month, spent_micros, email, event_seq, created_ms)
 SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::bigint[]),
     unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::text[]), unnest($9::text[]), unnest($10::bigint[]),
-    unnest($11::bigint[]), unnest($12::bigint[]), unnest($13::text[]), unnest($14::text[]), unnest($15::bigint[]),
-    unnest($16::bigint[])
+    unnest($11::bigint[]), unnest($12::bigint[]), unnest($13::text[]), unnest($14::bigint[]), unnest($15::bigint[])
 `
 
 type InsertMandatesParams struct {
@@ -286,9 +365,8 @@ type InsertMandatesParams struct {
 	Column11 []int64
 	Column12 []int64
 	Column13 []string
-	Column14 []string
+	Column14 []int64
 	Column15 []int64
-	Column16 []int64
 }
 
 func (q *Queries) InsertMandates(ctx context.Context, arg InsertMandatesParams) error {
@@ -308,7 +386,6 @@ func (q *Queries) InsertMandates(ctx context.Context, arg InsertMandatesParams) 
 		arg.Column13,
 		arg.Column14,
 		arg.Column15,
-		arg.Column16,
 	)
 	return err
 }
@@ -444,6 +521,31 @@ func (q *Queries) InsertTallies(ctx context.Context, arg InsertTalliesParams) er
 	return err
 }
 
+const InsertUnwindings = `-- name: InsertUnwindings :exec
+INSERT INTO unwindings (id, kind, since_ms, due_ms, attempts)
+SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::bigint[]), unnest($4::bigint[]), unnest($5::bigint[])
+ON CONFLICT (id) DO UPDATE SET since_ms = excluded.since_ms, due_ms = excluded.due_ms, attempts = excluded.attempts
+`
+
+type InsertUnwindingsParams struct {
+	Column1 []string
+	Column2 []string
+	Column3 []int64
+	Column4 []int64
+	Column5 []int64
+}
+
+func (q *Queries) InsertUnwindings(ctx context.Context, arg InsertUnwindingsParams) error {
+	_, err := q.db.Exec(ctx, InsertUnwindings,
+		arg.Column1,
+		arg.Column2,
+		arg.Column3,
+		arg.Column4,
+		arg.Column5,
+	)
+	return err
+}
+
 const LockCharges = `-- name: LockCharges :many
 SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE
 `
@@ -492,8 +594,81 @@ func (q *Queries) LockCharges(ctx context.Context, dollar_1 []string) ([]Charge,
 	return items, nil
 }
 
+const LockCheckouts = `-- name: LockCheckouts :many
+SELECT entropy, id, merchant_id, amount_micros, description, return_url, session_hash, charge_id, failure_reason, created_ms, expires_ms FROM checkouts WHERE entropy = ANY($1::text[]) ORDER BY entropy FOR UPDATE
+`
+
+func (q *Queries) LockCheckouts(ctx context.Context, dollar_1 []string) ([]Checkout, error) {
+	rows, err := q.db.Query(ctx, LockCheckouts, dollar_1)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Checkout
+	for rows.Next() {
+		var i Checkout
+		if err := rows.Scan(
+			&i.Entropy,
+			&i.ID,
+			&i.MerchantID,
+			&i.AmountMicros,
+			&i.Description,
+			&i.ReturnUrl,
+			&i.SessionHash,
+			&i.ChargeID,
+			&i.FailureReason,
+			&i.CreatedMs,
+			&i.ExpiresMs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const LockInstruments = `-- name: LockInstruments :many
+SELECT reference, session_hash, mandate_id, state, connection, rail, customer, method, brand, last_four, created_ms, changed_ms FROM instruments WHERE reference = ANY($1::text[]) ORDER BY reference FOR UPDATE
+`
+
+func (q *Queries) LockInstruments(ctx context.Context, dollar_1 []string) ([]Instrument, error) {
+	rows, err := q.db.Query(ctx, LockInstruments, dollar_1)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Instrument
+	for rows.Next() {
+		var i Instrument
+		if err := rows.Scan(
+			&i.Reference,
+			&i.SessionHash,
+			&i.MandateID,
+			&i.State,
+			&i.Connection,
+			&i.Rail,
+			&i.Customer,
+			&i.Method,
+			&i.Brand,
+			&i.LastFour,
+			&i.CreatedMs,
+			&i.ChangedMs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const LockMandates = `-- name: LockMandates :many
-SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, month, spent_micros, instruments, email, event_seq, created_ms FROM mandates WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE
+SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, month, spent_micros, email, event_seq, created_ms FROM mandates WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE
 `
 
 func (q *Queries) LockMandates(ctx context.Context, dollar_1 []string) ([]Mandate, error) {
@@ -518,7 +693,6 @@ func (q *Queries) LockMandates(ctx context.Context, dollar_1 []string) ([]Mandat
 			&i.ExpiresMs,
 			&i.Month,
 			&i.SpentMicros,
-			&i.Instruments,
 			&i.Email,
 			&i.EventSeq,
 			&i.CreatedMs,
@@ -655,6 +829,62 @@ func (q *Queries) UpdateCharges(ctx context.Context, arg UpdateChargesParams) er
 		arg.Column10,
 		arg.Column11,
 		arg.Column12,
+	)
+	return err
+}
+
+const UpdateCheckouts = `-- name: UpdateCheckouts :exec
+UPDATE checkouts t SET charge_id = u.charge_id, failure_reason = u.failure_reason
+FROM (SELECT unnest($1::text[]) AS entropy, unnest($2::text[]) AS charge_id, unnest($3::text[]) AS failure_reason) u
+WHERE t.entropy = u.entropy
+`
+
+type UpdateCheckoutsParams struct {
+	Column1 []string
+	Column2 []string
+	Column3 []string
+}
+
+func (q *Queries) UpdateCheckouts(ctx context.Context, arg UpdateCheckoutsParams) error {
+	_, err := q.db.Exec(ctx, UpdateCheckouts, arg.Column1, arg.Column2, arg.Column3)
+	return err
+}
+
+const UpdateInstruments = `-- name: UpdateInstruments :exec
+UPDATE instruments t SET mandate_id = u.mandate_id, state = u.state, connection = u.connection, rail = u.rail,
+    customer = u.customer, method = u.method, brand = u.brand, last_four = u.last_four, changed_ms = u.changed_ms
+FROM (SELECT unnest($1::text[]) AS reference, unnest($2::text[]) AS mandate_id, unnest($3::text[]) AS state,
+    unnest($4::text[]) AS connection, unnest($5::text[]) AS rail, unnest($6::text[]) AS customer,
+    unnest($7::text[]) AS method, unnest($8::text[]) AS brand, unnest($9::text[]) AS last_four,
+    unnest($10::bigint[]) AS changed_ms) u
+WHERE t.reference = u.reference
+`
+
+type UpdateInstrumentsParams struct {
+	Column1  []string
+	Column2  []string
+	Column3  []string
+	Column4  []string
+	Column5  []string
+	Column6  []string
+	Column7  []string
+	Column8  []string
+	Column9  []string
+	Column10 []int64
+}
+
+func (q *Queries) UpdateInstruments(ctx context.Context, arg UpdateInstrumentsParams) error {
+	_, err := q.db.Exec(ctx, UpdateInstruments,
+		arg.Column1,
+		arg.Column2,
+		arg.Column3,
+		arg.Column4,
+		arg.Column5,
+		arg.Column6,
+		arg.Column7,
+		arg.Column8,
+		arg.Column9,
+		arg.Column10,
 	)
 	return err
 }

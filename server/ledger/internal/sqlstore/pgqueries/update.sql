@@ -11,6 +11,12 @@ SELECT * FROM mandates WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE;
 -- name: LockCharges :many
 SELECT * FROM charges WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE;
 
+-- name: LockCheckouts :many
+SELECT * FROM checkouts WHERE entropy = ANY($1::text[]) ORDER BY entropy FOR UPDATE;
+
+-- name: LockInstruments :many
+SELECT * FROM instruments WHERE reference = ANY($1::text[]) ORDER BY reference FOR UPDATE;
+
 -- name: LockTallies :many
 SELECT t.* FROM tallies t
 JOIN (SELECT unnest($1::text[]) AS merchant_id, unnest($2::text[]) AS mandate_id) k
@@ -45,11 +51,10 @@ WHERE t.hash = u.hash;
 
 -- name: InsertMandates :exec
 INSERT INTO mandates (id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails,
-    payees, expires_ms, month, spent_micros, instruments, email, event_seq, created_ms)
+    payees, expires_ms, month, spent_micros, email, event_seq, created_ms)
 SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::bigint[]),
     unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::text[]), unnest($9::text[]), unnest($10::bigint[]),
-    unnest($11::bigint[]), unnest($12::bigint[]), unnest($13::text[]), unnest($14::text[]), unnest($15::bigint[]),
-    unnest($16::bigint[]);
+    unnest($11::bigint[]), unnest($12::bigint[]), unnest($13::text[]), unnest($14::bigint[]), unnest($15::bigint[]);
 
 -- name: UpdateMandates :exec
 UPDATE mandates t SET status = u.status, revoked_by = u.revoked_by, revoked_ms = u.revoked_ms, month = u.month,
@@ -78,6 +83,39 @@ FROM (SELECT unnest($1::text[]) AS id, unnest($2::bigint[]) AS fee_micros, unnes
     unnest($7::text[]) AS failure_reason, unnest($8::bigint[]) AS lease_ms, unnest($9::bigint[]) AS asked,
     unnest($10::bigint[]) AS settled_ms, unnest($11::text[]) AS lease_owner, unnest($12::bigint[]) AS attempt) u
 WHERE t.id = u.id;
+
+-- name: InsertCheckouts :exec
+INSERT INTO checkouts (entropy, id, merchant_id, amount_micros, description, return_url, session_hash, charge_id,
+    failure_reason, created_ms, expires_ms)
+SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::bigint[]), unnest($5::text[]),
+    unnest($6::text[]), unnest($7::text[]), unnest($8::text[]), unnest($9::text[]), unnest($10::bigint[]),
+    unnest($11::bigint[]);
+
+-- name: UpdateCheckouts :exec
+UPDATE checkouts t SET charge_id = u.charge_id, failure_reason = u.failure_reason
+FROM (SELECT unnest($1::text[]) AS entropy, unnest($2::text[]) AS charge_id, unnest($3::text[]) AS failure_reason) u
+WHERE t.entropy = u.entropy;
+
+-- name: InsertInstruments :exec
+INSERT INTO instruments (reference, session_hash, mandate_id, state, connection, rail, customer, method, brand,
+    last_four, created_ms, changed_ms)
+SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
+    unnest($6::text[]), unnest($7::text[]), unnest($8::text[]), unnest($9::text[]), unnest($10::text[]),
+    unnest($11::bigint[]), unnest($12::bigint[]);
+
+-- name: UpdateInstruments :exec
+UPDATE instruments t SET mandate_id = u.mandate_id, state = u.state, connection = u.connection, rail = u.rail,
+    customer = u.customer, method = u.method, brand = u.brand, last_four = u.last_four, changed_ms = u.changed_ms
+FROM (SELECT unnest($1::text[]) AS reference, unnest($2::text[]) AS mandate_id, unnest($3::text[]) AS state,
+    unnest($4::text[]) AS connection, unnest($5::text[]) AS rail, unnest($6::text[]) AS customer,
+    unnest($7::text[]) AS method, unnest($8::text[]) AS brand, unnest($9::text[]) AS last_four,
+    unnest($10::bigint[]) AS changed_ms) u
+WHERE t.reference = u.reference;
+
+-- name: InsertUnwindings :exec
+INSERT INTO unwindings (id, kind, since_ms, due_ms, attempts)
+SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::bigint[]), unnest($4::bigint[]), unnest($5::bigint[])
+ON CONFLICT (id) DO UPDATE SET since_ms = excluded.since_ms, due_ms = excluded.due_ms, attempts = excluded.attempts;
 
 -- name: InsertTallies :exec
 INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros)

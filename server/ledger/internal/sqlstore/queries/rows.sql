@@ -15,8 +15,8 @@ SELECT * FROM mandates WHERE id = $1;
 
 -- name: InsertMandate :exec
 INSERT INTO mandates (id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails,
-    payees, expires_ms, month, spent_micros, instruments, email, event_seq, created_ms)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
+    payees, expires_ms, month, spent_micros, email, event_seq, created_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
 
 -- name: UpdateMandate :execrows
 UPDATE mandates SET status = $2, revoked_by = $3, revoked_ms = $4, month = $5, spent_micros = $6, event_seq = $7
@@ -71,3 +71,31 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
 -- name: TakePlaces :one
 INSERT INTO webhook_streams (merchant_id, place) VALUES ($1, $2)
 ON CONFLICT (merchant_id) DO UPDATE SET place = webhook_streams.place + excluded.place RETURNING place;
+
+-- name: Checkout :one
+SELECT * FROM checkouts WHERE entropy = $1;
+
+-- name: InsertCheckout :exec
+INSERT INTO checkouts (entropy, id, merchant_id, amount_micros, description, return_url, session_hash, charge_id,
+    failure_reason, created_ms, expires_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
+
+-- name: UpdateCheckout :execrows
+UPDATE checkouts SET charge_id = $2, failure_reason = $3 WHERE entropy = $1;
+
+-- name: Instrument :one
+SELECT * FROM instruments WHERE reference = $1;
+
+-- name: InsertInstrument :exec
+INSERT INTO instruments (reference, session_hash, mandate_id, state, connection, rail, customer, method, brand,
+    last_four, created_ms, changed_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
+
+-- name: UpdateInstrument :execrows
+UPDATE instruments SET mandate_id = $2, state = $3, connection = $4, rail = $5, customer = $6, method = $7, brand = $8,
+    last_four = $9, changed_ms = $10
+WHERE reference = $1;
+
+-- name: InsertUnwinding :exec
+INSERT INTO unwindings (id, kind, since_ms, due_ms, attempts) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (id) DO UPDATE SET since_ms = excluded.since_ms, due_ms = excluded.due_ms, attempts = excluded.attempts;

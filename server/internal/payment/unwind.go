@@ -1,0 +1,239 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/paywarrant/paywarrant/internal/failpoint"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+const (
+	// unwindEvery is how often unwindings that are due are looked for.
+	unwindEvery = time.Second
+	// unwindBatch are taken at a time, unwindWorkers worked on at once; each may take
+	// unwindTimeout, and is nobody else's for unwindLease.
+	unwindBatch, unwindWorkers           = 32, 8
+	unwindTimeout, unwindLease           = 30 * time.Second, 2 * time.Minute
+	firstUnwindPause, longestUnwindPause = 2 * time.Second, time.Hour
+	localUnwindTimeout                   = 5 * time.Second
+	unwindDoublings                      = 12
+)
+
+// RevokeAs ends a mandate for whoever has shown that it is theirs to end; again
+// changes nothing. Once the ledger has recorded the revocation, RevokeAs succeeds:
+// the status list, the session key and the rails follow, and are retried until they
+// have. Errors: ledger.ErrNotFound; after any other one the mandate may be revoked:
+// revoke again.
+func (s *Service) RevokeAs(ctx context.Context, mandateID string, by ledger.Revoker) (ledger.Mandate, error) {
+	revoked, err := s.Ledger.Revoke(ctx, mandateID, by)
+	if err != nil {
+		return ledger.Mandate{}, err
+	}
+	failpoint.Hit(failpoint.RevokeRecorded)
+	local, cancel := context.WithTimeout(context.WithoutCancel(ctx), localUnwindTimeout)
+	defer cancel()
+	if err := s.forget(local, revoked.ID); err != nil {
+		s.Logger.WarnContext(ctx, "revocation not complete, will try again", slog.String("mandateId", revoked.ID), slog.String("error", err.Error()))
+	}
+	s.wakeUnwinding()
+	return revoked, nil
+}
+
+// forget publishes a revocation and destroys the mandate's session key.
+func (s *Service) forget(ctx context.Context, mandateID string) error {
+	published := s.Statuses.Revoke(ctx, mandateID)
+	if err := s.Accounts.DeleteSealedKey(ctx, sessionKeyName(mandateID)); err != nil {
+		return errors.Join(published, fmt.Errorf("destroy session key of %s: %w", mandateID, err))
+	}
+	failpoint.Hit(failpoint.KeyDestroyed)
+	return published
+}
+
+func (s *Service) wakeUnwinding() {
+	select {
+	case s.unwinding <- struct{}{}:
+	default: // it is awake
+	}
+}
+
+// unwind works off what is to be unwound, until ctx ends.
+func (s *Service) unwind(ctx context.Context) {
+	tick := time.NewTicker(unwindEvery)
+	defer tick.Stop()
+	for {
+		due, err := s.Ledger.Unwinds(ctx, unwindLease, unwindBatch)
+		if err != nil && ctx.Err() == nil {
+			s.Logger.ErrorContext(ctx, "list unwindings", slog.String("error", err.Error()))
+		}
+		s.unwindAll(ctx, due)
+		if len(due) == unwindBatch && ctx.Err() == nil {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.unwinding:
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *Service) unwindAll(ctx context.Context, due []ledger.Unwinding) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	slots := make(chan struct{}, unwindWorkers)
+	for _, u := range due {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			s.unwindOne(ctx, u)
+		})
+	}
+}
+
+// unwindOne tries one unwinding, and ends it or puts it off.
+func (s *Service) unwindOne(ctx context.Context, u ledger.Unwinding) {
+	failpoint.Hit(failpoint.UnwindingTaken)
+	within, cancel := context.WithTimeout(ctx, unwindTimeout)
+	defer cancel()
+	var next time.Time
+	var err error
+	switch u.Kind {
+	case ledger.UnwindMandate:
+		err = s.unwindMandate(within, u.ID)
+	case ledger.UnwindSession:
+		next, err = s.unwindSession(within, u.ID)
+	}
+	if err != nil {
+		pause := min(firstUnwindPause<<min(u.Attempts, unwindDoublings), longestUnwindPause)
+		next = s.Clock.Now().Add(pause)
+		if ctx.Err() == nil {
+			s.Logger.WarnContext(ctx, "unwinding failed, will try again", slog.String("kind", string(u.Kind)), slog.String("id", u.ID),
+				slog.Int("attempts", u.Attempts), slog.String("error", err.Error()))
+		}
+	}
+	if err := s.Ledger.Unwound(context.WithoutCancel(ctx), u, next); err != nil { // its lease lapses
+		s.Logger.WarnContext(ctx, "unwinding not ended", slog.String("id", u.ID), slog.String("error", err.Error()))
+	}
+	failpoint.Hit(failpoint.UnwindingEnded)
+}
+
+// unwindMandate ends what a revoked mandate still has: its status, its key, its instruments.
+func (s *Service) unwindMandate(ctx context.Context, mandateID string) error {
+	err := s.forget(ctx, mandateID)
+	rows, e := s.Ledger.InstrumentsOfMandate(ctx, mandateID)
+	if e != nil {
+		return errors.Join(err, e)
+	}
+	return errors.Join(err, s.disconnect(ctx, rows))
+}
+
+// unwindSession ends those instruments of a session that are of no mandate. While
+// the session is pending, next is when to look again.
+func (s *Service) unwindSession(ctx context.Context, hash string) (next time.Time, err error) {
+	rows, err := s.Ledger.InstrumentsOfSession(ctx, hash)
+	if err != nil {
+		return time.Time{}, err
+	}
+	var references []string
+	for _, i := range rows {
+		references = append(references, i.Reference)
+	}
+	ending, err := s.Ledger.EndInstruments(ctx, hash, references)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if err := s.disconnect(ctx, ending); err != nil {
+		return time.Time{}, err
+	}
+	session, err := s.Ledger.Session(ctx, hash)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return time.Time{}, nil
+	}
+	if err == nil && session.At(s.Clock.Now()).Status == ledger.SessionPending {
+		return session.ExpiresAt, nil
+	}
+	return time.Time{}, err
+}
+
+// disconnect ends instruments, each on its rail, and records it.
+func (s *Service) disconnect(ctx context.Context, rows []ledger.Instrument) error {
+	var all error
+	for _, i := range rows {
+		if i.State == ledger.Disconnected {
+			continue
+		}
+		if err := s.disconnectOne(ctx, i); err != nil {
+			all = errors.Join(all, fmt.Errorf("end instrument on %s: %w", i.Rail, err))
+		}
+	}
+	return all
+}
+
+// disconnectOne ends one instrument. If nobody knows whether the rail has connected
+// it, the rail is asked again under the same reference first: only so it can be named.
+func (s *Service) disconnectOne(ctx context.Context, i ledger.Instrument) error {
+	one, ok := s.Rails.Rail(i.Rail)
+	if !ok {
+		return rail.ErrNotConfigured
+	}
+	in := i.Instrument
+	if i.Connection.Reference != "" {
+		var refused *rail.RefusedError
+		connected, err := one.Connect(ctx, i.Connection)
+		switch {
+		case errors.As(err, &refused), errors.Is(err, rail.ErrUnknownMethod):
+			_, err = s.Ledger.DisconnectedInstrument(ctx, i.Reference)
+			return err
+		case err != nil:
+			return err
+		}
+		if _, err := s.Ledger.ConnectedInstrument(ctx, i.Reference, connected); err != nil {
+			return err
+		}
+		in = connected
+	}
+	if d, ok := one.(rail.Disconnecter); ok {
+		if err := d.Disconnect(ctx, in); err != nil {
+			return err
+		}
+	}
+	failpoint.Hit(failpoint.InstrumentEnded)
+	_, err := s.Ledger.DisconnectedInstrument(ctx, i.Reference)
+	return err
+}
+
+// Gauges are figures of what is still to be unwound.
+func (s *Service) Gauges() []rail.Gauge {
+	backlog := func() ledger.UnwindingBacklog {
+		ctx, cancel := context.WithTimeout(context.Background(), localUnwindTimeout)
+		defer cancel()
+		b, err := s.Ledger.UnwindingBacklog(ctx)
+		if err != nil {
+			s.Logger.WarnContext(ctx, "unwindings not counted", slog.String("error", err.Error()))
+		}
+		return b
+	}
+	return []rail.Gauge{
+		{
+			Name: "unwindings", Help: "Revocations and connections that are still to be finished on a rail.",
+			Value: func() float64 { return float64(backlog().Count) },
+		},
+		{
+			Name: "unwinding_oldest_seconds", Help: "Since when the oldest of them is to be finished.",
+			Value: func() float64 {
+				b := backlog()
+				if b.Count == 0 {
+					return 0
+				}
+				return s.Clock.Now().Sub(b.Oldest).Seconds()
+			},
+		},
+	}
+}

@@ -1,0 +1,3 @@
+-- Migration 14 has moved them to their table.
+-- +goose Up
+ALTER TABLE mandates DROP COLUMN instruments;

@@ -1,0 +1,69 @@
+package ledger
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/paywarrant/paywarrant/internal/text"
+)
+
+// ErrText reports text that is not to be stored: not UTF-8, too long, or with
+// control characters. The error names the field. Nothing was written.
+var ErrText = errors.New("ledger: text")
+
+// The longest texts, in characters. The edge allows less.
+const (
+	longestText = 1000 // descriptions, URLs, values
+	longestName = 255  // names, keys, ids
+)
+
+// line checks one field.
+func line(field, value string, longest int) error {
+	if err := text.Check(value, longest); err != nil {
+		return fmt.Errorf("%w: %s %w", ErrText, field, err)
+	}
+	return nil
+}
+
+// pairs checks metadata.
+func pairs(field string, values map[string]string) error {
+	for k, v := range values {
+		if err := cmp.Or(line(field, k, longestName), line(field, v, longestText)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// validate checks what a caller wrote in a reservation.
+func (r Reserve) validate() error {
+	err := cmp.Or(
+		line("description", r.Description, longestText), line("resource", r.Resource, longestText),
+		line("idempotencyKey", r.IdempotencyKey, longestName), line("idempotencyKey", r.RequestKey.Key, longestName),
+		line("mandate", r.MandateID, longestName), line("currency", r.Currency, longestName), line("payTo", r.PayTo, longestName),
+		line("payee", r.Payee.ID, longestName), line("fingerprint", r.Fingerprint, longestText), pairs("metadata", r.Metadata),
+	)
+	if r.Amount <= 0 {
+		return fmt.Errorf("%w: amount must be above zero", ErrInvariant)
+	}
+	return err
+}
+
+func (s Session) validate() error {
+	return cmp.Or(line("returnUrl", s.ReturnURL, 2*longestText), pairs("metadata", s.Metadata))
+}
+
+func (c Checkout) validate(s Session) error {
+	if c.Amount <= 0 {
+		return fmt.Errorf("%w: amount must be above zero", ErrInvariant)
+	}
+	return cmp.Or(line("description", c.Description, longestText), line("returnUrl", c.ReturnURL, 2*longestText), s.validate())
+}
+
+// Validate checks what an account's owner wrote.
+func (m Merchant) Validate() error {
+	return cmp.Or(
+		line("name", m.Name, longestName), line("website", m.Website, longestText), line("email", m.Email, longestName), line("payTo", m.PayTo, longestName),
+	)
+}
