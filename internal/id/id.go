@@ -24,6 +24,7 @@ const (
 	Customer        = "cus_"
 	WebhookEndpoint = "whe_"
 	Checkout        = "chk_"
+	Audit           = "aud_"
 )
 
 // Prefixes of capabilities.

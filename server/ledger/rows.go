@@ -270,8 +270,26 @@ type APIKey struct {
 	Hash       string
 	MerchantID string
 	Hint       string // its last four characters, to tell keys apart
+	Label      string // what its owner calls it; may be empty
 	CreatedAt  time.Time
 	RevokedAt  time.Time // zero while it works
+}
+
+// ID names a key without being of any use to open the account. It is part of the hash.
+func (k APIKey) ID() string { return apiKeyID + k.Hash[:min(len(k.Hash), 16)] }
+
+// apiKeyID begins the id of an API key.
+const apiKeyID = "key_"
+
+// AuditEntry is something that an operator did. Entries are kept for good.
+type AuditEntry struct {
+	ID      string
+	At      time.Time
+	Actor   string
+	Action  string // "merchant.suspend"
+	Subject string // the id of what it was done to
+	Reason  string
+	Detail  string
 }
 
 // SealedKey is a private key at rest, by name.

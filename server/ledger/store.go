@@ -96,8 +96,26 @@ type Accounts interface {
 	// the case of its digits.
 	MerchantByWallet(ctx context.Context, payTo string) (Merchant, error)
 	PutMerchant(ctx context.Context, m Merchant) error
-	APIKey(ctx context.Context, hash string) (APIKey, error)
-	PutAPIKey(ctx context.Context, k APIKey) error
+	// Merchants lists merchants by id, those after one.
+	Merchants(ctx context.Context, after string, limit int) ([]Merchant, error)
+	// SetMerchantActive and SetMerchantLimit change one field, and return [ErrNotFound].
+	SetMerchantActive(ctx context.Context, id string, active bool) error
+	SetMerchantLimit(ctx context.Context, id string, most Micros) error
+
+	// APIKeys lists a merchant's keys, revoked ones too, oldest first.
+	APIKeys(ctx context.Context, merchantID string) ([]APIKey, error)
+	// APIKeysByHash lists at most two keys whose hash begins with prefix.
+	APIKeysByHash(ctx context.Context, prefix string) ([]APIKey, error)
+	// AddAPIKey returns [ErrConflict] if the key exists.
+	AddAPIKey(ctx context.Context, k APIKey) error
+	// RevokeAPIKey reports whether the key was valid until now.
+	RevokeAPIKey(ctx context.Context, hash string, at time.Time) (bool, error)
+
+	// AddAudit adds an entry to the audit log.
+	AddAudit(ctx context.Context, e AuditEntry) error
+	// AuditOf lists the entries about a subject, the latest first.
+	AuditOf(ctx context.Context, subject string, limit int) ([]AuditEntry, error)
+
 	// SealedKeys lists the keys whose name begins with prefix, oldest first.
 	SealedKeys(ctx context.Context, prefix string) ([]SealedKey, error)
 	// AddSealedKey returns [ErrConflict] where the name exists.

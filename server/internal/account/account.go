@@ -1,4 +1,4 @@
-// Package account keeps merchants and their API keys, and tells who calls.
+// Package account keeps merchants and their API keys, and authenticates callers.
 package account
 
 import (
@@ -81,6 +81,9 @@ type Credentials struct {
 	APIKey   string
 }
 
+// ErrWalletTaken: another merchant has the wallet.
+var ErrWalletTaken = errors.New("another merchant has this wallet")
+
 // Create makes an active merchant with its first API key.
 func (a *Accounts) Create(ctx context.Context, n NewMerchant) (Credentials, error) {
 	now := a.Clock.Now()
@@ -89,34 +92,78 @@ func (a *Accounts) Create(ctx context.Context, n NewMerchant) (Credentials, erro
 		Active: true, CreatedAt: now,
 	}
 	if err := a.Store.PutMerchant(ctx, m); err != nil {
+		if errors.Is(err, ledger.ErrConflict) { // ids are random, so it is the wallet
+			err = ErrWalletTaken
+		}
 		return Credentials{}, fmt.Errorf("create merchant: %w", err)
 	}
-	key, err := a.IssueKey(ctx, m.ID)
+	key, _, err := a.IssueKey(ctx, m.ID, "")
 	return Credentials{Merchant: m, APIKey: key}, err
 }
 
-// IssueKey makes one more API key for a merchant.
-func (a *Accounts) IssueKey(ctx context.Context, merchantID string) (string, error) {
+// IssueKey makes one more API key for a merchant. The key cannot be read again.
+func (a *Accounts) IssueKey(ctx context.Context, merchantID, label string) (string, ledger.APIKey, error) {
 	key := id.NewCapability(a.Prefix())
-	err := a.Store.PutAPIKey(ctx, ledger.APIKey{
-		Hash: id.Hash(key), MerchantID: merchantID, Hint: key[len(key)-4:], CreatedAt: a.Clock.Now(),
-	})
-	if err != nil {
-		return "", fmt.Errorf("create API key: %w", err)
+	stored := ledger.APIKey{Hash: id.Hash(key), MerchantID: merchantID, Hint: key[len(key)-4:], Label: label, CreatedAt: a.Clock.Now()}
+	if err := a.Store.AddAPIKey(ctx, stored); err != nil {
+		return "", ledger.APIKey{}, fmt.Errorf("create API key: %w", err)
 	}
+	return key, stored, nil
+}
+
+// Errors of [Accounts.RevokeKey] besides the store's.
+var (
+	// ErrKeyAmbiguous: several keys have an id that begins so.
+	ErrKeyAmbiguous = errors.New("several API keys have an id that begins so")
+	// ErrKeyRevoked: the key was revoked before.
+	ErrKeyRevoked = errors.New("the API key is revoked already")
+)
+
+// RevokeKey ends an API key at once, on all instances. The key is named by its id or
+// the beginning of it: the key itself is not needed. It returns ledger.ErrNotFound if
+// there is none, [ErrKeyAmbiguous] or [ErrKeyRevoked].
+func (a *Accounts) RevokeKey(ctx context.Context, keyID string) (ledger.APIKey, error) {
+	key, err := a.Key(ctx, keyID)
+	if err != nil {
+		return ledger.APIKey{}, err
+	}
+	now := a.Clock.Now()
+	revoked, err := a.Store.RevokeAPIKey(ctx, key.Hash, now)
+	if err == nil && !revoked {
+		err = ErrKeyRevoked
+	}
+	if err != nil {
+		return ledger.APIKey{}, fmt.Errorf("revoke API key %s: %w", key.ID(), err)
+	}
+	key.RevokedAt = now
 	return key, nil
 }
 
-// RevokeKey ends an API key at once. It returns ledger.ErrNotFound where there is
-// no such key.
-func (a *Accounts) RevokeKey(ctx context.Context, apiKey string) error {
-	key, err := a.Store.APIKey(ctx, id.Hash(apiKey))
-	if err == nil && key.RevokedAt.IsZero() {
-		key.RevokedAt = a.Clock.Now()
-		err = a.Store.PutAPIKey(ctx, key)
+// shortestKeyID is how much of a key's id must be given.
+const shortestKeyID = len("key_") + 6
+
+// Key finds a key by its id or the beginning of it. Errors as of [Accounts.RevokeKey].
+func (a *Accounts) Key(ctx context.Context, keyID string) (ledger.APIKey, error) {
+	prefix, isID := strings.CutPrefix(keyID, "key_")
+	if !isID || len(keyID) < shortestKeyID || strings.Trim(prefix, "0123456789abcdef") != "" {
+		return ledger.APIKey{}, fmt.Errorf("API key %q: %w", redacted(keyID), ledger.ErrNotFound)
 	}
-	if err != nil {
-		return fmt.Errorf("revoke API key: %w", err)
+	keys, err := a.Store.APIKeysByHash(ctx, prefix)
+	switch {
+	case err != nil:
+		return ledger.APIKey{}, fmt.Errorf("find API key: %w", err)
+	case len(keys) == 0:
+		return ledger.APIKey{}, fmt.Errorf("API key %s: %w", keyID, ledger.ErrNotFound)
+	case len(keys) > 1:
+		return ledger.APIKey{}, fmt.Errorf("API key %s: %w", keyID, ErrKeyAmbiguous)
 	}
-	return nil
+	return keys[0], nil
+}
+
+// redacted is a text for an error message, unless it is a key itself.
+func redacted(keyID string) string {
+	if strings.HasPrefix(keyID, id.TestAPIKey) || strings.HasPrefix(keyID, id.LiveAPIKey) {
+		return "sk_…"
+	}
+	return keyID
 }

@@ -30,21 +30,29 @@ func TestRevokedKeysAndInactiveMerchantsAreSeenAtOnce(t *testing.T) {
 	ours, theirs, store := setup(t)
 	made, err := ours.Create(ctx, account.NewMerchant{Name: "Acme"})
 	require.NoError(t, err)
-	second, err := ours.IssueKey(ctx, made.Merchant.ID)
+	second, labelled, err := ours.IssueKey(ctx, made.Merchant.ID, "billing")
 	require.NoError(t, err)
 	for _, key := range []string{made.APIKey, second} {
 		m, err := theirs.Authenticate(ctx, made.Merchant.ID, key)
 		require.NoError(t, err)
 		require.True(t, m.Active)
 	}
-	require.NoError(t, ours.RevokeKey(ctx, made.APIKey))
+	keys, err := store.APIKeys(ctx, made.Merchant.ID)
+	require.NoError(t, err)
+	require.Len(t, keys, 2)
+	require.Equal(t, made.APIKey[len(made.APIKey)-4:], keys[0].Hint)
+	require.Equal(t, "billing", labelled.Label)
+	revoked, err := ours.RevokeKey(ctx, keys[0].ID()[:12])
+	require.NoError(t, err)
+	require.Equal(t, keys[0].ID(), revoked.ID())
+	_, err = ours.RevokeKey(ctx, keys[0].ID())
+	require.ErrorIs(t, err, account.ErrKeyRevoked)
 	_, err = theirs.Authenticate(ctx, made.Merchant.ID, made.APIKey)
 	require.ErrorIs(t, err, client.ErrUnauthorized)
 
 	m, err := theirs.Authenticate(ctx, made.Merchant.ID, second)
 	require.NoError(t, err)
-	m.Active = false
-	require.NoError(t, store.PutMerchant(ctx, m))
+	require.NoError(t, store.SetMerchantActive(ctx, m.ID, false))
 	m, err = theirs.Authenticate(ctx, made.Merchant.ID, second)
 	require.NoError(t, err, "who is inactive may still ask")
 	require.False(t, m.Active, "and is refused by the ledger")
@@ -62,4 +70,34 @@ func TestKeyOfAnotherMerchantIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, client.ErrUnauthorized)
 	_, err = ours.Authenticate(ctx, one.Merchant.ID, one.APIKey+"x")
 	require.ErrorIs(t, err, client.ErrUnauthorized)
+}
+
+func TestKeysAreNamedByTheirIDAlone(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	ours, _, store := setup(t)
+	made, err := ours.Create(ctx, account.NewMerchant{Name: "Acme"})
+	require.NoError(t, err)
+	for _, name := range []string{"", "key_", "key_0", "key_zzzzzzzz", "key_%%%%%%%%", made.APIKey, made.Merchant.ID} {
+		_, err = ours.RevokeKey(ctx, name)
+		require.ErrorIs(t, err, ledger.ErrNotFound, name)
+		require.NotContains(t, err.Error(), made.APIKey)
+	}
+	for _, hash := range []string{"aaaaaaaaaaaa1", "aaaaaaaaaaaa2"} {
+		require.NoError(t, store.AddAPIKey(ctx, ledger.APIKey{Hash: hash, MerchantID: made.Merchant.ID}))
+	}
+	_, err = ours.RevokeKey(ctx, "key_aaaaaaaa")
+	require.ErrorIs(t, err, account.ErrKeyAmbiguous)
+	_, err = ours.Authenticate(ctx, made.Merchant.ID, made.APIKey)
+	require.NoError(t, err)
+}
+
+func TestWalletOfAnotherMerchantIsRefusedInPlainWords(t *testing.T) {
+	t.Parallel()
+	ours, _, _ := setup(t)
+	_, err := ours.Create(t.Context(), account.NewMerchant{Name: "One", PayTo: "0xAb"})
+	require.NoError(t, err)
+	_, err = ours.Create(t.Context(), account.NewMerchant{Name: "Two", PayTo: "0xaB"})
+	require.ErrorIs(t, err, account.ErrWalletTaken)
+	require.NotContains(t, err.Error(), "UNIQUE")
 }

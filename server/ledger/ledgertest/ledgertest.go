@@ -64,6 +64,8 @@ func Run(t *testing.T, fresh Fresh) {
 		"revoke races charges":             revokeRaces,
 		"list and statistics":              listAndStatistics,
 		"accounts":                         accounts,
+		"API keys":                         apiKeys,
+		"operators":                        operators,
 		"random commands against a model":  randomCommands,
 		"survives reopening of the ledger": reopenLedger,
 		"a cancelled request":              cancelled,

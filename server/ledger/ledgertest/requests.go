@@ -281,23 +281,6 @@ func accounts(t *testing.T, b *bench) {
 	_, err = b.store.Merchant(ctx, "mer_none")
 	require.ErrorIs(t, err, ledger.ErrNotFound)
 
-	key := ledger.APIKey{Hash: "h", MerchantID: m.ID, Hint: "abcd", CreatedAt: b.clock.Now()}
-	require.NoError(t, b.store.PutAPIKey(ctx, key))
-	got, err = b.store.MerchantByKey(ctx, "h")
-	require.NoError(t, err)
-	require.Equal(t, m, got)
-	_, err = b.store.MerchantByKey(ctx, "none")
-	require.ErrorIs(t, err, ledger.ErrNotFound)
-	key.RevokedAt = b.clock.Now()
-	require.NoError(t, b.store.PutAPIKey(ctx, key))
-	_, err = b.store.MerchantByKey(ctx, "h")
-	require.ErrorIs(t, err, ledger.ErrNotFound)
-	k, err := b.store.APIKey(ctx, "h")
-	require.NoError(t, err)
-	require.Equal(t, key, k)
-	_, err = b.store.APIKey(ctx, "none")
-	require.ErrorIs(t, err, ledger.ErrNotFound)
-
 	for _, name := range []string{"issuer/b", "issuer/a", "issuers", "session/x"} {
 		k := ledger.SealedKey{
 			Name: name, State: "next", Public: []byte("p"), Sealed: []byte("s"), CreatedAt: b.clock.Now(), ChangedAt: b.clock.Now(),

@@ -71,7 +71,7 @@ func PutMerchant(m ledger.Merchant) db.PutMerchantParams {
 // APIKey reads a stored row.
 func APIKey(r db.ApiKey) (ledger.APIKey, error) {
 	return ledger.APIKey{
-		Hash: r.Hash, MerchantID: r.MerchantID, Hint: r.Hint, CreatedAt: at(r.CreatedMs), RevokedAt: at(r.RevokedMs),
+		Hash: r.Hash, MerchantID: r.MerchantID, Hint: r.Hint, Label: r.Label, CreatedAt: at(r.CreatedMs), RevokedAt: at(r.RevokedMs),
 	}, nil
 }
 

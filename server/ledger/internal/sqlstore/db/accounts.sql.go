@@ -9,21 +9,127 @@ import (
 	"context"
 )
 
-const aPIKey = `-- name: APIKey :one
-SELECT hash, merchant_id, hint, created_ms, revoked_ms FROM api_keys WHERE hash = $1
+const aPIKeysBetween = `-- name: APIKeysBetween :many
+SELECT hash, merchant_id, hint, created_ms, revoked_ms, label FROM api_keys WHERE hash >= $1 AND hash <= $2 ORDER BY hash LIMIT 2
 `
 
-func (q *Queries) APIKey(ctx context.Context, hash string) (ApiKey, error) {
-	row := q.queryRow(ctx, q.aPIKeyStmt, aPIKey, hash)
-	var i ApiKey
-	err := row.Scan(
-		&i.Hash,
-		&i.MerchantID,
-		&i.Hint,
-		&i.CreatedMs,
-		&i.RevokedMs,
+type APIKeysBetweenParams struct {
+	Low  string
+	High string
+}
+
+func (q *Queries) APIKeysBetween(ctx context.Context, arg APIKeysBetweenParams) ([]ApiKey, error) {
+	rows, err := q.query(ctx, q.aPIKeysBetweenStmt, aPIKeysBetween, arg.Low, arg.High)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ApiKey
+	for rows.Next() {
+		var i ApiKey
+		if err := rows.Scan(
+			&i.Hash,
+			&i.MerchantID,
+			&i.Hint,
+			&i.CreatedMs,
+			&i.RevokedMs,
+			&i.Label,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const aPIKeysOf = `-- name: APIKeysOf :many
+SELECT hash, merchant_id, hint, created_ms, revoked_ms, label FROM api_keys WHERE merchant_id = $1 ORDER BY created_ms, hash
+`
+
+func (q *Queries) APIKeysOf(ctx context.Context, merchantID string) ([]ApiKey, error) {
+	rows, err := q.query(ctx, q.aPIKeysOfStmt, aPIKeysOf, merchantID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ApiKey
+	for rows.Next() {
+		var i ApiKey
+		if err := rows.Scan(
+			&i.Hash,
+			&i.MerchantID,
+			&i.Hint,
+			&i.CreatedMs,
+			&i.RevokedMs,
+			&i.Label,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const addAPIKey = `-- name: AddAPIKey :exec
+INSERT INTO api_keys (hash, merchant_id, hint, created_ms, revoked_ms, label) VALUES ($1, $2, $3, $4, 0, $5)
+`
+
+type AddAPIKeyParams struct {
+	Hash       string
+	MerchantID string
+	Hint       string
+	CreatedMs  int64
+	Label      string
+}
+
+func (q *Queries) AddAPIKey(ctx context.Context, arg AddAPIKeyParams) error {
+	_, err := q.exec(ctx, q.addAPIKeyStmt, addAPIKey,
+		arg.Hash,
+		arg.MerchantID,
+		arg.Hint,
+		arg.CreatedMs,
+		arg.Label,
 	)
-	return i, err
+	return err
+}
+
+const addAudit = `-- name: AddAudit :exec
+INSERT INTO audit_log (id, at_ms, actor, action, subject, reason, detail) VALUES ($1, $2, $3, $4, $5, $6, $7)
+`
+
+type AddAuditParams struct {
+	ID      string
+	AtMs    int64
+	Actor   string
+	Action  string
+	Subject string
+	Reason  string
+	Detail  string
+}
+
+func (q *Queries) AddAudit(ctx context.Context, arg AddAuditParams) error {
+	_, err := q.exec(ctx, q.addAuditStmt, addAudit,
+		arg.ID,
+		arg.AtMs,
+		arg.Actor,
+		arg.Action,
+		arg.Subject,
+		arg.Reason,
+		arg.Detail,
+	)
+	return err
 }
 
 const addSealedKey = `-- name: AddSealedKey :execrows
@@ -54,6 +160,46 @@ func (q *Queries) AddSealedKey(ctx context.Context, arg AddSealedKeyParams) (int
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const auditOf = `-- name: AuditOf :many
+SELECT id, at_ms, actor, action, subject, reason, detail FROM audit_log WHERE subject = $1 ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
+`
+
+type AuditOfParams struct {
+	Subject string
+	Most    int64
+}
+
+func (q *Queries) AuditOf(ctx context.Context, arg AuditOfParams) ([]AuditLog, error) {
+	rows, err := q.query(ctx, q.auditOfStmt, auditOf, arg.Subject, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditLog
+	for rows.Next() {
+		var i AuditLog
+		if err := rows.Scan(
+			&i.ID,
+			&i.AtMs,
+			&i.Actor,
+			&i.Action,
+			&i.Subject,
+			&i.Reason,
+			&i.Detail,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const deleteSealedKey = `-- name: DeleteSealedKey :exec
@@ -125,29 +271,45 @@ func (q *Queries) MerchantByWallet(ctx context.Context, lower string) (Merchant,
 	return i, err
 }
 
-const putAPIKey = `-- name: PutAPIKey :exec
-INSERT INTO api_keys (hash, merchant_id, hint, created_ms, revoked_ms)
-VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (hash) DO UPDATE SET revoked_ms = excluded.revoked_ms
+const merchants = `-- name: Merchants :many
+SELECT id, name, website, email, active, max_charge_micros, pay_to, created_ms FROM merchants WHERE id > $1 ORDER BY id LIMIT CAST($2 AS BIGINT)
 `
 
-type PutAPIKeyParams struct {
-	Hash       string
-	MerchantID string
-	Hint       string
-	CreatedMs  int64
-	RevokedMs  int64
+type MerchantsParams struct {
+	After string
+	Most  int64
 }
 
-func (q *Queries) PutAPIKey(ctx context.Context, arg PutAPIKeyParams) error {
-	_, err := q.exec(ctx, q.putAPIKeyStmt, putAPIKey,
-		arg.Hash,
-		arg.MerchantID,
-		arg.Hint,
-		arg.CreatedMs,
-		arg.RevokedMs,
-	)
-	return err
+func (q *Queries) Merchants(ctx context.Context, arg MerchantsParams) ([]Merchant, error) {
+	rows, err := q.query(ctx, q.merchantsStmt, merchants, arg.After, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Merchant
+	for rows.Next() {
+		var i Merchant
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.Website,
+			&i.Email,
+			&i.Active,
+			&i.MaxChargeMicros,
+			&i.PayTo,
+			&i.CreatedMs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const putMerchant = `-- name: PutMerchant :exec
@@ -209,6 +371,23 @@ func (q *Queries) PutSealedKey(ctx context.Context, arg PutSealedKeyParams) erro
 	return err
 }
 
+const revokeAPIKey = `-- name: RevokeAPIKey :execrows
+UPDATE api_keys SET revoked_ms = $2 WHERE hash = $1 AND revoked_ms = 0
+`
+
+type RevokeAPIKeyParams struct {
+	Hash      string
+	RevokedMs int64
+}
+
+func (q *Queries) RevokeAPIKey(ctx context.Context, arg RevokeAPIKeyParams) (int64, error) {
+	result, err := q.exec(ctx, q.revokeAPIKeyStmt, revokeAPIKey, arg.Hash, arg.RevokedMs)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const sealedKeys = `-- name: SealedKeys :many
 SELECT name, state, public, sealed, created_ms, changed_ms FROM sealed_keys WHERE name >= $1 AND name < $2 ORDER BY created_ms, name
 `
@@ -246,4 +425,38 @@ func (q *Queries) SealedKeys(ctx context.Context, arg SealedKeysParams) ([]Seale
 		return nil, err
 	}
 	return items, nil
+}
+
+const setMerchantActive = `-- name: SetMerchantActive :execrows
+UPDATE merchants SET active = $2 WHERE id = $1
+`
+
+type SetMerchantActiveParams struct {
+	ID     string
+	Active int64
+}
+
+func (q *Queries) SetMerchantActive(ctx context.Context, arg SetMerchantActiveParams) (int64, error) {
+	result, err := q.exec(ctx, q.setMerchantActiveStmt, setMerchantActive, arg.ID, arg.Active)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const setMerchantLimit = `-- name: SetMerchantLimit :execrows
+UPDATE merchants SET max_charge_micros = $2 WHERE id = $1
+`
+
+type SetMerchantLimitParams struct {
+	ID              string
+	MaxChargeMicros int64
+}
+
+func (q *Queries) SetMerchantLimit(ctx context.Context, arg SetMerchantLimitParams) (int64, error) {
+	result, err := q.exec(ctx, q.setMerchantLimitStmt, setMerchantLimit, arg.ID, arg.MaxChargeMicros)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }

@@ -24,17 +24,29 @@ func New(db DBTX) *Queries {
 func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	q := Queries{db: db}
 	var err error
-	if q.aPIKeyStmt, err = db.PrepareContext(ctx, aPIKey); err != nil {
-		return nil, fmt.Errorf("error preparing query APIKey: %w", err)
+	if q.aPIKeysBetweenStmt, err = db.PrepareContext(ctx, aPIKeysBetween); err != nil {
+		return nil, fmt.Errorf("error preparing query APIKeysBetween: %w", err)
+	}
+	if q.aPIKeysOfStmt, err = db.PrepareContext(ctx, aPIKeysOf); err != nil {
+		return nil, fmt.Errorf("error preparing query APIKeysOf: %w", err)
 	}
 	if q.activeMandatesStmt, err = db.PrepareContext(ctx, activeMandates); err != nil {
 		return nil, fmt.Errorf("error preparing query ActiveMandates: %w", err)
+	}
+	if q.addAPIKeyStmt, err = db.PrepareContext(ctx, addAPIKey); err != nil {
+		return nil, fmt.Errorf("error preparing query AddAPIKey: %w", err)
+	}
+	if q.addAuditStmt, err = db.PrepareContext(ctx, addAudit); err != nil {
+		return nil, fmt.Errorf("error preparing query AddAudit: %w", err)
 	}
 	if q.addSealedKeyStmt, err = db.PrepareContext(ctx, addSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query AddSealedKey: %w", err)
 	}
 	if q.anyWebhookEndpointStmt, err = db.PrepareContext(ctx, anyWebhookEndpoint); err != nil {
 		return nil, fmt.Errorf("error preparing query AnyWebhookEndpoint: %w", err)
+	}
+	if q.auditOfStmt, err = db.PrepareContext(ctx, auditOf); err != nil {
+		return nil, fmt.Errorf("error preparing query AuditOf: %w", err)
 	}
 	if q.backlogStmt, err = db.PrepareContext(ctx, backlog); err != nil {
 		return nil, fmt.Errorf("error preparing query Backlog: %w", err)
@@ -204,6 +216,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.merchantEventsStmt, err = db.PrepareContext(ctx, merchantEvents); err != nil {
 		return nil, fmt.Errorf("error preparing query MerchantEvents: %w", err)
 	}
+	if q.merchantsStmt, err = db.PrepareContext(ctx, merchants); err != nil {
+		return nil, fmt.Errorf("error preparing query Merchants: %w", err)
+	}
 	if q.nextRetryStmt, err = db.PrepareContext(ctx, nextRetry); err != nil {
 		return nil, fmt.Errorf("error preparing query NextRetry: %w", err)
 	}
@@ -218,9 +233,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.postingsOfStmt, err = db.PrepareContext(ctx, postingsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query PostingsOf: %w", err)
-	}
-	if q.putAPIKeyStmt, err = db.PrepareContext(ctx, putAPIKey); err != nil {
-		return nil, fmt.Errorf("error preparing query PutAPIKey: %w", err)
 	}
 	if q.putMerchantStmt, err = db.PrepareContext(ctx, putMerchant); err != nil {
 		return nil, fmt.Errorf("error preparing query PutMerchant: %w", err)
@@ -249,6 +261,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.retryLanesStmt, err = db.PrepareContext(ctx, retryLanes); err != nil {
 		return nil, fmt.Errorf("error preparing query RetryLanes: %w", err)
 	}
+	if q.revokeAPIKeyStmt, err = db.PrepareContext(ctx, revokeAPIKey); err != nil {
+		return nil, fmt.Errorf("error preparing query RevokeAPIKey: %w", err)
+	}
 	if q.rotateWebhookSecretStmt, err = db.PrepareContext(ctx, rotateWebhookSecret); err != nil {
 		return nil, fmt.Errorf("error preparing query RotateWebhookSecret: %w", err)
 	}
@@ -266,6 +281,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.sessionStmt, err = db.PrepareContext(ctx, session); err != nil {
 		return nil, fmt.Errorf("error preparing query Session: %w", err)
+	}
+	if q.setMerchantActiveStmt, err = db.PrepareContext(ctx, setMerchantActive); err != nil {
+		return nil, fmt.Errorf("error preparing query SetMerchantActive: %w", err)
+	}
+	if q.setMerchantLimitStmt, err = db.PrepareContext(ctx, setMerchantLimit); err != nil {
+		return nil, fmt.Errorf("error preparing query SetMerchantLimit: %w", err)
 	}
 	if q.streamEventsStmt, err = db.PrepareContext(ctx, streamEvents); err != nil {
 		return nil, fmt.Errorf("error preparing query StreamEvents: %w", err)
@@ -329,14 +350,29 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 
 func (q *Queries) Close() error {
 	var err error
-	if q.aPIKeyStmt != nil {
-		if cerr := q.aPIKeyStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing aPIKeyStmt: %w", cerr)
+	if q.aPIKeysBetweenStmt != nil {
+		if cerr := q.aPIKeysBetweenStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing aPIKeysBetweenStmt: %w", cerr)
+		}
+	}
+	if q.aPIKeysOfStmt != nil {
+		if cerr := q.aPIKeysOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing aPIKeysOfStmt: %w", cerr)
 		}
 	}
 	if q.activeMandatesStmt != nil {
 		if cerr := q.activeMandatesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing activeMandatesStmt: %w", cerr)
+		}
+	}
+	if q.addAPIKeyStmt != nil {
+		if cerr := q.addAPIKeyStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addAPIKeyStmt: %w", cerr)
+		}
+	}
+	if q.addAuditStmt != nil {
+		if cerr := q.addAuditStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addAuditStmt: %w", cerr)
 		}
 	}
 	if q.addSealedKeyStmt != nil {
@@ -347,6 +383,11 @@ func (q *Queries) Close() error {
 	if q.anyWebhookEndpointStmt != nil {
 		if cerr := q.anyWebhookEndpointStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing anyWebhookEndpointStmt: %w", cerr)
+		}
+	}
+	if q.auditOfStmt != nil {
+		if cerr := q.auditOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing auditOfStmt: %w", cerr)
 		}
 	}
 	if q.backlogStmt != nil {
@@ -629,6 +670,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing merchantEventsStmt: %w", cerr)
 		}
 	}
+	if q.merchantsStmt != nil {
+		if cerr := q.merchantsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing merchantsStmt: %w", cerr)
+		}
+	}
 	if q.nextRetryStmt != nil {
 		if cerr := q.nextRetryStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing nextRetryStmt: %w", cerr)
@@ -652,11 +698,6 @@ func (q *Queries) Close() error {
 	if q.postingsOfStmt != nil {
 		if cerr := q.postingsOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing postingsOfStmt: %w", cerr)
-		}
-	}
-	if q.putAPIKeyStmt != nil {
-		if cerr := q.putAPIKeyStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing putAPIKeyStmt: %w", cerr)
 		}
 	}
 	if q.putMerchantStmt != nil {
@@ -704,6 +745,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing retryLanesStmt: %w", cerr)
 		}
 	}
+	if q.revokeAPIKeyStmt != nil {
+		if cerr := q.revokeAPIKeyStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing revokeAPIKeyStmt: %w", cerr)
+		}
+	}
 	if q.rotateWebhookSecretStmt != nil {
 		if cerr := q.rotateWebhookSecretStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing rotateWebhookSecretStmt: %w", cerr)
@@ -732,6 +778,16 @@ func (q *Queries) Close() error {
 	if q.sessionStmt != nil {
 		if cerr := q.sessionStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing sessionStmt: %w", cerr)
+		}
+	}
+	if q.setMerchantActiveStmt != nil {
+		if cerr := q.setMerchantActiveStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing setMerchantActiveStmt: %w", cerr)
+		}
+	}
+	if q.setMerchantLimitStmt != nil {
+		if cerr := q.setMerchantLimitStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing setMerchantLimitStmt: %w", cerr)
 		}
 	}
 	if q.streamEventsStmt != nil {
@@ -868,10 +924,14 @@ func (q *Queries) queryRow(ctx context.Context, stmt *sql.Stmt, query string, ar
 type Queries struct {
 	db                         DBTX
 	tx                         *sql.Tx
-	aPIKeyStmt                 *sql.Stmt
+	aPIKeysBetweenStmt         *sql.Stmt
+	aPIKeysOfStmt              *sql.Stmt
 	activeMandatesStmt         *sql.Stmt
+	addAPIKeyStmt              *sql.Stmt
+	addAuditStmt               *sql.Stmt
 	addSealedKeyStmt           *sql.Stmt
 	anyWebhookEndpointStmt     *sql.Stmt
+	auditOfStmt                *sql.Stmt
 	backlogStmt                *sql.Stmt
 	chargeStmt                 *sql.Stmt
 	chargeFactsStmt            *sql.Stmt
@@ -928,12 +988,12 @@ type Queries struct {
 	merchantByKeyStmt          *sql.Stmt
 	merchantByWalletStmt       *sql.Stmt
 	merchantEventsStmt         *sql.Stmt
+	merchantsStmt              *sql.Stmt
 	nextRetryStmt              *sql.Stmt
 	outcomeConflictsStmt       *sql.Stmt
 	passEndpointsStmt          *sql.Stmt
 	postingsBetweenStmt        *sql.Stmt
 	postingsOfStmt             *sql.Stmt
-	putAPIKeyStmt              *sql.Stmt
 	putMerchantStmt            *sql.Stmt
 	putOffUnwindingStmt        *sql.Stmt
 	putSealedKeyStmt           *sql.Stmt
@@ -943,12 +1003,15 @@ type Queries struct {
 	resealSecretStmt           *sql.Stmt
 	resealTokenStmt            *sql.Stmt
 	retryLanesStmt             *sql.Stmt
+	revokeAPIKeyStmt           *sql.Stmt
 	rotateWebhookSecretStmt    *sql.Stmt
 	saveDeliveryStmt           *sql.Stmt
 	saveEndpointStmt           *sql.Stmt
 	sealedKeysStmt             *sql.Stmt
 	secretSealsStmt            *sql.Stmt
 	sessionStmt                *sql.Stmt
+	setMerchantActiveStmt      *sql.Stmt
+	setMerchantLimitStmt       *sql.Stmt
 	streamEventsStmt           *sql.Stmt
 	streamMandatesStmt         *sql.Stmt
 	takePlacesStmt             *sql.Stmt
@@ -974,10 +1037,14 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 	return &Queries{
 		db:                         tx,
 		tx:                         tx,
-		aPIKeyStmt:                 q.aPIKeyStmt,
+		aPIKeysBetweenStmt:         q.aPIKeysBetweenStmt,
+		aPIKeysOfStmt:              q.aPIKeysOfStmt,
 		activeMandatesStmt:         q.activeMandatesStmt,
+		addAPIKeyStmt:              q.addAPIKeyStmt,
+		addAuditStmt:               q.addAuditStmt,
 		addSealedKeyStmt:           q.addSealedKeyStmt,
 		anyWebhookEndpointStmt:     q.anyWebhookEndpointStmt,
+		auditOfStmt:                q.auditOfStmt,
 		backlogStmt:                q.backlogStmt,
 		chargeStmt:                 q.chargeStmt,
 		chargeFactsStmt:            q.chargeFactsStmt,
@@ -1034,12 +1101,12 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		merchantByKeyStmt:          q.merchantByKeyStmt,
 		merchantByWalletStmt:       q.merchantByWalletStmt,
 		merchantEventsStmt:         q.merchantEventsStmt,
+		merchantsStmt:              q.merchantsStmt,
 		nextRetryStmt:              q.nextRetryStmt,
 		outcomeConflictsStmt:       q.outcomeConflictsStmt,
 		passEndpointsStmt:          q.passEndpointsStmt,
 		postingsBetweenStmt:        q.postingsBetweenStmt,
 		postingsOfStmt:             q.postingsOfStmt,
-		putAPIKeyStmt:              q.putAPIKeyStmt,
 		putMerchantStmt:            q.putMerchantStmt,
 		putOffUnwindingStmt:        q.putOffUnwindingStmt,
 		putSealedKeyStmt:           q.putSealedKeyStmt,
@@ -1049,12 +1116,15 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		resealSecretStmt:           q.resealSecretStmt,
 		resealTokenStmt:            q.resealTokenStmt,
 		retryLanesStmt:             q.retryLanesStmt,
+		revokeAPIKeyStmt:           q.revokeAPIKeyStmt,
 		rotateWebhookSecretStmt:    q.rotateWebhookSecretStmt,
 		saveDeliveryStmt:           q.saveDeliveryStmt,
 		saveEndpointStmt:           q.saveEndpointStmt,
 		sealedKeysStmt:             q.sealedKeysStmt,
 		secretSealsStmt:            q.secretSealsStmt,
 		sessionStmt:                q.sessionStmt,
+		setMerchantActiveStmt:      q.setMerchantActiveStmt,
+		setMerchantLimitStmt:       q.setMerchantLimitStmt,
 		streamEventsStmt:           q.streamEventsStmt,
 		streamMandatesStmt:         q.streamMandatesStmt,
 		takePlacesStmt:             q.takePlacesStmt,

@@ -4,7 +4,7 @@ package db
 var Reads = map[string]string{
 	"session": session, "mandate": mandate, "charge": charge, "list": charges, "lapsed": Lapsed, "totals": totals,
 	"active mandates": activeMandates, "key": idempotency, "tally": tally, "merchant": merchant,
-	"merchant by wallet": merchantByWallet, "API key": aPIKey, "sealed keys": sealedKeys, "postings": postingsOf,
+	"merchant by wallet": merchantByWallet, "API keys": aPIKeysOf, "API keys by hash": aPIKeysBetween, "audit log": auditOf, "sealed keys": sealedKeys, "postings": postingsOf,
 	"events": eventsOf, "expire keys": expireIdempotency, "expire events": expireEvents, "expire deliveries": expireDeliveries, "expire sessions": expireSessions,
 	"forget tokens": forgetTokens,
 	"stream":        streamEvents, "due lanes": dueLanes, "retry lanes": retryLanes, "lane": laneDeliveries, "next retry": nextRetry, "merchant's events": merchantEvents,

@@ -10,6 +10,17 @@ type ApiKey struct {
 	Hint       string
 	CreatedMs  int64
 	RevokedMs  int64
+	Label      string
+}
+
+type AuditLog struct {
+	ID      string
+	AtMs    int64
+	Actor   string
+	Action  string
+	Subject string
+	Reason  string
+	Detail  string
 }
 
 type Charge struct {

@@ -32,7 +32,7 @@ func fill(t *testing.T, store ledger.Store) {
 	for i := range merchants {
 		m := ledger.Merchant{ID: fmt.Sprint("mer_", i), PayTo: fmt.Sprint("0x", i), CreatedAt: now}
 		require.NoError(t, store.PutMerchant(t.Context(), m))
-		require.NoError(t, store.PutAPIKey(t.Context(), ledger.APIKey{Hash: m.ID, MerchantID: m.ID}))
+		require.NoError(t, store.AddAPIKey(t.Context(), ledger.APIKey{Hash: m.ID, MerchantID: m.ID}))
 	}
 	for n := range mandates {
 		e := rows(n, now)

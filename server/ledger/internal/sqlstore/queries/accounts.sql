@@ -13,13 +13,32 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, website = excluded.website, email = excluded.email,
     active = excluded.active, max_charge_micros = excluded.max_charge_micros, pay_to = excluded.pay_to;
 
--- name: APIKey :one
-SELECT * FROM api_keys WHERE hash = $1;
+-- name: Merchants :many
+SELECT * FROM merchants WHERE id > sqlc.arg(after) ORDER BY id LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
--- name: PutAPIKey :exec
-INSERT INTO api_keys (hash, merchant_id, hint, created_ms, revoked_ms)
-VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (hash) DO UPDATE SET revoked_ms = excluded.revoked_ms;
+-- name: SetMerchantActive :execrows
+UPDATE merchants SET active = $2 WHERE id = $1;
+
+-- name: SetMerchantLimit :execrows
+UPDATE merchants SET max_charge_micros = $2 WHERE id = $1;
+
+-- name: APIKeysOf :many
+SELECT * FROM api_keys WHERE merchant_id = $1 ORDER BY created_ms, hash;
+
+-- name: APIKeysBetween :many
+SELECT * FROM api_keys WHERE hash >= sqlc.arg(low) AND hash <= sqlc.arg(high) ORDER BY hash LIMIT 2;
+
+-- name: AddAPIKey :exec
+INSERT INTO api_keys (hash, merchant_id, hint, created_ms, revoked_ms, label) VALUES ($1, $2, $3, $4, 0, $5);
+
+-- name: RevokeAPIKey :execrows
+UPDATE api_keys SET revoked_ms = $2 WHERE hash = $1 AND revoked_ms = 0;
+
+-- name: AddAudit :exec
+INSERT INTO audit_log (id, at_ms, actor, action, subject, reason, detail) VALUES ($1, $2, $3, $4, $5, $6, $7);
+
+-- name: AuditOf :many
+SELECT * FROM audit_log WHERE subject = sqlc.arg(subject) ORDER BY id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: SealedKeys :many
 SELECT * FROM sealed_keys WHERE name >= $1 AND name < $2 ORDER BY created_ms, name;

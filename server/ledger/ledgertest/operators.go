@@ -1,0 +1,55 @@
+package ledgertest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+// apiKeys: a merchant has several, and each is revoked by itself, at once.
+func apiKeys(t *testing.T, b *bench) {
+	ctx, m := t.Context(), b.merchant
+	key := ledger.APIKey{Hash: "h", MerchantID: m.ID, Hint: "abcd", Label: "billing", CreatedAt: b.clock.Now().Truncate(time.Millisecond)}
+	require.NoError(t, b.store.AddAPIKey(ctx, key))
+	require.ErrorIs(t, b.store.AddAPIKey(ctx, key), ledger.ErrConflict)
+	got, err := b.store.MerchantByKey(ctx, "h")
+	require.NoError(t, err)
+	require.Equal(t, m.ID, got.ID)
+	keys, err := b.store.APIKeys(ctx, m.ID)
+	require.NoError(t, err)
+	require.Equal(t, []ledger.APIKey{key}, keys)
+	for _, revoked := range []bool{true, false} {
+		was, err := b.store.RevokeAPIKey(ctx, "h", b.clock.Now())
+		require.NoError(t, err)
+		require.Equal(t, revoked, was)
+	}
+	_, err = b.store.MerchantByKey(ctx, "h")
+	require.ErrorIs(t, err, ledger.ErrNotFound)
+	keys, err = b.store.APIKeysByHash(ctx, "h")
+	require.NoError(t, err)
+	require.Len(t, keys, 1)
+	require.False(t, keys[0].RevokedAt.IsZero())
+	keys, err = b.store.APIKeysByHash(ctx, "g")
+	require.NoError(t, err)
+	require.Empty(t, keys)
+}
+
+// operators: what they change in a merchant, and the log of it.
+func operators(t *testing.T, b *bench) {
+	ctx, m := t.Context(), b.merchant
+	require.NoError(t, b.store.SetMerchantActive(ctx, m.ID, true))
+	require.NoError(t, b.store.SetMerchantLimit(ctx, m.ID, 9*cent))
+	all, err := b.store.Merchants(ctx, "", 100)
+	require.NoError(t, err)
+	require.Contains(t, all, func() ledger.Merchant { m := m; m.Active, m.MaxCharge = true, 9*cent; return m }())
+	require.ErrorIs(t, b.store.SetMerchantActive(ctx, "mer_none", true), ledger.ErrNotFound)
+	require.ErrorIs(t, b.store.SetMerchantLimit(ctx, "mer_none", 1), ledger.ErrNotFound)
+	entry := ledger.AuditEntry{ID: "aud_1", At: b.clock.Now().Truncate(time.Millisecond), Actor: "operator", Action: "merchant.suspend", Subject: m.ID, Reason: "fraud", Detail: "{}"}
+	require.NoError(t, b.store.AddAudit(ctx, entry))
+	entries, err := b.store.AuditOf(ctx, m.ID, 10)
+	require.NoError(t, err)
+	require.Equal(t, []ledger.AuditEntry{entry}, entries)
+}
