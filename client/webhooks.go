@@ -29,8 +29,8 @@ const (
 	EndpointDisabled EndpointStatus = "disabled"
 )
 
-// WebhookEndpoint is an address that events are sent to. Do not log one that has a
-// Secret.
+// WebhookEndpoint is an address that events are sent to. Printed or logged, it
+// hides its Secret.
 type WebhookEndpoint struct {
 	ID     string         `json:"id"`
 	URL    string         `json:"url"`

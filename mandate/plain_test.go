@@ -12,34 +12,12 @@ import (
 	"github.com/paywarrant/paywarrant/mandate"
 )
 
-// plainMandate is a valid token's payload as encoding/json reads it, with the
-// disclosures put in by plain maps: a second opinion on the processed result.
+// plainMandate is a valid token's payload as maps, with the disclosures put in: a
+// second opinion on the processed result. Members are looked up by their exact
+// names; structs of package json would also take them in another case.
 type plainMandate struct {
-	JTI string `json:"jti"`
-	Iss string `json:"iss"`
-	Iat int64  `json:"iat"`
-	Exp int64  `json:"exp"`
-	Nbf int64  `json:"nbf"`
-	Cnf struct {
-		JWK json.RawMessage `json:"jwk"`
-	} `json:"cnf"`
-	Status *struct {
-		List struct {
-			Idx int64  `json:"idx"`
-			URI string `json:"uri"`
-		} `json:"status_list"`
-	} `json:"status"`
-	Limits struct {
-		PerTx   int64 `json:"max_per_tx_cents"`
-		Monthly int64 `json:"max_monthly_cents"`
-	} `json:"spending_limits"`
-	Constraints []struct {
-		Type    string `json:"type"`
-		Allowed []struct {
-			ID, Name, Website string
-		} `json:"allowed"`
-	} `json:"constraints"`
-	bound bool
+	claims map[string]any
+	bound  bool
 }
 
 func plain(t testing.TB, token string) plainMandate {
@@ -57,12 +35,36 @@ func plain(t testing.TB, token string) plainMandate {
 	}
 	var payload any
 	decodePlain(t, strings.Split(segments[0], ".")[1], &payload)
-	b, err := json.Marshal(fill(payload, disclosed))
+	claims, ok := fill(payload, disclosed).(map[string]any)
+	require.True(t, ok)
+	return plainMandate{claims: claims, bound: segments[len(segments)-1] != ""}
+}
+
+// at follows exact names; nil if one is missing.
+func at(claims any, names ...string) any {
+	for _, name := range names {
+		members, _ := claims.(map[string]any)
+		claims = members[name]
+	}
+	return claims
+}
+
+// text is a string claim, empty if it is missing.
+func text(claims any, names ...string) string {
+	s, _ := at(claims, names...).(string)
+	return s
+}
+
+// number is an integer claim, 0 if it is missing.
+func number(t testing.TB, claims any, names ...string) int64 {
+	t.Helper()
+	n, ok := at(claims, names...).(json.Number)
+	if !ok {
+		return 0
+	}
+	i, err := n.Int64()
 	require.NoError(t, err)
-	var m plainMandate
-	require.NoError(t, json.Unmarshal(b, &m))
-	m.bound = segments[len(segments)-1] != ""
-	return m
+	return i
 }
 
 func decodePlain(t testing.TB, s string, into any) {
@@ -109,37 +111,55 @@ func fill(v any, disclosed map[string]any) any {
 
 func requireSame(t testing.TB, want plainMandate, got *mandate.Mandate) {
 	t.Helper()
-	require.Equal(t, want.JTI, got.ID)
-	require.Equal(t, want.Iss, got.Issuer)
-	require.Equal(t, want.Iat, got.IssuedAt.Unix())
-	require.Equal(t, want.Exp, got.ExpiresAt.Unix())
-	require.Equal(t, want.Nbf == 0, got.NotBefore.IsZero())
-	if want.Nbf != 0 {
-		require.Equal(t, want.Nbf, got.NotBefore.Unix())
+	c := want.claims
+	require.Equal(t, text(c, "jti"), got.ID)
+	require.Equal(t, text(c, "iss"), got.Issuer)
+	require.Equal(t, number(t, c, "iat"), got.IssuedAt.Unix())
+	require.Equal(t, number(t, c, "exp"), got.ExpiresAt.Unix())
+	nbf := number(t, c, "nbf")
+	require.Equal(t, nbf == 0, got.NotBefore.IsZero())
+	if nbf != 0 {
+		require.Equal(t, nbf, got.NotBefore.Unix())
 	}
 	require.Equal(t, want.bound, got.Bound)
-	require.Equal(t, mandate.Limits{MaxPerTxCents: want.Limits.PerTx, MaxMonthlyCents: want.Limits.Monthly}, got.Limits)
-	var jwk struct{ X, Y string }
-	require.NoError(t, json.Unmarshal(want.Cnf.JWK, &jwk))
+	require.Equal(t, mandate.Limits{
+		MaxPerTxCents: number(t, c, "spending_limits", "max_per_tx_cents"), MaxMonthlyCents: number(t, c, "spending_limits", "max_monthly_cents"),
+	}, got.Limits)
 	key, err := json.Marshal(got.SessionKey)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"kty":"EC","crv":"P-256","x":"`+jwk.X+`","y":"`+jwk.Y+`"}`, string(key))
-	if want.Status == nil {
+	require.JSONEq(t, `{"kty":"EC","crv":"P-256","x":"`+text(c, "cnf", "jwk", "x")+`","y":"`+text(c, "cnf", "jwk", "y")+`"}`, string(key))
+	if at(c, "status") == nil {
 		require.Nil(t, got.Status)
 	} else {
-		require.Equal(t, &mandate.StatusRef{Index: want.Status.List.Idx, URI: want.Status.List.URI}, got.Status)
+		require.Equal(t, &mandate.StatusRef{
+			Index: number(t, c, "status", "status_list", "idx"), URI: text(c, "status", "status_list", "uri"),
+		}, got.Status)
 	}
 	var payees []mandate.Payee
 	var rails []mandate.Rail
-	for _, c := range want.Constraints {
-		for _, a := range c.Allowed {
-			if c.Type == "payment.allowed_payees" {
-				payees = append(payees, mandate.Payee{ID: a.ID, Name: a.Name, Website: a.Website})
+	constraints, _ := at(c, "constraints").([]any)
+	for _, constraint := range constraints {
+		allowed, _ := at(constraint, "allowed").([]any)
+		for _, a := range allowed {
+			if text(constraint, "type") == "payment.allowed_payees" {
+				payees = append(payees, mandate.Payee{ID: text(a, "id"), Name: text(a, "name"), Website: text(a, "website")})
 			} else {
-				rails = append(rails, mandate.Rail(a.ID))
+				rails = append(rails, mandate.Rail(text(a, "id")))
 			}
 		}
 	}
 	require.Equal(t, payees, got.Payees)
 	require.Equal(t, rails, got.Rails)
+}
+
+// The claims of a token in another case are not the claims: the oracle would
+// otherwise agree with a verifier that folds case.
+func TestOracleReadsExactNames(t *testing.T) {
+	t.Parallel()
+	payload := base64.RawURLEncoding.EncodeToString([]byte(`{"Nbf":5,"JTI":"x","spending_limits":{"MAX_PER_TX_CENTS":7}}`))
+	m := plain(t, "e30."+payload+".sig~")
+	require.Zero(t, number(t, m.claims, "nbf"))
+	require.Empty(t, text(m.claims, "jti"))
+	require.Zero(t, number(t, m.claims, "spending_limits", "max_per_tx_cents"))
+	require.Equal(t, int64(5), number(t, m.claims, "Nbf"))
 }

@@ -138,11 +138,22 @@ func (s *Shop) GiveBack(ctx context.Context, token string) error {
 	return s.cfg.Store.GiveBack(ctx, id)
 }
 
-// Issued is a bundle with its token, which is a secret: who has it uses the credits.
+// Issued is a bundle with its token, which is a secret: whoever has it can use the
+// credits. Printed or logged, it does not show the token.
 type Issued struct {
 	Bundle
 
 	Token string
+}
+
+// Format hides the token, whatever the verb.
+func (i Issued) Format(f fmt.State, verb rune) {
+	_, _ = fmt.Fprintf(f, "bundle.Issued{Bundle:"+fmt.FormatString(f, verb)+" Token:[redacted]}", i.Bundle)
+}
+
+// LogValue hides the token.
+func (i Issued) LogValue() slog.Value {
+	return slog.GroupValue(slog.Any("bundle", i.Bundle), slog.String("token", "[redacted]"))
 }
 
 // Issue makes the bundle of an order that was paid, and its token: for merchants
