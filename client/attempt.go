@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -88,6 +89,9 @@ func (c *Client) request(ctx context.Context, k *call, w prepared) (*http.Reques
 	}
 	req.Header.Set("X-Service-Merchant-Id", c.merchantID)
 	req.Header.Set("X-Service-Api-Key", c.apiKey())
+	if key := c.helperKey(); key != "" && strings.HasPrefix(k.pattern, "/v1/test_helpers/") {
+		req.Header.Set("X-Service-Test-Helper-Key", key)
+	}
 	req.Header.Set("User-Agent", c.userAgent)
 	req.Header.Set("Accept", "application/json")
 	if w.body != nil {

@@ -28,6 +28,7 @@ type Client struct {
 	merchantID string
 	userAgent  string
 	apiKey     func() string // a function, so that printing a Client cannot show it
+	helperKey  func() string // of the test helpers; likewise
 }
 
 // New makes a client. It sends nothing. It returns an error that names the field
@@ -45,6 +46,7 @@ func New(cfg Config) (*Client, error) {
 		merchantID: cfg.MerchantID,
 		userAgent:  strings.TrimSpace(cfg.UserAgent + " paywarrant-go/" + Version),
 		apiKey:     func() string { return cfg.APIKey },
+		helperKey:  func() string { return cfg.TestHelperKey },
 	}
 	if cfg.MaxRetries == 0 {
 		c.maxRetries = defaultMaxRetries

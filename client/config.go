@@ -30,6 +30,9 @@ type Config struct {
 	MerchantID string
 	// APIKey is sent with every call, and to BaseURL alone. Required.
 	APIKey string
+	// TestHelperKey is sent with calls of a sandbox's test helpers, if the sandbox
+	// requires one. Default: none.
+	TestHelperKey string
 	// HTTPClient sends the requests; a copy of it is used that follows no
 	// redirect. Default: the settings of http.DefaultTransport, with more idle
 	// connections and shorter answer headers allowed.
@@ -61,6 +64,9 @@ func (c Config) validate() error {
 	}
 	if err := validateCredential(c.APIKey); err != nil {
 		return fmt.Errorf("client: Config.APIKey: %w", err)
+	}
+	if !printable(c.TestHelperKey) {
+		return errors.New("client: Config.TestHelperKey: has characters that no header may carry")
 	}
 	if !printable(c.UserAgent) {
 		return errors.New("client: Config.UserAgent: has characters that no header may carry")

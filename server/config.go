@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/clock"
+	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/telemetry"
@@ -25,8 +26,7 @@ import (
 type Mode string
 
 const (
-	// Sandbox moves no real money and has the test helpers (/v1/test_helpers/…),
-	// which need no credentials.
+	// Sandbox moves no real money and has the test helpers (/v1/test_helpers/…).
 	Sandbox Mode = "sandbox"
 	// Live moves money.
 	Live Mode = "live"
@@ -39,6 +39,23 @@ type Clock interface{ Now() time.Time }
 type Mailer interface {
 	Mail(ctx context.Context, m Message) error
 }
+
+// TestHelperKey is a secret; it does not show when printed, logged or encoded.
+type TestHelperKey string
+
+const redacted = "[redacted]"
+
+// String implements fmt.Stringer.
+func (TestHelperKey) String() string { return redacted }
+
+// GoString implements fmt.GoStringer.
+func (TestHelperKey) GoString() string { return redacted }
+
+// LogValue implements slog.LogValuer.
+func (TestHelperKey) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalText implements encoding.TextMarshaler, and with it JSON.
+func (TestHelperKey) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // Message is a mail in plain text.
 type Message struct{ To, Subject, Text string }
@@ -83,10 +100,18 @@ type Config struct {
 	// them; headers that others send do not count. Default: none, and the client is
 	// whoever connects.
 	TrustedProxies []netip.Prefix
+	// TestHelperKey admits those who send it as X-Service-Test-Helper-Key to the test
+	// helpers of the sandbox, which make merchants and move the clock for everybody.
+	// Default: none; then the helpers are open if BaseURL is a loopback address, and
+	// closed to everybody if it is not.
+	TestHelperKey TestHelperKey
 	// DocsURL is put before "CODE.md" in the docUrl of errors. Default: the project's
 	// own pages; "-": no docUrl.
 	DocsURL string
 }
+
+// minHelperKey is the length of the shortest key that cannot be guessed by trying.
+const minHelperKey = 16
 
 const defaultDocsURL = "https://github.com/paywarrant/paywarrant/blob/main/docs/errors/"
 
@@ -115,6 +140,8 @@ func (c *Config) validate() error {
 		return errors.New("server: RequestsPerSecond must not be negative")
 	case c.AnonymousPerSecond < 0:
 		return errors.New("server: AnonymousPerSecond must not be negative")
+	case c.TestHelperKey != "" && (len(c.TestHelperKey) < minHelperKey || !text.Clean(string(c.TestHelperKey))):
+		return fmt.Errorf("server: TestHelperKey must have at least %d printable characters", minHelperKey)
 	case slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return !p.IsValid() }):
 		return errors.New("server: TrustedProxies must hold valid prefixes")
 	}

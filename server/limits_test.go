@@ -218,3 +218,52 @@ func TestPagesAreServedUnderTheirOwnHostAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestSandboxClockIsBounded: however often it is moved, it stays before its end, and
+// the service lives.
+func TestSandboxClockIsBounded(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	m := c.mandate(t, 500, 1000)
+	refused := 0
+	for range 40 {
+		if a := c.do(t, "POST", "/v1/test_helpers/clock/advance", `{"seconds":316223999}`); a.Status == http.StatusBadRequest {
+			require.Equal(t, "seconds", a.str("param"))
+			refused++
+		}
+	}
+	require.Positive(t, refused)
+	require.Less(t, c.Clock.Now().Year(), 2100)
+	c.do(t, "POST", "/v1/mandates/"+m+"/revoke", "").ok(t)
+	c.do(t, "POST", "/v1/mandates", `{"maxPerTxCents":1,"maxMonthlySpendCents":1}`).ok(t)
+}
+
+// TestTestHelpersOfAHostedSandboxNeedAKey: and a loopback service takes no other host's
+// name for its own.
+func TestTestHelpersOfAHostedSandboxNeedAKey(t *testing.T) {
+	t.Parallel()
+	const path, key = "/v1/test_helpers/merchants", "0123456789abcdef-helper"
+	hosted := func(cfg *server.Config) { cfg.BaseURL = "https://sandbox.example" }
+	closed := setup(t, &servertest.Options{Configure: hosted})
+	closed.do(t, "POST", path, `{}`).refused(t, 401, "unauthorized")
+	keyed := setup(t, &servertest.Options{Configure: func(cfg *server.Config) {
+		hosted(cfg)
+		cfg.TestHelperKey = key
+	}})
+	keyed.do(t, "POST", path, `{}`).refused(t, 401, "unauthorized")
+	keyed.do(t, "POST", path, `{}`, "X-Service-Test-Helper-Key", key+"x").refused(t, 401, "unauthorized")
+	require.NotEmpty(t, keyed.do(t, "POST", path, `{}`, "X-Service-Test-Helper-Key", key).ok(t).str("apiKey"))
+	byClient, err := client.New(client.Config{BaseURL: keyed.URL, MerchantID: keyed.merchant.ID, APIKey: keyed.merchant.APIKey, TestHelperKey: key})
+	require.NoError(t, err)
+	_, err = byClient.CreateTestMerchant(t.Context(), "Acme")
+	require.NoError(t, err)
+
+	local := setup(t, nil)
+	r, err := http.NewRequestWithContext(t.Context(), "POST", local.URL+path, http.NoBody)
+	require.NoError(t, err)
+	r.Host = "rebound.example"
+	resp, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, http.StatusUnauthorized, resp.StatusCode)
+}

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -220,7 +221,8 @@ func (s *Server) sandbox() *api.Sandbox {
 	if s.config.Mode != Sandbox {
 		return nil
 	}
-	box := &api.Sandbox{NewMerchant: func(ctx context.Context, name string) (ledger.Merchant, string, error) {
+	base, err := url.Parse(s.config.BaseURL)
+	box := &api.Sandbox{Key: string(s.config.TestHelperKey), Open: err == nil && loopback(base.Hostname()), NewMerchant: func(ctx context.Context, name string) (ledger.Merchant, string, error) {
 		c, err := s.accounts.Create(ctx, account.NewMerchant{Name: name})
 		return c.Merchant, c.APIKey, err
 	}}

@@ -26,9 +26,11 @@ type config struct {
 	// AnonymousPerSecond limits one client address. Zero: RequestsPerSecond.
 	AnonymousPerSecond int `toml:"anonymous_per_second"`
 	// TrustedProxies are addresses and prefixes of the proxies that forward requests.
-	TrustedProxies []string  `toml:"trusted_proxies"`
-	LogLevel       string    `toml:"log_level"`
-	TLS            tlsConfig `toml:"tls"`
+	TrustedProxies []string `toml:"trusted_proxies"`
+	// TestHelperKey is required by the sandbox's test helpers. Empty: see server.Config.
+	TestHelperKey server.TestHelperKey `toml:"test_helper_key"`
+	LogLevel      string               `toml:"log_level"`
+	TLS           tlsConfig            `toml:"tls"`
 	// Metrics is where the metrics are told. Nil: nowhere.
 	Metrics     *metricsConfig `toml:"metrics"`
 	SandboxCard cardsConfig    `toml:"sandbox_card"`
@@ -96,6 +98,8 @@ func (c config) validate(given func(key ...string) bool) error {
 		return errors.New("requests_per_second: must not be negative")
 	case c.AnonymousPerSecond < 0:
 		return errors.New("anonymous_per_second: must not be negative")
+	case c.live() && given("test_helper_key"):
+		return errors.New("test_helper_key: there are no test helpers in live mode; leave it out")
 	case c.live() && given("sandbox_card"):
 		return errors.New("sandbox_card: there is no card rail in live mode; leave the section out")
 	case c.live() && c.Chain == nil:

@@ -111,7 +111,7 @@ func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) 
 		srv, err = server.New(ctx, server.Config{
 			BaseURL: cfg.BaseURL, Mode: server.Mode(cfg.Mode), Store: store, Rails: rails, Wrapper: wrapper, Clock: more.clock,
 			Logger: log, RequestsPerSecond: cfg.RequestsPerSecond, AnonymousPerSecond: cfg.AnonymousPerSecond,
-			TrustedProxies: proxies, Telemetry: more.telemetry,
+			TrustedProxies: proxies, TestHelperKey: cfg.TestHelperKey, Telemetry: more.telemetry,
 		})
 		if err == nil {
 			return srv, nil

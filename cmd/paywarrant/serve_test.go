@@ -160,6 +160,7 @@ func submit(t *testing.T, to string, form url.Values, want ...int) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, to, strings.NewReader(form.Encode()))
 	require.NoError(t, err)
+	r.Host = "pay.example" // base_url
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	resp, err := http.DefaultTransport.RoundTrip(r)

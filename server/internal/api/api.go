@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/httpjson"
@@ -46,6 +47,7 @@ type API struct {
 	Config
 
 	limits limiters
+	moving sync.Mutex // of the sandbox's clock
 }
 
 // New returns the API.

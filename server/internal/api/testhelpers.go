@@ -2,10 +2,14 @@ package api
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/clock"
 	"github.com/paywarrant/paywarrant/internal/httpjson"
 	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
@@ -14,17 +18,25 @@ import (
 
 // Sandbox is what the test helpers act on.
 type Sandbox struct {
+	// Key admits those who send it as X-Service-Test-Helper-Key. Empty: everybody is
+	// admitted if Open is set, else nobody.
+	Key string
+	// Open admits everybody who reaches the service, as long as there is no Key.
+	Open bool
 	// Advance moves the service's clock forward. Nil: it cannot be moved.
 	Advance func(time.Duration)
 	// NewMerchant makes a merchant with credentials.
 	NewMerchant func(ctx context.Context, name string) (ledger.Merchant, string, error)
 }
 
-// maxAdvance keeps the movable clock within reason.
+// maxAdvance bounds one step of the movable clock; [clock.Last] bounds their sum.
 const maxAdvance = 10 * 366 * 24 * time.Hour
 
-// testHelpers are the routes that only the sandbox has. They need no
-// credentials: whoever reaches a sandbox may use them.
+// helperKeyHeader carries the key of the test helpers.
+const helperKeyHeader = "X-Service-Test-Helper-Key"
+
+// testHelpers are the routes that only the sandbox has. They need no merchant's
+// credentials, but a key of their own if others than its owner reach the sandbox.
 func (a *API) testHelpers() []route {
 	const base = "POST /v1/test_helpers/"
 	routes := []route{
@@ -43,6 +55,9 @@ func helper[In any](a *API, endpoint func(context.Context, *http.Request, In) (a
 		var in In
 		err := a.takeAddress(r.Context(), w.Header(), helpers)
 		if err == nil {
+			err = a.Sandbox.admit(r)
+		}
+		if err == nil {
 			err = httpjson.Decode(w, r, &in)
 		}
 		if err != nil {
@@ -52,6 +67,27 @@ func helper[In any](a *API, endpoint func(context.Context, *http.Request, In) (a
 		body, err := endpoint(r.Context(), r, in)
 		a.answer(w, r, reply{Body: body}, err)
 	})
+}
+
+// admit reports whether a request may use the test helpers.
+func (s *Sandbox) admit(r *http.Request) error {
+	want, got := sha256.Sum256([]byte(s.Key)), sha256.Sum256([]byte(r.Header.Get(helperKeyHeader)))
+	switch {
+	case s.Key == "" && !s.Open:
+		return refuse(client.ErrUnauthorized, "The test helpers of a service that others can reach need a key. "+
+			"Set test_helper_key in its configuration and send it as "+helperKeyHeader+".")
+	case s.Key == "" && !isLoopback(hostname(r.Host)):
+		return refuse(client.ErrUnauthorized, "Without a key, the test helpers serve requests to a loopback address alone.")
+	case s.Key != "" && subtle.ConstantTimeCompare(want[:], got[:]) != 1:
+		return refuse(client.ErrUnauthorized, helperKeyHeader+" is missing or wrong.")
+	}
+	return nil
+}
+
+// hostname is a Host header without the port.
+func hostname(host string) string {
+	u := url.URL{Host: host}
+	return u.Hostname()
 }
 
 type completeBody struct {
@@ -134,7 +170,13 @@ func (a *API) advanceClock(_ context.Context, _ *http.Request, in clockBody) (an
 	if in.Seconds < 1 || in.Seconds > int64(maxAdvance/time.Second) {
 		return nil, invalid("seconds", "is required: a positive integer, at most ten years")
 	}
-	a.Sandbox.Advance(time.Duration(in.Seconds) * time.Second)
+	step := time.Duration(in.Seconds) * time.Second
+	a.moving.Lock()
+	defer a.moving.Unlock()
+	if a.Clock.Now().Add(step).After(clock.Last) {
+		return nil, invalid("seconds", "would move the clock past "+clock.Last.Format(time.DateOnly))
+	}
+	a.Sandbox.Advance(step)
 	return client.Clock{Now: a.Clock.Now()}, nil
 }
 
