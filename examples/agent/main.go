@@ -1,6 +1,7 @@
-// Command agent fetches a page that costs money, within limits: run
-// `paywarrant dev`, make a mandate (examples/charge shows how), and put what the
-// ready line tells into the environment.
+// Command agent fetches a page that costs money, within limits. Run `paywarrant
+// dev`, create a mandate (a sandbox completes the session of client.CreateSession
+// without a person: client.CompleteTestSession), and put what the ready line
+// prints into the environment.
 //
 //	SERVICE_API_URL=http://127.0.0.1:4020 SERVICE_MERCHANT_ID=mer_… SERVICE_API_KEY=sk_test_… \
 //	SERVICE_MANDATE=dtok_… go run ./examples/agent http://127.0.0.1:…/report
