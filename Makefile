@@ -26,7 +26,7 @@ build: ## Build bin/paywarrant
 
 test: ## Install what the tests need, and run all of them with the race detector
 	bash test/install.sh
-	PAYWARRANT_REQUIRE=postgres,chromium,node,proxies,vectors CGO_ENABLED=1 go test -race -timeout 20m ./...
+	PAYWARRANT_REQUIRE=postgres,chromium,node,proxies,vectors,curl CGO_ENABLED=1 go test -race -timeout 20m ./...
 
 check: test lint generated ## What CI runs
 

@@ -141,6 +141,7 @@ func (g *Gate) fail(w http.ResponseWriter, requestID string, no *refusal) {
 }
 
 func (g *Gate) send(w http.ResponseWriter, no *refusal, a answer) {
+	a.DocURL = docURL(a.Code)
 	body, err := json.Marshal(a)
 	if err != nil { // cannot happen: every member encodes
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)

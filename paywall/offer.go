@@ -223,6 +223,7 @@ type answer struct {
 	PurchaseURL                string `json:"purchaseUrl,omitempty"`
 	Tiers                      []Tier `json:"tiers,omitempty"`
 
+	DocURL    string `json:"docUrl,omitempty"`
 	RequestID string `json:"requestId"`
 }
 
@@ -236,6 +237,7 @@ func (o *offer) encodeBody() error {
 	a := answer{
 		PaymentRequiredV1: &o.one, Error: o.one.Error, Code: codePaymentRequired,
 		Message: "This costs " + o.price + " USDC. Pay in one of the ways listed and ask again.",
+		DocURL:  docURL(codePaymentRequired),
 	}
 	a.problem(mpp.NewProblem(mpp.ProblemPaymentRequired, a.Message))
 	data, err := json.Marshal(a)

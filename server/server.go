@@ -222,10 +222,11 @@ func (s *Server) sandbox() *api.Sandbox {
 		return nil
 	}
 	base, err := url.Parse(s.config.BaseURL)
-	box := &api.Sandbox{Key: string(s.config.TestHelperKey), Open: err == nil && loopback(base.Hostname()), NewMerchant: func(ctx context.Context, name string) (ledger.Merchant, string, error) {
-		c, err := s.accounts.Create(ctx, account.NewMerchant{Name: name})
+	box := &api.Sandbox{Key: string(s.config.TestHelperKey), Open: err == nil && loopback(base.Hostname())}
+	box.NewMerchant = func(ctx context.Context, n api.TestMerchant) (ledger.Merchant, string, error) {
+		c, err := s.accounts.Create(ctx, account.NewMerchant{Name: n.Name, MaxCharge: n.MaxCharge, Inactive: n.Inactive})
 		return c.Merchant, c.APIKey, err
-	}}
+	}
 	if c, ok := s.config.Clock.(advancer); ok {
 		box.Advance = c.Advance
 	}

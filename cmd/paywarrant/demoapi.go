@@ -22,6 +22,7 @@ type demoAPI struct {
 
 	listener *listener
 	routes   *http.ServeMux
+	secrets  []string // of the challenges, which end with the process
 }
 
 type demoRoute struct {
@@ -67,7 +68,7 @@ func startDemoAPI(ctx context.Context, serviceURL string, m person, log *slog.Lo
 	if err != nil {
 		return nil, err
 	}
-	api := &demoAPI{BaseURL: l.origin(), Routes: demoRoutes(), listener: l}
+	api := &demoAPI{BaseURL: l.origin(), Routes: demoRoutes(), listener: l, secrets: []string{rand.Text()}}
 	mux, err := api.mux(serviceURL, m, log)
 	if err != nil {
 		return nil, errors.Join(err, l.stop())
@@ -91,7 +92,7 @@ func (d *demoAPI) mux(serviceURL string, m person, log *slog.Logger) (*http.Serv
 	gate, err := paywall.New(paywall.Config{
 		Price: first.Price, Resource: first.Resource, Discovery: first.Discovery, PayTo: m.PayTo, APIURL: serviceURL, TestMode: true,
 		CreditBundle: bundles, Merchant: paywall.Merchant{ID: m.ID, APIKey: m.APIKey}, Logger: log,
-		Secrets: []string{rand.Text()}, // the demo's challenges end with it
+		Secrets: d.secrets,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("gate %s: %w", first.Resource, err)
@@ -102,6 +103,9 @@ func (d *demoAPI) mux(serviceURL string, m person, log *slog.Logger) (*http.Serv
 			own = gate.With(d.route(r))
 		}
 		mux.Handle(r.Method+" "+r.Path, own.Require(r.handler))
+	}
+	if err := d.trouble(mux, m, log); err != nil {
+		return nil, err
 	}
 	mux.Handle("/openapi.json", gate.OpenAPI())
 	mux.Handle("/llms.txt", gate.LLMs())

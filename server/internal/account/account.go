@@ -73,6 +73,9 @@ type NewMerchant struct {
 	Website string
 	Email   string
 	PayTo   string // a proven wallet, or empty
+	// MaxCharge is the account's own limit for one charge. Zero: none.
+	MaxCharge ledger.Micros
+	Inactive  bool
 }
 
 // Credentials open an account. The key is shown once.
@@ -84,12 +87,12 @@ type Credentials struct {
 // ErrWalletTaken: another merchant has the wallet.
 var ErrWalletTaken = errors.New("another merchant has this wallet")
 
-// Create makes an active merchant with its first API key.
+// Create makes a merchant with its first API key.
 func (a *Accounts) Create(ctx context.Context, n NewMerchant) (Credentials, error) {
 	now := a.Clock.Now()
 	m := ledger.Merchant{
 		ID: id.New(id.Merchant, now), Name: n.Name, Website: n.Website, Email: n.Email, PayTo: n.PayTo,
-		Active: true, CreatedAt: now,
+		MaxCharge: n.MaxCharge, Active: !n.Inactive, CreatedAt: now,
 	}
 	if err := a.Store.PutMerchant(ctx, m); err != nil {
 		if errors.Is(err, ledger.ErrConflict) { // ids are random, so it is the wallet

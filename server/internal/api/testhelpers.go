@@ -26,7 +26,14 @@ type Sandbox struct {
 	// Advance moves the service's clock forward. Nil: it cannot be moved.
 	Advance func(time.Duration)
 	// NewMerchant makes a merchant with credentials.
-	NewMerchant func(ctx context.Context, name string) (ledger.Merchant, string, error)
+	NewMerchant func(ctx context.Context, n TestMerchant) (ledger.Merchant, string, error)
+}
+
+// TestMerchant is a merchant to make. MaxCharge zero means no limit of its own.
+type TestMerchant struct {
+	Name      string
+	MaxCharge ledger.Micros
+	Inactive  bool
 }
 
 // maxAdvance bounds one step of the movable clock; [clock.Last] bounds their sum.
@@ -43,6 +50,7 @@ func (a *API) testHelpers() []route {
 		{base + "mandates/session/{sessionToken}/complete", helper(a, a.completeSession)},
 		{base + "mandates/session/{sessionToken}/fail", helper(a, a.failSession)},
 		{base + "merchants", helper(a, a.newMerchant)},
+		{base + "errors", helper(a, a.answerWith)},
 	}
 	if a.Sandbox.Advance != nil {
 		routes = append(routes, route{base + "clock/advance", helper(a, a.advanceClock)})
@@ -181,16 +189,40 @@ func (a *API) advanceClock(_ context.Context, _ *http.Request, in clockBody) (an
 }
 
 type merchantBody struct {
-	Name string `json:"name"`
+	Name           string `json:"name"`
+	MaxChargeCents int64  `json:"maxChargeCents"` // default: no limit
+	Active         *bool  `json:"active"`         // default: true
 }
 
 func (a *API) newMerchant(ctx context.Context, _ *http.Request, in merchantBody) (any, error) {
-	if len(in.Name) > 100 {
+	limit, err := money.Cents(in.MaxChargeCents).Micros()
+	switch {
+	case len(in.Name) > 100:
 		return nil, invalid("name", "must have at most 100 characters")
-	}
-	if in.Name == "" {
+	case err != nil || limit < 0:
+		return nil, invalid("maxChargeCents", "must be a positive integer of US cents")
+	case in.Name == "":
 		in.Name = "Test merchant"
 	}
-	m, key, err := a.Sandbox.NewMerchant(ctx, in.Name)
+	m, key, err := a.Sandbox.NewMerchant(ctx, TestMerchant{Name: in.Name, MaxCharge: limit, Inactive: in.Active != nil && !*in.Active})
 	return client.Merchant{ID: m.ID, APIKey: key, Name: m.Name, PayTo: m.PayTo}, err
+}
+
+type errorBody struct {
+	Code client.Code `json:"code"`
+}
+
+// simulated are the errors that no request to a sandbox provokes at will.
+var simulated = map[client.Code]error{
+	client.CodeInternal:    refuse(client.ErrInternal, "Something failed on our side, as you asked."),
+	client.CodeUnavailable: &client.Error{Status: client.ErrUnavailable.Status, Code: client.CodeUnavailable, Message: "The service is busy, as you asked.", RetryAfter: time.Second},
+	client.CodeRateLimited: rateLimited(time.Second),
+}
+
+// answerWith answers with an error, so that a client's handling of it can be tested.
+func (a *API) answerWith(_ context.Context, _ *http.Request, in errorBody) (any, error) {
+	if err, ok := simulated[in.Code]; ok {
+		return nil, err
+	}
+	return nil, invalid("code", "must be internal_error, unavailable or rate_limit_exceeded: the other errors can be had by requests")
 }

@@ -1,0 +1,24 @@
+package paywall
+
+import "github.com/paywarrant/paywarrant/client"
+
+// docs is where the pages of the error codes are.
+const docs = "https://github.com/paywarrant/paywarrant/blob/main/docs/errors/"
+
+// documented are the codes that have a page. Those of x402 have none.
+var documented = map[string]bool{
+	codePaymentRequired: true, codeMultiple: true, codeMalformed: true, codeNoCredits: true, codeRedeemed: true, codeBusy: true,
+	codeOtherPayment: true, codeFacilitator: true, codeTimeout: true, codePending: true, codeUnavailable: true, codeInternal: true,
+	string(client.CodeValidation): true, string(client.CodePerTxLimit): true, string(client.CodeMonthlyLimit): true,
+	string(client.CodeMerchantLimit): true, string(client.CodeRailUnavailable): true, string(client.CodeMerchantInactive): true,
+	string(client.CodeMandateInvalid): true, string(client.CodeMandateRevoked): true, string(client.CodeMandateExpired): true,
+	string(client.CodeMerchantNotAllowed): true, string(client.CodeNotFound): true, string(client.CodeIdempotencyMismatch): true,
+}
+
+// docURL returns the address of a code's page; empty if it has none.
+func docURL(code string) string {
+	if !documented[code] {
+		return ""
+	}
+	return docs + code + ".md"
+}
