@@ -1,12 +1,14 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
@@ -104,7 +106,7 @@ func apiError(err error) *client.Error {
 			return e
 		}
 	}
-	return refuse(client.ErrInternal, "Something failed on our side. A charge, if it began, is found under its idempotency key.")
+	return refuse(client.ErrInternal, "Something failed on our side. Try again in a moment, with the same idempotency key if the request had one.")
 }
 
 // refused tells of a refusal, with the limit and what is left.
@@ -137,9 +139,23 @@ func refused(r *ledger.Refusal) *client.Error {
 	return e
 }
 
+// hungUp reports whether an error only says that the client did not wait for the answer.
+func hungUp(ctx context.Context, err error) bool {
+	return httplog.HungUp(ctx, err) || ctx.Err() != nil && (errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, httpjson.ErrRead))
+}
+
 // fail writes an error, and logs those that are ours.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if hungUp(r.Context(), err) {
+		a.Logger.DebugContext(r.Context(), "client hung up", slog.String("requestId", httplog.RequestID(r.Context())),
+			slog.String("route", r.Pattern), slog.String("error", err.Error()))
+		w.WriteHeader(httplog.StatusClientClosedRequest)
+		return
+	}
 	e := apiError(err)
+	if e.Code == client.CodeInternal && strings.HasSuffix(r.Pattern, "/v1/payments/charge") {
+		e.Message += " A charge, if it began, is found under its idempotency key."
+	}
 	if e.RequestID == "" {
 		e.RequestID = httplog.RequestID(r.Context())
 	}

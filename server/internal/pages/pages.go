@@ -182,6 +182,10 @@ func (p *Pages) render(w http.ResponseWriter, r *http.Request, status int, page 
 
 // failed shows what a person can do about an error; causes go to the log alone.
 func (p *Pages) failed(w http.ResponseWriter, r *http.Request, err error) {
+	if httplog.HungUp(r.Context(), err) {
+		w.WriteHeader(httplog.StatusClientClosedRequest)
+		return
+	}
 	p.Logger.ErrorContext(r.Context(), "page failed", slog.String("requestId", httplog.RequestID(r.Context())),
 		slog.String("route", r.Pattern), slog.String("error", err.Error()))
 	p.message(w, r, http.StatusInternalServerError, result{

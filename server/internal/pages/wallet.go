@@ -73,6 +73,10 @@ func (p *Pages) proposeToWallet(w http.ResponseWriter, r *http.Request) {
 	terms, problem := p.terms(s.Terms, enteredIn(r.PostForm))
 	if problem == "" {
 		made, err := p.Payments.ProposeToWallet(r.Context(), s, terms, r.PostForm.Get("owner"))
+		if httplog.HungUp(r.Context(), err) {
+			p.failed(w, r, err)
+			return
+		}
 		if problem, ok = walletProblem(err, terms); err != nil && !ok {
 			p.Logger.ErrorContext(r.Context(), "proposal not made", slog.String("requestId", httplog.RequestID(r.Context())), slog.Any("error", err))
 			problem, status = "Something failed on our side. Nothing was decided. Please try again in a moment.", http.StatusInternalServerError
