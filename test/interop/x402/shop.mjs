@@ -1,9 +1,9 @@
 // Sells /weather for a cent with one of the official servers, whose facilitator is
-// ours, until it is ended; says where.
+// ours, until it is ended; prints its address.
 import { readFileSync } from "node:fs";
 import express from "express";
 
-const { server, facilitator, payTo } = JSON.parse(readFileSync(0, "utf8"));
+const { server, bound, facilitator, payTo } = JSON.parse(readFileSync(0, "utf8"));
 const app = express();
 
 const gates = {
@@ -25,7 +25,7 @@ const gates = {
     const { Mppx } = await import("mppx/express");
     const { evm } = await import("mppx/evm/server");
     const sells = Mppx.create({
-      methods: [evm.charge({ currency: evm.assets.baseSepolia.USDC, recipient: payTo, x402: { facilitator } })],
+      methods: [evm.charge({ currency: evm.assets.baseSepolia.USDC, recipient: payTo, x402: { facilitator, ...(bound && { routeBinding: "required" }) } })],
       realm: "127.0.0.1", secretKey: "a secret of thirty-two bytes or more",
     });
     return sells.charge({ amount: "0.01" });
