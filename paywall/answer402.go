@@ -84,7 +84,7 @@ func (g *Gate) ask(w http.ResponseWriter, r *http.Request, o *offer, requestID s
 	h[keyContentType] = values[1:2:2]
 	h[keyContentLength] = values[3:4:4]
 	w.WriteHeader(http.StatusPaymentRequired)
-	_, _ = w.Write(body) //nolint:gosec // from the configuration and a checked id; a client that is gone needs no answer
+	_, _ = w.Write(body) // a client that is gone needs no answer
 }
 
 // offersMPP reports whether the client accepts the only challenge there is. A

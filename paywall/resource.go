@@ -150,7 +150,7 @@ func (s resource) fill(r *http.Request) (string, error) {
 		case multi:
 			out[i] = (&url.URL{Path: value}).EscapedPath()
 		case value == "":
-			return "", fmt.Errorf("Resource: %q fits neither the path asked for nor the router's path values", s.text)
+			return "", fmt.Errorf("the pattern %q of Resource fits neither the path asked for nor the router's path values", s.text)
 		default:
 			out[i] = url.PathEscape(value)
 		}

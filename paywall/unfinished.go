@@ -27,8 +27,8 @@ type leftover struct {
 
 func newUnfinished(c Clock) *unfinished { return &unfinished{clock: c, slots: map[string][]leftover{}} }
 
-// put keeps a key for the next request of the slot. With no room it is dropped:
-// the client was told the key.
+// put keeps a key for the next request of the slot. If there is no room it is
+// dropped: the answer named the key.
 func (u *unfinished) put(slot, key string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -45,7 +45,7 @@ func (u *unfinished) put(slot, key string) {
 	}
 }
 
-// take gives the oldest key of the slot away, or "".
+// take removes and returns the oldest key of the slot, or "".
 func (u *unfinished) take(slot string) string {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -256,3 +256,25 @@ func FuzzDecodePaymentRequired(f *testing.F) {
 		_, _ = x402.DecodeSettlement(s)
 	})
 }
+
+func TestExtraIsReadAsPackageJSONReadsIt(t *testing.T) {
+	t.Parallel()
+	for _, extra := range []string{
+		`{}`, `null`, `{"name":"USDC","version":"2","paymentFlow":"upfront"}`, `{"name":"é\n","n":1.5,"ok":true,"none":null}`,
+		`{"a":{"b":["c",1]},"z":"text"}`, `{"z":"text","a":[]}`,
+	} {
+		header := `{"x402Version":2,"resource":{"url":"https://a.example/"},"accepts":[{"scheme":"exact","network":"eip155:8453","amount":"1",` +
+			`"asset":"0x036CbD53842c5426634e7929541eC2318f3dCF7e","payTo":"0x036CbD53842c5426634e7929541eC2318f3dCF7e","maxTimeoutSeconds":60,"extra":` + extra + `}]}`
+		got, err := x402.DecodePaymentRequired(base64.StdEncoding.EncodeToString([]byte(header)))
+		require.NoError(t, err, extra)
+		var want map[string]any
+		require.NoError(t, json.Unmarshal([]byte(extra), &want))
+		require.Equal(t, want, got.Accepts[0].Extra, extra)
+		require.True(t, got.Accepts[0].Equal(got.Accepts[0]))
+	}
+	for _, bad := range []string{`[]`, `"x"`, `1`} {
+		header := strings.Replace(`{"x402Version":2,"resource":{"url":"u"},"accepts":[{"scheme":"exact","network":"n","amount":"1","asset":"a","payTo":"p","maxTimeoutSeconds":60,"extra":X}]}`, "X", bad, 1)
+		_, err := x402.DecodePaymentRequired(base64.StdEncoding.EncodeToString([]byte(header)))
+		require.ErrorContains(t, err, "extra", bad)
+	}
+}

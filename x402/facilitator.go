@@ -17,7 +17,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/retryafter"
 )
 
-// Clock tells the time. Tests move it.
+// Clock returns the current time. Tests move it.
 type Clock interface{ Now() time.Time }
 
 type systemClock struct{}
@@ -27,9 +27,9 @@ func (systemClock) Now() time.Time { return time.Now() }
 // maxAnswer is how much of a facilitator's answer is read, in bytes.
 const maxAnswer = 256 << 10
 
-// FacilitatorConfig says which facilitator to call, and as whom.
+// FacilitatorConfig configures a [Facilitator].
 type FacilitatorConfig struct {
-	// URL is the address that /verify, /settle and /supported come after.
+	// URL is the address that /verify, /settle and /supported are below.
 	// Required, https or, to a loopback address, http.
 	URL string
 	// KeyID and Secret sign each call with an EdDSA JWT: the key's id, and in
@@ -49,7 +49,7 @@ type FacilitatorConfig struct {
 }
 
 // Facilitator verifies and settles payments at a facilitator over HTTP
-// (specification v2 §7, v1 §7). Safe for concurrent use. It never repeats a call.
+// (specification v2 §7, v1 §7). It is safe for concurrent use, and never repeats a call.
 type Facilitator struct {
 	targets map[string]*url.URL // by the last part of the path
 	send    func(*http.Request) (*http.Response, error)
@@ -59,8 +59,8 @@ type Facilitator struct {
 	signer  *signer
 }
 
-// NewFacilitator checks the configuration; it makes no call. An error that names
-// the field that is wrong.
+// NewFacilitator returns a Facilitator. It performs no I/O. The returned error names
+// the invalid field.
 func NewFacilitator(c FacilitatorConfig) (*Facilitator, error) {
 	base, err := url.Parse(c.URL)
 	if err != nil || base.Host == "" || base.RawQuery != "" || base.Fragment != "" || base.User != nil {
@@ -99,8 +99,8 @@ func NewFacilitator(c FacilitatorConfig) (*Facilitator, error) {
 	return f, err
 }
 
-// sender sends by a client, without following redirects. A client that would add
-// nothing but that is left out: its transport does the same for less.
+// sender sends by a client, without following redirects. A client that adds
+// nothing else is left out: its transport does the same for less.
 func sender(c *http.Client) func(*http.Request) (*http.Response, error) {
 	if c == nil {
 		c = &http.Client{}
@@ -121,8 +121,8 @@ func loopback(host string) bool {
 	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
-// Signed tells whether calls carry a signature. Without one some facilitators
-// settle but write no catalog entry.
+// Signed reports whether calls carry a signature. Without one some facilitators
+// refuse, or settle and write no catalog entry.
 func (f *Facilitator) Signed() bool { return f.signer != nil }
 
 // FacilitatorRequest asks to verify or settle: the payment as the client sent it
@@ -165,8 +165,8 @@ type Verification struct {
 	Payer          string `json:"payer,omitempty"`
 }
 
-// Verify asks whether the payment is good, and moves nothing. Nil only where
-// IsValid is true. Errors: [*RefusedError], [*UnavailableError].
+// Verify checks a payment without moving money. The error is nil only if the
+// facilitator reports the payment valid. Errors: [*RefusedError], [*UnavailableError].
 func (f *Facilitator) Verify(ctx context.Context, req FacilitatorRequest) (Verification, error) {
 	a, err := f.post(ctx, "verify", req)
 	if err != nil {
@@ -184,8 +184,8 @@ func (f *Facilitator) Verify(ctx context.Context, req FacilitatorRequest) (Verif
 	return v, &RefusedError{Reason: v.InvalidReason, Message: v.InvalidMessage, Payer: v.Payer}
 }
 
-// Settle moves the money. Nil only where the facilitator says that it has moved,
-// with a transaction hash on the network that was asked for.
+// Settle moves the money. The error is nil only if the facilitator reports that it
+// has moved, with a transaction hash on the network that was asked for.
 //
 // Errors: [*RefusedError]: it has not moved and this call will not move it;
 // [*PendingError]: broadcast, outcome open; [*UnavailableError]: outcome
@@ -230,7 +230,7 @@ type Supported struct {
 	Signers    map[string][]string `json:"signers"`
 }
 
-// Supported asks what the facilitator can do. Errors: [*UnavailableError].
+// Supported returns what the facilitator can do. Errors: [*UnavailableError].
 func (f *Facilitator) Supported(ctx context.Context) (Supported, error) {
 	a, err := f.call(ctx, http.MethodGet, "supported", nil, "")
 	if err != nil {
@@ -243,7 +243,7 @@ func (f *Facilitator) Supported(ctx context.Context) (Supported, error) {
 	return s, nil
 }
 
-// answer is what a facilitator said.
+// answer is a facilitator's answer.
 type answer struct {
 	status     int
 	body       *object
@@ -311,8 +311,8 @@ func (f *Facilitator) call(ctx context.Context, method, path string, body []byte
 	return a, nil
 }
 
-// readAnswer reads what was announced, or up to one byte beyond the limit where
-// nothing was; a transport of somebody's own may leave that zero.
+// readAnswer reads the announced length, or up to one byte beyond the limit if none
+// was announced; a custom transport may leave that zero.
 func readAnswer(resp *http.Response) ([]byte, error) {
 	if n := resp.ContentLength; n > 0 && n <= maxAnswer {
 		b := make([]byte, n)
@@ -370,8 +370,8 @@ func networkOf(requirements any) string {
 	return ""
 }
 
-// sameNetwork takes either name of the network that was asked for; where the
-// caller's own type hides that, any name of a network will do.
+// sameNetwork accepts either name of the network that was asked for. If the caller's
+// own type hides that, any name of a network is accepted.
 func sameNetwork(got, want string) bool {
 	if got == want && want != "" {
 		return true

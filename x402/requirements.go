@@ -61,7 +61,7 @@ const (
 // verifies, works and settles last.
 const FlowUpfront = "upfront"
 
-// Equal tells whether two requirements ask for the same: addresses without case,
+// Equal reports whether two requirements ask for the same: addresses without case,
 // everything else exactly, Extra member by member.
 func (r Requirements) Equal(other Requirements) bool {
 	return r.Scheme == other.Scheme && r.Network == other.Network && r.Amount == other.Amount &&
@@ -71,6 +71,11 @@ func (r Requirements) Equal(other Requirements) bool {
 
 func sameExtra(a, b map[string]any) bool {
 	return maps.EqualFunc(a, b, func(x, y any) bool {
+		s, okLeft := x.(string)
+		t, okRight := y.(string)
+		if okLeft && okRight {
+			return s == t
+		}
 		left, errLeft := json.Marshal(x)
 		right, errRight := json.Marshal(y)
 		return errLeft == nil && errRight == nil && string(left) == string(right)
@@ -138,5 +143,20 @@ func decodeTimeoutAndExtra(o *object) (timeout int64, extra map[string]any, err 
 	if timeout <= 0 {
 		return 0, nil, malformed(o.at("maxTimeoutSeconds"), "not positive")
 	}
-	return timeout, extra, o.decode("extra", &extra)
+	if !o.has("extra") {
+		return timeout, nil, nil
+	}
+	inner, err := o.object("extra")
+	if err != nil {
+		return 0, nil, malformed(o.at("extra"), "of another form")
+	}
+	extra = make(map[string]any, inner.value.Len())
+	for member := range inner.value.Children() {
+		text, ok := member.Str()
+		if !ok {
+			return timeout, extra, o.decode("extra", &extra) // what else there may be, package json reads
+		}
+		extra[member.Name()] = text
+	}
+	return timeout, extra, nil
 }

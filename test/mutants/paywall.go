@@ -1,0 +1,27 @@
+package main
+
+var paywallMutants = []mutant{
+	{"paywall/memory.go", "a claim in flight is forgotten once its window ends", "return !e.claimed && now.UnixMilli() > until", "return now.UnixMilli() > until", "./paywall:TestRedemptions"},
+	{"paywall/memory.go", "a full memory forgets payments", "e.state == Retried {\n\t\t\tm.drop(key)\n\t\t\treturn true", "true {\n\t\t\tm.drop(key)\n\t\t\treturn true", "./paywall:FullMemory"},
+	{"paywall/memory.go", "a full memory refuses before it forgets", "for len(m.entries) >= m.max && m.evict() {\n\t}\n\treturn m.paid < m.max", "return len(m.entries) < m.max", "./paywall:FullMemory"},
+	{"paywall/memory.go", "paid claims end with their window", "until = max(until, e.honored)", "_ = e.honored", "./paywall:TestRedemptions|Honored"},
+	{"paywall/credential.go", "a claim is forgotten at the end of its window", "Until:   until.Add(memoryMargin)", "Until:   until", "./paywall:RememberedBeyond"},
+	{"paywall/credential.go", "all settle with one key", `fingerprint("settlement", scope, c.Key, c.Binding)`, `fingerprint("settlement", c.Key, c.Binding)`, "./paywall:DuplicateSettlement"},
+	{"paywall/redeem.go", "verification after the claim", "if err := h.admit(ctx); err != nil {\n\t\treturn Payment{}, err\n\t}", "", "./paywall:DecidesNothing|Honored|ForgedPayment"},
+	{"paywall/redeem.go", "what is settled is verified again", "if state != Fresh {\n\t\treturn nil\n\t}\n\treturn h.check(ctx)", "return h.check(ctx)", "./paywall:NotVerifiedAgain|Honored"},
+	{"paywall/redeem.go", "a payment settled by others is served", "if s.replayed && h.state == Fresh {", "if false {", "./paywall:ReplayedSettlement"},
+	{"paywall/redeem.go", "a refusal decides an earlier try", "!no.undecided() && h.state == Fresh", "!no.undecided()", "./paywall:RefusalAfterAnUnclearTry"},
+	{"paywall/refusal.go", "a duplicate settlement has another code", "errors.As(err, &refused) && refused.Reason == x402.ReasonDuplicate", "false", "./paywall:DuplicateSettlement"},
+	{"paywall/deliver.go", "a 404 is served", "d.status < http.StatusBadRequest && d.status", "d.status < http.StatusInternalServerError && d.status", "./paywall:UnfulfilledPaymentOpensOnce"},
+	{"paywall/deliver.go", "HEAD is served", " && h.request.Method != http.MethodHead", "", "./paywall:HEADIsNotServed"},
+	{"paywall/deliver.go", "declined answers are served", "case d.declined.Load():\n\t\treturn false", "case false:\n\t\treturn false", "./paywall:UnfulfilledPaymentOpensOnce"},
+	{"paywall/strip.go", "the handler sees mandates", "delete(out.Header, known.key)", "_ = known", "./paywall:DoNotSeeCredentials"},
+	{"paywall/strip.go", "the handler sees Payment credentials", "mpp.RemoveCredential(out.Header)", "", "./paywall:DoNotSeeCredentials"},
+	{"paywall/preflight.go", "every OPTIONS runs the handler", `if len(r.Header["Origin"]) == 0 || len(r.Header["Access-Control-Request-Method"]) == 0 {`, "if false {", "./paywall:NoPreflight"},
+	{"paywall/route.go", "a route shares the resource of another", `if r.PayTo == "" && r.PayToFunc == nil {`, "r.Resource = base.Resource\n\tif r.PayTo == \"\" && r.PayToFunc == nil {", "./paywall:WithShares"},
+	{"paywall/resource.go", "resources are made of decoded paths", "path := r.URL.EscapedPath()", "path := r.URL.Path", "./paywall:FilledFromTheRequest"},
+	{"paywall/sql.go", "a lease is not renewed", "UPDATE paywall_redemptions SET lease_until = $1", "UPDATE paywall_redemptions SET lease_until = lease_until + 0 * $1", "./paywall:RenewedClaim"},
+	{"paywall/settler.go", "answers of the service are read without limit", "io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))", "io.ReadAll(resp.Body)", "./paywall:BodyReadWithoutLimit"},
+	{"paywall/bundle/comeback.go", "anybody makes orders by GET", " || !s.ours(key, name, q.Get(\"sig\"))", "", "./paywall/bundle:GETMakesNoOrder"},
+	{"x402/facilitator.go", "verify carries the settlement's key", "if path != settlePath {", "if false {", "./x402:IdempotencyKey"},
+}
