@@ -19,9 +19,9 @@ import (
 // DefaultLife is the default of [Config.Life].
 const DefaultLife = 365 * 24 * time.Hour
 
-// Config says what is sold, and how it is paid.
+// Config describes what is sold, and how it is paid.
 type Config struct {
-	// Issuer is who signs tokens and takes them: the origin of the API. Required.
+	// Issuer signs and accepts tokens: the origin of the API. Required.
 	Issuer string
 	// Keys sign and verify tokens: the first signs, all verify. Required.
 	Keys []Key
@@ -30,17 +30,18 @@ type Config struct {
 	// PurchaseURL and BalanceURL are where [Shop.Purchase] and [Shop.Balance] are
 	// mounted. Required.
 	PurchaseURL, BalanceURL string
-	// Sell takes the money of an order, or says where a person pays it. It is
-	// called again for a request that is repeated, and must take the money once
-	// for one Order.ID. Required, unless nothing is sold by POST.
+	// Sell takes the money of an order, or returns the page on which a person pays
+	// it. It is called again when the request is repeated or its return address is
+	// opened, and must take the money once for one Order.ID. Required, unless nothing
+	// is sold by POST.
 	Sell func(ctx context.Context, o Order) (Sale, error)
 	// Store keeps the bundles. Default: [NewMemory].
 	Store Store
-	// Life is how long a bundle is good. Default: [DefaultLife].
+	// Life is how long a bundle is valid. Default: [DefaultLife].
 	Life time.Duration
 	// Logger gets what went wrong, never a token. Default: none.
 	Logger *slog.Logger
-	// Clock tells the time. Default: the system's.
+	// Clock returns the current time. Default: the system's.
 	Clock paywall.Clock
 }
 
@@ -48,14 +49,14 @@ type systemClock struct{}
 
 func (systemClock) Now() time.Time { return time.Now() }
 
-// Shop sells bundles and takes their tokens. Make one with [New]. Safe for
+// Shop sells bundles and takes their tokens. Create one with [New]. It is safe for
 // concurrent use.
 type Shop struct {
 	cfg    Config
 	parser *jwt.Parser
 }
 
-// New makes a shop. It makes no call. An error that names the field that is wrong.
+// New returns a Shop. It performs no I/O. The returned error names the invalid field.
 func New(c Config) (*Shop, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -102,7 +103,7 @@ func (c Config) validate() error {
 	return nil
 }
 
-// CreditBundle is what a gate needs to offer these bundles and take their tokens.
+// CreditBundle returns what a gate needs to offer these bundles and take their tokens.
 func (s *Shop) CreditBundle() *paywall.CreditBundle {
 	return &paywall.CreditBundle{
 		Tiers: s.cfg.Tiers, PurchaseURL: s.cfg.PurchaseURL, BalanceURL: s.cfg.BalanceURL,
@@ -111,8 +112,8 @@ func (s *Shop) CreditBundle() *paywall.CreditBundle {
 }
 
 // ValidateAndDeduct checks a token and takes one credit, for
-// [paywall.CreditBundle]. An error says that this cannot be decided now; a token
-// that is not good is no error, and is not valid.
+// [paywall.CreditBundle]. It returns an error if this cannot be decided now. A token
+// that is not good is not an error: the result is not valid.
 func (s *Shop) ValidateAndDeduct(ctx context.Context, token string) (paywall.BundleResult, error) {
 	id, err := s.read(token)
 	if err != nil {
@@ -158,8 +159,8 @@ func (i Issued) LogValue() slog.Value {
 
 // Issue makes the bundle of an order that was paid, and its token: for merchants
 // whose money comes later than the order. For an order that was issued before it
-// gives the same bundle again. Errors: that there is no such tier, and those of
-// the store.
+// returns the same bundle again. It returns an error if there is no such tier, and
+// errors of the store.
 func (s *Shop) Issue(ctx context.Context, orderID, tier, tenantID string) (Issued, error) {
 	t, ok := s.tier(tier)
 	if !ok {
