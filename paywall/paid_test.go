@@ -85,12 +85,40 @@ func TestForgedPaymentLocksNoIdentifierOfAnother(t *testing.T) {
 	require.Equal(t, 200, w.ask("PAYMENT-SIGNATURE", w.payX402(w.gate, identifier(id))).Code)
 }
 
+func TestPaymentThatIsBeingVerifiedLocksNothing(t *testing.T) {
+	t.Parallel()
+	const id = "pay_7d5d747be160e280504c099d984bcfe0"
+	w := setup(t, nil)
+	slow := w.payX402(w.gate, identifier(id))
+	own := w.payX402(w.gate, identifier(id))
+	inside, release := make(chan struct{}), make(chan struct{})
+	w.service.verifies(func(rw http.ResponseWriter, _ *http.Request) {
+		close(inside)
+		<-release
+		_, _ = io.WriteString(rw, `{"isValid":false,"invalidReason":"invalid_exact_evm_payload_signature"}`)
+	})
+	refused := make(chan int)
+	go func() { refused <- w.ask("PAYMENT-SIGNATURE", slow).Code }()
+	<-inside
+	w.service.verifies(nil)
+	require.Equal(t, 200, w.ask("PAYMENT-SIGNATURE", own).Code)
+	close(release)
+	require.Equal(t, 402, <-refused)
+}
+
 func TestFullMemoryForgetsUnpaidClaimsFirst(t *testing.T) {
 	t.Parallel()
 	w := setup(t, func(c *paywall.Config) {
 		c.Redemptions = paywall.NewMemory(paywall.MemoryConfig{Max: 4, Clock: c.Clock})
 	})
 	unserved := w.payX402V1(w.gate, nil)
+	w.service.bend(func(rw http.ResponseWriter, _ *http.Request, settle func()) bool {
+		settle()
+		rw.WriteHeader(502)
+		return true
+	})
+	require.Equal(t, 502, w.ask("X-PAYMENT", unserved).Code, "undecided at first")
+	w.service.bend(nil)
 	w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(500) }
 	require.Equal(t, 500, w.ask("X-PAYMENT", unserved).Code)
 	w.handler = sunny
