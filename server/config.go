@@ -121,13 +121,24 @@ type advancer interface {
 	Advance(d time.Duration)
 }
 
-func (c *Config) validate() error {
-	u, err := url.Parse(c.BaseURL)
+// CheckBaseURL reports what is wrong with a [Config.BaseURL]. The text of the error fits
+// after its name.
+func CheckBaseURL(text string) error {
+	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
-		return errors.New(`server: BaseURL must be an origin such as "https://pay.example"`)
+		return errors.New(`must be an origin such as "https://pay.example"`)
 	case u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())):
-		return errors.New("server: BaseURL must be https; http only for loopback addresses")
+		return errors.New("must be https; http only for loopback addresses")
+	}
+	return nil
+}
+
+func (c *Config) validate() error {
+	if err := CheckBaseURL(c.BaseURL); err != nil {
+		return fmt.Errorf("server: BaseURL %w", err)
+	}
+	switch {
 	case c.Mode != Sandbox && c.Mode != Live:
 		return fmt.Errorf("server: Mode must be %q or %q", Sandbox, Live)
 	case c.Store == nil:
@@ -145,6 +156,7 @@ func (c *Config) validate() error {
 	case slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return !p.IsValid() }):
 		return errors.New("server: TrustedProxies must hold valid prefixes")
 	}
+	u, _ := url.Parse(c.BaseURL) // as checked
 	c.BaseURL = u.Scheme + "://" + u.Host
 	return c.defaults()
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/BurntSushi/toml"
 
@@ -30,7 +31,9 @@ type config struct {
 	// TestHelperKey is required by the sandbox's test helpers. Empty: see server.Config.
 	TestHelperKey server.TestHelperKey `toml:"test_helper_key"`
 	LogLevel      string               `toml:"log_level"`
-	TLS           tlsConfig            `toml:"tls"`
+	// LameDuck is how long /readyz answers 503 before the listener closes, as a text.
+	LameDuck string    `toml:"lame_duck"`
+	TLS      tlsConfig `toml:"tls"`
 	// Metrics is where the metrics are told. Nil: nowhere.
 	Metrics     *metricsConfig `toml:"metrics"`
 	SandboxCard cardsConfig    `toml:"sandbox_card"`
@@ -59,7 +62,7 @@ type cardsConfig struct {
 // read reads the file strictly: a key that is not known is an error, as is one
 // that is missing.
 func (f configFile) read() (config, error) {
-	c := config{Listen: ":8080", LogLevel: "info"}
+	c := config{Listen: ":8080", LogLevel: "info", LameDuck: "1s"}
 	meta, err := toml.DecodeFile(string(f), &c)
 	if err != nil {
 		var where toml.ParseError
@@ -86,6 +89,15 @@ func (c config) validate(given func(key ...string) bool) error {
 		if strings.TrimSpace(required.value) == "" {
 			return fmt.Errorf("%s is required", required.key)
 		}
+	}
+	if err := server.CheckBaseURL(c.BaseURL); err != nil {
+		return fmt.Errorf("base_url: %w", err)
+	}
+	if err := checkStore(c.Store); err != nil {
+		return err
+	}
+	if d, err := time.ParseDuration(c.LameDuck); err != nil || d < 0 || d > time.Minute {
+		return errors.New(`lame_duck: must be a text such as "5s", from 0s to 1m`)
 	}
 	switch {
 	case c.Mode != string(server.Sandbox) && !c.live():

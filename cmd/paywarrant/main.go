@@ -21,7 +21,9 @@ type cli struct {
 	Serve            serveCmd            `cmd:"" help:"Run the service as a configuration file says."`
 	Migrate          migrateCmd          `cmd:"" help:"Bring the database's schema up to date, and end."`
 	Keys             keysCmd             `cmd:"" help:"Look after the keys: those that sign mandates, and the one that seals secrets."`
-	Merchants        merchantsCmd        `cmd:"" help:"Look after the merchants."`
+	Merchants        merchantsCmd        `cmd:"" help:"Make, list, suspend and limit merchants."`
+	APIKeys          apiKeysCmd          `cmd:"" name:"api-keys" help:"List, make and revoke the API keys of merchants."`
+	Charges          chargesCmd          `cmd:"" help:"Show a charge, and decide one that is stuck."`
 	Ledger           ledgerCmd           `cmd:"" help:"Look after the ledger."`
 	Mandate          mandateCmd          `cmd:"" help:"Look at mandates."`
 	Pay              payCmd              `cmd:"" help:"Fetch an address that asks for money: show the challenge, pay, show the receipt."`
@@ -35,7 +37,7 @@ type output struct{ out, errors io.Writer }
 
 func main() {
 	waitBeside()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	err := run(ctx, os.Args[1:], output{os.Stdout, os.Stderr})
 	stop()
 	if err != nil && !errors.Is(err, errSaid) {
@@ -44,6 +46,16 @@ func main() {
 	if code := exitCode(err); code != exitOK {
 		os.Exit(code)
 	}
+}
+
+// endings are the signals that end a command in order. SIGHUP is one of them, unless
+// the process was started to outlive its terminal.
+func endings() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
 }
 
 // writers is how many files a service waits for: the ledger's, and the sandbox's cards.

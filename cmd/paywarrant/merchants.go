@@ -5,19 +5,27 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
 type merchantsCmd struct {
-	Create merchantsCreateCmd `cmd:"" help:"Make a merchant's account, and print its credentials. Its key cannot be had again."`
+	Create   merchantsCreateCmd   `cmd:"" help:"Make a merchant's account, and print its credentials. Its key cannot be read again."`
+	List     merchantsListCmd     `cmd:"" help:"List all merchants."`
+	Show     merchantsShowCmd     `cmd:"" help:"Show one merchant."`
+	Suspend  merchantsSuspendCmd  `cmd:"" help:"Refuse a merchant's charges, setups and checkouts with merchant_inactive, at once. It can still read."`
+	Activate merchantsActivateCmd `cmd:"" help:"Let a suspended merchant charge again."`
+	SetLimit merchantsSetLimitCmd `cmd:"" help:"Limit what a merchant may charge at once."`
 }
 
 type merchantsCreateCmd struct {
 	Config  configFile `required:"" help:"The configuration file of serve." placeholder:"FILE" type:"existingfile"`
-	Name    string     `required:"" help:"What people are shown." placeholder:"NAME"`
-	Website string     `help:"What people are shown beside it." placeholder:"URL"`
-	Email   string     `help:"Where the merchant is written to." placeholder:"ADDRESS"`
+	Name    string     `required:"" help:"The name that people are shown." placeholder:"NAME"`
+	Website string     `help:"The website that people are shown beside it." placeholder:"URL"`
+	Email   string     `help:"The address for mails to the merchant." placeholder:"ADDRESS"`
 	PayTo   string     `help:"The wallet that the chain rail pays, which the merchant has proven to be its own. Default: cards only." placeholder:"0x…"`
 }
 
@@ -27,6 +35,9 @@ type newMerchant struct {
 	APIKey string `json:"apiKey"`
 	PayTo  string `json:"payTo,omitempty"`
 }
+
+// paramFlags are the flags of a merchant's parameters.
+var paramFlags = map[string]string{"Name": "--name", "Website": "--website", "Email": "--email", "PayTo": "--pay-to"}
 
 // Run makes the account; the service may be running meanwhile.
 func (c merchantsCreateCmd) Run(ctx context.Context, o output) error {
@@ -41,6 +52,10 @@ func (c merchantsCreateCmd) Run(ctx context.Context, o output) error {
 	m, err := server.CreateMerchant(ctx, store, server.Mode(cfg.Mode), server.MerchantParams{
 		Name: c.Name, Website: c.Website, Email: c.Email, PayTo: c.PayTo,
 	})
+	var param *server.ParamError
+	if errors.As(err, &param) {
+		err = usage("%s: %w", paramFlags[param.Param], param.Err)
+	}
 	if err := errors.Join(err, store.Close()); err != nil {
 		return err
 	}
@@ -50,4 +65,151 @@ func (c merchantsCreateCmd) Run(ctx context.Context, o output) error {
 	}
 	_, err = fmt.Fprintf(o.out, "%s\n", text)
 	return err
+}
+
+// Help is the longer text of the command.
+func (merchantsCreateCmd) Help() string {
+	return "Example: paywarrant merchants create --config pay.toml --name \"Weather & Co\" --email ops@weather.example"
+}
+
+// merchantLine is how a merchant is printed.
+type merchantLine struct {
+	ID             string `json:"id"`
+	Name           string `json:"name"`
+	Active         bool   `json:"active"`
+	MaxChargeCents int64  `json:"maxChargeCents,omitempty"`
+	PayTo          string `json:"payTo,omitempty"`
+	Website        string `json:"website,omitempty"`
+	Email          string `json:"email,omitempty"`
+	CreatedAt      string `json:"createdAt"`
+}
+
+func lineOf(m ledger.Merchant) merchantLine {
+	return merchantLine{
+		ID: m.ID, Name: m.Name, Active: m.Active, MaxChargeCents: int64(m.MaxCharge.CentsDown()), PayTo: m.PayTo, Website: m.Website,
+		Email: m.Email, CreatedAt: m.CreatedAt.UTC().Format(time.RFC3339),
+	}
+}
+
+func (l merchantLine) state() string {
+	if l.Active {
+		return "active"
+	}
+	return "suspended"
+}
+
+func limitOf(m ledger.Merchant) string {
+	if m.MaxCharge == 0 {
+		return "none"
+	}
+	return "$" + m.MaxCharge.Decimal()
+}
+
+type merchantsListCmd struct{ operatorFlags }
+
+// listPage is how many merchants are read at a time.
+const listPage = 500
+
+// Run lists all merchants.
+func (c merchantsListCmd) Run(ctx context.Context, o output) error {
+	return c.operator(ctx, func(op *server.Operator) error {
+		var objects []any
+		table := [][]string{{"MERCHANT", "NAME", "STATE", "LIMIT", "WALLET"}}
+		for after := ""; ; {
+			page, err := op.Merchants(ctx, after, listPage)
+			if err != nil {
+				return err
+			}
+			for _, m := range page {
+				l := lineOf(m)
+				objects, after = append(objects, l), m.ID
+				table = append(table, []string{m.ID, m.Name, l.state(), limitOf(m), m.PayTo})
+			}
+			if len(page) < listPage {
+				return c.print(o, objects, table)
+			}
+		}
+	})
+}
+
+type merchantArg struct {
+	operatorFlags
+
+	Merchant string `arg:"" help:"The merchant's id." placeholder:"mer_…"`
+}
+
+func (c merchantArg) show(ctx context.Context, o output, op *server.Operator) error {
+	m, err := op.Merchant(ctx, c.Merchant)
+	if err != nil {
+		return err
+	}
+	l := lineOf(m)
+	return c.print(o, []any{l}, [][]string{
+		{"Merchant", m.ID}, {"Name", m.Name}, {"State", l.state()}, {"Limit", limitOf(m)}, {"Wallet", m.PayTo}, {"Website", m.Website},
+		{"E-mail", m.Email}, {"Created", l.CreatedAt},
+	})
+}
+
+type merchantsShowCmd struct{ merchantArg }
+
+// Run shows one merchant.
+func (c merchantsShowCmd) Run(ctx context.Context, o output) error {
+	return c.operator(ctx, func(op *server.Operator) error { return c.show(ctx, o, op) })
+}
+
+type merchantsSuspendCmd struct {
+	merchantArg
+
+	Reason string `required:"" help:"Why; the audit log keeps it." placeholder:"TEXT"`
+}
+
+// Run suspends a merchant.
+func (c merchantsSuspendCmd) Run(ctx context.Context, o output) error {
+	return c.operator(ctx, func(op *server.Operator) error {
+		return errors.Join(op.SetActive(ctx, c.Merchant, false, c.Reason), c.show(ctx, o, op))
+	})
+}
+
+// Help is the longer text of the command.
+func (merchantsSuspendCmd) Help() string {
+	return "Example: paywarrant merchants suspend mer_01K… --config pay.toml --reason \"chargebacks\""
+}
+
+type merchantsActivateCmd struct {
+	merchantArg
+
+	Reason string `help:"Why; the audit log keeps it." placeholder:"TEXT"`
+}
+
+// Run lets a merchant charge again.
+func (c merchantsActivateCmd) Run(ctx context.Context, o output) error {
+	return c.operator(ctx, func(op *server.Operator) error {
+		return errors.Join(op.SetActive(ctx, c.Merchant, true, c.Reason), c.show(ctx, o, op))
+	})
+}
+
+type merchantsSetLimitCmd struct {
+	merchantArg
+
+	Most   string `arg:"" help:"The limit in US dollars, or none." placeholder:"25.00"`
+	Reason string `help:"Why; the audit log keeps it." placeholder:"TEXT"`
+}
+
+// Run limits what a merchant may charge at once.
+func (c merchantsSetLimitCmd) Run(ctx context.Context, o output) error {
+	var most ledger.Micros
+	if c.Most != "none" {
+		var err error
+		if most, err = money.ParseDecimal(c.Most); err != nil || most <= 0 {
+			return usage("%s is no limit: give US dollars such as 25.00, or none", c.Most)
+		}
+	}
+	return c.operator(ctx, func(op *server.Operator) error {
+		return errors.Join(op.SetMaxCharge(ctx, c.Merchant, most, c.Reason), c.show(ctx, o, op))
+	})
+}
+
+// Help is the longer text of the command.
+func (merchantsSetLimitCmd) Help() string {
+	return "Example: paywarrant merchants set-limit mer_01K… 25.00 --config pay.toml"
 }

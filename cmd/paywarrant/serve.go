@@ -67,6 +67,8 @@ func (c serveCmd) Run(ctx context.Context, o output) (failed error) {
 	select {
 	case <-ctx.Done():
 		log.Info("stopping")
+		srv.Drain()
+		err = l.lameDuck(cfg.LameDuck)
 	case err = <-l.done:
 		l.done <- err // for stop
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -28,9 +29,28 @@ func onPostgres(name string) bool {
 	return strings.HasPrefix(name, "postgres://") || strings.HasPrefix(name, "postgresql://")
 }
 
+// checkStore reports what is wrong with a text that names a store.
+func checkStore(name string) error {
+	scheme, _, isURL := strings.Cut(name, "://")
+	switch {
+	case onPostgres(name):
+		return nil
+	case isURL:
+		return fmt.Errorf("store: %s:// is not supported: give the path of an SQLite file, or a postgres:// URL", scheme)
+	}
+	folder := filepath.Dir(name)
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return fmt.Errorf("store: there is no folder %s", folder)
+	}
+	return nil
+}
+
 // openStore opens the store that a text names: a PostgreSQL URL, or a path of an
 // SQLite file. A file that must exist and does not is an error rather than made.
 func openStore(ctx context.Context, name string, create bool) (store, error) {
+	if err := checkStore(name); err != nil {
+		return nil, err
+	}
 	if onPostgres(name) {
 		return postgres.OpenConfig(ctx, postgres.Config{URL: name, SkipMigrations: !create})
 	}

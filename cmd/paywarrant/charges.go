@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+type chargesCmd struct {
+	Show    chargesShowCmd    `cmd:"" help:"Show a charge, and what operators did to it."`
+	Resolve chargesResolveCmd `cmd:"" help:"Decide a charge that its rail leaves pending, by what the processor or the chain shows."`
+}
+
+type chargeArg struct {
+	operatorFlags
+
+	Transaction string `arg:"" help:"The transaction id." placeholder:"txn_…"`
+}
+
+// chargeLine is how a charge is printed.
+type chargeLine struct {
+	TransactionID string      `json:"transactionId"`
+	Status        string      `json:"status"`
+	AmountMicros  int64       `json:"amountMicros"`
+	MandateID     string      `json:"mandateId"`
+	MerchantID    string      `json:"merchantId"`
+	Rail          string      `json:"rail,omitempty"`
+	ProcessorID   string      `json:"processorPaymentId,omitempty"`
+	TxHash        string      `json:"txHash,omitempty"`
+	FailureReason string      `json:"failureReason,omitempty"`
+	Attempts      int         `json:"recoveryAttempts"`
+	LeaseOwner    string      `json:"leaseOwner,omitempty"`
+	LeaseUntil    string      `json:"leaseUntil,omitempty"`
+	CreatedAt     string      `json:"createdAt"`
+	SettledAt     string      `json:"settledAt,omitempty"`
+	Audit         []auditLine `json:"audit,omitempty"`
+}
+
+type auditLine struct {
+	At     string `json:"at"`
+	Actor  string `json:"actor"`
+	Action string `json:"action"`
+	Reason string `json:"reason,omitempty"`
+	Detail string `json:"detail,omitempty"`
+}
+
+func at(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+func (c chargeArg) show(ctx context.Context, o output, op *server.Operator) error {
+	charge, log, err := op.Charge(ctx, c.Transaction)
+	if err != nil {
+		return err
+	}
+	l := chargeLine{
+		TransactionID: charge.ID, Status: string(charge.Status), AmountMicros: int64(charge.Amount), MandateID: charge.MandateID,
+		MerchantID: charge.MerchantID, Rail: string(charge.Waiting()), ProcessorID: charge.ProcessorID, TxHash: charge.TxHash,
+		FailureReason: string(charge.FailureReason), Attempts: charge.Asked, LeaseOwner: charge.LeaseOwner, LeaseUntil: at(charge.LeaseUntil),
+		CreatedAt: at(charge.CreatedAt), SettledAt: at(charge.SettledAt),
+	}
+	table := [][]string{
+		{"Transaction", l.TransactionID}, {"Status", l.Status}, {"Amount", "$" + charge.Amount.Decimal()}, {"Mandate", l.MandateID},
+		{"Merchant", l.MerchantID}, {"Rail", l.Rail}, {"Created", l.CreatedAt},
+	}
+	for _, more := range [][]string{{"Processor id", l.ProcessorID}, {"Transaction hash", l.TxHash}, {"Failure", l.FailureReason}, {"Settled", l.SettledAt}} {
+		if more[1] != "" {
+			table = append(table, more)
+		}
+	}
+	if charge.Status == ledger.ChargePending {
+		table = append(table, []string{"Not asked again before", l.LeaseUntil})
+	}
+	for _, e := range log {
+		a := auditLine{At: at(e.At), Actor: e.Actor, Action: e.Action, Reason: e.Reason, Detail: e.Detail}
+		l.Audit = append(l.Audit, a)
+		table = append(table, []string{a.Action, a.At + " by " + a.Actor + ": " + a.Detail + ": " + a.Reason})
+	}
+	return c.print(o, []any{l}, table)
+}
+
+type chargesShowCmd struct{ chargeArg }
+
+// Run shows a charge.
+func (c chargesShowCmd) Run(ctx context.Context, o output) error {
+	return c.operator(ctx, func(op *server.Operator) error { return c.show(ctx, o, op) })
+}
+
+type chargesResolveCmd struct {
+	chargeArg
+
+	Outcome     string `required:"" enum:"succeeded,failed" help:"The outcome: succeeded or failed." placeholder:"OUTCOME"`
+	Reason      string `required:"" help:"How you know; the audit log keeps it." placeholder:"TEXT"`
+	Rail        string `help:"The rail that moved the money. Default: the one that the charge waits for." enum:",fiatrail,chainrail" default:"" placeholder:"RAIL"`
+	ProcessorID string `help:"With succeeded, by card: the processor's id of the payment." placeholder:"ID"`
+	TxHash      string `help:"With succeeded, on the chain: the hash of the transaction." placeholder:"0x…"`
+	Failure     string `help:"With failed: the failure reason that the merchant is shown. Default: processor_error." placeholder:"CODE" default:"" enum:",card_declined,insufficient_funds,expired_card,reverted,out_of_gas,allowance_missing,rail_unavailable,processor_error"`
+}
+
+// Run decides the charge.
+func (c chargesResolveCmd) Run(ctx context.Context, o output) error {
+	return c.operator(ctx, func(op *server.Operator) error {
+		_, err := op.ResolveCharge(ctx, c.Transaction, server.Resolution{
+			Succeeded: c.Outcome == "succeeded", ProcessorID: c.ProcessorID, TxHash: c.TxHash, FailureReason: rail.Reason(c.Failure),
+			Rail: rail.Name(c.Rail), Reason: c.Reason,
+		})
+		if err != nil {
+			return err
+		}
+		return c.show(ctx, o, op)
+	})
+}
+
+// Help is the longer text of the command.
+func (chargesResolveCmd) Help() string {
+	return "A charge that is decided is left as it is. If the rail reports another outcome later, that is counted and logged as a conflict.\n\n" +
+		"Examples: paywarrant charges resolve txn_01K… --config pay.toml --outcome succeeded --processor-id pay_7 --reason \"shown as captured\"\n" +
+		"paywarrant charges resolve txn_01K… --config pay.toml --outcome failed --reason \"unknown to the processor\""
+}
