@@ -68,8 +68,13 @@ type Config struct {
 	BaseURL string
 	// Mode is Sandbox or Live. Required.
 	Mode Mode
-	// Store keeps the ledger; the server closes it. Required.
+	// Store keeps the ledger; the server closes it. A store belongs to the mode and the
+	// BaseURL with which it was first used. Required.
 	Store ledger.Store
+	// Moved has the store belong to BaseURL from now on, if it belonged to another one.
+	// Mandates that were issued under the other URL are then refused. Default: New
+	// returns an error. In a sandbox, one loopback address may follow another.
+	Moved bool
 	// Rails move money; the server closes those that can be closed. At least one.
 	Rails []rail.Rail
 	// Wrapper holds the key-encryption key that seals all keys in the store.
@@ -159,6 +164,17 @@ func (c *Config) validate() error {
 	u, _ := url.Parse(c.BaseURL) // as checked
 	c.BaseURL = u.Scheme + "://" + u.Host
 	return c.defaults()
+}
+
+// moved reports whether the store may have been of another BaseURL.
+func (c *Config) moved(former string) bool {
+	return c.Moved || (c.Mode == Sandbox && local(former) && local(c.BaseURL))
+}
+
+// local reports whether a URL is of the loopback interface.
+func local(base string) bool {
+	u, err := url.Parse(base)
+	return err == nil && loopback(u.Hostname())
 }
 
 func (c *Config) defaults() error {

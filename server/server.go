@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -82,6 +83,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if _, err := upkeep.CheckClock(ctx, cfg.Store, compared); err != nil {
 		return nil, fmt.Errorf("server: Clock: %w", err)
 	}
+	if err := ledger.Own(ctx, cfg.Store, string(cfg.Mode), cfg.BaseURL, cfg.moved); err != nil {
+		return nil, fmt.Errorf("server: Store: %w", err)
+	}
 	box := vault.New(cfg.Wrapper)
 	var err error
 	if s.keys, err = keys.Open(ctx, keys.Config{Store: cfg.Store, Vault: box, Clock: cfg.Clock, Logger: cfg.Logger}); err != nil {
@@ -103,7 +107,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	if s.ledger, err = ledger.New(ledger.Config{Store: events.Tap(cfg.Telemetry.Store(cfg.Store, cfg.Clock), s.events.Happened), Clock: cfg.Clock}); err != nil {
+	if s.ledger, err = ledger.New(ledger.Config{Store: events.Tap(cfg.Telemetry.Store(cfg.Store, cfg.Clock), s.events.Happened), Clock: cfg.Clock, OnPanic: s.panicked}); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	s.upkeep = upkeep.New(upkeep.Config{
@@ -133,6 +137,12 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("server: Telemetry: %w", err)
 	}
 	return s, nil
+}
+
+// panicked reports a command of the ledger that panicked.
+func (s *Server) panicked(value any, stack []byte) {
+	s.config.Telemetry.Panicked()
+	s.config.Logger.Error("ledger command panicked", slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(stack)))
 }
 
 // gauges adds the figures of the rooms and the rails.

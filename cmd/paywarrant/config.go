@@ -18,10 +18,12 @@ type configFile string
 
 // config is what `serve` runs. docs/operations.md describes every key.
 type config struct {
-	Mode              string `toml:"mode"`
-	BaseURL           string `toml:"base_url"`
-	Listen            string `toml:"listen"`
-	Store             string `toml:"store"`
+	Mode    string `toml:"mode"`
+	BaseURL string `toml:"base_url"`
+	Listen  string `toml:"listen"`
+	Store   string `toml:"store"`
+	// Moved has a store that was of another base_url belong to this one.
+	Moved             bool   `toml:"moved"`
 	KeyFile           string `toml:"key_file"`
 	RequestsPerSecond int    `toml:"requests_per_second"`
 	// AnonymousPerSecond limits one client address. Zero: RequestsPerSecond.

@@ -111,7 +111,7 @@ func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) 
 	if err == nil {
 		var srv *server.Server
 		srv, err = server.New(ctx, server.Config{
-			BaseURL: cfg.BaseURL, Mode: server.Mode(cfg.Mode), Store: store, Rails: rails, Wrapper: wrapper, Clock: more.clock,
+			BaseURL: cfg.BaseURL, Mode: server.Mode(cfg.Mode), Store: store, Moved: cfg.Moved, Rails: rails, Wrapper: wrapper, Clock: more.clock,
 			Logger: log, RequestsPerSecond: cfg.RequestsPerSecond, AnonymousPerSecond: cfg.AnonymousPerSecond,
 			TrustedProxies: proxies, TestHelperKey: cfg.TestHelperKey, Telemetry: more.telemetry,
 		})

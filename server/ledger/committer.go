@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/failpoint"
@@ -28,10 +29,12 @@ type committer struct {
 	store Store
 	queue *queue
 	done  chan struct{}
+	// onPanic reports a panic. Nil: panics are not reported.
+	onPanic func(value any, stack []byte)
 }
 
-func newCommitter(store Store, queued int) *committer {
-	c := &committer{store: store, queue: newQueue(queued), done: make(chan struct{})}
+func newCommitter(store Store, queued int, onPanic func(value any, stack []byte)) *committer {
+	c := &committer{store: store, queue: newQueue(queued), done: make(chan struct{}), onPanic: onPanic}
 	go c.run()
 	return c
 }
@@ -107,30 +110,41 @@ func (c *committer) gather(busy int, wait time.Duration) []*command {
 	return batch
 }
 
-// commit runs a batch, and where it fails as a whole each command of it alone,
-// so that one bad command harms no other. A store that does not work now fails
-// all of them at once.
+// commit runs a batch, and answers its commands.
 func (c *committer) commit(batch []*command) {
-	down := func(err error) bool {
-		return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrUnavailable)
-	}
-	if err := c.update(batch); err != nil && len(batch) > 1 && !down(err) {
-		for _, cmd := range batch {
-			c.commit([]*command{cmd})
-		}
-		return
-	} else if err != nil {
-		for _, cmd := range batch {
-			cmd.err = err
-		}
-	}
+	c.split(batch)
 	failpoint.Hit(failpoint.BatchCommitted)
 	for _, cmd := range batch {
 		close(cmd.done)
 	}
 }
 
-func (c *committer) update(batch []*command) error {
+// split runs a batch; if it fails as a whole it runs each half alone, so that one
+// bad command fails alone and costs the others a few commits and not one each. A
+// store that does not work now fails all of them at once.
+func (c *committer) split(batch []*command) {
+	err := c.update(batch)
+	down := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrUnavailable)
+	switch {
+	case err == nil:
+	case len(batch) == 1 || down:
+		for _, cmd := range batch {
+			cmd.err = err
+		}
+	default:
+		c.split(batch[:len(batch)/2])
+		c.split(batch[len(batch)/2:])
+	}
+}
+
+// update runs a batch in one transaction. A panic, of a decision or of the store, is
+// an error, and is reported.
+func (c *committer) update(batch []*command) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = c.panicked(v)
+		}
+	}()
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
@@ -141,4 +155,12 @@ func (c *committer) update(batch []*command) error {
 			return err
 		}
 	}
+}
+
+// panicked reports a panic, and returns it as an error.
+func (c *committer) panicked(v any) error {
+	if c.onPanic != nil {
+		c.onPanic(v, debug.Stack())
+	}
+	return fmt.Errorf("%w: %v", ErrPanicked, v)
 }

@@ -33,6 +33,8 @@ var (
 	ErrUnavailable = errors.New("ledger: database unavailable")
 	// ErrClosed: the ledger is closed.
 	ErrClosed = errors.New("ledger: closed")
+	// ErrPanicked reports a command whose decision or transaction panicked. Nothing of it was written.
+	ErrPanicked = errors.New("ledger: panic")
 	// ErrInvariant: a row breaks a rule of the ledger. Nothing was written.
 	ErrInvariant = errors.New("ledger: invariant broken")
 )

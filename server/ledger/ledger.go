@@ -27,6 +27,9 @@ type Config struct {
 	// Queue is how many commands may wait at one committer; more are refused with
 	// [ErrBusy]. Three quarters of it may be about one mandate. Default: 4096.
 	Queue int
+	// OnPanic is called with the value and the stack of a panic in a command, which
+	// then fails with [ErrPanicked]. Default: panics are not reported.
+	OnPanic func(value any, stack []byte)
 	// Instance names this process in the leases of charges. Default: a random name.
 	Instance string
 }
@@ -76,7 +79,7 @@ func New(cfg Config) (*Ledger, error) {
 	}
 	l := &Ledger{Reader: cfg.Store, store: cfg.Store, clock: cfg.Clock, seed: maphash.MakeSeed(), instance: cfg.Instance}
 	for range cfg.Committers {
-		l.committers = append(l.committers, newCommitter(cfg.Store, cfg.Queue))
+		l.committers = append(l.committers, newCommitter(cfg.Store, cfg.Queue, cfg.OnPanic))
 	}
 	return l, nil
 }

@@ -48,6 +48,11 @@ func (s *slow) Update(_ context.Context, keys ledger.Keys, decide func(*ledger.S
 	}
 }
 
+// InstrumentsOfMandate implements ledger.Reader.
+func (s *slow) InstrumentsOfMandate(context.Context, string) ([]ledger.Instrument, error) {
+	return nil, nil
+}
+
 type wall struct{}
 
 func (wall) Now() time.Time { return time.Now() }
@@ -206,5 +211,107 @@ func TestClosingCommitsWhatWaits(t *testing.T) {
 		_, err := l.Revoke(t.Context(), "late", ledger.RevokedByUser)
 		require.ErrorIs(t, err, ledger.ErrClosed)
 		all.Wait()
+	})
+}
+
+// choosy is a store that fails every transaction with a bad mandate in it, or panics.
+type choosy struct {
+	ledger.Store
+
+	mu      sync.Mutex
+	commits int
+	panics  bool
+	release chan struct{} // the first transaction waits for it
+}
+
+func (c *choosy) Writers() int { return 1 }
+
+func (c *choosy) Update(_ context.Context, keys ledger.Keys, decide func(*ledger.State) (ledger.Effects, error)) error {
+	<-c.release
+	state := &ledger.State{Sessions: map[string]ledger.Session{}, Mandates: map[string]ledger.Mandate{}}
+	for _, id := range keys.Mandates {
+		state.Mandates[id] = ledger.Mandate{ID: id, Status: ledger.MandateActive}
+	}
+	if _, err := decide(state); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.commits++
+	c.mu.Unlock()
+	for _, id := range keys.Mandates {
+		switch {
+		case id == "bad" && c.panics:
+			panic("a row that cannot be written")
+		case id == "bad":
+			return ledger.ErrInvariant
+		}
+	}
+	return nil
+}
+
+// InstrumentsOfMandate implements ledger.Reader.
+func (c *choosy) InstrumentsOfMandate(context.Context, string) ([]ledger.Instrument, error) {
+	return nil, nil
+}
+
+// together revokes 255 good mandates and a bad one in one batch.
+func together(t *testing.T, store *choosy, onPanic func(any, []byte)) (good int, bad error) {
+	t.Helper()
+	store.release = make(chan struct{})
+	l, err := ledger.New(ledger.Config{Store: store, Clock: wall{}, OnPanic: onPanic})
+	require.NoError(t, err)
+	defer l.Close()
+	errs := make(chan error, 256)
+	var all sync.WaitGroup
+	for i := range 256 {
+		all.Go(func() {
+			id := strconv.Itoa(i)
+			if i == 100 {
+				id = "bad"
+			}
+			_, err := l.Revoke(context.Background(), id, ledger.RevokedByUser)
+			errs <- err
+		})
+	}
+	time.Sleep(time.Second) // all wait, the first of them in its transaction
+	close(store.release)
+	all.Wait()
+	close(errs)
+	for err := range errs {
+		if err == nil {
+			good++
+		} else {
+			bad = err
+		}
+	}
+	return good, bad
+}
+
+// TestOneBadCommandFailsAlone, and does not cost each of the others a commit.
+func TestOneBadCommandFailsAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &choosy{}
+		good, bad := together(t, store, nil)
+		require.Equal(t, 255, good)
+		require.ErrorIs(t, bad, ledger.ErrInvariant)
+		require.Less(t, store.commits, 24, "halves, not single commits")
+	})
+}
+
+// TestPanicInACommandFailsItAlone: and is reported, and the ledger lives.
+func TestPanicInACommandFailsItAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		reported := 0
+		store := &choosy{panics: true}
+		good, bad := together(t, store, func(value any, stack []byte) {
+			reported++
+			require.Equal(t, "a row that cannot be written", value)
+			require.Contains(t, string(stack), "ledger_test")
+		})
+		require.Equal(t, 255, good)
+		require.ErrorIs(t, bad, ledger.ErrPanicked)
+		require.Positive(t, reported)
 	})
 }

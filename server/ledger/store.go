@@ -44,6 +44,7 @@ type Store interface {
 	Seals
 	Checks
 	Unwindings
+	Owned
 
 	// Close ends all work and releases the database.
 	Close() error

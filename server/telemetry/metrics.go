@@ -31,6 +31,7 @@ type metrics struct {
 	checkedAt    prometheus.Gauge
 	faults       prometheus.Counter
 	conflicts    *prometheus.CounterVec
+	panics       prometheus.Counter
 	pending      prometheus.Gauge
 	oldest       prometheus.Gauge
 	clockOffset  prometheus.Gauge
@@ -78,7 +79,10 @@ func newMetrics() metrics {
 		faults: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "ledger_faults_total", Help: "Rules of the ledger that were found broken.",
 		}),
-		conflicts: counter("settlement_conflicts_total", "Outcomes that differ from the one that decided their charge.", "rail"),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Name: "ledger_panics_total", Help: "Commands of the ledger that panicked.",
+		}),
+		conflicts:   counter("settlement_conflicts_total", "Outcomes that differ from the one that decided their charge.", "rail"),
 		pending:     gauge("charges_pending", "Charges without a decision."),
 		oldest:      gauge("charges_pending_oldest_seconds", "Age of the oldest charge without a decision."),
 		clockOffset: gauge("clock_offset_seconds", "How far the clock of this machine is ahead of the database's."),
@@ -88,7 +92,7 @@ func newMetrics() metrics {
 func (m *metrics) all() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.requests, m.inFlight, m.chargeAsked, m.charges, m.charged, m.fees, m.decided, m.railAsked, m.transactions, m.events,
-		m.attempts, m.delay, m.disabled, m.check, m.checkedAt, m.faults, m.conflicts, m.pending, m.oldest, m.clockOffset,
+		m.attempts, m.delay, m.disabled, m.check, m.checkedAt, m.faults, m.conflicts, m.panics, m.pending, m.oldest, m.clockOffset,
 	}
 }
 
@@ -96,6 +100,13 @@ func (m *metrics) all() []prometheus.Collector {
 func (t *Telemetry) Requested(outcome string) {
 	if t != nil {
 		t.metrics.chargeAsked.WithLabelValues(outcome).Inc()
+	}
+}
+
+// Panicked counts a command of the ledger that panicked.
+func (t *Telemetry) Panicked() {
+	if t != nil {
+		t.metrics.panics.Inc()
 	}
 }
 

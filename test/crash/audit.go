@@ -197,6 +197,9 @@ func (d *chainDrill) auditLife(ctx context.Context, store ledger.Store, l life, 
 		r.Undecided++
 		r.faultf("mandate %s: ended by its owner, not on the chain", l.mandate)
 		return d.revokeOnChain(ctx, l)
+	case instruments[0].State != ledger.Disconnected: // the service has not finished the revocation yet
+		r.Undecided++
+		r.faultf("mandate %s: ended by %s, its instrument is %s", l.mandate, l.ended, instruments[0].State)
 	case !c.revoked[g.GrantId]:
 		r.faultf("mandate %s: ended by %s, not on the chain", l.mandate, l.ended)
 	case len(k.grants[g.GrantId].Sealed) > 0:

@@ -16,10 +16,10 @@ import (
 const (
 	// unwindEvery is how often unwindings that are due are looked for.
 	unwindEvery = time.Second
-	// unwindBatch are taken at a time, unwindWorkers worked on at once; each may take
-	// unwindTimeout, and is nobody else's for unwindLease.
-	unwindBatch, unwindWorkers           = 32, 8
-	unwindTimeout, unwindLease           = 30 * time.Second, 2 * time.Minute
+	// unwindWorkers are worked on at once; each may take unwindTimeout, and is nobody
+	// else's for unwindLease.
+	unwindWorkers                        = 8
+	unwindTimeout, unwindLease           = 15 * time.Second, 20 * time.Second
 	firstUnwindPause, longestUnwindPause = 2 * time.Second, time.Hour
 	localUnwindTimeout                   = 5 * time.Second
 	unwindDoublings                      = 12
@@ -62,38 +62,38 @@ func (s *Service) wakeUnwinding() {
 	}
 }
 
-// unwind works off what is to be unwound, until ctx ends.
+// unwind works off what is to be unwound, until ctx ends. It takes no more than it
+// has workers for, so that what it holds is worked on within its lease.
 func (s *Service) unwind(ctx context.Context) {
+	var working sync.WaitGroup
+	defer working.Wait()
+	slots := make(chan struct{}, unwindWorkers)
 	tick := time.NewTicker(unwindEvery)
 	defer tick.Stop()
 	for {
-		due, err := s.Ledger.Unwinds(ctx, unwindLease, unwindBatch)
+		free := cap(slots) - len(slots)
+		due, err := s.Ledger.Unwinds(ctx, unwindLease, free)
 		if err != nil && ctx.Err() == nil {
 			s.Logger.ErrorContext(ctx, "list unwindings", slog.String("error", err.Error()))
 		}
-		s.unwindAll(ctx, due)
-		if len(due) == unwindBatch && ctx.Err() == nil {
-			continue
+		for _, u := range due {
+			slots <- struct{}{}
+			working.Go(func() {
+				s.unwindOne(ctx, u)
+				<-slots
+				if len(slots) == 0 {
+					s.wakeUnwinding() // there may be more
+				}
+			})
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.unwinding:
-		case <-tick.C:
+		if len(due) == 0 || len(slots) == cap(slots) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-s.unwinding:
+			case <-tick.C:
+			}
 		}
-	}
-}
-
-func (s *Service) unwindAll(ctx context.Context, due []ledger.Unwinding) {
-	var all sync.WaitGroup
-	defer all.Wait()
-	slots := make(chan struct{}, unwindWorkers)
-	for _, u := range due {
-		slots <- struct{}{}
-		all.Go(func() {
-			defer func() { <-slots }()
-			s.unwindOne(ctx, u)
-		})
 	}
 }
 

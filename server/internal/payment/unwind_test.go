@@ -27,7 +27,7 @@ func (b *bench) unwound(t *testing.T, list func() []ledger.Instrument, want ...l
 		backlog, err := b.Ledger.UnwindingBacklog(t.Context())
 		require.NoError(t, err)
 		return backlog.Count == 0 && len(states) == len(want) && equal(states, want)
-	}, 20*time.Second, 20*time.Millisecond)
+	}, time.Minute, 500*time.Millisecond)
 }
 
 func equal(a, b []ledger.InstrumentState) bool {
@@ -142,7 +142,7 @@ func TestInstrumentsThatLeadToNoMandateAreEnded(t *testing.T) {
 			require.Eventually(t, func() bool {
 				b.time.Advance(time.Minute)
 				return len(b.card.ended()) == c.cards && len(b.chain.ended()) == c.chains
-			}, 20*time.Second, 20*time.Millisecond)
+			}, time.Minute, 500*time.Millisecond)
 			for _, i := range b.ofSession(t, session.Token)() {
 				require.Empty(t, i.MandateID)
 			}

@@ -70,13 +70,17 @@ func (s *Store) transact(ctx context.Context, do func(context.Context) error) (e
 	if _, err := s.writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return s.fail("begin", err)
 	}
+	committed := false
+	defer func() { // also after a panic; it may have been rolled back already, which is no error
+		if !committed {
+			_, _ = s.writer.ExecContext(ctx, "ROLLBACK")
+		}
+	}()
 	if err = do(ctx); err == nil {
 		_, err = s.writer.ExecContext(ctx, "COMMIT")
 		err = s.fail("commit", err)
 	}
-	if err != nil { // it may have been rolled back already, which is no error
-		_, _ = s.writer.ExecContext(ctx, "ROLLBACK")
-	}
+	committed = err == nil
 	return err
 }
 

@@ -66,6 +66,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.checkoutStmt, err = db.PrepareContext(ctx, checkout); err != nil {
 		return nil, fmt.Errorf("error preparing query Checkout: %w", err)
 	}
+	if q.claimServiceStmt, err = db.PrepareContext(ctx, claimService); err != nil {
+		return nil, fmt.Errorf("error preparing query ClaimService: %w", err)
+	}
 	if q.countersStmt, err = db.PrepareContext(ctx, counters); err != nil {
 		return nil, fmt.Errorf("error preparing query Counters: %w", err)
 	}
@@ -219,6 +222,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.merchantsStmt, err = db.PrepareContext(ctx, merchants); err != nil {
 		return nil, fmt.Errorf("error preparing query Merchants: %w", err)
 	}
+	if q.moveServiceStmt, err = db.PrepareContext(ctx, moveService); err != nil {
+		return nil, fmt.Errorf("error preparing query MoveService: %w", err)
+	}
 	if q.nextRetryStmt, err = db.PrepareContext(ctx, nextRetry); err != nil {
 		return nil, fmt.Errorf("error preparing query NextRetry: %w", err)
 	}
@@ -278,6 +284,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.secretSealsStmt, err = db.PrepareContext(ctx, secretSeals); err != nil {
 		return nil, fmt.Errorf("error preparing query SecretSeals: %w", err)
+	}
+	if q.serviceStmt, err = db.PrepareContext(ctx, service); err != nil {
+		return nil, fmt.Errorf("error preparing query Service: %w", err)
 	}
 	if q.sessionStmt, err = db.PrepareContext(ctx, session); err != nil {
 		return nil, fmt.Errorf("error preparing query Session: %w", err)
@@ -418,6 +427,11 @@ func (q *Queries) Close() error {
 	if q.checkoutStmt != nil {
 		if cerr := q.checkoutStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing checkoutStmt: %w", cerr)
+		}
+	}
+	if q.claimServiceStmt != nil {
+		if cerr := q.claimServiceStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing claimServiceStmt: %w", cerr)
 		}
 	}
 	if q.countersStmt != nil {
@@ -675,6 +689,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing merchantsStmt: %w", cerr)
 		}
 	}
+	if q.moveServiceStmt != nil {
+		if cerr := q.moveServiceStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing moveServiceStmt: %w", cerr)
+		}
+	}
 	if q.nextRetryStmt != nil {
 		if cerr := q.nextRetryStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing nextRetryStmt: %w", cerr)
@@ -773,6 +792,11 @@ func (q *Queries) Close() error {
 	if q.secretSealsStmt != nil {
 		if cerr := q.secretSealsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing secretSealsStmt: %w", cerr)
+		}
+	}
+	if q.serviceStmt != nil {
+		if cerr := q.serviceStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing serviceStmt: %w", cerr)
 		}
 	}
 	if q.sessionStmt != nil {
@@ -938,6 +962,7 @@ type Queries struct {
 	chargesStmt                *sql.Stmt
 	chargesOfTransactionStmt   *sql.Stmt
 	checkoutStmt               *sql.Stmt
+	claimServiceStmt           *sql.Stmt
 	countersStmt               *sql.Stmt
 	deleteDeliveriesStmt       *sql.Stmt
 	deleteSealedKeyStmt        *sql.Stmt
@@ -989,6 +1014,7 @@ type Queries struct {
 	merchantByWalletStmt       *sql.Stmt
 	merchantEventsStmt         *sql.Stmt
 	merchantsStmt              *sql.Stmt
+	moveServiceStmt            *sql.Stmt
 	nextRetryStmt              *sql.Stmt
 	outcomeConflictsStmt       *sql.Stmt
 	passEndpointsStmt          *sql.Stmt
@@ -1009,6 +1035,7 @@ type Queries struct {
 	saveEndpointStmt           *sql.Stmt
 	sealedKeysStmt             *sql.Stmt
 	secretSealsStmt            *sql.Stmt
+	serviceStmt                *sql.Stmt
 	sessionStmt                *sql.Stmt
 	setMerchantActiveStmt      *sql.Stmt
 	setMerchantLimitStmt       *sql.Stmt
@@ -1051,6 +1078,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		chargesStmt:                q.chargesStmt,
 		chargesOfTransactionStmt:   q.chargesOfTransactionStmt,
 		checkoutStmt:               q.checkoutStmt,
+		claimServiceStmt:           q.claimServiceStmt,
 		countersStmt:               q.countersStmt,
 		deleteDeliveriesStmt:       q.deleteDeliveriesStmt,
 		deleteSealedKeyStmt:        q.deleteSealedKeyStmt,
@@ -1102,6 +1130,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		merchantByWalletStmt:       q.merchantByWalletStmt,
 		merchantEventsStmt:         q.merchantEventsStmt,
 		merchantsStmt:              q.merchantsStmt,
+		moveServiceStmt:            q.moveServiceStmt,
 		nextRetryStmt:              q.nextRetryStmt,
 		outcomeConflictsStmt:       q.outcomeConflictsStmt,
 		passEndpointsStmt:          q.passEndpointsStmt,
@@ -1122,6 +1151,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		saveEndpointStmt:           q.saveEndpointStmt,
 		sealedKeysStmt:             q.sealedKeysStmt,
 		secretSealsStmt:            q.secretSealsStmt,
+		serviceStmt:                q.serviceStmt,
 		sessionStmt:                q.sessionStmt,
 		setMerchantActiveStmt:      q.setMerchantActiveStmt,
 		setMerchantLimitStmt:       q.setMerchantLimitStmt,

@@ -167,6 +167,13 @@ type SealedKey struct {
 	ChangedMs int64
 }
 
+type Service struct {
+	ID     int64
+	Mode   string
+	Issuer string
+	Epoch  int64
+}
+
 type Session struct {
 	Hash             string
 	MerchantID       string

@@ -1,0 +1,50 @@
+package server_test
+
+import (
+	"crypto/rand"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
+	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/rail/card"
+	"github.com/paywarrant/paywarrant/server/vault"
+)
+
+// TestStoreOfAnotherServiceIsRefused: a live service on a sandbox's store would charge
+// what the sandbox's helpers made, and one of another base URL knows no mandate in it.
+func TestStoreOfAnotherServiceIsRefused(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pay.db")
+	key := make([]byte, 32)
+	_, _ = rand.Read(key)
+	wrapper, err := vault.NewLocal(key)
+	require.NoError(t, err)
+	open := func(mode server.Mode, url string, moved bool) error {
+		store, err := sqlite.Open(t.Context(), path)
+		require.NoError(t, err)
+		fiat := card.Sandbox(store)
+		srv, err := server.New(t.Context(), server.Config{
+			BaseURL: url, Mode: mode, Store: store, Rails: []rail.Rail{fiat}, Wrapper: wrapper, Moved: moved,
+		})
+		if err != nil {
+			require.NoError(t, fiat.Close())
+			require.NoError(t, store.Close())
+			return err
+		}
+		return srv.Close()
+	}
+	require.NoError(t, open(server.Sandbox, "https://pay.example", false))
+	require.NoError(t, open(server.Sandbox, "https://pay.example", false))
+	require.ErrorContains(t, open(server.Live, "https://pay.example", false), "sandbox service, and this one is live")
+	require.ErrorContains(t, open(server.Live, "https://pay.example", true), "sandbox service")
+	require.ErrorContains(t, open(server.Sandbox, "https://other.example", false), "https://pay.example")
+	require.ErrorContains(t, open(server.Sandbox, "http://127.0.0.1:4020", false), "https://pay.example")
+	require.NoError(t, open(server.Sandbox, "http://127.0.0.1:4020", true))
+	require.NoError(t, open(server.Sandbox, "http://localhost:4021", false), "of a machine of one's own")
+	require.NoError(t, open(server.Sandbox, "https://other.example", true))
+	require.ErrorContains(t, open(server.Sandbox, "https://pay.example", false), "https://other.example")
+}
