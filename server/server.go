@@ -182,10 +182,11 @@ func (s *Server) routes() (http.Handler, error) {
 		return nil, err
 	}
 	mux.HandleFunc("/", merchantAPI.NotFound)
+	served := s.untilClosed(readablePath(mux, http.HandlerFunc(merchantAPI.NotFound)), http.HandlerFunc(merchantAPI.Stopping))
 	return httplog.Wrap(httplog.Config{
 		Logger: cfg.Logger, NewID: func() string { return id.New(id.Request, time.Now()) }, Panicked: merchantAPI.Panicked,
 		Watch: cfg.Telemetry.Request, ClientAddr: clientaddr.Proxies(cfg.TrustedProxies).Client,
-	}, s.untilClosed(mux, http.HandlerFunc(merchantAPI.Stopping))), nil
+	}, protected(served)), nil
 }
 
 // facilitate adds the x402 facilitator, where a rail settles signed transfers.

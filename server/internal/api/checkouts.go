@@ -2,15 +2,11 @@ package api
 
 import (
 	"context"
-	"fmt"
-	"unicode/utf8"
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
-
-const maxCheckoutDescription = 500 // characters
 
 // createCheckout makes the page of one payment.
 func (a *API) createCheckout(ctx context.Context, c call[client.CheckoutParams]) (reply, error) {
@@ -24,8 +20,8 @@ func (a *API) createCheckout(ctx context.Context, c call[client.CheckoutParams])
 	if c.Merchant.MaxCharge > 0 && amount > c.Merchant.MaxCharge {
 		return reply{}, &ledger.Refusal{Code: ledger.MerchantLimit, Limit: c.Merchant.MaxCharge, RequestID: c.RequestID}
 	}
-	if n := utf8.RuneCountInString(c.In.Description); n < 1 || n > maxCheckoutDescription {
-		return reply{}, invalid("description", fmt.Sprintf("is required: 1 to %d characters", maxCheckoutDescription))
+	if err := described(c.In.Description); err != nil {
+		return reply{}, err
 	}
 	if err := a.checkReturnURL(c.In.ReturnURL); err != nil {
 		return reply{}, err

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
@@ -34,6 +35,11 @@ func (a *API) listEvents(ctx context.Context, c call[struct{}]) (reply, error) {
 		return reply{}, err
 	}
 	before, after := query.Get("starting_after"), query.Get("ending_before")
+	for param, cursor := range map[string]string{"starting_after": before, "ending_before": after} {
+		if cursor != "" && !id.Valid(id.Event, cursor) {
+			return reply{}, invalid(param, "must be the id of an event of yours")
+		}
+	}
 	list, err := a.Webhooks.Events(ctx, c.Merchant.ID, before, after, size+1, time.Duration(wait)*time.Second)
 	if errors.Is(err, ledger.ErrNotFound) {
 		param := "starting_after"
@@ -65,12 +71,12 @@ func number(query url.Values, name string, otherwise, least, most int) (int, err
 }
 
 func (a *API) redeliver(ctx context.Context, c call[struct{}]) (reply, error) {
-	id := c.Request.PathValue("eventId")
-	n, err := a.Webhooks.Redeliver(ctx, c.Merchant.ID, id)
+	eventID := c.Request.PathValue("eventId")
+	n, err := a.Webhooks.Redeliver(ctx, c.Merchant.ID, eventID)
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{Body: client.Redelivery{EventID: id, Endpoints: n}}, nil
+	return reply{Body: client.Redelivery{EventID: eventID, Endpoints: n}}, nil
 }
 
 func (a *API) deliveries(ctx context.Context, c call[struct{}]) (reply, error) {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
@@ -35,6 +36,9 @@ func (a *API) transactions(ctx context.Context, c call[struct{}]) (reply, error)
 		size = n
 	}
 	after := query.Get("starting_after")
+	if after != "" && !id.Valid(id.Charge, after) {
+		return reply{}, invalid("starting_after", "must be the id of a transaction of yours")
+	}
 	list, err := a.Payments.Charges(ctx, c.Merchant.ID, after, size+1)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return reply{}, invalid("starting_after", "must be the id of a transaction of yours")

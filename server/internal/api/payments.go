@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/internal/money"
+	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -55,8 +54,8 @@ func chargeRequest(in chargeBody, h http.Header) (payment.ChargeRequest, error) 
 	if rail.Preferred(in.Currency) == nil {
 		return r, invalid("currency", "is required: usd, usdc or usdt")
 	}
-	if n := utf8.RuneCountInString(in.Description); n < 1 || n > maxDescription || strings.ContainsFunc(in.Description, unicode.IsControl) {
-		return r, invalid("description", fmt.Sprintf("is required: 1 to %d characters, no control characters", maxDescription))
+	if err := described(in.Description); err != nil {
+		return r, err
 	}
 	key, err := idempotencyKey(in.IdempotencyKey, h)
 	if err != nil {
@@ -71,6 +70,17 @@ func chargeRequest(in chargeBody, h http.Header) (payment.ChargeRequest, error) 
 		Token: in.IntentMandate, Amount: amount, Currency: in.Currency, Description: in.Description,
 		Metadata: extra, IdempotencyKey: key,
 	}, err
+}
+
+// described checks what is shown to people as what they pay for.
+func described(s string) error {
+	if s == "" {
+		return invalid("description", fmt.Sprintf("is required: 1 to %d characters", maxDescription))
+	}
+	if err := text.Check(s, maxDescription); err != nil {
+		return invalid("description", err.Error())
+	}
+	return nil
 }
 
 // idempotencyKey is the body's, or the header's where the body has none.

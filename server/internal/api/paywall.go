@@ -11,6 +11,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/httpjson"
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/money"
+	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -64,8 +65,11 @@ func paywallRequest(in client.PaywallSettlementParams, h http.Header) (payment.P
 		return r, invalid("payTo", "is required: a wallet address (0x and 40 hexadecimal digits)")
 	}
 	resource, err := url.Parse(in.Resource)
-	if err != nil || resource.Host == "" || len(in.Resource) > maxResource {
-		return r, invalid("resource", "is required: the full URL that is paid for, of at most 400 bytes")
+	if err != nil || resource.Host == "" || len(in.Resource) > maxResource || !text.Clean(in.Resource) {
+		return r, invalid("resource", "is required: the full URL that is paid for, of at most 400 bytes, without control characters")
+	}
+	if !text.Clean(in.Network) || !text.Clean(in.ChallengeID) {
+		return r, invalid("challengeId", "and network must have no control characters")
 	}
 	if len(in.Network) > maxNetwork || len(in.ChallengeID) > maxNonce {
 		return r, invalid("challengeId", fmt.Sprintf("or network is too long: at most %d and %d bytes", maxNonce, maxNetwork))

@@ -11,6 +11,7 @@ import (
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/internal/money"
+	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -141,7 +142,7 @@ func (a *API) checkReturnURL(s string) error {
 		return nil
 	}
 	u, err := url.Parse(s)
-	if err != nil || len(s) > maxReturnURLBytes || u.Host == "" || u.User != nil ||
+	if err != nil || len(s) > maxReturnURLBytes || !text.Clean(s) || u.Host == "" || u.User != nil ||
 		(u.Scheme != "https" && (u.Scheme != "http" || !a.Loopback || !isLoopback(u.Hostname()))) {
 		return invalid("returnUrl", "must be an https URL without credentials, of at most 2048 bytes")
 	}

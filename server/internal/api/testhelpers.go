@@ -12,6 +12,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/clock"
 	"github.com/paywarrant/paywarrant/internal/httpjson"
 	"github.com/paywarrant/paywarrant/internal/money"
+	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
@@ -188,6 +189,8 @@ func (a *API) advanceClock(_ context.Context, _ *http.Request, in clockBody) (an
 	return client.Clock{Now: a.Clock.Now()}, nil
 }
 
+const maxName = 100 // characters
+
 type merchantBody struct {
 	Name           string `json:"name"`
 	MaxChargeCents int64  `json:"maxChargeCents"` // default: no limit
@@ -195,10 +198,11 @@ type merchantBody struct {
 }
 
 func (a *API) newMerchant(ctx context.Context, _ *http.Request, in merchantBody) (any, error) {
+	if err := text.Check(in.Name, maxName); err != nil {
+		return nil, invalid("name", err.Error())
+	}
 	limit, err := money.Cents(in.MaxChargeCents).Micros()
 	switch {
-	case len(in.Name) > 100:
-		return nil, invalid("name", "must have at most 100 characters")
 	case err != nil || limit < 0:
 		return nil, invalid("maxChargeCents", "must be a positive integer of US cents")
 	case in.Name == "":

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/webhook"
 )
@@ -59,12 +60,12 @@ func (a *API) createEndpoint(ctx context.Context, c call[client.WebhookEndpointP
 
 // checkReceiver refuses addresses that can never be sent to. Where a name leads is
 // judged when it is dialled.
-func (a *API) checkReceiver(text string) error {
-	u, err := url.Parse(text)
+func (a *API) checkReceiver(address string) error {
+	u, err := url.Parse(address)
 	switch {
-	case text == "":
+	case address == "":
 		return invalid("url", "is required")
-	case err != nil || u.Hostname() == "" || len(text) > maxURL:
+	case err != nil || u.Hostname() == "" || len(address) > maxURL || !text.Clean(address):
 		return invalid("url", "must be an absolute URL of at most 2048 bytes")
 	case u.User != nil || u.Fragment != "":
 		return invalid("url", "must have no user and no fragment")

@@ -11,6 +11,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/clientaddr"
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/ratelimit"
+	"github.com/paywarrant/paywarrant/internal/text"
 )
 
 // guarded serves next under the service's own host alone, and within the limits of the
@@ -54,4 +55,16 @@ func ownHost(origin, host string) bool {
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || (ip != nil && ip.IsLoopback())
+}
+
+// clean reports whether what a form holds is text that can be stored and shown.
+func clean(form url.Values) bool {
+	for _, values := range form {
+		for _, value := range values {
+			if !text.Clean(value) {
+				return false
+			}
+		}
+	}
+	return true
 }

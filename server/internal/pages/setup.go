@@ -177,7 +177,7 @@ func (p *Pages) decided(w http.ResponseWriter, r *http.Request, s payment.Sessio
 // parse reads a form of limited length, or answers that it did not arrive.
 func (p *Pages) parse(w http.ResponseWriter, r *http.Request) bool {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil {
+	if err := r.ParseForm(); err != nil || !clean(r.PostForm) {
 		p.message(w, r, http.StatusBadRequest, result{
 			Tone: "bad", Badge: "Failed", Headline: "The form did not arrive whole", Text: "Please open the link again.",
 		})
