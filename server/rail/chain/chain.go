@@ -180,6 +180,7 @@ type Rail struct {
 	alarms       alarms
 	tending      sync.Mutex // of checkpoint
 	checkpoint   checkpoint
+	watchedAll   atomic.Bool // whether the watcher has come to the newest block that it knows
 	committed    committed
 	foreign      atomic.Uint64 // the relayer's nonce when it was found to be used by somebody else
 	figures      figures

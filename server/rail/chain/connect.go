@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -159,7 +158,7 @@ func (r *Rail) relay(ctx context.Context, key string, record connectionRecord, g
 	}
 	if !found {
 		if there, err := r.onChain(ctx, record.GrantID, grant); err == nil && there { // somebody else brought it
-			return r.decideConnection(ctx, key, "")
+			return r.checkAllowance(ctx, key, record.GrantID, grant, nil)
 		}
 		w := work{
 			task: grantTask(record.GrantID), to: r.config.Router, data: r.relayCall(grant),
@@ -202,7 +201,7 @@ func (r *Rail) refuseUnlessBrought(ctx context.Context, key string, record conne
 		return err
 	}
 	if there {
-		why = ""
+		return r.checkAllowance(ctx, key, record.GrantID, grant, nil)
 	}
 	return r.decideConnection(ctx, key, why)
 }
@@ -227,7 +226,7 @@ func (r *Rail) awaitGrant(ctx context.Context, key string, record connectionReco
 			if !there {
 				return r.decideConnection(ctx, key, rail.Reverted)
 			}
-			return r.checkAllowance(ctx, key, grant, receipt.BlockNumber)
+			return r.checkAllowance(ctx, key, record.GrantID, grant, receipt)
 		case displaced:
 			return errors.Join(r.leave(ctx, s, true), errOutcome) // the next try takes another nonce
 		case waiting:
@@ -239,23 +238,6 @@ func (r *Rail) awaitGrant(ctx context.Context, key string, record connectionReco
 			return err
 		}
 	}
-}
-
-// checkAllowance refuses a wallet whose permit did not work: nothing could ever be
-// charged. The sandbox has a method for just that, without a permit. It is asked
-// after the grant's block: a node can tell of a receipt before its newest state has
-// it, and another node behind the same address later still.
-func (r *Rail) checkAllowance(ctx context.Context, key string, grant grantRecord, block *big.Int) error {
-	if grant.Consent.Permit != nil {
-		allowance, err := r.allowanceAt(ctx, grant.Grant.Owner, block)
-		if err != nil {
-			return err
-		}
-		if allowance.Sign() == 0 {
-			return r.decideConnection(ctx, key, rail.AllowanceMissing)
-		}
-	}
-	return r.decideConnection(ctx, key, "")
 }
 
 // onChain tells whether the router holds this grant.
@@ -294,6 +276,11 @@ func (r *Rail) decideConnection(ctx context.Context, key string, why rail.Reason
 		if record.Relayed || record.Refused != "" { // the first stands
 			why = record.Refused
 			return nil
+		}
+		if why == "" {
+			if why, err = claimPermit(tx, record.GrantID); err != nil {
+				return err
+			}
 		}
 		record.Relayed, record.Refused = why == "", why
 		if why != "" {

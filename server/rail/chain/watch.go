@@ -51,7 +51,10 @@ func (r *Rail) watch(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read newest block: %w", err)
 	}
-	r.figures.head.Store(head)
+	if r.figures.head.Swap(head) == head && r.watchedAll.Load() {
+		return nil // no new block
+	}
+	r.watchedAll.Store(false)
 	deep, ok := r.confirmed(head)
 	if !ok {
 		return nil
@@ -75,6 +78,7 @@ func (r *Rail) watch(ctx context.Context) error {
 		}
 	}
 	r.figures.watched.Store(deep)
+	r.watchedAll.Store(true)
 	return nil
 }
 
