@@ -228,3 +228,34 @@ func payloadOf(t *testing.T, request map[string]any) string {
 	require.NoError(t, err)
 	return string(text)
 }
+
+// TestFacilitatorTakesJSONAndItsOwnTransfersOnly: other media types are 415; a transfer
+// that is declared to go by Permit2 is none that it settles.
+func TestFacilitatorTakesJSONAndItsOwnTransfersOnly(t *testing.T) {
+	t.Parallel()
+	f := facilitate(t)
+	for _, path := range []string{"verify", "settle"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.URL+"/v1/x402/"+path, bytes.NewReader([]byte(`{}`)))
+		require.NoError(t, err)
+		r.Header.Set("Content-Type", "text/plain")
+		resp, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, http.StatusUnsupportedMediaType, resp.StatusCode)
+	}
+	for _, version := range []int{x402.Version1, x402.Version2} {
+		for method, good := range map[string]bool{"permit2": false, "eip3009": true} {
+			request := f.requestOf(version, f.sign(t, f.authorize(10_000)), "10000")
+			declare := func(part map[string]any) {
+				extra := map[string]any{"name": f.asset.Name, "version": f.asset.Version, "assetTransferMethod": method}
+				part["extra"] = extra
+			}
+			declare(request["paymentRequirements"].(map[string]any))
+			if version == x402.Version2 {
+				declare(request["paymentPayload"].(map[string]any)["accepted"].(map[string]any))
+			}
+			require.Equal(t, good, f.ask(t, "verify", request).Body["isValid"], "%d %s", version, method)
+			require.Equal(t, good, f.ask(t, "settle", request).Body["success"], "%d %s", version, method)
+		}
+	}
+}

@@ -163,6 +163,9 @@ func (f *Facilitator) match(p payment, asset string, extra map[string]any) *refu
 	case !x402.SameAddress(p.payee, a.To):
 		return refuse(x402.ReasonRecipient, "The authorization pays somebody else than payTo.")
 	}
+	if method, declared := extra["assetTransferMethod"]; declared && method != "eip3009" {
+		return refuse(x402.ReasonInvalidRequirement, "extra.assetTransferMethod: only eip3009 is settled.")
+	}
 	for name, want := range map[string]string{x402.ExtraName: f.asset.Name, x402.ExtraVersion: f.asset.Version} {
 		if got, declared := extra[name]; declared && got != want {
 			return refuse(x402.ReasonInvalidRequirement, fmt.Sprintf("extra.%s of the token is %q.", name, want))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum"
@@ -27,6 +26,8 @@ const (
 	ReasonUndeployed x402.Reason = "invalid_exact_evm_payload_undeployed_smart_wallet"
 	// ReasonSimulation refuses a transfer that the token would not make.
 	ReasonSimulation x402.Reason = "invalid_exact_evm_transaction_simulation_failed"
+	// ReasonBlocked refuses a transfer of an account that the token's issuer has blocked.
+	ReasonBlocked x402.Reason = "account_blocked_by_token_issuer"
 	// ReasonGasBudget refuses what would cost the relayer too much.
 	ReasonGasBudget x402.Reason = "relayer_gas_budget_exceeded"
 )
@@ -222,6 +223,9 @@ func (r *Rail) simulate(ctx context.Context, o order, w work) error {
 	if used, err := r.usedOrder(ctx, o.TransferAuthorization); err != nil || used {
 		return errors.Join(err, usedIf(used))
 	}
+	if err := r.tokenStops(ctx, o.From, o.To); err != nil {
+		return err
+	}
 	return refuseAuthorization(ReasonSimulation, "the token would not make the transfer")
 }
 
@@ -324,18 +328,4 @@ func (q questions) Code(ctx context.Context, at common.Address) ([]byte, error) 
 		return nil, nil
 	}
 	return answer, nil
-}
-
-// isAnswer tells a contract that fails, in whatever way, from a node that does.
-func isAnswer(err error) bool {
-	var refusal *revertError
-	if errors.As(reverted(err), &refusal) {
-		return true
-	}
-	for _, fault := range []string{"execution reverted", "out of gas", "invalid opcode", "stack underflow", "stack limit reached", "invalid jump"} {
-		if strings.Contains(err.Error(), fault) {
-			return true
-		}
-	}
-	return false
 }

@@ -121,11 +121,15 @@ func (r *Rail) bringPermit(ctx context.Context, id common.Hash, grant grantRecor
 }
 
 // claimPermit has a permit serve one grant: of two that were signed with one nonce,
-// one alone has worked, and the other grant has no allowance of its own.
+// one alone has worked, and the other grant has no allowance of its own. One without
+// a limit is enough for all.
 func claimPermit(tx Tx, id common.Hash) (rail.Reason, error) {
 	grant, found, err := read[grantRecord](tx, kindGrant, id.Hex())
 	if err != nil || !found || grant.Consent == nil || grant.Consent.Permit == nil {
 		return "", err
+	}
+	if unlimited := new(big.Int).Lsh(common.Big1, 256); grant.Consent.Permit.Value.Big().Cmp(unlimited.Sub(unlimited, common.Big1)) == 0 {
+		return "", nil
 	}
 	key := fmt.Sprintf("%s/%s", grant.Grant.Owner.Hex(), grant.Permit.Nonce.String())
 	by, claimed, err := read[common.Hash](tx, kindPermit, key)

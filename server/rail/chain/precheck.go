@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/big"
+	"time"
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -36,7 +37,7 @@ func (r *Rail) prepareCharge(ctx context.Context, grant grantRecord, c evm.Charg
 	w.gas, err = r.estimate(ctx, w)
 	var refusal *revertError
 	if errors.As(err, &refusal) {
-		why, err := r.whyReverted(refusal)
+		why, err := r.whyReverted(ctx, refusal)
 		return work{}, why, err
 	}
 	if err != nil {
@@ -125,19 +126,38 @@ func (r *Rail) affordGas(ctx context.Context, w *work) (rail.Reason, error) {
 
 // whyReverted puts the router's refusal in the seam's terms. A grant that is not on
 // the chain yet, or no longer, is no refusal: its transaction is sent again.
-func (r *Rail) whyReverted(e *revertError) (rail.Reason, error) {
+func (r *Rail) whyReverted(ctx context.Context, e *revertError) (rail.Reason, error) {
 	unpacked, err := r.router.UnpackError(e.data)
-	if err != nil {
-		return rail.Reverted, nil //nolint:nilerr // the token's refusal, whatever it says
+	if err != nil { // the token's refusal; a pause passes
+		return rail.Reverted, r.tokenStops(ctx)
 	}
 	switch unpacked.(type) {
 	case *contracts.MandateRouterNoGrant:
 		return "", e
-	case *contracts.MandateRouterOverChargeCap, *contracts.MandateRouterOverMonthCap, *contracts.MandateRouterPayeeNotAllowed:
+	case *contracts.MandateRouterOverMonthCap:
+		return rail.AllowanceMissing, r.checkMonth(ctx)
+	case *contracts.MandateRouterOverChargeCap, *contracts.MandateRouterPayeeNotAllowed:
 		return rail.AllowanceMissing, nil
 	case *contracts.MandateRouterRevoked, *contracts.MandateRouterExpired, *contracts.MandateRouterEnforcedPause, *contracts.MandateRouterNotOperator:
 		return rail.Unavailable, nil
 	default:
 		return rail.Reverted, nil
 	}
+}
+
+// errMonth reports that the chain has no block of the new month yet.
+var errMonth = errors.New("chain: the newest block is of the last month")
+
+// checkMonth is [errMonth] if a month's cap is that of the month before, because the
+// chain has no block of the new one.
+func (r *Rail) checkMonth(ctx context.Context) error {
+	header, err := r.newest(ctx)
+	if err != nil {
+		return err
+	}
+	head, now := time.Unix(int64(header.Time), 0).UTC(), r.config.Clock.Now().UTC() // not before the year 292 billion
+	if now.After(head) && (now.Year() != head.Year() || now.Month() != head.Month()) {
+		return errMonth
+	}
+	return nil
 }

@@ -1,0 +1,139 @@
+package chain_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/big"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/internal/devchain"
+	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/rail/chain"
+	"github.com/paywarrant/paywarrant/x402"
+)
+
+// coded is an error of JSON-RPC.
+type coded struct {
+	code int
+	text string
+}
+
+func (c coded) Error() string  { return c.text }
+func (c coded) ErrorCode() int { return c.code }
+
+// stopping is a node of a token whose issuer has stopped transfers or an account, and
+// which says so in the words of some client.
+type stopping struct {
+	chain.RPC
+
+	err      error
+	stopped  string // the question that is answered with yes
+	switched bool
+}
+
+func (s *stopping) CallContract(ctx context.Context, call ethereum.CallMsg, block *big.Int) ([]byte, error) {
+	if !s.switched || call.To == nil || *call.To != devchain.USDC() {
+		return s.RPC.CallContract(ctx, call, block)
+	}
+	asks := func(question string) bool { return bytes.HasPrefix(call.Data, crypto.Keccak256([]byte(question))[:4]) }
+	switch {
+	case s.stopped != "" && asks(s.stopped):
+		return common.LeftPadBytes([]byte{1}, 32), nil
+	case asks("paused()"), asks("isBlacklisted(address)"):
+		return make([]byte, 32), nil
+	case call.From == devchain.Relayer().Address:
+		return nil, s.err
+	}
+	return s.RPC.CallContract(ctx, call, block)
+}
+
+func (s *stopping) EstimateGas(ctx context.Context, call ethereum.CallMsg) (uint64, error) {
+	if s.switched && *call.To == devchain.Router() {
+		return 0, withData{coded{3, "execution reverted"}}
+	}
+	return s.RPC.EstimateGas(ctx, call)
+}
+
+// withData is a revert with a reason in text: Error("stop").
+type withData struct{ coded }
+
+func (withData) ErrorData() any {
+	return "0x08c379a0000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000000047374" +
+		"6f7000000000000000000000000000000000000000000000000000000000"
+}
+
+// TestHaltsAreToldByCodes: a contract that fails is a refusal in the words of every
+// client; a node that fails is none.
+func TestHaltsAreToldByCodes(t *testing.T) {
+	t.Parallel()
+	node := &stopping{}
+	w := setup(t, devchain.Config{}, func(c *chain.Config) {
+		node.RPC = c.RPC
+		c.RPC = node
+	})
+	node.switched = true
+	e := w.authorize(t, devchain.Wallets()[0])
+	for _, err := range []error{
+		coded{3, "whatever"}, coded{-32015, "VM execution error"}, coded{-32000, "out of gas"}, coded{-32000, "EVM error: OutOfGas"},
+		coded{-32000, "EVM error: InvalidJump"}, coded{-32000, "invalid opcode: INVALID"}, withData{coded{-32000, "VM Exception"}},
+	} {
+		node.err = err
+		v, verifyErr := w.rail.VerifyAuthorization(t.Context(), e, resource)
+		require.NoError(t, verifyErr, "%d %s", err, err)
+		require.Equal(t, chain.ReasonSimulation, v.InvalidReason)
+	}
+	for _, err := range []error{errors.New("execution reverted"), coded{-32000, "header not found"}, coded{-32603, "out of gas"}, coded{-32005, "limit exceeded"}} {
+		node.err = err
+		_, verifyErr := w.rail.VerifyAuthorization(t.Context(), e, resource)
+		require.Error(t, verifyErr, "%s", err)
+	}
+}
+
+// TestPausedTokenIsTemporary: a settlement is undecided and a charge not refused, so
+// that both go through once the pause is over; a blocked account has a reason of its own.
+func TestPausedTokenIsTemporary(t *testing.T) {
+	t.Parallel()
+	node := &stopping{err: withData{coded{3, "execution reverted: Pausable: paused"}}}
+	w := setup(t, devchain.Config{}, func(c *chain.Config) {
+		node.RPC = c.RPC
+		c.RPC = node
+	})
+	in := w.connect(t, "setup", chain.MethodWallet)
+	e := w.authorize(t, devchain.Wallets()[0])
+	node.switched, node.stopped = true, "isBlacklisted(address)"
+	require.Equal(t, chain.ReasonBlocked, w.settle(t, e).ErrorReason)
+	node.stopped = "paused()"
+	_, err := w.rail.SettleAuthorization(t.Context(), e, resource)
+	require.ErrorContains(t, err, "paused")
+	_, err = w.rail.Charge(t.Context(), charge("txn", in))
+	require.ErrorContains(t, err, "paused")
+	node.switched = false
+	require.Equal(t, rail.Succeeded, w.pay(t, charge("txn", in)).Status)
+	require.Equal(t, []any{true, x402.Reason("")}, func() []any { s := w.settle(t, e); return []any{s.Success, s.ErrorReason} }())
+}
+
+// TestFirstChargeOfAMonthWaitsForItsBlock: while the newest block is of the last month,
+// whose cap is used up, a charge is not refused for good.
+func TestFirstChargeOfAMonthWaitsForItsBlock(t *testing.T) {
+	t.Parallel()
+	clock := &steady{now: time.Now()}
+	w := setup(t, devchain.Config{}, func(c *chain.Config) {
+		c.Clock = clock
+		c.Sandbox.Terms = chain.Terms{MaxPerCharge: dollar, MaxPerMonth: dollar, ExpiresAt: time.Now().AddDate(0, 6, 0)}
+	})
+	in := w.connect(t, "setup", chain.MethodWallet)
+	require.Equal(t, rail.Succeeded, w.pay(t, charge("last month", in)).Status)
+	require.Equal(t, rail.AllowanceMissing, w.pay(t, charge("over", in)).Reason)
+	clock.advance(32 * 24 * time.Hour)
+	_, err := w.rail.Charge(t.Context(), charge("this month", in))
+	require.ErrorContains(t, err, "month")
+	require.NoError(t, w.chain.AdvanceTime(32*24*time.Hour))
+	require.Equal(t, rail.Succeeded, w.pay(t, charge("this month", in)).Status)
+}
