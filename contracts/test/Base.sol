@@ -6,6 +6,14 @@ import {TestUSDC} from "../src/TestUSDC.sol";
 
 /// @notice The cheat codes that the tests use.
 interface Vm {
+    struct Log {
+        bytes32[] topics;
+        bytes data;
+        address emitter;
+    }
+
+    function recordLogs() external;
+    function getRecordedLogs() external returns (Log[] memory);
     function addr(uint256 key) external pure returns (address);
     function sign(uint256 key, bytes32 digest) external pure returns (uint8 v, bytes32 r, bytes32 s);
     function warp(uint256 timestamp) external;
