@@ -1,7 +1,8 @@
-// Package payment is what the service does with money: it makes setup sessions
-// into mandates, charges them, revokes them, and finishes the charges that a
-// crash left pending. Everything that moves money, whatever protocol asks for it,
-// goes through [Service.Charge]; nobody else writes money state.
+// Package payment makes setup sessions into mandates, charges and revokes them, and
+// finishes the charges that a crash left pending. Every charge of a mandate, whichever
+// protocol asks for it, goes through [Service.Charge]. Signed x402 transfers do not:
+// package facilitator settles them on the chain rail, and the ledger has no record of
+// them.
 //
 // It knows no HTTP. Its errors are those of packages ledger and mandate, and its
 // own below; the edge maps them to answers.

@@ -8,9 +8,10 @@
 // and writes: two round trips for a whole batch of commands. Transactions that the
 // database ends because of another one, or because it restarts, are run again.
 //
-// The tables lie in the schema that the connection's search_path names first. Only
-// such features are used as the distributed engines that speak PostgreSQL's
-// protocol have too: no sequence, trigger, LISTEN, or row that two mandates share.
+// The tables lie in the schema that the connection's search_path names first. There is
+// no sequence, trigger or LISTEN. Mandates share one row: the end of their merchant's
+// stream of events, which is locked last. docs/scaling.md says what that means for
+// distributed engines.
 package postgres
 
 import (

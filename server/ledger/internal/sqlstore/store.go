@@ -51,7 +51,7 @@ type Store struct {
 }
 
 // New returns a store on pools whose schema is up to date. It owns the pools from
-// then on, and closes them where it fails. Its Update does not work on it.
+// then on. Its Update needs a single writer: an engine with several has its own.
 func New(engine Engine, write, read *sql.DB) *Store {
 	return &Store{engine: engine, write: write, read: read, writeQ: db.New(write), readQ: db.New(read)}
 }
