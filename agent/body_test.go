@@ -15,7 +15,7 @@ import (
 )
 
 // streamed is a request whose body has no GetBody.
-func streamed(t *testing.T, c context.Context, url string, body io.Reader) *http.Request {
+func streamed(c context.Context, t *testing.T, url string, body io.Reader) *http.Request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(c, http.MethodPost, url, io.MultiReader(body))
 	require.NoError(t, err)
@@ -39,7 +39,7 @@ func TestBodyIsSentWhileItIsWritten(t *testing.T) {
 		_, _ = io.WriteString(write, "second")
 		_ = write.Close()
 	}()
-	resp, err := do(t, client(t, withWallet(t)), streamed(t, t.Context(), s.URL, read))
+	resp, err := do(t, client(t, withWallet(t)), streamed(t.Context(), t, s.URL, read))
 	require.NoError(t, err)
 	require.Equal(t, "second", resp.text)
 }
@@ -54,9 +54,9 @@ func TestBodyThatWasNotReadIsSentWithThePayment(t *testing.T) {
 		}
 		_, _ = io.Copy(w, r.Body)
 	})
-	resp, err := do(t, client(t, withWallet(t)), streamed(t, t.Context(), s.URL, strings.NewReader(text)))
+	resp, err := do(t, client(t, withWallet(t)), streamed(t.Context(), t, s.URL, strings.NewReader(text)))
 	require.NoError(t, err)
-	require.Equal(t, len(text), len(resp.text))
+	require.Len(t, resp.text, len(text))
 	require.Equal(t, text, resp.text)
 }
 
@@ -77,7 +77,7 @@ func TestContextEndsARequestWhoseBodyDoesNotCome(t *testing.T) {
 		read, write := io.Pipe() // nothing is ever written
 		ended := make(chan error, 1)
 		go func() {
-			_, err := do(t, client(t, withWallet(t)), streamed(t, c, s.URL, read))
+			_, err := do(t, client(t, withWallet(t)), streamed(c, t, s.URL, read))
 			ended <- err
 		}()
 		select {

@@ -205,11 +205,12 @@ func (t *Transport) listMandate(l *listing, a asked, m x402.Method, u *url.URL) 
 		l.drop(Mandate, n.CAIP2, "payee or amount cannot be read")
 		return
 	}
-	ok := false
-	if o.resource, ok = boundTo(resource, u); !ok {
+	bound, ok := boundTo(resource, u)
+	if !ok {
 		l.drop(Mandate, n.CAIP2, "it is for another origin: %s", resource)
 		return
 	}
+	o.resource = bound
 	if len(a.challenges) > 0 {
 		o.challenge = a.challenges[0]
 	}

@@ -4,5 +4,5 @@ import "slices"
 
 // all returns every mutant.
 func all() []mutant {
-	return slices.Concat(mandateMutants, ledgerMutants, webhookMutants, protocolMutants, paywallMutants, contractMutants)
+	return slices.Concat(mandateMutants, ledgerMutants, webhookMutants, protocolMutants, paywallMutants, contractMutants, agentMutants)
 }

@@ -1,0 +1,25 @@
+package main
+
+var agentMutants = []mutant{
+	{"agent/offers.go", "a challenge of another realm is paid", "if !isRealm(c.Realm, u) {", "if false {", "./agent"},
+	{"agent/offers.go", "a mandate pays for another origin", "bound, ok := boundTo(resource, u)\n\tif !ok {", "bound, ok := boundTo(resource, u)\n\tif !ok && false {", "./agent"},
+	{"agent/offers.go", "permit2 is signed as EIP-3009", ` || (method != "" && method != transferEIP3009) {`, " {", "./agent"},
+	{"agent/offers.go", "another token is paid", "!x402.SameAddress(own.Address, asset)", "false", "./agent"},
+	{"agent/caps.go", "cents are rounded down against the mandate", "return (micros-1)/microsPerCent + 1", "return micros / microsPerCent", "./agent"},
+	{"agent/caps.go", "what was presented is not counted", "c.balance.RemainingMonthlySpendCents -= inCents(micros)", "_ = micros", "./agent"},
+	{"agent/velocity.go", "a window ends late", "if now.Sub(m.at) < v.Window {", "if now.Sub(m.at) <= v.Window {", "./agent"},
+	{"agent/velocity.go", "the budget is not kept", "\tif s.budget > 0 {\n\t\ts.total += micros", "\tif false {\n\t\ts.total += micros", "./agent"},
+	{"agent/velocity.go", "the budget is not given back", "s.total -= one.micros", "_ = one", "./agent"},
+	{"agent/purchase.go", "every way is tried", "len(p.tried) == maxTries", "false", "./agent"},
+	{"agent/purchase.go", "approval is asked for each way", "if p.approved != nil {", "if false {", "./agent"},
+	{"agent/purchase.go", "approval covers another payee", "o.PayTo != p.approved.PayTo || ", "", "./agent"},
+	{"agent/purchase.go", "the next way follows an undecided payment", "if err != nil || found != refused {", "if err != nil || found == accepted {", "./agent"},
+	{"agent/pay.go", "a paid POST is sent again", "return repeatable(v.request) && ctx.Err() == nil", "return ctx.Err() == nil", "./agent"},
+	{"agent/pay.go", "OnPaid is called again", "c.reported.CompareAndSwap(false, true)", "true", "./agent"},
+	{"agent/delivery.go", "a broken answer ends the credential", "case err != nil:\n\t\tb.finish(false)", "case err != nil:\n\t\tb.finish(true)", "./agent"},
+	{"agent/delivery.go", "a failed answer ends the credential", "case resp.StatusCode >= http.StatusBadRequest:\n\t\tv.kept.release(c, until)", "case resp.StatusCode >= http.StatusBadRequest:\n\t\tv.kept.drop(c)", "./agent"},
+	{"agent/kept.go", "requests at once share a credential", "case c.busy:\n", "case false:\n", "./agent"},
+	{"agent/kept.go", "an expired credential is sent", "case !now.Before(c.until):\n\t\t\tk.remove(c)", "case false:\n\t\t\tk.remove(c)", "./agent"},
+	{"agent/config.go", "credentials go over plain HTTP", `if u.Scheme == "https" {`, "if true {", "./agent"},
+	{"agent/config.go", "private addresses are dialed", "\tif c.AllowPrivate {\n\t\treturn c, nil", "\tif true {\n\t\treturn c, nil", "./agent"},
+}
