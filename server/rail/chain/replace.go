@@ -24,18 +24,19 @@ const cancelGas = 21_000
 // tendWaiting sends a slot again that the node does not know, cancels one whose work
 // can no longer succeed, and replaces one that has waited long.
 func (r *Rail) tendWaiting(ctx context.Context, now outlook, s slot, known bool) error {
-	if !known {
+	dead := false
+	if !s.last().Cancel {
+		var err error
+		if dead, err = r.dead(ctx, s, now); err != nil {
+			return err
+		}
+	}
+	if !known && !dead {
 		failpoint.Hit(failpoint.Forgotten)
 		r.send(ctx, s.last())
 	}
-	if !s.last().Cancel {
-		dead, err := r.dead(ctx, s, now)
-		if err != nil {
-			return err
-		}
-		if dead {
-			return r.replace(ctx, s, true)
-		}
+	if dead {
+		return r.replace(ctx, s, true)
 	}
 	return r.bump(ctx, s)
 }
@@ -89,6 +90,7 @@ func (r *Rail) replace(ctx context.Context, s slot, cancel bool) error {
 		return err
 	}
 	if !ok || len(s.Broadcasts) >= maxBroadcasts {
+		r.send(ctx, s.last()) // it may have been forgotten
 		if r.alarms.due("highest fee", r.config.Clock.Now()) {
 			r.config.Logger.ErrorContext(ctx, "transaction waits and cannot be replaced at a higher fee",
 				slog.Uint64("nonce", s.Nonce), slog.Int("broadcasts", len(s.Broadcasts)), slog.String("feeCapWei", s.last().FeeCap.String()))

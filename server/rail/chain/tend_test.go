@@ -122,6 +122,7 @@ func TestManyOpenTransactionsDoNotHideTheFirst(t *testing.T) {
 	t.Parallel()
 	const many = 540
 	w := setup(t, devchain.Config{Manual: true}, impatient)
+	require.NoError(t, w.rail.Start(t.Context()))
 	orders := make([]x402.Exact, many)
 	for i := range orders {
 		orders[i] = w.authorize(t, devchain.Wallets()[i%10])
@@ -147,7 +148,6 @@ func TestManyOpenTransactionsDoNotHideTheFirst(t *testing.T) {
 	lost := w.authorize(t, devchain.Wallets()[0])
 	require.Equal(t, x402.ReasonPending, w.settle(t, lost).ErrorReason)
 	w.chain.Forget()
-	require.NoError(t, w.rail.Start(t.Context()))
 	require.Eventually(t, func() bool {
 		w.commit(t, 1)
 		return w.spent(t) == many+1
