@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/chain"
 	"github.com/paywarrant/paywarrant/x402"
 )
@@ -25,6 +26,8 @@ type chainConfig struct {
 	TokenVersion    string        `toml:"token_version"`
 	RelayerKeyFile  string        `toml:"relayer_key_file"`
 	Confirmations   uint64        `toml:"confirmations"`
+	SafeAbove       int64         `toml:"safe_above_cents"`
+	FinalizedAbove  int64         `toml:"finalized_above_cents"`
 	Wait            time.Duration `toml:"wait"`
 	Poll            time.Duration `toml:"poll"`
 	Lifetime        time.Duration `toml:"lifetime"`
@@ -51,6 +54,8 @@ const (
 	maxFactories = 100
 
 	weiPerGwei, weiPerEther = 1e9, 1e18
+	// microsPerCent converts what people write, up to mostCents.
+	microsPerCent, mostCents = 10_000, 1e14
 )
 
 // defaults fills in what the file left out.
@@ -106,7 +111,7 @@ func (c chainConfig) parse(live bool) (chain.Config, error) {
 		ChainID: c.ChainID, Token: chain.Token{Name: c.TokenName, Version: c.TokenVersion}, Confirmations: c.Confirmations,
 		Wait: c.Wait, Poll: c.Poll, Lifetime: c.Lifetime, BumpAfter: c.BumpAfter,
 		MaxFeeWei: times(c.MaxFeeGwei, weiPerGwei), LowBalanceWei: times(c.LowBalanceEther, weiPerEther),
-		Authorizations: c.budgets(),
+		Authorizations: c.budgets(), SafeAbove: rail.Micros(c.SafeAbove) * microsPerCent, FinalizedAbove: rail.Micros(c.FinalizedAbove) * microsPerCent,
 	}
 	errs := []error{c.checkNode(live), c.checkNumbers(live), c.checkBudgets(), c.checkTimes()}
 	bad := func(key string, err error) {
@@ -169,6 +174,10 @@ func (c chainConfig) checkNumbers(live bool) error {
 		return errors.New("chain.max_fee_gwei: must be above 0 and at most 1,000,000")
 	case !(c.LowBalanceEther >= 1e-18 && c.LowBalanceEther <= 1e6):
 		return errors.New("chain.low_balance_ether: must be above 0 and at most 1,000,000")
+	case c.SafeAbove < 0 || c.SafeAbove > mostCents:
+		return fmt.Errorf("chain.safe_above_cents: must be from 0 to %d", int64(mostCents))
+	case c.FinalizedAbove < 0 || c.FinalizedAbove > mostCents:
+		return fmt.Errorf("chain.finalized_above_cents: must be from 0 to %d", int64(mostCents))
 	case len(c.Factories) > maxFactories:
 		return fmt.Errorf("chain.factories: must be at most %d", maxFactories)
 	}

@@ -91,6 +91,7 @@ func TestServeRefusesAConfiguration(t *testing.T) {
 		{"chain.max_fee_gwei", "inf", "chain.max_fee_gwei: "},
 		{"chain.max_fee_gwei", "nan", "chain.max_fee_gwei: "},
 		{"chain.low_balance_ether", "1e300", "chain.low_balance_ether: "},
+		{"chain.finalized_above_cents", "-1", "chain.finalized_above_cents: "},
 		{"chain.payer_budget_ether", "-1", "chain.payer_budget_ether: "},
 		{"chain.relayer_budget_ether", "nan", "chain.relayer_budget_ether: "},
 		{"chain.wallet_payer_gas", "1", "chain.wallet_payer_gas: "},

@@ -266,7 +266,11 @@ func (r *Rail) findOrder(ctx context.Context, t evm.TransferAuthorization, since
 			if l.Removed || !r.movedOrder(receipt, t) {
 				continue
 			}
-			if l.BlockNumber > deep {
+			enough, err := r.deepEnough(ctx, t.Value.Big(), l.BlockNumber)
+			if err != nil {
+				return common.Hash{}, err
+			}
+			if l.BlockNumber > deep || !enough {
 				return common.Hash{}, refuseAuthorization(x402.ReasonPending, "the transfer is in block %d, which is not final", l.BlockNumber)
 			}
 			return l.TxHash, nil

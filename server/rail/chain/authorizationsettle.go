@@ -59,6 +59,10 @@ func (r *Rail) followOrder(ctx context.Context, o order, record authorizationRec
 	pending := s.last().Hash
 	switch became {
 	case final:
+		deep, err := r.deepEnough(ctx, o.Value.Big(), receipt.BlockNumber.Uint64())
+		if err != nil || !deep {
+			return record, receipt.TxHash, err
+		}
 		record, err = r.concludeOrder(ctx, o, record, receipt)
 		return record, pending, err
 	case displaced:

@@ -89,6 +89,9 @@ type Config struct {
 	// Confirmations is how deep a transaction must lie to be final: 1 is in the
 	// newest block. Default: 1.
 	Confirmations uint64
+	// SafeAbove and FinalizedAbove are amounts above which a payment succeeds only in a
+	// block that the node calls safe, or finalized, beside Confirmations. Default: none.
+	SafeAbove, FinalizedAbove rail.Micros
 	// Wait is how long a charge waits for its end before it answers that it is
 	// pending. Default: ten seconds.
 	Wait time.Duration
@@ -134,6 +137,8 @@ func (c *Config) validate() error {
 		return errors.New("chain: Store is required")
 	case c.Vault == nil:
 		return errors.New("chain: Vault is required")
+	case c.SafeAbove < 0 || c.FinalizedAbove < 0:
+		return errors.New("chain: SafeAbove and FinalizedAbove must not be negative")
 	case c.Wait < 0 || c.Poll < 0 || c.Lifetime < 0 || c.BumpAfter < 0:
 		return errors.New("chain: durations must not be negative")
 	}

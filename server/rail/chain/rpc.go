@@ -11,6 +11,8 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/paywarrant/paywarrant/server/rail"
 )
 
 // RPC is what the rail asks of a node.
@@ -102,6 +104,27 @@ func (r *Rail) newest(ctx context.Context) (*types.Header, error) {
 		return nil, fmt.Errorf("read newest block: %w", err)
 	}
 	return header, nil
+}
+
+// deepEnough reports whether a block is final for an amount, beyond what
+// Config.Confirmations asks.
+func (r *Rail) deepEnough(ctx context.Context, amount *big.Int, block uint64) (bool, error) {
+	above := func(limit rail.Micros) bool { return limit > 0 && amount.Cmp(big.NewInt(int64(limit))) > 0 }
+	tag := rpc.SafeBlockNumber
+	switch {
+	case above(r.config.FinalizedAbove):
+		tag = rpc.FinalizedBlockNumber
+	case !above(r.config.SafeAbove):
+		return true, nil
+	}
+	header, err := r.config.RPC.HeaderByNumber(ctx, big.NewInt(tag.Int64()))
+	if errors.Is(err, ethereum.NotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read %s block: %w", tag, err)
+	}
+	return header.Number.Cmp(new(big.Int).SetUint64(block)) >= 0, nil
 }
 
 // confirmed is the number of the newest block that is final, and whether there is one.

@@ -39,6 +39,10 @@ func (r *Rail) settle(ctx context.Context, key string, record chargeRecord) (rai
 	pending := pendingIn(s)
 	switch became {
 	case final:
+		deep, err := r.deepEnough(ctx, new(big.Int).SetUint64(record.Charge.Amount), receipt.BlockNumber.Uint64())
+		if err != nil || !deep {
+			return pending, err
+		}
 		outcome, err := r.readFinal(ctx, record, s, receipt)
 		if err != nil {
 			return rail.Outcome{}, err
@@ -153,6 +157,13 @@ func (r *Rail) findCharged(ctx context.Context, record chargeRecord, least uint6
 		for _, l := range logs {
 			e, err := r.router.UnpackChargedEvent(&l)
 			if err == nil && !l.Removed && e.Payee == record.Charge.Payee && e.Amount.Cmp(new(big.Int).SetUint64(record.Charge.Amount)) == 0 {
+				deep, err := r.deepEnough(ctx, e.Amount, l.BlockNumber)
+				if err == nil && !deep {
+					err = fmt.Errorf("charge is in block %d, which is not deep enough for its amount", l.BlockNumber)
+				}
+				if err != nil {
+					return hash, nil, false, err
+				}
 				return l.TxHash, new(big.Int).SetUint64(l.BlockNumber), true, nil
 			}
 		}

@@ -272,3 +272,27 @@ func TestFinalTransactionsAreNotAskedFor(t *testing.T) {
 	}
 	require.Equal(t, before, asked.n.Load())
 }
+
+// TestLargePaymentsWaitForFinalizedBlocks: above an amount the newest block does not do,
+// for charges as for settlements.
+func TestLargePaymentsWaitForFinalizedBlocks(t *testing.T) {
+	t.Parallel()
+	w := setup(t, devchain.Config{Manual: true}, func(c *chain.Config) {
+		impatient(c)
+		c.FinalizedAbove = dollar - 1
+	})
+	in := w.connectManually(t, "setup", chain.MethodWallet)
+	small := charge("small", in)
+	small.Amount = dollar / 2
+	require.Equal(t, rail.Pending, w.pay(t, small).Status)
+	require.Equal(t, rail.Pending, w.pay(t, charge("large", in)).Status)
+	e := w.authorize(t, devchain.Wallets()[0])
+	require.Equal(t, x402.ReasonPending, w.settle(t, e).ErrorReason)
+	w.commit(t, 2)
+	require.Equal(t, rail.Succeeded, w.pay(t, small).Status)
+	require.Equal(t, rail.Pending, w.pay(t, charge("large", in)).Status)
+	require.Equal(t, x402.ReasonPending, w.settle(t, e).ErrorReason)
+	w.commit(t, 70)
+	require.Equal(t, rail.Succeeded, w.pay(t, charge("large", in)).Status)
+	require.True(t, w.settle(t, e).Success)
+}
