@@ -38,8 +38,12 @@ const (
 // has its own.
 func common(h http.Header, requestID string) {
 	values := [3]string{exposed, varied, requestID}
-	h[keyExpose] = append(h[keyExpose], values[0])
-	h[keyVary] = append(h[keyVary], values[1])
+	if h[keyExpose] == nil && h[keyVary] == nil {
+		h[keyExpose], h[keyVary] = values[0:1:1], values[1:2:2]
+	} else {
+		h[keyExpose] = append(h[keyExpose], values[0])
+		h[keyVary] = append(h[keyVary], values[1])
+	}
 	h[HeaderRequestID] = values[2:3:3]
 }
 
