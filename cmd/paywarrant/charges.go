@@ -66,8 +66,13 @@ func (c chargeArg) show(ctx context.Context, o output, op *server.Operator) erro
 		CreatedAt: at(charge.CreatedAt), SettledAt: at(charge.SettledAt),
 	}
 	table := [][]string{
-		{"Transaction", l.TransactionID}, {"Status", l.Status}, {"Amount", "$" + charge.Amount.Decimal()}, {"Mandate", l.MandateID},
-		{"Merchant", l.MerchantID}, {"Rail", l.Rail}, {"Created", l.CreatedAt},
+		{"Transaction", l.TransactionID},
+		{"Status", l.Status},
+		{"Amount", "$" + charge.Amount.Decimal()},
+		{"Mandate", l.MandateID},
+		{"Merchant", l.MerchantID},
+		{"Rail", l.Rail},
+		{"Created", l.CreatedAt},
 	}
 	for _, more := range [][]string{{"Processor id", l.ProcessorID}, {"Transaction hash", l.TxHash}, {"Failure", l.FailureReason}, {"Settled", l.SettledAt}} {
 		if more[1] != "" {

@@ -49,17 +49,16 @@ func (l *listener) serve(h http.Handler, tlsCert, tlsKey string) {
 }
 
 // lameDuck goes on to serve for a while, as a text, so that load balancers notice that
-// the service is not ready before it refuses connections. The error is the listener's.
-func (l *listener) lameDuck(pause string) error {
+// the service is not ready before it refuses connections. It returns at once if the
+// listener has failed.
+func (l *listener) lameDuck(pause string) {
 	d, _ := time.ParseDuration(pause) // as checked; an empty text is no pause
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return nil
 	case err := <-l.done:
 		l.done <- err // for stop
-		return err
 	}
 }
 

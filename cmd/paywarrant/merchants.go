@@ -145,8 +145,14 @@ func (c merchantArg) show(ctx context.Context, o output, op *server.Operator) er
 	}
 	l := lineOf(m)
 	return c.print(o, []any{l}, [][]string{
-		{"Merchant", m.ID}, {"Name", m.Name}, {"State", l.state()}, {"Limit", limitOf(m)}, {"Wallet", m.PayTo}, {"Website", m.Website},
-		{"E-mail", m.Email}, {"Created", l.CreatedAt},
+		{"Merchant", m.ID},
+		{"Name", m.Name},
+		{"State", l.state()},
+		{"Limit", limitOf(m)},
+		{"Wallet", m.PayTo},
+		{"Website", m.Website},
+		{"E-mail", m.Email},
+		{"Created", l.CreatedAt},
 	})
 }
 

@@ -38,6 +38,33 @@ func (p place) do(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
+// TestConfigurationErrorsNameTheKey: before anything is opened or made.
+func TestConfigurationErrorsNameTheKey(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ line, problem string }{
+		{`base_url = "ftp://x"`, "base_url: must be https; http only for loopback addresses"},
+		{`base_url = "https://pay.example/path"`, "base_url: must be an origin"},
+		{`store = "mysql://x"`, "store: mysql:// is not supported"},
+		{`store = "/nope/x.db"`, "store: there is no folder /nope"},
+		{`lame_duck = "2m"`, `lame_duck: must be a text such as "5s"`},
+	} {
+		p := newPlace(t)
+		key, _, _ := strings.Cut(c.line, " ")
+		text, err := os.ReadFile(p.config)
+		require.NoError(t, err)
+		var lines []string
+		for line := range strings.Lines(string(text)) {
+			if !strings.HasPrefix(line, key+" ") {
+				lines = append(lines, line)
+			}
+		}
+		require.NoError(t, os.WriteFile(p.config, []byte(strings.Join(append(lines, c.line), "")), 0o600))
+		_, err = p.do(t, "merchants", "list")
+		require.ErrorContains(t, err, c.problem)
+		require.NotContains(t, err.Error(), "BaseURL")
+	}
+}
+
 // ok runs a command line with --json, and returns the objects that it printed.
 func (p place) ok(t *testing.T, args ...string) (objects []map[string]any) {
 	t.Helper()

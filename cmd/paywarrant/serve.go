@@ -68,7 +68,7 @@ func (c serveCmd) Run(ctx context.Context, o output) (failed error) {
 	case <-ctx.Done():
 		log.Info("stopping")
 		srv.Drain()
-		err = l.lameDuck(cfg.LameDuck)
+		l.lameDuck(cfg.LameDuck)
 	case err = <-l.done:
 		l.done <- err // for stop
 	}

@@ -170,7 +170,8 @@ var ErrClock = errors.New("the clock of this machine is too far from the databas
 // and [ErrClock] if that is more than [MaxClockOffset], whatever the answer's way took.
 func CheckClock(ctx context.Context, store interface {
 	Now(ctx context.Context) (time.Time, error)
-}, clock func() time.Time) (ahead time.Duration, err error) {
+}, clock func() time.Time,
+) (ahead time.Duration, err error) {
 	began := clock()
 	at, err := store.Now(ctx)
 	if err != nil {

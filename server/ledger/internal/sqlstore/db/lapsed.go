@@ -1,3 +1,4 @@
+// Package db is the queries that both engines run: generated ones, and those for many rows.
 package db
 
 // Lapsed finds pending charges whose lease has ended, without those that wait for one
