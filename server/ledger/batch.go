@@ -97,9 +97,16 @@ func decideAll(s *State, commands []*command) (Effects, error) {
 
 // sound checks what must hold of every row before it is written.
 func sound(e Effects) error {
-	for _, m := range e.Update.Mandates {
-		if m.Spent < 0 || m.Spent > m.Terms.MaxMonthly {
-			return fmt.Errorf("%w: mandate %s would have spent %d of %d micros", ErrInvariant, m.ID, m.Spent, m.Terms.MaxMonthly)
+	for _, mandates := range [][]Mandate{e.Insert.Mandates, e.Update.Mandates} {
+		for _, m := range mandates {
+			if m.Spent < 0 || m.Spent > m.Terms.MaxMonthly {
+				return fmt.Errorf("%w: mandate %s would have spent %d of %d micros", ErrInvariant, m.ID, m.Spent, m.Terms.MaxMonthly)
+			}
+		}
+	}
+	for _, c := range e.Update.Charges {
+		if c.Status == ChargeSucceeded && !balanced(c, e.Insert.Postings) {
+			return fmt.Errorf("%w: postings of charge %s do not balance against its amount", ErrInvariant, c.ID)
 		}
 	}
 	for _, p := range e.Insert.Postings {
@@ -108,6 +115,33 @@ func sound(e Effects) error {
 		}
 	}
 	return nil
+}
+
+// balanced reports whether the postings move a charge's amount from its mandate to
+// its payee, without a rest on the rail, and set its fee aside.
+func balanced(c Charge, all []Posting) bool {
+	var payer, payee, fees, clearing Micros
+	count := func(account string, amount Micros) bool {
+		switch account {
+		case mandateAccount(c.MandateID):
+			payer += amount
+		case merchantAccount(c.MerchantID):
+			payee += amount
+		case feesDueAccount(c.MerchantID):
+			fees += amount
+		case clearingAccount(c.Rail):
+			clearing += amount
+		default:
+			return false
+		}
+		return true
+	}
+	for _, p := range all {
+		if p.ChargeID == c.ID && (!count(p.From, -p.Amount) || !count(p.To, p.Amount)) {
+			return false
+		}
+	}
+	return payer == -c.Amount && payee == c.Amount-c.Fee && fees == c.Fee && clearing == 0
 }
 
 // table is the rows of one kind in a state, and which of them a batch changed.

@@ -9,8 +9,19 @@ import (
 )
 
 // ErrText reports text that is not to be stored: not UTF-8, too long, or with
-// control characters. The error names the field. Nothing was written.
+// control characters. It comes as a [*TextError]. Nothing was written.
 var ErrText = errors.New("ledger: text")
+
+// TextError names the field of an [ErrText].
+type TextError struct {
+	Field   string
+	Problem string // "must be valid UTF-8"
+}
+
+func (e *TextError) Error() string { return "ledger: " + e.Field + " " + e.Problem }
+
+// Unwrap returns ErrText.
+func (e *TextError) Unwrap() error { return ErrText }
 
 // The longest texts, in characters. The edge allows less.
 const (
@@ -21,7 +32,7 @@ const (
 // line checks one field.
 func line(field, value string, longest int) error {
 	if err := text.Check(value, longest); err != nil {
-		return fmt.Errorf("%w: %s %w", ErrText, field, err)
+		return &TextError{Field: field, Problem: err.Error()}
 	}
 	return nil
 }

@@ -94,6 +94,9 @@ func (a *Accounts) Create(ctx context.Context, n NewMerchant) (Credentials, erro
 		ID: id.New(id.Merchant, now), Name: n.Name, Website: n.Website, Email: n.Email, PayTo: n.PayTo,
 		MaxCharge: n.MaxCharge, Active: !n.Inactive, CreatedAt: now,
 	}
+	if err := m.Validate(); err != nil {
+		return Credentials{}, err
+	}
 	if err := a.Store.PutMerchant(ctx, m); err != nil {
 		if errors.Is(err, ledger.ErrConflict) { // ids are random, so it is the wallet
 			err = ErrWalletTaken

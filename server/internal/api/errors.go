@@ -78,6 +78,7 @@ func apiError(err error) *client.Error {
 		field    *httpjson.FieldError
 		refusal  *ledger.Refusal
 		declined *payment.MethodError
+		text     *ledger.TextError
 		unfit    *payment.PresentationError
 	)
 	switch {
@@ -90,6 +91,8 @@ func apiError(err error) *client.Error {
 		e := refuse(client.ErrValidation, field.Error())
 		e.Param = field.Field
 		return e
+	case errors.As(err, &text):
+		return invalid(text.Field, text.Problem)
 	case errors.As(err, &unfit):
 		return refuse(client.ErrMandateInvalid, unfit.Problem)
 	case errors.As(err, &declined):
