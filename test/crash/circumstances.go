@@ -148,12 +148,11 @@ func (d *chainDrill) left(ctx context.Context, nonce uint64) (err error) {
 	defer func() { err = errors.Join(err, store.Close()) }()
 	for open := true; open; {
 		err := store.View(ctx, func(tx chain.Tx) error {
-			key, landed := fmt.Sprintf("%020d", nonce), false
-			if _, open, err = tx.Get("open", key); err != nil {
+			key := fmt.Sprintf("%020d", nonce)
+			if _, open, err = tx.Get("open", key); err != nil || open {
 				return err
 			}
-			_, landed, err = tx.Get("landed", key)
-			open = open || landed
+			_, open, err = tx.Get("landed", key)
 			return err
 		})
 		if err == nil {

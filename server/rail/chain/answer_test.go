@@ -81,8 +81,13 @@ func TestHaltsAreToldByCodes(t *testing.T) {
 	node.switched = true
 	e := w.authorize(t, devchain.Wallets()[0])
 	for _, err := range []error{
-		coded{3, "whatever"}, coded{-32015, "VM execution error"}, coded{-32000, "out of gas"}, coded{-32000, "EVM error: OutOfGas"},
-		coded{-32000, "EVM error: InvalidJump"}, coded{-32000, "invalid opcode: INVALID"}, withData{coded{-32000, "VM Exception"}},
+		coded{3, "whatever"},
+		coded{-32015, "VM execution error"},
+		coded{-32000, "out of gas"},
+		coded{-32000, "EVM error: OutOfGas"},
+		coded{-32000, "EVM error: InvalidJump"},
+		coded{-32000, "invalid opcode: INVALID"},
+		withData{coded{-32000, "VM Exception"}},
 	} {
 		node.err = err
 		v, verifyErr := w.rail.VerifyAuthorization(t.Context(), e, resource)

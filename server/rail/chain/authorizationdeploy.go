@@ -63,7 +63,7 @@ func (r *Rail) deployWallet(ctx context.Context, o order, d evm.Wrapped) error {
 			}
 			return nil
 		case displaced:
-			return errors.Join(r.leave(ctx, s, true), errOutcome) // the next try takes another nonce
+			return errors.Join(r.leave(ctx, s), errOutcome) // the next try takes another nonce
 		case waiting:
 			if err := r.push(ctx, s); err != nil {
 				return err

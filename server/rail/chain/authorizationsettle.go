@@ -66,7 +66,7 @@ func (r *Rail) followOrder(ctx context.Context, o order, record authorizationRec
 		record, err = r.concludeOrder(ctx, o, record, receipt)
 		return record, pending, err
 	case displaced:
-		if err := r.leave(ctx, s, true); err != nil {
+		if err := r.leave(ctx, s); err != nil {
 			return record, pending, err
 		}
 		return r.resubmitOrder(ctx, o, record)

@@ -228,7 +228,7 @@ func (r *Rail) awaitGrant(ctx context.Context, key string, record connectionReco
 			}
 			return r.checkAllowance(ctx, key, record.GrantID, grant, receipt)
 		case displaced:
-			return errors.Join(r.leave(ctx, s, true), errOutcome) // the next try takes another nonce
+			return errors.Join(r.leave(ctx, s), errOutcome) // the next try takes another nonce
 		case waiting:
 			if err := r.push(ctx, s); err != nil {
 				return err

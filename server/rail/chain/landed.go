@@ -215,7 +215,7 @@ func (r *Rail) judgeCharge(ctx context.Context, key string, receipt *types.Recei
 		}
 		return r.tellUndone(ctx, Undone{
 			Reference: record.Reference, TxHash: record.Outcome.TxHash, Payer: record.Owner, Payee: record.Charge.Payee,
-			Amount: rail.Micros(record.Charge.Amount), //nolint:gosec // it was one
+			Amount: rail.Micros(record.Charge.Amount),
 		})
 	}
 	return nil

@@ -108,7 +108,7 @@ func (r *Rail) bringPermit(ctx context.Context, id common.Hash, grant grantRecor
 		case final, included:
 			return receipt, nil
 		case displaced:
-			return nil, errors.Join(r.leave(ctx, s, true), errOutcome) // the next try takes another nonce
+			return nil, errors.Join(r.leave(ctx, s), errOutcome) // the next try takes another nonce
 		case waiting:
 			if err := r.push(ctx, s); err != nil {
 				return nil, err

@@ -50,7 +50,7 @@ func (r *Rail) settle(ctx context.Context, key string, record chargeRecord) (rai
 		failpoint.Hit(failpoint.TransferLanded)
 		return r.decide(ctx, key, outcome)
 	case displaced:
-		if err := r.leave(ctx, s, true); err != nil {
+		if err := r.leave(ctx, s); err != nil {
 			return rail.Outcome{}, err
 		}
 		return r.again(ctx, key, record)

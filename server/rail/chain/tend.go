@@ -224,7 +224,7 @@ func (r *Rail) tendLost(ctx context.Context, s slot) error {
 	if err := r.judge(ctx, s, nil); err != nil {
 		return err
 	}
-	return r.leave(ctx, s, true)
+	return r.leave(ctx, s)
 }
 
 // checkOwnNonce raises the alarm if the chain has seen transactions of the relayer
@@ -241,10 +241,10 @@ func (r *Rail) checkOwnNonce(ctx context.Context, used uint64) error {
 	return nil
 }
 
-// leave stops looking after a slot. A task that lost its slot may have another.
-func (r *Rail) leave(ctx context.Context, s slot, lost bool) error {
+// leave lets a slot go whose nonce is lost. Its task may have another one.
+func (r *Rail) leave(ctx context.Context, s slot) error {
 	err := r.config.Store.Update(ctx, func(tx Tx) error {
-		if err := tx.Delete(kindOpenSlot, slotKey(s.Nonce)); err != nil || !lost {
+		if err := tx.Delete(kindOpenSlot, slotKey(s.Nonce)); err != nil {
 			return err
 		}
 		nonce, found, err := read[uint64](tx, kindTask, s.Task)
@@ -256,11 +256,7 @@ func (r *Rail) leave(ctx context.Context, s slot, lost bool) error {
 	if err != nil {
 		return fmt.Errorf("leave transaction %d: %w", s.Nonce, err)
 	}
-	if lost {
-		failpoint.Hit(failpoint.NonceLost)
-	} else {
-		failpoint.Hit(failpoint.Buried)
-	}
+	failpoint.Hit(failpoint.NonceLost)
 	return nil
 }
 
