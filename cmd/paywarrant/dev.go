@@ -9,7 +9,7 @@ import (
 )
 
 type devCmd struct {
-	Addr      string `default:"127.0.0.1:4020" help:"Where the service listens; port 0 takes a free one." placeholder:"HOST:PORT"`
+	Addr      string `default:"127.0.0.1:4020" help:"Where the service listens; port 0 takes a free one. Default: ${default}." placeholder:"HOST:PORT"`
 	Data      string `help:"Keep the data in this folder. Without it they are gone at the end." placeholder:"DIR" type:"path"`
 	Postgres  string `help:"Keep the ledger in this database instead of SQLite; --data then keeps the keys that belong to it." placeholder:"URL"`
 	Processor string `help:"Use the sandbox processor at this address instead of one in the process." placeholder:"URL"`
@@ -20,7 +20,11 @@ type devCmd struct {
 
 // Help is the longer text of the command.
 func (devCmd) Help() string {
-	return "When all is ready, one line of JSON on standard output tells addresses and credentials; logs go to standard error."
+	return `When all is ready, one line of JSON on standard output has the addresses and credentials; logs go to standard error.
+
+Examples:
+  paywarrant dev --addr 127.0.0.1:0 > dev.json
+  paywarrant dev --data ~/.paywarrant-dev --no-chain`
 }
 
 // ready is the line that tells that all is ready. Fields of features that are

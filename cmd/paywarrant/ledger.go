@@ -14,13 +14,34 @@ type ledgerCmd struct {
 }
 
 type ledgerCheckCmd struct {
-	Store string `required:"" help:"The store: a path of an SQLite file, or a postgres:// URL." placeholder:"STORE"`
-	JSON  bool   `help:"Print JSON." name:"json"`
+	Config configFile `help:"The configuration file of serve, which names the store." placeholder:"FILE" type:"existingfile" xor:"store" required:""`
+	Store  string     `help:"The store: a path of an SQLite file, or a postgres:// URL." placeholder:"STORE" xor:"store" required:""`
+	JSON   bool       `help:"Print one line of JSON." name:"json"`
+}
+
+// checked is a report as JSON.
+type checked struct {
+	Mandates     int      `json:"mandates"`
+	Charges      int      `json:"charges"`
+	Succeeded    int      `json:"succeeded"`
+	Failed       int      `json:"failed"`
+	Pending      int      `json:"pending"`
+	Postings     int      `json:"postings"`
+	VolumeMicros int64    `json:"volumeMicros"`
+	Faults       []string `json:"faults"`
 }
 
 // Run checks the ledger; a fault fails the command.
 func (c ledgerCheckCmd) Run(ctx context.Context, o output) error {
-	store, err := openStore(ctx, c.Store, false)
+	name := c.Store
+	if c.Config != "" {
+		cfg, err := c.Config.read()
+		if err != nil {
+			return err
+		}
+		name = cfg.Store
+	}
+	store, err := openStore(ctx, name, false)
 	if err != nil {
 		return err
 	}
@@ -29,11 +50,10 @@ func (c ledgerCheckCmd) Run(ctx context.Context, o output) error {
 		return err
 	}
 	if c.JSON {
-		text, err := json.Marshal(r)
+		err := json.NewEncoder(o.out).Encode(checked{
+			r.Mandates, r.Charges, r.Succeeded, r.Failed, r.Pending, r.Postings, int64(r.Volume), append([]string{}, r.Faults...),
+		})
 		if err != nil {
-			return fmt.Errorf("encode report: %w", err)
-		}
-		if _, err := fmt.Fprintf(o.out, "%s\n", text); err != nil {
 			return err
 		}
 	} else if err := printReport(o, r); err != nil {

@@ -3,12 +3,15 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -30,6 +33,7 @@ type cli struct {
 	SandboxProcessor sandboxProcessorCmd `cmd:"" help:"Run the sandbox card processor by itself, for several service instances to share."`
 	Webhooks         webhooksCmd         `cmd:"" help:"Receive a merchant's events without a public address, and have some happen."`
 	Version          versionCmd          `cmd:"" help:"Print the version."`
+	VersionFlag      kong.VersionFlag    `help:"Print the version." name:"version"`
 }
 
 // output is where a command writes: results to out, everything else to errors.
@@ -37,12 +41,11 @@ type output struct{ out, errors io.Writer }
 
 func main() {
 	waitBeside()
+	signal.Ignore(syscall.SIGPIPE) // so that a command whose reader is gone ends in order
 	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	err := run(ctx, os.Args[1:], output{os.Stdout, os.Stderr})
 	stop()
-	if err != nil && !errors.Is(err, errSaid) {
-		fmt.Fprintln(os.Stderr, "paywarrant:", err)
-	}
+	complain(os.Stderr, os.Args[1:], err)
 	if code := exitCode(err); code != exitOK {
 		os.Exit(code)
 	}
@@ -70,7 +73,22 @@ func waitBeside() {
 	}
 }
 
-// errSaid is a failure that was already told in full.
+// complain writes an error, as JSON if the command was asked for JSON. One that was
+// reported already, or that says that nobody reads the output, is not written.
+func complain(to io.Writer, args []string, err error) {
+	switch {
+	case err == nil, errors.Is(err, errSaid), errors.Is(err, syscall.EPIPE):
+	case slices.Contains(args, "--json"):
+		_ = json.NewEncoder(to).Encode(struct { // there is nobody left to tell
+			Error    string `json:"error"`
+			ExitCode int    `json:"exitCode"`
+		}{err.Error(), exitCode(err)})
+	default:
+		fmt.Fprintln(to, "paywarrant:", err)
+	}
+}
+
+// errSaid is a failure that was reported in full.
 var errSaid = errors.New("failed")
 
 // run runs one command line; nothing in it ends the process, but help does.
@@ -78,7 +96,7 @@ func run(ctx context.Context, args []string, o output) error {
 	var c cli
 	parser, err := kong.New(&c,
 		kong.Name("paywarrant"),
-		kong.Description("Agents pay, within limits that a person signed.\n\nStart with: paywarrant demo"),
+		kong.Description(description), kong.Vars{"version": version()},
 		kong.Writers(o.out, o.errors), kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(o),
@@ -86,12 +104,31 @@ func run(ctx context.Context, args []string, o output) error {
 	if err != nil {
 		return err
 	}
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		args = []string{"--help"}
+	case args[0] == "help":
+		args = append(slices.Clone(args[1:]), "--help")
 	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		return fmt.Errorf("%w (paywarrant --help lists the commands)", err)
+		return withHint(err)
 	}
 	return parsed.Run()
+}
+
+const description = `Agents pay, within limits that a person signed.
+
+Start with: paywarrant demo
+
+Exit codes: 0 done, 1 failed, 2 the command line or the environment is wrong, 3 refused by a limit, a seller or the service, 4 nothing answered.`
+
+// withHint adds where to look to an error of the command line that names no value.
+func withHint(err error) error {
+	for _, of := range []string{"unexpected argument", "expected one of", "unknown flag"} {
+		if strings.Contains(err.Error(), of) {
+			return fmt.Errorf("%w (paywarrant --help lists the commands, paywarrant COMMAND --help its flags)", err)
+		}
+	}
+	return err
 }

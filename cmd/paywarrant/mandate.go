@@ -13,6 +13,7 @@ import (
 )
 
 type mandateCmd struct {
+	Create  mandateCreateCmd  `cmd:"" help:"Make a mandate in a sandbox, as a person would on the setup page."`
 	Inspect mandateInspectCmd `cmd:"" help:"Print what a mandate or a presentation allows, and whether it is good."`
 }
 
@@ -43,7 +44,7 @@ func (c mandateInspectCmd) Run(ctx context.Context, o output) error {
 		return err
 	}
 	if i.peeked, err = mandate.Peek(i.token); err != nil {
-		return fmt.Errorf("cannot be read as a mandate: %w", err)
+		return usage("cannot be read as a mandate (dtok_…): %w", err)
 	}
 	keys, err := c.keys(&i)
 	if err != nil {

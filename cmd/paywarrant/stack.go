@@ -77,6 +77,13 @@ func startStack(ctx context.Context, cfg stackConfig) (s *stack, err error) {
 	} else if err = os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return s, err
 	}
+	if cfg.Postgres == "" { // a database may be shared, and its keys with it
+		unlock, err := lockFolder(cfg.Dir)
+		if err != nil {
+			return s, err
+		}
+		s.closers = append(s.closers, unlock)
+	}
 	if err := s.startService(ctx, cfg); err != nil {
 		return s, err
 	}

@@ -1,15 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"slices"
-	"time"
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/webhook"
@@ -17,140 +11,25 @@ import (
 
 type webhooksCmd struct {
 	Listen  webhooksListenCmd  `cmd:"" help:"Print a merchant's events as they come, and forward them signed to a local address."`
+	Resend  webhooksResendCmd  `cmd:"" help:"Send an event again."`
 	Trigger webhooksTriggerCmd `cmd:"" help:"Have something happen in a sandbox, so that an event of a type comes."`
 }
 
 // account is which service to call, and as whom.
 type account struct {
-	URL        string `default:"http://127.0.0.1:4020" env:"SERVICE_API_URL" help:"The service." name:"url" placeholder:"URL"`
-	MerchantID string `env:"SERVICE_MERCHANT_ID" help:"The merchant." placeholder:"ID" required:""`
-	APIKey     string `env:"SERVICE_API_KEY" help:"The merchant's key." placeholder:"KEY" required:""`
+	URL        string `default:"http://127.0.0.1:4020" env:"SERVICE_API_URL" help:"The service. Default: ${default}." name:"url" placeholder:"URL"`
+	MerchantID string `env:"SERVICE_MERCHANT_ID" help:"The merchant. Required." placeholder:"ID"`
+	APIKey     string `env:"SERVICE_API_KEY" help:"The merchant's key. Required." placeholder:"KEY"`
 }
 
 func (a account) client() (*client.Client, error) {
+	switch {
+	case a.MerchantID == "":
+		return nil, usage("give --merchant-id, or set SERVICE_MERCHANT_ID")
+	case a.APIKey == "":
+		return nil, usage("give --api-key, or set SERVICE_API_KEY")
+	}
 	return client.New(client.Config{BaseURL: a.URL, MerchantID: a.MerchantID, APIKey: a.APIKey})
-}
-
-type webhooksListenCmd struct {
-	account
-
-	ForwardTo string `help:"Where to forward each event." name:"forward-to" placeholder:"URL"`
-	Secret    string `env:"WEBHOOK_SECRET" help:"The secret to sign with. Default: a new one, which is printed." placeholder:"whsec_…"`
-}
-
-const (
-	// listenWait is how long one request waits for events, and forwardTimeout how
-	// long the receiver may take.
-	listenWait, forwardTimeout = 5 * time.Second, 15 * time.Second
-	// listenPage is how many of the latest events are looked at each time. Ids are
-	// in the order of time but not of commits, so those around the last are too.
-	listenPage = 100
-	// listenAgain is the pause after a failure.
-	listenAgain = time.Second
-)
-
-// Run listens until ctx is done.
-func (c webhooksListenCmd) Run(ctx context.Context, o output) error {
-	merchant, err := c.client()
-	if err != nil {
-		return err
-	}
-	if c.Secret == "" && c.ForwardTo != "" {
-		c.Secret = webhook.NewSecret()
-		if _, err := fmt.Fprintf(o.errors, "Forwarding to %s, signed with %s\n", c.ForwardTo, c.Secret); err != nil {
-			return err
-		}
-	}
-	page, err := merchant.EventsPage(ctx, client.EventListParams{Limit: listenPage})
-	if err != nil {
-		return err
-	}
-	seen := ids(page)
-	if _, err := fmt.Fprintln(o.errors, "Listening; Ctrl-C ends."); err != nil {
-		return err
-	}
-	for ctx.Err() == nil {
-		newest := ""
-		if len(page.Data) > 0 {
-			newest = page.Data[0].ID
-		}
-		_, err := merchant.EventsPage(ctx, client.EventListParams{Limit: 1, EndingBefore: newest, Wait: listenWait})
-		var next client.EventPage
-		if err == nil {
-			next, err = merchant.EventsPage(ctx, client.EventListParams{Limit: listenPage})
-		}
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			fmt.Fprintln(o.errors, "paywarrant:", err)
-			pause(ctx, listenAgain)
-			continue
-		}
-		page = next
-		for _, e := range slices.Backward(page.Data) {
-			if !slices.Contains(seen, e.ID) {
-				if err := c.tell(ctx, o, e); err != nil {
-					return err
-				}
-			}
-		}
-		seen = append(seen[max(0, len(seen)-10*listenPage):], ids(page)...)
-	}
-	return nil
-}
-
-func ids(p client.EventPage) []string {
-	all := make([]string, len(p.Data))
-	for i, e := range p.Data {
-		all[i] = e.ID
-	}
-	return all
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}
-
-// tell prints an event and forwards it.
-func (c webhooksListenCmd) tell(ctx context.Context, o output, e webhook.Event) error {
-	line, err := json.Marshal(e)
-	if err == nil {
-		_, err = fmt.Fprintf(o.out, "%s\n", line)
-	}
-	if err != nil || c.ForwardTo == "" {
-		return err
-	}
-	status, err := c.forward(ctx, e, line)
-	if err != nil {
-		status = err.Error()
-	}
-	_, err = fmt.Fprintf(o.errors, "%s %s → %s\n", e.ID, e.Type, status)
-	return err
-}
-
-func (c webhooksListenCmd) forward(ctx context.Context, e webhook.Event, body []byte) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, forwardTimeout)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.ForwardTo, bytes.NewReader(body))
-	if err != nil {
-		return "", err
-	}
-	if r.Header, err = webhook.Sign(e.ID, time.Now(), body, c.Secret); err != nil {
-		return "", err
-	}
-	resp, err := http.DefaultTransport.RoundTrip(r) // a redirect is an answer
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // for the next one
-	return resp.Status, nil
 }
 
 type webhooksTriggerCmd struct {

@@ -1,7 +1,6 @@
 // Command agent fetches a page that costs money, within limits. Run `paywarrant
-// dev`, create a mandate (a sandbox completes the session of client.CreateSession
-// without a person: client.CompleteTestSession), and put what the ready line
-// prints into the environment.
+// dev`, put the merchant's credentials from its ready line into the environment, and
+// the mandate that `paywarrant mandate create` prints.
 //
 //	SERVICE_API_URL=http://127.0.0.1:4020 SERVICE_MERCHANT_ID=mer_… SERVICE_API_KEY=sk_test_… \
 //	SERVICE_MANDATE=dtok_… go run ./examples/agent http://127.0.0.1:…/report

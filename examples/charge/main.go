@@ -1,5 +1,7 @@
 // Command charge asks a person for a mandate and charges it: run `paywarrant
-// dev`, put its baseUrl and the merchant's credentials into the environment.
+// dev`, put its baseUrl and the merchant's credentials into the environment. Open the
+// address that it prints and confirm, as the person would. A program that tests itself
+// in a sandbox confirms with client.CompleteTestSession instead.
 //
 //	SERVICE_API_URL=http://127.0.0.1:4020 SERVICE_MERCHANT_ID=mer_… SERVICE_API_KEY=sk_test_… go run ./examples/charge
 package main

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package main
+
+// lockFolder does nothing: this system has no advisory locks of files.
+func lockFolder(string) (unlock func() error, err error) { return func() error { return nil }, nil }

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/money"
+)
+
+type mandateCreateCmd struct {
+	account
+
+	PerTx   string   `default:"5" help:"At most for one payment, in dollars. Default: ${default}." name:"per-tx" placeholder:"USD"`
+	Monthly string   `default:"50" help:"At most in a month, in dollars. Default: ${default}." placeholder:"USD"`
+	Method  []string `default:"card_visa" help:"The test cards and wallets to connect, separated by commas. Default: ${default}. docs/errors/README.md lists them." placeholder:"NAME,…"`
+	Anyone  bool     `help:"Any payee may be paid. Default: the merchant alone."`
+	JSON    bool     `help:"Print one line of JSON." name:"json"`
+}
+
+// Help is the longer text of the command.
+func (mandateCreateCmd) Help() string {
+	return `Makes a setup session in a sandbox, confirms it as a person would, and prints the mandate.
+
+Example:
+  export SERVICE_MERCHANT_ID=mer_… SERVICE_API_KEY=sk_test_…
+  SERVICE_MANDATE=$(paywarrant mandate create) paywarrant pay http://127.0.0.1:8081/report`
+}
+
+// Run prints the token alone, so that it can be captured.
+func (c mandateCreateCmd) Run(ctx context.Context, o output) error {
+	merchant, err := c.client()
+	if err != nil {
+		return err
+	}
+	p := client.SessionParams{}
+	for flag, l := range map[string]struct {
+		text string
+		to   *int64
+	}{"--per-tx": {c.PerTx, &p.MaxPerTxCents}, "--monthly": {c.Monthly, &p.MaxMonthlySpendCents}} {
+		m, err := money.ParseDecimal(l.text)
+		cents, whole := m.WholeCents()
+		if err != nil || !whole || cents < 1 {
+			return usage("%s: %q is no amount of dollars, such as 5 or 12.50", flag, l.text)
+		}
+		*l.to = int64(cents)
+	}
+	if c.Anyone {
+		p.AllowedMerchantIDs = []string{"*"}
+	}
+	s, err := merchant.CreateSession(ctx, p)
+	if err != nil {
+		return err
+	}
+	done, err := merchant.CompleteTestSession(ctx, s.SessionToken, client.TestCompletion{PaymentMethods: c.Method})
+	if errors.Is(err, client.ErrNotFound) {
+		return fmt.Errorf("mandates are confirmed by people; this command works in a sandbox only: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(o.out).Encode(struct {
+			DelegateID    string `json:"delegateId"`
+			IntentMandate string `json:"intentMandate"`
+		}{done.DelegateID, done.IntentMandate})
+	}
+	_, err = fmt.Fprintln(o.out, done.IntentMandate)
+	return err
+}
