@@ -83,3 +83,30 @@ func (c caller) raw(t *testing.T, path string) int {
 	require.NoError(t, resp.Body.Close())
 	return resp.StatusCode
 }
+
+// TestSecurityEventsAreLogged: each with the request and its client's address, and
+// without what opens anything.
+func TestSecurityEventsAreLogged(t *testing.T) {
+	t.Parallel()
+	var log *lines
+	c := setup(t, limited(servertest.Options{Configure: func(cfg *server.Config) { log = logged(cfg) }}))
+	wrong := c
+	wrong.merchant.APIKey = "sk_test_wrong"
+	const from = "198.51.100.7"
+	failed := wrong.do(t, "GET", "/v1/merchants/stats", "", "X-Forwarded-For", from).refused(t, 401, "unauthorized")
+	m := c.mandate(t, 500, 1000)
+	revoked := c.do(t, "POST", "/v1/mandates/"+m+"/revoke", "", "X-Forwarded-For", from).ok(t)
+	endpoint := c.do(t, "POST", "/v1/webhook_endpoints", `{"url":"http://127.0.0.1:1/"}`, "X-Forwarded-For", from).ok(t)
+	rotated := c.do(t, "POST", "/v1/webhook_endpoints/"+endpoint.str("id")+"/rotate_secret", "", "X-Forwarded-For", from).ok(t)
+	created := c.do(t, "POST", "/v1/test_helpers/merchants", `{}`, "X-Forwarded-For", from).ok(t)
+	text := log.String()
+	for event, answer := range map[string]answer{
+		"authentication_failed": failed, "mandate_revoked": revoked, "webhook_secret_created": endpoint, "webhook_secret_rotated": rotated, "merchant_created": created,
+	} {
+		require.Contains(t, text, `"msg":"security event","event":"`+event+`","requestId":"`+answer.Header.Get("X-Request-Id")+`","clientAddress":"`+from+`"`)
+	}
+	require.Contains(t, text, `"event":"mandate_confirmed"`)
+	for _, secret := range []string{"sk_test_", m, endpoint.str("secret"), rotated.str("secret")} {
+		require.NotContains(t, text, secret)
+	}
+}

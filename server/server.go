@@ -27,6 +27,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/internal/clientaddr"
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/id"
@@ -163,13 +164,16 @@ func (s *Server) gauges() error {
 // routes puts the rooms of the service on one mux.
 func (s *Server) routes() (http.Handler, error) {
 	cfg, mux := s.config, http.NewServeMux()
+	security := audit.New(cfg.Logger, cfg.Clock)
 	merchantAPI := api.New(api.Config{
+		Audit:    security,
 		Payments: s.payments, Accounts: s.accounts, Clock: cfg.Clock, Logger: cfg.Logger, DocsURL: cfg.DocsURL,
 		Limits: api.Limits{PerSecond: cfg.RequestsPerSecond, PerAddress: cfg.AnonymousPerSecond}, Loopback: cfg.Mode == Sandbox, Sandbox: s.sandbox(),
 		Webhooks: s.events,
 	})
 	merchantAPI.Register(mux)
 	pages.New(pages.Config{
+		Audit:    security,
 		Payments: s.payments, Merchants: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger,
 		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, PerAddress: cfg.AnonymousPerSecond, Methods: s.methods, Mail: s.mail(),
 	}).Register(mux)

@@ -31,8 +31,10 @@ func TestEndpointsAPI(t *testing.T) {
 		require.Equal(t, "url", e.str("param"))
 	}
 	c.do(t, "POST", "/v1/webhook_endpoints", `{"url":"https://shop.example","events":["x"]}`).refused(t, 400, "validation_error")
-	for range 15 {
-		c.do(t, "POST", "/v1/webhook_endpoints", `{"url":"https://shop.example"}`).ok(t)
+	for n := range 15 {
+		c.do(t, "POST", "/v1/webhook_endpoints", fmt.Sprintf(`{"url":"https://shop.example/%d"}`, n)).ok(t)
+		again := c.do(t, "POST", "/v1/webhook_endpoints", fmt.Sprintf(`{"url":"https://shop.example/%d"}`, n)).refused(t, 400, "validation_error")
+		require.Contains(t, again.str("message"), "already", "an account has an endpoint once")
 	}
 	c.do(t, "POST", "/v1/webhook_endpoints", `{"url":"https://shop.example"}`).refused(t, 400, "validation_error")
 

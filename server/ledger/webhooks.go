@@ -11,6 +11,9 @@ import (
 // MaxWebhookEndpoints is how many endpoints one merchant has at most.
 const MaxWebhookEndpoints = 16
 
+// ErrEndpointExists reports that the merchant has an endpoint with this URL.
+var ErrEndpointExists = errors.New("ledger: webhook endpoint exists")
+
 // ErrTooManyEndpoints: the merchant has [MaxWebhookEndpoints] already.
 var ErrTooManyEndpoints = errors.New("ledger: too many webhook endpoints")
 
@@ -120,7 +123,7 @@ type Webhooks interface {
 
 	WebhookEndpoints(ctx context.Context, merchantID string) ([]WebhookEndpoint, error)
 	WebhookEndpoint(ctx context.Context, id string) (WebhookEndpoint, error)
-	// AddWebhookEndpoint returns [ErrTooManyEndpoints], and [ErrConflict] where
+	// AddWebhookEndpoint returns [ErrTooManyEndpoints], [ErrEndpointExists], and [ErrConflict] where
 	// another one was added at the same time: try again.
 	AddWebhookEndpoint(ctx context.Context, e WebhookEndpoint) error
 	// RotateWebhookSecret replaces the secret that is sealed as former, which

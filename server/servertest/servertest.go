@@ -93,7 +93,8 @@ type Server struct {
 	// Chain describes the development chain. Nil: there is none.
 	Chain *Chain
 
-	client *client.Client
+	client    *client.Client
+	helperKey string // of the test helpers; empty: they are open
 
 	mu    sync.Mutex
 	mails []server.Message
@@ -130,6 +131,10 @@ func Start(t testing.TB, o *Options) *Server {
 	if o.Configure != nil {
 		o.Configure(&cfg)
 	}
+	if cfg.TestHelperKey == "" && cfg.BaseURL != s.URL { // the helpers are open on a loopback address alone
+		cfg.TestHelperKey = server.TestHelperKey(rand.Text())
+	}
+	s.helperKey = string(cfg.TestHelperKey)
 	if s.Server, err = server.New(t.Context(), cfg); err != nil {
 		t.Fatalf("servertest: %v", err)
 	}
@@ -206,7 +211,7 @@ func (s *Server) Client() *client.Client { return s.client }
 // ClientOf calls the service as another merchant.
 func (s *Server) ClientOf(t testing.TB, m server.Merchant) *client.Client {
 	t.Helper()
-	c, err := client.New(client.Config{BaseURL: s.URL, MerchantID: m.ID, APIKey: m.APIKey})
+	c, err := client.New(client.Config{BaseURL: s.URL, MerchantID: m.ID, APIKey: m.APIKey, TestHelperKey: s.helperKey})
 	if err != nil {
 		t.Fatalf("servertest: %v", err)
 	}

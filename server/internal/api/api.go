@@ -15,8 +15,10 @@ import (
 	"sync"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/internal/httpjson"
 	"github.com/paywarrant/paywarrant/internal/httplog"
+	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
@@ -32,7 +34,9 @@ type Config struct {
 	Accounts Authenticator
 	Clock    ledger.Clock
 	Logger   *slog.Logger
-	Limits   Limits
+	// Audit logs security events. Nil: none.
+	Audit  *audit.Log
+	Limits Limits
 	// DocsURL is where the pages on error codes are.
 	DocsURL string
 	// Loopback allows http addresses of the loopback interface, for development.
@@ -193,6 +197,11 @@ func handle[In any](a *API, limit class, endpoint func(context.Context, call[In]
 func (a *API) authenticate(w http.ResponseWriter, r *http.Request) (ledger.Merchant, error) {
 	m, err := a.Accounts.Authenticate(r.Context(), r.Header.Get("X-Service-Merchant-Id"), r.Header.Get("X-Service-Api-Key"))
 	if errors.Is(err, client.ErrUnauthorized) {
+		claimed := r.Header.Get("X-Service-Merchant-Id")
+		if !id.Valid(id.Merchant, claimed) {
+			claimed = ""
+		}
+		a.Audit.Record(r.Context(), audit.AuthenticationFailed, slog.String("route", r.Pattern), slog.String("claimedMerchantId", claimed))
 		err = a.stranger(r.Context(), w.Header(), err)
 	}
 	return m, err

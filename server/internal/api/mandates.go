@@ -2,8 +2,10 @@ package api
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
@@ -37,5 +39,6 @@ func (a *API) revoke(ctx context.Context, c call[struct{}]) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	a.Audit.Record(ctx, audit.MandateRevoked, slog.String("mandateId", m.ID), slog.String("merchantId", c.Merchant.ID))
 	return reply{Body: client.Revocation{Success: true, Status: client.MandateStatus(m.Status)}}, nil
 }

@@ -1,11 +1,13 @@
 package api
 
 import (
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/internal/httpjson"
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/money"
@@ -43,6 +45,9 @@ func (a *API) verifyReceipt(w http.ResponseWriter, r *http.Request) {
 	if v.Valid {
 		v.Transaction, v.Network, v.Payer, v.PayTo = check.Receipt.Transaction, check.Receipt.Network, found.Payer, in.PayTo
 		v.Amount, v.Resource, v.TransactionID, v.SettledAt = in.Amount, in.Resource, found.TransactionID, &found.SettledAt
+	}
+	if v.Valid && in.Redeem {
+		a.Audit.Record(r.Context(), audit.ReceiptRedeemed, slog.String("merchantId", m.ID), slog.String("transaction", v.Transaction))
 	}
 	a.answer(w, r, reply{Body: v}, err)
 }

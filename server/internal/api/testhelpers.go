@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/internal/clock"
 	"github.com/paywarrant/paywarrant/internal/httpjson"
 	"github.com/paywarrant/paywarrant/internal/money"
@@ -64,7 +66,9 @@ func helper[In any](a *API, endpoint func(context.Context, *http.Request, In) (a
 		var in In
 		err := a.takeAddress(r.Context(), w.Header(), helpers)
 		if err == nil {
-			err = a.Sandbox.admit(r)
+			if err = a.Sandbox.admit(r); err != nil {
+				a.Audit.Record(r.Context(), audit.AuthenticationFailed, slog.String("route", r.Pattern))
+			}
 		}
 		if err == nil {
 			err = httpjson.Decode(w, r, &in)
@@ -129,9 +133,11 @@ func (a *API) completeSession(ctx context.Context, r *http.Request, in completeB
 	if s.Status == ledger.SessionPending && !c.Terms.Narrows(s.Terms) {
 		return nil, invalid("maxPerTxCents", "or another limit is wider than the session's; a person can only narrow them")
 	}
-	if _, err := a.Payments.Confirm(ctx, token, c); err != nil {
+	m, err := a.Payments.Confirm(ctx, token, c)
+	if err != nil {
 		return nil, err
 	}
+	a.Audit.Record(ctx, audit.MandateConfirmed, slog.String("mandateId", m.ID), slog.String("merchantId", m.MerchantID))
 	s, err = a.Payments.Session(ctx, token)
 	return sessionView(s), err
 }
@@ -209,6 +215,9 @@ func (a *API) newMerchant(ctx context.Context, _ *http.Request, in merchantBody)
 		in.Name = "Test merchant"
 	}
 	m, key, err := a.Sandbox.NewMerchant(ctx, TestMerchant{Name: in.Name, MaxCharge: limit, Inactive: in.Active != nil && !*in.Active})
+	if err == nil {
+		a.Audit.Record(ctx, audit.MerchantCreated, slog.String("merchantId", m.ID))
+	}
 	return client.Merchant{ID: m.ID, APIKey: key, Name: m.Name, PayTo: m.PayTo}, err
 }
 

@@ -3,12 +3,14 @@ package api
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/url"
 	"slices"
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/webhook"
@@ -49,12 +51,16 @@ func (a *API) createEndpoint(ctx context.Context, c call[client.WebhookEndpointP
 		}
 	}
 	e, secret, err := a.Webhooks.CreateEndpoint(ctx, c.Merchant.ID, c.In.URL, types)
+	if errors.Is(err, ledger.ErrEndpointExists) {
+		return reply{}, invalid("url", "has an endpoint of this account already; delete it first, or use another URL")
+	}
 	if errors.Is(err, ledger.ErrTooManyEndpoints) {
 		return reply{}, invalid("url", "is one endpoint too many: an account has at most 16; delete one first")
 	}
 	if err != nil {
 		return reply{}, err
 	}
+	a.Audit.Record(ctx, audit.SecretCreated, slog.String("merchantId", c.Merchant.ID), slog.String("endpointId", e.ID))
 	return reply{Body: a.endpointView(e, secret)}, nil
 }
 
@@ -135,6 +141,7 @@ func (a *API) rotateSecret(ctx context.Context, c call[struct{}]) (reply, error)
 	if err != nil {
 		return reply{}, err
 	}
+	a.Audit.Record(ctx, audit.SecretRotated, slog.String("merchantId", c.Merchant.ID), slog.String("endpointId", e.ID))
 	return reply{Body: a.endpointView(e, secret)}, nil
 }
 

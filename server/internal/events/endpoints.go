@@ -21,7 +21,7 @@ func label(endpointID string) vault.Label {
 }
 
 // CreateEndpoint adds an endpoint and returns it with its secret, which is shown
-// this once. It returns ledger.ErrTooManyEndpoints.
+// this once. It returns ledger.ErrTooManyEndpoints and ledger.ErrEndpointExists.
 func (s *Service) CreateEndpoint(ctx context.Context, merchantID, to string, types []webhook.Type) (ledger.WebhookEndpoint, string, error) {
 	now := s.Clock.Now()
 	e := ledger.WebhookEndpoint{ID: id.New(id.WebhookEndpoint, now), MerchantID: merchantID, URL: to, Types: types, CreatedAt: now}

@@ -92,10 +92,11 @@ type Service struct {
 	ending   sync.Once
 
 	mu      sync.Mutex
-	queues  map[string]*queue // by endpoint
-	feeds   map[string]*feed  // by merchant, of those
-	grown   map[string]bool   // merchants to whom something has happened since the last look
-	running sync.WaitGroup    // of queues
+	queues  map[string]*queue                 // by endpoint
+	feeds   map[string]*feed                  // by merchant, of those
+	waiters map[string]map[chan struct{}]bool // who waits for events, by merchant
+	grown   map[string]bool                   // merchants to whom something has happened since the last look
+	running sync.WaitGroup                    // of queues
 }
 
 // New returns a service; [Service.Start] begins its work. It returns an error
@@ -107,7 +108,7 @@ func New(cfg Config) (*Service, error) {
 	s := &Service{
 		Config: cfg, owner: id.NewCapability("own_"), http: transport(cfg), poked: make(chan struct{}, 1),
 		extended: make(chan struct{}, 1), ended: make(chan struct{}), queues: map[string]*queue{},
-		feeds: map[string]*feed{}, grown: map[string]bool{},
+		feeds: map[string]*feed{}, waiters: map[string]map[chan struct{}]bool{}, grown: map[string]bool{},
 	}
 	s.out = newWriter(cfg.Store, cfg.Logger)
 	return s, nil

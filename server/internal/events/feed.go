@@ -64,6 +64,9 @@ func (s *Service) Happened(events []ledger.Event) {
 	s.mu.Lock()
 	for _, e := range events {
 		s.grown[e.MerchantID] = true
+		for waiter := range s.waiters[e.MerchantID] {
+			signal(waiter)
+		}
 		if f := s.feeds[e.MerchantID]; f != nil {
 			f.add(e)
 		}

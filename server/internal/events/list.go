@@ -11,8 +11,9 @@ import (
 const (
 	// keep is how long events are listed and can be sent again.
 	keep = ledger.Keep
-	// lookEvery is how often somebody who waits for events is looked for.
-	lookEvery = 100 * time.Millisecond
+	// lookEvery is how often the store is asked for somebody who waits: events of this
+	// instance wake them, those of another are found so.
+	lookEvery = time.Second
 )
 
 // Events lists a merchant's events of the last 30 days, the end of their stream first:
@@ -26,13 +27,18 @@ func (s *Service) Events(
 	if err != nil {
 		return nil, err
 	}
+	if wait == 0 {
+		return s.Store.Events(ctx, merchantID, s.oldest(), under, above, limit)
+	}
+	woken := s.awaken(merchantID)
+	defer s.forget(merchantID, woken)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
 		list, err := s.Store.Events(ctx, merchantID, s.oldest(), under, above, limit)
-		if err != nil || len(list) > 0 || wait == 0 {
+		if err != nil || len(list) > 0 {
 			return list, err
 		}
 		select {
@@ -42,8 +48,29 @@ func (s *Service) Events(
 			return list, nil
 		case <-s.ended:
 			return list, nil
+		case <-woken:
 		case <-look.C:
 		}
+	}
+}
+
+// awaken returns a channel that is signaled when something happens to a merchant.
+func (s *Service) awaken(merchantID string) chan struct{} {
+	waiter := make(chan struct{}, 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiters[merchantID] == nil {
+		s.waiters[merchantID] = map[chan struct{}]bool{}
+	}
+	s.waiters[merchantID][waiter] = true
+	return waiter
+}
+
+func (s *Service) forget(merchantID string, waiter chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if delete(s.waiters[merchantID], waiter); len(s.waiters[merchantID]) == 0 {
+		delete(s.waiters, merchantID)
 	}
 }
 

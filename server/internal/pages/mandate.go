@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 
+	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -181,6 +183,7 @@ func (p *Pages) stopMandate(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		p.failed(w, r, err)
 	default:
+		p.Audit.Record(r.Context(), audit.MandateRevoked, slog.String("mandateId", m.ID))
 		http.Redirect(w, r, p.Payments.MandateURL(m.ID), http.StatusSeeOther)
 	}
 }

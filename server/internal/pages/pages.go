@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/ratelimit"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
@@ -48,6 +49,8 @@ type Config struct {
 	Sandbox   bool
 	// BaseURL is the origin that the pages are served under.
 	BaseURL string
+	// Audit logs security events. Nil: none.
+	Audit *audit.Log
 	// PerAddress is how many pages one client address may open each second, and how many
 	// forms it may send, with bursts of twice that. Default: 100.
 	PerAddress int

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -203,6 +205,7 @@ func (p *Pages) confirm(ctx context.Context, s payment.Session, in entered) (m l
 	var refused *payment.MethodError
 	switch {
 	case err == nil:
+		p.Audit.Record(ctx, audit.MandateConfirmed, slog.String("mandateId", m.ID), slog.String("merchantId", m.MerchantID))
 		p.mailConfirmation(ctx, m)
 		return m, "", nil
 	case errors.As(err, &refused) && refused.AttemptsLeft > 0:

@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -16,11 +17,15 @@ import (
 
 // endpoint adds an endpoint of the bench's merchant.
 func (b *bench) endpoint(ctx context.Context, t require.TestingT, types ...webhook.Type) ledger.WebhookEndpoint {
+	endpointID := id.New(id.WebhookEndpoint, b.clock.Now())
 	e := ledger.WebhookEndpoint{
-		ID: id.New(id.WebhookEndpoint, b.clock.Now()), MerchantID: b.merchant.ID, URL: "https://shop.example/hooks",
+		ID: endpointID, MerchantID: b.merchant.ID, URL: "https://shop.example/hooks/" + endpointID,
 		Types: types, Secret: []byte("sealed"), CreatedAt: b.clock.Now().Truncate(time.Millisecond),
 	}
 	require.NoError(t, b.store.AddWebhookEndpoint(ctx, e))
+	again := e
+	again.ID = id.New(id.WebhookEndpoint, b.clock.Now())
+	require.ErrorIs(t, b.store.AddWebhookEndpoint(ctx, again), ledger.ErrEndpointExists, "an account has an endpoint once")
 	return e
 }
 
@@ -70,11 +75,11 @@ func webhookEndpoints(t *testing.T, b *bench) {
 // webhookEndpointsAreBounded: also where many are added at once.
 func webhookEndpointsAreBounded(t *testing.T, b *bench) {
 	var all sync.WaitGroup
-	for range 2 * ledger.MaxWebhookEndpoints {
+	for n := range 2 * ledger.MaxWebhookEndpoints {
 		all.Go(func() {
 			for {
 				err := b.store.AddWebhookEndpoint(t.Context(), ledger.WebhookEndpoint{
-					ID: id.New(id.WebhookEndpoint, b.clock.Now()), MerchantID: b.merchant.ID, Secret: []byte{1},
+					ID: id.New(id.WebhookEndpoint, b.clock.Now()), MerchantID: b.merchant.ID, Secret: []byte{1}, URL: fmt.Sprint("https://shop.example/", n),
 				})
 				if !errors.Is(err, ledger.ErrConflict) {
 					if err != nil && !errors.Is(err, ledger.ErrTooManyEndpoints) {

@@ -47,7 +47,7 @@ func (s *Store) WebhookEndpoint(ctx context.Context, id string) (ledger.WebhookE
 }
 
 // AddWebhookEndpoint implements [ledger.Webhooks]. Each endpoint has one of the
-// merchant's slots, so that two added at once cannot exceed the number.
+// merchant's slots, so that two added at once cannot exceed the number, and the second finds the first.
 func (s *Store) AddWebhookEndpoint(ctx context.Context, e ledger.WebhookEndpoint) error {
 	others, err := s.readQ.WebhookEndpoints(ctx, e.MerchantID)
 	if err != nil {
@@ -55,7 +55,9 @@ func (s *Store) AddWebhookEndpoint(ctx context.Context, e ledger.WebhookEndpoint
 	}
 	taken := map[int64]bool{}
 	for _, o := range others {
-		taken[o.Slot] = true
+		if taken[o.Slot] = true; o.Url == e.URL {
+			return ledger.ErrEndpointExists
+		}
 	}
 	for slot := range int64(ledger.MaxWebhookEndpoints) {
 		if !taken[slot] {

@@ -1,0 +1,71 @@
+// Package audit logs security events in one form: who authenticated wrongly, and what
+// was allowed, revoked, redeemed and created, each with the request and the address of
+// its client. It logs ids and never a secret.
+//
+//	log := audit.New(logger, clock)
+//	log.Record(ctx, audit.MandateRevoked, slog.String("mandateId", m.ID))
+//
+// An operator finds the lines by msg="security event"; "event" names the kind.
+package audit
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/paywarrant/paywarrant/internal/clientaddr"
+	"github.com/paywarrant/paywarrant/internal/httplog"
+	"github.com/paywarrant/paywarrant/internal/ratelimit"
+)
+
+// Event is a kind of security event.
+type Event string
+
+// The kinds of events.
+const (
+	AuthenticationFailed Event = "authentication_failed"
+	MandateConfirmed     Event = "mandate_confirmed"
+	MandateRevoked       Event = "mandate_revoked"
+	ReceiptRedeemed      Event = "receipt_redeemed"
+	MerchantCreated      Event = "merchant_created"
+	SecretCreated        Event = "webhook_secret_created"
+	SecretRotated        Event = "webhook_secret_rotated"
+)
+
+// Failures of one address are logged once a second, in bursts of noiseBurst.
+const noiseBurst = 10
+
+// Log writes security events to a logger. Nil writes nothing. It is safe for
+// concurrent use.
+type Log struct {
+	logger *slog.Logger
+	noise  *ratelimit.Limits
+	unsaid atomic.Int64 // failures that were not logged since the last one that was
+}
+
+// New returns a log.
+func New(logger *slog.Logger, clock ratelimit.Clock) *Log {
+	return &Log{logger: logger, noise: ratelimit.New(ratelimit.Config{PerSecond: 1, Burst: noiseBurst, Clock: clock})}
+}
+
+// Record logs an event of the request that ctx belongs to. Failed authentication is a
+// warning; so that nobody can fill the log with it, it is limited by address, and a
+// line reports in "suppressed" how many were left out before it.
+func (l *Log) Record(ctx context.Context, e Event, attrs ...slog.Attr) {
+	if l == nil {
+		return
+	}
+	client, level := httplog.ClientAddr(ctx), slog.LevelInfo
+	if e == AuthenticationFailed {
+		if !l.noise.Take(clientaddr.Network(client)).OK {
+			l.unsaid.Add(1)
+			return
+		}
+		level = slog.LevelWarn
+		attrs = append(attrs, slog.Int64("suppressed", l.unsaid.Swap(0)))
+	}
+	about := append([]slog.Attr{
+		slog.String("event", string(e)), slog.String("requestId", httplog.RequestID(ctx)), slog.String("clientAddress", client.String()),
+	}, attrs...)
+	l.logger.LogAttrs(ctx, level, "security event", about...)
+}
