@@ -89,6 +89,9 @@ type Limits struct {
 	// AnyPayee says that anybody may be.
 	PayTo    []string
 	AnyPayee bool
+	// Session is the setup session in which a wallet is asked; a [WalletProposal] is
+	// good in that session alone. Empty: none.
+	Session string
 }
 
 // RefusedError is a connection that the rail refuses, definitely.
@@ -216,7 +219,8 @@ type Wallets interface {
 	Propose(ctx context.Context, owner string, l Limits) (WalletProposal, error)
 	// Accept keeps the signatures of a proposal, in the order of its messages, and
 	// returns the method to connect. Again with the same ones it returns the same.
-	// [ErrNoProposal] where there is none that waits, or one for other limits;
+	// [ErrNoProposal] if there is none that waits, or one for other limits or of
+	// another session;
 	// [ErrSignature] where one is not the owner's.
 	Accept(ctx context.Context, id string, l Limits, signatures []string) (method string, err error)
 	// RevokeCall is the call by which the owner of an instrument ends it without

@@ -53,5 +53,6 @@ func (s *Service) walletOf(ctx context.Context, session Session, terms ledger.Te
 		return nil, rail.Limits{}, rail.ErrUnknownMethod
 	}
 	limits, err := s.limits(ctx, terms)
+	limits.Session = session.Hash
 	return w, limits, err
 }

@@ -237,6 +237,7 @@ func (r *Rail) Start(ctx context.Context) error {
 	r.loop.Go(func() { r.every(ctx, max(r.config.Poll, tendEvery), "tend transactions", r.tend) })
 	r.loop.Go(func() { r.every(ctx, r.config.Poll, "watch the router", r.watch) })
 	r.loop.Go(func() { r.writeSightings(ctx) })
+	r.loop.Go(func() { r.every(ctx, forgetEvery, "forget proposals that nobody signed", r.forgetProposals) })
 	r.loop.Go(func() {
 		if _, err := r.Rewrap(ctx); err != nil && ctx.Err() == nil {
 			r.config.Logger.WarnContext(ctx, "session keys of the chain rail not rewrapped", slog.Any("error", err))

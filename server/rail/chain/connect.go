@@ -130,7 +130,7 @@ func (r *Rail) grantOf(ctx context.Context, c rail.Connection, seed common.Hash)
 			return common.Hash{}, rail.ErrUnknownMethod
 		}
 		grant, found, err := view[grantRecord](ctx, r.config.Store, kindGrant, id.Hex())
-		if err == nil && (!found || grant.State != signed) {
+		if err == nil && (!found || grant.State != signed || grant.Session != "" && grant.Session != c.Session) {
 			err = rail.ErrUnknownMethod
 		}
 		return id, err

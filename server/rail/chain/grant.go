@@ -29,6 +29,9 @@ type Terms struct {
 	ExpiresAt    time.Time
 	// Payees are the wallets that may be paid; none: any.
 	Payees []common.Address
+	// Session is the setup session that the proposal is for, and whose proposals are
+	// bounded. Empty: none.
+	Session string
 }
 
 // maxPayees is how many the router takes.
@@ -67,6 +70,7 @@ type grantRecord struct {
 	Permit    evm.Permit `json:"permit"`              // that goes with it
 	Connected string     `json:"connected,omitempty"` // the connection that took it: one alone
 	MandateID string     `json:"mandateId,omitempty"` // that first charged it
+	Session   string     `json:"session,omitempty"`   // in which it was proposed
 }
 
 // serves tells whether a mandate may charge it.
@@ -132,8 +136,13 @@ func (r *Rail) prepare(ctx context.Context, owner common.Address, terms Terms) (
 	if err != nil {
 		return Proposal{}, proposalTerms{}, err
 	}
-	record.Permit = permit
-	err = r.config.Store.Update(ctx, func(tx Tx) error { return write(tx, kindGrant, id.Hex(), record) })
+	record.Permit, record.Session = permit, terms.Session
+	err = r.config.Store.Update(ctx, func(tx Tx) error {
+		if err := r.propose(tx, terms.Session, id); err != nil {
+			return err
+		}
+		return write(tx, kindGrant, id.Hex(), record)
+	})
 	if err != nil {
 		return Proposal{}, proposalTerms{}, fmt.Errorf("store grant: %w", err)
 	}

@@ -28,7 +28,7 @@ func (r *Rail) termsOf(ctx context.Context, l rail.Limits) (Terms, error) {
 	if l.MaxPerCharge == 0 {
 		return r.sandboxTerms(ctx)
 	}
-	t := Terms{MaxPerCharge: l.MaxPerCharge, MaxPerMonth: l.MaxPerMonth, ExpiresAt: l.ExpiresAt}
+	t := Terms{MaxPerCharge: l.MaxPerCharge, MaxPerMonth: l.MaxPerMonth, ExpiresAt: l.ExpiresAt, Session: l.Session}
 	if l.AnyPayee {
 		return t, nil
 	}

@@ -85,7 +85,7 @@ func (r *Rail) Accept(ctx context.Context, id string, l rail.Limits, signatures 
 
 // grants tells whether a grant is for just these terms.
 func (g grantRecord) grants(t Terms) bool {
-	return g.Grant.MaxPerCharge == uint64(t.MaxPerCharge) && g.Grant.MaxPerMonth == uint64(t.MaxPerMonth) &&
+	return g.Session == t.Session && g.Grant.MaxPerCharge == uint64(t.MaxPerCharge) && g.Grant.MaxPerMonth == uint64(t.MaxPerMonth) &&
 		g.Grant.ExpiresAt == uint64(t.ExpiresAt.Unix()) && slices.Equal(g.Grant.Payees, t.Payees)
 }
 
