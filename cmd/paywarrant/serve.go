@@ -69,7 +69,7 @@ func (c serveCmd) Run(ctx context.Context, o output) (failed error) {
 		log.Info("stopping")
 		srv.Drain()
 		l.lameDuck(cfg.LameDuck)
-	case err = <-l.done:
+	case err := <-l.done:
 		l.done <- err // for stop
 	}
 	return errors.Join(l.stop(), srv.Close())
