@@ -67,9 +67,13 @@ func TestClientThatHangsUpIsNoFailure(t *testing.T) {
 			require.NoError(t, err)
 			newest := c.do(t, "GET", "/v1/events", "").ok(t).Body["data"].([]any)[0].(map[string]any)["id"].(string)
 			asks := [][3]string{
-				{"GET", "/v1/events?wait=10&ending_before=" + newest, ""}, {"POST", "/v1/x402/verify-receipt", string(receipt)},
-				{"GET", "/v1/mandates/" + m + "/balance", ""}, {"GET", "/v1/merchants/transactions", ""}, {"GET", "/setup/" + token, ""},
-				{"POST", "/v1/paywall/settle", settleBody(t, settlement(m, "k"))}, {"POST", "/v1/payments/charge", chargeBody(m, 1, "c")},
+				{"GET", "/v1/events?wait=10&ending_before=" + newest, ""},
+				{"POST", "/v1/x402/verify-receipt", string(receipt)},
+				{"GET", "/v1/mandates/" + m + "/balance", ""},
+				{"GET", "/v1/merchants/transactions", ""},
+				{"GET", "/setup/" + token, ""},
+				{"POST", "/v1/paywall/settle", settleBody(t, settlement(m, "k"))},
+				{"POST", "/v1/payments/charge", chargeBody(m, 1, "c")},
 				{"GET", "/v1/mandates/session/" + token, ""},
 			}
 			var all sync.WaitGroup

@@ -108,13 +108,13 @@ func forwardedHops(h http.Header) []string {
 // none.
 func parse(s string) netip.Addr {
 	s = strings.TrimSpace(s)
+	with, err := netip.ParseAddrPort(s) // first, as every peer has a port
+	if err == nil {
+		return with.Addr().Unmap().WithZone("")
+	}
 	a, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"))
 	if err != nil {
-		with, err := netip.ParseAddrPort(s)
-		if err != nil {
-			return netip.Addr{}
-		}
-		a = with.Addr()
+		return netip.Addr{}
 	}
 	return a.Unmap().WithZone("")
 }

@@ -23,6 +23,7 @@ func TestMovableGoesOnFromItsOffset(t *testing.T) {
 		require.Equal(t, time.Second, clock.System{}.Now().Sub(began))
 	})
 }
+
 func TestClockIsNeverMovedPastItsEnd(t *testing.T) {
 	t.Parallel()
 	var c clock.Movable
