@@ -223,6 +223,13 @@ func (r *Rail) simulate(ctx context.Context, o order, w work) error {
 	if used, err := r.usedOrder(ctx, o.TransferAuthorization); err != nil || used {
 		return errors.Join(err, usedIf(used))
 	}
+	balance, err := r.balance(ctx, o.From)
+	if err != nil {
+		return err
+	}
+	if balance.Cmp(o.Value.Big()) < 0 { // spent meanwhile
+		return refuseAuthorization(x402.ReasonInsufficientFunds, "the payer has less than the amount")
+	}
 	if err := r.tokenStops(ctx, o.From, o.To); err != nil {
 		return err
 	}

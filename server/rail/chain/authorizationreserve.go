@@ -141,8 +141,13 @@ func (r *Rail) pruneReserved(ctx context.Context, payer common.Address) (reserva
 				left = append(left, o)
 			}
 		}
+		if len(left) < len(kept.Orders) {
+			kept.Removals++ // whoever read the balance before must read it again
+		} else if kept.PruneAt > len(left) {
+			now = kept
+			return nil
+		}
 		kept.Orders, kept.PruneAt = left, max(leastPrune, 2*len(left))
-		kept.Removals++
 		now = kept
 		return write(tx, kindReserved, payer.Hex(), kept)
 	})
