@@ -267,3 +267,22 @@ func TestTestHelpersOfAHostedSandboxNeedAKey(t *testing.T) {
 	require.NoError(t, resp.Body.Close())
 	require.Equal(t, http.StatusUnauthorized, resp.StatusCode)
 }
+
+// TestWebhookTestsAndRedeliveriesHaveTheirOwnLimits: they have the service send requests
+// to others, and use up nothing of the merchant's other calls.
+func TestWebhookTestsAndRedeliveriesHaveTheirOwnLimits(t *testing.T) {
+	t.Parallel()
+	c := setup(t, &servertest.Options{Configure: func(cfg *server.Config) { cfg.RequestsPerSecond = 100 }})
+	endpoint := c.do(t, "POST", "/v1/webhook_endpoints", `{"url":"http://127.0.0.1:1/"}`).ok(t).str("id")
+	c.mandate(t, 500, 1000)
+	event := c.do(t, "GET", "/v1/events", "").ok(t).Body["data"].([]any)[0].(map[string]any)["id"].(string)
+	for path, most := range map[string]int{"/v1/webhook_endpoints/" + endpoint + "/test": 30, "/v1/events/" + event + "/redeliver": 130} {
+		limited := false
+		for range most {
+			a := c.do(t, "POST", path, "")
+			limited = limited || a.Status == http.StatusTooManyRequests
+		}
+		require.True(t, limited, path)
+	}
+	c.do(t, "POST", "/v1/mandates", `{"maxPerTxCents":1,"maxMonthlySpendCents":1}`).ok(t)
+}
