@@ -229,8 +229,10 @@ func (h *hold) pay(ctx context.Context) (Payment, error) {
 	s, err := h.settle(ctx, h.state)
 	if err != nil {
 		var no *refusal
-		// After an undecided try, a refusal does not decide that one.
-		if errors.As(err, &no) && !no.undecided() && h.state == Fresh {
+		// After an undecided try, a refusal does not decide that one. A first try that was
+		// turned away is over: if it counted as undecided, the next one could be answered
+		// with an older payment of the same key, which was served already.
+		if errors.As(err, &no) && (no.unsent || !no.undecided()) && h.state == Fresh {
 			h.end = Refused
 		}
 		return Payment{}, err

@@ -49,6 +49,8 @@ type refusal struct {
 	limit, remaining *int64
 	// key is the Idempotency-Key to send again.
 	key string
+	// unsent reports that the service turned the request away before it began anything.
+	unsent bool
 	// cause is for the log alone.
 	cause error
 }
@@ -184,7 +186,7 @@ func fromService(e *client.Error) *refusal {
 		return &refusal{status: http.StatusUnprocessableEntity, code: string(e.Code), message: e.Message, cause: e}
 	case client.CodeIdempotencyInProgress:
 		r := busy()
-		r.cause, r.wait = e, max(e.RetryAfter, r.wait)
+		r.cause, r.wait, r.unsent = e, max(e.RetryAfter, r.wait), true
 		return r
 	case client.CodeValidation:
 		if e.Param == "mandate" {
@@ -194,7 +196,9 @@ func fromService(e *client.Error) *refusal {
 		}
 	default:
 	}
-	return outage(false, e.RetryAfter, e)
+	r := outage(false, e.RetryAfter, e)
+	r.unsent = true
+	return r
 }
 
 // fromCheck turns the errors of the offline check of a mandate into answers.
