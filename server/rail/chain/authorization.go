@@ -49,6 +49,14 @@ func (r authorizationRecord) transfer() (evm.TransferAuthorization, error) {
 
 func (r authorizationRecord) decided() bool { return r.Settled != common.Hash{} || r.Failed != "" }
 
+// failure is why an authorization moved nothing.
+func (r authorizationRecord) failure() (x402.Reason, string) {
+	if r.Undone {
+		return x402.ReasonTransactionState, "a reorganization of the chain has taken the transfer back"
+	}
+	return r.Failed, "the transaction did not move the money"
+}
+
 // order is an authorization that was read.
 type order struct {
 	evm.TransferAuthorization
@@ -127,8 +135,9 @@ func (r *Rail) verifyOrder(ctx context.Context, e x402.Exact, resource string) e
 		return err
 	case found && record.Told:
 		return refuseAuthorization(x402.ReasonNonceUsed, "the authorization was settled before")
-	case found && record.Failed != "":
-		return refuseAuthorization(record.Failed, "the transaction did not move the money")
+	case found && (record.Failed != "" || record.Undone):
+		reason, message := record.failure()
+		return &refusedError{reason, message}
 	case found:
 		return record.serves(o)
 	}

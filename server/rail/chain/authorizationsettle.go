@@ -139,7 +139,7 @@ func (r *Rail) resubmitOrder(ctx context.Context, o order, record authorizationR
 }
 
 // decideOrder keeps an outcome; the first one stands, but a settlement stands
-// over a failure: money that moved is never denied.
+// over a failure, and over one that was undone: money that moved is never denied.
 func (r *Rail) decideOrder(ctx context.Context, o order, record authorizationRecord) (authorizationRecord, error) {
 	err := r.config.Store.Update(ctx, func(tx Tx) error {
 		now, found, err := read[authorizationRecord](tx, kindAuthorization, o.key)
@@ -149,11 +149,11 @@ func (r *Rail) decideOrder(ctx context.Context, o order, record authorizationRec
 		if err != nil {
 			return err
 		}
-		if now.Settled != (common.Hash{}) || (now.decided() && record.Settled == (common.Hash{})) {
+		if (now.Settled != (common.Hash{}) && !now.Undone) || (now.decided() && record.Settled == (common.Hash{})) {
 			record = now
 			return nil
 		}
-		now.Settled, now.Failed, now.FailedHash = record.Settled, record.Failed, record.FailedHash
+		now.Settled, now.Failed, now.FailedHash, now.Undone = record.Settled, record.Failed, record.FailedHash, false
 		if now.Settled != (common.Hash{}) {
 			now.Failed = ""
 		}
@@ -169,7 +169,7 @@ func (r *Rail) decideOrder(ctx context.Context, o order, record authorizationRec
 
 // tellOrder answers with what is decided, and lets one answer alone be the first.
 func (r *Rail) tellOrder(ctx context.Context, o order, record authorizationRecord, s x402.Settlement) (x402.Settlement, error) {
-	if record.Failed != "" {
+	if record.Failed != "" || record.Undone {
 		used, err := r.usedOrder(ctx, o.TransferAuthorization)
 		if err != nil {
 			return s, err
@@ -187,7 +187,7 @@ func (r *Rail) tellOrder(ctx context.Context, o order, record authorizationRecor
 			return s, nil
 		}
 		if hash == (common.Hash{}) {
-			s.ErrorReason, s.ErrorMessage = record.Failed, "the transaction did not move the money"
+			s.ErrorReason, s.ErrorMessage = record.failure()
 			return s, nil
 		}
 		record.Settled = hash
@@ -200,6 +200,7 @@ func (r *Rail) tellOrder(ctx context.Context, o order, record authorizationRecor
 
 // claimOrder answers that an authorization is settled: with success to one caller,
 // and to that caller again if it has an idempotency key; as a duplicate to all others.
+// A settlement that was undone is a failure for everybody.
 func (r *Rail) claimOrder(ctx context.Context, o order, record authorizationRecord, s x402.Settlement) (x402.Settlement, error) {
 	first := false
 	claim := func(tx Tx) error {
@@ -207,7 +208,7 @@ func (r *Rail) claimOrder(ctx context.Context, o order, record authorizationReco
 		if record, _, err = read[authorizationRecord](tx, kindAuthorization, o.key); err != nil {
 			return err
 		}
-		if first = !record.Told && (record.Caller == "" || record.Caller == o.caller); !first {
+		if first = !record.Told && !record.Undone && (record.Caller == "" || record.Caller == o.caller); !first {
 			return nil
 		}
 		record.Told, record.Caller = true, o.caller
@@ -220,6 +221,8 @@ func (r *Rail) claimOrder(ctx context.Context, o order, record authorizationReco
 	}
 	s.Transaction = record.Settled.Hex()
 	switch {
+	case record.Undone: // since this caller read it
+		s.ErrorReason, s.ErrorMessage = record.failure()
 	case first:
 		failpoint.Hit(failpoint.AuthorizationTold)
 		s.Success = true

@@ -206,12 +206,9 @@ func (r *Rail) judgeCharge(ctx context.Context, key string, receipt *types.Recei
 		if _, _, elsewhere, err := r.findCharged(ctx, record, 0); err != nil || elsewhere {
 			return err
 		}
-		err := r.config.Store.Update(ctx, func(tx Tx) error {
-			record.Undone = true
-			return write(tx, kindCharge, key, record)
-		})
-		if err != nil {
-			return fmt.Errorf("store undone charge: %w", err)
+		marked, err := r.markUndoneCharge(ctx, key, record.Outcome.TxHash)
+		if err != nil || !marked {
+			return err
 		}
 		return r.tellUndone(ctx, Undone{
 			Reference: record.Reference, TxHash: record.Outcome.TxHash, Payer: record.Owner, Payee: record.Charge.Payee,
@@ -238,16 +235,48 @@ func (r *Rail) judgeOrder(ctx context.Context, key string, receipt *types.Receip
 	case no.reason == x402.ReasonPending:
 		return nil // by one that is not final yet
 	}
-	err = r.config.Store.Update(ctx, func(tx Tx) error {
-		record.Undone = true
-		return write(tx, kindAuthorization, key, record)
-	})
-	if err != nil {
-		return fmt.Errorf("store undone settlement: %w", err)
+	marked, err := r.markUndoneOrder(ctx, key, record.Settled)
+	if err != nil || !marked {
+		return err
 	}
 	return r.tellUndone(ctx, Undone{
 		TxHash: record.Settled.Hex(), Payer: t.From, Payee: t.To, Amount: rail.Micros(t.Value.Big().Int64()),
 	})
+}
+
+// markUndoneCharge marks a charge whose transaction was undone, and reports whether
+// it did. It leaves everything else of the record as it is now.
+func (r *Rail) markUndoneCharge(ctx context.Context, key, txHash string) (marked bool, err error) {
+	err = r.config.Store.Update(ctx, func(tx Tx) error {
+		marked = false
+		now, found, err := read[chargeRecord](tx, kindCharge, key)
+		if err != nil || !found || now.Undone || now.Outcome == nil || now.Outcome.TxHash != txHash {
+			return err
+		}
+		now.Undone, marked = true, true
+		return write(tx, kindCharge, key, now)
+	})
+	if err != nil {
+		return false, fmt.Errorf("store undone charge: %w", err)
+	}
+	return marked, nil
+}
+
+// markUndoneOrder is [Rail.markUndoneCharge] for a signed transfer.
+func (r *Rail) markUndoneOrder(ctx context.Context, key string, settled common.Hash) (marked bool, err error) {
+	err = r.config.Store.Update(ctx, func(tx Tx) error {
+		marked = false
+		now, found, err := read[authorizationRecord](tx, kindAuthorization, key)
+		if err != nil || !found || now.Undone || now.Settled != settled {
+			return err
+		}
+		now.Undone, marked = true, true
+		return write(tx, kindAuthorization, key, now)
+	})
+	if err != nil {
+		return false, fmt.Errorf("store undone settlement: %w", err)
+	}
+	return marked, nil
 }
 
 // Undone is a payment that was answered as succeeded and that a reorganization took
