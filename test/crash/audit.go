@@ -55,6 +55,7 @@ func (d *chainDrill) compare(ctx context.Context, r *chainReport) (err error) {
 		}
 		if c.Status != ledger.ChargeSucceeded || answer.Status != client.Completed || c.TxHash != answer.TxHash {
 			r.Lost++
+			r.faultf("charge %s of mandate %s is %s (%s), its rail %q; the answer was %s", c.ID, c.MandateID, c.Status, c.FailureReason, c.Rail, answer.Status)
 		}
 		d.audit(c, moved.charged, records, r)
 	}

@@ -207,8 +207,12 @@ func (s *Service) mayAsk(c ledger.Charge) rail.May {
 // left behind: the rails answer by reference, so asking again moves nothing twice.
 func (s *Service) finish(ctx context.Context, c ledger.Charge, how attempt) (ledger.Charge, error) {
 	instruments, err := s.Instruments(ctx, c.MandateID)
+	if err == nil && len(instruments) == 0 && len(c.Rails) > 0 {
+		err = errors.New("the mandate has no instrument") // a refusal could hide what a rail has moved
+	}
 	if err != nil {
-		return c, nil //nolint:nilerr // the charge stays pending, and recovery asks when its lease has lapsed
+		s.Logger.ErrorContext(ctx, "instruments of charge not found", slog.String("transactionId", c.ID), slog.String("error", err.Error()))
+		return c, nil // it stays pending, and recovery asks when its lease has lapsed
 	}
 	railCtx, cancel := context.WithTimeout(ctx, how.within)
 	used, outcome, err := s.Rails.Charge(railCtx, c.Rails, instruments, rail.Charge{
