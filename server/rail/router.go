@@ -111,8 +111,9 @@ func (r *Router) Plan(order []Name, instruments []Instrument) []Name {
 // A refusal without a reason has the reason [ProcessorError].
 //
 // May decides whether the n-th rail, counted from 1, may be asked; Charge calls it
-// before it asks a fallback. If it answers no, the first refusal is the outcome. A
-// nil May allows everything.
+// before it asks a rail. If it answers no, the first refusal is the outcome; if that
+// was the first rail, the outcome is as if the payer had no instrument. A nil May
+// allows everything.
 //
 // An error means that the outcome is unknown and that the same call must be made
 // again: [ErrNotConfigured] if a rail that may have been asked before is missing,
@@ -126,7 +127,7 @@ func (r *Router) Charge(ctx context.Context, order []Name, instruments []Instrum
 		attempt := charge
 		attempt.Reference = Reference(charge.Reference, name)
 		attempt.Instrument = instrument(instruments, name)
-		if i > 0 && may != nil {
+		if may != nil {
 			allowed, err := may(ctx, i+1, name)
 			if err != nil {
 				return name, Outcome{}, fmt.Errorf("charge %s: %w", charge.Reference, err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -73,6 +74,71 @@ func TestFallbackBegunBeforeRevocationIsRecorded(t *testing.T) {
 	c = b.finished(t, c)
 	require.Equal(t, ledger.ChargeSucceeded, c.Status)
 	require.Equal(t, rail.Fiat, c.Rail)
+}
+
+// reserved is a charge of a mandate whose process ended before it asked a rail.
+func (b *bench) reserved(t *testing.T, m ledger.Mandate, key string) ledger.Charge {
+	t.Helper()
+	r, err := b.Ledger.Reserve(t.Context(), ledger.Reserve{
+		ChargeID: id.New(id.Charge, b.time.Now()), MandateID: m.ID, TokenValid: true, Payee: b.merchant, Amount: 10_000, Currency: "usdc",
+		Rails: []rail.Name{rail.Chain, rail.Fiat}, IdempotencyKey: key, Fingerprint: key, Lease: time.Second,
+	})
+	require.NoError(t, err)
+	return r.Charge
+}
+
+// TestRecoveryAsksNoRailFirstAfterTheMandateEnded: the process ended after the
+// reservation and before it asked a rail, and then the mandate ended.
+func TestRecoveryAsksNoRailFirstAfterTheMandateEnded(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*testing.T, *bench, ledger.Mandate){
+		"revoked": func(t *testing.T, b *bench, m ledger.Mandate) {
+			t.Helper()
+			_, err := b.Revoke(t.Context(), b.merchant.ID, m.ID)
+			require.NoError(t, err)
+		},
+		"expired": func(_ *testing.T, b *bench, m ledger.Mandate) { b.time.Advance(m.Terms.ExpiresAt.Sub(b.time.Now()) + time.Second) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := both(t)
+			m, _ := b.confirmed(t)
+			c := b.reserved(t, m, "k")
+			end(t, b, m)
+			require.NoError(t, b.Start(t.Context()))
+			c = b.finished(t, c)
+			require.Equal(t, ledger.ChargeFailed, c.Status)
+			require.Equal(t, rail.Unavailable, c.FailureReason)
+			require.Empty(t, b.chain.charges())
+			require.Empty(t, b.card.charges())
+			m, err := b.Ledger.Mandate(t.Context(), m.ID)
+			require.NoError(t, err)
+			require.Zero(t, m.Spent, "the amount is given back")
+		})
+	}
+}
+
+// TestChargeThatMayBeOnItsWayIsNotGivenUp: right after a revocation, a rail that has
+// not seen a charge may still see it, from a process that asked before.
+func TestChargeThatMayBeOnItsWayIsNotGivenUp(t *testing.T) {
+	t.Parallel()
+	b := both(t)
+	m, _ := b.confirmed(t)
+	c := b.reserved(t, m, "k")
+	_, err := b.Revoke(t.Context(), b.merchant.ID, m.ID)
+	require.NoError(t, err)
+	b.time.Advance(5 * time.Second)
+	require.NoError(t, b.Start(t.Context()))
+	require.Eventually(t, func() bool { // it was leased and put off
+		c, err = b.Ledger.Charge(t.Context(), c.ID)
+		require.NoError(t, err)
+		return c.Asked >= 2
+	}, 20*time.Second, 20*time.Millisecond)
+	require.Equal(t, ledger.ChargePending, c.Status)
+	b.chain.arrives(c.ID)
+	c = b.finished(t, c)
+	require.Equal(t, ledger.ChargeSucceeded, c.Status)
+	require.Equal(t, rail.Chain, c.Rail)
 }
 
 // TestRefusalWithoutReasonEndsTheCharge: it is a processor_error, and not pending forever.

@@ -185,22 +185,10 @@ func fingerprint(mandateID string, r ChargeRequest) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// attempt is how the rails of a charge are asked: how long they may take together, and
-// whether somebody waits for the end.
+// attempt is how the rails of a charge are asked.
 type attempt struct {
-	within time.Duration
-	noWait bool
-}
-
-// mayAsk has the ledger decide whether a charge may ask a further rail. A fallback
-// that this service does not have, and that the charge has not asked, is passed over.
-func (s *Service) mayAsk(c ledger.Charge) rail.May {
-	return func(ctx context.Context, n int, name rail.Name) (bool, error) {
-		if _, ok := s.Rails.Rail(name); !ok && n > c.Attempt {
-			return false, nil
-		}
-		return s.Ledger.NextRail(ctx, c, n)
-	}
+	within  time.Duration // how long they may take together
+	resumed bool          // by recovery: nobody waits, and an earlier process may have asked
 }
 
 // finish is the second step, the same for a new charge and for one that a crash
@@ -217,8 +205,8 @@ func (s *Service) finish(ctx context.Context, c ledger.Charge, how attempt) (led
 	railCtx, cancel := context.WithTimeout(ctx, how.within)
 	used, outcome, err := s.Rails.Charge(railCtx, c.Rails, instruments, rail.Charge{
 		Reference: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, PayTo: c.PayTo,
-		Amount: c.Amount, Description: c.Description, NoWait: how.noWait,
-	}, s.mayAsk(c))
+		Amount: c.Amount, Description: c.Description, NoWait: how.resumed,
+	}, s.mayAsk(c, how))
 	cancel()
 	if err == nil && (outcome.Status == rail.Succeeded || outcome.Status == rail.Refused) {
 		failpoint.Hit(failpoint.Decided)

@@ -83,6 +83,9 @@ const (
 	// leaseFor is how long a charge belongs to who runs it: longer than the rails
 	// take, shorter than the 30 s in which a dead instance's charges are finished.
 	leaseFor = 22 * time.Second
+	// unseenAfter is how long after the end of a mandate a rail that has not seen a
+	// charge never will: whoever asked it before has given up.
+	unseenAfter = leaseFor
 	// recoverEvery is how often lapsed leases are looked for.
 	recoverEvery = time.Second
 	// recoverBatch is how many of them wait for a rail's pool at most, recoverWorkers

@@ -3,6 +3,7 @@ package payment_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -82,10 +83,20 @@ func (s *puppet) Charge(_ context.Context, c rail.Charge) (rail.Outcome, error) 
 	return s.outcome, s.err
 }
 
-// Lookup implements rail.Rail.
-func (s *puppet) Lookup(context.Context, string) (rail.Outcome, error) {
+// arrives has the rail see a charge that was on its way.
+func (s *puppet) arrives(transactionID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.asked = append(s.asked, rail.Reference(transactionID, s.name))
+}
+
+// Lookup implements rail.Rail.
+func (s *puppet) Lookup(_ context.Context, reference string) (rail.Outcome, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.asked, reference) {
+		return rail.Outcome{Status: rail.Unseen}, nil
+	}
 	return s.outcome, nil
 }
 

@@ -137,7 +137,7 @@ func (s *Service) resume(ctx context.Context, c ledger.Charge) {
 		return // another instance holds it, or it lapses again
 	}
 	failpoint.Hit(failpoint.Leased)
-	c, err = s.finish(ctx, c, attempt{within: recoverTimeout, noWait: true})
+	c, err = s.finish(ctx, c, attempt{within: recoverTimeout, resumed: true})
 	if err != nil {
 		s.Logger.ErrorContext(ctx, "charge not finished", slog.String("transactionId", c.ID), slog.String("error", err.Error()))
 		return
