@@ -346,6 +346,57 @@ func TestClaimOfAnInstanceThatEndedIsTakenOver(t *testing.T) {
 	}
 }
 
+// TestClaimOfAGateThatDiedIsKeptForADay: its settlement may have been made, however
+// short the window of the credential was.
+func TestClaimOfAGateThatDiedIsKeptForADay(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"memory", "sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			ctx, c := t.Context(), newClock()
+			claim := paywall.Claim{Key: "died", Binding: "x", Until: c.Now().Add(time.Minute)}
+			memory := paywall.Redemptions(paywall.NewMemory(paywall.MemoryConfig{Clock: c}))
+			open := func() paywall.Redemptions { return memory } // has no claim that outlives its request
+			if kind != "memory" {
+				db := openDB(t, kind)
+				open = func() paywall.Redemptions { return openSQL(t, db, c) }
+			}
+			dead, other := open(), open()
+			die := func() {
+				if kind == "memory" {
+					require.NoError(t, other.Finish(ctx, claim.Key, paywall.Undecided))
+				}
+				other = open()
+			}
+			take := func(store paywall.Redemptions, claim paywall.Claim, want paywall.ClaimState) {
+				t.Helper()
+				for _, ask := range []func(context.Context, paywall.Claim) (paywall.Claimed, error){store.Peek, store.Claim} {
+					got, err := ask(ctx, claim)
+					require.NoError(t, err)
+					require.Equal(t, want, got.State)
+				}
+			}
+			sweep := func() { // a claim of another key deletes rows that can be forgotten
+				key := fmt.Sprint("sweep", c.Now())
+				take(other, paywall.Claim{Key: key, Binding: "x", Until: c.Now()}, paywall.Fresh)
+				require.NoError(t, other.Finish(ctx, key, paywall.Refused))
+			}
+			take(dead, claim, paywall.Fresh)
+			c.Advance(16 * time.Minute)
+			sweep()
+			die()
+			take(other, claim, paywall.Retried)
+			die()
+			c.Advance(23*time.Hour + 50*time.Minute)
+			sweep()
+			take(other, claim, paywall.Retried)
+			require.NoError(t, other.Finish(ctx, claim.Key, paywall.Served))
+			sweep()
+			take(other, claim, paywall.Fresh) // it is served, and its window is over
+		})
+	}
+}
+
 // TestInstancesMigrateAtOnce: none of them fails because of another.
 func TestInstancesMigrateAtOnce(t *testing.T) {
 	t.Parallel()

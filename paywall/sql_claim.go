@@ -12,13 +12,15 @@ import (
 )
 
 // claimStatement takes a row that is new, forgotten, or neither held nor served,
-// and returns in the same statement how the earlier claim ended.
+// and returns in the same statement how the earlier claim ended. The row is kept for
+// HonoredFor from now: if this instance ends during the settlement, nobody else
+// records that the payment may have been made.
 const claimStatement = `INSERT INTO paywall_redemptions (id, binding, state, owner, lease_until, forget_after, payment)
 VALUES ($1, $2, 1, $3, $4, $5, '')
 ON CONFLICT (id) DO UPDATE SET
 	state = CASE WHEN paywall_redemptions.forget_after < $6 THEN 1 WHEN paywall_redemptions.state = 1 THEN 2 ELSE paywall_redemptions.state END,
 	payment = CASE WHEN paywall_redemptions.forget_after < $6 THEN '' ELSE paywall_redemptions.payment END,
-	forget_after = CASE WHEN paywall_redemptions.forget_after < $6 THEN excluded.forget_after ELSE paywall_redemptions.forget_after END,
+	forget_after = CASE WHEN paywall_redemptions.forget_after < excluded.forget_after THEN excluded.forget_after ELSE paywall_redemptions.forget_after END,
 	binding = excluded.binding, owner = excluded.owner, lease_until = excluded.lease_until
 WHERE (paywall_redemptions.owner = '' OR paywall_redemptions.lease_until < $6)
 	AND (paywall_redemptions.forget_after < $6 OR (paywall_redemptions.binding = excluded.binding AND paywall_redemptions.state <> 4))
@@ -61,9 +63,10 @@ func (s *SQL) Claim(ctx context.Context, c Claim) (Claimed, error) {
 func (s *SQL) claim(ctx context.Context, until time.Time, id, binding, owner string) (Claimed, error) {
 	for range maxClaimTries {
 		now := s.clock.Now()
+		keep := max(until.UnixMilli(), now.Add(HonoredFor).UnixMilli())
 		var state int
 		var payment string
-		err := s.db.QueryRowContext(ctx, claimStatement, id, binding, owner, now.Add(s.lease).UnixMilli(), until.UnixMilli(), now.UnixMilli()).
+		err := s.db.QueryRowContext(ctx, claimStatement, id, binding, owner, now.Add(s.lease).UnixMilli(), keep, now.UnixMilli()).
 			Scan(&state, &payment)
 		switch {
 		case err == nil:
