@@ -86,11 +86,12 @@ type party struct {
 type expense struct {
 	cost    cost
 	parties []party
+	hour    time.Time // that it counts in; set when it is taken
 }
 
-// expenseOf is a settlement's; a payer that is a contract can revert as it likes.
+// expenseOf returns a settlement's expense; a payer that is a contract can revert as it likes.
 func expenseOf(c cost, payer, payee common.Address, contract bool, caller string) expense {
-	e := expense{c, []party{{asPayer, payer.Hex()}, {asPayee, payee.Hex()}, {role: asAll}}}
+	e := expense{cost: c, parties: []party{{asPayer, payer.Hex()}, {asPayee, payee.Hex()}, {role: asAll}}}
 	if contract {
 		e.parties[0].role = asWallet
 	}
@@ -117,6 +118,7 @@ func (b *gasBudget) take(now time.Time, task string, e expense, limits Authoriza
 	for _, p := range e.parties {
 		b.spent[p] = b.spent[p].plus(e.cost)
 	}
+	e.hour = b.hour
 	b.taken[task] = e
 	return "", true
 }
@@ -145,13 +147,21 @@ func (b *gasBudget) giveBack(task string) {
 	defer b.mu.Unlock()
 	e := b.taken[task]
 	for _, p := range e.parties {
-		b.spent[p] = b.spent[p].less(e.cost)
+		b.uncount(e, p)
 	}
 	delete(b.taken, task)
 }
 
-// ended forgets a transaction. One that reverted costs its payer a multiple, and
-// its payee and caller nothing: they cannot help it.
+// uncount takes an expense off a party's counter. The counters of an hour that is
+// over are gone, and those of the present hour never had the expense.
+func (b *gasBudget) uncount(e expense, p party) {
+	if e.hour.Equal(b.hour) {
+		b.spent[p] = b.spent[p].less(e.cost)
+	}
+}
+
+// ended forgets a transaction. One that reverted costs its payer a multiple and its
+// payee, which anybody can name, nothing. The caller asked for it and pays as before.
 func (b *gasBudget) ended(task string, reverted bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -167,9 +177,9 @@ func (b *gasBudget) ended(task string, reverted bool) {
 		switch p.role {
 		case asPayer, asWallet:
 			b.spent[p] = b.spent[p].plus(e.cost.times(revertFactor - 1))
-		case asPayee, asCaller:
-			b.spent[p] = b.spent[p].less(e.cost)
-		case asAll: // it was spent
+		case asPayee:
+			b.uncount(e, p)
+		case asCaller, asAll: // it was spent
 		}
 	}
 }

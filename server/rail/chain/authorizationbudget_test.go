@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -136,6 +137,54 @@ func TestRevertIsPaidByThePayer(t *testing.T) {
 		require.Equal(t, x402.ReasonPending, w.settle(t, w.authorize(t, good)).ErrorReason, "the payee's is good for three")
 	}
 	require.Equal(t, chain.ReasonGasBudget, w.settle(t, w.authorize(t, good)).ErrorReason)
+}
+
+// TestRevertOfAnotherHourFreesNoBudget: a settlement that was sent in one hour and
+// reverts in the next gives nothing back to the counter of that next hour.
+func TestRevertOfAnotherHourFreesNoBudget(t *testing.T) {
+	t.Parallel()
+	clock := &steady{now: time.Now().Truncate(time.Hour).Add(-time.Minute)}
+	w := setup(t, devchain.Config{Manual: true}, func(c *chain.Config) {
+		impatient(c)
+		c.Clock, c.Authorizations = clock, chain.Authorizations{KeyGas: 100_000, PayeeGas: 300_000}
+	})
+	bad, good := devchain.Wallets()[0], devchain.Wallets()[1]
+	e := w.authorize(t, bad)
+	require.Equal(t, x402.ReasonPending, w.settle(t, e).ErrorReason)
+	clock.advance(2 * time.Minute)
+	for range 3 {
+		require.Equal(t, x402.ReasonPending, w.settle(t, w.authorize(t, good)).ErrorReason, "the payee's budget is good for three")
+	}
+	require.NoError(t, w.chain.Client().SendTransaction(t.Context(), w.dear(t, bad, cancel(t, bad, e.Authorization))))
+	w.commit(t, 1)
+	require.Equal(t, x402.ReasonTransactionState, w.ended(t, e).ErrorReason)
+	require.Equal(t, chain.ReasonGasBudget, w.settle(t, w.authorize(t, good)).ErrorReason, "it counted in the hour before")
+}
+
+// TestRevertFreesNoBudgetOfItsCaller: whoever sends settlements that revert uses up its
+// own budget by them, with however many payers.
+func TestRevertFreesNoBudgetOfItsCaller(t *testing.T) {
+	t.Parallel()
+	w := setup(t, devchain.Config{Manual: true}, func(c *chain.Config) {
+		impatient(c)
+		c.Authorizations = chain.Authorizations{KeyGas: 100_000, CallerWei: big.NewInt(params.GWei * 1_000_000)}
+	})
+	bad, good := devchain.Wallets()[0], devchain.Wallets()[1]
+	settle := func(e x402.Exact, caller string) x402.Reason {
+		s, err := w.rail.SettleOnce(t.Context(), e, rail.SettleRequest{Resource: resource, Caller: caller})
+		require.NoError(t, err)
+		return s.ErrorReason
+	}
+	e := w.authorize(t, bad)
+	require.Equal(t, x402.ReasonPending, settle(e, "one"))
+	for settle(w.authorize(t, good), "one") == x402.ReasonPending {
+		continue // until the budget is used up
+	}
+	require.NoError(t, w.chain.Client().SendTransaction(t.Context(), w.dear(t, bad, cancel(t, bad, e.Authorization))))
+	w.commit(t, 1)
+	require.Equal(t, x402.ReasonTransactionState, w.ended(t, e).ErrorReason)
+	require.Equal(t, chain.ReasonGasBudget, settle(w.authorize(t, good), "one"), "not given back")
+	require.Equal(t, x402.ReasonPending, settle(w.authorize(t, good), "two"))
 }
 
 // TestBudgetsInWei: of the relayer as a whole, a payer, a payee and a caller, each with
