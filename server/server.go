@@ -130,6 +130,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		if w, ok := r.(rail.Watcher); ok {
 			w.OnRevoked(s.payments.RevokedOnRail)
 		}
+		if u, ok := r.(rail.Reversible); ok {
+			u.OnUndone(s.payments.UndoneOnRail)
+		}
 	}
 	if s.handler, err = s.routes(); err != nil {
 		return nil, fmt.Errorf("server: %w", err)

@@ -187,6 +187,20 @@ type Ended struct {
 	Session   string // that it was connected for
 }
 
+// Reversible is a [Rail] whose successes can be taken back, as by a reorganization of
+// its chain. It reports each payment that was, at least once, from Start on, until tell
+// returns nil.
+type Reversible interface {
+	OnUndone(tell func(ctx context.Context, u Undone) error)
+}
+
+// Undone is a payment that a rail answered as succeeded and that was taken back.
+type Undone struct {
+	Rail      Name
+	Reference string // of the charge, as [Reference] returns it; empty: it was no charge
+	TxHash    string // that was answered
+}
+
 // Gauge is a figure for those who run the service, as of when it is asked for.
 type Gauge struct {
 	Name  string // "chain_head_block"

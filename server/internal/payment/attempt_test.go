@@ -202,3 +202,40 @@ func TestChargeIsFoundByItsKeyAfterItsSigningKeyWasRevoked(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, ledger.MandateInvalid, refused.Code)
 }
+
+// TestChargeUndoneOnItsRailIsAConflict: the charge stays as it was, and the conflict is
+// recorded once, however often it is reported. A pending charge fails, and what the
+// ledger does not know is no error.
+func TestChargeUndoneOnItsRailIsAConflict(t *testing.T) {
+	t.Parallel()
+	b := both(t)
+	_, token := b.confirmed(t)
+	b.chain.answer(rail.Outcome{Status: rail.Succeeded, TxHash: "0x1"}, nil)
+	c := b.charge(t, token, "k")
+	require.Equal(t, ledger.ChargeSucceeded, c.Status)
+	undone := rail.Undone{Rail: rail.Chain, Reference: rail.Reference(c.ID, rail.Chain), TxHash: "0x1"}
+	for range 2 {
+		require.NoError(t, b.UndoneOnRail(t.Context(), undone))
+	}
+	list, err := b.Ledger.OutcomeConflicts(t.Context(), "", 10)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	require.Equal(t, []any{c.ID, rail.Chain, rail.Refused, rail.Reverted, "0x1"},
+		[]any{list[0].ChargeID, list[0].Rail, list[0].Status, list[0].Reason, list[0].TxHash})
+	kept, err := b.Ledger.Charge(t.Context(), c.ID)
+	require.NoError(t, err)
+	require.Equal(t, ledger.ChargeSucceeded, kept.Status)
+
+	b.chain.answer(rail.Outcome{Status: rail.Pending}, nil)
+	pending := b.charge(t, token, "k2")
+	undone.Reference = rail.Reference(pending.ID, rail.Chain)
+	require.NoError(t, b.UndoneOnRail(t.Context(), undone))
+	kept, err = b.Ledger.Charge(t.Context(), pending.ID)
+	require.NoError(t, err)
+	require.Equal(t, ledger.ChargeFailed, kept.Status)
+
+	for _, strange := range []string{"", "txn_strange.chain"} {
+		undone.Reference = strange
+		require.NoError(t, b.UndoneOnRail(t.Context(), undone))
+	}
+}

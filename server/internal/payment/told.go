@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
 )
 
 // settle records a decision, in a span of its own. A rail that contradicts an earlier
@@ -23,6 +25,31 @@ func (s *Service) settle(ctx context.Context, c ledger.Charge, d ledger.Settleme
 			slog.String("txHash", d.Outcome.TxHash), slog.String("processorId", d.Outcome.ProcessorID))
 	}
 	return settled, err
+}
+
+// UndoneOnRail records that a rail has taken a payment back that it answered as
+// succeeded: as an outcome that contradicts the charge's, which stays as it is. A
+// charge that is still pending fails. A signed transfer is no charge of the ledger.
+func (s *Service) UndoneOnRail(ctx context.Context, u rail.Undone) error {
+	if u.Reference == "" {
+		return nil
+	}
+	c, err := s.Ledger.Charge(ctx, strings.TrimSuffix(u.Reference, rail.Reference("", u.Rail)))
+	if errors.Is(err, ledger.ErrNotFound) {
+		s.Logger.ErrorContext(ctx, "a payment was undone whose charge is not in the ledger",
+			slog.String("reference", u.Reference), slog.String("rail", string(u.Rail)), slog.String("txHash", u.TxHash))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = s.settle(ctx, c, ledger.Settlement{
+		Rail: u.Rail, Outcome: rail.Outcome{Status: rail.Refused, Reason: rail.Reverted, TxHash: u.TxHash},
+	})
+	if errors.Is(err, ledger.ErrConflictingOutcome) {
+		return nil // which is recorded
+	}
+	return err
 }
 
 // became is what became of a request to charge, in one word: the rule that refused

@@ -119,8 +119,8 @@ type Config struct {
 	// Default: nobody is told.
 	OnRevoked func(ctx context.Context, r Revocation) error
 	// OnUndone is called for each payment that was answered as succeeded and that a
-	// reorganization deeper than Confirmations took back for good. Default: it is only
-	// logged and counted.
+	// reorganization deeper than Confirmations took back for good, at least once: until
+	// it returns nil. Default: it is only logged and counted.
 	OnUndone func(ctx context.Context, u Undone) error
 	// Clock tells when fees were last raised. Default: the system's.
 	Clock Clock

@@ -206,11 +206,7 @@ func (r *Rail) judgeCharge(ctx context.Context, key string, receipt *types.Recei
 		if _, _, elsewhere, err := r.findCharged(ctx, record, 0); err != nil || elsewhere {
 			return err
 		}
-		marked, err := r.markUndoneCharge(ctx, key, record.Outcome.TxHash)
-		if err != nil || !marked {
-			return err
-		}
-		return r.tellUndone(ctx, Undone{
+		return r.undoCharge(ctx, key, Undone{
 			Reference: record.Reference, TxHash: record.Outcome.TxHash, Payer: record.Owner, Payee: record.Charge.Payee,
 			Amount: rail.Micros(record.Charge.Amount),
 		})
@@ -235,70 +231,7 @@ func (r *Rail) judgeOrder(ctx context.Context, key string, receipt *types.Receip
 	case no.reason == x402.ReasonPending:
 		return nil // by one that is not final yet
 	}
-	marked, err := r.markUndoneOrder(ctx, key, record.Settled)
-	if err != nil || !marked {
-		return err
-	}
-	return r.tellUndone(ctx, Undone{
+	return r.undoOrder(ctx, key, Undone{
 		TxHash: record.Settled.Hex(), Payer: t.From, Payee: t.To, Amount: rail.Micros(t.Value.Big().Int64()),
 	})
-}
-
-// markUndoneCharge marks a charge whose transaction was undone, and reports whether
-// it did. It leaves everything else of the record as it is now.
-func (r *Rail) markUndoneCharge(ctx context.Context, key, txHash string) (marked bool, err error) {
-	err = r.config.Store.Update(ctx, func(tx Tx) error {
-		marked = false
-		now, found, err := read[chargeRecord](tx, kindCharge, key)
-		if err != nil || !found || now.Undone || now.Outcome == nil || now.Outcome.TxHash != txHash {
-			return err
-		}
-		now.Undone, marked = true, true
-		return write(tx, kindCharge, key, now)
-	})
-	if err != nil {
-		return false, fmt.Errorf("store undone charge: %w", err)
-	}
-	return marked, nil
-}
-
-// markUndoneOrder is [Rail.markUndoneCharge] for a signed transfer.
-func (r *Rail) markUndoneOrder(ctx context.Context, key string, settled common.Hash) (marked bool, err error) {
-	err = r.config.Store.Update(ctx, func(tx Tx) error {
-		marked = false
-		now, found, err := read[authorizationRecord](tx, kindAuthorization, key)
-		if err != nil || !found || now.Undone || now.Settled != settled {
-			return err
-		}
-		now.Undone, marked = true, true
-		return write(tx, kindAuthorization, key, now)
-	})
-	if err != nil {
-		return false, fmt.Errorf("store undone settlement: %w", err)
-	}
-	return marked, nil
-}
-
-// Undone is a payment that was answered as succeeded and that a reorganization took
-// back for good.
-type Undone struct {
-	Reference    string // of the charge; empty for the settlement of a signed transfer
-	TxHash       string // that was answered
-	Payer, Payee common.Address
-	Amount       rail.Micros
-}
-
-// tellUndone raises the alarm of a payment that came undone.
-func (r *Rail) tellUndone(ctx context.Context, u Undone) error {
-	r.figures.undone.Add(1)
-	r.config.Logger.ErrorContext(ctx, "a payment that succeeded was undone by a reorganization: the payee does not have the money",
-		slog.String("hash", u.TxHash), slog.String("reference", u.Reference), slog.String("payer", u.Payer.Hex()),
-		slog.String("payee", u.Payee.Hex()), slog.Int64("micros", int64(u.Amount)))
-	if r.config.OnUndone == nil {
-		return nil
-	}
-	if err := r.config.OnUndone(ctx, u); err != nil {
-		return fmt.Errorf("report undone payment %s: %w", u.TxHash, err)
-	}
-	return nil
 }

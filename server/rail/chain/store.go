@@ -51,6 +51,7 @@ const (
 	kindTask       = "task"       // what a slot is for; tells its nonce
 	kindCursor     = "cursor"     // its name
 	kindUndecided  = "undecided"  // grant id that ended before its session did
+	kindUndone     = "undone"     // task and transaction of a payment that came undone, until that is reported
 	kindProposals  = "proposals"  // hash of a setup session; what it was proposed
 	kindSighting   = "sighting"   // signer and nonce of an authorization that was verified unused
 )

@@ -61,7 +61,7 @@ func (r *Rail) tend(ctx context.Context) error {
 	if len(open) > 0 || r.looked.Load() == 0 {
 		errs = append(errs, r.checkBalance(ctx))
 	}
-	errs = append(errs, r.tellAgain(ctx), r.sweepSightings(ctx))
+	errs = append(errs, r.tellAgain(ctx), r.reportUndone(ctx), r.sweepSightings(ctx))
 	return errors.Join(errs...)
 }
 

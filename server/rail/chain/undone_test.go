@@ -138,3 +138,45 @@ func TestUndoneSettlementIsNotAnsweredAsSuccess(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, v.IsValid)
 }
+
+// TestUndonePaymentIsReportedUntilThatIsTaken: a report that fails is made again by the
+// next process, and a report that was taken is not.
+func TestUndonePaymentIsReportedUntilThatIsTaken(t *testing.T) {
+	t.Parallel()
+	reports, failed := &undoneReports{}, atomic.Int64{}
+	w := setup(t, devchain.Config{Manual: true}, func(c *chain.Config) {
+		impatient(c)
+		c.Confirmations = 3
+		c.OnUndone = func(context.Context, chain.Undone) error {
+			failed.Add(1)
+			return errNoAnswer
+		}
+	})
+	in := w.connectManually(t, "setup", chain.MethodWallet)
+	w.commit(t, 8)
+	require.Equal(t, rail.Pending, w.pay(t, charge("txn", in)).Status)
+	w.commit(t, 4)
+	outcome := w.pay(t, charge("txn", in))
+	require.Equal(t, rail.Succeeded, outcome.Status)
+	require.NoError(t, w.rail.Start(t.Context()))
+	w.spendFirst(t, ownerOf(t, in))
+	require.Eventually(t, func() bool {
+		w.commit(t, 1)
+		return failed.Load() > 0
+	}, time.Minute, 100*time.Millisecond)
+	require.Len(t, w.records(t, "undone"), 1)
+	w.config.OnUndone = reports.take
+	w.restart(t)
+	told := make(chan rail.Undone, 10)
+	w.rail.OnUndone(func(_ context.Context, u rail.Undone) error {
+		told <- u
+		return nil
+	})
+	require.NoError(t, w.rail.Start(t.Context()))
+	require.Eventually(t, func() bool { return len(reports.get()) > 0 && len(w.records(t, "undone")) == 0 }, time.Minute, 100*time.Millisecond)
+	w.commit(t, 1)
+	time.Sleep(time.Second) // rounds of tend
+	require.Len(t, reports.get(), 1)
+	require.Equal(t, rail.Undone{Rail: rail.Chain, Reference: "txn", TxHash: outcome.TxHash}, <-told)
+	require.Empty(t, told)
+}
