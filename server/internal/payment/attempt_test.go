@@ -97,7 +97,9 @@ func TestRecoveryAsksNoRailFirstAfterTheMandateEnded(t *testing.T) {
 			_, err := b.Revoke(t.Context(), b.merchant.ID, m.ID)
 			require.NoError(t, err)
 		},
-		"expired": func(_ *testing.T, b *bench, m ledger.Mandate) { b.time.Advance(m.Terms.ExpiresAt.Sub(b.time.Now()) + time.Second) },
+		"expired": func(_ *testing.T, b *bench, m ledger.Mandate) {
+			b.time.Advance(m.Terms.ExpiresAt.Sub(b.time.Now()) + time.Second)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -5,9 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"strings"
 
-	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
@@ -71,64 +69,6 @@ func (m oldMandate) fill(ctx context.Context, tx *sql.Tx) error {
 		}
 	}
 	return nil
-}
-
-type oldSession struct {
-	hash, merchant, metadata, returnURL string
-	amount, created, expires            int64
-}
-
-func fillCheckouts(ctx context.Context, tx *sql.Tx) error {
-	for last := ""; ; {
-		page, err := readPage(ctx, tx, func(s *oldSession) []any {
-			return []any{&s.hash, &s.merchant, &s.metadata, &s.returnURL, &s.amount, &s.created, &s.expires}
-		}, `SELECT hash, merchant_id, metadata, return_url, max_per_tx_micros, created_ms, expires_ms FROM sessions
-			WHERE hash > $1 AND max_per_tx_micros = max_monthly_micros ORDER BY hash LIMIT $2`, last, fillPage)
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		for _, s := range page {
-			if err := s.fill(ctx, tx); err != nil {
-				return err
-			}
-		}
-		last = page[len(page)-1].hash
-	}
-}
-
-// fill inserts the checkout of a session, if the session is of one. A merchant's own
-// metadata may look the same: such a row is never found, because its id does not
-// lead to the session.
-func (s oldSession) fill(ctx context.Context, tx *sql.Tx) error {
-	var metadata map[string]string
-	if err := json.Unmarshal([]byte(s.metadata), &metadata); err != nil {
-		return fmt.Errorf("session: %w", err)
-	}
-	checkoutID := metadata["checkout"]
-	if !id.Valid(id.Checkout, checkoutID) {
-		return nil
-	}
-	// The charge must be of the checkout's amount: an earlier version took any.
-	var charge, refusal string
-	err := tx.QueryRowContext(ctx, `SELECT i.charge_id, i.refusal FROM idempotency i LEFT JOIN charges c ON c.id = i.charge_id
-		WHERE i.merchant_id = $1 AND i.kind = 'checkout' AND i.key = $2 AND (i.charge_id = '' OR c.amount_micros = $3)`,
-		s.merchant, checkoutID, s.amount).Scan(&charge, &refusal)
-	if err != nil && err != sql.ErrNoRows { //nolint:errorlint // Scan returns it as it is
-		return err
-	}
-	var reason struct {
-		Code string `json:"code"`
-	}
-	if refusal != "" {
-		if err := json.Unmarshal([]byte(refusal), &reason); err != nil {
-			return fmt.Errorf("refusal of checkout %s: %w", checkoutID, err)
-		}
-	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO checkouts (entropy, id, merchant_id, amount_micros, description, return_url, session_hash,
-		charge_id, failure_reason, created_ms, expires_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
-		strings.TrimPrefix(checkoutID, id.Checkout)[10:], checkoutID, s.merchant, s.amount, metadata["description"], s.returnURL, s.hash,
-		charge, reason.Code, s.created, s.expires)
-	return err
 }
 
 // readPage reads all rows of a query before the next statement runs: a transaction

@@ -37,22 +37,11 @@ func migrations(t *testing.T, words *strings.Replacer) fstest.MapFS {
 // the ends of the streams after it, the events of a mandate in order.
 func TestTheOutboxGetsItsPlaces(t *testing.T) {
 	t.Parallel()
-	t.Run("SQLite", func(t *testing.T) {
-		t.Parallel()
-		pool, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "pay.db"))
-		require.NoError(t, err)
-		outboxGetsItsPlaces(t, pool, goose.DialectSQLite3, strings.NewReplacer("/* clustered */", "WITHOUT ROWID"))
-	})
-	t.Run("PostgreSQL", func(t *testing.T) {
-		t.Parallel()
-		pool, err := sql.Open("pgx", pgtest.Schema(t))
-		require.NoError(t, err)
-		outboxGetsItsPlaces(t, pool, goose.DialectPostgres, strings.NewReplacer())
-	})
+	onBoth(t, outboxGetsItsPlaces)
 }
 
 func outboxGetsItsPlaces(t *testing.T, pool *sql.DB, dialect goose.Dialect, words *strings.Replacer) {
-	t.Cleanup(func() { require.NoError(t, pool.Close()) })
+	t.Helper()
 	ctx := context.Background()
 	provider, err := goose.NewProvider(dialect, pool, migrations(t, words))
 	require.NoError(t, err)
@@ -90,28 +79,16 @@ VALUES ('%s', '%s', %d, '%s', 'payment.succeeded', '{}', %d, %d, %d)`, id, manda
 // a merchant spelled one that looks like another kind; instruments and checkouts get their tables.
 func TestRowsOfEarlierVersionsAreMoved(t *testing.T) {
 	t.Parallel()
-	t.Run("SQLite", func(t *testing.T) {
-		t.Parallel()
-		pool, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "pay.db"))
-		require.NoError(t, err)
-		rowsAreMoved(t, pool, goose.DialectSQLite3, strings.NewReplacer("/* clustered */", "WITHOUT ROWID"))
-	})
-	t.Run("PostgreSQL", func(t *testing.T) {
-		t.Parallel()
-		pool, err := sql.Open("pgx", pgtest.Schema(t))
-		require.NoError(t, err)
-		rowsAreMoved(t, pool, goose.DialectPostgres, strings.NewReplacer())
-	})
+	onBoth(t, rowsAreMoved)
 }
 
 func rowsAreMoved(t *testing.T, pool *sql.DB, dialect goose.Dialect, words *strings.Replacer) {
 	t.Helper()
-	t.Cleanup(func() { require.NoError(t, pool.Close()) })
 	old, err := goose.NewProvider(dialect, pool, migrations(t, words))
 	require.NoError(t, err)
 	_, err = old.UpTo(t.Context(), 8)
 	require.NoError(t, err)
-	const checkout, forged = "chk_01JD7Q8XKQ2V5T9N3W6Y0ZB4CF", "chk_01JD7Q8XKQ2V5T9N3W6Y0ZB4CG"
+	const checkout, forged = "chk_00000000012V5T9N3W6Y0ZB4CF", "chk_00000000012V5T9N3W6Y0ZB4CG"
 	for _, statement := range []string{
 		`INSERT INTO charges VALUES ('txn_1', 'del_1', 'mer_1', '', 500, 0, 'usd', '', '{}', '["fiatrail"]', 202611, 'succeeded', 'fiatrail', '', 'pay_1', '', 0, 0, 1, 1)`,
 		`INSERT INTO charges VALUES ('txn_2', 'del_1', 'mer_1', '', 1, 0, 'usd', '', '{}', '["fiatrail"]', 202611, 'pending', '', '', '', '', 1, 0, 1, 0)`,
@@ -157,4 +134,87 @@ func texts(t *testing.T, pool *sql.DB, query string) (all []string) {
 	}
 	require.NoError(t, rows.Err())
 	return all
+}
+
+// onBoth runs a test on an empty database of each engine.
+func onBoth(t *testing.T, test func(*testing.T, *sql.DB, goose.Dialect, *strings.Replacer)) {
+	t.Helper()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		pool, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "pay.db"))
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, pool.Close()) })
+		test(t, pool, goose.DialectSQLite3, strings.NewReplacer("/* clustered */", "WITHOUT ROWID"))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		pool, err := sql.Open("pgx", pgtest.Schema(t))
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, pool.Close()) })
+		test(t, pool, goose.DialectPostgres, strings.NewReplacer())
+	})
+}
+
+// checkoutsOf migrates sessions and charges of before the fourteenth migration, and
+// returns the checkouts that they become.
+func checkoutsOf(t *testing.T, pool *sql.DB, dialect goose.Dialect, words *strings.Replacer, statements ...string) []string {
+	t.Helper()
+	old, err := goose.NewProvider(dialect, pool, migrations(t, words))
+	require.NoError(t, err)
+	_, err = old.UpTo(t.Context(), 8)
+	require.NoError(t, err)
+	for _, statement := range statements {
+		_, err := pool.ExecContext(t.Context(), statement)
+		require.NoError(t, err, statement)
+	}
+	require.NoError(t, sqlstore.Migrate(t.Context(), sqlstore.Engine{Dialect: dialect, Rewrite: words}, pool))
+	return texts(t, pool, "SELECT entropy || ' ' || session_hash || ' ' || merchant_id || ' ' || charge_id FROM checkouts ORDER BY 1")
+}
+
+// oldCheckout inserts a session that says it is of a checkout, created at a time.
+func oldCheckout(hash, merchant, checkout, mandate string, created int) string {
+	status := "pending"
+	if mandate != "" {
+		status = "completed"
+	}
+	return fmt.Sprintf(`INSERT INTO sessions VALUES ('%s', '%s', '%s', '', 500, 500, '[]', '[]', 1, '', '{"checkout":"%s"}', 0, '%s', '', %d, 9)`,
+		hash, merchant, status, checkout, mandate, created)
+}
+
+// TestPaidCheckoutKeepsItsChargeWhenItsKeyIsForgotten: keys are deleted after 30 days.
+func TestPaidCheckoutKeepsItsChargeWhenItsKeyIsForgotten(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, pool *sql.DB, dialect goose.Dialect, words *strings.Replacer) {
+		charge := func(id, mandate string, amount int, end string) string {
+			return fmt.Sprintf(`INSERT INTO charges VALUES ('%s', '%s', 'mer_1', '', %d, 0, 'usd', '', '{}', '["fiatrail"]', 202611, %s, 0, 0, 1, %s)`,
+				id, mandate, amount, end, map[bool]string{true: "1", false: "0"}[strings.HasPrefix(end, "'succeeded'")])
+		}
+		const succeeded, failed = `'succeeded', 'fiatrail', '', 'pay_1', ''`, `'failed', 'fiatrail', '', '', 'card_declined'`
+		require.Equal(t, []string{
+			"2V5T9N3W6Y0ZB4CF h1 mer_1 txn_2", "2V5T9N3W6Y0ZB4CG h2 mer_1 txn_3", "2V5T9N3W6Y0ZB4CH h3 mer_1 ", "2V5T9N3W6Y0ZB4CJ h4 mer_1 ",
+		}, checkoutsOf(t, pool, dialect, words,
+			oldCheckout("h1", "mer_1", "chk_00000000012V5T9N3W6Y0ZB4CF", "del_1", 1), charge("txn_1", "del_1", 400, succeeded), charge("txn_2", "del_1", 500, succeeded),
+			oldCheckout("h2", "mer_1", "chk_00000000012V5T9N3W6Y0ZB4CG", "del_2", 1), charge("txn_3", "del_2", 500, failed),
+			oldCheckout("h3", "mer_1", "chk_00000000012V5T9N3W6Y0ZB4CH", "del_3", 1),
+			oldCheckout("h4", "mer_1", "chk_00000000012V5T9N3W6Y0ZB4CJ", "", 1), charge("txn_4", "", 500, succeeded),
+		))
+	})
+}
+
+// TestMerchantsMetadataTakesNoCheckoutsPlace: before the upgrade, a merchant made
+// sessions whose metadata name another merchant's checkouts.
+func TestMerchantsMetadataTakesNoCheckoutsPlace(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, pool *sql.DB, dialect goose.Dialect, words *strings.Replacer) {
+		const first, second = "2V5T9N3W6Y0ZB4CF", "2V5T9N3W6Y0ZB4CG"
+		require.Equal(t, []string{first + " h5 victim ", second + " h6 victim "}, checkoutsOf(t, pool, dialect, words,
+			oldCheckout("h1", "thief", "chk_0000000001"+first, "", 3),
+			oldCheckout("h5", "victim", "chk_0000000001"+first, "", 1),
+			oldCheckout("h9", "thief", "chk_0000000001"+first, "", 3),
+			oldCheckout("h2", "thief", "chk_0000000003"+second, "", 3), // the time was guessed
+			oldCheckout("h6", "victim", "chk_0000000001"+second, "", 1),
+			oldCheckout("h8", "thief", "chk_0000000003"+second, "", 3),
+			oldCheckout("h0", "thief", "chk_00000000012V5T9N3W6Y0ZB4CX", "", 3),
+		))
+	})
 }
