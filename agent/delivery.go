@@ -10,10 +10,10 @@ import (
 
 // deliver follows the answer to a paid request. The credential is dropped once
 // the answer was delivered: a status below 400, read to its end. Until then the
-// same request sends the same credential.
-func (v *visit) deliver(resp *http.Response, c *credential) {
+// same request sends the same credential. With lost, an earlier answer was lost.
+func (v *visit) deliver(resp *http.Response, c *credential, lost bool) {
 	var until time.Time
-	if told(resp.Header) {
+	if lost || told(resp.Header) || undecided(resp.StatusCode) {
 		until = v.cfg.Clock.Now().Add(unfulfilledLife)
 	}
 	switch {
@@ -30,6 +30,17 @@ func (v *visit) deliver(resp *http.Response, c *credential) {
 			}
 		}}
 	}
+}
+
+// undecided reports whether a status says that the answer about the payment was
+// lost behind the seller, or is still to come: the payment may have been made.
+func undecided(status int) bool {
+	switch status {
+	case http.StatusPaymentRequired, http.StatusRequestTimeout, http.StatusConflict,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
 }
 
 // bodiless reports whether an answer has nothing to read.

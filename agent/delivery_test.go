@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -146,6 +147,67 @@ func TestExpiredCredentialIsNotSentAgain(t *testing.T) {
 		_, err = get(t, c, s.URL)
 		require.NoError(t, err)
 		require.NotEqual(t, sent[0], s.signatures()[3])
+	}
+}
+
+// TestPaymentWhoseAnswerWasLostIsNotMadeAgain: sellers honor it for a day, though
+// its own window ends after a minute.
+func TestPaymentWhoseAnswerWasLostIsNotMadeAgain(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		lost   int64 // answers
+		status int   // of the others
+	}{
+		"no answer":                    {2, 0},
+		"bad gateway":                  {0, http.StatusBadGateway},
+		"gateway timeout":              {0, http.StatusGatewayTimeout},
+		"pending":                      {0, http.StatusPaymentRequired},
+		"no answer, and then an error": {1, http.StatusInternalServerError},
+	} {
+		var late, expired atomic.Bool
+		s := paidWith(t, func(w http.ResponseWriter, _ *http.Request) {
+			switch {
+			case expired.CompareAndSwap(true, false):
+				refuseAs(w, "invalid_exact_evm_payload_authorization_valid_before")
+			case late.Load():
+				_, _ = io.WriteString(w, "served")
+			case tc.status == http.StatusPaymentRequired:
+				refuseAs(w, "settlement_pending")
+			case tc.status != 0:
+				w.WriteHeader(tc.status)
+			}
+		})
+		now, lossy := &movable{now: time.Now()}, &line{RoundTripper: &http.Transport{DisableKeepAlives: true}}
+		lossy.lose.Store(tc.lost)
+		cfg := withWallet(t)
+		cfg.Clock, cfg.Base = now, lossy
+		c := client(t, cfg)
+		_, err := get(t, c, s.URL)
+		var undecided *agent.UndecidedError
+		if errors.As(err, &undecided) {
+			require.Equal(t, now.Now().Add(24*time.Hour), undecided.Until, name)
+		}
+		now.advance(23 * time.Hour)
+		late.Store(true)
+		resp, err := get(t, c, s.URL)
+		require.NoError(t, err, name)
+		require.Equal(t, "served", resp.text, name)
+		for _, signature := range s.signatures() {
+			require.Equal(t, s.signatures()[0], signature, name)
+		}
+
+		late.Store(false)
+		lossy.lose.Store(tc.lost)
+		_, _ = get(t, c, s.URL) // lost as before
+		sent := s.signatures()
+		now.advance(23 * time.Hour)
+		late.Store(true)
+		expired.Store(true)
+		resp, err = get(t, c, s.URL)
+		require.NoError(t, err, name)
+		require.Equal(t, "served", resp.text, name)
+		require.Len(t, s.signatures(), len(sent)+2, name)
+		require.NotEqual(t, sent[len(sent)-1], s.signatures()[len(sent)+1], "a seller that refuses the old one is paid anew: "+name)
 	}
 }
 

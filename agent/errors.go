@@ -75,7 +75,7 @@ type UndecidedError struct {
 	// Way and AmountMicros are what was sent.
 	Way          Way
 	AmountMicros int64
-	// Until is when the credential expires.
+	// Until is how long the credential is kept.
 	Until time.Time
 	// Err is why there is no answer.
 	Err error

@@ -11,8 +11,9 @@ import (
 // maxKept is the number of credentials kept for requests that were not delivered.
 const maxKept = 1000
 
-// unfulfilledLife is how long a credential is kept whose payment the seller
-// confirmed without delivering: sellers honor a paid credential for a day.
+// unfulfilledLife is how long a credential is kept whose payment was made, or may
+// have been, without delivery: sellers honor such a credential for a day, even if
+// its own window is over.
 const unfulfilledLife = 24 * time.Hour
 
 // target identifies a request but for its body.

@@ -40,14 +40,16 @@ func (v *visit) pay(c *credential) (*http.Response, verdict, string, error) {
 	ctx := v.request.Context()
 	attrs := []any{slog.String("url", shown(v.request.URL)), slog.String("way", string(c.offer.Way)), slog.String("price", c.offer.Price())}
 	resp, err := v.send(c)
+	lost := false // an answer about the payment
 	if v.again(resp, err) {
+		lost = err != nil || undecided(resp.StatusCode)
 		if resp != nil {
 			discard(resp)
 		}
 		resp, err = v.send(c)
 	}
 	if err != nil {
-		until := v.kept.release(c, time.Time{})
+		until := v.kept.release(c, v.cfg.Clock.Now().Add(unfulfilledLife))
 		v.cfg.Logger.WarnContext(ctx, "agent: a payment was not answered", attrs...)
 		return nil, open, "", &UndecidedError{
 			URL: shown(v.request.URL), Way: c.offer.Way, AmountMicros: c.offer.AmountMicros, Until: until, Err: err,
@@ -59,7 +61,7 @@ func (v *visit) pay(c *credential) (*http.Response, verdict, string, error) {
 	case refused, spent:
 		v.kept.drop(c)
 	default:
-		v.deliver(resp, c)
+		v.deliver(resp, c, lost)
 	}
 	v.report(ctx, resp, c)
 	v.cfg.Logger.InfoContext(ctx, "agent: paid", append(attrs, slog.Int("status", resp.StatusCode))...)
