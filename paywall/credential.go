@@ -86,6 +86,9 @@ type purchase struct {
 	// verify checks the credential without moving money, unless it was settled
 	// before. May be nil.
 	verify func(ctx context.Context) error
+	// prove checks that the payer signed the credential, if only an earlier claim of
+	// several is paid. It is set if there are several.
+	prove func(ctx context.Context) error
 	// settle moves the money, given the state of the claim.
 	settle func(ctx context.Context, state ClaimState) (settled, error)
 	// announce sets the headers that name the payment.

@@ -39,9 +39,7 @@ func (v *visit) planX402() (*purchase, error) {
 		X402Version: x402.Version2, PaymentPayload: p.Raw, PaymentRequirements: v.offer.asksTwo, IdempotencyKey: v.settlementKey(claims[0]),
 	}
 	if id != "" {
-		claims = append([]Claim{{
-			Key: "identifier:" + fingerprint(a.From, id), Binding: fingerprint(v.offer.binding), Until: v.clock.Now().Add(longestMemory),
-		}}, claims...)
+		claims = append([]Claim{v.claimIdentifier(a, id)}, claims...)
 	}
 	failed := func(err error) *refusal {
 		return announced(fromTransfer(err), x402.HeaderPaymentResponse, offered.Network)
@@ -55,6 +53,7 @@ func (v *visit) planX402() (*purchase, error) {
 			}
 			return nil
 		},
+		prove: func(ctx context.Context) error { return v.proveV2(ctx, req, offered.Network) },
 		settle: func(ctx context.Context, state ClaimState) (settled, error) {
 			s, err := v.settleV2(ctx, req, state)
 			if err != nil {

@@ -56,6 +56,8 @@ type hold struct {
 	end     End
 	renewal *renewal
 	done    bool // finished
+	// entitled: the credential may have what was paid for under its identifier.
+	entitled bool
 }
 
 type heldClaim struct {
@@ -91,7 +93,8 @@ func (h *hold) acquire(ctx context.Context) (Payment, error) {
 
 // admit checks the credential before anything is claimed, so that one that is not
 // good takes no room and locks nothing. One that was settled before passes: its
-// window may be over, and its payer may have nothing left.
+// window may be over, and its payer may have nothing left. If only its identifier
+// was paid, entitle decides.
 func (h *hold) admit(ctx context.Context) error {
 	if h.late == nil && h.verify == nil {
 		return nil
@@ -106,7 +109,7 @@ func (h *hold) admit(ctx context.Context) error {
 			return no
 		}
 		if state = got.State; state == Paid {
-			break
+			return h.entitle(ctx, i)
 		}
 	}
 	if state != Fresh {
@@ -145,6 +148,10 @@ func (h *hold) take(ctx context.Context) error {
 		}
 		h.held = append(h.held, heldClaim{c.Key, got.State})
 		if got.State == Paid {
+			if err := h.entitle(ctx, i); err != nil { // paid since it was looked up
+				h.restore(ctx)
+				return err
+			}
 			h.state, h.paid = Paid, got.Payment
 			return nil
 		}

@@ -32,7 +32,9 @@ type Settler interface {
 
 // Verifier is a [Settler] that can also check a transfer without moving money. If
 // no external facilitator is configured, x402 version 2 is verified by it before
-// anything is claimed.
+// anything is claimed. If nobody verifies, a payment-identifier whose payment was
+// made and not served is honored for the payment that was made, and not for one
+// that is signed anew.
 type Verifier interface {
 	// Verify checks a payment. Errors as [x402.Facilitator.Verify].
 	Verify(ctx context.Context, req x402.FacilitatorRequest) (x402.Verification, error)
@@ -59,6 +61,7 @@ type service struct {
 	client   *http.Client
 	timeout  time.Duration
 	merchant Merchant
+	own      bool // transfers are checked and settled by the service, and not by another facilitator
 }
 
 func newService(c Config) (*service, error) {
@@ -71,6 +74,7 @@ func newService(c Config) (*service, error) {
 	if address == "" {
 		address = trimSlash(c.APIURL) + "/v1/x402"
 		s.authenticate(header)
+		s.own = true
 	}
 	var err error
 	s.Facilitator, err = x402.NewFacilitator(x402.FacilitatorConfig{
