@@ -88,7 +88,10 @@ func TestStrangersDoNotUseUpAPayeesSettlements(t *testing.T) {
 // than its limit by writing the payee in other cases.
 func TestSpellingsOfAWalletAreOneLimit(t *testing.T) {
 	t.Parallel()
-	c := setup(t, limited(servertest.Options{Merchant: server.MerchantParams{Name: "Weather & Co", PayTo: wallet}}))
+	c := setup(t, limited(servertest.Options{
+		Merchant:  server.MerchantParams{Name: "Weather & Co", PayTo: wallet},
+		Configure: func(cfg *server.Config) { cfg.RequestsPerSecond, cfg.AnonymousPerSecond = 1, 1 }, // few, on slow machines too
+	}))
 	nobody, held := caller{Server: c.Server}, c.mandate(t, 500, 5000)
 	for name, m := range map[string]string{"held": held, "worthless": "dtok_x"} {
 		statuses := map[int]int{}
@@ -272,7 +275,7 @@ func TestTestHelpersOfAHostedSandboxNeedAKey(t *testing.T) {
 // to others, and use up nothing of the merchant's other calls.
 func TestWebhookTestsAndRedeliveriesHaveTheirOwnLimits(t *testing.T) {
 	t.Parallel()
-	c := setup(t, &servertest.Options{Configure: func(cfg *server.Config) { cfg.RequestsPerSecond = 100 }})
+	c := setup(t, &servertest.Options{Configure: func(cfg *server.Config) { cfg.RequestsPerSecond = 10 }})
 	endpoint := c.do(t, "POST", "/v1/webhook_endpoints", `{"url":"http://127.0.0.1:1/"}`).ok(t).str("id")
 	c.mandate(t, 500, 1000)
 	event := c.do(t, "GET", "/v1/events", "").ok(t).Body["data"].([]any)[0].(map[string]any)["id"].(string)
