@@ -207,6 +207,20 @@ func (a *API) authenticate(w http.ResponseWriter, r *http.Request) (ledger.Merch
 	return m, err
 }
 
+// Merchant returns the id of the merchant whose credentials a request has, or "" if it
+// has none. If they are wrong it answers the request and reports false.
+func (a *API) Merchant(w http.ResponseWriter, r *http.Request) (id string, ok bool) {
+	if r.Header.Get("X-Service-Merchant-Id") == "" && r.Header.Get("X-Service-Api-Key") == "" {
+		return "", true
+	}
+	m, err := a.authenticate(w, r)
+	if err != nil {
+		a.fail(w, r, err)
+		return "", false
+	}
+	return m.ID, true
+}
+
 func (a *API) answer(w http.ResponseWriter, r *http.Request, answer reply, err error) {
 	if err != nil {
 		a.fail(w, r, err)

@@ -57,11 +57,16 @@ type Config struct {
 	Clock Clock
 	// Logger is told what the chain does not answer. Required.
 	Logger *slog.Logger
+	// Merchant returns the id of the merchant whose credentials a request has, or ""
+	// if it has none. If they are wrong it answers the request and reports false.
+	// Default: nobody has credentials.
+	Merchant func(http.ResponseWriter, *http.Request) (id string, ok bool)
 	// PerSecond is how many payments of one payer are considered each second, with
-	// bursts of twice that. Default: 100.
+	// bursts of twice that. A merchant may send as many that have no valid signature,
+	// and as many of payers who have never paid. Default: 100.
 	PerSecond int
-	// PerAddress is how many requests of one client address each second may have no
-	// valid signature, and how many may be of payers who have never paid, each with
+	// PerAddress is how many requests of one client address, without a merchant's
+	// credentials, each second may have no valid signature, and how many may be of payers who have never paid, each with
 	// bursts of twice that. Default: PerSecond.
 	PerAddress int
 	// Concurrent is how many payments are looked at at a time. Default: 512.
@@ -118,8 +123,8 @@ func (f *Facilitator) Register(mux *http.ServeMux, otherMethods func(allowed ...
 		handler      http.HandlerFunc
 	}{
 		{http.MethodGet, "/v1/x402/supported", f.supported},
-		{http.MethodPost, "/v1/x402/verify", f.verify},
-		{http.MethodPost, "/v1/x402/settle", f.settle},
+		{http.MethodPost, "/v1/x402/verify", f.from(f.verify)},
+		{http.MethodPost, "/v1/x402/settle", f.from(f.settle)},
 	} {
 		mux.Handle(one.method+" "+one.path, one.handler)
 		mux.Handle(one.path, otherMethods(one.method))
@@ -138,9 +143,9 @@ func (f *Facilitator) supported(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-func (f *Facilitator) verify(w http.ResponseWriter, r *http.Request) {
+func (f *Facilitator) verify(w http.ResponseWriter, r *http.Request, who caller) {
 	var v x402.Verification
-	p, no := f.take(w, r)
+	p, no := f.take(w, r, who)
 	if no == nil {
 		var err error
 		defer func() { f.leave(p, v.IsValid, no) }()
@@ -157,9 +162,9 @@ func (f *Facilitator) verify(w http.ResponseWriter, r *http.Request) {
 	answer(w, no, v)
 }
 
-func (f *Facilitator) settle(w http.ResponseWriter, r *http.Request) {
+func (f *Facilitator) settle(w http.ResponseWriter, r *http.Request, who caller) {
 	var s x402.Settlement
-	p, no := f.take(w, r)
+	p, no := f.take(w, r, who)
 	if no == nil {
 		defer func() { f.leave(p, s.Success || s.ErrorReason == x402.ReasonPending, no) }()
 		s, no = f.settleOnce(r, p)
@@ -193,7 +198,7 @@ func (f *Facilitator) settleOnce(r *http.Request, p payment) (x402.Settlement, *
 		return x402.Settlement{}, malformed(x402.ReasonInvalidPayload, "Idempotency-Key must be one value of 1 to 255 printable ASCII characters.")
 	}
 	s, err := f.config.Settler.SettleOnce(r.Context(), p.exact, rail.SettleRequest{
-		Resource: p.resource, IdempotencyKey: strings.Join(keys, ""), Caller: caller(r.Context()),
+		Resource: p.resource, IdempotencyKey: strings.Join(keys, ""), Caller: address(r.Context()),
 	})
 	if err != nil {
 		return s, f.unknown(r, "settle payment", err)

@@ -1,7 +1,6 @@
 package facilitator
 
 import (
-	"context"
 	"math"
 	"net/http"
 	"strconv"
@@ -10,8 +9,6 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
-	"github.com/paywarrant/paywarrant/internal/clientaddr"
-	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/ratelimit"
 )
 
@@ -28,54 +25,55 @@ const (
 // as long as no payment of the payer was good: keys cost nothing, so that they alone do
 // not bound anything. A wallet without a key is known only once the node was asked, so
 // that its payment counts against the address first; a good one is given back. The
-// payee is never counted: anybody can name it.
+// payee is never counted: anybody can name it. Requests with a merchant's credentials
+// count against that merchant instead of the address, which others may share.
 type limits struct {
 	clock     Clock
-	strangers *ratelimit.Limits // by address: nobody is known to have signed
-	unproven  *ratelimit.Limits // by address: signed, and the payer was never good
+	addresses callers
+	merchants callers
 	payers    *ratelimit.Limits // by payer
 	good      *otter.Cache[string, time.Time]
 }
 
 func newLimits(c Config) *limits {
-	byAddress := ratelimit.Config{PerSecond: c.PerAddress, Clock: c.Clock}
 	return &limits{
-		clock: c.Clock, strangers: ratelimit.New(byAddress), unproven: ratelimit.New(byAddress),
-		payers: ratelimit.New(ratelimit.Config{PerSecond: c.PerSecond, Clock: c.Clock}),
-		good:   otter.Must(&otter.Options[string, time.Time]{MaximumSize: maxPayers}),
+		clock:     c.Clock,
+		addresses: newCallers(policyAddress, "this address", c.PerAddress, c.Clock),
+		merchants: newCallers(policyMerchant, "this merchant", c.PerSecond, c.Clock),
+		payers:    ratelimit.New(ratelimit.Config{PerSecond: c.PerSecond, Clock: c.Clock}),
+		good:      otter.Must(&otter.Options[string, time.Time]{MaximumSize: maxPayers}),
 	}
 }
 
 // Policies are the names of the limits in the headers.
 const (
-	policyAddress = "anonymous"
-	policyPayer   = "payments"
+	policyAddress  = "anonymous"
+	policyMerchant = "merchant"
+	policyPayer    = "payments"
 )
-
-// caller is the name that a client's requests are counted under.
-func caller(ctx context.Context) string { return clientaddr.Network(httplog.ClientAddr(ctx)) }
 
 // refused counts a request that failed before its payer was known, and returns the
 // refusal, or that there were too many.
-func (l *limits) refused(ctx context.Context, h http.Header, no *refusal) *refusal {
-	a := l.strangers.Take(caller(ctx))
-	a.Header(h, policyAddress)
+func (l *limits) refused(who caller, h http.Header, no *refusal) *refusal {
+	a := who.strangers.Take(who.name)
+	a.Header(h, who.policy)
 	if !a.OK {
-		return tooMany("this address", a.Wait)
+		return tooMany(who.called, a.Wait)
 	}
 	return no
 }
 
 // ticket is what a payment was counted against.
 type ticket struct {
-	payer, address string
-	signed         bool
-	by             *ratelimit.Limits // that counted the address; nil if none did
+	payer  string
+	signed bool
+	who    caller
+	by     *ratelimit.Limits // that counted the caller; nil if none did
 }
 
 // admit counts a payment that is read; signed reports whether the payer's key signed.
-func (l *limits) admit(ctx context.Context, h http.Header, payer string, signed bool) (ticket, *refusal) {
-	t := ticket{payer: strings.ToLower(payer), address: caller(ctx), signed: signed}
+func (l *limits) admit(who caller, h http.Header, payer string, signed bool) (ticket, *refusal) {
+	t := ticket{payer: strings.ToLower(payer), signed: signed, who: who}
 	if signed {
 		a := l.payers.Take(t.payer)
 		a.Header(h, policyPayer)
@@ -85,16 +83,16 @@ func (l *limits) admit(ctx context.Context, h http.Header, payer string, signed 
 		if since, ok := l.good.GetIfPresent(t.payer); ok && l.clock.Now().Sub(since) < goodFor {
 			return t, nil
 		}
-		t.by = l.unproven
+		t.by = who.unproven
 	} else {
-		t.by = l.strangers
+		t.by = who.strangers
 	}
-	a := t.by.Take(t.address)
+	a := t.by.Take(who.name)
 	if !a.OK || !signed {
-		a.Header(h, policyAddress)
+		a.Header(h, who.policy)
 	}
 	if !a.OK {
-		return t, tooMany("this address", a.Wait)
+		return t, tooMany(who.called, a.Wait)
 	}
 	return t, nil
 }
@@ -103,7 +101,7 @@ func (l *limits) admit(ctx context.Context, h http.Header, payer string, signed 
 // remembers the payer of a good one.
 func (l *limits) judged(t ticket, good, unknown bool) {
 	if t.by != nil && (good || unknown) {
-		t.by.Return(t.address)
+		t.by.Return(t.who.name)
 	}
 	if good && t.signed {
 		l.good.Set(t.payer, l.clock.Now())

@@ -43,13 +43,13 @@ func malformed(reason x402.Reason, message string) *refusal {
 }
 
 // take reads a request, counts it and admits it; leave must follow if it is not refused.
-func (f *Facilitator) take(w http.ResponseWriter, r *http.Request) (payment, *refusal) {
+func (f *Facilitator) take(w http.ResponseWriter, r *http.Request, who caller) (payment, *refusal) {
 	p, no := f.read(w, r)
 	if no != nil {
-		return p, f.limits.refused(r.Context(), w.Header(), no)
+		return p, f.limits.refused(who, w.Header(), no)
 	}
 	signed := f.config.Settler.SignedByKey(p.exact)
-	if p.ticket, no = f.limits.admit(r.Context(), w.Header(), p.exact.Authorization.From, signed); no != nil {
+	if p.ticket, no = f.limits.admit(who, w.Header(), p.exact.Authorization.From, signed); no != nil {
 		return p, no
 	}
 	select {
