@@ -36,7 +36,7 @@ type UnwindingBacklog struct {
 type Unwindings interface {
 	// DueUnwindings lists those that are due at a time, the oldest first.
 	DueUnwindings(ctx context.Context, now time.Time, limit int) ([]Unwinding, error)
-	// PutOffUnwinding sets when it is tried next, and its attempts.
+	// PutOffUnwinding sets when it is tried next, its Since and its attempts.
 	PutOffUnwinding(ctx context.Context, u Unwinding, due time.Time, attempts int) (bool, error)
 	// EndUnwinding deletes one that is done.
 	EndUnwinding(ctx context.Context, u Unwinding) (bool, error)
@@ -71,7 +71,8 @@ func (l *Ledger) Unwinds(ctx context.Context, lease time.Duration, limit int) ([
 	return taken, nil
 }
 
-// Unwound ends an unwinding, or puts it off until a time that is not zero.
+// Unwound ends an unwinding, or puts it off until a time that is not zero. It does
+// nothing if the unwinding was made necessary again in the meantime.
 func (l *Ledger) Unwound(ctx context.Context, u Unwinding, next time.Time) error {
 	var err error
 	if next.IsZero() {

@@ -110,6 +110,9 @@ func (s *Service) unwindOne(ctx context.Context, u ledger.Unwinding) {
 	case ledger.UnwindSession:
 		next, err = s.unwindSession(within, u.ID)
 	}
+	if err == nil && !next.IsZero() {
+		u.Since = next // nothing is left to do before
+	}
 	if err != nil {
 		pause := min(firstUnwindPause<<min(u.Attempts, unwindDoublings), longestUnwindPause)
 		next = s.Clock.Now().Add(pause)

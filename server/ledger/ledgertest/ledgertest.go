@@ -59,6 +59,7 @@ func Run(t *testing.T, fresh Fresh) {
 		"revocation":                       revocation,
 		"sessions":                         sessions,
 		"sessions only narrow":             sessionsOnlyNarrow,
+		"refused attempts are unwound":     refusedAttemptsAreUnwound,
 		"concurrent charges":               concurrentCharges,
 		"concurrent use of one key":        concurrentKey,
 		"revoke races charges":             revokeRaces,

@@ -20,7 +20,7 @@ func (s *Store) PutOffUnwinding(ctx context.Context, u ledger.Unwinding, due tim
 		n, err := s.writeQ.PutOffUnwinding(ctx, p)
 		done = n > 0
 		return err
-	}, db.PutOffUnwindingParams{ID: u.ID, DueMs: row.Millis(u.Due), FreshMs: row.Millis(due), Attempts: int64(attempts)})
+	}, db.PutOffUnwindingParams{ID: u.ID, DueMs: row.Millis(u.Due), FreshMs: row.Millis(due), SinceMs: row.Millis(u.Since), Attempts: int64(attempts)})
 	return done && err == nil, err
 }
 

@@ -145,11 +145,13 @@ func (q *Queries) InstrumentsOfSession(ctx context.Context, sessionHash string) 
 }
 
 const putOffUnwinding = `-- name: PutOffUnwinding :execrows
-UPDATE unwindings SET due_ms = $1, attempts = $2 WHERE id = $3 AND due_ms = $4
+UPDATE unwindings SET due_ms = $1, since_ms = $2, attempts = $3
+WHERE id = $4 AND due_ms = $5
 `
 
 type PutOffUnwindingParams struct {
 	FreshMs  int64
+	SinceMs  int64
 	Attempts int64
 	ID       string
 	DueMs    int64
@@ -158,6 +160,7 @@ type PutOffUnwindingParams struct {
 func (q *Queries) PutOffUnwinding(ctx context.Context, arg PutOffUnwindingParams) (int64, error) {
 	result, err := q.exec(ctx, q.putOffUnwindingStmt, putOffUnwinding,
 		arg.FreshMs,
+		arg.SinceMs,
 		arg.Attempts,
 		arg.ID,
 		arg.DueMs,

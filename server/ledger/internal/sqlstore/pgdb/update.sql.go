@@ -524,7 +524,9 @@ func (q *Queries) InsertTallies(ctx context.Context, arg InsertTalliesParams) er
 const InsertUnwindings = `-- name: InsertUnwindings :exec
 INSERT INTO unwindings (id, kind, since_ms, due_ms, attempts)
 SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::bigint[]), unnest($4::bigint[]), unnest($5::bigint[])
-ON CONFLICT (id) DO UPDATE SET since_ms = excluded.since_ms, due_ms = excluded.due_ms, attempts = excluded.attempts
+ON CONFLICT (id) DO UPDATE SET attempts = excluded.attempts,
+    since_ms = CASE WHEN excluded.since_ms < unwindings.since_ms THEN excluded.since_ms ELSE unwindings.since_ms END,
+    due_ms = CASE WHEN excluded.due_ms < unwindings.due_ms THEN excluded.due_ms ELSE unwindings.due_ms - 1 END
 `
 
 type InsertUnwindingsParams struct {
@@ -535,6 +537,7 @@ type InsertUnwindingsParams struct {
 	Column5 []int64
 }
 
+// The earlier of both times is kept. The due time always changes: whoever holds the row by it does not end it.
 func (q *Queries) InsertUnwindings(ctx context.Context, arg InsertUnwindingsParams) error {
 	_, err := q.db.Exec(ctx, InsertUnwindings,
 		arg.Column1,

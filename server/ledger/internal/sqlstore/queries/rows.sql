@@ -97,5 +97,8 @@ UPDATE instruments SET mandate_id = $2, state = $3, connection = $4, rail = $5, 
 WHERE reference = $1;
 
 -- name: InsertUnwinding :exec
+-- The earlier of both times is kept. The due time always changes: whoever holds the row by it does not end it.
 INSERT INTO unwindings (id, kind, since_ms, due_ms, attempts) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (id) DO UPDATE SET since_ms = excluded.since_ms, due_ms = excluded.due_ms, attempts = excluded.attempts;
+ON CONFLICT (id) DO UPDATE SET attempts = excluded.attempts,
+    since_ms = CASE WHEN excluded.since_ms < unwindings.since_ms THEN excluded.since_ms ELSE unwindings.since_ms END,
+    due_ms = CASE WHEN excluded.due_ms < unwindings.due_ms THEN excluded.due_ms ELSE unwindings.due_ms - 1 END;
