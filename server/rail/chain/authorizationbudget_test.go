@@ -18,6 +18,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/chain"
 	"github.com/paywarrant/paywarrant/x402"
+	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
 // spent is how many transactions the relayer has in blocks.
@@ -185,6 +186,30 @@ func TestRevertFreesNoBudgetOfItsCaller(t *testing.T) {
 	require.Equal(t, x402.ReasonTransactionState, w.ended(t, e).ErrorReason)
 	require.Equal(t, chain.ReasonGasBudget, settle(w.authorize(t, good), "one"), "not given back")
 	require.Equal(t, x402.ReasonPending, settle(w.authorize(t, good), "two"))
+}
+
+// TestFrontRunSettlementIsNotChargedTenfold: a stranger brings the payer's signature
+// first, and our transaction reverts. That is not the payer's fault.
+func TestFrontRunSettlementIsNotChargedTenfold(t *testing.T) {
+	t.Parallel()
+	w := setup(t, devchain.Config{Manual: true}, func(c *chain.Config) {
+		impatient(c)
+		c.Authorizations = chain.Authorizations{KeyGas: 100_000, PayerGas: 1_000_000}
+	})
+	honest, stranger := devchain.Wallets()[0], devchain.Wallets()[8]
+	e := w.authorize(t, honest)
+	require.Equal(t, x402.ReasonPending, w.settle(t, e).ErrorReason)
+	o, err := evm.ParseAuthorization(e.Authorization)
+	require.NoError(t, err)
+	data := contracts.NewTestUSDC().PackTransferWithAuthorization(
+		o.From, o.To, o.Value.Big(), o.ValidAfter.Big(), o.ValidBefore.Big(), o.Nonce, common.FromHex(e.Signature))
+	require.NoError(t, w.chain.Client().SendTransaction(t.Context(), w.dear(t, stranger, data)))
+	w.commit(t, 1)
+	require.Equal(t, dollar, w.moved(t))
+	require.NoError(t, w.rail.Start(t.Context()))
+	require.Eventually(t, func() bool { return w.gauge(t, "chain_transactions_reverted") == 1 }, time.Minute, 10*time.Millisecond)
+	require.True(t, w.ended(t, e).Success)
+	require.Equal(t, x402.ReasonPending, w.settle(t, w.authorize(t, honest)).ErrorReason)
 }
 
 // TestBudgetsInWei: of the relayer as a whole, a payer, a payee and a caller, each with

@@ -166,16 +166,42 @@ func (r *Rail) conclude(ctx context.Context, s slot, receipt *types.Receipt) err
 		return err
 	}
 	reverted := receipt.Status != types.ReceiptStatusSuccessful
-	r.figures.spent(receipt)
-	if strings.HasPrefix(s.Task, deployPrefix) || (reverted && strings.HasPrefix(s.Task, authorizationPrefix)) {
+	if strings.HasPrefix(s.Task, deployPrefix) {
 		r.budget.ended(s.Task, reverted)
 	}
+	if key, ok := strings.CutPrefix(s.Task, authorizationPrefix); ok && reverted {
+		elsewhere, err := r.movedElsewhere(ctx, key)
+		if err != nil {
+			return err
+		}
+		r.budget.ended(s.Task, !elsewhere)
+	}
+	r.figures.spent(receipt)
 	if reverted {
 		r.figures.reverted.Add(1)
 		r.config.Logger.WarnContext(ctx, "a transaction of the relayer reverted", slog.String("hash", receipt.TxHash.Hex()),
 			slog.String("task", s.Task), slog.Uint64("gasUsed", receipt.GasUsed))
 	}
 	return nil
+}
+
+// movedElsewhere reports whether a transaction that is not ours made a signed transfer.
+// Anybody can bring the signature first, so the payer is not to blame if ours reverts.
+func (r *Rail) movedElsewhere(ctx context.Context, key string) (bool, error) {
+	record, found, err := view[authorizationRecord](ctx, r.config.Store, kindAuthorization, key)
+	if err != nil || !found {
+		return false, err
+	}
+	t, err := record.transfer()
+	if err != nil {
+		return false, err
+	}
+	_, err = r.findOrder(ctx, t, record.Since)
+	var no *refusedError
+	if errors.As(err, &no) {
+		return no.reason == x402.ReasonPending, nil // if pending, it is in a block that is not final
+	}
+	return err == nil, err
 }
 
 // judge raises the alarm if a final transaction contradicts what was answered,
