@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,6 +121,10 @@ func (r *Rail) resubmitOrder(ctx context.Context, o order, record authorizationR
 		if s, found, err := r.taskSlot(ctx, authorizationPrefix+o.key); err != nil || found { // was, meanwhile
 			return record, s.hash(), err
 		}
+		ended, err := r.endsOrder(ctx, o, no.reason)
+		if err != nil || !ended {
+			return record, common.Hash{}, cmp.Or[error](err, no)
+		}
 		record.Failed = no.reason
 		record, err = r.decideOrder(ctx, o, record)
 		return record, common.Hash{}, err
@@ -136,6 +141,23 @@ func (r *Rail) resubmitOrder(ctx context.Context, o order, record authorizationR
 		return record, record.Settled, err
 	}
 	return record, s.last().Hash, nil
+}
+
+// endsOrder reports whether a refusal stands for good. Others are answered and not kept:
+// balances, budgets and a paused token change, and a later call settles the order then.
+func (r *Rail) endsOrder(ctx context.Context, o order, reason x402.Reason) (bool, error) {
+	switch reason {
+	case x402.ReasonSignature, x402.ReasonRecipient, x402.ReasonNonceUsed:
+		return true, nil
+	case x402.ReasonValidBefore: // perhaps it is only too short
+		header, err := r.newest(ctx)
+		if err != nil {
+			return false, err
+		}
+		return o.wire.CheckWindow(time.Unix(int64(header.Time), 0)) == reason, nil
+	default:
+		return false, nil
+	}
 }
 
 // decideOrder keeps an outcome; the first one stands, but a settlement stands
