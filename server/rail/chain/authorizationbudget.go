@@ -101,7 +101,7 @@ func expenseOf(c cost, payer, payee common.Address, contract bool, caller string
 	return e
 }
 
-// maxParties bounds the memory; the hour starts anew if there are more.
+// maxParties bounds the memory; if there are more, all but the relayer start anew.
 const maxParties = 200_000
 
 // take counts an expense against all budgets. It returns the role whose budget does
@@ -123,7 +123,9 @@ func (b *gasBudget) take(now time.Time, task string, e expense, limits Authoriza
 	return "", true
 }
 
-// roll begins a new hour. What somebody spent beyond its budget counts in that too.
+// roll begins a new hour. What somebody spent beyond its budget counts in that too. If
+// there are too many parties, they are forgotten within the hour, except for what the
+// relayer has spent.
 func (b *gasBudget) roll(now time.Time, limits Authorizations) {
 	hour := now.Truncate(time.Hour)
 	if b.spent != nil && hour.Equal(b.hour) && len(b.spent) <= maxParties {
@@ -134,6 +136,11 @@ func (b *gasBudget) roll(now time.Time, limits Authorizations) {
 		if rest := c.less(limits.limitOf(p.role)); rest != (cost{}) && len(b.spent) <= maxParties {
 			owed[p] = rest
 		}
+	}
+	if all := (party{role: asAll}); hour.Equal(b.hour) && b.spent != nil {
+		owed[all] = b.spent[all]
+	} else if rest := b.spent[all].less(limits.limitOf(asAll)); rest != (cost{}) {
+		owed[all] = rest
 	}
 	b.hour, b.spent = hour, owed
 	if b.taken == nil || len(b.taken) > maxParties {

@@ -271,3 +271,22 @@ func TestNothingIsSentAboveTheHighestFee(t *testing.T) {
 	w.restart(t)
 	require.True(t, w.settle(t, e).Success)
 }
+
+// TestManyPartiesDoNotResetTheRelayersBudget: whoever makes up more payers than are
+// remembered cannot spend the relayer's budget of the hour twice.
+func TestManyPartiesDoNotResetTheRelayersBudget(t *testing.T) {
+	t.Parallel()
+	const each, enough = 100_000, chain.MaxParties/2 + 10 // two parties of each settlement
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	limits := chain.Authorizations{RelayerWei: new(big.Int).Mul(big.NewInt(enough), big.NewInt(each*params.GWei))}
+	var b chain.Budget
+	taken := 0
+	for i := range int64(enough + 10) {
+		payer, payee := common.BigToAddress(big.NewInt(2*i+1)), common.BigToAddress(big.NewInt(2*i+2))
+		if b.Take(now, "task", each, payer, payee, limits) {
+			taken++
+		}
+	}
+	require.Equal(t, enough, taken)
+	require.True(t, b.Take(now.Add(time.Hour), "next", each, common.Address{1}, common.Address{2}, limits))
+}
