@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -73,12 +74,12 @@ func (s oldSession) paid(ctx context.Context, tx *sql.Tx, checkoutID string) (ch
 	err = tx.QueryRowContext(ctx, `SELECT i.charge_id, i.refusal FROM idempotency i LEFT JOIN charges c ON c.id = i.charge_id
 		WHERE i.merchant_id = $1 AND i.kind = 'checkout' AND i.key = $2 AND (i.charge_id = '' OR c.amount_micros = $3)`,
 		s.merchant, checkoutID, s.amount).Scan(&charge, &refusal)
-	if err == sql.ErrNoRows && s.mandate != "" { //nolint:errorlint // Scan returns it as it is
+	if errors.Is(err, sql.ErrNoRows) && s.mandate != "" {
 		err = tx.QueryRowContext(ctx, `SELECT id FROM charges WHERE mandate_id = $1 AND merchant_id = $2 AND amount_micros = $3
 			ORDER BY CASE status WHEN 'succeeded' THEN 0 WHEN 'pending' THEN 1 ELSE 2 END, id LIMIT 1`,
 			s.mandate, s.merchant, s.amount).Scan(&charge)
 	}
-	if err != nil && err != sql.ErrNoRows { //nolint:errorlint // as above
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return "", "", err
 	}
 	var reason struct {
