@@ -14,11 +14,12 @@ type callers struct {
 	policy, called string
 	strangers      *ratelimit.Limits // nobody is known to have signed
 	unproven       *ratelimit.Limits // signed, and the payer was never good
+	known          *ratelimit.Limits // refused, of payers who were good
 }
 
 func newCallers(policy, called string, perSecond int, clock Clock) callers {
 	c := ratelimit.Config{PerSecond: perSecond, Clock: clock}
-	return callers{policy: policy, called: called, strangers: ratelimit.New(c), unproven: ratelimit.New(c)}
+	return callers{policy: policy, called: called, strangers: ratelimit.New(c), unproven: ratelimit.New(c), known: ratelimit.New(c)}
 }
 
 // caller is who sent a request, as far as it is known.

@@ -66,8 +66,9 @@ type Config struct {
 	// and as many of payers who have never paid. Default: 100.
 	PerSecond int
 	// PerAddress is how many requests of one client address, without a merchant's
-	// credentials, each second may have no valid signature, and how many may be of payers who have never paid, each with
-	// bursts of twice that. Default: PerSecond.
+	// credentials, each second may have no valid signature or an expired one, how many
+	// may be of payers who have never paid, and how many of payers who have may be
+	// refused, each with bursts of twice that. Default: PerSecond.
 	PerAddress int
 	// Concurrent is how many payments are looked at at a time. Default: 512.
 	Concurrent int
@@ -148,7 +149,7 @@ func (f *Facilitator) verify(w http.ResponseWriter, r *http.Request, who caller)
 	p, no := f.take(w, r, who)
 	if no == nil {
 		var err error
-		defer func() { f.leave(p, v.IsValid, no) }()
+		defer func() { f.leave(p, v.IsValid, v.InvalidReason, no) }()
 		if v, err = f.config.Settler.VerifyAuthorization(r.Context(), p.exact, p.resource); err != nil {
 			no = f.unknown(r, "verify payment", err)
 		}
@@ -166,7 +167,7 @@ func (f *Facilitator) settle(w http.ResponseWriter, r *http.Request, who caller)
 	var s x402.Settlement
 	p, no := f.take(w, r, who)
 	if no == nil {
-		defer func() { f.leave(p, s.Success || s.ErrorReason == x402.ReasonPending, no) }()
+		defer func() { f.leave(p, s.Success || s.ErrorReason == x402.ReasonPending, s.ErrorReason, no) }()
 		s, no = f.settleOnce(r, p)
 	}
 	if no != nil {

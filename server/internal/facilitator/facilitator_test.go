@@ -21,6 +21,7 @@ import (
 type chain struct {
 	settlement x402.Settlement
 	invalid    bool
+	reason     x402.Reason // with invalid
 	err        error
 	busy       chan struct{} // not nil: waits until it is closed
 	entered    chan struct{}
@@ -34,7 +35,7 @@ func (c *chain) Dollar() (x402.Network, x402.Asset) {
 func (c *chain) Signer() string { return "0x209693Bc6afc0C5328bA36FaF03C514EF312287C" }
 
 func (c *chain) VerifyAuthorization(context.Context, x402.Exact, string) (x402.Verification, error) {
-	return x402.Verification{IsValid: c.err == nil && !c.invalid}, c.err
+	return x402.Verification{IsValid: c.err == nil && !c.invalid, InvalidReason: c.reason}, c.err
 }
 
 func (c *chain) SettleOnce(context.Context, x402.Exact, rail.SettleRequest) (x402.Settlement, error) {
@@ -152,8 +153,41 @@ func TestGoodPayersAreNotCountedByAddress(t *testing.T) {
 		ask("verify", stranger)
 	}
 	require.Equal(t, 429, ask("verify", stranger).Code)
+	c.invalid = false
 	for range 4 {
 		require.Equal(t, 200, ask("verify", signed).Code)
+	}
+}
+
+// TestCopiedPaymentsDoNotUseUpTheirPayersLimit: whoever copies them from the chain is
+// counted by address, whether their payer has paid in the last hour or not.
+func TestCopiedPaymentsDoNotUseUpTheirPayersLimit(t *testing.T) {
+	t.Parallel()
+	signed := strings.Replace(request, "0x00", "0x01", 1)
+	expired := strings.Replace(signed, `"validBefore":"1800000600"`, `"validBefore":"1800000000"`, 1)
+	for _, paidBefore := range []bool{false, true} {
+		for name, tc := range map[string]struct {
+			body   string
+			reason x402.Reason
+		}{
+			"expired": {expired, x402.ReasonValidBefore}, "expired during the check": {signed, x402.ReasonValidBefore},
+			"used": {signed, x402.ReasonNonceUsed}, "settled before": {signed, x402.ReasonDuplicate},
+		} {
+			c := &chain{}
+			ask := serve(t, facilitator.Config{Settler: c, PerSecond: 3, PerAddress: 5})
+			if paidBefore {
+				require.Equal(t, 200, ask("verify", signed).Code)
+			}
+			c.invalid, c.reason = true, tc.reason
+			c.settlement = x402.Settlement{ErrorReason: tc.reason}
+			for i := range 10 {
+				path := []string{"verify", "settle"}[i%2]
+				require.Equal(t, 200, ask(path, tc.body).Code, "%s, %d", name, i)
+			}
+			w := ask("verify", tc.body)
+			require.Equal(t, 429, w.Code, name)
+			require.Contains(t, w.Body.String(), "this address", name)
+		}
 	}
 }
 

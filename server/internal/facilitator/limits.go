@@ -20,13 +20,14 @@ const (
 
 // limits bound how often the node is asked, so that nobody uses up what is another's.
 //
-// What fails before the payer is known counts against the client's address. A payment
-// that the payer's key signed counts against that payer, and against the address only
-// as long as no payment of the payer was good: keys cost nothing, so that they alone do
-// not bound anything. A wallet without a key is known only once the node was asked, so
-// that its payment counts against the address first; a good one is given back. The
-// payee is never counted: anybody can name it. Requests with a merchant's credentials
-// count against that merchant instead of the address, which others may share.
+// The client's address is counted first, always: signatures are public once they are on
+// the chain, so that a signature alone does not show who sends it. A payment without a
+// valid signature, or outside of its window, counts against the address. One that the
+// payer's key signed counts against the payer too. The address gets its token back
+// unless the payment is refused; the payer does if the payment was expired or settled
+// before, since anybody can copy such a one. The payee is never counted: anybody can
+// name it. Requests with a merchant's credentials count against that merchant instead of
+// the address, which others may share.
 type limits struct {
 	clock     Clock
 	addresses callers
@@ -68,24 +69,19 @@ type ticket struct {
 	payer  string
 	signed bool
 	who    caller
-	by     *ratelimit.Limits // that counted the caller; nil if none did
+	by     *ratelimit.Limits // that counts the caller
+	later  bool              // the caller is counted if the payment is refused
 }
 
-// admit counts a payment that is read; signed reports whether the payer's key signed.
+// admit counts a payment that is read; signed reports whether the payer's key signed it
+// and its window is open.
 func (l *limits) admit(who caller, h http.Header, payer string, signed bool) (ticket, *refusal) {
-	t := ticket{payer: strings.ToLower(payer), signed: signed, who: who}
+	t := ticket{payer: strings.ToLower(payer), signed: signed, who: who, by: who.strangers}
 	if signed {
-		a := l.payers.Take(t.payer)
-		a.Header(h, policyPayer)
-		if !a.OK {
-			return t, tooMany("this payer", a.Wait)
-		}
-		if since, ok := l.good.GetIfPresent(t.payer); ok && l.clock.Now().Sub(since) < goodFor {
-			return t, nil
-		}
 		t.by = who.unproven
-	} else {
-		t.by = who.strangers
+		if since, ok := l.good.GetIfPresent(t.payer); ok && l.clock.Now().Sub(since) < goodFor {
+			t.by, t.later = who.known, true
+		}
 	}
 	a := t.by.Take(who.name)
 	if !a.OK || !signed {
@@ -94,16 +90,47 @@ func (l *limits) admit(who caller, h http.Header, payer string, signed bool) (ti
 	if !a.OK {
 		return t, tooMany(who.called, a.Wait)
 	}
+	if t.later { // good payers are not held up by how many of them are asked about at a time
+		t.by.Return(who.name)
+	}
+	if !signed {
+		return t, nil
+	}
+	a = l.payers.Take(t.payer)
+	a.Header(h, policyPayer)
+	if !a.OK {
+		if !t.later {
+			t.by.Return(who.name)
+		}
+		return t, tooMany("this payer", a.Wait)
+	}
 	return t, nil
 }
 
-// judged gives back what a payment was counted against, unless it was refused, and
-// remembers the payer of a good one.
-func (l *limits) judged(t ticket, good, unknown bool) {
-	if t.by != nil && (good || unknown) {
+// judgment is what became of a payment that was admitted.
+type judgment int
+
+const (
+	refused judgment = iota
+	good
+	unknown // the chain gave no answer
+	copied  // refused for a reason that a copy of the payer's payment has too
+)
+
+// judged gives back what a payment does not count against, and remembers the payer of
+// a good one.
+func (l *limits) judged(t ticket, j judgment) {
+	counts := j == refused || j == copied
+	switch {
+	case t.later && counts:
+		t.by.Take(t.who.name)
+	case !t.later && !counts:
 		t.by.Return(t.who.name)
 	}
-	if good && t.signed {
+	if t.signed && j == copied {
+		l.payers.Return(t.payer)
+	}
+	if t.signed && j == good {
 		l.good.Set(t.payer, l.clock.Now())
 	}
 }

@@ -48,7 +48,8 @@ func (f *Facilitator) take(w http.ResponseWriter, r *http.Request, who caller) (
 	if no != nil {
 		return p, f.limits.refused(who, w.Header(), no)
 	}
-	signed := f.config.Settler.SignedByKey(p.exact)
+	current := p.exact.Authorization.CheckWindow(f.config.Clock.Now()) == ""
+	signed := current && f.config.Settler.SignedByKey(p.exact)
 	if p.ticket, no = f.limits.admit(who, w.Header(), p.exact.Authorization.From, signed); no != nil {
 		return p, no
 	}
@@ -56,16 +57,36 @@ func (f *Facilitator) take(w http.ResponseWriter, r *http.Request, who caller) (
 	case f.rooms <- struct{}{}:
 		return p, nil
 	default:
-		f.limits.judged(p.ticket, false, true)
+		f.limits.judged(p.ticket, unknown)
 		return p, &refusal{status: http.StatusServiceUnavailable, message: "Too many payments at a time.", wait: time.Second}
 	}
 }
 
-// leave ends what take began: good reports whether the payment was good. One that the
-// chain could not judge does not count; one whose client hung up does.
-func (f *Facilitator) leave(p payment, good bool, no *refusal) {
-	f.limits.judged(p.ticket, good, no != nil && no.status == http.StatusServiceUnavailable)
+// leave ends what take began: valid reports whether the payment was good, and reason is
+// why it was not. One that the chain could not judge does not count; one whose client
+// hung up counts against its address.
+func (f *Facilitator) leave(p payment, valid bool, reason x402.Reason, no *refusal) {
+	j := refused
+	switch {
+	case valid:
+		j = good
+	case no != nil && no.status == http.StatusServiceUnavailable:
+		j = unknown
+	case no != nil && no.status == httplog.StatusClientClosedRequest, isCopied(reason):
+		j = copied
+	}
+	f.limits.judged(p.ticket, j)
 	<-f.rooms
+}
+
+// isCopied reports whether a payment that was good once is refused for this reason: it
+// can be copied from the chain, so that its payer need not have sent it.
+func isCopied(reason x402.Reason) bool {
+	switch reason {
+	case x402.ReasonValidBefore, x402.ReasonValidAfter, x402.ReasonNonceUsed, x402.ReasonTransactionState, x402.ReasonDuplicate:
+		return true
+	}
+	return false
 }
 
 // body is what verify and settle are sent (specification v2 §7.1, v1 §7.1).
