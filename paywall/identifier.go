@@ -9,10 +9,13 @@ import (
 )
 
 // claimIdentifier is the claim on a payment-identifier of a payer. It covers
-// payments that the payer signs anew, so it is bound to the offer alone.
+// payments that the payer signs anew, so it is bound to the offer alone. It is
+// remembered for longer than the payment is honored under its own credential, which
+// could be served a second time otherwise.
 func (v *visit) claimIdentifier(a x402.Authorization, id string) Claim {
 	return Claim{
-		Key: "identifier:" + fingerprint(a.From, id), Binding: fingerprint(v.offer.binding), Until: v.clock.Now().Add(longestMemory),
+		Key: "identifier:" + fingerprint(a.From, id), Binding: fingerprint(v.offer.binding),
+		Until: v.clock.Now().Add(longestMemory + max(memoryMargin, 4*(v.timeout+bookkeeping))),
 	}
 }
 

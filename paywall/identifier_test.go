@@ -133,3 +133,40 @@ func TestRequestPaidSinceItWasLookedUpIsOnlyForItsPayer(t *testing.T) {
 	require.Equal(t, http.StatusConflict, w.ask("PAYMENT-SIGNATURE", w.payX402(w.gate, forge)).Code)
 	require.Equal(t, http.StatusOK, w.ask("PAYMENT-SIGNATURE", paid).Code, "and the payment is kept")
 }
+
+// TestPaymentIsServedOnceThoughItsIdentifierIsForgotten: the identifier is remembered
+// for as long as the credential that paid.
+func TestPaymentIsServedOnceThoughItsIdentifierIsForgotten(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"memory", "sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			for name, last := range map[string]time.Duration{"settled late": 0, "tried again for a day": 23 * time.Hour} {
+				w := setup(t, nil)
+				store := paywall.Redemptions(paywall.NewMemory(paywall.MemoryConfig{Clock: w.clock}))
+				if kind != "memory" {
+					store = openSQL(t, openDB(t, kind), w.clock)
+				}
+				gate := w.newGate(func(c *paywall.Config) { c.Redemptions = store })
+				paid := w.payX402(gate, identifier(paidID))
+				serve := w.handler
+				w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusInternalServerError) }
+				var settling atomic.Bool
+				w.service.bend(func(http.ResponseWriter, *http.Request, func()) bool {
+					if settling.CompareAndSwap(false, true) {
+						w.clock.Advance(30 * time.Second)
+					}
+					return false
+				})
+				require.Equal(t, 500, w.through(gate, "PAYMENT-SIGNATURE", paid).Code, name)
+				w.clock.Advance(last)
+				w.handler = serve
+				require.Equal(t, 200, w.through(gate, "PAYMENT-SIGNATURE", paid).Code, name)
+				w.clock.Advance(24*time.Hour - last - 15*time.Second)
+				require.NotEqual(t, 200, w.through(gate, "PAYMENT-SIGNATURE", paid).Code, name)
+				w.clock.Advance(10 * time.Second)
+				require.NotEqual(t, 200, w.through(gate, "PAYMENT-SIGNATURE", paid).Code, name)
+			}
+		})
+	}
+}

@@ -102,7 +102,7 @@ func (m *Memory) Claim(_ context.Context, c Claim) (Claimed, error) {
 	}
 	got := e.answer(binding)
 	if got.State <= Paid {
-		e.claimed = true
+		e.claimed, e.until = true, max(e.until, c.Until.UnixMilli())
 		m.put(key, e)
 	}
 	return got, nil
