@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -288,4 +289,27 @@ func TestWebhookTestsAndRedeliveriesHaveTheirOwnLimits(t *testing.T) {
 		require.True(t, limited, path)
 	}
 	c.do(t, "POST", "/v1/mandates", `{"maxPerTxCents":1,"maxMonthlySpendCents":1}`).ok(t)
+}
+
+// TestKeptPresentationDoesNotUseUpItsMandatesLimit: whoever was paid once keeps the
+// presentation. Sending it again and again holds up no new payment of the mandate.
+func TestKeptPresentationDoesNotUseUpItsMandatesLimit(t *testing.T) {
+	t.Parallel()
+	c := setup(t, limited(servertest.Options{Merchant: server.MerchantParams{Name: "Agent", PayTo: agentsWallet}}))
+	shop, err := c.CreateMerchant(t.Context(), server.MerchantParams{Name: "Shop", PayTo: shopWallet})
+	require.NoError(t, err)
+	m := market{c, shop}
+	token, p := m.mandateFor(t, "*"), purchase()
+	kept := m.present(t, token, p)
+	m.settle(t, kept, p, "first").ok(t)
+	m.Clock.Advance(24 * time.Hour)
+	statuses := flood(func(i int) int { return m.settle(t, kept, p, fmt.Sprint("kept", i)).Status }, func() {
+		for i := range 8 {
+			fresh := purchase()
+			fresh.Nonce = fmt.Sprint("another-challenge", i)
+			m.settle(t, m.present(t, token, fresh), fresh, fmt.Sprint("good", i)).ok(t)
+		}
+	})
+	require.Zero(t, statuses[http.StatusOK])
+	require.Positive(t, statuses[http.StatusTooManyRequests])
 }

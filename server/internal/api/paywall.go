@@ -24,7 +24,8 @@ const maxResource = 400
 // settlePaywall takes a paywall's price from a mandate. Anybody may ask: the
 // money can go to nobody but the payee that the mandate names. A request counts
 // against its mandate once the mandate's signature is verified, and against the
-// client's address if that fails. It never counts against the payee, whom anybody
+// client's address if that fails or the presentation may be a copy that somebody
+// kept. It never counts against the payee, whom anybody
 // can name.
 func (a *API) settlePaywall(w http.ResponseWriter, r *http.Request) {
 	var in client.PaywallSettlementParams
@@ -37,8 +38,11 @@ func (a *API) settlePaywall(w http.ResponseWriter, r *http.Request) {
 	var answer reply
 	if err == nil {
 		request.RequestID = httplog.RequestID(r.Context())
-		request.Admit = func(mandateID string) error {
+		request.Admit = func(mandateID string, current bool) error {
 			verified = true
+			if !current {
+				return a.takeAddress(r.Context(), w.Header(), anonymous)
+			}
 			if wait, ok := a.limits.take(w.Header(), mandateID, settlements); !ok {
 				return rateLimited(wait)
 			}

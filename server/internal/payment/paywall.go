@@ -31,8 +31,10 @@ type PaywallRequest struct {
 	IdempotencyKey string
 	RequestID      string
 	// Admit is called with the mandate's id once its signature is verified, before
-	// anything else is done. Its error ends the settlement. Nil: no calls.
-	Admit func(mandateID string) error
+	// anything else is done. Its error ends the settlement. Current reports whether the
+	// mandate, or its presentation for this payment, can be new: a presentation that has
+	// expired or was made for another payment may be a copy that anybody kept. Nil: no calls.
+	Admit func(mandateID string, current bool) error
 }
 
 // SettlePaywall takes the price from a mandate for the merchant whose wallet is
@@ -56,7 +58,8 @@ func (s *Service) SettlePaywall(ctx context.Context, r PaywallRequest) (Charged,
 		}
 	}
 	if err == nil && r.Admit != nil {
-		if err := r.Admit(p.Mandate.ID); err != nil {
+		current := !p.Mandate.Bound || !p.Stale && r.differs(p) == ""
+		if err := r.Admit(p.Mandate.ID, current); err != nil {
 			return Charged{}, err
 		}
 	}
