@@ -10,7 +10,7 @@ var paywallMutants = []mutant{
 	{"paywall/redeem.go", "verification after the claim", "if err := h.admit(ctx); err != nil {\n\t\treturn Payment{}, err\n\t}", "", "./paywall:BeingVerified"},
 	{"paywall/redeem.go", "what is settled is verified again", "if state != Fresh {\n\t\treturn nil\n\t}\n\treturn h.check(ctx)", "return h.check(ctx)", "./paywall:NotVerifiedAgain|Honored"},
 	{"paywall/redeem.go", "a payment settled by others is served", "if s.replayed && h.state == Fresh {", "if false {", "./paywall:ReplayedSettlement"},
-	{"paywall/redeem.go", "a refusal decides an earlier try", "!no.undecided() && h.state == Fresh", "!no.undecided()", "./paywall:RefusalAfterAnUnclearTry"},
+	{"paywall/redeem.go", "a refusal decides an earlier try", "!no.undecided()) && h.state == Fresh {", "!no.undecided()) {", "./paywall:RefusalAfterAnUnclearTry"},
 	{"paywall/refusal.go", "a duplicate settlement has another code", "errors.As(err, &refused) && refused.Reason == x402.ReasonDuplicate", "false", "./paywall:DuplicateSettlement"},
 	{"paywall/deliver.go", "a 404 is served", "d.status < http.StatusBadRequest && d.status", "d.status < http.StatusInternalServerError && d.status", "./paywall:UnfulfilledPaymentOpensOnce"},
 	{"paywall/deliver.go", "HEAD is served", " && h.request.Method != http.MethodHead", "", "./paywall:HEADIsNotServed"},
