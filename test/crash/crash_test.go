@@ -12,7 +12,7 @@ import (
 )
 
 func TestNothingIsLostDoubledOrUndecided(t *testing.T) {
-	kills := 25
+	kills := 10
 	if testing.Short() {
 		kills = 5
 	}
