@@ -280,11 +280,12 @@ func TestWebhookTestsAndRedeliveriesHaveTheirOwnLimits(t *testing.T) {
 	endpoint := c.do(t, "POST", "/v1/webhook_endpoints", `{"url":"http://127.0.0.1:1/"}`).ok(t).str("id")
 	c.mandate(t, 500, 1000)
 	event := c.do(t, "GET", "/v1/events", "").ok(t).Body["data"].([]any)[0].(map[string]any)["id"].(string)
-	for path, most := range map[string]int{"/v1/webhook_endpoints/" + endpoint + "/test": 30, "/v1/events/" + event + "/redeliver": 130} {
+	for path, most := range map[string]int{"/v1/webhook_endpoints/" + endpoint + "/test": 300, "/v1/events/" + event + "/redeliver": 1000} {
 		limited := false
-		for range most {
-			a := c.do(t, "POST", path, "")
-			limited = limited || a.Status == http.StatusTooManyRequests
+		for range most { // on a slow machine more than the burst, since the bucket refills
+			if limited = c.do(t, "POST", path, "").Status == http.StatusTooManyRequests; limited {
+				break
+			}
 		}
 		require.True(t, limited, path)
 	}

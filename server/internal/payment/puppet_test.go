@@ -49,10 +49,12 @@ func (s *puppet) charges() []string {
 	return append([]string{}, s.asked...)
 }
 
+// ended returns the instruments that were disconnected, each once: a worker whose
+// lease has lapsed is followed by another, so a rail may be asked again.
 func (s *puppet) ended() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]string{}, s.disconnected...)
+	return slices.Compact(slices.Sorted(slices.Values(s.disconnected)))
 }
 
 // Name implements rail.Rail.
