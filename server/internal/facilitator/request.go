@@ -85,8 +85,9 @@ func isCopied(reason x402.Reason) bool {
 	switch reason {
 	case x402.ReasonValidBefore, x402.ReasonValidAfter, x402.ReasonNonceUsed, x402.ReasonTransactionState, x402.ReasonDuplicate:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // body is what verify and settle are sent (specification v2 §7.1, v1 §7.1).
