@@ -21,8 +21,8 @@ import (
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
-// Mode tells a sandbox from the live service. Credentials of one are refused by
-// the other.
+// Mode distinguishes a sandbox from the live service. Each refuses the credentials
+// of the other.
 type Mode string
 
 const (
@@ -32,7 +32,7 @@ const (
 	Live Mode = "live"
 )
 
-// Clock tells the time.
+// Clock returns the time.
 type Clock interface{ Now() time.Time }
 
 // Mailer sends a message to a person.
@@ -62,60 +62,59 @@ type Message struct{ To, Subject, Text string }
 
 // Config configures a [Server]. Zero fields mean their default.
 type Config struct {
-	// BaseURL is where the service is reached from outside, without a path:
-	// "https://pay.example". It is the issuer of its mandates. http only for
-	// addresses of the loopback interface. Required.
+	// BaseURL is the service's public origin: "https://pay.example". It is the issuer
+	// of its mandates. Only loopback addresses may use http. Required.
 	BaseURL string
 	// Mode is Sandbox or Live. Required.
 	Mode Mode
-	// Store keeps the ledger; the server closes it. A store belongs to the mode and the
+	// Store holds the ledger; the server closes it. A store belongs to the mode and the
 	// BaseURL with which it was first used. Required.
 	Store ledger.Store
-	// Moved has the store belong to BaseURL from now on, if it belonged to another one.
-	// Mandates that were issued under the other URL are then refused. Default: New
-	// returns an error. In a sandbox, one loopback address may follow another.
+	// Moved lets the store change to this BaseURL if it was first used with another one.
+	// Mandates issued under the old URL are then refused. Default: New returns an
+	// error. A sandbox may always change from one loopback address to another.
 	Moved bool
 	// Rails move money; the server closes those that can be closed. At least one.
 	Rails []rail.Rail
 	// Wrapper holds the key-encryption key that seals all keys in the store.
 	// Required in live mode. Default in the sandbox: a fixed key, which protects nothing.
 	Wrapper vault.Wrapper
-	// Clock tells the time. Default: the system's, which the sandbox's test
-	// helpers can move. One with a method Advance(time.Duration) is moved by them too.
+	// Clock returns the time. Default: the system clock. The sandbox's test helpers can
+	// advance the default clock, and any clock that has a method Advance(time.Duration).
 	Clock Clock
-	// Logger is told what happens, without secrets. Default: discards.
+	// Logger receives structured logs without secrets. Default: logs are discarded.
 	Logger *slog.Logger
-	// Telemetry counts and traces what happens. Default: nobody does.
+	// Telemetry records metrics and traces. Default: none.
 	Telemetry *telemetry.Telemetry
-	// Mailer sends mails. Default: nobody is mailed.
+	// Mailer sends email. Default: no email is sent.
 	Mailer Mailer
-	// Resolver resolves the names of webhook endpoints. Default: the system's.
+	// Resolver resolves the host names of webhook endpoints. Default: the system resolver.
 	Resolver *net.Resolver
-	// RequestsPerSecond is how often one merchant may call, charges, other
-	// writes and reads counted apart, with a burst of twice that. A payer who pays
-	// paywalls has a limit of the same size. Default: 100.
+	// RequestsPerSecond limits each merchant's charges, other writes and reads, counted
+	// separately, with a burst of twice the limit. The same limit applies to each payer
+	// at paywalls. Default: 100.
 	RequestsPerSecond int
-	// AnonymousPerSecond is how often one client address may send requests that prove
-	// nobody's identity: failed authentication, worthless payments, checks of receipts
-	// without credentials, pages, test helpers, each counted apart, with a burst of
-	// twice that. An IPv6 address counts with its /64. Default: RequestsPerSecond.
+	// AnonymousPerSecond limits the requests of one client address that prove no identity:
+	// failed authentication, invalid payments, receipt checks without credentials, pages
+	// and test helpers, counted separately, with a burst of twice the limit. IPv6
+	// addresses count by their /64. Default: RequestsPerSecond.
 	AnonymousPerSecond int
-	// TrustedProxies are the addresses of the proxies that forward requests. The
-	// client's address is the last one in X-Forwarded-For or Forwarded that is none of
-	// them; headers that others send do not count. Default: none, and the client is
-	// whoever connects.
+	// TrustedProxies lists the addresses of the proxies that forward requests. The client
+	// address is the last one in X-Forwarded-For or Forwarded that is not a trusted
+	// proxy; these headers are ignored on connections from other addresses. Default:
+	// none; the client address is that of the connection.
 	TrustedProxies []netip.Prefix
-	// TestHelperKey admits those who send it as X-Service-Test-Helper-Key to the test
-	// helpers of the sandbox, which make merchants and move the clock for everybody.
-	// Default: none; then the helpers are open if BaseURL is a loopback address, and
-	// closed to everybody if it is not.
+	// TestHelperKey is the key that callers of the sandbox's test helpers send as
+	// X-Service-Test-Helper-Key. The helpers create merchants and advance the clock for
+	// all. Default: none; the helpers are then open if BaseURL is a loopback address,
+	// and closed otherwise.
 	TestHelperKey TestHelperKey
-	// DocsURL is put before "CODE.md" in the docUrl of errors. Default: the project's
-	// own pages; "-": no docUrl.
+	// DocsURL is the prefix of "CODE.md" in the docUrl of errors. Default: the project's
+	// pages. "-" omits docUrl.
 	DocsURL string
 }
 
-// minHelperKey is the length of the shortest key that cannot be guessed by trying.
+// minHelperKey is the shortest accepted TestHelperKey, so that it cannot be guessed.
 const minHelperKey = 16
 
 const defaultDocsURL = "https://github.com/paywarrant/paywarrant/blob/main/docs/errors/"
@@ -126,8 +125,8 @@ type advancer interface {
 	Advance(d time.Duration)
 }
 
-// CheckBaseURL reports what is wrong with a [Config.BaseURL]. The text of the error fits
-// after its name.
+// CheckBaseURL returns an error if text cannot be a [Config.BaseURL]. Its message reads
+// well after the name of the field.
 func CheckBaseURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -166,12 +165,12 @@ func (c *Config) validate() error {
 	return c.defaults()
 }
 
-// moved reports whether the store may have been of another BaseURL.
-func (c *Config) moved(former string) bool {
-	return c.Moved || (c.Mode == Sandbox && local(former) && local(c.BaseURL))
+// moved reports whether the store may change from the previous BaseURL to this one.
+func (c *Config) moved(previous string) bool {
+	return c.Moved || (c.Mode == Sandbox && local(previous) && local(c.BaseURL))
 }
 
-// local reports whether a URL is of the loopback interface.
+// local reports whether the host of a URL is a loopback address.
 func local(base string) bool {
 	u, err := url.Parse(base)
 	return err == nil && loopback(u.Hostname())
@@ -202,9 +201,9 @@ func (c *Config) defaults() error {
 	return nil
 }
 
-// receivers tells which addresses webhooks may be sent to; nil: those of the public
-// internet. A sandbox on somebody's own machine may send to receivers there. One
-// that others reach may not: anybody can have an account there.
+// receivers reports which addresses webhooks may be sent to; nil means public ones
+// only. A sandbox at a loopback address may send to receivers on the same machine. A
+// sandbox that others reach may not, since anyone can open an account there.
 func (c *Config) receivers() func(netip.Addr) bool {
 	u, err := url.Parse(c.BaseURL)
 	if err == nil && c.Mode == Sandbox && loopback(u.Hostname()) {

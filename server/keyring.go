@@ -15,43 +15,48 @@ import (
 
 // Errors of [KeyRing.Rotate].
 var (
-	// ErrKeyTooYoung: the next key was published less than six minutes ago, so
-	// that verifiers may not know it yet.
+	// ErrKeyTooYoung reports that the next key was published less than six minutes
+	// ago: verifiers may not have it yet.
 	ErrKeyTooYoung = keys.ErrTooYoung
-	// ErrTooManyKeys: with one more key the set would be longer than verifiers read.
+	// ErrTooManyKeys reports that one more key would make the set longer than verifiers read.
 	ErrTooManyKeys = keys.ErrTooMany
 )
 
 // KeyRingConfig configures a [KeyRing].
 type KeyRingConfig struct {
-	// Store is the service's. Required; the ring does not close it.
+	// Store is the service's store. Required; the ring does not close it.
 	Store ledger.Accounts
-	// Wrapper is the service's. Default: the sandbox's fixed key.
+	// Wrapper is the service's key-encryption key. Default: the sandbox's fixed key.
 	Wrapper vault.Wrapper
-	// Clock tells the time. Default: the system's.
+	// Clock returns the time. Default: the system clock.
 	Clock Clock
 }
 
-// KeyRing looks after the keys that sign a service's mandates, from within its
-// process or from another one on the same store: a running service takes changes
-// up within two seconds, and at once where it meets a key that it does not know.
+// KeyRing manages the keys that sign a service's mandates, in the service's process or
+// in another one on the same store. A running service sees changes within two seconds,
+// and at once if a token names a key that it does not know.
 type KeyRing struct{ keys *keys.Keys }
 
-// SigningKey is one key of a [KeyRing]. Times are zero where the key has not come
-// into that state.
+// SigningKey is one key of a [KeyRing]. A time is zero until the key reaches that state.
 type SigningKey struct {
-	// ID is its thumbprint, the kid of what it signs.
-	ID        string           `json:"id"`
-	State     mandate.KeyState `json:"state"`
-	Published bool             `json:"published"`
-	CreatedAt time.Time        `json:"createdAt"`
-	CurrentAt time.Time        `json:"currentAt,omitzero"`
-	RetiredAt time.Time        `json:"retiredAt,omitzero"`
-	RevokedAt time.Time        `json:"revokedAt,omitzero"`
+	// ID is the key's RFC 7638 thumbprint, the kid of its signatures.
+	ID string `json:"id"`
+	// State is the key's state: next, current, retired or revoked.
+	State mandate.KeyState `json:"state"`
+	// Published reports whether the key is in the published key set.
+	Published bool `json:"published"`
+	// CreatedAt is the time at which the key was generated.
+	CreatedAt time.Time `json:"createdAt"`
+	// CurrentAt is the time at which the key began to sign.
+	CurrentAt time.Time `json:"currentAt,omitzero"`
+	// RetiredAt is the time at which the key ceased to sign.
+	RetiredAt time.Time `json:"retiredAt,omitzero"`
+	// RevokedAt is the time at which the key was revoked.
+	RevokedAt time.Time `json:"revokedAt,omitzero"`
 }
 
-// NewKeyRing returns the ring of a store. It reads nothing yet. An error names the
-// field of the configuration that is wrong.
+// NewKeyRing returns the key ring of a store. It performs no I/O. The returned error
+// names the invalid field.
 func NewKeyRing(cfg KeyRingConfig) (*KeyRing, error) {
 	if cfg.Store == nil {
 		return nil, errors.New("server: KeyRingConfig.Store is required")
@@ -69,10 +74,10 @@ func NewKeyRing(cfg KeyRingConfig) (*KeyRing, error) {
 	return &KeyRing{keys.New(keys.Config{Store: cfg.Store, Vault: vault.New(cfg.Wrapper), Clock: cfg.Clock})}, nil
 }
 
-// KeyRing is the service's own.
+// KeyRing returns the service's key ring.
 func (s *Server) KeyRing() *KeyRing { return &KeyRing{s.keys} }
 
-// List is all keys, the oldest first. It changes nothing. Errors are the store's.
+// List returns all keys, oldest first. Its errors are those of the store.
 func (r *KeyRing) List(ctx context.Context) ([]SigningKey, error) {
 	all, err := r.keys.List(ctx)
 	if err != nil {
@@ -85,22 +90,22 @@ func (r *KeyRing) List(ctx context.Context) ([]SigningKey, error) {
 	return list, nil
 }
 
-// Rotate makes the next key the one that signs, retires the one before it, whose
-// private part is destroyed, and publishes another next one. What the retired key
-// signed stays valid. With force it does so however short a time the next key was
-// published.
+// Rotate makes the next key current, retires the current one, destroys its private
+// part, and publishes a new next key. Mandates signed by the retired key stay valid.
+// If force is set, the next key may have been published only a moment ago.
 //
-// Errors: [ErrKeyTooYoung], [ErrTooManyKeys], vault.ErrSealed where Wrapper is not
-// the service's: nothing has changed. After any other error List tells.
+// It returns [ErrKeyTooYoung], [ErrTooManyKeys], or vault.ErrSealed if Wrapper is not
+// the service's; nothing has changed then. After any other error, call List to see
+// whether the rotation took place.
 func (r *KeyRing) Rotate(ctx context.Context, force bool) (SigningKey, error) {
 	k, err := r.keys.Rotate(ctx, force)
 	return signingKey(k), err
 }
 
-// Revoke takes a key out of use for good, from any state: no mandate that it
-// signed is valid any more. Where it is the one that signs, the next one takes over.
+// Revoke ends a key for good, from any state: mandates that it signed are no longer
+// valid. If it is the current key, the next one becomes current.
 //
-// Errors: mandate.ErrKeyUnknown, vault.ErrSealed as Rotate.
+// It returns mandate.ErrKeyUnknown, or vault.ErrSealed as Rotate does.
 func (r *KeyRing) Revoke(ctx context.Context, id string) (SigningKey, error) {
 	k, err := r.keys.Revoke(ctx, id)
 	return signingKey(k), err

@@ -14,47 +14,55 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// MerchantParams begin a merchant's account.
+// MerchantParams describes a new merchant account.
 type MerchantParams struct {
 	// Name is shown to people. Required.
 	Name string
-	// Website and Email may be empty.
-	Website, Email string
-	// PayTo is the merchant's wallet, proven to be its own. Empty: cards only.
+	// Website is an http or https URL. Optional.
+	Website string
+	// Email is an address without a display name. Optional.
+	Email string
+	// PayTo is the address of the merchant's wallet; the caller has verified that it
+	// belongs to the merchant. Empty: the merchant takes cards only.
 	PayTo string
 }
 
-// Merchant is a new account with its credentials. The key cannot be had again.
+// Merchant is a new account with its credentials.
 type Merchant struct {
-	ID, APIKey string
-	// PayTo is its wallet; empty if it has none.
+	// ID identifies the merchant: "mer_…".
+	ID string
+	// APIKey is the account's first API key. Only its hash is stored: it cannot be read again.
+	APIKey string
+	// PayTo is the address of the merchant's wallet. Empty if it has none.
 	PayTo string
 }
 
-// CreateMerchant makes a merchant's account. The returned error names the invalid
-// parameter, as a [*ParamError], or is the store's.
+// CreateMerchant creates a merchant account. It returns a [*ParamError] if a parameter
+// is invalid; other errors are those of the store.
 func (s *Server) CreateMerchant(ctx context.Context, p MerchantParams) (Merchant, error) {
 	return createMerchant(ctx, s.accounts, p)
 }
 
-// CreateMerchant makes a merchant's account in the store of a service of a mode,
-// which may be running meanwhile. Errors as [Server.CreateMerchant].
+// CreateMerchant creates a merchant account in the store of a service, which may be
+// running. It returns the errors of [Server.CreateMerchant].
 func CreateMerchant(ctx context.Context, store ledger.Accounts, mode Mode, p MerchantParams) (Merchant, error) {
 	return createMerchant(ctx, account.New(account.Config{Store: store, Clock: clock.System{}, Live: mode == Live}), p)
 }
 
 // ParamError reports an invalid parameter.
 type ParamError struct {
-	Param string // the field's name: "PayTo"
-	Err   error
+	// Param is the name of the field: "PayTo".
+	Param string
+	// Err is the reason.
+	Err error
 }
 
 func (e *ParamError) Error() string { return "create merchant: " + e.Param + ": " + e.Err.Error() }
 
-// Unwrap returns what is wrong with it.
+// Unwrap returns Err.
 func (e *ParamError) Unwrap() error { return e.Err }
 
-// maxName is how long names and addresses of merchants may be.
+// maxName limits the length of names and addresses, in bytes.
 const maxName = 200
 
 func (p *MerchantParams) validate() error {

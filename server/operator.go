@@ -14,36 +14,41 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// OperatorConfig configures an [Operator]. Store, Mode and Actor are required.
+// OperatorConfig configures an [Operator].
 type OperatorConfig struct {
+	// Store is the service's store. Required; the operator does not close it.
 	Store ledger.Store
-	Mode  Mode
-	// Actor is who acts; the audit log keeps it.
+	// Mode is the service's mode. Required.
+	Mode Mode
+	// Actor names the person or program that acts, for the audit log. Required.
 	Actor string
-	// Clock is the service's clock. Default: the system's.
+	// Clock is the service's clock. Default: the system clock.
 	Clock Clock
 }
 
-// Operator does what those who run the service may do, in its store, beside running
-// instances. Each change is written to the audit log before it is made, and all
-// instances go by it from the next request on. The caller closes the store.
+// Operator performs the tasks of those who run the service, directly in its store.
+// Instances may be running; they apply each change from their next request on. Each
+// change is written to the audit log before it is made.
 type Operator struct {
 	config   OperatorConfig
 	accounts *account.Accounts
 }
 
-// Errors of an [Operator] besides the store's; [ledger.ErrNotFound] if there is no
-// merchant, key or charge of that name.
+// Errors of an [Operator]. It also returns [ledger.ErrNotFound] if the merchant, key or
+// charge does not exist, and the errors of the store.
 var (
+	// ErrKeyAmbiguous reports that more than one API key begins with the given id.
 	ErrKeyAmbiguous = account.ErrKeyAmbiguous
-	ErrKeyRevoked   = account.ErrKeyRevoked
-	// ErrDecided reports a charge that has ended: its outcome does not change.
+	// ErrKeyRevoked reports that the API key was revoked before.
+	ErrKeyRevoked = account.ErrKeyRevoked
+	// ErrDecided reports a charge that has ended: its outcome cannot change.
 	ErrDecided = errors.New("the charge is decided")
-	// ErrBeingAsked reports a charge of which an instance is asking the rail now.
+	// ErrBeingAsked reports a charge whose rail an instance is asking now.
 	ErrBeingAsked = errors.New("an instance is asking the rail about the charge now")
 )
 
-// NewOperator returns an operator. The error names the field that is missing.
+// NewOperator returns an Operator. It performs no I/O. The returned error names the
+// invalid field.
 func NewOperator(cfg OperatorConfig) (*Operator, error) {
 	switch {
 	case cfg.Store == nil:
@@ -59,7 +64,7 @@ func NewOperator(cfg OperatorConfig) (*Operator, error) {
 	return &Operator{cfg, account.New(account.Config{Store: cfg.Store, Clock: cfg.Clock, Live: cfg.Mode == Live})}, nil
 }
 
-// maxReason is how long a reason or a label may be.
+// maxReason limits the length of a reason or a label, in bytes.
 const maxReason = 500
 
 func (o *Operator) audit(ctx context.Context, action, subject, reason, detail string) error {
@@ -75,7 +80,8 @@ func (o *Operator) audit(ctx context.Context, action, subject, reason, detail st
 	})
 }
 
-// Merchants lists merchants by id, those after one.
+// Merchants returns at most limit merchants in the order of their ids, beginning after
+// the given id.
 func (o *Operator) Merchants(ctx context.Context, after string, limit int) ([]ledger.Merchant, error) {
 	return o.config.Store.Merchants(ctx, after, limit)
 }
@@ -89,8 +95,8 @@ func (o *Operator) Merchant(ctx context.Context, merchantID string) (ledger.Merc
 	return m, nil
 }
 
-// SetActive suspends a merchant or makes it active again. A suspended one is refused
-// charges, sessions and checkouts with merchant_inactive; it may still read.
+// SetActive suspends a merchant or activates it again. The charges, sessions and
+// checkouts of a suspended merchant are refused with merchant_inactive; it may still read.
 func (o *Operator) SetActive(ctx context.Context, merchantID string, active bool, reason string) error {
 	action := "merchant.suspend"
 	if active {
@@ -105,7 +111,7 @@ func (o *Operator) SetActive(ctx context.Context, merchantID string, active bool
 	return o.config.Store.SetMerchantActive(ctx, merchantID, active)
 }
 
-// SetMaxCharge limits what a merchant may charge at once. Zero: no limit of its own.
+// SetMaxCharge limits the amount of each charge of a merchant. Zero removes the limit.
 func (o *Operator) SetMaxCharge(ctx context.Context, merchantID string, most ledger.Micros, reason string) error {
 	if most < 0 {
 		return errors.New("the limit must not be negative")
@@ -119,7 +125,7 @@ func (o *Operator) SetMaxCharge(ctx context.Context, merchantID string, most led
 	return o.config.Store.SetMerchantLimit(ctx, merchantID, most)
 }
 
-// APIKeys lists a merchant's API keys, revoked ones too, oldest first.
+// APIKeys returns a merchant's API keys including revoked ones, oldest first.
 func (o *Operator) APIKeys(ctx context.Context, merchantID string) ([]ledger.APIKey, error) {
 	if _, err := o.Merchant(ctx, merchantID); err != nil {
 		return nil, err
@@ -127,7 +133,8 @@ func (o *Operator) APIKeys(ctx context.Context, merchantID string) ([]ledger.API
 	return o.config.Store.APIKeys(ctx, merchantID)
 }
 
-// CreateAPIKey makes one more API key. It cannot be read again.
+// CreateAPIKey creates another API key for a merchant. Only its hash is stored: plain
+// cannot be read again.
 func (o *Operator) CreateAPIKey(ctx context.Context, merchantID, label string) (plain string, key ledger.APIKey, err error) {
 	if _, err := o.Merchant(ctx, merchantID); err != nil {
 		return "", ledger.APIKey{}, err
@@ -138,7 +145,7 @@ func (o *Operator) CreateAPIKey(ctx context.Context, merchantID, label string) (
 	return o.accounts.IssueKey(ctx, merchantID, label)
 }
 
-// RevokeAPIKey ends an API key, which is named by its id or the beginning of it.
+// RevokeAPIKey revokes the API key whose id is, or begins with, keyID.
 func (o *Operator) RevokeAPIKey(ctx context.Context, keyID, reason string) (ledger.APIKey, error) {
 	key, err := o.accounts.Key(ctx, keyID)
 	if err != nil {
@@ -150,7 +157,7 @@ func (o *Operator) RevokeAPIKey(ctx context.Context, keyID, reason string) (ledg
 	return o.accounts.RevokeKey(ctx, keyID)
 }
 
-// Charge returns a charge with what operators did to it, the latest first.
+// Charge returns a charge and its entries in the audit log, latest first.
 func (o *Operator) Charge(ctx context.Context, transactionID string) (ledger.Charge, []ledger.AuditEntry, error) {
 	c, err := o.config.Store.Charge(ctx, transactionID)
 	if err != nil {
@@ -160,19 +167,22 @@ func (o *Operator) Charge(ctx context.Context, transactionID string) (ledger.Cha
 	return c, log, err
 }
 
-// Resolution is the outcome of a charge of which its rail gives none. Whoever sets it
-// knows from the processor or the chain whether money has moved.
+// Resolution is the outcome of a charge whose rail reports none. The operator knows it
+// from the card processor or the chain.
 type Resolution struct {
-	// Succeeded says that money has moved; ProcessorID or TxHash then names the movement.
-	Succeeded           bool
-	ProcessorID, TxHash string
-	// SettledAt is when it moved. Default: now.
+	// Succeeded reports whether money moved. If so, ProcessorID or TxHash names the movement.
+	Succeeded bool
+	// ProcessorID is the card processor's id of the payment.
+	ProcessorID string
+	// TxHash is the hash of the transaction on the chain.
+	TxHash string
+	// SettledAt is the time at which the money moved. Default: now.
 	SettledAt time.Time
-	// FailureReason is why it has not moved. Default: rail.ProcessorError.
+	// FailureReason is the reason why no money moved. Default: rail.ProcessorError.
 	FailureReason rail.Reason
-	// Rail it was. Default: the one that the charge waits for.
+	// Rail moved the money. Default: the rail that the charge waits for.
 	Rail rail.Name
-	// Reason is why an operator decides. Required.
+	// Reason is the operator's reason, for the audit log. Required.
 	Reason string
 }
 
@@ -200,9 +210,10 @@ func (r *Resolution) validate(c ledger.Charge) error {
 	return nil
 }
 
-// ResolveCharge decides a pending charge: it is captured with its postings, or released.
-// It returns [ErrDecided] or [ErrBeingAsked]; the other errors name what is missing. If
-// the rail reports another outcome later, that is an alarm, as for every charge.
+// ResolveCharge decides a pending charge: it captures the charge with its postings, or
+// releases it. It returns [ErrDecided], [ErrBeingAsked], or an error that names the
+// invalid field. If the rail later reports a different outcome, the service records an
+// outcome conflict, as for every charge.
 func (o *Operator) ResolveCharge(ctx context.Context, transactionID string, r Resolution) (ledger.Charge, error) {
 	c, _, err := o.Charge(ctx, transactionID)
 	switch {

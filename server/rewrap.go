@@ -9,17 +9,17 @@ import (
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
-// rewrapBatch is how many rows are read at a time.
+// rewrapBatch is the number of rows read at a time.
 const rewrapBatch = 500
 
-// Rewrap wraps the data key of every secret in a store under the present key of a
-// wrapper, where it is wrapped under another one, and tells how many it was; the
-// secrets are not opened. Services may run on the store meanwhile, as long as their
-// wrappers know both keys. Again it does what is left, and once it has answered
-// zero, and no service seals with the old key any more, that one may go.
+// Rewrap wraps the data keys of all secrets in a store under the wrapper's current key,
+// and returns the number of data keys that it wrapped. It does not open the secrets.
+// Services may run on the store as long as their wrappers have both keys. Rewrap may be
+// repeated after an error. Once it returns zero and no service seals with the old key,
+// that key can be destroyed.
 //
-// Errors: vault.ErrSealed where something does not open under any key at hand, with
-// its place; the store's.
+// It returns vault.ErrSealed with the secret's name if no available key opens it; other
+// errors are those of the store.
 func Rewrap(ctx context.Context, store ledger.Seals, w vault.Wrapper) (n int, err error) {
 	box := vault.New(w)
 	for _, kind := range ledger.SealKinds() {
@@ -54,10 +54,10 @@ func rewrapOne(ctx context.Context, store ledger.Seals, box *vault.Vault, one le
 	if _, err := store.Reseal(ctx, one, fresh); err != nil {
 		return false, err
 	}
-	return true, nil // where it had changed meanwhile, the next time tells
+	return true, nil // if the secret changed concurrently, the next call wraps it
 }
 
-// labelOf is the label under which something is sealed, by the room that does it.
+// labelOf returns the label under which the owning package sealed a secret.
 func labelOf(s ledger.Seal) vault.Label {
 	switch s.Kind {
 	case ledger.TokenSeal:

@@ -196,7 +196,7 @@ func (s *Server) routes() (http.Handler, error) {
 	}, protected(served)), nil
 }
 
-// facilitate adds the x402 facilitator, where a rail settles signed transfers.
+// facilitate adds the x402 facilitator if a rail settles signed transfers.
 func (s *Server) facilitate(mux *http.ServeMux, merchantAPI *api.API) error {
 	for _, r := range s.config.Rails {
 		settler, ok := r.(facilitator.Settler)

@@ -54,7 +54,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	answered := make(chan *http.Response, 1)
 	go func() {
-		defer close(answered) // without an answer where the handler gave up
+		defer close(answered) // without a response if the handler gave up
 		defer closeBody(in)
 		w := &recorder{header: http.Header{}}
 		defer func() { _ = recover() }() // of http.ErrAbortHandler alone: others were answered
@@ -72,7 +72,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// ours tells whether a URL is of the service.
+// ours reports whether a URL belongs to the service.
 func (t *transport) ours(u *url.URL) bool { return strings.EqualFold(u.Scheme+"://"+u.Host, t.origin) }
 
 func closeBody(r *http.Request) {

@@ -28,45 +28,46 @@ type ChargeRequest struct {
 	IdempotencyKey string
 	RequestID      string
 
-	// kind is the kind of the idempotency key, by default a merchant's own; named asks
-	// for a mandate that names the payee; rails is another order than the currency's.
+	// kind is the kind of the idempotency key, by default the merchant's own. named
+	// requires that the mandate names the payee. rails overrides the currency's order.
 	kind  ledger.KeyKind
 	named bool
-	// resource is what a paywall's charge pays for, in normal form.
+	// resource is the normalized URL that a paywall's charge pays for.
 	resource string
 	rails    []rail.Name
 	// checkout is the entropy of the checkout that the charge pays.
 	checkout string
-	// bound is a presentation, verified and made for this charge; same is what else
-	// must be equal for a request to be the same one.
+	// bound is a verified presentation made for this charge. same lists further values
+	// that must be equal for two requests to count as the same.
 	bound *mandate.Presentation
 	same  []string
-	// requestKey is the request's own idempotency key, where that of the charge is another.
+	// requestKey is the request's own idempotency key, if the charge has another one.
 	requestKey ledger.IdempotencyKey
-	// mandateID is the mandate, where it needs no token: the service itself has just
-	// made it for this charge.
+	// mandateID identifies the mandate of a charge without a token: the service has just
+	// created the mandate for this charge.
 	mandateID string
-	// scope is whose idempotency key it is; see [ledger.Reserve].
+	// scope owns the idempotency key; see [ledger.Reserve].
 	scope string
 }
 
-// Charged is the charge, new or as an earlier request with the same key made it.
+// Charged is the result of a request to charge. Replayed reports that an earlier request
+// with the same idempotency key made the charge.
 type Charged struct {
 	ledger.Charge
 
 	Replayed bool
 }
 
-// Charge runs the two steps of a charge. It returns what the rail decided, or
-// the charge still pending where the rail does not know yet or did not answer:
-// recovery finishes it.
+// Charge reserves an amount and asks the rails to move it. It returns the decided
+// charge, or a pending one if the rail has no outcome yet or did not answer; recovery
+// finishes that charge.
 //
-// Errors: mandate.ErrMalformed; a [*PresentationError]; a [*ledger.Refusal]; the ledger's idempotency
-// errors, ErrBusy and ErrClosed. After any other one the same key tells what
-// became of the charge.
+// It returns mandate.ErrMalformed, a [*PresentationError], a [*ledger.Refusal], or the
+// ledger's idempotency errors, ErrBusy and ErrClosed. After any other error, a request
+// with the same idempotency key returns the charge's state.
 func (s *Service) Charge(ctx context.Context, r ChargeRequest) (Charged, error) {
 	c, err := s.move(ctx, r)
-	s.Telemetry.Requested(became(c, err))
+	s.Telemetry.Requested(outcomeLabel(c, err))
 	return c, err
 }
 
@@ -84,7 +85,7 @@ func (s *Service) move(ctx context.Context, r ChargeRequest) (Charged, error) {
 	within, span := s.Telemetry.Span(ctx, "ledger.reserve", slog.String("mandateId", reserve.MandateID), slog.String("merchantId", r.Payee.ID))
 	reserved, err := s.Ledger.Reserve(within, reserve)
 	span.Set(slog.String("transactionId", reserved.Charge.ID), slog.Bool("replayed", reserved.Replayed))
-	span.End(problem(err))
+	span.End(spanError(err))
 	if err != nil {
 		return Charged{}, err
 	}
@@ -92,12 +93,12 @@ func (s *Service) move(ctx context.Context, r ChargeRequest) (Charged, error) {
 	if reserved.Replayed {
 		return Charged{Charge: reserved.Charge, Replayed: true}, nil
 	}
-	// From here on the charge is finished whether or not the caller still waits.
+	// From here on the charge is finished even if the caller goes away.
 	c, err := s.finish(context.WithoutCancel(ctx), reserved.Charge, attempt{within: railTimeout})
 	return Charged{Charge: c}, err
 }
 
-// begin counts a charge as running, unless the service is closing.
+// begin counts a running charge. It returns ledger.ErrClosed if the service is closing.
 func (s *Service) begin() (done func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,10 +109,10 @@ func (s *Service) begin() (done func(), err error) {
 	return s.running.Done, nil
 }
 
-// reserve checks the token's signature, the first of the atomic five, and puts
-// the rest into a command for the ledger to decide.
+// reserve verifies the token's signature and returns the command with which the ledger
+// decides everything else.
 func (s *Service) reserve(ctx context.Context, r ChargeRequest) (ledger.Reserve, error) {
-	mandateID, valid, err := s.holder(ctx, r)
+	mandateID, valid, err := s.tokenMandate(ctx, r)
 	if err != nil {
 		return ledger.Reserve{}, err
 	}
@@ -128,8 +129,8 @@ func (s *Service) reserve(ctx context.Context, r ChargeRequest) (ledger.Reserve,
 	}, nil
 }
 
-// holder tells which mandate the token is of, and whether it proves that.
-func (s *Service) holder(ctx context.Context, r ChargeRequest) (mandateID string, valid bool, err error) {
+// tokenMandate returns the id of the token's mandate, and reports whether the token is valid.
+func (s *Service) tokenMandate(ctx context.Context, r ChargeRequest) (mandateID string, valid bool, err error) {
 	if r.mandateID != "" {
 		return r.mandateID, true, nil
 	}
@@ -149,7 +150,7 @@ func (s *Service) holder(ctx context.Context, r ChargeRequest) (mandateID string
 	return "", false, err
 }
 
-// Configured are those rails of order that this service has.
+// Configured returns the rails of order that this service has.
 func (s *Service) Configured(order []rail.Name) []rail.Name {
 	var have []rail.Name
 	for _, name := range order {
@@ -160,9 +161,9 @@ func (s *Service) Configured(order []rail.Name) []rail.Name {
 	return have
 }
 
-// fingerprint identifies the request under an idempotency key. It names the mandate
-// by the id that the token claims, valid or not: other spellings of a token are the
-// same request, and a request is found again after its signing key was revoked.
+// fingerprint identifies the request under an idempotency key. It uses the mandate id
+// that the token claims, even if the token is invalid: another spelling of the token is
+// the same request, and a retry matches even after the signing key was revoked.
 func fingerprint(mandateID string, r ChargeRequest) string {
 	if claimed, ok := mandate.ClaimedID(r.Token); mandateID == "" && ok {
 		mandateID = claimed
@@ -185,22 +186,23 @@ func fingerprint(mandateID string, r ChargeRequest) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// attempt is how the rails of a charge are asked.
+// attempt configures how the rails of a charge are asked.
 type attempt struct {
-	within  time.Duration // how long they may take together
-	resumed bool          // by recovery: nobody waits, and an earlier process may have asked
+	within  time.Duration // the time limit of all rails together
+	resumed bool          // by recovery: no caller waits, and an earlier process may have asked
 }
 
-// finish is the second step, the same for a new charge and for one that a crash
-// left behind: the rails answer by reference, so asking again moves nothing twice.
+// finish asks the rails and settles the charge. It serves new charges and those that a
+// crash left pending: rails identify a charge by its reference, so asking again never
+// moves money twice.
 func (s *Service) finish(ctx context.Context, c ledger.Charge, how attempt) (ledger.Charge, error) {
 	instruments, err := s.Instruments(ctx, c.MandateID)
 	if err == nil && len(instruments) == 0 && len(c.Rails) > 0 {
-		err = errors.New("the mandate has no instrument") // a refusal could hide what a rail has moved
+		err = errors.New("the mandate has no instrument") // refusing could hide money that a rail has moved
 	}
 	if err != nil {
-		s.Logger.ErrorContext(ctx, "instruments of charge not found", slog.String("transactionId", c.ID), slog.String("error", err.Error()))
-		return c, nil // it stays pending, and recovery asks when its lease has lapsed
+		s.Logger.ErrorContext(ctx, "find instruments of charge", slog.String("transactionId", c.ID), slog.String("error", err.Error()))
+		return c, nil // still pending: recovery asks again when the lease has expired
 	}
 	railCtx, cancel := context.WithTimeout(ctx, how.within)
 	used, outcome, err := s.Rails.Charge(railCtx, c.Rails, instruments, rail.Charge{
@@ -221,8 +223,8 @@ func (s *Service) finish(ctx context.Context, c ledger.Charge, how attempt) (led
 		log.InfoContext(ctx, "charge pending on its rail")
 	}
 	off, _, err := s.Ledger.PutOff(ctx, c, s.Clock.Now().Add(putOff(c.Asked)))
-	if err != nil { // its lease lapses by itself
-		log.WarnContext(ctx, "charge not put off", slog.String("error", err.Error()))
+	if err != nil { // the lease expires by itself
+		log.WarnContext(ctx, "postpone charge", slog.String("error", err.Error()))
 		return c, nil
 	}
 	failpoint.Hit(failpoint.PutOff)

@@ -16,11 +16,11 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// A checkout is one payment that a person makes on a page. It has a row of its own,
-// and a setup session for exactly its amount: paid by card, the session becomes a
-// mandate that allows this one payment, is charged at once, and is revoked; paid by
-// a mandate that the person has, that one is charged. Either way the ledger gives the
-// checkout one charge, in the charge's own transaction.
+// A checkout is one payment that a person makes on a page. It is a row of the ledger
+// with a setup session for exactly its amount. If the person pays by card, the session
+// becomes a mandate for this one payment, which is charged at once and then revoked. If
+// the person has a mandate, that mandate is charged. Either way, the ledger assigns the
+// one charge of a checkout in the charge's own transaction.
 
 // CheckoutStatus is the state of a checkout.
 type CheckoutStatus string
@@ -28,26 +28,26 @@ type CheckoutStatus string
 // The states. Only open and pending ones change.
 const (
 	CheckoutOpen    CheckoutStatus = "open"
-	CheckoutPending CheckoutStatus = "pending" // the rail does not know yet
+	CheckoutPending CheckoutStatus = "pending" // the rail has no outcome yet
 	CheckoutPaid    CheckoutStatus = "paid"
 	CheckoutFailed  CheckoutStatus = "failed"
 	CheckoutExpired CheckoutStatus = "expired"
 )
 
-// checkoutMandateLife is how long the mandate of a checkout is good at most.
+// checkoutMandateLife is the longest validity of a checkout's mandate.
 const checkoutMandateLife = SessionLifetime + time.Hour
 
-// NewCheckout is what a merchant asks for; checked by the caller.
+// NewCheckout describes a checkout that a merchant creates. The caller has validated it.
 type NewCheckout struct {
 	Merchant    ledger.Merchant
 	Amount      ledger.Micros
 	Description string
 	ReturnURL   string
-	// IdempotencyKey makes a repeated request the same checkout.
+	// IdempotencyKey identifies the request: repeating it returns the same checkout.
 	IdempotencyKey string
 }
 
-// Checkout is a checkout as it is now.
+// Checkout is the current state of a checkout.
 type Checkout struct {
 	ID          string
 	MerchantID  string
@@ -57,16 +57,16 @@ type Checkout struct {
 	ReturnURL   string
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
-	// Charge is set once there is one.
+	// Charge is the checkout's charge, if there is one.
 	Charge ledger.Charge
-	// FailureReason says why a failed one did.
+	// FailureReason is the reason of a failed checkout.
 	FailureReason string
 
 	entropy string
 	session Session
 }
 
-// CheckoutURL is the page where it is paid: only who was given the address finds it.
+// CheckoutURL returns the address of the page that takes the payment. It cannot be guessed.
 func (s *Service) CheckoutURL(checkoutID string) string {
 	return s.BaseURL + "/checkout/" + checkoutID + "/" + s.checkoutProof(checkoutID)
 }
@@ -75,18 +75,19 @@ func (s *Service) checkoutProof(checkoutID string) string {
 	return base64.RawURLEncoding.EncodeToString(s.checkoutMAC("page", checkoutID)[:16])
 }
 
-// checkoutMAC derives what belongs to a checkout, so that nothing needs to be looked up.
-func (s *Service) checkoutMAC(purpose, of string) []byte {
+// checkoutMAC derives a checkout's identifiers and proofs from a key, so that they need
+// not be stored.
+func (s *Service) checkoutMAC(purpose, subject string) []byte {
 	mac := hmac.New(sha256.New, s.ReceiptKey)
-	mac.Write([]byte("checkout " + purpose + " " + of))
+	mac.Write([]byte("checkout " + purpose + " " + subject))
 	return mac.Sum(nil)
 }
 
-// entropyBytes of an id come from who asked, and with which key.
+// entropyBytes is the part of an id that is derived from the merchant and its idempotency key.
 const entropyBytes = 10
 
-// checkoutSession is the token of a checkout's session, by the part of its id that
-// its merchant and key decide. Nobody outside of the service ever has it.
+// checkoutSession returns the token of a checkout's session, derived from the entropy of
+// its id. The token never leaves the service.
 func (s *Service) checkoutSession(entropy []byte) string {
 	return id.Session + base64.RawURLEncoding.EncodeToString(s.checkoutMAC("session", string(entropy)))
 }
@@ -98,12 +99,11 @@ func newCheckoutID(at time.Time, entropy []byte) string {
 	return id.Checkout + u.String()
 }
 
-// entropyText is the part of a checkout's id that entropy becomes.
+// entropyText returns the entropy part of a checkout's id.
 func entropyText(checkoutID string) string { return checkoutID[len(checkoutID)-16:] }
 
-// CreateCheckout makes a checkout, or finds the one that an earlier request with
-// the same key made. It returns ledger.ErrIdempotencyMismatch if that asked for
-// something else.
+// CreateCheckout creates a checkout, or returns the one that an earlier request with the
+// same key created. It returns ledger.ErrIdempotencyMismatch if that request differs.
 func (s *Service) CreateCheckout(ctx context.Context, n NewCheckout) (c Checkout, replayed bool, err error) {
 	now := s.Clock.Now()
 	entropy := s.checkoutMAC("id", n.Merchant.ID+" "+n.IdempotencyKey)[:entropyBytes]
@@ -134,8 +134,8 @@ func (s *Service) newCheckoutSession(c ledger.Checkout) ledger.Session {
 	}
 }
 
-// Checkout finds a checkout by its id, as it is now; what a payment left half done
-// is finished first. It returns ledger.ErrNotFound if there is none.
+// Checkout returns the current state of a checkout; it first finishes a payment that was
+// interrupted. It returns ledger.ErrNotFound if there is no such checkout.
 func (s *Service) Checkout(ctx context.Context, checkoutID string) (Checkout, error) {
 	text, _ := strings.CutPrefix(checkoutID, id.Checkout)
 	u, err := ulid.ParseStrict(text)
@@ -152,7 +152,8 @@ func (s *Service) Checkout(ctx context.Context, checkoutID string) (Checkout, er
 	return s.checkoutOf(ctx, row)
 }
 
-// CheckoutAt finds the checkout of a page's address.
+// CheckoutAt returns the checkout of a page's address. It returns ledger.ErrNotFound if
+// the proof is wrong.
 func (s *Service) CheckoutAt(ctx context.Context, checkoutID, proof string) (Checkout, error) {
 	if !hmac.Equal([]byte(proof), []byte(s.checkoutProof(checkoutID))) {
 		return Checkout{}, ledger.ErrNotFound
@@ -160,8 +161,8 @@ func (s *Service) CheckoutAt(ctx context.Context, checkoutID, proof string) (Che
 	return s.Checkout(ctx, checkoutID)
 }
 
-// checkoutOf returns how a checkout stands. Its charge decides that, for good; until
-// there is one, its session does.
+// checkoutOf returns the state of a checkout: that of its charge, or of its session as
+// long as there is no charge.
 func (s *Service) checkoutOf(ctx context.Context, row ledger.Checkout) (Checkout, error) {
 	c := Checkout{
 		ID: row.ID, MerchantID: row.MerchantID, Status: CheckoutOpen, Amount: row.Amount, Description: row.Description,
@@ -187,7 +188,7 @@ func (s *Service) checkoutOf(ctx context.Context, row ledger.Checkout) (Checkout
 		return c, nil
 	}
 	switch session.Status {
-	case ledger.SessionCompleted: // a payment that was broken off
+	case ledger.SessionCompleted: // an interrupted payment
 		return s.chargeCheckout(ctx, c, ChargeRequest{mandateID: session.MandateID})
 	case ledger.SessionFailed:
 		c.Status, c.FailureReason = CheckoutFailed, session.FailureReason
@@ -199,8 +200,8 @@ func (s *Service) checkoutOf(ctx context.Context, row ledger.Checkout) (Checkout
 	return c, nil
 }
 
-// checkoutsSession is the session of a checkout with its token, as an expired one once it is
-// deleted.
+// checkoutsSession returns the session of a checkout with its token. A session that was
+// deleted counts as expired.
 func (s *Service) checkoutsSession(ctx context.Context, row ledger.Checkout) (Session, error) {
 	u, err := ulid.ParseStrict(strings.TrimPrefix(row.ID, id.Checkout))
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// PayByCard pays an open checkout with a payment method that the person connects
-// for it. Errors: those of [Service.Confirm] and [Service.Charge]. A payment that
-// was refused is no error: the checkout says so.
+// PayByCard pays an open checkout with a payment method that the person connects for it.
+// A refused payment is not an error: the returned checkout has failed. It returns the
+// errors of [Service.Confirm] and [Service.Charge].
 func (s *Service) PayByCard(ctx context.Context, c Checkout, method, email string) (Checkout, error) {
 	if c.Status != CheckoutOpen {
 		return c, nil
@@ -20,15 +20,15 @@ func (s *Service) PayByCard(ctx context.Context, c Checkout, method, email strin
 	if err != nil && !errors.Is(err, ledger.ErrSessionFinished) {
 		return c, err
 	}
-	// From here on the person has confirmed, whether or not they still wait. Reading
-	// it charges it.
+	// The person has confirmed: go on even if they no longer wait. Reading the checkout
+	// charges it.
 	return s.Checkout(context.WithoutCancel(ctx), c.ID)
 }
 
-// PayByMandate pays an open checkout from a mandate that the person has. Where the
-// mandate does not allow it the checkout stays open.
+// PayByMandate pays an open checkout from a mandate that the person has. If the mandate
+// does not allow the payment, the checkout stays open.
 //
-// Errors: a [*ledger.Refusal], and those of [Service.Charge].
+// It returns a [*ledger.Refusal], and the errors of [Service.Charge].
 func (s *Service) PayByMandate(ctx context.Context, c Checkout, token string) (Checkout, error) {
 	if c.Status != CheckoutOpen {
 		return c, nil
@@ -46,7 +46,8 @@ func (s *Service) PayByMandate(ctx context.Context, c Checkout, token string) (C
 	return s.chargeCheckout(context.WithoutCancel(ctx), c, ChargeRequest{Token: token})
 }
 
-// precheck tells a refusal before it is remembered. The charge decides.
+// precheck returns the refusal that a charge would meet, before one is stored. The charge
+// itself still decides.
 func (s *Service) precheck(ctx context.Context, c Checkout, mandateID string) error {
 	m, err := s.Ledger.Mandate(ctx, mandateID)
 	if err != nil {
@@ -69,7 +70,7 @@ func (s *Service) precheck(ctx context.Context, c Checkout, mandateID string) er
 	return nil
 }
 
-// chargeCheckout makes the checkout's one charge, or finds it.
+// chargeCheckout creates the checkout's one charge, or finds it.
 func (s *Service) chargeCheckout(ctx context.Context, c Checkout, r ChargeRequest) (Checkout, error) {
 	payee, err := s.Accounts.Merchant(ctx, c.MerchantID)
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *Service) chargeCheckout(ctx context.Context, c Checkout, r ChargeReques
 	charged, err := s.Charge(ctx, r)
 	var refusal *ledger.Refusal
 	switch {
-	case errors.Is(err, ledger.ErrCheckoutFinished): // charged meanwhile, in this way or in the other
+	case errors.Is(err, ledger.ErrCheckoutFinished): // charged concurrently
 		row, err := s.Ledger.Checkout(ctx, c.entropy)
 		if err != nil {
 			return c, err
@@ -98,9 +99,9 @@ func (s *Service) chargeCheckout(ctx context.Context, c Checkout, r ChargeReques
 	return c, nil
 }
 
-// endCheckoutMandate revokes the mandate that was made for a checkout, once its
-// charge is decided: it is for nothing else. Where that fails it is tried again
-// when the checkout is read, and the mandate's expiry ends it at the latest.
+// endCheckoutMandate revokes the mandate that was created for a checkout once its charge
+// is decided. If that fails, the next read of the checkout tries again, and the mandate
+// expires soon in any case.
 func (s *Service) endCheckoutMandate(ctx context.Context, c Checkout) {
 	made := c.session.MandateID
 	if made == "" || c.Status == CheckoutPending {
@@ -111,6 +112,6 @@ func (s *Service) endCheckoutMandate(ctx context.Context, c Checkout) {
 		_, err = s.RevokeAs(ctx, made, ledger.RevokedByMerchant)
 	}
 	if err != nil {
-		s.Logger.WarnContext(ctx, "mandate of a checkout not revoked", slog.String("mandateId", made), slog.String("error", err.Error()))
+		s.Logger.WarnContext(ctx, "revoke the mandate of a checkout", slog.String("mandateId", made), slog.String("error", err.Error()))
 	}
 }

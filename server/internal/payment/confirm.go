@@ -22,19 +22,20 @@ import (
 
 // Confirmation is what a person decided on the setup page.
 type Confirmation struct {
-	// Terms as wide as the session's, or narrower. Their rails are those of Methods.
+	// Terms are those of the session, or narrower. Their rails are those of Methods.
 	Terms ledger.Terms
-	// Methods are the payment methods to connect, in the rails' own terms.
+	// Methods are the payment methods to connect, in the format of their rails.
 	Methods []string
 	// Email may be empty.
 	Email string
 }
 
-// MethodError is a payment method that could not be connected.
+// MethodError reports a payment method that could not be connected.
 type MethodError struct {
 	Method string
 	Reason rail.Reason
-	// AttemptsLeft is how many more the session takes; at none it has failed.
+	// AttemptsLeft is the number of attempts that the session still allows. At zero, the
+	// session has failed.
 	AttemptsLeft int
 }
 
@@ -52,11 +53,11 @@ func sessionKeyLabel(mandateID string) vault.Label {
 
 func sessionKeyName(mandateID string) string { return "session-key/p256/" + mandateID }
 
-// Confirm makes a session into a mandate: it connects the payment methods, makes
+// Confirm turns a session into a mandate: it connects the payment methods, generates
 // the mandate's session key, signs the token, and completes the session.
 //
-// Errors: ledger.ErrNotFound, ledger.ErrSessionFinished, ledger.ErrWidened,
-// rail.ErrUnknownMethod, [ErrNoEmail], a [*MethodError].
+// It returns ledger.ErrNotFound, ledger.ErrSessionFinished, ledger.ErrWidened,
+// rail.ErrUnknownMethod, [ErrNoEmail], or a [*MethodError].
 func (s *Service) Confirm(ctx context.Context, token string, c Confirmation) (ledger.Mandate, error) {
 	done, err := s.begin()
 	if err != nil {
@@ -93,21 +94,21 @@ func (s *Service) Confirm(ctx context.Context, token string, c Confirmation) (le
 			return m, err
 		}
 	}
-	return ledger.Mandate{}, errors.New("complete session: no free place in the status list")
+	return ledger.Mandate{}, errors.New("complete session: no free index in the status list")
 }
 
-// idAttempts is how many ids are tried for a mandate: enough while the status
-// list has room for twice as many.
+// idAttempts is the number of ids tried for a mandate. It suffices as long as at most
+// half of the status list is used.
 const idAttempts = 32
 
-// attach tells rails which mandate their instruments are of. One that was not told
-// learns it from the first charge.
+// attach binds instruments to their mandate on the rails. A rail that could not be
+// reached learns the mandate from the first charge.
 func (s *Service) attach(ctx context.Context, m ledger.Mandate, instruments []ledger.Instrument) {
 	for _, in := range instruments {
 		r, _ := s.Rails.Rail(in.Rail)
 		if b, ok := r.(rail.Binder); ok {
 			if err := b.Bind(ctx, in.Instrument, m.ID); err != nil {
-				s.Logger.WarnContext(ctx, "instrument not bound", slog.String("mandateId", m.ID), slog.String("error", err.Error()))
+				s.Logger.WarnContext(ctx, "bind instrument", slog.String("mandateId", m.ID), slog.String("error", err.Error()))
 			}
 		}
 	}
@@ -130,7 +131,7 @@ func (s *Service) confirmable(session Session, c Confirmation) error {
 	return nil
 }
 
-// connect connects each method on the rail of the session that knows it, one a rail.
+// connect connects each method on the rail that knows it, at most one per rail.
 func (s *Service) connect(ctx context.Context, session Session, c Confirmation) ([]ledger.Instrument, error) {
 	limits, err := s.limits(ctx, c.Terms)
 	if err != nil {
@@ -158,7 +159,7 @@ func (s *Service) connect(ctx context.Context, session Session, c Confirmation) 
 	return instruments, nil
 }
 
-// limits tells rails what the mandate will allow.
+// limits returns the limits that a mandate with these terms gives to rails.
 func (s *Service) limits(ctx context.Context, t ledger.Terms) (rail.Limits, error) {
 	l := rail.Limits{MaxPerCharge: t.MaxPerTx, MaxPerMonth: t.MaxMonthly, ExpiresAt: t.ExpiresAt}
 	for _, merchantID := range t.Payees {
@@ -177,7 +178,7 @@ func (s *Service) limits(ctx context.Context, t ledger.Terms) (rail.Limits, erro
 	return l, nil
 }
 
-// completed are the references of what was connected.
+// completed returns the references of instruments.
 func completed(instruments []ledger.Instrument) (references []string) {
 	for _, i := range instruments {
 		references = append(references, i.Reference)
@@ -191,7 +192,7 @@ func (s *Service) connectOne(ctx context.Context, session Session, c rail.Connec
 		if !ok || used[name] {
 			continue
 		}
-		// One reference an attempt: a form that is sent twice connects once.
+		// One reference per attempt: a form that is sent twice connects once.
 		c.Reference = session.Hash[:32] + "." + strconv.Itoa(session.Attempts) + "." + c.Method
 		instrument, err := s.connectOn(ctx, r, c)
 		if !errors.Is(err, rail.ErrUnknownMethod) {
@@ -201,8 +202,8 @@ func (s *Service) connectOne(ctx context.Context, session Session, c rail.Connec
 	return ledger.Instrument{}, rail.ErrUnknownMethod
 }
 
-// connectOn has one rail connect a method. The ledger knows of it before the rail
-// does, so that it is ended again unless the session is completed with it.
+// connectOn connects a method on one rail. The ledger records the instrument before the
+// rail is asked, so that it is disconnected again unless the session completes with it.
 func (s *Service) connectOn(ctx context.Context, r rail.Rail, c rail.Connection) (ledger.Instrument, error) {
 	begun, err := s.Ledger.BeginInstrument(ctx, c, r.Name())
 	if err != nil {
@@ -226,9 +227,9 @@ func (s *Service) connectOn(ctx context.Context, r rail.Rail, c rail.Connection)
 	return instrument, err
 }
 
-// issue makes key and token, and completes the session with them. Where somebody
-// else completed it first, the key is destroyed again. It returns
-// ledger.ErrConflict where another mandate has the id.
+// issue generates the key, signs the token, and completes the session. If another request
+// completed the session first, issue destroys the key. It returns ledger.ErrConflict if
+// another mandate has the id.
 func (s *Service) issue(ctx context.Context, c ledger.Completion) (ledger.Mandate, error) {
 	key, err := s.newSessionKey(ctx, c.MandateID)
 	if err != nil {
@@ -252,7 +253,7 @@ func (s *Service) issue(ctx context.Context, c ledger.Completion) (ledger.Mandat
 	return m, nil
 }
 
-// tokenTerms are what a token of the mandate says.
+// tokenTerms returns the content of a mandate's token.
 func (s *Service) tokenTerms(ctx context.Context, mandateID string, t ledger.Terms, key mandate.PublicKey, issued time.Time) (mandate.Terms, error) {
 	payees, err := s.payees(ctx, t.Payees)
 	if err != nil {
@@ -268,11 +269,11 @@ func (s *Service) tokenTerms(ctx context.Context, mandateID string, t ledger.Ter
 	return terms, nil
 }
 
-// newSessionKey makes the mandate's own key and keeps it sealed.
+// newSessionKey generates the mandate's own key and stores it sealed.
 func (s *Service) newSessionKey(ctx context.Context, mandateID string) (mandate.PublicKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return mandate.PublicKey{}, fmt.Errorf("make session key: %w", err)
+		return mandate.PublicKey{}, fmt.Errorf("generate session key: %w", err)
 	}
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -296,12 +297,12 @@ func (s *Service) newSessionKey(ctx context.Context, mandateID string) (mandate.
 		Name: sessionKeyName(mandateID), State: "active", Public: text, Sealed: sealed, CreatedAt: now, ChangedAt: now,
 	})
 	if err != nil {
-		return mandate.PublicKey{}, fmt.Errorf("keep session key of %s: %w", mandateID, err)
+		return mandate.PublicKey{}, fmt.Errorf("store session key of %s: %w", mandateID, err)
 	}
 	return public, nil
 }
 
-// payees tells the token's readers who the allowed merchants are.
+// payees returns the allowed merchants as a token names them.
 func (s *Service) payees(ctx context.Context, ids []string) ([]mandate.Payee, error) {
 	var payees []mandate.Payee
 	for _, merchantID := range ids {

@@ -166,5 +166,5 @@ func TestNoTwoMandatesShareAPlace(t *testing.T) {
 			taken[s.Statuses.Ref(m.ID).Index] = true
 		}
 	}
-	require.ErrorContains(t, err, "no free place", "the ninth of eight")
+	require.ErrorContains(t, err, "no free index", "the ninth of eight")
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// rememberedMandates is how many mandates' instruments are remembered at most.
+// rememberedMandates is the number of mandates whose instruments are cached.
 const rememberedMandates = 10_000
 
-// instruments remembers which instruments mandates have: that never changes once a
-// mandate is made, only their state does.
+// instruments caches the instruments of mandates. They never change after the mandate is
+// created; only their state does.
 type instruments struct {
 	mu sync.Mutex
 	of map[string][]rail.Instrument
 }
 
-// Instruments returns the payment methods that a mandate was made with, whether or
-// not they are still connected.
+// Instruments returns the payment methods with which a mandate was created, connected
+// or not.
 func (s *Service) Instruments(ctx context.Context, mandateID string) ([]rail.Instrument, error) {
 	s.methods.mu.Lock()
 	have, known := s.methods.of[mandateID]

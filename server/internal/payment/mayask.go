@@ -12,9 +12,10 @@ import (
 // errMayBeOnItsWay reports that a rail has not seen a charge, but still may.
 var errMayBeOnItsWay = errors.New("the rail has not seen the charge, which may still be on its way")
 
-// mayAsk has the ledger decide whether a charge may ask a further rail. A fallback
-// that this service does not have, and that the charge has not asked, is passed over.
-// Recovery does not ask a rail for the first time after the end of the mandate.
+// mayAsk returns the function with which the ledger decides whether a charge may ask the
+// next rail. Fallbacks that this service does not have are skipped, unless the charge
+// has asked them. Recovery never asks a rail for the first time after the end of the
+// mandate.
 func (s *Service) mayAsk(c ledger.Charge, how attempt) rail.May {
 	return func(ctx context.Context, n int, name rail.Name) (bool, error) {
 		one, ok := s.Rails.Rail(name)

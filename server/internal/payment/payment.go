@@ -1,11 +1,11 @@
-// Package payment makes setup sessions into mandates, charges and revokes them, and
+// Package payment turns setup sessions into mandates, charges and revokes mandates, and
 // finishes the charges that a crash left pending. Every charge of a mandate, whichever
 // protocol asks for it, goes through [Service.Charge]. Signed x402 transfers do not:
 // package facilitator settles them on the chain rail, and the ledger has no record of
 // them.
 //
-// It knows no HTTP. Its errors are those of packages ledger and mandate, and its
-// own below; the edge maps them to answers.
+// It knows no HTTP. Its errors are those of packages ledger and mandate, and those below;
+// package api maps them to responses.
 package payment
 
 import (
@@ -24,74 +24,74 @@ import (
 
 // Errors of this package.
 var (
-	// ErrForbiddenMandate: the mandate is somebody else's. Shown as not found.
+	// ErrForbiddenMandate reports a mandate of another merchant. Callers see "not found".
 	ErrForbiddenMandate = errors.New("payment: not this merchant's mandate")
-	// ErrNoEmail: the address is not one.
+	// ErrNoEmail reports an invalid e-mail address.
 	ErrNoEmail = errors.New("payment: not an e-mail address")
 )
 
-// Statuses tell revocations to those who check mandates offline.
+// Statuses publishes revocations for those who verify mandates offline.
 type Statuses interface {
-	// NewID is an id for a mandate, with a place in a status list. Another mandate
-	// may have it: then the store refuses it.
+	// NewID returns an id for a mandate, with an index in a status list. If another
+	// mandate has it, the store refuses it.
 	NewID() string
-	// Ref is the place of an id, nil where it has none.
+	// Ref returns the status list and index of an id, or nil if it has none.
 	Ref(mandateID string) *mandate.StatusRef
-	// Revoke makes a revocation known. Again is no error.
+	// Revoke publishes a revocation. Repeating it is not an error.
 	Revoke(ctx context.Context, mandateID string) error
 }
 
-// Config is what the service is made of. Every field is required, but Telemetry.
+// Config configures a Service. Every field except Telemetry is required.
 type Config struct {
 	Ledger   *ledger.Ledger
 	Accounts ledger.Accounts
 	Rails    *rail.Router
 	Vault    *vault.Vault
 	Issuer   *mandate.Issuer
-	Verifier *mandate.Verifier // with IgnoreTimes: status and expiry are the ledger's to judge
+	Verifier *mandate.Verifier // with IgnoreTimes: the ledger checks status and expiry
 	Statuses Statuses
 	Clock    ledger.Clock
 	Logger   *slog.Logger
 	BaseURL  string
 	// ReceiptKey makes the addresses of receipts unguessable.
 	ReceiptKey []byte
-	// Telemetry is told of charges. Nil: nobody is.
+	// Telemetry records charges. Default: none.
 	Telemetry *telemetry.Telemetry
 }
 
-// Service moves money.
+// Service creates, charges and revokes mandates. It is safe for concurrent use.
 type Service struct {
 	Config
 
 	mu     sync.Mutex
 	closed bool
-	// running counts charges that are between their two steps.
+	// running counts the charges that are being made.
 	running sync.WaitGroup
 	stop    context.CancelFunc
-	// unwinding is signaled when there is something to unwind.
+	// unwinding is signaled when there is an unwinding to do.
 	unwinding chan struct{}
 	methods   instruments
 	loop      sync.WaitGroup
 }
 
-// New returns a service; [Service.Start] begins its background work.
+// New returns a Service. [Service.Start] begins its background work.
 func New(cfg Config) *Service { return &Service{Config: cfg, unwinding: make(chan struct{}, 1)} }
 
 const (
-	// railTimeout bounds what the rails of one charge may take, together.
+	// railTimeout limits the time of all rails of one charge together.
 	railTimeout = 18 * time.Second
-	// leaseFor is how long a charge belongs to who runs it: longer than the rails
-	// take, shorter than the 30 s in which a dead instance's charges are finished.
+	// leaseFor is the lease of a running charge: longer than railTimeout, shorter than
+	// the 30 s within which another instance takes over the charges of a dead one.
 	leaseFor = 22 * time.Second
-	// unseenAfter is how long after the end of a mandate a rail that has not seen a
-	// charge never will: whoever asked it before has given up.
+	// unseenAfter is the time after the end of a mandate from which a charge that the
+	// rail has not seen will never arrive: any process that asked before has given up.
 	unseenAfter = leaseFor
-	// recoverEvery is how often lapsed leases are looked for.
+	// recoverEvery is the interval at which expired leases are looked up.
 	recoverEvery = time.Second
-	// recoverBatch is how many of them wait for a rail's pool at most, recoverWorkers
-	// how many the pool asks at once, recoverTimeout how long one ask may take: nobody
-	// waits for the answer, so the rail does not wait for the end either.
+	// recoverBatch limits the charges that wait for a rail's pool, recoverWorkers is the
+	// number of workers in a pool, and recoverTimeout limits one request to a rail. No
+	// caller waits, so the rail does not wait for the outcome either.
 	recoverBatch, recoverWorkers, recoverTimeout = 256, 8, 10 * time.Second
-	// maxPutOff is the longest wait before a rail is asked again for one charge.
+	// maxPutOff is the longest pause between two requests to a rail for one charge.
 	maxPutOff = 5 * time.Minute
 )

@@ -13,40 +13,41 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// MinimumByCard is the smallest price of a paywall that a card pays.
+// MinimumByCard is the lowest paywall price that a card can pay.
 const MinimumByCard = 50 * money.MicrosPerCent
 
-// PaywallRequest asks to take a paywall's price from a mandate.
+// PaywallRequest asks to charge a paywall's price to a mandate.
 type PaywallRequest struct {
 	// Token is a bare mandate or a presentation.
 	Token   string
 	Price   ledger.Micros
 	PayTo   string
 	Network string
-	// Resource is what is paid for, ResourceText as the request had it.
+	// Resource is the URL that is paid for; ResourceText is its spelling in the request.
 	Resource     *url.URL
 	ResourceText string
-	// ChallengeID is what a presentation must answer.
+	// ChallengeID identifies the challenge that a presentation must answer.
 	ChallengeID    string
 	IdempotencyKey string
 	RequestID      string
 	// Admit is called with the mandate's id once its signature is verified, before
-	// anything else is done. Its error ends the settlement. Current reports whether the
-	// mandate, or its presentation for this payment, can be new: a presentation that has
-	// expired or was made for another payment may be a copy that anybody kept. Nil: no calls.
+	// anything else. If it returns an error, the settlement ends with that error. current
+	// is false for a presentation that has expired or was made for another payment: it may
+	// be a copy that anyone kept. Default: none.
 	Admit func(mandateID string, current bool) error
 }
 
-// SettlePaywall takes the price from a mandate for the merchant whose wallet is
-// to be paid. A bare mandate must name that merchant: one that allows anybody is
-// no permission for who happens to hold it. A presentation must be made for
-// exactly this payment, and may pay whomever the mandate allows: a wallet of no
-// merchant by chain alone, and without a fee.
+// SettlePaywall charges the price to a mandate, for the merchant whose wallet is payTo.
+// A bare mandate must name that merchant: a mandate for any merchant does not permit
+// every holder to charge it. A presentation must be made for exactly this payment, and
+// may pay every payee that the mandate allows. A wallet that belongs to no merchant is
+// paid on the chain only, without a fee.
 //
-// A presentation is settled once: again under the same idempotency key it answers
-// what the first time did, also after it expired; under another key it is refused.
+// A presentation settles once. Repeating the request under the same idempotency key
+// returns the first result, even after the presentation has expired; under another key,
+// the presentation is refused.
 //
-// Errors are those of [Service.Charge], a [*PresentationError], [ErrNoRail].
+// It returns a [*PresentationError], [ErrNoRail], and the errors of [Service.Charge].
 func (s *Service) SettlePaywall(ctx context.Context, r PaywallRequest) (Charged, error) {
 	p, err := s.Verifier.VerifyPresentation(ctx, r.Token, mandate.Expect{
 		Audience: r.Resource.Scheme + "://" + r.Resource.Host, Nonce: r.ChallengeID, AllowUnbound: true, AllowStale: true,
@@ -66,7 +67,7 @@ func (s *Service) SettlePaywall(ctx context.Context, r PaywallRequest) (Charged,
 	if err == nil && p.Mandate.Bound {
 		return s.settlePresentation(ctx, r, p)
 	}
-	if errors.Is(err, mandate.ErrInvalid) { // not remembered: anybody can make up such tokens, without end
+	if errors.Is(err, mandate.ErrInvalid) { // not stored: anyone can make up such tokens without end
 		return Charged{}, &ledger.Refusal{Code: ledger.MandateInvalid, RequestID: r.RequestID}
 	}
 	payee, err := s.Accounts.MerchantByWallet(ctx, r.PayTo)
@@ -81,7 +82,7 @@ func (s *Service) SettlePaywall(ctx context.Context, r PaywallRequest) (Charged,
 	return s.Charge(ctx, c)
 }
 
-// Payer is who paid a charge: the wallet on a chain, else the mandate.
+// Payer returns the payer of a charge: the wallet on the chain, or else the mandate's id.
 func (s *Service) Payer(ctx context.Context, c ledger.Charge) (string, error) {
 	if c.Rail != rail.Chain {
 		return c.MandateID, nil
@@ -98,15 +99,15 @@ func (s *Service) Payer(ctx context.Context, c ledger.Charge) (string, error) {
 	return c.MandateID, nil
 }
 
-// charge is what both kinds of settlement have in common: by chain where the
-// paywall's network is ours, by card where the price is high enough.
+// charge returns the request that both kinds of settlement share: on the chain if the
+// paywall's network is the service's, by card if the price is high enough.
 func (s *Service) charge(r PaywallRequest, payee ledger.Merchant) ChargeRequest {
 	order := []rail.Name{}
 	one, _ := s.Rails.Rail(rail.Chain)
 	if n, ok := one.(rail.Networked); ok && n.Network() == r.Network {
 		order = append(order, rail.Chain)
 	}
-	if r.Price >= MinimumByCard && !ledger.IsWallet(payee.ID) { // a card pays registered merchants alone
+	if r.Price >= MinimumByCard && !ledger.IsWallet(payee.ID) { // a card pays registered merchants only
 		order = append(order, rail.Fiat)
 	}
 	return ChargeRequest{
@@ -115,10 +116,9 @@ func (s *Service) charge(r PaywallRequest, payee ledger.Merchant) ChargeRequest 
 	}
 }
 
-// settlePresentation charges what a presentation was made for. Mandate and nonce
-// are the idempotency key, so that no two settlements of them can both move money.
-// The request's own key is remembered beside it, so that a retry with a presentation
-// for another challenge does not pay again.
+// settlePresentation charges the payment of a presentation. Mandate and nonce are the
+// idempotency key, so a presentation never moves money twice. The request's own key is
+// stored as well, so a retry with a presentation for another challenge does not pay again.
 func (s *Service) settlePresentation(ctx context.Context, r PaywallRequest, p *mandate.Presentation) (Charged, error) {
 	if problem := r.differs(p); problem != "" {
 		return Charged{}, &PresentationError{Problem: problem}
@@ -136,11 +136,11 @@ func (s *Service) settlePresentation(ctx context.Context, r PaywallRequest, p *m
 	if len(s.Configured(c.rails)) == 0 && ledger.IsWallet(payee.ID) {
 		return Charged{}, ErrNoRail
 	}
-	// Of the wallet, so that one who registers in between is not paid twice.
+	// The scope is the wallet, so that a payee who registers in between is not paid twice.
 	c.scope = ledger.WalletPayee(r.PayTo).ID
 	c.kind, c.IdempotencyKey = ledger.PresentationKey, id.Hash(p.Mandate.ID+" "+p.Nonce)
 	c.bound, c.same = p, []string{r.IdempotencyKey, r.Network, r.ResourceText, p.Nonce}
-	// The key of a bare mandate's settlement too: one key is for one payment, however it is made.
+	// A bare mandate's settlement uses the same key: one key stands for one payment.
 	c.requestKey = ledger.IdempotencyKey{MerchantID: payee.ID, Kind: ledger.PaywallKey, Key: r.IdempotencyKey}
 	charged, err := s.Charge(ctx, c)
 	var refusal *ledger.Refusal
@@ -155,7 +155,8 @@ func (s *Service) settlePresentation(ctx context.Context, r PaywallRequest, p *m
 	return charged, err
 }
 
-// differs names the first part of the payment that the presentation was not made for.
+// differs returns a description of the first value in which the payment differs from the
+// presentation, or an empty string.
 func (r PaywallRequest) differs(p *mandate.Presentation) string {
 	const other = "The presentation was made for another payment: "
 	t := p.Transaction

@@ -14,34 +14,33 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// MaxPresentationLife is how long a presentation is good at most.
+// MaxPresentationLife is the longest validity of a presentation.
 const MaxPresentationLife = mandate.DefaultMaxPresentationAge
 
 // Errors of presentations.
 var (
-	// ErrTokenNeeded: the mandate's id alone is enough only for the merchant that
-	// created it; anybody else could present what nobody gave them.
+	// ErrTokenNeeded reports that the mandate's id alone does not suffice: only the
+	// merchant that created the mandate may present it by id.
 	ErrTokenNeeded = errors.New("payment: the mandate's token is needed, not its id")
-	// ErrNoRail: no rail of this service pays such a payee.
+	// ErrNoRail reports that no rail of this service can pay the payee.
 	ErrNoRail = errors.New("payment: no rail pays this payee")
 )
 
-// PresentationError is a presentation that does not fit what it is used for.
+// PresentationError reports a presentation that does not fit its use.
 type PresentationError struct {
-	// Problem says for a person what does not fit.
+	// Problem describes the mismatch for a person.
 	Problem string
 }
 
-// errBound is a presentation where the mandate itself belongs: whoever was shown
-// one could do there what the holder did not agree to.
+// errBound reports a presentation in place of the mandate itself. Accepting it would let
+// a recipient of the presentation do what the holder did not agree to.
 var errBound = &PresentationError{Problem: "This is a presentation: it is good only for the payment that it was made for, at /v1/paywall/settle."}
 
 func (e *PresentationError) Error() string { return "payment: " + e.Problem }
 
-// PresentationRequest asks to bind a mandate to one payment; its form is checked
-// by the caller.
+// PresentationRequest asks to bind a mandate to one payment. The caller has validated it.
 type PresentationRequest struct {
-	Merchant  ledger.Merchant // who asks
+	Merchant  ledger.Merchant // the caller
 	IDOrToken string
 	// Audience is the origin of the resource, Nonce the id of its challenge.
 	Audience string
@@ -50,7 +49,7 @@ type PresentationRequest struct {
 	PayTo    string
 	Network  string
 	Resource string
-	// Life is how long it is good.
+	// Life is the validity of the presentation.
 	Life      time.Duration
 	RequestID string
 }
@@ -61,12 +60,12 @@ type Presentation struct {
 	ExpiresAt time.Time
 }
 
-// Present binds a mandate to one payment, with the mandate's own key, which never
-// leaves the vault but for this signature. The mandate in it is good only with
-// this binding. Month and status are decided when it is settled, and only then.
+// Present binds a mandate to one payment with the mandate's own key, which stays in the
+// vault except for this signature. The mandate inside the presentation is valid only with
+// this binding. The monthly limit and the status are checked when it is settled.
 //
-// Errors: a [*ledger.Refusal], [ErrTokenNeeded], [*PresentationError],
-// mandate.ErrMalformed, mandate.ErrInvalid, ledger.ErrNotFound.
+// It returns a [*ledger.Refusal], [ErrTokenNeeded], a [*PresentationError],
+// mandate.ErrMalformed, mandate.ErrInvalid, or ledger.ErrNotFound.
 func (s *Service) Present(ctx context.Context, r PresentationRequest) (Presentation, error) {
 	m, err := s.Mandate(ctx, r.Merchant.ID, r.IDOrToken)
 	if err != nil {
@@ -87,7 +86,8 @@ func (s *Service) Present(ctx context.Context, r PresentationRequest) (Presentat
 	return s.signPresentation(ctx, r, m, now)
 }
 
-// refusePresenting tells early what a settlement would refuse. It reads no money state.
+// refusePresenting returns early the refusal that a settlement would meet. It reads no
+// spending.
 func (s *Service) refusePresenting(ctx context.Context, r PresentationRequest, m ledger.Mandate, now time.Time) (*ledger.Refusal, error) {
 	allowed := m.Terms.Allows(ledger.AnyPayee)
 	payee, err := s.Accounts.MerchantByWallet(ctx, r.PayTo)
@@ -112,10 +112,10 @@ func (s *Service) refusePresenting(ctx context.Context, r PresentationRequest, m
 	return nil, nil
 }
 
-// signPresentation makes a token of the mandate for this presentation alone, and signs the binding.
+// signPresentation issues a token of the mandate for this presentation, and signs the binding.
 func (s *Service) signPresentation(ctx context.Context, r PresentationRequest, m ledger.Mandate, now time.Time) (Presentation, error) {
 	key, err := s.sessionKey(ctx, m.ID)
-	if errors.Is(err, ledger.ErrNotFound) { // destroyed a moment ago
+	if errors.Is(err, ledger.ErrNotFound) { // destroyed concurrently
 		return Presentation{}, &ledger.Refusal{Code: ledger.MandateIsRevoked, RequestID: r.RequestID}
 	}
 	if err != nil {
@@ -142,8 +142,8 @@ func (s *Service) signPresentation(ctx context.Context, r PresentationRequest, m
 	return Presentation{Token: bound, ExpiresAt: expires}, err
 }
 
-// sessionKey opens the mandate's own key. It returns ledger.ErrNotFound where it
-// was destroyed.
+// sessionKey opens the mandate's own key. It returns ledger.ErrNotFound if the key was
+// destroyed.
 func (s *Service) sessionKey(ctx context.Context, mandateID string) (*ecdsa.PrivateKey, error) {
 	rows, err := s.Accounts.SealedKeys(ctx, sessionKeyName(mandateID))
 	if err != nil {
@@ -170,11 +170,12 @@ func (s *Service) sessionKey(ctx context.Context, mandateID string) (*ecdsa.Priv
 	return nil, fmt.Errorf("session key of %s: %w", mandateID, ledger.ErrNotFound)
 }
 
-// bindingProblem says what a rule of the key binding means, empty for other rules.
+// bindingProblem describes a violated rule of the key binding. It returns an empty string
+// for other rules.
 func bindingProblem(reason mandate.Reason) string {
 	switch reason {
 	case mandate.KBMissing:
-		return "This mandate was cut out of a presentation; it is good only as a whole."
+		return "This mandate was cut out of a presentation, which is valid only as a whole."
 	case mandate.KBBadAud:
 		return "The presentation was made for another audience than the origin of resource."
 	case mandate.KBBadNonce:

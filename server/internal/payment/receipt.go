@@ -9,8 +9,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// ReceiptURL is the public page of a charge's receipt: only who was given the
-// address can find it.
+// ReceiptURL returns the address of a charge's receipt page. It cannot be guessed.
 func (s *Service) ReceiptURL(chargeID string) string {
 	return s.BaseURL + "/receipts/" + chargeID + "/" + s.receiptProof(chargeID)
 }
@@ -21,15 +20,15 @@ func (s *Service) receiptProof(chargeID string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// Receipt is what a receipt page shows.
+// Receipt is the content of a receipt page.
 type Receipt struct {
 	Charge     ledger.Charge
 	Merchant   ledger.Merchant
-	Instrument struct{ Brand, LastFour string } // of a card
+	Instrument struct{ Brand, LastFour string } // of a card payment
 }
 
-// Receipt finds the charge of a receipt's address. It returns ledger.ErrNotFound
-// where the address is none.
+// Receipt returns the receipt at an address. It returns ledger.ErrNotFound if the proof
+// is wrong.
 func (s *Service) Receipt(ctx context.Context, chargeID, proof string) (Receipt, error) {
 	if !hmac.Equal([]byte(proof), []byte(s.receiptProof(chargeID))) {
 		return Receipt{}, ledger.ErrNotFound

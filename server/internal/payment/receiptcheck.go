@@ -15,42 +15,43 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// MaxReceiptAge is how old a payment may be that a receipt is shown of.
+// MaxReceiptAge is the maximum age of a payment whose receipt is accepted.
 const MaxReceiptAge = 24 * time.Hour
 
-// maxReceiptCharges is how many charges of one transaction are compared with a receipt.
+// maxReceiptCharges limits the charges of one transaction that are compared with a receipt.
 const maxReceiptCharges = 100
 
-// Why a receipt is not good.
+// The reasons for which a receipt is refused.
 const (
 	ReceiptNotFound = "not_found" // no such payment to this payee was settled here
 	ReceiptExpired  = "expired"
-	ReceiptDiffers  = "_mismatch" // after what differs: resource, payTo, amount, payer, network
+	ReceiptDiffers  = "_mismatch" // appended to the name of the value: resource, payTo, amount, payer, network
 )
 
-// ReceiptCheck is a receipt that somebody shows, and what it is shown for.
+// ReceiptCheck is a receipt and the payment that it shall prove.
 type ReceiptCheck struct {
 	Receipt   x402.Settlement
 	PayTo     string
 	Amount    ledger.Micros
 	Resource  *url.URL
-	Text      string // of the resource, as the request had it
+	Text      string // the spelling of Resource in the request
 	Redeem    bool
 	RequestID string
 }
 
-// CheckedReceipt is what is known of a receipt's payment.
+// CheckedReceipt is the result of a check.
 type CheckedReceipt struct {
-	// Reason is empty for a good one.
+	// Reason is empty if the receipt is accepted.
 	Reason        string
 	Payer         string
 	SettledAt     time.Time
-	TransactionID string // of a mandate's charge
+	TransactionID string // of a mandate's charge; empty for a signed transfer
 }
 
-// CheckReceipt holds a receipt against the ledger and the chain: the payment was
-// settled, lately, to this payee, of this amount and for this resource. With Redeem
-// a good one is spent. Errors are those of the ledger, and of a rail that does not answer.
+// CheckReceipt compares a receipt with the ledger and the chain. It is accepted if the
+// payment was settled in the last 24 hours with this payee, amount and resource. If
+// Redeem is set, an accepted receipt is redeemed: no later check accepts it. The errors
+// are those of the ledger and of the rail.
 func (s *Service) CheckReceipt(ctx context.Context, r ReceiptCheck) (CheckedReceipt, error) {
 	payee, err := s.Accounts.MerchantByWallet(ctx, r.PayTo)
 	if errors.Is(err, ledger.ErrNotFound) {
@@ -81,17 +82,17 @@ func (s *Service) CheckReceipt(ctx context.Context, r ReceiptCheck) (CheckedRece
 	return c, err
 }
 
-// redeem spends a payment once for its payee, whatever the receipt says of it: a
-// charge under its id, a transfer under its hash.
+// redeem records that the payee has accepted a payment, once: a charge by its id, a
+// transfer by its transaction hash.
 func (s *Service) redeem(ctx context.Context, r ReceiptCheck, payee ledger.Merchant, c CheckedReceipt) error {
 	transaction := strings.ToLower(r.Receipt.Transaction)
 	key := ledger.IdempotencyKey{MerchantID: payee.ID, Kind: ledger.ReceiptKey, Key: cmp.Or(c.TransactionID, transaction)}
-	former := key // of versions that redeemed under the text of the resource
-	former.Key = id.Hash(strings.ToLower(r.Receipt.Transaction+" "+c.Payer) + " " + r.Text)
-	return s.Ledger.Redeem(ctx, key, r.RequestID, former)
+	previous := key // of versions that redeemed by the text of the resource
+	previous.Key = id.Hash(strings.ToLower(r.Receipt.Transaction+" "+c.Payer) + " " + r.Text)
+	return s.Ledger.Redeem(ctx, key, r.RequestID, previous)
 }
 
-// receiptOfCharge looks for the payment among the charges of its transaction.
+// receiptOfCharge searches the charges of the transaction for the payment.
 func (s *Service) receiptOfCharge(ctx context.Context, r ReceiptCheck, payee ledger.Merchant) (CheckedReceipt, error) {
 	list, err := s.Ledger.ChargesOfTransaction(ctx, r.Receipt.Transaction, maxReceiptCharges)
 	if err != nil {
@@ -109,15 +110,15 @@ func (s *Service) receiptOfCharge(ctx context.Context, r ReceiptCheck, payee led
 		if c.Status != ledger.ChargeSucceeded || c.MerchantID != payee.ID {
 			continue
 		}
-		if found, err = s.heldAgainst(ctx, r, c); err != nil || found.Reason == "" {
+		if found, err = s.compareReceipt(ctx, r, c); err != nil || found.Reason == "" {
 			return found, err
 		}
 	}
 	return found, nil
 }
 
-// heldAgainst compares a receipt with its charge.
-func (s *Service) heldAgainst(ctx context.Context, r ReceiptCheck, c ledger.Charge) (CheckedReceipt, error) {
+// compareReceipt compares a receipt with its charge.
+func (s *Service) compareReceipt(ctx context.Context, r ReceiptCheck, c ledger.Charge) (CheckedReceipt, error) {
 	payer, err := s.Payer(ctx, c)
 	if err != nil {
 		return CheckedReceipt{}, err
@@ -136,7 +137,7 @@ func (s *Service) heldAgainst(ctx context.Context, r ReceiptCheck, c ledger.Char
 	return out, nil
 }
 
-// receiptOfTransfer asks the rails for a transfer that its payer signed.
+// receiptOfTransfer asks the chain rail for a signed transfer.
 func (s *Service) receiptOfTransfer(ctx context.Context, r ReceiptCheck) (CheckedReceipt, error) {
 	one, _ := s.Rails.Rail(rail.Chain)
 	reader, ok := one.(rail.TransferReader)
@@ -161,5 +162,5 @@ func (s *Service) receiptOfTransfer(ctx context.Context, r ReceiptCheck) (Checke
 	return out, nil
 }
 
-// accessTo describes the charge of a paywall.
+// accessTo returns the description of a paywall's charge.
 func accessTo(resource *url.URL) string { return "Access to " + resource.Host + resource.EscapedPath() }

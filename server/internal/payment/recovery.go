@@ -11,9 +11,9 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// Start finishes the charges whose lease has lapsed, in the background, until Close.
-// If the store belongs to this process, it finishes at once what an earlier process
-// left pending. The error is the store's.
+// Start begins the background work, which lasts until Close: it finishes the charges
+// whose lease has expired. If the store belongs to this process alone, it finishes the
+// charges of an earlier process at once. The errors are those of the store.
 func (s *Service) Start(ctx context.Context) error {
 	if err := s.Ledger.FreeLeases(ctx); err != nil {
 		return err
@@ -37,12 +37,12 @@ func (s *Service) Close() {
 	s.loop.Wait()
 }
 
-// pools keeps the charges of one rail from waiting for another rail: each has workers
-// of its own, and a bounded number of charges that wait for them.
+// pools keeps the charges of one rail from waiting for another rail: each rail has its own
+// workers and a bounded queue.
 type pools struct {
 	mu     sync.Mutex
 	byRail map[rail.Name]*pool
-	idle   chan struct{} // signaled when a pool has run out of work
+	idle   chan struct{} // signaled when a pool has no more work
 	work   sync.WaitGroup
 }
 
@@ -63,8 +63,8 @@ func (p *pools) full() (names []rail.Name) {
 	return names
 }
 
-// add has do run for a charge once the pool of its rail has a free worker, unless the
-// charge waits already or the pool is full.
+// add runs do for a charge when the pool of its rail has a free worker. It does nothing
+// if the charge is queued or the pool is full.
 func (p *pools) add(ctx context.Context, c ledger.Charge, do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,13 +96,12 @@ func (p *pools) done(one *pool, chargeID string) {
 	if len(one.waiting) == 0 {
 		select {
 		case p.idle <- struct{}{}:
-		default: // it is signaled already
+		default: // already signaled
 		}
 	}
 }
 
-// recover looks for lapsed leases now and then, and again as soon as a pool has done
-// all that it was given.
+// recover looks up expired leases at intervals, and as soon as a pool has no more work.
 func (s *Service) recover(ctx context.Context) {
 	p := &pools{byRail: map[rail.Name]*pool{}, idle: make(chan struct{}, 1)}
 	defer p.work.Wait()
@@ -118,7 +117,7 @@ func (s *Service) recover(ctx context.Context) {
 		}
 		more := p.idle
 		if len(lapsed) < recoverBatch {
-			more = nil // that was all
+			more = nil // there are no others
 		}
 		select {
 		case <-ctx.Done():
@@ -129,12 +128,12 @@ func (s *Service) recover(ctx context.Context) {
 	}
 }
 
-// resume takes the lease of one charge and finishes it.
+// resume leases one charge and finishes it.
 func (s *Service) resume(ctx context.Context, c ledger.Charge) {
 	failpoint.Hit(failpoint.Lapsed)
 	c, taken, err := s.Ledger.Lease(ctx, c, s.Clock.Now().Add(leaseFor))
 	if err != nil || !taken {
-		return // another instance holds it, or it lapses again
+		return // another instance holds the lease, or it expires again
 	}
 	failpoint.Hit(failpoint.Leased)
 	c, err = s.finish(ctx, c, attempt{within: recoverTimeout, resumed: true})
@@ -146,8 +145,7 @@ func (s *Service) resume(ctx context.Context, c ledger.Charge) {
 	s.Logger.InfoContext(ctx, "charge recovered", slog.String("transactionId", c.ID), slog.String("status", string(c.Status)))
 }
 
-// putOff is how long to wait before the rail is asked again: one second, doubled
-// each time.
+// putOff returns the pause before the rail is asked again: one second, doubled each time.
 func putOff(asked int) time.Duration {
 	return min(time.Second<<min(asked, 16), maxPutOff)
 }

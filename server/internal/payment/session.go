@@ -12,10 +12,10 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// SessionLifetime is how long a person has to decide.
+// SessionLifetime is the time in which the person must decide.
 const SessionLifetime = 24 * time.Hour
 
-// NewSession is what a merchant asks for; checked by the caller.
+// NewSession describes a session that a merchant creates. The caller has validated it.
 type NewSession struct {
 	Merchant  ledger.Merchant
 	Terms     ledger.Terms
@@ -23,20 +23,20 @@ type NewSession struct {
 	Metadata  map[string]string
 }
 
-// Session is a setup session with what only its holders may see.
+// Session is a setup session with its secrets.
 type Session struct {
 	ledger.Session
 
-	// Token opens the session. It is not stored: only its hash is.
+	// Token opens the session. Only its hash is stored.
 	Token string
-	// Mandate is the mandate's text, once completed.
+	// Mandate is the mandate's token, once the session is completed.
 	Mandate string
 }
 
-// SetupURL is where the person decides.
+// SetupURL returns the address of the page on which the person decides.
 func (s *Service) SetupURL(token string) string { return s.BaseURL + "/setup/" + token }
 
-// CreateSession makes a pending session.
+// CreateSession creates a pending session.
 func (s *Service) CreateSession(ctx context.Context, n NewSession) (Session, error) {
 	now := s.Clock.Now()
 	token := id.NewCapability(id.Session)
@@ -50,8 +50,8 @@ func (s *Service) CreateSession(ctx context.Context, n NewSession) (Session, err
 	return Session{Session: session, Token: token}, nil
 }
 
-// Session finds a session by its token, as it is now. It returns
-// ledger.ErrNotFound where there is none.
+// Session returns the current state of a session. It returns ledger.ErrNotFound if there
+// is no such session.
 func (s *Service) Session(ctx context.Context, token string) (Session, error) {
 	stored, err := s.Ledger.Session(ctx, id.Hash(token))
 	if err != nil {
@@ -76,8 +76,8 @@ func (s *Service) Decline(ctx context.Context, token string) error {
 	return err
 }
 
-// mandateOf finds the mandate that a merchant means, by its id or its token.
-// Errors: mandate.ErrMalformed, mandate.ErrInvalid, a [*PresentationError], ledger.ErrNotFound.
+// mandateOf returns the mandate with an id or a token. It returns mandate.ErrMalformed,
+// mandate.ErrInvalid, a [*PresentationError], or ledger.ErrNotFound.
 func (s *Service) mandateOf(ctx context.Context, idOrToken string) (ledger.Mandate, error) {
 	mandateID := idOrToken
 	if !id.Valid(id.Mandate, idOrToken) {
@@ -93,8 +93,9 @@ func (s *Service) mandateOf(ctx context.Context, idOrToken string) (ledger.Manda
 	return s.Ledger.Mandate(ctx, mandateID)
 }
 
-// Mandate finds a mandate that a merchant may see: its own, or one that allows
-// it to be paid. Errors: mandate.ErrMalformed, mandate.ErrInvalid, ledger.ErrNotFound.
+// Mandate returns a mandate that a merchant may see: one that it created, or one that
+// allows payments to it. It returns mandate.ErrMalformed, mandate.ErrInvalid, or
+// ledger.ErrNotFound.
 func (s *Service) Mandate(ctx context.Context, merchantID, idOrToken string) (ledger.Mandate, error) {
 	m, err := s.mandateOf(ctx, idOrToken)
 	if err == nil && m.MerchantID != merchantID && !m.Terms.Allows(merchantID) {
@@ -103,8 +104,8 @@ func (s *Service) Mandate(ctx context.Context, merchantID, idOrToken string) (le
 	return m, err
 }
 
-// Revoke ends a mandate of a merchant's own; see [Service.RevokeAs].
-// Errors: mandate.ErrMalformed, mandate.ErrInvalid, ledger.ErrNotFound.
+// Revoke revokes a mandate that the merchant created; see [Service.RevokeAs]. It returns
+// mandate.ErrMalformed, mandate.ErrInvalid, or ledger.ErrNotFound.
 func (s *Service) Revoke(ctx context.Context, merchantID, idOrToken string) (ledger.Mandate, error) {
 	m, err := s.mandateOf(ctx, idOrToken)
 	if err != nil {
@@ -116,10 +117,11 @@ func (s *Service) Revoke(ctx context.Context, merchantID, idOrToken string) (led
 	return s.RevokeAs(ctx, m.ID, ledger.RevokedByMerchant)
 }
 
-// RevokedOnRail ends the mandate of an instrument that its payer has ended on a rail.
-// One that was not bound, because this service died before, is found by its session;
-// where that has ended without a mandate, or with one of another instrument, there is
-// none to end. It returns [rail.ErrUndecided] while the session is pending.
+// RevokedOnRail revokes the mandate of an instrument that its payer has ended on a rail.
+// If the instrument is not bound to a mandate, because the service died before, it is
+// found by its session; if that session ended without a mandate, or with another
+// instrument, there is nothing to revoke. It returns [rail.ErrUndecided] while the
+// session is pending.
 func (s *Service) RevokedOnRail(ctx context.Context, e rail.Ended) error {
 	if e.MandateID == "" {
 		session, err := s.Ledger.Session(ctx, e.Session)
@@ -150,8 +152,8 @@ func (s *Service) RevokedOnRail(ctx context.Context, e rail.Ended) error {
 	return err
 }
 
-// Charges lists a merchant's charges, newest first, after the one with the id
-// before. It returns ledger.ErrNotFound where that is none of the merchant's.
+// Charges returns a merchant's charges, newest first, beginning after the charge before.
+// It returns ledger.ErrNotFound if that charge is not the merchant's.
 func (s *Service) Charges(ctx context.Context, merchantID, before string, limit int) ([]ledger.Charge, error) {
 	if before != "" {
 		if _, err := s.ChargeOf(ctx, merchantID, before); err != nil {
@@ -161,7 +163,8 @@ func (s *Service) Charges(ctx context.Context, merchantID, before string, limit 
 	return s.Ledger.Charges(ctx, merchantID, before, limit)
 }
 
-// ChargeOf finds a charge that a merchant was paid by. It returns ledger.ErrNotFound.
+// ChargeOf returns a charge of a merchant. It returns ledger.ErrNotFound if the merchant
+// has no such charge.
 func (s *Service) ChargeOf(ctx context.Context, merchantID, chargeID string) (ledger.Charge, error) {
 	c, err := s.Ledger.Charge(ctx, chargeID)
 	if err == nil && c.MerchantID != merchantID {
@@ -170,12 +173,12 @@ func (s *Service) ChargeOf(ctx context.Context, merchantID, chargeID string) (le
 	return c, err
 }
 
-// Stats are a merchant's totals now.
+// Stats returns a merchant's totals.
 func (s *Service) Stats(ctx context.Context, merchantID string) (ledger.Stats, error) {
 	return s.Ledger.Stats(ctx, merchantID, s.Clock.Now())
 }
 
-// UnknownMerchant returns the first id that is no merchant's, or "".
+// UnknownMerchant returns the first id that belongs to no merchant, or an empty string.
 func (s *Service) UnknownMerchant(ctx context.Context, ids []string) (string, error) {
 	for _, merchantID := range ids {
 		_, err := s.Accounts.Merchant(ctx, merchantID)
@@ -189,7 +192,7 @@ func (s *Service) UnknownMerchant(ctx context.Context, ids []string) (string, er
 	return "", nil
 }
 
-// Confirmed is the mandate that a completed session led to.
+// Confirmed returns the mandate of a completed session.
 func (s *Service) Confirmed(ctx context.Context, session Session) (ledger.Mandate, error) {
 	return s.Ledger.Mandate(ctx, session.MandateID)
 }

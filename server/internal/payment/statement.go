@@ -14,9 +14,9 @@ import (
 // statementCharges is the number of payments on a mandate's private page.
 const statementCharges = 50
 
-// MandateProof returns the part of a private page's address that nobody can guess.
-// Only the person who confirmed the mandate gets it: the merchant does not, since
-// the page shows payments to others.
+// MandateProof returns the unguessable part of a private page's address. Only the person
+// who confirmed the mandate receives it. The merchant does not, since the page shows
+// payments to others.
 func (s *Service) MandateProof(mandateID string) string {
 	mac := hmac.New(sha256.New, s.ReceiptKey)
 	mac.Write([]byte("mandate page/" + mandateID))
@@ -64,9 +64,9 @@ func (s *Service) StatementOf(ctx context.Context, m ledger.Mandate) (Statement,
 	return Statement{Mandate: m, Total: total, Charges: charges}, nil
 }
 
-// StopMandate revokes the mandate of a private page for its person. It succeeds
-// once the ledger has recorded the revocation, and again changes nothing.
-// Errors: ledger.ErrNotFound.
+// StopMandate revokes the mandate of a private page. It succeeds once the ledger has
+// recorded the revocation; repeating it changes nothing. It returns ledger.ErrNotFound
+// if the proof is wrong.
 func (s *Service) StopMandate(ctx context.Context, mandateID, proof string) (ledger.Mandate, error) {
 	m, err := s.MandateAt(ctx, mandateID, proof)
 	if err != nil {

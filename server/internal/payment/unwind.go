@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// unwindEvery is how often unwindings that are due are looked for.
+	// unwindEvery is the interval at which due unwindings are looked up.
 	unwindEvery = time.Second
-	// unwindWorkers are worked on at once; each may take unwindTimeout, and is nobody
-	// else's for unwindLease.
+	// unwindWorkers limits the unwindings worked on concurrently. Each is leased for
+	// unwindLease and may take unwindTimeout.
 	unwindWorkers                        = 8
 	unwindTimeout, unwindLease           = 15 * time.Second, 20 * time.Second
 	firstUnwindPause, longestUnwindPause = 2 * time.Second, time.Hour
@@ -25,11 +25,11 @@ const (
 	unwindDoublings                      = 12
 )
 
-// RevokeAs ends a mandate for whoever has shown that it is theirs to end; again
-// changes nothing. Once the ledger has recorded the revocation, RevokeAs succeeds:
-// the status list, the session key and the rails follow, and are retried until they
-// have. Errors: ledger.ErrNotFound; after any other one the mandate may be revoked:
-// revoke again.
+// RevokeAs revokes a mandate; the caller has verified that by may do so. Repeating it
+// changes nothing. RevokeAs succeeds once the ledger has recorded the revocation: the
+// status list, the session key and the rails follow, and are retried until they succeed.
+// It returns ledger.ErrNotFound. After any other error the mandate may be revoked or not;
+// call RevokeAs again.
 func (s *Service) RevokeAs(ctx context.Context, mandateID string, by ledger.Revoker) (ledger.Mandate, error) {
 	revoked, err := s.Ledger.Revoke(ctx, mandateID, by)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Service) RevokeAs(ctx context.Context, mandateID string, by ledger.Revo
 	local, cancel := context.WithTimeout(context.WithoutCancel(ctx), localUnwindTimeout)
 	defer cancel()
 	if err := s.forget(local, revoked.ID); err != nil {
-		s.Logger.WarnContext(ctx, "revocation not complete, will try again", slog.String("mandateId", revoked.ID), slog.String("error", err.Error()))
+		s.Logger.WarnContext(ctx, "revocation incomplete, will retry", slog.String("mandateId", revoked.ID), slog.String("error", err.Error()))
 	}
 	s.wakeUnwinding()
 	return revoked, nil
@@ -58,12 +58,12 @@ func (s *Service) forget(ctx context.Context, mandateID string) error {
 func (s *Service) wakeUnwinding() {
 	select {
 	case s.unwinding <- struct{}{}:
-	default: // it is awake
+	default: // already awake
 	}
 }
 
-// unwind works off what is to be unwound, until ctx ends. It takes no more than it
-// has workers for, so that what it holds is worked on within its lease.
+// unwind works through the due unwindings until ctx ends. It leases only as many as it
+// has free workers, so that each is worked on within its lease.
 func (s *Service) unwind(ctx context.Context) {
 	var working sync.WaitGroup
 	defer working.Wait()
@@ -97,7 +97,7 @@ func (s *Service) unwind(ctx context.Context) {
 	}
 }
 
-// unwindOne tries one unwinding, and ends it or puts it off.
+// unwindOne tries one unwinding, then ends or postpones it.
 func (s *Service) unwindOne(ctx context.Context, u ledger.Unwinding) {
 	failpoint.Hit(failpoint.UnwindingTaken)
 	within, cancel := context.WithTimeout(ctx, unwindTimeout)
@@ -111,23 +111,24 @@ func (s *Service) unwindOne(ctx context.Context, u ledger.Unwinding) {
 		next, err = s.unwindSession(within, u.ID)
 	}
 	if err == nil && !next.IsZero() {
-		u.Since = next // nothing is left to do before
+		u.Since = next // there is nothing to do before
 	}
 	if err != nil {
 		pause := min(firstUnwindPause<<min(u.Attempts, unwindDoublings), longestUnwindPause)
 		next = s.Clock.Now().Add(pause)
 		if ctx.Err() == nil {
-			s.Logger.WarnContext(ctx, "unwinding failed, will try again", slog.String("kind", string(u.Kind)), slog.String("id", u.ID),
+			s.Logger.WarnContext(ctx, "unwinding failed, will retry", slog.String("kind", string(u.Kind)), slog.String("id", u.ID),
 				slog.Int("attempts", u.Attempts), slog.String("error", err.Error()))
 		}
 	}
-	if err := s.Ledger.Unwound(context.WithoutCancel(ctx), u, next); err != nil { // its lease lapses
-		s.Logger.WarnContext(ctx, "unwinding not ended", slog.String("id", u.ID), slog.String("error", err.Error()))
+	if err := s.Ledger.Unwound(context.WithoutCancel(ctx), u, next); err != nil { // its lease expires
+		s.Logger.WarnContext(ctx, "end unwinding", slog.String("id", u.ID), slog.String("error", err.Error()))
 	}
 	failpoint.Hit(failpoint.UnwindingEnded)
 }
 
-// unwindMandate ends what a revoked mandate still has: its status, its key, its instruments.
+// unwindMandate publishes the status of a revoked mandate, destroys its key, and
+// disconnects its instruments.
 func (s *Service) unwindMandate(ctx context.Context, mandateID string) error {
 	err := s.forget(ctx, mandateID)
 	rows, e := s.Ledger.InstrumentsOfMandate(ctx, mandateID)
@@ -137,8 +138,8 @@ func (s *Service) unwindMandate(ctx context.Context, mandateID string) error {
 	return errors.Join(err, s.disconnect(ctx, rows))
 }
 
-// unwindSession ends those instruments of a session that are of no mandate. While
-// the session is pending, next is when to look again.
+// unwindSession disconnects the instruments of a session that belong to no mandate. While
+// the session is pending, next is the time of the next attempt.
 func (s *Service) unwindSession(ctx context.Context, hash string) (next time.Time, err error) {
 	rows, err := s.Ledger.InstrumentsOfSession(ctx, hash)
 	if err != nil {
@@ -165,7 +166,7 @@ func (s *Service) unwindSession(ctx context.Context, hash string) (next time.Tim
 	return time.Time{}, err
 }
 
-// disconnect ends instruments, each on its rail, and records it.
+// disconnect disconnects instruments on their rails and records it.
 func (s *Service) disconnect(ctx context.Context, rows []ledger.Instrument) error {
 	var all error
 	for _, i := range rows {
@@ -173,14 +174,15 @@ func (s *Service) disconnect(ctx context.Context, rows []ledger.Instrument) erro
 			continue
 		}
 		if err := s.disconnectOne(ctx, i); err != nil {
-			all = errors.Join(all, fmt.Errorf("end instrument on %s: %w", i.Rail, err))
+			all = errors.Join(all, fmt.Errorf("disconnect instrument on %s: %w", i.Rail, err))
 		}
 	}
 	return all
 }
 
-// disconnectOne ends one instrument. If nobody knows whether the rail has connected
-// it, the rail is asked again under the same reference first: only so it can be named.
+// disconnectOne disconnects one instrument. If it is unknown whether the rail connected
+// it, the rail is first asked to connect it again under the same reference, which returns
+// the instrument.
 func (s *Service) disconnectOne(ctx context.Context, i ledger.Instrument) error {
 	one, ok := s.Rails.Rail(i.Rail)
 	if !ok {
@@ -212,7 +214,7 @@ func (s *Service) disconnectOne(ctx context.Context, i ledger.Instrument) error 
 	return err
 }
 
-// Gauges are figures of what is still to be unwound.
+// Gauges returns the gauges of the unwindings that are not finished.
 func (s *Service) Gauges() []rail.Gauge {
 	backlog := func() ledger.UnwindingBacklog {
 		ctx, cancel := context.WithTimeout(context.Background(), localUnwindTimeout)
@@ -225,11 +227,11 @@ func (s *Service) Gauges() []rail.Gauge {
 	}
 	return []rail.Gauge{
 		{
-			Name: "unwindings", Help: "Revocations and connections that are still to be finished on a rail.",
+			Name: "unwindings", Help: "Revocations and connections that a rail has not finished.",
 			Value: func() float64 { return float64(backlog().Count) },
 		},
 		{
-			Name: "unwinding_oldest_seconds", Help: "Since when the oldest of them is to be finished.",
+			Name: "unwinding_oldest_seconds", Help: "Age of the oldest unwinding that is due, in seconds.",
 			Value: func() float64 {
 				b := backlog()
 				if b.Count == 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// Wallets returns the first of the rails to which a person can connect a wallet of
-// their own, and whether there is one.
+// Wallets returns the first rail to which a person can connect a wallet, and reports
+// whether there is one.
 func (s *Service) Wallets(rails []rail.Name) (rail.Wallets, bool) {
 	for _, name := range s.Rails.Names() {
 		one, _ := s.Rails.Rail(name)
@@ -20,8 +20,8 @@ func (s *Service) Wallets(rails []rail.Name) (rail.Wallets, bool) {
 	return nil, false
 }
 
-// ProposeToWallet makes what a wallet must sign for terms that the session takes.
-// Errors: ledger.ErrSessionFinished, ledger.ErrWidened, rail.ErrUnknownMethod, a
+// ProposeToWallet returns the messages that a wallet must sign for terms of the session.
+// It returns ledger.ErrSessionFinished, ledger.ErrWidened, rail.ErrUnknownMethod, or a
 // [*rail.RefusedError].
 func (s *Service) ProposeToWallet(ctx context.Context, session Session, terms ledger.Terms, owner string) (rail.WalletProposal, error) {
 	w, limits, err := s.walletOf(ctx, session, terms)
@@ -31,9 +31,9 @@ func (s *Service) ProposeToWallet(ctx context.Context, session Session, terms le
 	return w.Propose(ctx, owner, limits)
 }
 
-// AcceptFromWallet takes the signatures of a proposal and returns the method to
-// confirm the session with. Errors: those of [Service.ProposeToWallet],
-// rail.ErrNoProposal, rail.ErrSignature.
+// AcceptFromWallet verifies the signatures of a proposal and returns the method with which
+// to confirm the session. It returns the errors of [Service.ProposeToWallet],
+// rail.ErrNoProposal, or rail.ErrSignature.
 func (s *Service) AcceptFromWallet(ctx context.Context, session Session, terms ledger.Terms, proposal string, signatures []string) (string, error) {
 	w, limits, err := s.walletOf(ctx, session, terms)
 	if err != nil {

@@ -11,13 +11,14 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// settle records a decision, in a span of its own. A rail that contradicts an earlier
-// decision may have moved money that the ledger does not know of: that is an alarm.
+// settle records the outcome of a charge, in a span of its own. A rail that contradicts an
+// earlier outcome may have moved money that the ledger does not have: settle then logs an
+// error and counts a conflict.
 func (s *Service) settle(ctx context.Context, c ledger.Charge, d ledger.Settlement) (ledger.Charge, error) {
 	within, span := s.Telemetry.Span(ctx, "ledger.settle", slog.String("transactionId", c.ID))
 	settled, err := s.Ledger.Settle(within, c, d)
 	span.Set(slog.String("rail", string(settled.Rail)), slog.String("status", string(settled.Status)))
-	span.End(problem(err))
+	span.End(spanError(err))
 	if errors.Is(err, ledger.ErrConflictingOutcome) {
 		s.Telemetry.Conflicting(string(d.Rail))
 		s.Logger.ErrorContext(ctx, "outcome of charge conflicts with its decision", slog.String("transactionId", c.ID),
@@ -27,16 +28,16 @@ func (s *Service) settle(ctx context.Context, c ledger.Charge, d ledger.Settleme
 	return settled, err
 }
 
-// UndoneOnRail records that a rail has taken a payment back that it answered as
-// succeeded: as an outcome that contradicts the charge's, which stays as it is. A
-// charge that is still pending fails. A signed transfer is no charge of the ledger.
+// UndoneOnRail records that a rail has undone a payment that it reported as succeeded.
+// The ledger stores an outcome conflict and the charge stays as it is; a charge that is
+// still pending fails. Signed transfers are not charges, and are ignored.
 func (s *Service) UndoneOnRail(ctx context.Context, u rail.Undone) error {
 	if u.Reference == "" {
 		return nil
 	}
 	c, err := s.Ledger.Charge(ctx, strings.TrimSuffix(u.Reference, rail.Reference("", u.Rail)))
 	if errors.Is(err, ledger.ErrNotFound) {
-		s.Logger.ErrorContext(ctx, "a payment was undone whose charge is not in the ledger",
+		s.Logger.ErrorContext(ctx, "the charge of an undone payment is not in the ledger",
 			slog.String("reference", u.Reference), slog.String("rail", string(u.Rail)), slog.String("txHash", u.TxHash))
 		return nil
 	}
@@ -47,14 +48,14 @@ func (s *Service) UndoneOnRail(ctx context.Context, u rail.Undone) error {
 		Rail: u.Rail, Outcome: rail.Outcome{Status: rail.Refused, Reason: rail.Reverted, TxHash: u.TxHash},
 	})
 	if errors.Is(err, ledger.ErrConflictingOutcome) {
-		return nil // which is recorded
+		return nil // the ledger has recorded it
 	}
 	return err
 }
 
-// became is what became of a request to charge, in one word: the rule that refused
-// it, where one did.
-func became(c Charged, err error) string {
+// outcomeLabel returns the label of a request to charge for metrics: the rule that refused
+// it, or the outcome.
+func outcomeLabel(c Charged, err error) string {
 	var refused *ledger.Refusal
 	var presented *PresentationError
 	switch {
@@ -74,8 +75,9 @@ func became(c Charged, err error) string {
 	return "accepted"
 }
 
-// problem is an error as a span tells it. A refusal is no failure of the service.
-func problem(err error) string {
+// spanError returns the error text of a span. It is empty for a refusal, which is not a
+// failure of the service.
+func spanError(err error) string {
 	var refused *ledger.Refusal
 	if err == nil || errors.As(err, &refused) {
 		return ""
