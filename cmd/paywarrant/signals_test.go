@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -19,6 +20,10 @@ func TestHangupEndsDevInOrder(t *testing.T) {
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
+	// A child inherits ignored signals (nohup), but not caught ones.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangups) })
 	dev := exec.CommandContext(t.Context(), binary, "dev", "--addr", "127.0.0.1:0", "--no-chain")
 	dev.Env = append(os.Environ(), "TMPDIR="+temp)
 	ready, err := dev.StdoutPipe()
