@@ -9,29 +9,29 @@ import (
 	"github.com/paywarrant/paywarrant/internal/retryafter"
 )
 
-// CodeUnexpectedAnswer is the code of an answer that is not the service's: a page
-// of a proxy, a redirect, a body that is torn or too large. The service never sends it.
+// CodeUnexpectedAnswer is the code of a response that is not the service's: a proxy's
+// page, a redirect, a truncated or oversized body. The service never sends it.
 const CodeUnexpectedAnswer Code = "unexpected_answer"
 
-// ErrUnexpectedAnswer matches errors of [CodeUnexpectedAnswer]. It is not among
-// [Errors], which are the service's.
+// ErrUnexpectedAnswer matches errors with [CodeUnexpectedAnswer]. It is not part of
+// [Errors], which lists the service's codes.
 var ErrUnexpectedAnswer = &Error{Code: CodeUnexpectedAnswer, Status: http.StatusBadGateway}
 
-// maxRetryAfterRead bounds what Retry-After is read as: more says nothing more.
+// maxRetryAfterRead caps the value read from Retry-After.
 const maxRetryAfterRead = 24 * time.Hour
 
-// maxRefusal bounds the body of an error, in bytes: its message ends up in logs.
+// maxRefusal limits the body of an error, in bytes, because its message is logged.
 const maxRefusal = 16 << 10
 
-// maxRequestID bounds the request id taken from a header, in bytes.
+// maxRequestID limits the request id taken from a header, in bytes.
 const maxRequestID = 64
 
-// answer is what came back to one attempt.
+// answer is the response to one attempt.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	// oversized tells that the body went on beyond what is read.
+	// oversized reports whether the body was longer than what was read.
 	oversized bool
 }
 
@@ -42,8 +42,9 @@ func (a answer) requestID() string {
 	return id[:min(len(id), maxRequestID)]
 }
 
-// refusal reads an answer that is not 2xx. Genuine tells that the service itself
-// has spoken; otherwise the code comes from the status, and nothing of the body is told.
+// refusal returns the error of a response that is not 2xx. Genuine reports whether the
+// service itself sent it; otherwise the code is derived from the status, and the error
+// contains nothing of the body.
 func (a answer) refusal() (e *Error, genuine bool) {
 	e = &Error{}
 	if a.status < 400 || len(a.body) > maxRefusal || json.Unmarshal(a.body, e) != nil || e.Code == "" {
@@ -59,8 +60,8 @@ func (a answer) refusal() (e *Error, genuine bool) {
 	return e, genuine
 }
 
-// foreign derives an error from the status alone. Codes that speak of a mandate,
-// a charge or an object are left out on purpose: a proxy's 403 or 404 knows nothing of them.
+// foreign derives an error from the status alone. It never returns a code about a
+// mandate, a charge or an object, because a proxy's 403 or 404 is not about those.
 func (a answer) foreign() *Error {
 	switch {
 	case a.status == http.StatusTooManyRequests:
@@ -76,7 +77,7 @@ func (a answer) foreign() *Error {
 	}
 }
 
-// unreadable is the error of a 2xx answer that does not hold what it must.
+// unreadable is the error of a 2xx response that lacks what it must contain.
 func (a answer) unreadable() *Error {
 	message := "the answer is torn or not the service's"
 	if a.oversized {

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// maxAnswer bounds the body of an answer, in bytes: many times a full list page.
+// maxAnswer limits the body of a response, in bytes: many times a full list page.
 const maxAnswer = 1 << 20
 
-// attempt sends the call once, and tells how that ended.
+// attempt sends the call once and returns how the attempt ended.
 func (c *Client) attempt(ctx context.Context, k *call, w prepared, n int, take func(answer) bool) outcome {
 	start := time.Now()
 	a, connected, err := c.exchange(ctx, k, w)
@@ -44,8 +44,8 @@ func (c *Client) attempt(ctx context.Context, k *call, w prepared, n int, take f
 	return res
 }
 
-// exchange sends the request and reads the answer whole. Connected tells whether
-// a connection was had, so that the service may have read the request.
+// exchange sends the request and reads the whole response. Connected reports whether
+// the request got a connection, so that the service may have read it.
 func (c *Client) exchange(ctx context.Context, k *call, w prepared) (a answer, connected bool, err error) {
 	timed, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -58,7 +58,7 @@ func (c *Client) exchange(ctx context.Context, k *call, w prepared) (a answer, c
 	if err != nil {
 		return answer{}, t.mayHaveSent(), c.explain(ctx, timed, withoutURL(err))
 	}
-	defer res.Body.Close() // the answer is read, or lost already
+	defer res.Body.Close() // the body was read, or the attempt has failed anyway
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	if err != nil {
 		return answer{}, true, c.explain(ctx, timed, fmt.Errorf("read answer: %w", err))
@@ -66,8 +66,8 @@ func (c *Client) exchange(ctx context.Context, k *call, w prepared) (a answer, c
 	return answer{status: res.StatusCode, header: res.Header, body: body, oversized: len(body) > maxAnswer}, true, nil
 }
 
-// explain tells whose time is up: the caller's, whose error must be found in err
-// even where a cause of its own hides it, or the attempt's.
+// explain adds which deadline ended the attempt: the caller's, whose error must be
+// found in err even if ctx has a cause of its own, or the attempt's.
 func (c *Client) explain(caller, timed context.Context, err error) error {
 	switch {
 	case caller.Err() != nil && !errors.Is(err, caller.Err()):
@@ -100,8 +100,8 @@ func (c *Client) request(ctx context.Context, k *call, w prepared) (*http.Reques
 	return req, nil
 }
 
-// tracer sees whether a request got as far as a connection. A transport that
-// reports nothing must be taken to have sent it.
+// tracer records whether a request got a connection. A transport that reports nothing
+// must be assumed to have sent the request.
 type tracer struct{ asked, had atomic.Bool }
 
 func (t *tracer) trace() *httptrace.ClientTrace {

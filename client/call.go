@@ -9,26 +9,26 @@ import (
 	"strings"
 )
 
-// maxPathValue bounds an id or token in a path, in bytes.
+// maxPathValue limits an id or token in a path, in bytes.
 const maxPathValue = 16 << 10
 
-// call is one call of the API, over all its attempts.
+// call is one call of the API, with all its attempts.
 type call struct {
 	doing   string // for errors: "charge mandate"
 	method  string
 	pattern string // as the API documents it; logs show it instead of the path
-	value   string // what stands for the {parameter} of the pattern
+	value   string // replaces the {parameter} of the pattern
 	query   url.Values
 	body    any      // nil: none
-	secrets []string // what errors and logs must not show, besides the API key
-	// idempotent tells that the call may be done twice without harm.
+	secrets []string // removed from errors and logs, besides the API key
+	// idempotent reports whether the call can be repeated without harm.
 	idempotent bool
-	// key is the idempotency key, of calls that have one: they move money.
+	// key is the idempotency key. Only calls that move money have one.
 	key string
 }
 
-// do makes the call and decodes its answer. Whole tells whether the answer holds
-// what it must: anybody can answer 200 and {}. Errors are those of [Client.run].
+// do makes the call and decodes the response. Whole reports whether the response has
+// the required fields: any server can answer 200 and {}. Errors are those of [Client.run].
 func do[Out any](ctx context.Context, c *Client, k call, whole func(*Out, answer) bool) (Out, error) {
 	var out Out
 	err := c.run(ctx, &k, func(a answer) bool {
@@ -42,9 +42,9 @@ func do[Out any](ctx context.Context, c *Client, k call, whole func(*Out, answer
 	return out, err
 }
 
-// run makes attempts until one is answered for good, none is left, or ctx is
-// done. It returns an *Error, a *transportError or ctx's error, within an
-// *UnknownOutcomeError where money may have moved, and says what was being done.
+// run makes attempts until one gets a final response, none is left, or ctx is done. It
+// returns an *Error, a *transportError or ctx's error, wrapped in an
+// *UnknownOutcomeError if money may have moved, and names the operation.
 func (c *Client) run(ctx context.Context, k *call, take func(answer) bool) error {
 	w, err := c.prepare(k)
 	if err != nil {
@@ -81,8 +81,8 @@ func (c *Client) run(ctx context.Context, k *call, take func(answer) bool) error
 	}
 }
 
-// failed is the error of a call whose last attempt ended with err. In doubt about
-// money, the doubt is told and not err.
+// failed returns the error of a call whose last attempt ended with err. If the outcome
+// is unknown, the error reports doubt instead of err.
 func (k *call) failed(err, doubt error) error {
 	if k.key != "" && doubt != nil {
 		err = &UnknownOutcomeError{IdempotencyKey: k.key, Err: doubt}
@@ -97,8 +97,8 @@ func whileWaiting(stopped, last error) error {
 	return fmt.Errorf("%w, while waiting to try again after: %w", stopped, last)
 }
 
-// prepared is what all attempts of a call send, byte for byte: a retry that
-// differed would be refused by its idempotency key.
+// prepared is what all attempts of a call send, byte for byte: a retry with a
+// different body would be refused as an idempotency mismatch.
 type prepared struct {
 	url    string
 	body   []byte
@@ -123,8 +123,8 @@ func (c *Client) prepare(k *call) (prepared, error) {
 	return w, nil
 }
 
-// path puts the value into the pattern. A value that would change the path
-// ("..", "a/b", "a?b") is refused here, because the service would see another call.
+// path puts the value into the pattern. It refuses a value that would change the path
+// ("..", "a/b", "a?b"), because the service would receive a different call.
 func (k *call) path() (string, error) {
 	before, rest, found := strings.Cut(k.pattern, "{")
 	if !found {
@@ -142,13 +142,13 @@ func (k *call) path() (string, error) {
 	return before + k.value + after, nil
 }
 
-// reserved tells whether r is outside the unreserved characters of RFC 3986,
-// section 2.3, which all ids and tokens keep to.
+// reserved reports whether r is outside the unreserved characters of RFC 3986,
+// section 2.3. All ids and tokens consist of unreserved characters.
 func reserved(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._~", r)
 }
 
-// invalid is a refusal before anything is sent; it has no request id.
+// invalid returns the error of a call that is refused before anything is sent.
 func invalid(param, message string) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: CodeValidation, Param: param, Message: message}
 }

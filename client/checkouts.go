@@ -9,7 +9,7 @@ import (
 // CheckoutStatus is the state of a checkout.
 type CheckoutStatus string
 
-// The states. Only open and pending ones change.
+// The states of a checkout. Only open and pending checkouts change.
 const (
 	CheckoutOpen    CheckoutStatus = "open"
 	CheckoutPending CheckoutStatus = "pending"
@@ -18,40 +18,47 @@ const (
 	CheckoutExpired CheckoutStatus = "expired"
 )
 
-// CheckoutParams asks for a page where a person makes one payment.
+// CheckoutParams are the parameters of [Client.CreateCheckout].
 type CheckoutParams struct {
-	// AmountCents in US cents: 1 to 10,000,000.
+	// AmountCents is the amount in US cents: 1 to 10,000,000. Required.
 	AmountCents int64 `json:"amountCents"`
-	// Description is what is paid for, of 1 to 500 characters; the page shows it.
+	// Description names what is paid for, and appears on the page: 1 to 500 characters.
+	// Required.
 	Description string `json:"description"`
-	// ReturnURL is where the page leads back to. It proves nothing: read the
-	// checkout. Default: nowhere.
+	// ReturnURL is the page to return to afterwards. A visit to it proves nothing: read
+	// the checkout. Default: the person stays on the page.
 	ReturnURL string `json:"returnUrl,omitempty"`
-	// IdempotencyKey makes a repeated request the same checkout. Default: a random one.
+	// IdempotencyKey identifies the checkout: a repeated call with the same key returns
+	// the same checkout. Default: a random key.
 	IdempotencyKey string `json:"idempotencyKey"`
 }
 
-// Checkout is one payment by a person, on a page.
+// Checkout is a page on which a person makes one payment.
 type Checkout struct {
-	ID     string         `json:"id"`
-	URL    string         `json:"url"`
+	// ID is the checkout's id (chk_…).
+	ID string `json:"id"`
+	// URL is the page to send the person to.
+	URL string `json:"url"`
+	// Status is open, pending, paid, failed or expired.
 	Status CheckoutStatus `json:"status"`
-	// AmountCents in US cents.
-	AmountCents int64  `json:"amountCents"`
+	// AmountCents is the amount in US cents.
+	AmountCents int64 `json:"amountCents"`
+	// Description names what is paid for.
 	Description string `json:"description"`
-	// TransactionID is the charge's, once there is one.
+	// TransactionID is the id of the charge (txn_…). It is empty until there is one.
 	TransactionID string `json:"transactionId,omitempty"`
-	// FailureReason says why a failed one did.
-	FailureReason string    `json:"failureReason,omitempty"`
-	CreatedAt     time.Time `json:"createdAt"`
-	// ExpiresAt ends an open one.
+	// FailureReason is set if Status is failed.
+	FailureReason string `json:"failureReason,omitempty"`
+	// CreatedAt is when the checkout was created.
+	CreatedAt time.Time `json:"createdAt"`
+	// ExpiresAt is when an open checkout expires.
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-// CreateCheckout makes a page where a person pays once, by card or mandate:
-// POST /v1/checkouts. Send the person to its URL, then read it with
-// [Client.Checkout], also after the payment.succeeded event. A request with the
-// same key is the same checkout, and tells how it stands.
+// CreateCheckout creates a page on which a person pays once, by card or wallet:
+// POST /v1/checkouts. Send the person to its URL. Read the result with
+// [Client.Checkout], for example after the payment.succeeded event. A call with the
+// same key returns the same checkout in its current state.
 //
 // Errors: [ErrValidation], [ErrIdempotencyMismatch], [ErrMerchantInactive],
 // [ErrMerchantLimit], and those that every call may return (see the package comment).
@@ -64,7 +71,7 @@ func (c *Client) CreateCheckout(ctx context.Context, p CheckoutParams) (Checkout
 	}, func(k *Checkout, _ answer) bool { return k.ID != "" && k.URL != "" && k.Status != "" })
 }
 
-// Checkout reads a checkout of this merchant: GET /v1/checkouts/{checkoutId}.
+// Checkout returns a checkout of this merchant: GET /v1/checkouts/{checkoutId}.
 // Checkouts are kept for 30 days.
 //
 // Errors: [ErrNotFound], and those that every call may return (see the package comment).

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Version is the version of this package, as the service sees it in User-Agent.
+// Version is the version of this package. The client sends it in User-Agent.
 const Version = "0.1.0"
 
 const (
-	// maxIdleConnsPerHost lets a busy service keep its connections: the standard
-	// library keeps two, and a burst of charges would dial anew for each.
+	// maxIdleConnsPerHost keeps connections open for reuse. The standard library keeps
+	// two, so a burst of charges would open a connection for each.
 	maxIdleConnsPerHost = 64
-	// maxAnswerHeader bounds the header of an answer, in bytes.
+	// maxAnswerHeader limits the header of a response, in bytes.
 	maxAnswerHeader = 64 << 10
 )
 
-// Client calls the merchant API. It is safe for concurrent use; make one and keep it.
+// Client calls the merchant API. It is safe for concurrent use. Create one and reuse it.
 type Client struct {
 	baseURL    string
 	http       *http.Client
@@ -27,12 +27,11 @@ type Client struct {
 	timeout    time.Duration
 	merchantID string
 	userAgent  string
-	apiKey     func() string // a function, so that printing a Client cannot show it
-	helperKey  func() string // of the test helpers; likewise
+	apiKey     func() string // a function, so that a printed Client does not show it
+	helperKey  func() string // for the test helpers; a function for the same reason
 }
 
-// New makes a client. It sends nothing. It returns an error that names the field
-// of cfg that is wrong.
+// New returns a Client. It performs no I/O. The returned error names the invalid field.
 func New(cfg Config) (*Client, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -60,12 +59,12 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// CloseIdleConnections closes the connections that no call is using. Call it when
-// the client is no longer needed, where it made its own HTTP client.
+// CloseIdleConnections closes connections that no call is using. Call it when the
+// client is no longer needed, unless it shares a [Config].HTTPClient.
 func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
-// newHTTPClient copies given, so that the caller's client keeps following
-// redirects where ours must not: they would carry the API key to another host.
+// newHTTPClient copies given, so that the caller's client keeps following redirects.
+// The copy does not: a redirect could send the API key to another host.
 func newHTTPClient(given *http.Client) *http.Client {
 	var hc http.Client
 	if given != nil {
@@ -79,7 +78,7 @@ func newHTTPClient(given *http.Client) *http.Client {
 
 func newTransport() http.RoundTripper {
 	standard, ok := http.DefaultTransport.(*http.Transport)
-	if !ok { // the program has replaced it, with tracing perhaps: take that
+	if !ok { // the program replaced it, perhaps for tracing: use that
 		return http.DefaultTransport
 	}
 	t := standard.Clone()

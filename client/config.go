@@ -12,49 +12,49 @@ import (
 	"time"
 )
 
-// Defaults and bounds of [Config].
+// Defaults and limits of [Config].
 const (
 	defaultMaxRetries = 3
 	maxMaxRetries     = 10
 	defaultTimeout    = 30 * time.Second
 )
 
-// Config says which service to call, and as whom. Printed, logged or marshalled,
-// it does not show the API key; only in an unexported field of a struct of yours
-// would fmt look past its methods.
+// Config selects the service and the merchant's credentials. A Config that is printed,
+// logged or marshaled hides the API key. The exception is a Config in an unexported
+// struct field, because fmt does not call the methods of unexported fields.
 type Config struct {
-	// BaseURL is the address of the service, without /v1: https, or http to a
-	// loopback address. Required.
+	// BaseURL is the address of the service without /v1: https, or http to a loopback
+	// address. Required.
 	BaseURL string
-	// MerchantID is sent with every call. Required.
+	// MerchantID identifies the merchant (mer_…). Required.
 	MerchantID string
-	// APIKey is sent with every call, and to BaseURL alone. Required.
+	// APIKey is the merchant's secret (sk_…). It is sent only to BaseURL. Required.
 	APIKey string
 	// TestHelperKey is sent with calls of a sandbox's test helpers, if the sandbox
 	// requires one. Default: none.
 	TestHelperKey string
-	// HTTPClient sends the requests; a copy of it is used that follows no
-	// redirect. Default: the settings of http.DefaultTransport, with more idle
-	// connections and shorter answer headers allowed.
+	// HTTPClient sends the requests. The client uses a copy that does not follow
+	// redirects. Default: a client with the settings of http.DefaultTransport, but with
+	// more idle connections and a lower limit for response headers.
 	HTTPClient *http.Client
-	// Logger gets one debug line an attempt: route, status, duration, request
-	// id; never a token, path or key. Default: none.
+	// Logger receives one debug record per attempt: route, status, duration and
+	// request id, never a token, path or key. Default: none.
 	Logger *slog.Logger
-	// UserAgent goes before the package's own. Default: "paywarrant-go/" and [Version] alone.
+	// UserAgent is put before the package's own User-Agent, "paywarrant-go/" and
+	// [Version]. Default: none.
 	UserAgent string
-	// MaxRetries is how often a call is sent again, where that is safe: up to 10.
-	// Waiting for a charge that is still running (409) is not counted, but by a
-	// bound of its own: about half a minute.
-	// Default (0): 3. Negative: never.
+	// MaxRetries is the maximum number of retries of a call that is safe to repeat: up
+	// to 10. Waiting for a charge that is still in progress (409) is not counted; it has
+	// its own limit of about half a minute. Default (0): 3. Negative: no retries.
 	MaxRetries int
-	// Timeout bounds one attempt, from dialling to the last byte of the answer.
-	// A call takes MaxRetries+1 attempts and the pauses between them at most, and
-	// ends with its ctx. Default (0): 30 s, three times the longest charge.
+	// Timeout limits one attempt, from dialing to the last byte of the response. A call
+	// takes at most MaxRetries+1 attempts and the pauses between them, and ends when its
+	// context is done. Default (0): 30 s, three times the longest charge.
 	Timeout time.Duration
 }
 
-// validate names the field that is wrong; it never shows a value, since a key
-// may have landed in the wrong field.
+// validate returns an error that names the invalid field. The error never contains the
+// value, because a key may have been put in the wrong field.
 func (c Config) validate() error {
 	if err := validateBaseURL(c.BaseURL); err != nil {
 		return fmt.Errorf("client: Config.BaseURL: %w", err)
@@ -66,16 +66,16 @@ func (c Config) validate() error {
 		return fmt.Errorf("client: Config.APIKey: %w", err)
 	}
 	if !printable(c.TestHelperKey) {
-		return errors.New("client: Config.TestHelperKey: has characters that no header may carry")
+		return errors.New("client: Config.TestHelperKey: contains characters that a header cannot carry")
 	}
 	if !printable(c.UserAgent) {
-		return errors.New("client: Config.UserAgent: has characters that no header may carry")
+		return errors.New("client: Config.UserAgent: contains characters that a header cannot carry")
 	}
 	if c.MaxRetries > maxMaxRetries {
-		return fmt.Errorf("client: Config.MaxRetries: is over %d", maxMaxRetries)
+		return fmt.Errorf("client: Config.MaxRetries: must be at most %d", maxMaxRetries)
 	}
 	if c.Timeout < 0 {
-		return errors.New("client: Config.Timeout: is negative")
+		return errors.New("client: Config.Timeout: must not be negative")
 	}
 	return nil
 }
@@ -87,11 +87,11 @@ func validateBaseURL(s string) error {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil:
-		return errors.New("is not a URL") // err shows the value, which may hold a password
+		return errors.New("is not a URL") // err contains the value, which may hold a password
 	case u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":
 		return errors.New("is not an absolute http or https URL")
 	case u.Scheme == "http" && !loopback(u.Hostname()):
-		return errors.New("must be https: http would show the API key to the network")
+		return errors.New("must be https: http would reveal the API key to the network")
 	case u.User != nil, u.RawQuery != "", u.ForceQuery, u.Fragment != "":
 		return errors.New("must have no user, query or fragment")
 	}
@@ -103,7 +103,7 @@ func validateCredential(s string) error {
 	case s == "":
 		return errors.New("is required")
 	case strings.Contains(s, " ") || !printable(s):
-		return errors.New("has spaces, or characters that no header may carry")
+		return errors.New("contains spaces, or characters that a header cannot carry")
 	}
 	return nil
 }
@@ -113,20 +113,20 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// printable tells whether s is printable ASCII.
+// printable reports whether s is printable ASCII.
 func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// String shows which service and merchant, and hides the API key.
+// String returns the service's address and the merchant, and hides the API key.
 func (c Config) String() string {
 	return fmt.Sprintf("client.Config{BaseURL:%q MerchantID:%q APIKey:%s}", c.shownURL(), c.MerchantID, redacted)
 }
 
-// Format makes every verb print what String does.
+// Format prints what String returns, for every verb.
 func (c Config) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(c.String())) }
 
-// LogValue shows which service and merchant, and hides the API key.
+// LogValue returns the service's address and the merchant, and hides the API key.
 func (c Config) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("base_url", c.shownURL()),
@@ -135,12 +135,13 @@ func (c Config) LogValue() slog.Value {
 	)
 }
 
-// MarshalJSON shows which service and merchant, and hides the API key. It returns no error.
+// MarshalJSON returns the service's address and the merchant, and hides the API key.
+// The error is always nil.
 func (c Config) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]string{"baseUrl": c.shownURL(), "merchantId": c.MerchantID, "apiKey": redacted})
 }
 
-// shownURL is the base URL without anything secret that it should not hold.
+// shownURL returns the base URL if it is valid, since an invalid one may hold a secret.
 func (c Config) shownURL() string {
 	if validateBaseURL(c.BaseURL) != nil {
 		return "[invalid]"

@@ -6,68 +6,71 @@
 //	m, err := c.WaitForMandate(ctx, s.SessionToken) // after the person opened s.SetupURL
 //	ch, err := c.Charge(ctx, client.ChargeParams{Mandate: m, AmountCents: 250, Currency: client.USD, Description: "October report"})
 //
-// The package owns the API's wire types and error codes; the service imports
-// them, so the two cannot drift. It depends on the standard library alone.
+// The package defines the API's wire types and error codes, and the service
+// imports them, so that the two cannot drift. It depends only on the standard
+// library.
 //
-// It does not check mandates offline (package mandate does), receive webhooks
-// (package webhook), nor pay for an agent (package agent).
+// Package mandate verifies mandates offline, package webhook receives events, and
+// package agent pays on behalf of an agent.
 //
 // # Errors
 //
-// Errors say what was being done and wrap their cause. What the service answered
-// is an [*Error], with status, code, field, request id and the wait it asks for;
-// [errors.Is] matches it with the sentinel of its code:
+// Errors name the operation that failed and wrap their cause. A refusal by the
+// service is an [*Error] with its status, code, field, request id and retry delay;
+// [errors.Is] matches it against the sentinel of its code:
 //
-//	ErrUnknownOutcome         charge or settlement may have happened: same call, same key, later
-//	ErrSetupFailed            the person declined or the session ended: create another
-//	ErrPerTxLimit             over the mandate's cap of one payment: charge less (Error.LimitCents)
-//	ErrMonthlyLimit           over what is left of the month: charge less, or next month
-//	ErrMerchantLimit          over your own account's cap: raise it in the dashboard, or charge less
-//	ErrRailUnavailable        no rail of the mandate works now: later, with a new key
+//	ErrUnknownOutcome         the charge or settlement may have happened: repeat the call with the same key
+//	ErrSetupFailed            the person declined or the session expired: create another session
+//	ErrPerTxLimit             above the mandate's limit per payment (Error.LimitCents): charge less
+//	ErrMonthlyLimit           above what is left this month: charge less, or wait for the next month
+//	ErrMerchantLimit          above your account's own limit: charge less, or have the operator raise it
+//	ErrRailUnavailable        no rail of the mandate works now: retry later with a new key
 //	ErrMandateInvalid         not a mandate of this service: ask the person to set one up
-//	ErrMandateRevoked         the mandate is over: ask the person for another
-//	ErrMandateExpired         the mandate is over: ask the person for another
-//	ErrMerchantNotAllowed     the mandate does not name you: ask the person for one that does
-//	ErrMerchantInactive       your account is not active: see the dashboard
-//	ErrUnauthorized           wrong credentials, or those of the other mode: see Config
-//	ErrValidation             Error.Param is wrong: mend the call
-//	ErrIdempotencyMismatch    the key was used for another request: a mistake in your keys
-//	ErrIdempotencyInProgress  the first call with this key still runs: same call, later
-//	ErrNotFound               no such object, or not yours
-//	ErrSessionFinished        the session has ended already
-//	ErrRateLimited            too many calls: slow down, wait Error.RetryAfter
-//	ErrUnavailable            the service is down or busy: later
-//	ErrInternal               a fault of the service: tell it Error.RequestID
-//	ErrPayloadTooLarge        the request is over 64 KiB: less metadata
-//	ErrMethodNotAllowed       BaseURL leads to something else
-//	ErrUnsupportedMediaType   BaseURL leads to something else
-//	ErrUnexpectedAnswer       not the service's answer: a proxy, a redirect, a torn body
+//	ErrMandateRevoked         the mandate was revoked: ask the person for another
+//	ErrMandateExpired         the mandate has expired: ask the person for another
+//	ErrMerchantNotAllowed     the mandate does not allow you as payee: ask the person for one that does
+//	ErrMerchantInactive       your account is not active: ask the operator
+//	ErrUnauthorized           wrong credentials, or credentials of the other mode: see Config
+//	ErrValidation             Error.Param is invalid: fix the call
+//	ErrIdempotencyMismatch    the key was used for a different request: use a new key
+//	ErrIdempotencyInProgress  the first call with this key is still running: repeat the call later
+//	ErrNotFound               no such object, or it belongs to another merchant
+//	ErrSessionFinished        the session has already completed or failed
+//	ErrRateLimited            too many calls: wait for Error.RetryAfter
+//	ErrUnavailable            the service is down or overloaded: retry later
+//	ErrInternal               a bug in the service: report Error.RequestID
+//	ErrPayloadTooLarge        the request exceeds 64 KiB: send less metadata
+//	ErrMethodNotAllowed       BaseURL does not lead to the service
+//	ErrUnsupportedMediaType   BaseURL does not lead to the service
+//	ErrUnexpectedAnswer       not a response of the service: a proxy, a redirect, a truncated body
 //
 // Every call may return [ErrUnauthorized], [ErrMerchantInactive],
 // [ErrRateLimited], [ErrInternal], [ErrUnavailable] and [ErrUnexpectedAnswer],
-// ctx's error, and errors of the network, which satisfy net.Error. A value that
-// cannot stand in a path is refused as [ErrValidation] before anything is sent.
+// ctx's error, and network errors, which implement net.Error. A value that cannot
+// appear in a URL path is refused with [ErrValidation] before anything is sent.
 //
 // # Retries
 //
-// A call is sent again after a failure of the network or an attempt's time-out,
-// after a 2xx answer that is torn, after 429, 502, 503 and 504, and while its
-// idempotency key is in progress, up to [Config].MaxRetries times: with random,
-// growing pauses, after the Retry-After that the service asks for. It is given
-// back at once where that is over 30 s or the pause would outlast ctx. Only
-// calls that can be made twice without harm are: reads, revocations, and charges
-// and settlements by their idempotency key. CreateSession is sent again only where
-// nothing can have happened.
+// The client retries a call up to [Config].MaxRetries times after a network error,
+// a timeout of one attempt, a truncated 2xx response, status 429, 502, 503 or 504,
+// and while the call's idempotency key is still in progress. Pauses are random, grow
+// with each attempt, and respect the Retry-After header. The call returns at once if
+// Retry-After exceeds 30 s or the pause would exceed ctx's deadline.
 //
-// # Money in doubt
+// Only calls that are safe to repeat are retried: reads, revocations, and charges and
+// settlements, which carry an idempotency key. CreateSession is retried only if the
+// service cannot have processed it.
 //
-// A charge whose answer is lost may have been made. After the retries the error
-// is an [*UnknownOutcomeError]; the same call with its IdempotencyKey answers what
-// became of it. A key of your own, stored before the call, survives a crash as well.
+// # Unknown outcomes
+//
+// A charge whose response is lost may have been made. Once the retries are used up,
+// the call returns an [*UnknownOutcomeError]. Repeat the call with its IdempotencyKey
+// to learn the outcome. A key of your own that you store before the call also survives
+// a crash of your program.
 //
 // # Secrets
 //
-// The API key and tokens appear in no error and no log line of this package: paths
-// are logged as patterns, and texts from elsewhere are searched for them. Redirects
-// are refused, since they would carry the key elsewhere.
+// The API key and tokens appear in no error and no log record of this package. Log
+// records contain the route pattern instead of the path, and secrets are removed from
+// texts of other origin. Redirects are not followed, because they could leak the API key.
 package client

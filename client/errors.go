@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Code is the machine-readable part of an error of the merchant API.
+// Code is the machine-readable code of an error of the merchant API.
 type Code string
 
-// The codes, with the page that explains each under docs/errors.
+// The error codes. Each has a page under docs/errors.
 const (
 	CodeValidation            Code = "validation_error"
 	CodeUnauthorized          Code = "unauthorized"
@@ -34,7 +34,7 @@ const (
 	CodeUnavailable           Code = "unavailable"
 )
 
-// One sentinel a code, for errors.Is.
+// The sentinels for errors.Is, one for each code.
 var (
 	ErrValidation            = &Error{Code: CodeValidation, Status: http.StatusBadRequest}
 	ErrUnauthorized          = &Error{Code: CodeUnauthorized, Status: http.StatusUnauthorized}
@@ -59,7 +59,7 @@ var (
 	ErrUnavailable           = &Error{Code: CodeUnavailable, Status: http.StatusServiceUnavailable}
 )
 
-// Errors lists one sentinel for each code there is.
+// Errors returns one sentinel for each code.
 func Errors() []*Error {
 	return []*Error{
 		ErrValidation, ErrUnauthorized, ErrPerTxLimit, ErrMonthlyLimit, ErrMerchantLimit, ErrRailUnavailable,
@@ -69,31 +69,33 @@ func Errors() []*Error {
 	}
 }
 
-// Error is a refusal or failure that the service answered. Match its kind with
-// errors.Is against the sentinels ([ErrMonthlyLimit] …), which compares the code
-// alone; read the rest with errors.As.
+// Error is an error response of the service. Match its code with errors.Is against a
+// sentinel such as [ErrMonthlyLimit]; read the other fields with errors.As.
 type Error struct {
-	// Status is the HTTP status; 400 also where the client refused before sending.
+	// Status is the HTTP status. It is 400 if the client refused the call before sending it.
 	Status int `json:"-"`
-	// Code is the kind of error.
+	// Code is the machine-readable code.
 	Code Code `json:"code"`
-	// Message says for a person what is wrong.
+	// Message describes the problem for a person.
 	Message string `json:"message"`
-	// Param names the field that is wrong, where one is.
+	// Param is the name of the invalid field. It is empty if no single field is at fault.
 	Param string `json:"param,omitempty"`
-	// RequestID finds the call in the service's logs. Empty where the service has not seen it.
+	// RequestID identifies the call in the service's logs. It is empty if the service
+	// did not receive the call.
 	RequestID string `json:"requestId"`
-	// DocURL explains the code.
+	// DocURL is the address of the page that explains the code.
 	DocURL string `json:"docUrl,omitempty"`
-	// LimitCents is the limit that refused a charge.
+	// LimitCents is the limit that the charge exceeded, in US cents. It is nil for other errors.
 	LimitCents *int64 `json:"limitCents,omitempty"`
-	// RemainingMonthlySpendCents is what is left this month, with [CodeMonthlyLimit].
+	// RemainingMonthlySpendCents is what is left of the month, in US cents. It is set
+	// with [CodeMonthlyLimit].
 	RemainingMonthlySpendCents *int64 `json:"remainingMonthlySpendCents,omitempty"`
-	// RetryAfter is how long the service asks to wait before a retry; zero where it does not say.
+	// RetryAfter is how long the service asks to wait before a retry. It is zero if the
+	// service does not ask.
 	RetryAfter time.Duration `json:"-"`
 }
 
-// Error tells message, field, code and request id.
+// Error returns the message with field, code and request id.
 func (e *Error) Error() string {
 	s := string(e.Code)
 	if e.Message != "" {
@@ -108,7 +110,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Is tells whether target is an [*Error] of the same code.
+// Is reports whether target is an [*Error] with the same code.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code

@@ -91,7 +91,7 @@ func TestForeignAnswersGetTheirCodeFromTheStatus(t *testing.T) {
 		{400, client.ErrUnexpectedAnswer},
 		{401, client.ErrUnexpectedAnswer},
 		{402, client.ErrUnexpectedAnswer},
-		{403, client.ErrUnexpectedAnswer}, // not "mandate invalid": a proxy knows nothing of mandates
+		{403, client.ErrUnexpectedAnswer}, // not "mandate invalid": a proxy does not know about mandates
 		{404, client.ErrUnexpectedAnswer}, // nor "no such receipt"
 		{409, client.ErrUnexpectedAnswer},
 		{422, client.ErrUnexpectedAnswer},
@@ -190,7 +190,7 @@ func TestEndedContextSendsNothing(t *testing.T) {
 	require.Zero(t, calls())
 }
 
-// A caller's cancellation is found in the error, even where it has a cause of its own.
+// A caller's cancellation is found in the error, even if the context has a cause of its own.
 func TestCancellationUnderWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -256,7 +256,7 @@ func TestErrorText(t *testing.T) {
 	require.EqualError(t, &client.SetupFailedError{}, "setup failed")
 	require.EqualError(t, &client.SetupFailedError{Reason: "declined"}, "setup failed: declined")
 	require.EqualError(t, &client.UnknownOutcomeError{IdempotencyKey: "k", Err: io.EOF},
-		`outcome unknown: EOF; the same call with idempotency key "k" finds it`)
+		`outcome unknown: EOF; repeat the call with idempotency key "k" to learn it`)
 	require.NotErrorIs(t, fmt.Errorf("other"), client.ErrMonthlyLimit)
 	require.NotErrorIs(t, client.ErrMonthlyLimit, io.EOF)
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/paywarrant/paywarrant/client"
 )
 
-// The whole way: a session, the person's consent, a charge, the list.
+// A session, the person's consent, a charge, and the list of transactions.
 func Example() {
-	srv := httptest.NewServer(exampleService()) // in earnest: the service's own address
+	srv := httptest.NewServer(exampleService()) // in production: the address of the service
 	defer srv.Close()
 	ctx, base, id, key := context.Background(), srv.URL, "mer_example", "sk_test_example"
 
@@ -37,13 +37,13 @@ func Example() {
 
 	ch, err := c.Charge(ctx, client.ChargeParams{Mandate: m, AmountCents: 250, Currency: client.USD, Description: "October report"})
 	switch {
-	case errors.Is(err, client.ErrUnknownOutcome): // the same call with the key in err, later
+	case errors.Is(err, client.ErrUnknownOutcome): // repeat the call with the key in err, later
 		fmt.Println(err)
 	case errors.Is(err, client.ErrMonthlyLimit): // also ErrPerTxLimit, ErrMandateRevoked, ErrRateLimited …
 		fmt.Println("nothing left this month")
 	case err != nil:
 		log.Fatal(err)
-	case ch.Status == client.Pending: // the webhook will tell
+	case ch.Status == client.Pending: // a webhook event follows
 		fmt.Println("under way")
 	default:
 		fmt.Println(ch.TransactionID, ch.Status)
@@ -61,7 +61,7 @@ func Example() {
 	// txn_1 250 succeeded
 }
 
-// What a refusal tells.
+// A refusal has a status, a code and details.
 func ExampleError() {
 	c, done := exampleClient()
 	defer done()
@@ -73,7 +73,7 @@ func ExampleError() {
 	// Output: 402 monthly left this month: 120
 }
 
-// A charge whose answer is lost is not lost: its key finds it.
+// A charge whose response is lost is found by its idempotency key.
 func ExampleUnknownOutcomeError() {
 	c, done := exampleClient()
 	defer done()
@@ -81,11 +81,79 @@ func ExampleUnknownOutcomeError() {
 	ch, err := c.Charge(context.Background(), p)
 	var unknown *client.UnknownOutcomeError
 	if errors.As(err, &unknown) {
-		p.IdempotencyKey = unknown.IdempotencyKey // to be stored, and tried until it answers
+		p.IdempotencyKey = unknown.IdempotencyKey // store it, and repeat the call until it succeeds
 		ch, err = c.Charge(context.Background(), p)
 	}
 	fmt.Println(ch.Status, "replayed:", ch.Replayed, err)
 	// Output: completed replayed: true <nil>
+}
+
+// A key that is stored with the order makes the charge safe to repeat, even after a
+// crash: the second call returns the result of the first.
+func ExampleClient_Charge() {
+	c, done := exampleClient()
+	defer done()
+	p := client.ChargeParams{
+		Mandate: "dtok_1", AmountCents: 250, Currency: client.USD, Description: "October report",
+		IdempotencyKey: "order-1017",
+	}
+	for range 2 {
+		ch, err := c.Charge(context.Background(), p)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(ch.TransactionID, "paid:", ch.Status.Paid(), "replayed:", ch.Replayed)
+	}
+	// Output:
+	// txn_1 paid: true replayed: false
+	// txn_1 paid: true replayed: true
+}
+
+func ExampleClient_Transactions() {
+	c, done := exampleClient()
+	defer done()
+	for tx, err := range c.Transactions(context.Background(), client.ListParams{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(tx.ID, tx.AmountCents, tx.Status)
+	}
+	// Output: txn_1 250 succeeded
+}
+
+func ExampleClient_Events() {
+	c, done := exampleClient()
+	defer done()
+	for e, err := range c.Events(context.Background(), client.EventListParams{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(e.ID, e.Type)
+	}
+	// Output:
+	// evt_2 payment.succeeded
+	// evt_1 delegate.created
+}
+
+// A person pays once, on a page of the service.
+func ExampleClient_CreateCheckout() {
+	c, done := exampleClient()
+	defer done()
+	ctx := context.Background()
+	k, err := c.CreateCheckout(ctx, client.CheckoutParams{AmountCents: 500, Description: "1,000 requests", IdempotencyKey: "cart-7"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("Send the person to", k.URL)
+
+	k, err = c.Checkout(ctx, k.ID) // after the payment.succeeded event
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(k.Status, k.TransactionID)
+	// Output:
+	// Send the person to https://pay.example/checkout/chk_1
+	// paid txn_2
 }
 
 func ExampleClient_Balance() {
@@ -124,7 +192,7 @@ func exampleClient() (c *client.Client, done func()) {
 	}
 }
 
-// exampleService answers as the service does, as far as the examples ask.
+// exampleService returns the service's responses to the calls of the examples.
 func exampleService() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/mandates", reply(200, `{"sessionToken":"sess_1","setupUrl":"https://pay.example/setup/example"}`))
@@ -134,6 +202,11 @@ func exampleService() http.Handler {
 		`{"delegateId":"del_1","status":"active","maxMonthlySpendCents":5000,"remainingMonthlySpendCents":4750,"currentMonth":"2026-11"}`))
 	mux.HandleFunc("GET /v1/merchants/transactions", reply(200,
 		`{"hasMore":false,"data":[{"id":"txn_1","delegateId":"del_1","amountCents":250,"status":"succeeded","rail":"fiatrail"}]}`))
+	mux.HandleFunc("GET /v1/events", reply(200, `{"hasMore":false,"data":[
+		{"id":"evt_2","type":"payment.succeeded","data":{},"created_at":"2026-11-21T10:00:01.000Z"},
+		{"id":"evt_1","type":"delegate.created","data":{},"created_at":"2026-11-21T10:00:00.000Z"}]}`))
+	mux.HandleFunc("POST /v1/checkouts", reply(200, `{"id":"chk_1","url":"https://pay.example/checkout/chk_1","status":"open","amountCents":500}`))
+	mux.HandleFunc("GET /v1/checkouts/chk_1", reply(200, `{"id":"chk_1","url":"https://pay.example/checkout/chk_1","status":"paid","amountCents":500,"transactionId":"txn_2"}`))
 	var seen sync.Map // idempotency keys
 	mux.HandleFunc("POST /v1/payments/charge", func(w http.ResponseWriter, r *http.Request) {
 		var p client.ChargeParams
@@ -149,6 +222,7 @@ func exampleService() http.Handler {
 			seen.Store(p.IdempotencyKey, true)
 			hangUp(w, r)
 		default:
+			seen.Store(p.IdempotencyKey, true)
 			reply(200, chargeAnswer)(w, r)
 		}
 	})

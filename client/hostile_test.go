@@ -116,8 +116,8 @@ func TestRetryAfterIsRead(t *testing.T) {
 	}
 }
 
-// FuzzAnswer feeds arbitrary answers to every method: none panics, and a charge
-// is believed only where it names its transaction.
+// FuzzAnswer feeds arbitrary responses to every method: none panics, and a charge
+// result is accepted only if it names its transaction.
 func FuzzAnswer(f *testing.F) {
 	f.Add(200, "", chargeAnswer)
 	f.Add(402, "7", monthlyRefusal)

@@ -5,11 +5,11 @@ import (
 	"net/http"
 )
 
-// Balance tells what a mandate allows and what is left of it:
-// GET /v1/mandates/{intentMandate}/balance. The mandate is its token or its del_
-// id, and this merchant must be on its allowlist.
+// Balance returns what a mandate allows and what is left of it this month:
+// GET /v1/mandates/{intentMandate}/balance. The mandate is given by its token or its
+// id (del_…), and it must allow this merchant.
 //
-// The rest may be gone by the time that it is charged: only Charge decides.
+// A balance reserves nothing: whether a later charge fits is decided by Charge.
 //
 // Errors: [ErrNotFound], [ErrMandateInvalid], [ErrMerchantNotAllowed],
 // [ErrValidation], and those that every call may return (see the package comment).
@@ -20,13 +20,14 @@ func (c *Client) Balance(ctx context.Context, mandate string) (Balance, error) {
 	}, func(b *Balance, _ answer) bool { return b.Status != "" })
 }
 
-// Revoke ends a mandate for good, at once: POST /v1/mandates/{intentMandate}/revoke.
-// The mandate is its token or its del_ id, and this merchant must have created it.
-// To revoke again is no error, so the call is sent again after any failure that may pass.
+// Revoke ends a mandate immediately and for good:
+// POST /v1/mandates/{intentMandate}/revoke. The mandate is given by its token or its
+// id (del_…), and this merchant must have created it. Revoking a revoked mandate
+// succeeds, so the call is retried after any temporary failure.
 //
 // Errors: [ErrNotFound], [ErrMandateInvalid], [ErrMerchantNotAllowed],
-// [ErrValidation], and those that every call may return (see the package comment);
-// after the latter the mandate may be revoked or not: revoke again.
+// [ErrValidation], and those that every call may return (see the package comment).
+// After one of the latter the mandate may be revoked or not: call Revoke again.
 func (c *Client) Revoke(ctx context.Context, mandate string) (Revocation, error) {
 	return do(ctx, c, call{
 		doing: "revoke mandate", method: http.MethodPost, idempotent: true,

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// Stats reads the merchant's totals: GET /v1/merchants/stats.
+// Stats returns the merchant's totals: GET /v1/merchants/stats.
 //
 // Errors: those that every call may return (see the package comment).
 func (c *Client) Stats(ctx context.Context) (Stats, error) {

@@ -6,17 +6,18 @@ import (
 	"net/http"
 )
 
-// Charge takes an amount from a mandate: POST /v1/payments/charge. No error does
-// not mean that money has moved: look at [Charge].Status, which may be [Pending]
-// (a webhook will tell) or [Failed] (FailureReason says why).
+// Charge takes an amount from a mandate: POST /v1/payments/charge. A nil error does
+// not mean that money has moved. Check [Charge].Status: [Status.Paid] reports success,
+// [Pending] is followed by a webhook event, and [Failed] comes with a FailureReason.
 //
-// Without an IdempotencyKey the call makes a random one and keeps it over its
-// retries. Give one that you have stored with the order, and a crash of your own
-// program between charge and answer can be made good: the same call again answers
-// what the first one did, with [Charge].Replayed set.
+// Without an IdempotencyKey the call uses a random one for all its retries. To survive
+// a crash of your program between the charge and its result, store a key of your own
+// with the order first: repeating the call then returns the result of the first one,
+// with [Charge].Replayed set.
 //
-// Look for [ErrUnknownOutcome] first: the money may have moved, and
-// [UnknownOutcomeError].IdempotencyKey finds out. After every other error this call has taken nothing.
+// Check for [ErrUnknownOutcome] before other errors: the money may have moved, and a
+// call with [UnknownOutcomeError].IdempotencyKey returns the outcome. After any other
+// error the call has taken nothing.
 //
 // Errors: [ErrUnknownOutcome]; refusals [ErrPerTxLimit], [ErrMonthlyLimit],
 // [ErrMerchantLimit], [ErrRailUnavailable], [ErrMerchantInactive],
@@ -36,13 +37,13 @@ func (c *Client) Charge(ctx context.Context, p ChargeParams) (Charge, error) {
 	})
 }
 
-// newKey makes an idempotency key that nobody else will: over 128 random bits.
+// newKey returns an idempotency key of more than 128 random bits.
 func newKey() string { return rand.Text() }
 
-// Receipt reads one charge as its payee may show it:
+// Receipt returns one charge in the form that its payee may show to others:
 // GET /v1/payments/{transactionId}/receipt.
 //
-// Errors: [ErrNotFound], also where it is another merchant's, [ErrValidation], and
+// Errors: [ErrNotFound], also for a charge of another merchant, [ErrValidation], and
 // those that every call may return (see the package comment).
 func (c *Client) Receipt(ctx context.Context, transactionID string) (Receipt, error) {
 	return do(ctx, c, call{

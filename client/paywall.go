@@ -6,14 +6,13 @@ import (
 )
 
 // SettlePaywall takes a paywall's price from a mandate: POST /v1/paywall/settle.
-// Package paywall calls it; few others need to. A settlement that the rail
-// refused is no error: Success is false and ErrorReason says why.
+// Package paywall calls it; most programs need not. If the rail refuses the payment,
+// the error is nil, Success is false and ErrorReason is the reason.
 //
-// Without an IdempotencyKey the call makes a random one and keeps it over its
-// retries. A paywall gives one that it derives from the credential, so that the
-// same credential shown twice is paid once.
+// Without an IdempotencyKey the call uses a random one for all its retries. A paywall
+// derives the key from the credential, so that a credential is charged once.
 //
-// Errors: those of [Client.Charge], [ErrUnknownOutcome] first.
+// Errors: those of [Client.Charge]. Check for [ErrUnknownOutcome] first.
 func (c *Client) SettlePaywall(ctx context.Context, p PaywallSettlementParams) (PaywallSettlement, error) {
 	if p.IdempotencyKey == "" {
 		p.IdempotencyKey = newKey()

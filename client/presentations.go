@@ -6,42 +6,41 @@ import (
 	"time"
 )
 
-// PresentationParams asks for a presentation: a mandate bound to one payment at
-// one paywall. POST /v1/mandates/{intentMandate}/presentations.
+// PresentationParams are the parameters of [Client.CreatePresentation].
 type PresentationParams struct {
-	// Audience is the origin of Resource: "https://api.example.com".
+	// Audience is the origin of Resource, such as "https://api.example.com". Required.
 	Audience string `json:"audience"`
-	// Nonce is the id of the paywall's challenge.
+	// Nonce is the id of the paywall's challenge. Required.
 	Nonce string `json:"nonce"`
-	// Amount is the price in dollars, with at most six decimals: "0.01".
+	// Amount is the price in dollars, with at most six decimals, such as "0.01". Required.
 	Amount string `json:"amount"`
-	// PayTo is the wallet address of the payee.
+	// PayTo is the wallet address of the payee. Required.
 	PayTo string `json:"payTo"`
-	// Network is the CAIP-2 id of the chain.
+	// Network is the CAIP-2 id of the chain. Required.
 	Network string `json:"network"`
-	// Resource is the full URL that is paid for.
+	// Resource is the absolute URL that is paid for. Required.
 	Resource string `json:"resource"`
-	// ExpiresInSeconds is how long the presentation is good: 1 to 300. Default: 300.
+	// ExpiresInSeconds is how long the presentation is valid: 1 to 300. Default: 300.
 	ExpiresInSeconds int64 `json:"expiresInSeconds,omitempty"`
 }
 
-// Presentation is a mandate bound to one payment.
+// Presentation is a mandate bound to one payment. Printed or logged, it hides its token.
 type Presentation struct {
-	// Presentation goes into the header X-Service-Mandate of the paid request. It
-	// pays what it was made for, once, and nothing else.
+	// Presentation is the value of the X-Service-Mandate header of the paid request. It
+	// can pay once, and only what it was made for.
 	Presentation string `json:"presentation"`
-	// ExpiresAt ends it.
+	// ExpiresAt is when the presentation expires.
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-// CreatePresentation binds a mandate to one payment:
-// POST /v1/mandates/{intentMandate}/presentations. The service signs with the
-// mandate's own key, which it keeps; a paywall that is shown the presentation
-// learns nothing that it could use again. The mandate is its token, or its del_
-// id where this merchant created it.
+// CreatePresentation binds a mandate to one payment at one paywall:
+// POST /v1/mandates/{intentMandate}/presentations. The service signs it with the
+// mandate's own key, which never leaves the service, so a paywall that receives the
+// presentation cannot use it again. The mandate is given by its token, or by its id
+// (del_…) if this merchant created it.
 //
-// Nothing is reserved: the settlement decides. To ask again is no error, so the
-// call is sent again after any failure that may pass.
+// A presentation reserves nothing: the settlement decides. The call is retried after
+// any temporary failure.
 //
 // Errors: [ErrPerTxLimit], [ErrMandateRevoked], [ErrMandateExpired],
 // [ErrMerchantNotAllowed], [ErrMerchantInactive], [ErrMandateInvalid], [ErrNotFound],

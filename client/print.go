@@ -5,10 +5,10 @@ import (
 	"log/slog"
 )
 
-// Values with secrets hide them when they are printed or logged. JSON is the wire
-// form and keeps them.
+// Values with secrets hide them when they are printed or logged. Their JSON is the wire
+// form and contains them.
 
-// hide returns what stands for a secret in prints.
+// hide returns the placeholder of a secret, and nothing for an empty one.
 func hide(secret string) string {
 	if secret == "" {
 		return ""
@@ -16,7 +16,7 @@ func hide(secret string) string {
 	return redacted
 }
 
-// show formats a value whose secrets are hidden and whose type has no methods.
+// show formats hidden, a copy without secrets whose type has no methods.
 func show(f fmt.State, verb rune, hidden any) {
 	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), hidden)
 }
@@ -28,7 +28,7 @@ func (s Session) hidden() printedSession {
 	return printedSession(s)
 }
 
-// Format hides the session token, the setup URL and the mandate, whatever the verb.
+// Format hides the session token, the setup URL and the mandate, for every verb.
 func (s Session) Format(f fmt.State, verb rune) { show(f, verb, s.hidden()) }
 
 // LogValue hides what Format hides.
@@ -41,7 +41,7 @@ func (p Presentation) hidden() printedPresentation {
 	return printedPresentation(p)
 }
 
-// Format hides the presentation, whatever the verb.
+// Format hides the presentation, for every verb.
 func (p Presentation) Format(f fmt.State, verb rune) { show(f, verb, p.hidden()) }
 
 // LogValue hides what Format hides.
@@ -54,7 +54,7 @@ func (p ChargeParams) hidden() printedCharge {
 	return printedCharge(p)
 }
 
-// Format hides the mandate, whatever the verb.
+// Format hides the mandate, for every verb.
 func (p ChargeParams) Format(f fmt.State, verb rune) { show(f, verb, p.hidden()) }
 
 // LogValue hides what Format hides.
@@ -67,7 +67,7 @@ func (p PaywallSettlementParams) hidden() printedSettlement {
 	return printedSettlement(p)
 }
 
-// Format hides the mandate, whatever the verb.
+// Format hides the mandate, for every verb.
 func (p PaywallSettlementParams) Format(f fmt.State, verb rune) { show(f, verb, p.hidden()) }
 
 // LogValue hides what Format hides.
@@ -80,7 +80,7 @@ func (m Merchant) hidden() printedMerchant {
 	return printedMerchant(m)
 }
 
-// Format hides the API key, whatever the verb.
+// Format hides the API key, for every verb.
 func (m Merchant) Format(f fmt.State, verb rune) { show(f, verb, m.hidden()) }
 
 // LogValue hides what Format hides.
@@ -93,7 +93,7 @@ func (e WebhookEndpoint) hidden() printedEndpoint {
 	return printedEndpoint(e)
 }
 
-// Format hides the signing secret, whatever the verb.
+// Format hides the signing secret, for every verb.
 func (e WebhookEndpoint) Format(f fmt.State, verb rune) { show(f, verb, e.hidden()) }
 
 // LogValue hides what Format hides.

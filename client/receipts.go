@@ -6,44 +6,53 @@ import (
 	"time"
 )
 
-// ReceiptParams is a receipt that somebody shows, and what it is shown for.
+// ReceiptParams are the parameters of [Client.VerifyReceipt].
 type ReceiptParams struct {
-	// Receipt is the value of an X-PAYMENT-RESPONSE or PAYMENT-RESPONSE header.
+	// Receipt is the value of an X-PAYMENT-RESPONSE or PAYMENT-RESPONSE header. Required.
 	Receipt string `json:"receipt"`
-	// Resource is the full URL that was paid for.
+	// Resource is the absolute URL that the receipt must have paid for. Required.
 	Resource string `json:"resource"`
-	// PayTo is the wallet that was paid, Amount the price in dollars: "0.01".
-	PayTo  string `json:"payTo"`
+	// PayTo is the wallet address that the receipt must have paid. Required.
+	PayTo string `json:"payTo"`
+	// Amount is the price in dollars that the receipt must have paid, such as "0.01". Required.
 	Amount string `json:"amount"`
-	// Redeem spends a good receipt, so that it opens nothing twice. Only the merchant
-	// whose wallet PayTo is may. Default: it is only looked at.
+	// Redeem marks a valid receipt as used, so that it is accepted only once. Only the
+	// merchant that owns PayTo may redeem. Default: the receipt is only checked.
 	Redeem bool `json:"redeem,omitempty"`
 }
 
-// ReceiptVerdict tells whether a receipt is good for what it was shown for.
+// ReceiptVerdict reports whether a receipt is valid for what it was presented for. The
+// fields after Reason are set if Valid is true.
 type ReceiptVerdict struct {
+	// Valid reports whether the receipt is valid.
 	Valid bool `json:"valid"`
-	// Reason says why not: not_found, expired, already_redeemed, or what differs, as
-	// in resource_mismatch.
+	// Reason is the reason why it is not: not_found, expired, already_redeemed, or the
+	// difference, such as resource_mismatch.
 	Reason string `json:"reason,omitempty"`
-	// What was paid, of a good one.
+	// Transaction is the transaction hash on chain, or the card processor's payment id.
 	Transaction string `json:"transaction,omitempty"`
-	Network     string `json:"network,omitempty"`
-	Payer       string `json:"payer,omitempty"`
-	PayTo       string `json:"payTo,omitempty"`
-	Amount      string `json:"amount,omitempty"`
-	Resource    string `json:"resource,omitempty"`
-	// TransactionID is the service's own, of a mandate.
-	TransactionID string     `json:"transactionId,omitempty"`
-	SettledAt     *time.Time `json:"settledAt,omitempty"`
+	// Network is the CAIP-2 id of the chain, or "card".
+	Network string `json:"network,omitempty"`
+	// Payer is the wallet that paid, or the mandate's id.
+	Payer string `json:"payer,omitempty"`
+	// PayTo is the wallet address of the payee.
+	PayTo string `json:"payTo,omitempty"`
+	// Amount is the amount paid, in dollars.
+	Amount string `json:"amount,omitempty"`
+	// Resource is the absolute URL that was paid for.
+	Resource string `json:"resource,omitempty"`
+	// TransactionID is the id of the charge (txn_…), set if a mandate paid.
+	TransactionID string `json:"transactionId,omitempty"`
+	// SettledAt is when the payment settled. It is nil if the service does not know.
+	SettledAt *time.Time `json:"settledAt,omitempty"`
 }
 
-// VerifyReceipt checks a receipt against ledger and chain:
-// POST /v1/x402/verify-receipt. It is bound to resource, payee and amount, and good
-// for a day. A receipt that is not good is no error: Valid is false.
+// VerifyReceipt checks a receipt against the ledger and the chain:
+// POST /v1/x402/verify-receipt. A receipt is bound to resource, payee and amount, and
+// is valid for a day. If it is not valid, the error is nil and Valid is false.
 //
-// With Redeem it is spent by a call whose answer may be lost; it is not sent again
-// by itself then.
+// A call with Redeem is not retried, because a lost response may have redeemed the
+// receipt already.
 //
 // Errors: [ErrValidation], [ErrUnauthorized] with Redeem, and those that every call
 // may return (see the package comment).

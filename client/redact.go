@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// redacted stands where a secret was.
+	// redacted replaces a secret.
 	redacted = "[redacted]"
-	// minSecret is the length in bytes from which a value is looked for: replacing
-	// shorter ones would garble the text, and hide nothing.
+	// minSecret is the minimum length of a value that is searched for, in bytes. Replacing
+	// shorter ones would garble the text.
 	minSecret = 8
 )
 
-// redactor takes the secrets of one call out of texts. The service does not
-// repeat them, but a proxy, or a transport of the caller's, may.
+// redactor removes the secrets of one call from texts. The service does not repeat
+// them, but a proxy or the caller's own transport may.
 type redactor struct{ secrets []string }
 
 func (r redactor) clean(s string) string {
@@ -34,13 +34,13 @@ func (r redactor) cleanError(e *Error) {
 	e.Code = Code(r.clean(string(e.Code)))
 }
 
-// transport makes the error of a call that got no answer.
+// transport returns the error of an attempt that got no response.
 func (r redactor) transport(err error) error {
 	return &transportError{text: r.clean(err.Error()), cause: err}
 }
 
-// withoutURL drops the *url.Error that net/http puts around its errors, because
-// it prints the URL and so the token in its path.
+// withoutURL removes the *url.Error that net/http adds, because it prints the URL and
+// so the token in its path.
 func withoutURL(err error) error {
 	var around *url.Error
 	if errors.As(err, &around) {
@@ -49,8 +49,8 @@ func withoutURL(err error) error {
 	return err
 }
 
-// transportError says that no answer came. It can be compared with what caused
-// it, but does not hand the cause out: its text may hold the URL.
+// transportError reports that no response arrived. It can be compared with its cause
+// but does not unwrap to it, because the cause's text may contain the URL.
 type transportError struct {
 	text  string
 	cause error
@@ -58,14 +58,14 @@ type transportError struct {
 
 func (e *transportError) Error() string { return e.text }
 
-// Is tells whether the cause is target: context.Canceled, syscall.ECONNREFUSED …
+// Is reports whether the cause is target, such as context.Canceled or syscall.ECONNREFUSED.
 func (e *transportError) Is(target error) bool { return errors.Is(e.cause, target) }
 
-// Timeout tells whether the answer did not come in time; net.Error has it too.
+// Timeout reports whether the response did not arrive in time. It implements net.Error.
 func (e *transportError) Timeout() bool {
 	var t interface{ Timeout() bool }
 	return errors.Is(e.cause, context.DeadlineExceeded) || errors.As(e.cause, &t) && t.Timeout()
 }
 
-// Temporary makes a transportError a net.Error.
+// Temporary implements net.Error.
 func (e *transportError) Temporary() bool { return e.Timeout() }

@@ -9,55 +9,54 @@ import (
 )
 
 const (
-	// firstPause and longestPause bound the random pause before a retry, which
-	// doubles with each.
+	// firstPause and longestPause bound the random pause before a retry. It doubles with
+	// each retry.
 	firstPause   = 200 * time.Millisecond
 	longestPause = 5 * time.Second
-	// longestRetryAfter is the longest that a call waits because the service asked
-	// it to. A longer wish is left to the caller, in Error.RetryAfter.
+	// longestRetryAfter is the longest Retry-After that a call waits for. A longer one is
+	// returned to the caller in Error.RetryAfter.
 	longestRetryAfter = 30 * time.Second
 )
 
-// maxWaits is how often a call that the service is still working on is asked for
-// again, besides the retries: for as long as the longest charge takes to end.
+// maxWaits limits how often a call that is still in progress is repeated, besides the
+// retries. It covers the duration of the longest charge.
 const maxWaits = 30
 
-// effect is what an attempt tells of the work that was asked for.
+// effect is what an attempt reveals about the requested work.
 type effect int
 
 const (
-	// unknown: the work may have been done. The zero value, since it is the safe one.
+	// unknown: the work may have been done. It is the zero value because it is the safe one.
 	unknown effect = iota
-	// none: this attempt did nothing. It says nothing of those before it.
+	// none: this attempt did nothing. Earlier attempts may have.
 	none
-	// decided: the service knows the call and what came of it, which holds for
-	// the attempts before as well, since they carried the same idempotency key.
+	// decided: the service knows the call and its outcome. This also holds for earlier
+	// attempts, since they carried the same idempotency key.
 	decided
 )
 
-// outcome is how one attempt ended.
+// outcome is the result of one attempt.
 type outcome struct {
-	err        error // nil: done
+	err        error // nil: success
 	effect     effect
-	passing    bool // the same request may fare better in a while
+	passing    bool // a retry may succeed
 	status     int
 	requestID  string
 	retryAfter time.Duration
 }
 
-// inProgress tells that the service still works on an earlier attempt, so that
-// this one was no failure.
+// inProgress reports whether the service is still working on an earlier attempt.
 func (o outcome) inProgress() bool { return errors.Is(o.err, ErrIdempotencyInProgress) }
 
-// effectOf tells what a refusal says of the work. Only refusals that the service
-// gives after it has looked the idempotency key up (decisions.md §4) decide anything.
+// effectOf returns what a refusal reveals about the work. Only refusals that the service
+// returns after it looked up the idempotency key (decisions.md §4) decide anything.
 func (k *call) effectOf(e *Error, genuine bool) effect {
 	if !genuine {
 		return unknown
 	}
 	if e.Status >= http.StatusInternalServerError {
-		// A 503 may hide a charge that its key will find. Where nothing is kept
-		// under a key, it says that the service turned the request away.
+		// A 503 may hide a charge that was stored under its key. For a call without a key
+		// it means that the service turned the request away.
 		if e.Code == CodeUnavailable && e.Status == http.StatusServiceUnavailable && !k.idempotent {
 			return none
 		}
@@ -73,10 +72,10 @@ func (k *call) effectOf(e *Error, genuine bool) effect {
 		CodePayloadTooLarge, CodeUnsupportedMediaType, CodeRateLimited:
 		return none
 	}
-	return none // a code of a newer service: a 4xx attempts nothing
+	return none // a code of a newer service: nothing is attempted before a 4xx
 }
 
-// passing tells whether a refusal is one of a moment.
+// passing reports whether the refusal is temporary.
 func passing(e *Error) bool {
 	switch e.Status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -87,16 +86,15 @@ func passing(e *Error) bool {
 	return false
 }
 
-// mayRepeat tells whether the call may be sent again after res: what can be done
-// twice without harm always, the rest only where nothing was done.
+// mayRepeat reports whether the call may be repeated after res: always if it is
+// idempotent, otherwise only if the attempt did nothing.
 func (k *call) mayRepeat(res outcome) bool {
 	return res.passing && (k.idempotent || res.effect == none)
 }
 
-// pause is how long to wait before the next attempt: a random time up to a bound
-// that doubles, on top of what the service asked for, so that those it turned
-// away together do not come back together. False where the wait would be too
-// long, or last beyond ctx.
+// pause returns the wait before the next attempt: what the service asked for plus a
+// random time whose upper bound doubles, so that clients turned away together do not
+// return together. It returns false if the wait is too long or would outlast ctx.
 func pause(ctx context.Context, attempt int, asked time.Duration) (time.Duration, bool) {
 	if asked > longestRetryAfter {
 		return 0, false
@@ -108,7 +106,7 @@ func pause(ctx context.Context, attempt int, asked time.Duration) (time.Duration
 	return wait, true
 }
 
-// sleep waits for d, or until ctx is done and returns its error.
+// sleep waits for d, or returns ctx's error when ctx is done first.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

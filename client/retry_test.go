@@ -285,7 +285,7 @@ func TestFailedDialsAreRepeated(t *testing.T) {
 	})
 }
 
-// A transport that tells nothing of its connections may have sent the request.
+// A transport that reports no connections may have sent the request.
 func TestSilentTransportMayHaveSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

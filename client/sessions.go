@@ -8,9 +8,9 @@ import (
 // CreateSession starts a setup session: POST /v1/mandates. Send the person to its
 // SetupURL, then call [Client.WaitForMandate].
 //
-// A session has no idempotency key, so the call is sent again only where the
-// service cannot have acted on it: no connection, 429 or 503. A session too many
-// does no harm: nobody confirms it, and it ends by itself.
+// A session has no idempotency key, so the call is retried only if the service cannot
+// have processed it: no connection, 429 or 503. A duplicate session is harmless: it
+// expires unless a person confirms it.
 //
 // Errors: [ErrValidation], [ErrUnauthorized], [ErrMerchantInactive],
 // [ErrRateLimited], [ErrUnavailable], and those that every call may return (see
@@ -21,11 +21,11 @@ func (c *Client) CreateSession(ctx context.Context, p SessionParams) (Session, e
 	}, func(s *Session, _ answer) bool { return s.SessionToken != "" && s.SetupURL != "" })
 }
 
-// Session reads a setup session that this merchant created:
+// Session returns a setup session that this merchant created:
 // GET /v1/mandates/session/{sessionToken}.
 //
-// Errors: [ErrNotFound] where there is none such, [ErrValidation] for a token that
-// cannot be one, and those that every call may return (see the package comment).
+// Errors: [ErrNotFound] if there is no such session, [ErrValidation] for a malformed
+// token, and those that every call may return (see the package comment).
 func (c *Client) Session(ctx context.Context, sessionToken string) (Session, error) {
 	return do(ctx, c, call{
 		doing: "read session", method: http.MethodGet, idempotent: true,

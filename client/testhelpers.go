@@ -6,28 +6,30 @@ import (
 	"time"
 )
 
-// TestCompletion is what a person decides, in the sandbox. Zero fields take what
-// the session asks for.
+// TestCompletion is what the person decides in [Client.CompleteTestSession]. Zero
+// fields take the values of the session.
 type TestCompletion struct {
-	// PaymentMethods to connect. Default: card_visa.
+	// PaymentMethods lists the payment methods to connect, such as card_visa,
+	// card_declined or wallet. Default: card_visa.
 	PaymentMethods []string `json:"paymentMethods,omitempty"`
-	// MaxPerTxCents and MaxMonthlySpendCents lower the limits.
-	MaxPerTxCents        int64 `json:"maxPerTxCents,omitempty"`
+	// MaxPerTxCents lowers the limit per payment, in US cents.
+	MaxPerTxCents int64 `json:"maxPerTxCents,omitempty"`
+	// MaxMonthlySpendCents lowers the monthly limit, in US cents.
 	MaxMonthlySpendCents int64 `json:"maxMonthlySpendCents,omitempty"`
-	// ExpiresAt ends the mandate sooner.
+	// ExpiresAt makes the mandate expire earlier.
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
-	// AllowedMerchantIDs narrows the allowlist.
+	// AllowedMerchantIDs narrows the merchants that the mandate may pay.
 	AllowedMerchantIDs []string `json:"allowedMerchantIds,omitempty"`
-	// Email binds the mandate to an address.
+	// Email is the person's email address. Default: none.
 	Email string `json:"email,omitempty"`
 }
 
-// CompleteTestSession confirms a session as a person would, in the sandbox:
+// CompleteTestSession confirms a session of the sandbox as a person would:
 // POST /v1/test_helpers/mandates/session/{sessionToken}/complete.
 //
-// Errors: [ErrValidation] for a payment method that is refused or limits that are
-// wider than the session's, [ErrNotFound], also outside of the sandbox,
-// [ErrSessionFinished], and those that every call may return (see the package comment).
+// Errors: [ErrValidation] if a payment method is refused or a limit exceeds the
+// session's, [ErrNotFound], also outside the sandbox, [ErrSessionFinished], and those
+// that every call may return (see the package comment).
 func (c *Client) CompleteTestSession(ctx context.Context, sessionToken string, p TestCompletion) (Session, error) {
 	return do(ctx, c, call{
 		doing: "complete session", method: http.MethodPost, body: p,
@@ -35,10 +37,10 @@ func (c *Client) CompleteTestSession(ctx context.Context, sessionToken string, p
 	}, func(s *Session, _ answer) bool { return s.IntentMandate != "" })
 }
 
-// FailTestSession declines a session as a person would, in the sandbox:
+// FailTestSession declines a session of the sandbox as a person would:
 // POST /v1/test_helpers/mandates/session/{sessionToken}/fail.
 //
-// Errors: [ErrNotFound], also outside of the sandbox, [ErrSessionFinished], and
+// Errors: [ErrNotFound], also outside the sandbox, [ErrSessionFinished], and
 // those that every call may return (see the package comment).
 func (c *Client) FailTestSession(ctx context.Context, sessionToken string) (Session, error) {
 	return do(ctx, c, call{
@@ -47,10 +49,10 @@ func (c *Client) FailTestSession(ctx context.Context, sessionToken string) (Sess
 	}, func(s *Session, _ answer) bool { return s.Status != "" })
 }
 
-// AdvanceTestClock moves the sandbox's clock forward, by whole seconds:
+// AdvanceTestClock moves the sandbox's clock forward by d, rounded down to seconds:
 // POST /v1/test_helpers/clock/advance.
 //
-// Errors: [ErrValidation], [ErrNotFound] outside of the sandbox, and those that
+// Errors: [ErrValidation], [ErrNotFound] outside the sandbox, and those that
 // every call may return (see the package comment).
 func (c *Client) AdvanceTestClock(ctx context.Context, d time.Duration) (Clock, error) {
 	return do(ctx, c, call{
@@ -59,10 +61,10 @@ func (c *Client) AdvanceTestClock(ctx context.Context, d time.Duration) (Clock, 
 	}, func(k *Clock, _ answer) bool { return !k.Now.IsZero() })
 }
 
-// CreateTestMerchant makes a merchant with credentials, in the sandbox:
+// CreateTestMerchant creates a merchant of the sandbox and returns its credentials:
 // POST /v1/test_helpers/merchants.
 //
-// Errors: [ErrValidation], [ErrNotFound] outside of the sandbox, and those that
+// Errors: [ErrValidation], [ErrNotFound] outside the sandbox, and those that
 // every call may return (see the package comment).
 func (c *Client) CreateTestMerchant(ctx context.Context, name string) (Merchant, error) {
 	return do(ctx, c, call{

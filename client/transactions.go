@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -10,15 +11,15 @@ import (
 	"strconv"
 )
 
-// rangePage is the page size when ranging over all transactions: the largest there is.
+// rangePage is the page size of iterators: the largest that the service accepts.
 const rangePage = 100
 
-// TransactionsPage reads one page of the merchant's transactions, succeeded or
-// not, newest first: GET /v1/merchants/transactions. Where HasMore is set, the
-// next page starts after the last transaction of this one.
+// TransactionsPage returns one page of the merchant's transactions in all states,
+// newest first: GET /v1/merchants/transactions. If HasMore is true, the next page
+// starts after the last transaction of this one.
 //
-// Errors: [ErrValidation] for a limit or cursor that cannot be, and those that
-// every call may return (see the package comment).
+// Errors: [ErrValidation] for an invalid limit or cursor, and those that every call
+// may return (see the package comment).
 func (c *Client) TransactionsPage(ctx context.Context, p ListParams) (TransactionPage, error) {
 	q := url.Values{}
 	if p.Limit != 0 {
@@ -33,9 +34,9 @@ func (c *Client) TransactionsPage(ctx context.Context, p ListParams) (Transactio
 	}, func(_ *TransactionPage, a answer) bool { return bytes.Contains(a.body, []byte(`"hasMore"`)) })
 }
 
-// Transactions ranges over the merchant's transactions, newest first, and reads a
-// page whenever the last one is used up. Limit is the size of a page, not of the
-// whole. Transactions made while ranging do not show up, and none shows up twice.
+// Transactions returns an iterator over the merchant's transactions, newest first. It
+// reads pages as they are needed; Limit is the size of a page. It yields each
+// transaction once, and none that is made after the iteration started.
 //
 //	for tx, err := range c.Transactions(ctx, client.ListParams{}) {
 //		if err != nil {
@@ -44,41 +45,43 @@ func (c *Client) TransactionsPage(ctx context.Context, p ListParams) (Transactio
 //		…
 //	}
 //
-// An error of [Client.TransactionsPage] comes last, with a zero Transaction; so
-// does [ErrUnexpectedAnswer] where the pages lead nowhere. Ranging again begins anew.
+// An error of [Client.TransactionsPage] ends the iteration, and is yielded with a zero
+// Transaction. Each use of the iterator starts again.
 func (c *Client) Transactions(ctx context.Context, p ListParams) iter.Seq2[Transaction, error] {
-	if p.Limit == 0 {
-		p.Limit = rangePage
-	}
-	return func(yield func(Transaction, error) bool) {
-		next := p
-		for {
-			page, err := c.TransactionsPage(ctx, next)
-			if err != nil {
-				yield(Transaction{}, err)
-				return
-			}
-			for _, tx := range page.Data {
-				if !yield(tx, nil) {
-					return
-				}
-			}
-			if !page.HasMore {
-				return
-			}
-			last := lastID(page)
-			if last == "" || last == next.StartingAfter { // would ask for the same page for ever
-				yield(Transaction{}, fmt.Errorf("list transactions: a page has no end: %w", ErrUnexpectedAnswer))
-				return
-			}
-			next.StartingAfter = last
-		}
-	}
+	return pages("list transactions", p.StartingAfter, func(after string) ([]Transaction, bool, error) {
+		page, err := c.TransactionsPage(ctx, ListParams{Limit: cmp.Or(p.Limit, rangePage), StartingAfter: after})
+		return page.Data, page.HasMore, err
+	}, func(tx Transaction) string { return tx.ID })
 }
 
-func lastID(p TransactionPage) string {
-	if len(p.Data) == 0 {
-		return ""
+// pages returns an iterator over the items of a list, which read returns page by page.
+// It yields [ErrUnexpectedAnswer] if a page claims that more follows but gives no new
+// id to continue after, since it would otherwise read the same page forever.
+func pages[T any](doing, after string, read func(after string) ([]T, bool, error), id func(T) string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var zero T
+		next := after
+		for {
+			items, more, err := read(next)
+			if err != nil {
+				yield(zero, err)
+				return
+			}
+			last := ""
+			for _, item := range items {
+				if !yield(item, nil) {
+					return
+				}
+				last = id(item)
+			}
+			if !more {
+				return
+			}
+			if last == "" || last == next {
+				yield(zero, fmt.Errorf("%s: a page has no end: %w", doing, ErrUnexpectedAnswer))
+				return
+			}
+			next = last
+		}
 	}
-	return p.Data[len(p.Data)-1].ID
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -99,7 +100,7 @@ func TestTransactionsFromACursorAndAgain(t *testing.T) {
 	t.Parallel()
 	s := newShelf(9)
 	seq := setup(t, s.serve).Transactions(t.Context(), client.ListParams{Limit: 2, StartingAfter: "txn_6"})
-	for range 2 { // ranging again begins anew
+	for range 2 { // each use starts again
 		var ids []string
 		for tx, err := range seq {
 			require.NoError(t, err)
@@ -133,7 +134,7 @@ func TestTransactionsFailMidway(t *testing.T) {
 	require.Equal(t, 3, s.reads)
 }
 
-// A list whose pages lead nowhere would be read for ever.
+// A list whose pages never end must not be read forever.
 func TestTransactionsWithoutEnd(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]int{
@@ -167,4 +168,35 @@ func TestTransactionsAnyShape(t *testing.T) {
 		require.Equal(rt, append([]string(nil), s.ids[:want]...), ids)
 		require.Equal(rt, max(1, (want+limit-1)/limit), s.reads)
 	})
+}
+
+// The iterator over events continues after the last event of each page, and keeps
+// EndingBefore on every page.
+func TestEventsReadEveryPageOnce(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	c := setup(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.RawQuery)
+		body := `{"hasMore":true,"data":[{"id":"evt_4"},{"id":"evt_3"}]}`
+		if r.URL.Query().Get("starting_after") == "evt_3" {
+			body = `{"hasMore":false,"data":[{"id":"evt_2"}]}`
+		}
+		reply(200, body)(w, r)
+	})
+	var ids []string
+	for e, err := range c.Events(t.Context(), client.EventListParams{EndingBefore: "evt_1", Wait: time.Minute}) {
+		require.NoError(t, err)
+		ids = append(ids, e.ID)
+	}
+	require.Equal(t, []string{"evt_4", "evt_3", "evt_2"}, ids)
+	require.Equal(t, []string{"ending_before=evt_1&limit=100", "ending_before=evt_1&limit=100&starting_after=evt_3"}, asked)
+}
+
+func TestStatusPaid(t *testing.T) {
+	t.Parallel()
+	require.True(t, client.Completed.Paid())
+	require.True(t, client.Succeeded.Paid())
+	require.False(t, client.Pending.Paid())
+	require.False(t, client.Failed.Paid())
+	require.False(t, client.Status("").Paid())
 }

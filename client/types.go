@@ -2,7 +2,7 @@ package client
 
 import "time"
 
-// Rail is the wire name of a network that money moves on.
+// Rail is the wire name of a rail: a network that money moves on.
 type Rail string
 
 // The rails, and the choice between them in [SessionParams].
@@ -12,11 +12,11 @@ const (
 	BothRails Rail = "both"
 )
 
-// Currency is a currency code, lower case.
+// Currency is a currency code in lower case.
 type Currency string
 
-// The currencies. USD prefers the card, USDC and USDT prefer the chain; the
-// amount is in US cents always, and settlement on chain in USDC.
+// The currencies. USD prefers the card rail, USDC and USDT prefer the chain rail.
+// Amounts are always US cents, and the chain rail always settles in USDC.
 const (
 	USD  Currency = "usd"
 	USDC Currency = "usdc"
@@ -36,18 +36,18 @@ const (
 // MandateStatus is the state of a mandate.
 type MandateStatus string
 
-// The states of a mandate. Expired is derived from its expiry when it is read.
+// The states of a mandate.
 const (
 	MandateActive  MandateStatus = "active"
 	MandateRevoked MandateStatus = "revoked"
 	MandateExpired MandateStatus = "expired"
 )
 
-// Status is the state of a charge. A charge result says completed where
-// receipts and lists say succeeded; both mean that the money has moved.
+// Status is the state of a charge. [Status.Paid] reports whether the money moved.
 type Status string
 
-// The states of a charge.
+// The states of a charge. On the wire, a charge that moved money is "completed" in
+// charge results, and "succeeded" in receipts and lists.
 const (
 	Completed Status = "completed"
 	Succeeded Status = "succeeded"
@@ -55,19 +55,22 @@ const (
 	Failed    Status = "failed"
 )
 
-// RailUsed is the kind of rail in a charge result.
+// Paid reports whether the money moved: the status is [Completed] or [Succeeded].
+func (s Status) Paid() bool { return s == Completed || s == Succeeded }
+
+// RailUsed is the rail that a charge result names.
 type RailUsed string
 
-// The kinds of rail.
+// The rails in a charge result.
 const (
 	Fiat   RailUsed = "fiat"
 	Crypto RailUsed = "crypto"
 )
 
-// FailureReason tells why a charge failed on its rail.
+// FailureReason is the reason why a charge failed on its rail.
 type FailureReason string
 
-// The reasons.
+// The reasons for a failed charge.
 const (
 	CardDeclined      FailureReason = "card_declined"
 	InsufficientFunds FailureReason = "insufficient_funds"
@@ -79,190 +82,250 @@ const (
 	ProcessorError    FailureReason = "processor_error"
 )
 
-// SessionParams asks for a setup session: POST /v1/mandates.
+// SessionParams are the parameters of [Client.CreateSession].
 type SessionParams struct {
-	// MaxPerTxCents is the cap of one payment in US cents: 1 to MaxMonthlySpendCents.
+	// MaxPerTxCents limits one payment, in US cents: 1 to MaxMonthlySpendCents. Required.
 	MaxPerTxCents int64 `json:"maxPerTxCents"`
-	// MaxMonthlySpendCents is the cap of a calendar month (UTC) in US cents: up to 10,000,000.
+	// MaxMonthlySpendCents limits the sum of a calendar month (UTC), in US cents: up
+	// to 10,000,000. Required.
 	MaxMonthlySpendCents int64 `json:"maxMonthlySpendCents"`
-	// RequestedRail: FiatRail, ChainRail or BothRails. Default: BothRails.
+	// RequestedRail is FiatRail, ChainRail or BothRails. Default: BothRails.
 	RequestedRail Rail `json:"requestedRail,omitempty"`
-	// AllowedMerchantIDs may be paid by the mandate. Default: you alone; "*" alone: anyone.
+	// AllowedMerchantIDs lists the merchants that the mandate may pay. Default: only
+	// you. The single entry "*" allows any merchant.
 	AllowedMerchantIDs []string `json:"allowedMerchantIds,omitempty"`
-	// ExpiresAt ends the mandate. Default: in one year; at most in two.
+	// ExpiresAt is when the mandate expires, at most two years ahead. Default: in one year.
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
-	// ReturnURL is where the person goes back to. Default: stays on the page.
+	// ReturnURL is where the setup page sends the person afterwards. Default: the
+	// person stays on the page.
 	ReturnURL string `json:"returnUrl,omitempty"`
-	// Metadata is yours: up to 50 keys of 40 characters with values of 500.
+	// Metadata is for your own use: up to 50 keys of 40 characters, with values of up
+	// to 500 characters.
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
-// Session is a setup session.
+// Session is a setup session. Printed or logged, it hides its tokens and SetupURL.
 type Session struct {
-	// SessionToken identifies the session; only its creator can read it.
+	// SessionToken identifies the session. Only the merchant that created the session can read it.
 	SessionToken string `json:"sessionToken,omitempty"`
-	// SetupURL is where to send the person. Only from CreateSession.
+	// SetupURL is the page to send the person to. Only CreateSession returns it.
 	SetupURL string `json:"setupUrl,omitempty"`
 	// Status is pending until the person has decided.
 	Status SessionStatus `json:"status,omitempty"`
-	// IntentMandate is the token, once completed. It is a secret: who has it and
-	// merchant credentials can charge.
+	// IntentMandate is the mandate's token, set once the session is completed. It is a
+	// secret: together with merchant credentials it can be charged.
 	IntentMandate string `json:"intentMandate,omitempty"`
-	// DelegateID is the mandate's id, once completed.
+	// DelegateID is the mandate's id (del_…), set once the session is completed.
 	DelegateID string `json:"delegateId,omitempty"`
-	// FailureReason tells why the session failed: declined, expired or too_many_attempts.
+	// FailureReason is declined, expired or too_many_attempts, set if the session failed.
 	FailureReason string `json:"failureReason,omitempty"`
-	// ExpiresAt is when the session ends: 24 hours after it was created.
+	// ExpiresAt is when the session expires: 24 hours after it was created.
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 }
 
-// Balance is what a mandate allows and what is left of it this month.
-// Spent is rounded up and the rest down to cents, so that they add up to the limit.
+// Balance is what a mandate allows and what is left of it this month. The amount
+// spent is rounded up to cents and the remainder down, so that they add up to the limit.
 type Balance struct {
-	DelegateID                 string        `json:"delegateId"`
-	Status                     MandateStatus `json:"status"`
-	MaxPerTxCents              int64         `json:"maxPerTxCents"`
-	MaxMonthlySpendCents       int64         `json:"maxMonthlySpendCents"`
-	CurrentMonthlySpendCents   int64         `json:"currentMonthlySpendCents"`
-	RemainingMonthlySpendCents int64         `json:"remainingMonthlySpendCents"`
-	CurrentMonth               string        `json:"currentMonth"` // "2026-11", UTC
-	ExpiresAt                  time.Time     `json:"expiresAt"`
-	Rails                      []Rail        `json:"rails"`
-	AllowedMerchantIDs         []string      `json:"allowedMerchantIds"`
+	// DelegateID is the mandate's id (del_…).
+	DelegateID string `json:"delegateId"`
+	// Status is active, revoked or expired.
+	Status MandateStatus `json:"status"`
+	// MaxPerTxCents is the limit per payment, in US cents.
+	MaxPerTxCents int64 `json:"maxPerTxCents"`
+	// MaxMonthlySpendCents is the limit per calendar month, in US cents.
+	MaxMonthlySpendCents int64 `json:"maxMonthlySpendCents"`
+	// CurrentMonthlySpendCents is the amount spent in CurrentMonth, in US cents.
+	CurrentMonthlySpendCents int64 `json:"currentMonthlySpendCents"`
+	// RemainingMonthlySpendCents is the amount left in CurrentMonth, in US cents.
+	RemainingMonthlySpendCents int64 `json:"remainingMonthlySpendCents"`
+	// CurrentMonth is the calendar month in UTC, such as "2026-11".
+	CurrentMonth string `json:"currentMonth"`
+	// ExpiresAt is when the mandate expires.
+	ExpiresAt time.Time `json:"expiresAt"`
+	// Rails lists the rails that the mandate can pay on.
+	Rails []Rail `json:"rails"`
+	// AllowedMerchantIDs lists the merchants that the mandate may pay; "*" allows any.
+	AllowedMerchantIDs []string `json:"allowedMerchantIds"`
 }
 
-// Revocation is the answer to a revocation, the first and every later one.
+// Revocation is the result of [Client.Revoke].
 type Revocation struct {
-	Success bool          `json:"success"`
-	Status  MandateStatus `json:"status"`
+	// Success is always true.
+	Success bool `json:"success"`
+	// Status is always revoked.
+	Status MandateStatus `json:"status"`
 }
 
-// ChargeParams asks for a charge: POST /v1/payments/charge.
+// ChargeParams are the parameters of [Client.Charge]. Printed or logged, they hide
+// the mandate.
 type ChargeParams struct {
-	// Mandate is the token that the person's setup gave.
+	// Mandate is the token that the person's setup returned. Required.
 	Mandate string `json:"intentMandate"`
-	// AmountCents is positive, in US cents.
+	// AmountCents is the amount in US cents, at least 1. Required.
 	AmountCents int64 `json:"amountCents"`
-	// Currency: USD, USDC or USDT.
+	// Currency is USD, USDC or USDT. Required.
 	Currency Currency `json:"currency"`
-	// Description is shown on the person's statement: 1 to 500 characters.
+	// Description appears on the person's statement: 1 to 500 characters. Required.
 	Description string `json:"description"`
-	// IdempotencyKey makes a repeat answer what the first call did: 1 to 255
-	// printable ASCII characters. Default: a random one, kept over the retries of one call.
+	// IdempotencyKey identifies the charge: a repeated call with the same key returns
+	// the result of the first. 1 to 255 printable ASCII characters. Default: a random
+	// key that is kept over the retries of one call.
 	IdempotencyKey string `json:"idempotencyKey"`
-	// Metadata is yours: up to 50 keys of 40 characters with values of 500.
+	// Metadata is for your own use: up to 50 keys of 40 characters, with values of up
+	// to 500 characters.
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
 // Charge is the result of a charge.
 type Charge struct {
-	TransactionID string   `json:"transactionId"`
-	Status        Status   `json:"status"`
-	AmountCents   int64    `json:"amountCents"`
-	RailUsed      RailUsed `json:"railUsed,omitempty"`
-	// TxHash is the transaction on chain. Only where the chain was used.
+	// TransactionID is the charge's id (txn_…).
+	TransactionID string `json:"transactionId"`
+	// Status is Completed, Pending or Failed.
+	Status Status `json:"status"`
+	// AmountCents is the amount charged, in US cents.
+	AmountCents int64 `json:"amountCents"`
+	// RailUsed is the rail that was charged. It is empty if no rail took the charge.
+	RailUsed RailUsed `json:"railUsed,omitempty"`
+	// TxHash is the hash of the transaction on chain, set if the chain rail was used.
 	TxHash string `json:"txHash,omitempty"`
-	// ProcessorPaymentID is the card processor's own id. Only where a card was used.
+	// ProcessorPaymentID is the card processor's id of the payment, set if the card
+	// rail was used.
 	ProcessorPaymentID string `json:"processorPaymentId,omitempty"`
-	// FeeMicros is the fee accrued against the payee, in millionths of a US dollar.
+	// FeeMicros is the fee that the payee owes, in millionths of a US dollar.
 	FeeMicros int64 `json:"feeMicros"`
-	// FailureReason is set where Status is Failed.
+	// FailureReason is set if Status is Failed.
 	FailureReason FailureReason `json:"failureReason,omitempty"`
-	CreatedAt     time.Time     `json:"createdAt"`
-	// Replayed tells that this answers an earlier call with the same idempotency key.
+	// CreatedAt is when the charge was made.
+	CreatedAt time.Time `json:"createdAt"`
+	// Replayed reports whether this is the stored result of an earlier call with the
+	// same idempotency key.
 	Replayed bool `json:"-"`
 }
 
-// Receipt is one charge, as its payee may show it.
+// Receipt is one charge in the form that its payee may show to others.
 type Receipt struct {
-	ID            string        `json:"id"`
-	Status        Status        `json:"status"`
-	AmountCents   int64         `json:"amountCents"`
-	Currency      Currency      `json:"currency"`
-	Rail          Rail          `json:"rail,omitempty"`
-	ReceiptURL    string        `json:"receiptUrl,omitempty"`
-	Description   string        `json:"description,omitempty"`
-	FeeMicros     int64         `json:"feeMicros"`
-	TxHash        string        `json:"txHash,omitempty"`
+	// ID is the charge's id (txn_…).
+	ID string `json:"id"`
+	// Status is Succeeded, Pending or Failed.
+	Status Status `json:"status"`
+	// AmountCents is the amount charged, in US cents.
+	AmountCents int64 `json:"amountCents"`
+	// Currency is the currency that the charge asked for.
+	Currency Currency `json:"currency"`
+	// Rail is the rail that was charged. It is empty if no rail took the charge.
+	Rail Rail `json:"rail,omitempty"`
+	// ReceiptURL is the address of the hosted receipt. Anyone who has it can open it.
+	ReceiptURL string `json:"receiptUrl,omitempty"`
+	// Description is the charge's description.
+	Description string `json:"description,omitempty"`
+	// FeeMicros is the fee that the payee owes, in millionths of a US dollar.
+	FeeMicros int64 `json:"feeMicros"`
+	// TxHash is the hash of the transaction on chain, set if the chain rail was used.
+	TxHash string `json:"txHash,omitempty"`
+	// FailureReason is set if Status is Failed.
 	FailureReason FailureReason `json:"failureReason,omitempty"`
-	CreatedAt     time.Time     `json:"createdAt"`
-	SettledAt     time.Time     `json:"settledAt,omitzero"`
+	// CreatedAt is when the charge was made.
+	CreatedAt time.Time `json:"createdAt"`
+	// SettledAt is when the charge succeeded or failed. It is zero while the charge is pending.
+	SettledAt time.Time `json:"settledAt,omitzero"`
 }
 
-// Stats are a merchant's totals, exact and including every charge already answered.
+// Stats are a merchant's totals. They are exact and include every charge that was
+// already answered.
 type Stats struct {
+	// TotalVolumeCents is the sum of all succeeded charges, in US cents.
 	TotalVolumeCents int64 `json:"totalVolumeCents"`
-	ActiveDelegates  int64 `json:"activeDelegates"`
+	// ActiveDelegates is the number of active mandates that allow the merchant.
+	ActiveDelegates int64 `json:"activeDelegates"`
+	// TransactionCount is the number of succeeded charges.
 	TransactionCount int64 `json:"transactionCount"`
 }
 
 // Transaction is one charge in a list.
 type Transaction struct {
-	ID          string    `json:"id"`
-	DelegateID  string    `json:"delegateId"`
-	AmountCents int64     `json:"amountCents"`
-	Status      Status    `json:"status"`
-	Rail        Rail      `json:"rail,omitempty"`
-	CreatedAt   time.Time `json:"createdAt"`
+	// ID is the charge's id (txn_…).
+	ID string `json:"id"`
+	// DelegateID is the id of the charged mandate (del_…).
+	DelegateID string `json:"delegateId"`
+	// AmountCents is the amount charged, in US cents.
+	AmountCents int64 `json:"amountCents"`
+	// Status is Succeeded, Pending or Failed.
+	Status Status `json:"status"`
+	// Rail is the rail that was charged. It is empty if no rail took the charge.
+	Rail Rail `json:"rail,omitempty"`
+	// CreatedAt is when the charge was made.
+	CreatedAt time.Time `json:"createdAt"`
 }
 
-// ListParams bounds a list, newest first.
+// ListParams select a part of a list, newest first.
 type ListParams struct {
-	// Limit is the page size: 1 to 100. Default: 10; 100 when ranging over all.
+	// Limit is the page size: 1 to 100. Default: 10 for one page, 100 for an iterator.
 	Limit int
-	// StartingAfter is the id of the last transaction already seen. Default: from the newest on.
+	// StartingAfter is the id of the last transaction already seen. Default: the list
+	// starts with the newest.
 	StartingAfter string
 }
 
-// TransactionPage is one page of a list.
+// TransactionPage is one page of a list of transactions.
 type TransactionPage struct {
-	HasMore bool          `json:"hasMore"`
-	Data    []Transaction `json:"data"`
+	// HasMore reports whether older transactions follow.
+	HasMore bool `json:"hasMore"`
+	// Data holds the transactions, newest first.
+	Data []Transaction `json:"data"`
 }
 
-// PaywallSettlementParams asks the service to take a paywall's price from a
-// mandate: POST /v1/paywall/settle. Package paywall sends it.
+// PaywallSettlementParams are the parameters of [Client.SettlePaywall]. Printed or
+// logged, they hide the mandate.
 type PaywallSettlementParams struct {
-	// Mandate is a bare mandate or a presentation of one.
+	// Mandate is a bare mandate or a presentation of one. Required.
 	Mandate string `json:"mandate"`
-	// Price is the price in dollars, with at most six decimals.
+	// Price is the price in dollars, with at most six decimals. Required.
 	Price string `json:"price"`
-	// PayTo is the wallet address of the payee.
+	// PayTo is the wallet address of the payee. Required.
 	PayTo string `json:"payTo"`
-	// Network is the CAIP-2 id of the chain.
+	// Network is the CAIP-2 id of the chain. Required.
 	Network string `json:"network"`
-	// Resource is the full URL that is paid for.
+	// Resource is the absolute URL that is paid for. Required.
 	Resource string `json:"resource"`
-	// ChallengeID is the id of the challenge that is answered.
+	// ChallengeID is the id of the challenge that the payment answers. Default: none.
 	ChallengeID string `json:"challengeId,omitempty"`
-	// IdempotencyKey makes a repeat answer what the first call did: 1 to 255
-	// printable ASCII characters. Default: a random one, kept over the retries of one call.
+	// IdempotencyKey identifies the settlement: a repeated call with the same key
+	// returns the result of the first. 1 to 255 printable ASCII characters. Default: a
+	// random key that is kept over the retries of one call.
 	IdempotencyKey string `json:"idempotencyKey"`
 }
 
-// PaywallSettlement is the answer to [PaywallSettlementParams].
+// PaywallSettlement is the result of [Client.SettlePaywall].
 type PaywallSettlement struct {
+	// Success reports whether the payment was made.
 	Success bool `json:"success"`
-	// Transaction is the hash on chain, or the processor's payment id of a card.
+	// Transaction is the transaction hash on chain, or the card processor's payment id.
 	Transaction string `json:"transaction"`
 	// Network is the CAIP-2 id of the chain, or "card".
 	Network string `json:"network"`
 	// Payer is the wallet that paid, or the mandate's id.
-	Payer         string `json:"payer"`
+	Payer string `json:"payer"`
+	// TransactionID is the id of the charge (txn_…).
 	TransactionID string `json:"transactionId"`
-	// ErrorReason is set where Success is false.
+	// ErrorReason is set if Success is false.
 	ErrorReason string `json:"errorReason,omitempty"`
 }
 
-// Merchant is a fresh merchant of the sandbox: POST /v1/test_helpers/merchants.
+// Merchant is a new merchant of the sandbox, as [Client.CreateTestMerchant] returns
+// it. Printed or logged, it hides its API key.
 type Merchant struct {
-	ID     string `json:"id"`
-	Name   string `json:"name"`
+	// ID is the merchant's id (mer_…).
+	ID string `json:"id"`
+	// Name is the name that payers see.
+	Name string `json:"name"`
+	// APIKey is the secret for [Config].APIKey.
 	APIKey string `json:"apiKey"`
-	PayTo  string `json:"payTo,omitempty"`
+	// PayTo is the merchant's wallet address. It is empty if the sandbox has no chain rail.
+	PayTo string `json:"payTo,omitempty"`
 }
 
-// Clock is the time of a sandbox: POST /v1/test_helpers/clock/advance.
+// Clock is the time of a sandbox, as [Client.AdvanceTestClock] returns it.
 type Clock struct {
+	// Now is the sandbox's time after the call.
 	Now time.Time `json:"now"`
 }

@@ -5,33 +5,31 @@ import (
 	"fmt"
 )
 
-// ErrUnknownOutcome is matched by every [*UnknownOutcomeError].
+// ErrUnknownOutcome matches every [*UnknownOutcomeError].
 var ErrUnknownOutcome = errors.New("outcome unknown")
 
-// UnknownOutcomeError says that a charge or settlement may have been carried
-// out, or may not: it was sent, and no answer that settles the matter came back
-// before the retries or the time were used up. The same call with the same
-// IdempotencyKey finds the outcome, however much later (30 days at least). A
-// call with another key, or without one, may take the money twice.
+// UnknownOutcomeError reports that a charge or settlement may or may not have happened:
+// the request was sent, and no conclusive response arrived before the retries or the
+// time ran out. Repeating the call with IdempotencyKey returns the outcome, for at
+// least 30 days. A call with another key, or with none, may take the money twice.
 //
-// It is returned by Charge and SettlePaywall, and to be looked for before any
-// other error.
+// Charge and SettlePaywall return it. Check for it before any other error.
 type UnknownOutcomeError struct {
-	// IdempotencyKey is the key that the call was sent with: yours, or the one made for it.
+	// IdempotencyKey is the key that the call was sent with: yours, or the generated one.
 	IdempotencyKey string
-	// Err is what left the outcome open: an [*Error] such as [ErrUnavailable], or
-	// an error of the network. A later refusal that settles nothing, such as
-	// [ErrRateLimited], is not shown here, so that it is not mistaken for "not charged".
+	// Err is what left the outcome open: an [*Error] such as [ErrUnavailable], or a
+	// network error. It is never a later, inconclusive refusal such as
+	// [ErrRateLimited], which could be mistaken for "not charged".
 	Err error
 }
 
-// Error tells the cause and the key.
+// Error returns the cause and the key.
 func (e *UnknownOutcomeError) Error() string {
-	return fmt.Sprintf("%v: %v; the same call with idempotency key %q finds it", ErrUnknownOutcome, e.Err, e.IdempotencyKey)
+	return fmt.Sprintf("%v: %v; repeat the call with idempotency key %q to learn it", ErrUnknownOutcome, e.Err, e.IdempotencyKey)
 }
 
-// Unwrap returns what left the outcome open.
+// Unwrap returns the cause.
 func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
 
-// Is tells whether target is [ErrUnknownOutcome].
+// Is reports whether target is [ErrUnknownOutcome].
 func (e *UnknownOutcomeError) Is(target error) bool { return target == ErrUnknownOutcome }

@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	// firstPoll and longestPoll bound the time between two looks at a session. A
-	// person takes a minute or more, and many sessions may be waited for at once.
+	// firstPoll and longestPoll bound the time between two reads of a session. A person
+	// takes a minute or more, and a program may wait for many sessions at once.
 	firstPoll   = 500 * time.Millisecond
 	longestPoll = 5 * time.Second
-	// maxFailedPolls is how many looks in a row may fail, each after its own
-	// retries, before the wait is given up.
+	// maxFailedPolls is the number of consecutive reads that may fail, each after its own
+	// retries.
 	maxFailedPolls = 10
 )
 
-// ErrSetupFailed is matched by every [*SetupFailedError].
+// ErrSetupFailed matches every [*SetupFailedError].
 var ErrSetupFailed = errors.New("setup failed")
 
-// SetupFailedError says that a setup session has ended without a mandate. That is
-// final: create another session.
+// SetupFailedError reports that a setup session ended without a mandate. This is final:
+// create another session.
 type SetupFailedError struct {
-	// Reason is declined, expired or too_many_attempts, or empty where the service does not say.
+	// Reason is declined, expired or too_many_attempts, or empty if the service gives none.
 	Reason string
 }
 
-// Error tells the reason.
+// Error returns the reason.
 func (e *SetupFailedError) Error() string {
 	if e.Reason == "" {
 		return ErrSetupFailed.Error()
@@ -36,14 +36,14 @@ func (e *SetupFailedError) Error() string {
 	return ErrSetupFailed.Error() + ": " + e.Reason
 }
 
-// Is tells whether target is [ErrSetupFailed].
+// Is reports whether target is [ErrSetupFailed].
 func (e *SetupFailedError) Is(target error) bool { return target == ErrSetupFailed }
 
-// WaitForMandate is [Client.WaitForSetup] for those who want the mandate's token
-// alone, for [ChargeParams].Mandate. The token is a secret.
+// WaitForMandate waits like [Client.WaitForSetup] and returns only the mandate's token,
+// for [ChargeParams].Mandate. The token is a secret.
 //
-// Errors: those of WaitForSetup, and [ErrUnexpectedAnswer] where a completed
-// session comes without its mandate.
+// Errors: those of WaitForSetup, and [ErrUnexpectedAnswer] if a completed session has
+// no mandate.
 func (c *Client) WaitForMandate(ctx context.Context, sessionToken string) (string, error) {
 	s, err := c.WaitForSetup(ctx, sessionToken)
 	if err != nil {
@@ -55,14 +55,12 @@ func (c *Client) WaitForMandate(ctx context.Context, sessionToken string) (strin
 	return s.IntentMandate, nil
 }
 
-// WaitForSetup reads a session until the person has decided, and returns the
-// completed session. The time between two reads grows from half a second to five.
-// It waits as long as the session lives, a day at most: bound it with ctx. A wait
-// that was given up can be taken up again.
+// WaitForSetup polls a session until the person has decided, and returns the completed
+// session. The interval grows from half a second to five seconds. A session lives for
+// 24 hours; use ctx to wait for less. Calling it again continues the wait.
 //
-// Errors: [ErrSetupFailed] with the reason, ctx's error once it is done, what
-// [Client.Session] returns for good, and what it returned last where ten reads in
-// a row failed on the network or the service.
+// Errors: [ErrSetupFailed] with the reason, ctx's error once it is done, a permanent
+// error of [Client.Session], and the last temporary one after ten reads in a row failed.
 func (c *Client) WaitForSetup(ctx context.Context, sessionToken string) (Session, error) {
 	failures, interval := 0, firstPoll
 	for {
@@ -90,7 +88,7 @@ func (c *Client) WaitForSetup(ctx context.Context, sessionToken string) (Session
 	}
 }
 
-// passingError tells whether a later read may fare better.
+// passingError reports whether a later read may succeed.
 func passingError(err error) bool {
 	var lost *transportError
 	if errors.As(err, &lost) {
@@ -100,7 +98,7 @@ func passingError(err error) bool {
 	return errors.As(err, &e) && (passing(e) || e.Status >= 500 || e.Code == CodeUnexpectedAnswer && e.Status < 300)
 }
 
-// askedFor is how long the service asked to wait, as far as it is heeded.
+// askedFor returns how long the service asked to wait, up to longestRetryAfter.
 func askedFor(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) {

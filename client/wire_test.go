@@ -21,7 +21,7 @@ type method struct {
 	name   string
 	do     func(context.Context, *client.Client) (any, error)
 	sends  string // method and request target
-	body   string // "" where none is sent
+	body   string // "": none is sent
 	answer string
 	want   any
 }
