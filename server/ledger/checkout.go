@@ -6,25 +6,35 @@ import (
 	"time"
 )
 
-// Checkout is one payment that a person makes on a page. It is paid by the charge
-// that it names, and by no other; that charge's status is its own.
+// Checkout is one payment that a person makes on a page. Only the charge that it names
+// pays it, and the status of that charge is the checkout's.
 type Checkout struct {
-	Entropy     string // the part of ID that its merchant and key decide
-	ID          string
-	MerchantID  string
-	Amount      Micros
+	// Entropy is the part of ID that is derived from the merchant and its idempotency key.
+	Entropy string
+	// ID identifies the checkout.
+	ID string
+	// MerchantID identifies the payee.
+	MerchantID string
+	// Amount is the amount to pay.
+	Amount Micros
+	// Description is shown to the person.
 	Description string
-	ReturnURL   string
-	SessionHash string // of the session for a payment by card
-	ChargeID    string // empty: not charged
-	// FailureReason is the rule that refused its charge.
+	// ReturnURL is the address to which the person returns.
+	ReturnURL string
+	// SessionHash identifies the setup session for a payment by card.
+	SessionHash string
+	// ChargeID is the charge that pays the checkout; empty if there is none.
+	ChargeID string
+	// FailureReason is the rule that refused the charge.
 	FailureReason string
-	CreatedAt     time.Time
-	ExpiresAt     time.Time
+	// CreatedAt is the time of creation.
+	CreatedAt time.Time
+	// ExpiresAt is the time from which the checkout cannot be paid.
+	ExpiresAt time.Time
 }
 
-// CreateCheckout makes a checkout with the session for a payment by card, or
-// returns the one that an earlier request with the same key made.
+// CreateCheckout creates a checkout with its session for a payment by card, or returns the
+// checkout that an earlier request with the same key created.
 func (l *Ledger) CreateCheckout(ctx context.Context, c Checkout, s Session) (made Checkout, replayed bool, err error) {
 	if err := c.validate(s); err != nil {
 		return Checkout{}, false, err
@@ -32,7 +42,7 @@ func (l *Ledger) CreateCheckout(ctx context.Context, c Checkout, s Session) (mad
 	keys := Keys{Sessions: []string{s.Hash}, Checkouts: []string{c.Entropy}}
 	err = l.run(ctx, s.Hash, keys, func(state *State, _ time.Time) (Effects, error) {
 		if made, replayed = state.Checkouts[c.Entropy]; replayed {
-			replayed = made.ID != c.ID // else this very command, committed before its answer was lost
+			replayed = made.ID != c.ID // if equal, this very command was committed and its result was lost
 			return Effects{}, nil
 		}
 		made = c
@@ -44,8 +54,8 @@ func (l *Ledger) CreateCheckout(ctx context.Context, c Checkout, s Session) (mad
 	return made, replayed, nil
 }
 
-// checkout finds the checkout that a reservation pays. It returns [ErrNotFound],
-// or [ErrCheckoutFinished] if the checkout has a charge or was refused one.
+// checkout returns the checkout that a reservation pays. It returns [ErrNotFound], or
+// [ErrCheckoutFinished] if the checkout has a charge or was refused one.
 func (r Reserve) checkout(s *State) (Checkout, error) {
 	c, ok := s.Checkouts[r.Checkout]
 	switch {

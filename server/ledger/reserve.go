@@ -13,48 +13,58 @@ import (
 type Reserve struct {
 	// ChargeID is the id that the charge gets if it is a new one.
 	ChargeID string
-	// MandateID is what the token says; trusted only where TokenValid.
-	MandateID  string
+	// MandateID is the mandate that the token claims. It is trusted only if TokenValid.
+	MandateID string
+	// TokenValid reports whether the token's signature was verified.
 	TokenValid bool
-	// Payee is the merchant to be paid, as read before.
+	// Payee is the merchant to be paid, as it was read before.
 	Payee Merchant
-	// PayTo is the payee's wallet for this charge; empty where it has none.
-	PayTo       string
-	Amount      Micros
-	Currency    string
+	// PayTo is the payee's wallet for this charge; empty if it has none.
+	PayTo string
+	// Amount is the amount to hold. Above zero.
+	Amount Micros
+	// Currency is "usd" or "usdc".
+	Currency string
+	// Description is shown to the person.
 	Description string
-	Metadata    map[string]string
-	// Named refuses a mandate that allows the payee only by allowing anybody.
+	// Metadata is the merchant's own.
+	Metadata map[string]string
+	// Named requires that the mandate names the payee; AnyPayee does not suffice.
 	Named bool
-	// Rails is the order in which to try those rails that the mandate has.
+	// Rails are the rails to ask, in order. Those that the mandate does not allow are skipped.
 	Rails []rail.Name
-	// Resource is what a paywall's charge pays for; empty: not a paywall's.
+	// Resource is the normalized URL that a paywall's charge pays for; empty for others.
 	Resource string
-	// Checkout is the entropy of the checkout that the charge pays. Default: none. The
-	// idempotency key is not used then.
+	// Checkout is the entropy of the checkout that the charge pays. If it is set, the
+	// idempotency key is not used. Default: none.
 	Checkout string
-	// IdempotencyKey belongs to the payee and Kind; Fingerprint tells requests apart.
-	Kind           KeyKind // default: ChargeKey
+	// Kind is the kind of IdempotencyKey. Default: ChargeKey.
+	Kind KeyKind
+	// IdempotencyKey identifies the request within Scope and Kind.
 	IdempotencyKey string
-	Fingerprint    string
-	// Scope is whose IdempotencyKey is, where the same thing must not be charged twice
-	// for the payee under another id. Default: the payee.
+	// Fingerprint is a hash of the request: the same key with another fingerprint is refused.
+	Fingerprint string
+	// Scope owns IdempotencyKey. It is set if the payee may appear under several ids.
+	// Default: the payee.
 	Scope string
-	// RequestKey is a second idempotency key, of the payee, where IdempotencyKey names what may be
-	// charged only once and not the request. Zero: there is none.
+	// RequestKey is the request's own key, if IdempotencyKey identifies the payment and not
+	// the request. Default: none.
 	RequestKey IdempotencyKey
-	RequestID  string
-	// Lease is how long nobody else will finish the charge.
+	// RequestID identifies the request in logs and refusals.
+	RequestID string
+	// Lease is the time during which no other process finishes the charge.
 	Lease time.Duration
 
-	lease string // its name
+	lease string // the lease's owner
 }
 
-// Reservation is the charge that a Reserve made, or the one that an earlier
-// request with the same key made.
+// Reservation is the result of a Reserve.
 type Reservation struct {
-	Charge   Charge
-	Mandate  Mandate // of a new charge
+	// Charge is the new charge, or the charge of an earlier request with the same key.
+	Charge Charge
+	// Mandate is the mandate of a new charge.
+	Mandate Mandate
+	// Replayed reports that an earlier request made the charge.
 	Replayed bool
 }
 
@@ -66,8 +76,8 @@ func (r Reserve) keys() Keys {
 	return keys
 }
 
-// idempotencyKeys are all that the request is known by, the request's own first. The
-// charge of a checkout needs none: the checkout itself knows its charge.
+// idempotencyKeys returns the keys of the request, its own first. The charge of a checkout
+// needs none: the checkout has the id of its charge.
 func (r Reserve) idempotencyKeys() []IdempotencyKey {
 	if r.Checkout != "" {
 		return nil
@@ -79,8 +89,8 @@ func (r Reserve) idempotencyKeys() []IdempotencyKey {
 	return []IdempotencyKey{r.RequestKey, own}
 }
 
-// decide answers a reservation, a refusal, or an error after which nothing is
-// remembered. A refusal by the rules of the mandate is remembered under the key.
+// decide returns a reservation, a refusal, or an error. A refusal by the rules of the
+// mandate is stored under the keys; other refusals and errors are not.
 func (r Reserve) decide(s *State, now time.Time) (Effects, Reservation, *Refusal, error) {
 	for _, key := range r.idempotencyKeys() {
 		if seen, ok := s.Idempotency[key]; ok {
@@ -94,7 +104,7 @@ func (r Reserve) decide(s *State, now time.Time) (Effects, Reservation, *Refusal
 		if paid, err = r.checkout(s); err != nil {
 			return Effects{}, Reservation{}, nil, err
 		}
-		if c, made := s.Charges[paid.ChargeID]; made { // this very command, committed before its answer was lost
+		if c, made := s.Charges[paid.ChargeID]; made { // this very command: it was committed, and its result was lost
 			return Effects{}, Reservation{Charge: c, Mandate: s.Mandates[c.MandateID]}, nil, nil
 		}
 	}
@@ -113,8 +123,7 @@ func (r Reserve) decide(s *State, now time.Time) (Effects, Reservation, *Refusal
 	return r.hold(m, paid, now)
 }
 
-// hold counts the amount and makes the pending charge, which pays a checkout if
-// there is one.
+// hold adds the amount to the mandate's spending and creates the pending charge.
 func (r Reserve) hold(m Mandate, paid Checkout, now time.Time) (Effects, Reservation, *Refusal, error) {
 	if month := MonthOf(now); month > m.Month {
 		m.Month, m.Spent = month, 0
@@ -139,7 +148,7 @@ func (r Reserve) hold(m Mandate, paid Checkout, now time.Time) (Effects, Reserva
 	return e, Reservation{Charge: c, Mandate: m}, nil, nil
 }
 
-// remember writes what came of the request under each of its keys.
+// remember stores the result of the request under each of its keys.
 func (r Reserve) remember(what Idempotency) []Idempotency {
 	what.Fingerprint = r.Fingerprint
 	var rows []Idempotency
@@ -166,7 +175,7 @@ func (r Reserve) replay(s *State, seen Idempotency, now time.Time) (Reservation,
 	if !ok {
 		return Reservation{}, nil, fmt.Errorf("%w: charge %s of a key is missing", ErrInvariant, seen.ChargeID)
 	}
-	if c.ID == r.ChargeID { // this very command, committed before its answer was lost
+	if c.ID == r.ChargeID { // this very command: it was committed, and its result was lost
 		return Reservation{Charge: c, Mandate: s.Mandates[c.MandateID]}, nil, nil
 	}
 	if c.Status == ChargePending && now.Before(c.LeaseUntil) && c.Asked == 0 {
@@ -185,7 +194,8 @@ func (r Reserve) merchantRules() *Refusal {
 	return nil
 }
 
-// mandateRules are the atomic five, in order; the counter is the caller's part.
+// mandateRules returns the refusal by the first rule of the mandate that the request
+// breaks, in the order of the specification, or nil.
 func (r Reserve) mandateRules(m Mandate, known bool, now time.Time) *Refusal {
 	switch {
 	case !r.TokenValid || !known:

@@ -13,7 +13,7 @@ import (
 // Micros is an amount in millionths of a US dollar, the ledger's only unit.
 type Micros = money.Micros
 
-// AnyPayee in a list of payees stands for all of them.
+// AnyPayee, alone in a list of payees, allows every payee.
 const AnyPayee = "*"
 
 // SessionStatus is the state of a setup session.
@@ -28,36 +28,53 @@ const (
 
 // Session is a merchant's request for a mandate, until a person has decided.
 type Session struct {
-	Hash          string // of the session token, which is not stored
-	MerchantID    string
-	Status        SessionStatus
+	// Hash is the SHA-256 of the session token, which is not stored.
+	Hash string
+	// MerchantID identifies the merchant that asks.
+	MerchantID string
+	// Status is the session's state. It changes only while pending.
+	Status SessionStatus
+	// FailureReason is set if the session has failed.
 	FailureReason string
-	Terms         Terms
-	ReturnURL     string
-	Metadata      map[string]string
-	Attempts      int    // payment methods that were refused
-	MandateID     string // once completed
-	SealedToken   []byte // the mandate token, sealed; once completed
-	CreatedAt     time.Time
-	ExpiresAt     time.Time
+	// Terms are the terms that the merchant asks for; the person may narrow them.
+	Terms Terms
+	// ReturnURL is the address to which the person returns. Optional.
+	ReturnURL string
+	// Metadata is the merchant's own, sent with events.
+	Metadata map[string]string
+	// Attempts is the number of payment methods that were refused.
+	Attempts int
+	// MandateID is the mandate of a completed session.
+	MandateID string
+	// SealedToken is the sealed mandate token of a completed session.
+	SealedToken []byte
+	// CreatedAt is the time of creation.
+	CreatedAt time.Time
+	// ExpiresAt is the time from which a pending session counts as failed.
+	ExpiresAt time.Time
 }
 
 // Terms are what a mandate allows.
 type Terms struct {
-	MaxPerTx   Micros
+	// MaxPerTx limits each charge.
+	MaxPerTx Micros
+	// MaxMonthly limits the sum of the charges of a calendar month in UTC.
 	MaxMonthly Micros
-	Rails      []rail.Name
-	Payees     []string // merchant ids, or AnyPayee alone
-	ExpiresAt  time.Time
+	// Rails are the rails that may move the money.
+	Rails []rail.Name
+	// Payees lists merchant ids, or AnyPayee alone.
+	Payees []string
+	// ExpiresAt is the time from which every charge is refused.
+	ExpiresAt time.Time
 }
 
-// Allows tells whether a payee is on the allowlist.
+// Allows reports whether the allowlist has a payee.
 func (t Terms) Allows(payee string) bool {
 	return slices.Contains(t.Payees, payee) || slices.Contains(t.Payees, AnyPayee)
 }
 
-// MandateStatus is the stored state of a mandate; that it has expired is
-// derived from the clock and never stored.
+// MandateStatus is the stored state of a mandate. Expiry is not stored: it follows from
+// the clock.
 type MandateStatus string
 
 // The states of a mandate.
@@ -66,7 +83,7 @@ const (
 	MandateRevoked MandateStatus = "revoked"
 )
 
-// Revoker is who revoked a mandate.
+// Revoker is the party that revoked a mandate.
 type Revoker string
 
 // The revokers.
@@ -76,23 +93,34 @@ const (
 	RevokedByContract Revoker = "contract"
 )
 
-// Mandate is what a person allowed, and what was spent of it this month.
+// Mandate is a person's permission to charge, with the spending of the current month.
 type Mandate struct {
-	ID         string
-	MerchantID string // who asked for it, and may revoke it
-	Status     MandateStatus
-	RevokedBy  Revoker
-	RevokedAt  time.Time
-	Terms      Terms
-	Month      Month  // of Spent
-	Spent      Micros // pending and succeeded charges of Month
-	Email      string
-	EventSeq   int64 // of the last event about this mandate
-	CreatedAt  time.Time
+	// ID identifies the mandate.
+	ID string
+	// MerchantID identifies the merchant that asked for the mandate, and may revoke it.
+	MerchantID string
+	// Status is the stored state.
+	Status MandateStatus
+	// RevokedBy is the party that revoked the mandate; empty while it is active.
+	RevokedBy Revoker
+	// RevokedAt is the time of revocation; zero while the mandate is active.
+	RevokedAt time.Time
+	// Terms are the terms that the person confirmed.
+	Terms Terms
+	// Month is the month of Spent.
+	Month Month
+	// Spent is the sum of the pending and succeeded charges of Month.
+	Spent Micros
+	// Email is the person's address; may be empty.
+	Email string
+	// EventSeq is the number of the last event of this mandate.
+	EventSeq int64
+	// CreatedAt is the time of creation.
+	CreatedAt time.Time
 }
 
-// SpentIn is what counts against the limit at a time: zero once the month has
-// rolled over. A clock that went backwards does not reset it.
+// SpentIn returns the spending that counts in a month: zero if it is later than Month. A
+// clock that went backwards does not reset the spending.
 func (m Mandate) SpentIn(now Month) Micros {
 	if now > m.Month {
 		return 0
@@ -100,8 +128,8 @@ func (m Mandate) SpentIn(now Month) Micros {
 	return m.Spent
 }
 
-// rails are those of order that the mandate has. They are fixed when a charge
-// begins, so that whoever finishes it asks the same ones.
+// rails returns the rails of order that the mandate allows. They are fixed when a charge
+// begins, so recovery asks the same ones.
 func (m Mandate) rails(order []rail.Name) []rail.Name {
 	have := []rail.Name{}
 	for _, name := range order {
@@ -124,32 +152,55 @@ const (
 
 // Charge is one attempt to move money under a mandate.
 type Charge struct {
-	ID            string
-	MandateID     string
-	MerchantID    string // the payee
-	PayTo         string // the payee's wallet, for the chain
-	Amount        Micros
-	Fee           Micros
-	Currency      string
-	Description   string
-	Metadata      map[string]string
-	Rails         []rail.Name // in the order to try them
-	Month         Month       // whose counter it was counted in
-	Status        ChargeStatus
-	Rail          rail.Name // that decided it
-	TxHash        string
-	ProcessorID   string
+	// ID identifies the charge, also as the transaction id of the API.
+	ID string
+	// MandateID identifies the mandate that is charged.
+	MandateID string
+	// MerchantID identifies the payee.
+	MerchantID string
+	// PayTo is the payee's wallet, for the chain.
+	PayTo string
+	// Amount is the amount including the fee.
+	Amount Micros
+	// Fee is the service's fee; zero until the charge has succeeded.
+	Fee Micros
+	// Currency is the currency of the request: "usd" or "usdc".
+	Currency string
+	// Description is shown to the person.
+	Description string
+	// Metadata is the merchant's own.
+	Metadata map[string]string
+	// Rails are the rails to ask, in order.
+	Rails []rail.Name
+	// Month is the month whose spending includes the amount.
+	Month Month
+	// Status is the charge's state. It changes only while pending.
+	Status ChargeStatus
+	// Rail is the rail that decided the charge.
+	Rail rail.Name
+	// TxHash is the transaction on the chain.
+	TxHash string
+	// ProcessorID is the card processor's id of the payment.
+	ProcessorID string
+	// FailureReason is the reason of a failed charge.
 	FailureReason rail.Reason
-	LeaseOwner    string    // pending: the lease under which the rail is being asked; empty: none
-	LeaseUntil    time.Time // pending: nobody else asks the rail before
-	Asked         int       // how often recovery has asked the rail
-	Attempt       int       // how many of Rails it may have asked; see [Ledger.NextRail]
-	Resource      string    // what a paywall's charge pays for, in normal form; empty: not a paywall's
-	CreatedAt     time.Time
-	SettledAt     time.Time
+	// LeaseOwner names the lease under which a rail is being asked; empty if none is.
+	LeaseOwner string
+	// LeaseUntil is the time before which no other process asks a rail.
+	LeaseUntil time.Time
+	// Asked is the number of times that recovery has asked the rail.
+	Asked int
+	// Attempt is the number of Rails that may have been asked; see [Ledger.NextRail].
+	Attempt int
+	// Resource is the normalized URL that a paywall's charge pays for; empty for others.
+	Resource string
+	// CreatedAt is the time of the reservation.
+	CreatedAt time.Time
+	// SettledAt is the time at which the money moved; zero unless the charge has succeeded.
+	SettledAt time.Time
 }
 
-// Waiting is the rail that a pending charge waits for; empty if it has none.
+// Waiting returns the rail that a pending charge waits for; empty if it has none.
 func (c Charge) Waiting() rail.Name {
 	switch {
 	case c.Rail != "":
@@ -160,8 +211,7 @@ func (c Charge) Waiting() rail.Name {
 	return ""
 }
 
-// KeyKind separates the idempotency keys of different operations. The service
-// chooses it; no caller can.
+// KeyKind namespaces idempotency keys by operation. The service sets it; callers cannot.
 type KeyKind string
 
 // The kinds of idempotency keys.
@@ -173,131 +223,192 @@ const (
 	ReceiptKey      KeyKind = "receipt"      // a payment whose receipt was redeemed
 )
 
-// IdempotencyKey is a merchant's name for one request of a kind.
+// IdempotencyKey identifies a request of a merchant.
 type IdempotencyKey struct {
+	// MerchantID identifies the merchant.
 	MerchantID string
-	Kind       KeyKind
-	Key        string
+	// Kind is the operation.
+	Kind KeyKind
+	// Key is the key itself.
+	Key string
 }
 
-// Idempotency remembers what a key was used for, and what came of it: a charge
-// or a refusal. It never changes.
+// Idempotency records the request that used a key, and its result: a charge or a refusal.
+// It never changes.
 type Idempotency struct {
 	IdempotencyKey
 
+	// Fingerprint is a hash of the request.
 	Fingerprint string
-	ChargeID    string
-	Refusal     *Refusal
-	CreatedAt   time.Time
+	// ChargeID is the charge that the request made; empty if it was refused.
+	ChargeID string
+	// Refusal is the stored refusal; nil if a charge was made.
+	Refusal *Refusal
+	// CreatedAt is the time of the request.
+	CreatedAt time.Time
 }
 
-// OutcomeConflict is an outcome that a rail reported after a different one had
-// decided the charge. The charge stays as it was decided; a person must look.
+// OutcomeConflict is an outcome that differs from the one that decided the charge. The
+// charge does not change; a person must compare it with the rail.
 type OutcomeConflict struct {
-	ChargeID    string
-	Rail        rail.Name
-	Status      rail.Status
-	Reason      rail.Reason
-	TxHash      string
+	// ChargeID identifies the charge.
+	ChargeID string
+	// Rail is the rail that reported the outcome.
+	Rail rail.Name
+	// Status is the reported status.
+	Status rail.Status
+	// Reason is the reported reason of a refusal.
+	Reason rail.Reason
+	// TxHash is the reported transaction on the chain.
+	TxHash string
+	// ProcessorID is the card processor's id of the reported payment.
 	ProcessorID string
-	At          time.Time
+	// At is the time of the report.
+	At time.Time
 }
 
-// Posting moves money from one account to another; so every set of postings balances.
+// Posting moves an amount from one account to another, so every set of postings balances.
 type Posting struct {
-	ChargeID  string
-	N         int // order within the charge
+	// ChargeID identifies the charge.
+	ChargeID string
+	// N is the posting's position within the charge, from zero.
+	N int
+	// MandateID identifies the charge's mandate.
 	MandateID string
-	From      string
-	To        string
-	Amount    Micros // above zero
-	At        time.Time
+	// From is the account that is debited.
+	From string
+	// To is the account that is credited.
+	To string
+	// Amount is above zero.
+	Amount Micros
+	// At is the time of the posting.
+	At time.Time
 }
 
-// Event is written with the change that it tells of, at the end of its merchant's stream.
+// Event describes a change. It is written in the change's transaction, at the end of its
+// merchant's stream.
 type Event struct {
-	ID         string
-	MandateID  string
-	Seq        int64 // order within the mandate
+	// ID identifies the event.
+	ID string
+	// MandateID identifies the mandate that changed.
+	MandateID string
+	// Seq numbers the events of the mandate, from 1.
+	Seq int64
+	// MerchantID identifies the merchant that receives the event.
 	MerchantID string
-	Type       webhook.Type
-	Data       string // JSON
-	CreatedAt  time.Time
-	Place      int64 // in its merchant's stream, from 1 without a gap
+	// Type is the kind of change.
+	Type webhook.Type
+	// Data is the event's data as JSON.
+	Data string
+	// CreatedAt is the time of the change.
+	CreatedAt time.Time
+	// Place is the offset in the merchant's stream, from 1 without gaps.
+	Place int64
 }
 
-// TallyKey names the running totals of one payee under one mandate.
+// TallyKey identifies the totals of one payee under one mandate.
 type TallyKey struct {
-	MandateID  string
+	// MandateID identifies the mandate.
+	MandateID string
+	// MerchantID identifies the payee.
 	MerchantID string
 }
 
-// Tally is what one payee received under one mandate. A merchant's statistics
-// are the sum of its tallies, so no row is shared by two mandates.
+// Tally counts what one payee received under one mandate. A merchant's statistics are the
+// sum of its tallies, so two mandates never share a row.
 type Tally struct {
 	TallyKey
 
-	Count  int64
+	// Count is the number of charges that succeeded.
+	Count int64
+	// Volume is their sum.
 	Volume Micros
 }
 
 // Merchant is an account that may ask for mandates and be paid.
 type Merchant struct {
-	ID        string
-	Name      string
-	Website   string
-	Email     string
-	Active    bool
-	MaxCharge Micros // zero: no limit of its own
-	PayTo     string // its proven wallet; empty where it has none
+	// ID identifies the merchant.
+	ID string
+	// Name is shown to people.
+	Name string
+	// Website is the merchant's URL; may be empty.
+	Website string
+	// Email is the merchant's address; may be empty.
+	Email string
+	// Active is false while the merchant is suspended.
+	Active bool
+	// MaxCharge limits each charge of the merchant. Zero: no limit.
+	MaxCharge Micros
+	// PayTo is the merchant's verified wallet; empty if it has none.
+	PayTo string
+	// CreatedAt is the time of creation.
 	CreatedAt time.Time
 }
 
-// walletPrefix begins the id of a payee that is a wallet and no merchant.
+// walletPrefix begins the id of a payee that is a wallet without a merchant.
 const walletPrefix = "wallet:"
 
-// WalletPayee is the payee of a charge that goes to a wallet which belongs to no
-// merchant of the service. It owes no fee, and its account has its id as name.
+// WalletPayee returns the payee for a wallet that belongs to no merchant of the service.
+// Such a payee owes no fee, and its account is named by its id.
 func WalletPayee(address string) Merchant {
 	return Merchant{ID: walletPrefix + strings.ToLower(address), Name: address, PayTo: address, Active: true}
 }
 
-// IsWallet tells whether a payee's id is of a [WalletPayee].
+// IsWallet reports whether a payee's id is that of a [WalletPayee].
 func IsWallet(payee string) bool { return strings.HasPrefix(payee, walletPrefix) }
 
-// APIKey opens a merchant's account. The key itself is not stored.
+// APIKey is a key to a merchant's account. Only its hash is stored.
 type APIKey struct {
-	Hash       string
+	// Hash is the SHA-256 of the key.
+	Hash string
+	// MerchantID identifies the merchant.
 	MerchantID string
-	Hint       string // its last four characters, to tell keys apart
-	Label      string // what its owner calls it; may be empty
-	CreatedAt  time.Time
-	RevokedAt  time.Time // zero while it works
+	// Hint is the key's last four characters.
+	Hint string
+	// Label is the owner's name for the key; may be empty.
+	Label string
+	// CreatedAt is the time of creation.
+	CreatedAt time.Time
+	// RevokedAt is the time of revocation; zero while the key is valid.
+	RevokedAt time.Time
 }
 
-// ID names a key without being of any use to open the account. It is part of the hash.
+// ID returns the key's id, a part of its hash. It does not open the account.
 func (k APIKey) ID() string { return apiKeyID + k.Hash[:min(len(k.Hash), 16)] }
 
 // apiKeyID begins the id of an API key.
 const apiKeyID = "key_"
 
-// AuditEntry is something that an operator did. Entries are kept for good.
+// AuditEntry records an operator's action. Entries are never deleted.
 type AuditEntry struct {
-	ID      string
-	At      time.Time
-	Actor   string
-	Action  string // "merchant.suspend"
-	Subject string // the id of what it was done to
-	Reason  string
-	Detail  string
+	// ID identifies the entry.
+	ID string
+	// At is the time of the action.
+	At time.Time
+	// Actor names the operator.
+	Actor string
+	// Action is the kind of action: "merchant.suspend".
+	Action string
+	// Subject is the id of the object of the action.
+	Subject string
+	// Reason is the operator's reason; may be empty.
+	Reason string
+	// Detail holds further values; may be empty.
+	Detail string
 }
 
-// SealedKey is a private key at rest, by name.
+// SealedKey is a stored private key, sealed by the vault.
 type SealedKey struct {
-	Name      string
-	State     string
-	Public    []byte
-	Sealed    []byte
+	// Name identifies the key.
+	Name string
+	// State is the key's state, in the terms of its owner.
+	State string
+	// Public is the public key.
+	Public []byte
+	// Sealed is the sealed private key.
+	Sealed []byte
+	// CreatedAt is the time of creation.
 	CreatedAt time.Time
+	// ChangedAt is the time of the last change.
 	ChangedAt time.Time
 }

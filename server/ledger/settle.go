@@ -9,10 +9,12 @@ import (
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
-// Settlement is how a charge ended on its rail: the second step of a charge.
+// Settlement is the outcome of a charge on its rail.
 type Settlement struct {
-	Rail    rail.Name
-	Outcome rail.Outcome // Succeeded or Refused
+	// Rail is the rail that reports the outcome.
+	Rail rail.Name
+	// Outcome is Succeeded or Refused.
+	Outcome rail.Outcome
 }
 
 // The accounts that postings move money between.
@@ -27,8 +29,8 @@ func merchantAccount(id string) string {
 func feesDueAccount(id string) string       { return "merchant:" + id + ":fees_due" }
 func clearingAccount(name rail.Name) string { return "rail:" + string(name) + ":clearing" }
 
-// settleKeys names what settling a charge needs. The charge is read before for
-// its mandate and payee, which never change; its status is decided under lock.
+// settleKeys returns the rows that settling a charge needs. The charge was read before for
+// its mandate and payee, which never change; its status is read again under lock.
 func settleKeys(c Charge) Keys {
 	return Keys{
 		Mandates: []string{c.MandateID},
@@ -37,8 +39,8 @@ func settleKeys(c Charge) Keys {
 	}
 }
 
-// conflicts reports whether the settlement contradicts the outcome that decided c:
-// the other end, or money moved twice.
+// conflicts reports whether the settlement contradicts the outcome that decided c: the
+// opposite outcome, or a second movement of money.
 func (end Settlement) conflicts(c Charge) bool {
 	o := end.Outcome
 	if o.Status != rail.Succeeded {
@@ -86,9 +88,9 @@ func decideEnd(s *State, c Charge, end Settlement, now time.Time) (Effects, Char
 	return release(m, c, cmp.Or(end.Outcome.Reason, rail.ProcessorError), now)
 }
 
-// decideNextRail allows a pending charge to ask the n-th of its rails. One that was
-// allowed before may be asked again, since it may have moved the money; a new one
-// is allowed only while the mandate is active.
+// decideNextRail reports whether a pending charge may ask the n-th of its rails. A rail that
+// was allowed before may be asked again, since it may have moved the money; another one
+// only while the mandate is active.
 func decideNextRail(s *State, chargeID string, n int, now time.Time) (Effects, bool, error) {
 	c, ok := s.Charges[chargeID]
 	if !ok {
@@ -132,8 +134,8 @@ func capture(s *State, m Mandate, c Charge, settledAt, now time.Time) (Effects, 
 	return e, c, nil
 }
 
-// postings of a captured charge: the payer pays in over the rail, the rail pays
-// out to the payee, and the fee is set aside from what the payee has.
+// postings returns the postings of a captured charge: from the payer to the rail, from the
+// rail to the payee, and the fee from the payee to the fees due.
 func postings(c Charge, now time.Time) []Posting {
 	clearing := clearingAccount(c.Rail)
 	p := []Posting{
@@ -149,8 +151,8 @@ func postings(c Charge, now time.Time) []Posting {
 	return p
 }
 
-// release gives the amount back to the counter that it was taken from, where
-// that month still counts.
+// release fails a charge and subtracts its amount from the mandate's spending if the
+// month of the charge is still the current one.
 func release(m Mandate, c Charge, reason rail.Reason, now time.Time) (Effects, Charge, error) {
 	c.Status, c.FailureReason = ChargeFailed, reason
 	if m.Month == c.Month {

@@ -8,14 +8,16 @@ import (
 	"github.com/paywarrant/paywarrant/internal/text"
 )
 
-// ErrText reports text that is not to be stored: not UTF-8, too long, or with
-// control characters. It comes as a [*TextError]. Nothing was written.
+// ErrText reports text that cannot be stored: invalid UTF-8, too long, or with control
+// characters. The error is a [*TextError]. Nothing was written.
 var ErrText = errors.New("ledger: text")
 
 // TextError names the field of an [ErrText].
 type TextError struct {
-	Field   string
-	Problem string // "must be valid UTF-8"
+	// Field is the name of the field.
+	Field string
+	// Problem describes the error: "must be valid UTF-8".
+	Problem string
 }
 
 func (e *TextError) Error() string { return "ledger: " + e.Field + " " + e.Problem }
@@ -47,7 +49,7 @@ func pairs(field string, values map[string]string) error {
 	return nil
 }
 
-// validate checks what a caller wrote in a reservation.
+// validate checks the texts of a reservation.
 func (r Reserve) validate() error {
 	err := cmp.Or(
 		line("description", r.Description, longestText), line("resource", r.Resource, longestText),
@@ -72,7 +74,7 @@ func (c Checkout) validate(s Session) error {
 	return cmp.Or(line("description", c.Description, longestText), line("returnUrl", c.ReturnURL, 2*longestText), s.validate())
 }
 
-// Validate checks what an account's owner wrote.
+// Validate returns a [*TextError] if a text of the account cannot be stored.
 func (m Merchant) Validate() error {
 	return cmp.Or(
 		line("name", m.Name, longestName), line("website", m.Website, longestText), line("email", m.Email, longestName), line("payTo", m.PayTo, longestName),

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// UnwindingKind is what an unwinding is of.
+// UnwindingKind is the kind of object that an unwinding ends.
 type UnwindingKind string
 
 // The kinds of unwindings.
@@ -15,41 +15,48 @@ const (
 	UnwindSession UnwindingKind = "session" // a session: the instruments that led to no mandate
 )
 
-// Unwinding is work outside of the ledger that has still to be done, written with
-// what makes it necessary. It is repeated until it has succeeded.
+// Unwinding is work outside the ledger, such as ending an instrument on a rail. It is
+// written in the transaction that makes it necessary, and retried until it succeeds.
 type Unwinding struct {
-	ID       string // of the mandate, or the session's hash
-	Kind     UnwindingKind
-	Since    time.Time // when it became necessary
-	Due      time.Time // when it is tried next
+	// ID is the mandate's id or the session's hash.
+	ID string
+	// Kind is the kind of object.
+	Kind UnwindingKind
+	// Since is the time at which the work became necessary.
+	Since time.Time
+	// Due is the time of the next attempt.
+	Due time.Time
+	// Attempts is the number of attempts so far.
 	Attempts int
 }
 
-// UnwindingBacklog is how much is to be unwound, and since when.
+// UnwindingBacklog describes the unwindings that are not finished.
 type UnwindingBacklog struct {
-	Count  int64
-	Oldest time.Time // zero if there is none
+	// Count is their number.
+	Count int64
+	// Oldest is the time at which the oldest became necessary; zero if there is none.
+	Oldest time.Time
 }
 
-// Unwindings keeps unwindings between their attempts. Each change names the Due of the
-// row that was read, and does nothing if another one has changed it: it reports whether it did.
+// Unwindings stores unwindings between attempts. Each change carries the Due of the row
+// that was read, and reports whether it applied: it does nothing if the row has changed.
 type Unwindings interface {
-	// DueUnwindings lists those that are due at a time, the oldest first.
+	// DueUnwindings returns the unwindings that are due, oldest first.
 	DueUnwindings(ctx context.Context, now time.Time, limit int) ([]Unwinding, error)
-	// PutOffUnwinding sets when it is tried next, its Since and its attempts.
+	// PutOffUnwinding stores the next attempt, u.Since and the number of attempts.
 	PutOffUnwinding(ctx context.Context, u Unwinding, due time.Time, attempts int) (bool, error)
-	// EndUnwinding deletes one that is done.
+	// EndUnwinding deletes a finished unwinding.
 	EndUnwinding(ctx context.Context, u Unwinding) (bool, error)
-	// UnwindingBacklog counts those that have been necessary since before a time.
+	// UnwindingBacklog counts the unwindings that became necessary before now.
 	UnwindingBacklog(ctx context.Context, now time.Time) (UnwindingBacklog, error)
 }
 
-// unwindSession is the unwinding of a session, due now.
+// unwindSession returns the unwinding of a session, due now.
 func unwindSession(hash string, now time.Time) Unwinding {
 	return Unwinding{ID: hash, Kind: UnwindSession, Since: now, Due: now}
 }
 
-// Unwinds returns those unwindings that are due, each leased to the caller until a time.
+// Unwinds returns unwindings that are due, each leased to the caller for the given time.
 func (l *Ledger) Unwinds(ctx context.Context, lease time.Duration, limit int) ([]Unwinding, error) {
 	now := l.clock.Now()
 	due, err := l.store.DueUnwindings(ctx, now, limit)
@@ -71,8 +78,8 @@ func (l *Ledger) Unwinds(ctx context.Context, lease time.Duration, limit int) ([
 	return taken, nil
 }
 
-// Unwound ends an unwinding, or puts it off until a time that is not zero. It does
-// nothing if the unwinding was made necessary again in the meantime.
+// Unwound ends an unwinding, or postpones it if next is not zero. It does nothing if the
+// unwinding became necessary again in the meantime.
 func (l *Ledger) Unwound(ctx context.Context, u Unwinding, next time.Time) error {
 	var err error
 	if next.IsZero() {
@@ -86,7 +93,7 @@ func (l *Ledger) Unwound(ctx context.Context, u Unwinding, next time.Time) error
 	return nil
 }
 
-// UnwindingBacklog counts what is to be unwound now.
+// UnwindingBacklog counts the unwindings that are not finished.
 func (l *Ledger) UnwindingBacklog(ctx context.Context) (UnwindingBacklog, error) {
 	return l.store.UnwindingBacklog(ctx, l.clock.Now())
 }
