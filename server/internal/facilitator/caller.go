@@ -9,12 +9,12 @@ import (
 	"github.com/paywarrant/paywarrant/internal/ratelimit"
 )
 
-// callers are the limits of one kind of callers, each caller under its name.
+// callers holds the limits of one kind of callers, keyed by the caller's name.
 type callers struct {
 	policy, called string
-	strangers      *ratelimit.Limits // nobody is known to have signed
-	unproven       *ratelimit.Limits // signed, and the payer was never good
-	known          *ratelimit.Limits // refused, of payers who were good
+	strangers      *ratelimit.Limits // no verified signature
+	unproven       *ratelimit.Limits // signed by a payer who has never paid
+	known          *ratelimit.Limits // refused, signed by a payer who has paid before
 }
 
 func newCallers(policy, called string, perSecond int, clock Clock) callers {
@@ -22,7 +22,7 @@ func newCallers(policy, called string, perSecond int, clock Clock) callers {
 	return callers{policy: policy, called: called, strangers: ratelimit.New(c), unproven: ratelimit.New(c), known: ratelimit.New(c)}
 }
 
-// caller is who sent a request, as far as it is known.
+// caller identifies the sender of a request, as far as it is known.
 type caller struct {
 	callers
 
@@ -32,9 +32,8 @@ type caller struct {
 // address returns the name under which requests of a client's address are counted.
 func address(ctx context.Context) string { return clientaddr.Network(httplog.ClientAddr(ctx)) }
 
-// from has an endpoint called with the caller of a request: the merchant whose
-// credentials the request has, or its client's address if it has none. A request with
-// wrong credentials goes no further.
+// from calls an endpoint with the caller of a request: the merchant if the request has
+// credentials, or the client's address if it has none. It refuses wrong credentials.
 func (f *Facilitator) from(endpoint func(http.ResponseWriter, *http.Request, caller)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who := caller{f.limits.addresses, address(r.Context())}

@@ -1,17 +1,17 @@
-// Package facilitator answers for x402 servers that leave the chain to the service:
+// Package facilitator serves x402 resource servers that settle through the service:
 // GET /v1/x402/supported, POST /v1/x402/verify and POST /v1/x402/settle, versions 1
 // and 2 (x402 specification v1 and v2, §7), scheme exact on EVM.
 //
 //	f, err := facilitator.New(facilitator.Config{Settler: rail, Clock: clock, Logger: log})
 //	f.Register(mux, otherMethods)
 //
-// Anybody may ask, without an account: the money goes to nobody but the payee that
-// the payer signed for. The package compares what is declared with what was signed,
-// bounds who asks how often, and speaks the protocol; the [Settler] knows the chain.
+// Callers need no account: the money can only reach the payee that the payer signed for.
+// The package compares the declared payment with the signed one, limits the rate of
+// requests, and implements the protocol; the [Settler] implements the chain.
 //
-// A payment that is refused is answered 200 with isValid or success false and the
-// protocol's reason; 400 is for what cannot be read, 429 and 503 with Retry-After
-// for what may be asked again.
+// A refused payment is answered with 200, isValid or success false, and the protocol's
+// reason; a malformed request with 400; a request that may be repeated with 429 or 503
+// and Retry-After.
 package facilitator
 
 import (
@@ -30,47 +30,47 @@ import (
 
 // Settler moves one token on one chain with signed authorizations (EIP-3009).
 type Settler interface {
-	// Dollar tells which network and token.
+	// Dollar returns the network and the token.
 	Dollar() (x402.Network, x402.Asset)
-	// Signer is the address that submits.
+	// Signer returns the address that submits transactions.
 	Signer() string
 	// SignedByKey reports whether the payer's own key signed an authorization. It asks
-	// no node; a contract that signed is not known here.
+	// no node, so it reports false for contract wallets.
 	SignedByKey(e x402.Exact) bool
-	// VerifyAuthorization tells whether an authorization would be settled now for a
-	// resource, and moves nothing. An error leaves it open.
+	// VerifyAuthorization reports whether an authorization would settle now for a
+	// resource, without moving money. After an error, the answer is unknown.
 	VerifyAuthorization(ctx context.Context, e x402.Exact, resource string) (x402.Verification, error)
-	// SettleOnce moves what was authorized, at most once, and succeeds for one call: a
-	// repeat is refused as a duplicate, unless it has the idempotency key of the first
-	// call. An error leaves the outcome open; the same call finds it.
+	// SettleOnce settles an authorization at most once. Only one call succeeds: a repeat is
+	// refused as a duplicate unless it has the idempotency key of the first call. After an
+	// error the outcome is unknown; the same call returns it.
 	SettleOnce(ctx context.Context, e x402.Exact, q rail.SettleRequest) (x402.Settlement, error)
 }
 
 // Clock tells the time.
 type Clock interface{ Now() time.Time }
 
-// Config is what a facilitator is made of.
+// Config configures a Facilitator.
 type Config struct {
-	// Settler is asked. Required.
+	// Settler verifies and settles payments. Required.
 	Settler Settler
-	// Clock refills the limits. Required.
+	// Clock is the clock of the rate limits. Required.
 	Clock Clock
-	// Logger is told what the chain does not answer. Required.
+	// Logger receives errors of the chain. Required.
 	Logger *slog.Logger
-	// Merchant returns the id of the merchant whose credentials a request has, or ""
-	// if it has none. If they are wrong it answers the request and reports false.
-	// Default: nobody has credentials.
+	// Merchant returns the id of the merchant whose credentials a request has, or an empty
+	// string if it has none. If they are wrong, it answers the request and reports false.
+	// Default: credentials are ignored.
 	Merchant func(http.ResponseWriter, *http.Request) (id string, ok bool)
-	// PerSecond is how many payments of one payer are considered each second, with
-	// bursts of twice that. A merchant may send as many that have no valid signature,
-	// and as many of payers who have never paid. Default: 100.
+	// PerSecond limits the payments of one payer per second, with bursts of twice the
+	// limit. The same limits apply to each merchant's payments without a valid signature,
+	// and to its payments by payers who have never paid. Default: 100.
 	PerSecond int
-	// PerAddress is how many requests of one client address, without a merchant's
-	// credentials, each second may have no valid signature or an expired one, how many
-	// may be of payers who have never paid, and how many of payers who have may be
-	// refused, each with bursts of twice that. Default: PerSecond.
+	// PerAddress limits the requests per second of one client address without a merchant's
+	// credentials, counted separately: those without a valid signature or with an expired
+	// one, those of payers who have never paid, and refused ones of payers who have paid.
+	// Bursts may have twice the limit. Default: PerSecond.
 	PerAddress int
-	// Concurrent is how many payments are looked at at a time. Default: 512.
+	// Concurrent limits the payments that are checked concurrently. Default: 512.
 	Concurrent int
 }
 
@@ -97,27 +97,27 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// Facilitator serves the three endpoints.
+// Facilitator serves the three endpoints. It is safe for concurrent use.
 type Facilitator struct {
 	config  Config
 	network x402.Network
 	asset   x402.Asset
 	limits  *limits
-	rooms   chan struct{} // one for each payment that is looked at
+	slots   chan struct{} // one for each payment that is being checked
 }
 
-// New returns a facilitator; an error names the field that is wrong.
+// New returns a Facilitator. The returned error names the invalid field.
 func New(config Config) (*Facilitator, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	f := &Facilitator{config: config, limits: newLimits(config), rooms: make(chan struct{}, config.Concurrent)}
+	f := &Facilitator{config: config, limits: newLimits(config), slots: make(chan struct{}, config.Concurrent)}
 	f.network, f.asset = config.Settler.Dollar()
 	return f, nil
 }
 
-// Register adds the endpoints to mux; otherMethods answers for the methods that
-// they do not have.
+// Register adds the endpoints to mux. otherMethods returns the handler for methods that an
+// endpoint does not support.
 func (f *Facilitator) Register(mux *http.ServeMux, otherMethods func(allowed ...string) http.Handler) {
 	for _, one := range []struct {
 		method, path string
@@ -132,7 +132,7 @@ func (f *Facilitator) Register(mux *http.ServeMux, otherMethods func(allowed ...
 	}
 }
 
-// supported tells what can be settled (specification v2 §7.3).
+// supported lists the payments that can be settled (specification v2 §7.3).
 func (f *Facilitator) supported(w http.ResponseWriter, _ *http.Request) {
 	httpjson.Write(w, http.StatusOK, x402.Supported{
 		Kinds: []x402.SupportedKind{
@@ -189,7 +189,7 @@ func (f *Facilitator) settle(w http.ResponseWriter, r *http.Request, who caller)
 	answer(w, no, s)
 }
 
-// maxKey is the longest idempotency key that is read, as of charges.
+// maxKey limits the length of an idempotency key, as for charges.
 const maxKey = 255
 
 // settleOnce settles under the request's idempotency key, if it has one.
@@ -223,8 +223,8 @@ func answer(w http.ResponseWriter, no *refusal, body any) {
 	httpjson.Write(w, status, body)
 }
 
-// unknown is the answer if the chain or the store gives none. A client that hung up
-// gets none either, and is no failure.
+// unknown returns the refusal for an error of the chain or the store. A client that hung
+// up is not logged as an error.
 func (f *Facilitator) unknown(r *http.Request, what string, err error) *refusal {
 	if httplog.HungUp(r.Context(), err) {
 		return &refusal{status: httplog.StatusClientClosedRequest, message: "The client hung up."}

@@ -13,21 +13,23 @@ import (
 )
 
 const (
-	// maxPayers bounds how many payers are remembered as good, and goodFor for how long.
+	// maxPayers limits the payers that are remembered as good; goodFor is the time for
+	// which they are.
 	maxPayers = 100_000
 	goodFor   = time.Hour
 )
 
-// limits bound how often the node is asked, so that nobody uses up what is another's.
+// limits bounds the requests to the node, so that no caller can use up the limit of
+// another.
 //
-// The client's address is counted first, always: signatures are public once they are on
-// the chain, so that a signature alone does not show who sends it. A payment without a
-// valid signature, or outside of its window, counts against the address. One that the
-// payer's key signed counts against the payer too. The address gets its token back
-// unless the payment is refused; the payer does if the payment was expired or settled
-// before, since anybody can copy such a one. The payee is never counted: anybody can
-// name it. Requests with a merchant's credentials count against that merchant instead of
-// the address, which others may share.
+// The client's address is always counted first, since a signature does not identify the
+// sender: signatures are public once they are on the chain. A payment without a valid
+// signature, or outside its window, counts against the address. A payment that the
+// payer's key signed also counts against the payer. The address gets its token back
+// unless the payment is refused; the payer does if the payment had expired or was settled
+// before, since anyone can copy such a payment. The payee is never counted, since anyone
+// can name it. Requests with a merchant's credentials count against that merchant instead
+// of the address, which others may share.
 type limits struct {
 	clock     Clock
 	addresses callers
@@ -46,15 +48,15 @@ func newLimits(c Config) *limits {
 	}
 }
 
-// Policies are the names of the limits in the headers.
+// The names of the limits in the RateLimit headers.
 const (
 	policyAddress  = "anonymous"
 	policyMerchant = "merchant"
 	policyPayer    = "payments"
 )
 
-// refused counts a request that failed before its payer was known, and returns the
-// refusal, or that there were too many.
+// refused counts a request that failed before its payer was known. It returns the refusal,
+// or another one if there were too many.
 func (l *limits) refused(who caller, h http.Header, no *refusal) *refusal {
 	a := who.strangers.Take(who.name)
 	a.Header(h, who.policy)
@@ -64,17 +66,17 @@ func (l *limits) refused(who caller, h http.Header, no *refusal) *refusal {
 	return no
 }
 
-// ticket is what a payment was counted against.
+// ticket records the limits that a payment was counted against.
 type ticket struct {
 	payer  string
 	signed bool
 	who    caller
-	by     *ratelimit.Limits // that counts the caller
-	later  bool              // the caller is counted if the payment is refused
+	by     *ratelimit.Limits // the limits that count the caller
+	later  bool              // count the caller only if the payment is refused
 }
 
-// admit counts a payment that is read; signed reports whether the payer's key signed it
-// and its window is open.
+// admit counts a payment. signed reports whether the payer's key signed it and its window
+// is open.
 func (l *limits) admit(who caller, h http.Header, payer string, signed bool) (ticket, *refusal) {
 	t := ticket{payer: strings.ToLower(payer), signed: signed, who: who, by: who.strangers}
 	if signed {
@@ -90,7 +92,7 @@ func (l *limits) admit(who caller, h http.Header, payer string, signed bool) (ti
 	if !a.OK {
 		return t, tooMany(who.called, a.Wait)
 	}
-	if t.later { // good payers are not held up by how many of them are asked about at a time
+	if t.later { // the number of concurrent checks does not delay good payers
 		t.by.Return(who.name)
 	}
 	if !signed {
@@ -107,18 +109,18 @@ func (l *limits) admit(who caller, h http.Header, payer string, signed bool) (ti
 	return t, nil
 }
 
-// judgment is what became of a payment that was admitted.
+// judgment is the result of an admitted payment.
 type judgment int
 
 const (
 	refused judgment = iota
 	good
-	unknown // the chain gave no answer
-	copied  // refused for a reason that a copy of the payer's payment has too
+	unknown // the chain did not answer
+	copied  // refused for a reason that also applies to a copy of the payment
 )
 
-// judged gives back what a payment does not count against, and remembers the payer of
-// a good one.
+// judged returns the tokens that a payment does not use up, and remembers the payer of a
+// good one.
 func (l *limits) judged(t ticket, j judgment) {
 	counts := j == refused || j == copied
 	switch {
@@ -139,7 +141,7 @@ func tooMany(of string, wait time.Duration) *refusal {
 	return &refusal{status: http.StatusTooManyRequests, message: "Too many requests of " + of + ". Retry-After says when to try again.", wait: wait}
 }
 
-// seconds is a wait as Retry-After has it, rounded up.
+// seconds formats a wait for Retry-After, rounded up.
 func seconds(d time.Duration) string {
 	return strconv.Itoa(max(int(math.Ceil(d.Seconds())), 1))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// payment is a request that was read and whose declared fields agree.
+// payment is a decoded request whose declared fields match the signed ones.
 type payment struct {
 	ticket ticket
 
@@ -23,7 +23,7 @@ type payment struct {
 	payee    string
 }
 
-// refusal is an answer without a question to the chain.
+// refusal is an error response.
 type refusal struct {
 	status  int
 	reason  x402.Reason
@@ -31,7 +31,7 @@ type refusal struct {
 	wait    time.Duration
 }
 
-// undecided tells that the same request may be sent again.
+// undecided reports whether the same request may be repeated.
 func (no *refusal) undecided() bool { return no.reason == "" }
 
 func refuse(reason x402.Reason, message string) *refusal {
@@ -42,7 +42,7 @@ func malformed(reason x402.Reason, message string) *refusal {
 	return &refusal{status: http.StatusBadRequest, reason: reason, message: message}
 }
 
-// take reads a request, counts it and admits it; leave must follow if it is not refused.
+// take decodes, counts and admits a request. The caller must call leave if it is not refused.
 func (f *Facilitator) take(w http.ResponseWriter, r *http.Request, who caller) (payment, *refusal) {
 	p, no := f.read(w, r)
 	if no != nil {
@@ -54,7 +54,7 @@ func (f *Facilitator) take(w http.ResponseWriter, r *http.Request, who caller) (
 		return p, no
 	}
 	select {
-	case f.rooms <- struct{}{}:
+	case f.slots <- struct{}{}:
 		return p, nil
 	default:
 		f.limits.judged(p.ticket, unknown)
@@ -62,9 +62,9 @@ func (f *Facilitator) take(w http.ResponseWriter, r *http.Request, who caller) (
 	}
 }
 
-// leave ends what take began: valid reports whether the payment was good, and reason is
-// why it was not. One that the chain could not judge does not count; one whose client
-// hung up counts against its address.
+// leave releases what take acquired. valid reports whether the payment was good, and reason
+// is why it was not. A payment that the chain could not check does not count; one whose
+// client hung up counts against its address.
 func (f *Facilitator) leave(p payment, valid bool, reason x402.Reason, no *refusal) {
 	j := refused
 	switch {
@@ -76,11 +76,11 @@ func (f *Facilitator) leave(p payment, valid bool, reason x402.Reason, no *refus
 		j = copied
 	}
 	f.limits.judged(p.ticket, j)
-	<-f.rooms
+	<-f.slots
 }
 
-// isCopied reports whether a payment that was good once is refused for this reason: it
-// can be copied from the chain, so that its payer need not have sent it.
+// isCopied reports whether the reason also applies to a payment that was once good. Such
+// a payment can be copied from the chain, so its payer need not have sent it.
 func isCopied(reason x402.Reason) bool {
 	switch reason {
 	case x402.ReasonValidBefore, x402.ReasonValidAfter, x402.ReasonNonceUsed, x402.ReasonTransactionState, x402.ReasonDuplicate:
@@ -90,7 +90,7 @@ func isCopied(reason x402.Reason) bool {
 	}
 }
 
-// body is what verify and settle are sent (specification v2 §7.1, v1 §7.1).
+// body is the request of verify and settle (specification v2 §7.1, v1 §7.1).
 type body struct {
 	X402Version         int             `json:"x402Version"`
 	PaymentPayload      json.RawMessage `json:"paymentPayload"`
@@ -170,8 +170,7 @@ func (f *Facilitator) readV2(in body) (payment, *refusal) {
 	return p, f.match(p, asked.Asset, asked.Extra)
 }
 
-// match holds what both versions declare against what was signed, and against
-// the token's own domain.
+// match compares the declared payment with the signed one and with the token's domain.
 func (f *Facilitator) match(p payment, asset string, extra map[string]any) *refusal {
 	a := p.exact.Authorization
 	for _, address := range []string{asset, p.payee, a.From, a.To} {
@@ -206,7 +205,7 @@ func unreadable(part string, reason x402.Reason, err error) *refusal {
 
 var errRequirements = errors.New("is not one set of requirements")
 
-// requirementsV1 reads one set of requirements, as the only one of a challenge.
+// requirementsV1 decodes one set of requirements as the only one of a challenge.
 func requirementsV1(raw json.RawMessage) (x402.RequirementsV1, error) {
 	challenge, err := json.Marshal(map[string]any{"x402Version": x402.Version1, "accepts": []json.RawMessage{raw}})
 	if err != nil {

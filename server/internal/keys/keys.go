@@ -1,16 +1,14 @@
-// Package keys keeps the service's own keys in the store, sealed by the vault:
-// those that sign mandates, and secrets for its own use. Several instances on one
-// store find the same keys.
+// Package keys stores the service's own keys, sealed by the vault: the keys that sign
+// mandates, and secrets for the service's use. Instances that share a store share keys.
 //
-// A signing key goes through the states next, current, retired, revoked, and
-// never back. Its row, issuer/000001, is written once. A change of state is a row
-// of its own, issuer/000001/current or issuer/000001/revoked, that is only ever
-// inserted: so rotations and revocations by several processes at once need no
-// transaction, and none of them can undo another. The newest key that was made
-// current is the one that signs; those made current before it are retired.
+// A signing key passes through the states next, current, retired and revoked, never
+// back. Its row, issuer/000001, is written once. A change of state inserts another row,
+// issuer/000001/current or issuer/000001/revoked, so concurrent rotations and revocations
+// need no transaction and cannot undo each other. The newest key that was made current
+// signs; keys made current earlier are retired.
 //
-// There is always a next key, published before it signs. What a running service
-// knows is read again every [RefreshEvery], and before a key is taken to be unknown.
+// There is always a next key, which is published before it signs. A running service reads
+// its keys every [RefreshEvery], and before it reports a key as unknown.
 package keys
 
 import (
@@ -37,8 +35,8 @@ const (
 	secretPrefix = "secret/"
 )
 
-// Config configures [Open] and [New]. Every field is required, but Logger where
-// [Keys.Start] is not called.
+// Config configures [Open] and [New]. Every field is required; Logger only if
+// [Keys.Start] is called.
 type Config struct {
 	Store  ledger.Accounts
 	Vault  *vault.Vault
@@ -46,32 +44,32 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Keys holds the issuer's keys: the public ones in Set, the one that signs in
-// memory. It is a mandate.KeySource that reads the store before it knows no key.
+// Keys holds the issuer's public keys in Set, and the current private key in memory. It is
+// a mandate.KeySource that reads the store before it reports a key as unknown.
 type Keys struct {
 	Config
 
-	// Set is what is published.
+	// Set is the published key set.
 	Set *mandate.KeySet
 
 	mu     sync.RWMutex
 	signer *ecdsa.PrivateKey
 
-	turn  chan struct{} // holds one value while somebody reads the store
-	began time.Time     // when the last reading did; for who has the turn
-	last  error         // how it ended
+	turn  chan struct{} // holds a value while the store is being read
+	began time.Time     // start of the last reading; guarded by turn
+	last  error         // its error
 
 	stop context.CancelFunc
 	loop sync.WaitGroup
 }
 
-// New returns keys that know nothing yet: for [Keys.List], [Keys.Rotate] and
-// [Keys.Revoke], which read the store themselves.
+// New returns Keys that have not read the store. They serve [Keys.List], [Keys.Rotate]
+// and [Keys.Revoke], which read it themselves.
 func New(cfg Config) *Keys {
 	return &Keys{Config: cfg, Set: &mandate.KeySet{}, turn: make(chan struct{}, 1)}
 }
 
-// Open reads the issuer's keys, and makes those that are missing.
+// Open reads the issuer's keys, and generates those that are missing.
 func Open(ctx context.Context, cfg Config) (*Keys, error) {
 	k := New(cfg)
 	if err := k.load(ctx); err != nil {
@@ -80,7 +78,7 @@ func Open(ctx context.Context, cfg Config) (*Keys, error) {
 	return k, nil
 }
 
-// load reads all keys from the store and opens the one that signs.
+// load reads all keys and opens the current one.
 func (k *Keys) load(ctx context.Context) error {
 	r, err := k.tend(ctx)
 	if err != nil {
@@ -91,7 +89,7 @@ func (k *Keys) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := k.Set.Replace(r.known()...); err != nil { // before the signer, so that it verifies what it signs
+	if err := k.Set.Replace(r.known()...); err != nil { // before the signer changes: verifiers must have its key first
 		return fmt.Errorf("read keys: %w", err)
 	}
 	k.mu.Lock()
@@ -100,7 +98,7 @@ func (k *Keys) load(ctx context.Context) error {
 	return nil
 }
 
-// read reads the ring as it is stored.
+// read returns the stored ring.
 func (k *Keys) read(ctx context.Context) (ring, error) {
 	rows, err := k.Store.SealedKeys(ctx, issuerPrefix)
 	if err != nil {
@@ -109,10 +107,9 @@ func (k *Keys) read(ctx context.Context) (ring, error) {
 	return readRing(rows, k.Clock.Now())
 }
 
-// tend reads the ring and makes what it lacks: a key that signs, and one that is
-// published to sign next.
+// tend reads the ring and adds what it lacks: a current key and a next key.
 func (k *Keys) tend(ctx context.Context) (ring, error) {
-	for range 8 { // each turn mends one thing; another instance may be mending too
+	for range 8 { // each pass adds one thing; another instance may do so too
 		r, err := k.read(ctx)
 		if err != nil {
 			return nil, err
@@ -153,8 +150,8 @@ func (k *Keys) private(ctx context.Context, s Key) (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
-// add makes the nth key, in the state next. Where another instance made it first,
-// that one counts.
+// add stores the nth key in the state next. If another instance stored it first, that key
+// counts.
 func (k *Keys) add(ctx context.Context, n int) error {
 	key, public, err := generate()
 	if err != nil {
@@ -172,8 +169,8 @@ func (k *Keys) add(ctx context.Context, n int) error {
 	return k.store(ctx, fmt.Sprintf("%s%06d", issuerPrefix, n), string(mandate.KeyNext), text, der)
 }
 
-// generate makes a key whose id a command takes as an argument: none that begins
-// with a dash.
+// generate returns a key whose id does not begin with a dash, so that commands accept it
+// as an argument.
 func generate() (*ecdsa.PrivateKey, mandate.PublicKey, error) {
 	for {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -187,7 +184,7 @@ func generate() (*ecdsa.PrivateKey, mandate.PublicKey, error) {
 	}
 }
 
-// mark puts a key into a later state for good.
+// mark moves a key to a later state.
 func (k *Keys) mark(ctx context.Context, key Key, state mandate.KeyState) error {
 	now := k.Clock.Now()
 	err := k.Store.AddSealedKey(ctx, ledger.SealedKey{
@@ -214,7 +211,7 @@ func (k *Keys) store(ctx context.Context, name, state string, public, secret []b
 	return nil
 }
 
-// Signer gives the key that signs mandates now. It is a mandate.SignerFunc.
+// Signer returns the current private key. It is a mandate.SignerFunc.
 func (k *Keys) Signer(context.Context) (crypto.Signer, error) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// RefreshEvery is how often a running service reads its keys: so soon it
-	// signs with a new one, and refuses what a revoked one signed.
+	// RefreshEvery is the interval at which a running service reads its keys. It bounds
+	// the delay of rotations and revocations by other processes.
 	RefreshEvery = 2 * time.Second
-	// refreshGap is the least time between two readings. Tokens with made-up keys
-	// wait for it instead of asking the store each.
+	// refreshGap is the shortest time between two readings, so that tokens with made-up
+	// keys do not each cause a query.
 	refreshGap = 100 * time.Millisecond
-	// refreshTimeout bounds one reading, whoever waits for it.
+	// refreshTimeout limits one reading.
 	refreshTimeout = 5 * time.Second
 )
 
-// Start reads the keys again and again in the background, until Close.
+// Start reads the keys periodically in the background, until Close.
 func (k *Keys) Start(ctx context.Context) {
 	ctx, k.stop = context.WithCancel(context.WithoutCancel(ctx))
 	k.loop.Go(func() {
@@ -47,8 +47,8 @@ func (k *Keys) Close() {
 	k.loop.Wait()
 }
 
-// Key implements mandate.KeySource. A key that is not known is looked for in the
-// store first: another process may have made it a moment ago.
+// Key implements mandate.KeySource. It reads the store before it reports a key as unknown,
+// since another process may just have added it.
 func (k *Keys) Key(ctx context.Context, kid string) (mandate.PublicKey, error) {
 	key, err := k.Set.Key(ctx, kid)
 	if !errors.Is(err, mandate.ErrKeyUnknown) {
@@ -60,8 +60,8 @@ func (k *Keys) Key(ctx context.Context, kid string) (mandate.PublicKey, error) {
 	return k.Set.Key(ctx, kid)
 }
 
-// refresh returns after a reading of the store that began after the call. One at
-// a time reads; those who wait meanwhile share the next reading.
+// refresh returns after a reading of the store that began after the call. Concurrent
+// callers share one reading.
 func (k *Keys) refresh(ctx context.Context) error {
 	asked := time.Now()
 	select {
@@ -82,7 +82,7 @@ func (k *Keys) refresh(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	// Others may rely on this reading: it does not end with the caller.
+	// Other callers may wait for this reading: it outlives the caller's context.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshTimeout)
 	defer cancel()
 	k.began = time.Now()

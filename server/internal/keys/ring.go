@@ -12,26 +12,26 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// publishedFor is how long a retired key stays published: longer than the longest
-// mandate, which is two years.
+// publishedFor is the time for which a retired key stays published: longer than the
+// longest mandate, which is two years.
 const publishedFor = (2*366 + 31) * 24 * time.Hour
 
-// Key is a signing key, and when it came into its states; zero where it has not.
+// Key is a signing key with the times at which it entered its states; zero if it has not.
 type Key struct {
 	mandate.Key
 
 	CreatedAt, CurrentAt, RetiredAt, RevokedAt time.Time
-	// Published tells whether verifiers can find it.
+	// Published reports whether the key is in the published key set.
 	Published bool
 
-	name string // of its row
+	name string // name of its row
 	row  ledger.SealedKey
 }
 
-// ring is all signing keys, the oldest first.
+// ring holds all signing keys, oldest first.
 type ring []Key
 
-// readRing makes a ring of its rows: a key's own, and one for each change of state.
+// readRing builds a ring from the rows of its keys and their changes of state.
 func readRing(rows []ledger.SealedKey, now time.Time) (ring, error) {
 	var r ring
 	marks := map[string]time.Time{}
@@ -44,7 +44,7 @@ func readRing(rows []ledger.SealedKey, now time.Time) (ring, error) {
 		if err := k.UnmarshalJSON(row.Public); err != nil {
 			return nil, fmt.Errorf("read public key %s: %w", row.Name, err)
 		}
-		if row.State == string(mandate.KeyCurrent) { // a first key that was made so
+		if row.State == string(mandate.KeyCurrent) { // a first key that was stored as current
 			k.CurrentAt = row.CreatedAt
 		}
 		r = append(r, k)
@@ -60,10 +60,10 @@ func readRing(rows []ledger.SealedKey, now time.Time) (ring, error) {
 	return r, nil
 }
 
-// judge derives states: from the newest key to the oldest, the first that was
-// made current is the one that signs, unless it is revoked.
+// judge derives the states from the newest key to the oldest: the first key that was made
+// current and is not revoked signs.
 func (r ring) judge(now time.Time) {
-	var since time.Time // when a newer key became current
+	var since time.Time // the time at which a newer key became current
 	for i, k := range slices.Backward(r) {
 		switch {
 		case !since.IsZero():
@@ -84,7 +84,7 @@ func (r ring) judge(now time.Time) {
 	}
 }
 
-// in is the oldest key in a state, and whether there is one.
+// in returns the oldest key in a state, and reports whether there is one.
 func (r ring) in(s mandate.KeyState) (Key, bool) {
 	i := slices.IndexFunc(r, func(k Key) bool { return k.State == s })
 	if i < 0 {
@@ -93,16 +93,16 @@ func (r ring) in(s mandate.KeyState) (Key, bool) {
 	return r[i], true
 }
 
-// number is that of the newest key, 0 where there is none.
+// number returns the number of the newest key, or 0 if there is none.
 func (r ring) number() int {
 	if len(r) == 0 {
 		return 0
 	}
-	n, _ := strconv.Atoi(strings.TrimPrefix(r[len(r)-1].name, issuerPrefix)) // as this package wrote it
+	n, _ := strconv.Atoi(strings.TrimPrefix(r[len(r)-1].name, issuerPrefix)) // written by this package
 	return n
 }
 
-// known are the keys that are published.
+// known returns the published keys.
 func (r ring) known() []mandate.Key {
 	var known []mandate.Key
 	for _, k := range r {

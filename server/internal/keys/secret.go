@@ -8,7 +8,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// Secret returns the 32 bytes of a name, made at the first call.
+// Secret returns the 32-byte secret with a name, generated at the first call.
 func (k *Keys) Secret(ctx context.Context, name string) ([]byte, error) {
 	name = secretPrefix + name
 	for range 2 {

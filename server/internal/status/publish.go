@@ -17,35 +17,34 @@ import (
 )
 
 const (
-	// destroyedPrefix names what is left of a mandate's own key once the mandate is
-	// revoked: that it was destroyed. These rows are the lists.
+	// destroyedPrefix begins the name of the row that replaces a mandate's own key when
+	// the mandate is revoked. The status lists are built from these rows.
 	destroyedPrefix = "session-key/destroyed/"
-	// freshFor is how long a list is served without a look at the store, where
-	// other instances revoke, too. Revocations of this instance show at once.
+	// freshFor is the time for which a list is served without reading the store.
+	// Revocations by other instances appear after at most this time, those by this
+	// instance at once.
 	freshFor = 2 * time.Second
-	// timeCharacters are those of a ULID that hold its time.
+	// timeCharacters is the number of characters of a ULID that encode its time.
 	timeCharacters = 10
 )
 
-// cache holds the lists that were asked for: at most one a month.
+// cache holds the lists that were requested, at most one per month.
 type cache struct {
 	mu    sync.Mutex
 	lists map[string]*list
 }
 
-// list is one list, and what it was made of.
+// list is one list and its inputs.
 type list struct {
 	mu        sync.Mutex
 	publisher mandate.StatusPublisher
-	read      time.Time // zero: look at the store
+	read      time.Time // of the last reading; zero: read the store
 	revoked   int
 	kid       string // of the key that signed it
 	ready     bool
 }
 
-// Revoke makes a revocation known, before the ledger has it: where a crash comes
-// in between, offline verifiers refuse what the service still takes, never the
-// other way round. Again is no error.
+// Revoke publishes a revocation. Repeating it is not an error.
 func (l *Lists) Revoke(ctx context.Context, mandateID string) error {
 	p, ok := l.placeOf(mandateID)
 	if !ok {
@@ -65,7 +64,7 @@ func (l *Lists) Revoke(ctx context.Context, mandateID string) error {
 	return nil
 }
 
-// ServeHTTP serves the list whose month the path names: {list}.
+// ServeHTTP serves the list of the month in the path: {list}.
 func (l *Lists) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	month, err := time.Parse(monthForm, r.PathValue("list"))
 	now := l.Clock.Now()
@@ -88,7 +87,7 @@ func (l *Lists) list(month time.Time) *list {
 	uri := l.uri(month)
 	one, ok := l.published.lists[uri]
 	if !ok {
-		if l.published.lists == nil || len(l.published.lists) > 2*monthsKept { // a clock that jumps
+		if l.published.lists == nil || len(l.published.lists) > 2*monthsKept { // the clock jumped
 			l.published.lists = map[string]*list{}
 		}
 		one = &list{publisher: mandate.StatusPublisher{URI: uri, Signer: l.Signer, Clock: l.Clock.Now}}
@@ -97,8 +96,8 @@ func (l *Lists) list(month time.Time) *list {
 	return one
 }
 
-// refresh publishes the list anew where the store knows more revocations, or
-// another key signs by now: the one that signed before may be revoked.
+// refresh signs the list again if the store has more revocations, or if the current key
+// has changed: the previous one may be revoked.
 func (l *Lists) refresh(ctx context.Context, one *list, month time.Time) error {
 	one.mu.Lock()
 	defer one.mu.Unlock()
@@ -143,7 +142,7 @@ func (l *Lists) publish(one *list, rows []ledger.SealedKey) error {
 	return one.publisher.Publish(bits)
 }
 
-// kid is the key that signs now.
+// kid returns the id of the current key.
 func (l *Lists) kid(ctx context.Context) (string, error) {
 	signer, err := l.Signer(ctx)
 	if err != nil {

@@ -1,14 +1,14 @@
-// Package status publishes which mandates are revoked, as signed Token Status
-// Lists (draft-ietf-oauth-status-list): one list for the mandates of each month.
+// Package status publishes revoked mandates as signed Token Status Lists
+// (draft-ietf-oauth-status-list), one list per month.
 //
-// A mandate's place in a list is part of its id, so that nothing has to hand out
-// or remember indexes: [Lists.NewID] draws a random place and makes the id of it.
-// Two mandates with one place would have one id, which the store refuses: whoever
-// makes a mandate tries another one then. docs/decisions tells why.
+// A mandate's index in its list is part of its id, so indexes need not be assigned or
+// stored: [Lists.NewID] draws a random index and derives the id. Two mandates with the
+// same index would have the same id, which the store refuses; the caller then tries
+// another id. docs/decisions explains why.
 //
-// An id is del_ and a ULID: its time is the beginning of the month, its first 25
-// random bits are the index, and the other 55 are a MAC of both, so that ids
-// cannot be guessed from one another.
+// An id is del_ and a ULID: its time is the beginning of the month, its first 25 random
+// bits are the index, and the other 55 bits are a MAC of both, so ids cannot be guessed
+// from one another.
 package status
 
 import (
@@ -28,37 +28,37 @@ import (
 )
 
 const (
-	// DefaultSize is how many mandates of one month have room. It should stay twice
-	// what is used, or random places are often taken.
+	// DefaultSize is the number of indexes per month. It should be at least twice the
+	// number of mandates, or random indexes often collide.
 	DefaultSize = 1 << 22
-	// maxSize is what the id has room for.
+	// maxSize is the number of indexes that an id can encode.
 	maxSize = 1 << 25
 	macBits = 55
-	// monthsKept is for how long after its month a list is published: longer than
-	// the longest mandate, which is two years.
+	// monthsKept is the number of months for which a list is published after its own:
+	// longer than the longest mandate, which is two years.
 	monthsKept = 25
 )
 
-// Config configures [New]. Every field is required, but Size.
+// Config configures [New]. Every field except Size is required.
 type Config struct {
 	Store   ledger.Accounts
 	Signer  mandate.SignerFunc
 	BaseURL string
 	Clock   ledger.Clock
-	// Secret makes ids unguessable.
+	// Secret keys the MAC in ids, so that they cannot be guessed.
 	Secret []byte
-	// Size is how many places a list has. Default: DefaultSize.
+	// Size is the number of indexes in a list. Default: DefaultSize.
 	Size int64
 }
 
-// Lists are the status lists of a service.
+// Lists holds the status lists of a service.
 type Lists struct {
 	Config
 
 	published cache
 }
 
-// New returns the lists; they are read when they are asked for.
+// New returns Lists. A list is read when it is first requested.
 func New(cfg Config) *Lists {
 	if cfg.Size == 0 {
 		cfg.Size = DefaultSize
@@ -67,7 +67,7 @@ func New(cfg Config) *Lists {
 	return &Lists{Config: cfg}
 }
 
-// place is where a mandate stands.
+// place is a mandate's list and index.
 type place struct {
 	month time.Time // its first millisecond, UTC
 	index int64
@@ -78,8 +78,8 @@ func monthOf(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
 }
 
-// NewID is an id with a random place in this month's list. The place may be
-// taken: then the store has a mandate of this id already.
+// NewID returns an id with a random index in this month's list. The index may be in use;
+// the store then has a mandate with this id.
 func (l *Lists) NewID() string {
 	n, err := rand.Int(rand.Reader, big.NewInt(l.Size))
 	if err != nil {
@@ -88,7 +88,7 @@ func (l *Lists) NewID() string {
 	return l.id(place{monthOf(l.Clock.Now()), n.Int64()})
 }
 
-// id writes the place into a ULID: 48 bits of time, 25 of index, 55 of MAC.
+// id encodes a place as a ULID: 48 bits of time, 25 of index, 55 of MAC.
 func (l *Lists) id(p place) string {
 	var u ulid.ULID
 	if err := u.SetTime(ulid.Timestamp(p.month)); err != nil {
@@ -99,13 +99,13 @@ func (l *Lists) id(p place) string {
 	mac.Write(u[:6])
 	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(p.index)))
 	tag := binary.BigEndian.Uint64(mac.Sum(nil)) >> (64 - macBits)
-	// The 80 bits behind the time: 16 and 64.
+	// The 80 bits after the time: 16 and 64.
 	binary.BigEndian.PutUint16(u[6:], uint16(p.index>>9))
 	binary.BigEndian.PutUint64(u[8:], uint64(p.index)<<macBits|tag)
 	return id.Mandate + u.String()
 }
 
-// placeOf reads the place from an id; false for an id that was made elsewhere.
+// placeOf decodes the place of an id. It reports false for ids of other services.
 func (l *Lists) placeOf(mandateID string) (place, bool) {
 	u, err := ulid.ParseStrict(strings.TrimPrefix(mandateID, id.Mandate))
 	if err != nil {
@@ -116,7 +116,7 @@ func (l *Lists) placeOf(mandateID string) (place, bool) {
 	return p, hmac.Equal([]byte(l.id(p)), []byte(mandateID))
 }
 
-// Ref is where a mandate's revocation will be told; nil where nowhere.
+// Ref returns the status list and index of a mandate, or nil if it has none.
 func (l *Lists) Ref(mandateID string) *mandate.StatusRef {
 	p, ok := l.placeOf(mandateID)
 	if !ok {

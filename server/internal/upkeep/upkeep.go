@@ -23,12 +23,12 @@ const (
 	// Defaults of Config.
 	checkEvery  = time.Minute
 	expireEvery = time.Hour
-	// look is how often the clock is looked at, in real time: it may be moved.
+	// look is the interval, in real time, at which Clock is read: tests may move it.
 	look = time.Second
 	// workLease is how long an instance may take for a batch of work before another
 	// one takes over.
 	workLease = 2 * time.Minute
-	// expiring is the name of the deletion among the work that one instance does.
+	// expiring is the name of the deletion's lease.
 	expiring = "expire"
 )
 
@@ -162,12 +162,13 @@ func (u *Upkeep) expire(ctx context.Context) error {
 // MaxClockOffset is how far a clock may be from the database's.
 const MaxClockOffset = 2 * time.Second
 
-// ErrClock reports a clock that is too far from the database's. Months, leases and
-// expiry go by it, so instances with such a clock would disagree about them.
+// ErrClock reports a clock that is too far from the database's. Instances with such a
+// clock would disagree about months, leases and expiry.
 var ErrClock = errors.New("the clock of this machine is too far from the database's")
 
 // CheckClock compares a clock with the store's. It returns how far the clock is ahead,
-// and [ErrClock] if that is more than [MaxClockOffset], whatever the answer's way took.
+// and [ErrClock] if that exceeds [MaxClockOffset] even after allowing for the latency of
+// the query.
 func CheckClock(ctx context.Context, store interface {
 	Now(ctx context.Context) (time.Time, error)
 }, clock func() time.Time,

@@ -10,32 +10,31 @@ import (
 	"github.com/paywarrant/paywarrant/mandate"
 )
 
-// PublishedBefore is for how long a key is published before it signs: longer than
-// verifiers keep the key set (300 s), so that all of them know it by then.
+// PublishedBefore is the time for which a key is published before it signs. It is longer
+// than verifiers cache the key set (300 s), so all of them have the key by then.
 const PublishedBefore = 6 * time.Minute
 
-// maxPublished leaves room for the next key in what verifiers read of a key set.
+// maxPublished leaves one key of the longest key set that verifiers read for the next key.
 const maxPublished = mandate.MaxJWKSKeys - 1
 
 // Errors of [Keys.Rotate].
 var (
-	// ErrTooYoung: verifiers may not know the next key yet.
+	// ErrTooYoung reports that verifiers may not have the next key yet.
 	ErrTooYoung = errors.New("the next key was published too short a time ago")
-	// ErrTooMany: the key set would be longer than verifiers read.
+	// ErrTooMany reports that the key set would be longer than verifiers read.
 	ErrTooMany = errors.New("too many keys are published")
 )
 
-// List is all keys, the oldest first. It changes nothing.
+// List returns all keys, oldest first.
 func (k *Keys) List(ctx context.Context) ([]Key, error) { return k.read(ctx) }
 
-// Rotate makes the next key the current one, retires the one before it and
-// destroys its private part, and makes another next one. With force it does so
-// however short a time the next key was published. It returns the key that signs
-// from now on.
+// Rotate makes the next key current, retires the previous one, destroys its private part,
+// and adds a new next key. If force is set, the next key may have been published only a
+// moment ago. Rotate returns the current key.
 //
-// Errors: [ErrTooYoung], [ErrTooMany], vault.ErrSealed where the vault is not the
-// one that the keys were sealed with; nothing has changed then. After any other
-// error the rotation may have happened; List tells.
+// It returns [ErrTooYoung], [ErrTooMany], or vault.ErrSealed if another vault sealed the
+// keys; nothing has changed then. After any other error the rotation may have happened;
+// List shows whether it did.
 func (k *Keys) Rotate(ctx context.Context, force bool) (Key, error) {
 	r, err := k.tend(ctx)
 	if err != nil {
@@ -54,7 +53,7 @@ func (k *Keys) Rotate(ctx context.Context, force bool) (Key, error) {
 	return k.find(ctx, next.ID())
 }
 
-// promote makes a next key the current one, and another next one.
+// promote makes a next key current, and adds a new next key.
 func (k *Keys) promote(ctx context.Context, next Key) error {
 	if _, err := k.private(ctx, next); err != nil { // a key that does not open can never sign
 		return err
@@ -65,11 +64,10 @@ func (k *Keys) promote(ctx context.Context, next Key) error {
 	return k.tidy(ctx)
 }
 
-// Revoke takes a key out of use for good: nothing that it ever signed is valid
-// from then on. Where it is the current one, the next one signs. Revoking again
-// changes nothing.
+// Revoke ends a key for good: mandates that it signed are no longer valid. If it is the
+// current key, the next key becomes current. Repeating it changes nothing.
 //
-// Errors: mandate.ErrKeyUnknown; vault.ErrSealed as [Keys.Rotate].
+// It returns mandate.ErrKeyUnknown, or vault.ErrSealed as [Keys.Rotate] does.
 func (k *Keys) Revoke(ctx context.Context, kid string) (Key, error) {
 	r, err := k.tend(ctx)
 	if err != nil {
@@ -94,8 +92,8 @@ func (k *Keys) Revoke(ctx context.Context, kid string) (Key, error) {
 	return k.find(ctx, kid)
 }
 
-// tidy makes the next key where there is none, and destroys the private parts
-// that will not be used again.
+// tidy adds a next key if there is none, and destroys private parts that are no longer
+// used.
 func (k *Keys) tidy(ctx context.Context) error {
 	r, err := k.tend(ctx)
 	if err != nil {
