@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// command is one decision and the rows it needs. Its decide closes over where
-// the result goes; effects that come with an error are not saved.
+// command is a decision and the rows that it needs. decide stores its result in a variable
+// of its caller. Effects that it returns with an error are not saved.
 type command struct {
 	keys   Keys
 	decide func(*State) (Effects, error)
@@ -16,7 +16,7 @@ type command struct {
 	done   chan struct{}
 }
 
-// keysOf names all rows of the commands, each once, in the order of locking.
+// keysOf returns the rows of all commands, each once, in the order of locking.
 func keysOf(commands []*command) Keys {
 	var all Keys
 	for _, c := range commands {
@@ -48,8 +48,8 @@ func inOrder[K comparable](keys []K, compare func(a, b K) int) []K {
 	return slices.Compact(keys)
 }
 
-// decideAll runs the commands one after the other on one state, so that each
-// sees what those before it changed, and returns the sum of their effects.
+// decideAll runs the commands in order on one state, so that each sees the changes of the
+// previous ones. It returns the combined effects.
 func decideAll(s *State, commands []*command) (Effects, error) {
 	var sum Effects
 	sessions := newTable(s.Sessions, func(r Session) string { return r.Hash })
@@ -65,7 +65,7 @@ func decideAll(s *State, commands []*command) (Effects, error) {
 		if e, c.err = c.decide(s); c.err != nil {
 			continue
 		}
-		if err := sound(e); err != nil {
+		if err := checkInvariants(e); err != nil {
 			return Effects{}, err
 		}
 		sessions.apply(e.Insert.Sessions, e.Update.Sessions)
@@ -95,8 +95,8 @@ func decideAll(s *State, commands []*command) (Effects, error) {
 	return sum, nil
 }
 
-// sound checks what must hold of every row before it is written.
-func sound(e Effects) error {
+// checkInvariants checks the rules that every row must keep, before it is written.
+func checkInvariants(e Effects) error {
 	for _, mandates := range [][]Mandate{e.Insert.Mandates, e.Update.Mandates} {
 		for _, m := range mandates {
 			if m.Spent < 0 || m.Spent > m.Terms.MaxMonthly {
@@ -117,8 +117,8 @@ func sound(e Effects) error {
 	return nil
 }
 
-// balanced reports whether the postings move a charge's amount from its mandate to
-// its payee, without a rest on the rail, and set its fee aside.
+// balanced reports whether the postings move a charge's amount from its mandate to its
+// payee, leave nothing on the rail, and move the fee to the fees due.
 func balanced(c Charge, all []Posting) bool {
 	var payer, payee, fees, clearing Micros
 	count := func(account string, amount Micros) bool {
@@ -144,7 +144,7 @@ func balanced(c Charge, all []Posting) bool {
 	return payer == -c.Amount && payee == c.Amount-c.Fee && fees == c.Fee && clearing == 0
 }
 
-// table is the rows of one kind in a state, and which of them a batch changed.
+// table holds the rows of one kind in a state, and records those that a batch changes.
 type table[K comparable, R any] struct {
 	rows     map[K]R
 	key      func(R) K
@@ -173,7 +173,7 @@ func (t *table[K, R]) apply(insert, update []R) {
 	}
 }
 
-// changed returns each changed row once, as the last command left it.
+// changed returns each changed row once, in its final state.
 func (t *table[K, R]) changed() (inserted, updated []R) {
 	inserted, updated = make([]R, len(t.inserted)), make([]R, len(t.updated))
 	for i, k := range t.inserted {

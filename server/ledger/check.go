@@ -11,20 +11,26 @@ import (
 
 // Report is the result of a check.
 type Report struct {
-	// What was read. Of an incremental check: what had changed.
-	Mandates  int
-	Charges   int
-	Postings  int
+	// Mandates is the number of mandates read; by an incremental check, of those that
+	// changed. The same holds for the other counts.
+	Mandates int
+	// Charges is the number of charges.
+	Charges int
+	// Postings is the number of postings.
+	Postings int
+	// Succeeded is the number of charges that succeeded.
 	Succeeded int
-	Failed    int
-	Pending   int
-	Volume    Micros
-	// Faults are the rules that are broken, at most [MaxFaults] of them; empty if the
-	// ledger is sound.
+	// Failed is the number of charges that failed.
+	Failed int
+	// Pending is the number of pending charges.
+	Pending int
+	// Volume is the sum of the charges that succeeded.
+	Volume Micros
+	// Faults describes the broken rules, at most [MaxFaults]. Empty if the ledger is sound.
 	Faults []string
 }
 
-// MaxFaults is how many faults a report lists.
+// MaxFaults limits the faults in a report.
 const MaxFaults = 100
 
 func (r *Report) fault(format string, args ...any) {
@@ -33,23 +39,22 @@ func (r *Report) fault(format string, args ...any) {
 	}
 }
 
-// Check recomputes every counter and total from the charges and their postings, in
-// one snapshot, and reports what does not agree. The snapshot stays open for as long
-// as that takes: about three seconds for a million postings. The error is nil unless
-// the store cannot be read.
+// Check recomputes all spending and totals from the charges and their postings, and
+// reports the differences. It reads one snapshot, which stays open throughout: about three
+// seconds for a million postings. Its errors are those of the store.
 func Check(ctx context.Context, store Reader) (Report, error) {
 	return CheckAt(ctx, store, time.Now())
 }
 
-// CheckAt is [Check] by another clock: events that retention may have deleted by now
-// are not missed.
+// CheckAt is like [Check] at another time: events that retention may have deleted by then
+// may be missing.
 func CheckAt(ctx context.Context, store Reader, now time.Time) (Report, error) {
 	k := &check{
 		horizon: now.Add(-Keep), mandates: map[string]sums{}, tallies: map[TallyKey]Tally{}, pending: map[string]map[Month]Micros{},
 	}
 	err := store.Audit(ctx, func(a Audit) error {
 		k.Audit = a
-		return k.whole(ctx)
+		return k.all(ctx)
 	})
 	if err != nil {
 		return Report{}, fmt.Errorf("check ledger: %w", err)
@@ -57,26 +62,26 @@ func CheckAt(ctx context.Context, store Reader, now time.Time) (Report, error) {
 	return k.Report, nil
 }
 
-// check is one check of everything, in one snapshot.
+// check is a full check in one snapshot.
 type check struct {
 	Audit
 	Report
 
-	horizon  time.Time // events from before may be gone
+	horizon  time.Time // earlier events may have been deleted
 	mandates map[string]sums
 	tallies  map[TallyKey]Tally
 	pending  map[string]map[Month]Micros // by mandate
 }
 
-// sums are what a mandate's decided charges add up to.
+// sums are the sums of a mandate's decided charges.
 type sums struct {
 	month   Month
-	settled Micros // succeeded charges of month
-	decided int64  // charges that have ended, ever
+	settled Micros // sum of the succeeded charges of month
+	decided int64  // number of decided charges of all months
 }
 
-// whole adds everything up.
-func (k *check) whole(ctx context.Context) error {
+// all runs the check.
+func (k *check) all(ctx context.Context) error {
 	counters := map[string]Counter{}
 	return inTurn(
 		func() error {
@@ -147,7 +152,7 @@ func samePosting(a, b Posting) bool {
 	return a.N == b.N && a.From == b.From && a.To == b.To && a.Amount == b.Amount && a.MandateID == b.MandateID
 }
 
-// add adds a charge to what its mandate and its payee's tally come to.
+// add adds a charge to the sums of its mandate and to the tally of its payee.
 func (k *check) add(c Charge) {
 	if c.MandateID == "" {
 		return
@@ -181,7 +186,7 @@ func (k *check) hold(c Charge) {
 	k.pending[c.MandateID][c.Month] += c.Amount
 }
 
-// counter checks a mandate's counter and how many events it has.
+// counter checks a mandate's spending and its number of events.
 func (k *check) counter(m Counter) {
 	k.Report.Mandates++
 	known := k.mandates[m.MandateID]
@@ -196,7 +201,7 @@ func (k *check) counter(m Counter) {
 	}
 }
 
-// spent checks a counter against what the charges of its month come to.
+// spent compares a mandate's spending with the sum of the month's charges.
 func (r *Report) spent(m Counter, spent Micros) {
 	if m.Spent != spent || spent > m.MaxMonthly {
 		r.fault("mandate %s: counter says %d micros of %d in %s, charges say %d", m.MandateID, m.Spent, m.MaxMonthly, m.Month, spent)
@@ -225,8 +230,8 @@ func (k *check) tally(t Tally) {
 	}
 }
 
-// allEvents checks that each mandate's events are numbered without a gap up to its
-// last one. Up to the last event from before the horizon, some may be gone.
+// allEvents checks that each mandate's events are numbered without gaps. Events up to the
+// last one before the horizon may be missing.
 func (k *check) allEvents(ctx context.Context, counters map[string]Counter) error {
 	var (
 		last Event

@@ -11,43 +11,42 @@ import (
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
-// Sizes of an incremental check. Each batch is read in a snapshot of its own, which
-// lasts some milliseconds; the check then rests for as long as the batch took.
+// The sizes of an incremental check. Each batch is read in its own snapshot, which lasts
+// some milliseconds; the check then pauses for as long as the batch took.
 const (
 	checkMandates = 200  // mandates in a batch
 	checkEvents   = 2000 // events in a batch, and entries of a stream read at a time
-	checkSweep    = 500  // mandates that a round looks at although nothing was reported of them
-	checkStreams  = 200  // streams that are listed at a time
+	checkSweep    = 500  // mandates that a round checks although they have no new events
+	checkStreams  = 200  // streams listed at a time
 )
 
-// recheckAfter is how old the stored result of a check gets, if the mandate is looked
-// at but has not changed, before it is stored again.
+// recheckAfter is the age at which the stored result of an unchanged mandate is stored
+// again.
 const recheckAfter = 24 * time.Hour
 
-// Checker checks what has changed in a ledger, again and again. It follows the streams
-// of events and stores how far it has come, so each event is checked once, whichever
-// instance does it: its charge, the postings of that, and the counter of its mandate.
-// Mandates about which there is no event are looked at in turn, some in each round.
+// Checker checks the changes of a ledger. It follows the event streams and stores its
+// offsets, so each event is checked once, by any instance: its charge, the charge's
+// postings, and the spending of its mandate. In each round it also checks some mandates
+// without new events, in turn.
 //
-// Of a mandate whose first events were deleted before any check, the checker takes the
-// counter as it is, and checks what happens from then on. [Check] checks everything.
+// If the first events of a mandate were deleted before any check, the checker accepts the
+// stored spending, and checks the changes from then on. [Check] checks everything.
 type Checker struct {
 	store  Store
 	clock  Clock
-	cursor string // the last mandate that was looked at in turn
+	cursor string // the last mandate that was checked in turn
 }
 
 // NewChecker returns a checker of a store.
 func NewChecker(store Store, clock Clock) *Checker { return &Checker{store: store, clock: clock} }
 
-// Changed runs one round of the check. The mandates in which a fault was found are
-// checked again in each round, until it is mended. The error is the store's.
+// Changed runs one round of the check. Mandates with a fault are checked again in each
+// round until the fault is repaired. Its errors are those of the store.
 func (c *Checker) Changed(ctx context.Context) (Report, error) {
 	return c.round(ctx, func(context.Context) error { return nil })
 }
 
-// round is Changed; proceed is called before each batch, and ends the round with its
-// error.
+// round implements Changed. It calls proceed before each batch, and ends with its error.
 func (c *Checker) round(ctx context.Context, proceed func(context.Context) error) (Report, error) {
 	r := &round{Checker: c, proceed: proceed, horizon: c.clock.Now().Add(-Keep)}
 	err := inTurn(
@@ -71,7 +70,7 @@ type round struct {
 	seen    map[string]bool // faulty mandates that this round has checked
 }
 
-// again checks the mandates with known faults.
+// again checks the mandates with stored faults.
 func (r *round) again(ctx context.Context) error {
 	faulty, err := r.store.FaultyMandates(ctx, MaxFaults)
 	if err != nil {
@@ -131,7 +130,7 @@ func (r *round) stream(ctx context.Context, s StreamCheck) error {
 	return nil
 }
 
-// sweep looks at the next mandates in turn.
+// sweep checks the next mandates in turn.
 func (r *round) sweep(ctx context.Context) error {
 	ids, err := r.store.MandatesAfter(ctx, r.cursor, checkSweep)
 	if err != nil {
@@ -149,7 +148,7 @@ func (r *round) sweep(ctx context.Context) error {
 	return nil
 }
 
-// batches checks mandates, some at a time, each up to its last event.
+// batches checks mandates in batches, each mandate up to its last event.
 func (r *round) batches(ctx context.Context, ids []string) error {
 	for len(ids) > 0 {
 		if err := r.proceed(ctx); err != nil {
@@ -196,8 +195,8 @@ type batch struct {
 	horizon, now time.Time
 	counters     []Counter
 	known        map[string]MandateCheck
-	events       map[string][]Event // those that are new, by mandate
-	cut          string             // the last mandate whose events were read, if not all were
+	events       map[string][]Event // new events, by mandate
+	cut          string             // the last mandate whose events were read, if some were not
 	charges      map[string]Charge
 	postings     map[string][]Posting
 	held         map[HeldCharges]Micros // by mandate and month
@@ -257,7 +256,8 @@ func isPayment(e Event) bool {
 	return e.Type == webhook.PaymentSucceeded || e.Type == webhook.PaymentFailed
 }
 
-// chargeOf is the charge that a payment event is about; empty if its data is broken.
+// chargeOf returns the charge id of a payment event, or an empty string if its data is
+// invalid.
 func chargeOf(e Event) string {
 	var data webhook.Payment
 	if json.Unmarshal([]byte(e.Data), &data) != nil {
@@ -277,9 +277,9 @@ func (b *batch) check() {
 	}
 }
 
-// mandate adds a mandate's new events to what is known of it, and compares that with
-// its counter. What is known does not change while there is a fault, so that the next
-// round finds it again.
+// mandate adds a mandate's new events to its stored sums, and compares them with its row.
+// The stored sums do not change while there is a fault, so that the next round finds the
+// fault again.
 func (b *batch) mandate(m Counter) {
 	before, followed := b.known[m.MandateID]
 	k, sum := before, b.events[m.MandateID]
@@ -303,7 +303,7 @@ func (b *batch) mandate(m Counter) {
 		}
 		k = before
 	case b.cut == m.MandateID:
-		k.Fault = before.Fault // not known before all is read
+		k.Fault = before.Fault // unknown until all events are read
 		b.unfinished = append(b.unfinished, m.MandateID)
 	case followed && k.Seq == before.Seq && k.Month == before.Month && before.Fault == "" && b.now.Sub(before.CheckedAt) < recheckAfter:
 		return // nothing new
@@ -311,7 +311,7 @@ func (b *batch) mandate(m Counter) {
 	b.checked = append(b.checked, k)
 }
 
-// baseline takes a mandate's counter as it is.
+// baseline accepts a mandate's stored spending.
 func (b *batch) baseline(m Counter) MandateCheck {
 	held := b.held[HeldCharges{MandateID: m.MandateID, Month: m.Month}]
 	if m.Spent < held || m.Spent > m.MaxMonthly {
@@ -322,8 +322,8 @@ func (b *batch) baseline(m Counter) MandateCheck {
 	}
 }
 
-// deleted reports whether retention may have deleted events that were never checked:
-// the last check is that old, and the event after it is not there.
+// deleted reports whether retention may have deleted unchecked events: the last check is
+// older than the horizon, and the event after it is missing.
 func (b *batch) deleted(known MandateCheck, m Counter, events []Event) bool {
 	if known.Seq == m.EventSeq || !known.CheckedAt.Before(b.horizon) {
 		return false
@@ -338,7 +338,7 @@ func (b *batch) deleted(known MandateCheck, m Counter, events []Event) bool {
 	return len(events) == 0
 }
 
-// follow adds events, and checks the charges that they are about.
+// follow adds events and checks their charges.
 func (b *batch) follow(k *MandateCheck, events []Event) {
 	for _, e := range events {
 		if e.Seq != k.Seq+1 {
@@ -357,7 +357,7 @@ func (b *batch) follow(k *MandateCheck, events []Event) {
 	}
 }
 
-// payment checks the charge that an event is about, and adds it.
+// payment checks the charge of an event and adds it.
 func (b *batch) payment(k *MandateCheck, e Event) {
 	c, found := b.charges[chargeOf(e)]
 	switch {
@@ -388,14 +388,14 @@ func (b *batch) compare(k MandateCheck, m Counter) {
 	b.spent(m, k.Settled+b.held[HeldCharges{MandateID: m.MandateID, Month: m.Month}])
 }
 
-// ErrWorkLost reports that another instance has taken over the work of this one.
+// ErrWorkLost reports that another instance has taken over the work.
 var ErrWorkLost = errors.New("ledger: another instance does this work now")
 
-// Checking is the name of the checker's work among those that one instance does.
+// Checking is the name of the checker's lease.
 const Checking = "check"
 
-// Lead runs a round if no other instance does, under a lease that it extends before
-// each batch. It reports whether it did.
+// Lead runs a round unless another instance does, under a lease that it extends before
+// each batch. It reports whether it ran.
 func (c *Checker) Lead(ctx context.Context, owner string, lease time.Duration) (r Report, led bool, err error) {
 	take := func(ctx context.Context) (cursor string, taken bool, err error) {
 		now := c.clock.Now()

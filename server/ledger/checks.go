@@ -5,55 +5,68 @@ import (
 	"time"
 )
 
-// Checks keeps the progress of the incremental check, and leases of work that one
-// instance does for all. Nothing here is money state.
+// Checks stores the progress of the incremental check, and leases of work that one
+// instance does for all. None of it decides about money.
 type Checks interface {
-	// TakeWork gives the work of a name to owner until a time, unless another owner
-	// holds it, and returns the cursor that the last one left.
+	// TakeWork leases the named work to owner until a time, unless another owner holds the
+	// lease. It returns the cursor that the last owner stored.
 	TakeWork(ctx context.Context, name, owner string, now, until time.Time) (cursor string, taken bool, err error)
-	// LeaveWork gives it back with a cursor. It does nothing if owner has lost it.
+	// LeaveWork ends a lease and stores a cursor. It does nothing if owner has lost the lease.
 	LeaveWork(ctx context.Context, name, owner, cursor string) error
 
-	// UncheckedStreams lists streams with events that were not checked, by merchant,
-	// those after a merchant.
+	// UncheckedStreams returns the streams that have unchecked events in the order of their
+	// merchants, beginning after a merchant.
 	UncheckedStreams(ctx context.Context, after string, limit int) ([]StreamCheck, error)
-	// StreamMandates lists the mandates of a merchant's events after an offset in its
-	// stream, in the order of the stream: of each event its offset and its mandate.
+	// StreamMandates returns the events of a merchant's stream after an offset, in order,
+	// with only their offset and mandate set.
 	StreamMandates(ctx context.Context, merchantID string, after int64, limit int) ([]Event, error)
-	// MandatesAfter lists ids of mandates, in their order.
+	// MandatesAfter returns ids of mandates in order, beginning after an id.
 	MandatesAfter(ctx context.Context, id string, limit int) ([]string, error)
-	// FaultyMandates lists mandates in which the check has found a fault.
+	// FaultyMandates returns the mandates with a stored fault.
 	FaultyMandates(ctx context.Context, limit int) ([]string, error)
-	// SaveChecks stores how far the check has come, in one transaction.
+	// SaveChecks stores the progress of the check in one transaction.
 	SaveChecks(ctx context.Context, mandates []MandateCheck, streams []StreamCheck) error
 
-	// Backlog returns how many charges are pending, and when the oldest of them began.
+	// Backlog returns the number of pending charges and the time of the oldest.
 	Backlog(ctx context.Context) (pending int, oldest time.Time, err error)
-	// Now is the time of the database, or of this machine if the database is a file on it.
+	// Now returns the time of the database; for a file, that of this machine.
 	Now(ctx context.Context) (time.Time, error)
 }
 
-// MandateCheck is what the check has added up of a mandate, up to one of its events.
+// MandateCheck is the progress of the check of a mandate: the sums up to one of its events.
 type MandateCheck struct {
+	// MandateID identifies the mandate.
 	MandateID string
-	Seq       int64 // of the last event that was checked
-	Month     Month
-	Settled   Micros // succeeded charges of Month, among those events
-	Revoked   bool
-	Fault     string // what was wrong at the last check; empty: nothing
+	// Seq is the number of the last checked event.
+	Seq int64
+	// Month is the month of Settled.
+	Month Month
+	// Settled is the sum of the checked charges of Month that succeeded.
+	Settled Micros
+	// Revoked reports whether the revocation was checked.
+	Revoked bool
+	// Fault describes the fault of the last check; empty if there was none.
+	Fault string
+	// CheckedAt is the time of the last check.
 	CheckedAt time.Time
 }
 
-// StreamCheck is how far a merchant's stream of events was checked.
+// StreamCheck is the progress of the check of a merchant's event stream.
 type StreamCheck struct {
+	// MerchantID identifies the merchant.
 	MerchantID string
-	Offset     int64 // of the last event that was checked
-	End        int64 // of the last event
+	// Offset is the offset of the last checked event.
+	Offset int64
+	// End is the offset of the last event.
+	End int64
 }
 
-// HeldCharges are what a mandate's pending charges of a month come to.
+// HeldCharges is the sum of a mandate's pending charges of a month.
 type HeldCharges struct {
+	// MandateID identifies the mandate.
 	MandateID string
-	Month     Month
-	Amount    Micros
+	// Month is the month of the charges.
+	Month Month
+	// Amount is the sum.
+	Amount Micros
 }

@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// batchSize is how many commands share one commit at most.
+	// batchSize limits the commands that share a commit.
 	batchSize = 256
-	// gatherFor is the part of the last commit's time that a batch waits for
-	// callers that the last one has answered: each of those mostly has more to do.
-	gatherFor = 8 // an eighth
-	// conflictRetries is how often a batch is run again because another instance
-	// inserted a row of it first.
+	// gatherFor is the divisor of the last commit's duration for which a batch waits for
+	// further commands: callers that were just answered usually send another one.
+	gatherFor = 8
+	// conflictRetries limits the retries of a batch after another instance inserted one of
+	// its rows.
 	conflictRetries = 5
-	// commitTimeout bounds one commit, whoever waits for it.
+	// commitTimeout limits one commit.
 	commitTimeout = 30 * time.Second
 )
 
-// committer commits commands in batches. Those that come while a commit is under
-// way share the next one; an idle one commits at once.
+// committer commits commands in batches. Commands that arrive during a commit share the
+// next one; an idle committer commits at once.
 type committer struct {
 	store Store
 	queue *queue
 	done  chan struct{}
-	// onPanic reports a panic. Nil: panics are not reported.
+	// onPanic reports a panic. Default: none.
 	onPanic func(value any, stack []byte)
 }
 
@@ -39,15 +39,14 @@ func newCommitter(store Store, queued int, onPanic func(value any, stack []byte)
 	return c
 }
 
-// submit waits for the command about a row to be decided and committed. A ctx
-// that ends sooner leaves it to be committed or not: only before it was queued is
-// it certain that nothing happens.
-func (c *committer) submit(ctx context.Context, of string, cmd *command) error {
+// submit queues a command about a row and waits until it is committed. If ctx ends after
+// the command was queued, it is unknown whether the command is committed.
+func (c *committer) submit(ctx context.Context, row string, cmd *command) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	cmd.done = make(chan struct{})
-	if err := c.queue.push(of, cmd); err != nil {
+	if err := c.queue.push(row, cmd); err != nil {
 		return err
 	}
 	select {
@@ -58,7 +57,7 @@ func (c *committer) submit(ctx context.Context, of string, cmd *command) error {
 	}
 }
 
-// close commits what waits and ends.
+// close commits the waiting commands and ends the committer.
 func (c *committer) close() {
 	c.queue.close()
 	<-c.done
@@ -67,8 +66,8 @@ func (c *committer) close() {
 func (c *committer) run() {
 	defer close(c.done)
 	var (
-		busy int           // commands that were in hand or waiting at the end of the last commit
-		took time.Duration // by it
+		busy int           // commands in the last batch or waiting at its end
+		took time.Duration // duration of the last commit
 	)
 	for !c.queue.ended() {
 		batch := c.gather(busy, took/gatherFor)
@@ -83,11 +82,10 @@ func (c *committer) run() {
 	}
 }
 
-// gather makes a batch of what waits. Where several commands were in hand at the
-// end of the last commit, it waits until as many are again, but not for long:
-// those callers mostly have more to do, and one commit for all is sooner done than
-// one for the quickest and one for the others. After a command alone there is no
-// wait.
+// gather returns the next batch. If several commands were busy at the end of the last
+// commit, it waits up to an eighth of that commit's duration for as many: their callers
+// usually send another command, and one commit for all of them is faster than two. After
+// a single command it does not wait.
 func (c *committer) gather(busy int, wait time.Duration) []*command {
 	batch := c.queue.take(batchSize)
 	busy = min(busy, batchSize)
@@ -110,7 +108,7 @@ func (c *committer) gather(busy int, wait time.Duration) []*command {
 	return batch
 }
 
-// commit runs a batch, and answers its commands.
+// commit runs a batch and reports the results to its commands.
 func (c *committer) commit(batch []*command) {
 	c.split(batch)
 	failpoint.Hit(failpoint.BatchCommitted)
@@ -119,9 +117,9 @@ func (c *committer) commit(batch []*command) {
 	}
 }
 
-// split runs a batch; if it fails as a whole it runs each half alone, so that one
-// bad command fails alone and costs the others a few commits and not one each. A
-// store that does not work now fails all of them at once.
+// split runs a batch. If the batch fails, split runs each half separately, so that one bad
+// command fails alone and costs the others only a few commits. If the store is
+// unavailable, all fail at once.
 func (c *committer) split(batch []*command) {
 	err := c.update(batch)
 	down := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrUnavailable)
@@ -137,8 +135,8 @@ func (c *committer) split(batch []*command) {
 	}
 }
 
-// update runs a batch in one transaction. A panic, of a decision or of the store, is
-// an error, and is reported.
+// update runs a batch in one transaction. It reports a panic of a decision or of the store,
+// and returns it as an error.
 func (c *committer) update(batch []*command) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -5,44 +5,44 @@ import (
 	"fmt"
 )
 
-// What the ledger answers besides a [Refusal].
+// The errors of the ledger besides [Refusal].
 var (
-	// ErrNotFound: there is no such row.
+	// ErrNotFound reports that there is no such row.
 	ErrNotFound = errors.New("ledger: not found")
-	// ErrConflict: a row that was to be new exists. The ledger retries by itself.
+	// ErrConflict reports that a new row exists already. The ledger retries such commands.
 	ErrConflict = errors.New("ledger: row exists")
-	// ErrIdempotencyMismatch: the key was used for another request.
+	// ErrIdempotencyMismatch reports that the key was used for a different request.
 	ErrIdempotencyMismatch = errors.New("ledger: idempotency key used for another request")
-	// ErrRequestKeyMismatch is an ErrIdempotencyMismatch of [Reserve.RequestKey].
+	// ErrRequestKeyMismatch is the ErrIdempotencyMismatch of [Reserve.RequestKey].
 	ErrRequestKeyMismatch = fmt.Errorf("%w: the request's own", ErrIdempotencyMismatch)
-	// ErrIdempotencyInProgress: the key's first request is still running.
+	// ErrIdempotencyInProgress reports that the first request with the key is still running.
 	ErrIdempotencyInProgress = errors.New("ledger: idempotency key in progress")
 	// ErrCheckoutFinished reports that a checkout has its charge, or was refused one.
 	ErrCheckoutFinished = errors.New("ledger: checkout is finished")
 	// ErrConflictingOutcome reports that a rail's outcome differs from the one that
 	// decided the charge. The charge is unchanged, and the conflict is recorded.
 	ErrConflictingOutcome = errors.New("ledger: outcome conflicts with the one that decided the charge")
-	// ErrSessionFinished: a finished session never changes again.
+	// ErrSessionFinished reports a session that has ended and cannot change.
 	ErrSessionFinished = errors.New("ledger: session is finished")
-	// ErrWidened: a person may narrow what a session asks for, never widen it.
+	// ErrWidened reports terms wider than those of the session.
 	ErrWidened = errors.New("ledger: terms wider than the session's")
-	// ErrBusy: the queue is full; nothing was done, try again shortly.
+	// ErrBusy reports a full queue. Nothing was done; try again shortly.
 	ErrBusy = errors.New("ledger: too many commands waiting")
-	// ErrUnavailable: the database does not answer, or cannot write now. Whether
-	// the command was done is unknown; done again, it is done once.
+	// ErrUnavailable reports a database that does not answer or cannot write. It is
+	// unknown whether the command was done; repeating it does it at most once.
 	ErrUnavailable = errors.New("ledger: database unavailable")
-	// ErrClosed: the ledger is closed.
+	// ErrClosed reports a closed ledger.
 	ErrClosed = errors.New("ledger: closed")
-	// ErrPanicked reports a command whose decision or transaction panicked. Nothing of it was written.
+	// ErrPanicked reports a panic in a command's decision or transaction. Nothing was written.
 	ErrPanicked = errors.New("ledger: panic")
-	// ErrInvariant: a row breaks a rule of the ledger. Nothing was written.
+	// ErrInvariant reports a row that breaks a rule of the ledger. Nothing was written.
 	ErrInvariant = errors.New("ledger: invariant broken")
 )
 
-// RefusalCode is a rule that refused a charge; its text is the wire code.
+// RefusalCode names the rule that refused a charge. It is the code of the API.
 type RefusalCode string
 
-// The refusals, in the order in which they are looked for.
+// The refusals, in the order in which the rules are checked.
 const (
 	MerchantInactive   RefusalCode = "merchant_inactive"
 	MerchantLimit      RefusalCode = "merchant_limit_exceeded"
@@ -52,20 +52,20 @@ const (
 	MerchantNotAllowed RefusalCode = "merchant_not_allowed"
 	PerTxLimit         RefusalCode = "per_tx"
 	MonthlyLimit       RefusalCode = "monthly"
-	// ReceiptRedeemed is of receipts, not of charges.
+	// ReceiptRedeemed refuses a receipt, not a charge.
 	ReceiptRedeemed RefusalCode = "already_redeemed"
 )
 
 // Refusal is a charge that was refused before any rail was asked.
 type Refusal struct {
 	Code RefusalCode `json:"code"`
-	// Limit is the limit that refused it, where one did.
+	// Limit is the limit that the charge exceeds, if any.
 	Limit Micros `json:"limit,omitempty"`
-	// Remaining is what is left this month, with MonthlyLimit.
+	// Remaining is the rest of the month's limit, with MonthlyLimit.
 	Remaining Micros `json:"remaining,omitempty"`
-	// RequestID is of the request that was refused first.
+	// RequestID identifies the request that was refused first.
 	RequestID string `json:"requestId"`
-	// Replayed tells that an earlier request with the same key was refused so.
+	// Replayed reports that an earlier request with the same key was refused.
 	Replayed bool `json:"-"`
 }
 

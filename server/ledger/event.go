@@ -8,8 +8,8 @@ import (
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
-// tell appends an event about m to the effects and counts it in m.
-func tell(e *Effects, m *Mandate, merchantID string, t webhook.Type, data any, now time.Time) {
+// recordEvent appends an event about m to the effects, and counts it in m.
+func recordEvent(e *Effects, m *Mandate, merchantID string, t webhook.Type, data any, now time.Time) {
 	m.EventSeq++
 	e.Insert.Events = append(e.Insert.Events, Event{
 		ID: id.New(id.Event, now), MandateID: m.ID, Seq: m.EventSeq, MerchantID: merchantID,

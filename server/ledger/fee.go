@@ -10,9 +10,9 @@ const (
 	minimumFee Micros = money.MicrosPerCent / 2
 )
 
-// Fee is what a payee owes for a charge on a rail: nothing for cards. On chain,
-// below one dollar 3 % of the amount, rounded up, but at least half a cent; from
-// one dollar on three cents.
+// Fee returns the fee that a payee owes for a charge: nothing by card; on the chain, 3 % of
+// an amount below one dollar, rounded up, at least half a cent, and three cents from one
+// dollar.
 func Fee(name rail.Name, amount Micros) Micros {
 	switch {
 	case name != rail.Chain:
@@ -24,7 +24,7 @@ func Fee(name rail.Name, amount Micros) Micros {
 	}
 }
 
-// fee is what the charge's payee owes: nothing where it is no merchant.
+// fee returns the fee of the charge. A payee that is not a merchant owes none.
 func (c Charge) fee() Micros {
 	if IsWallet(c.MerchantID) {
 		return 0

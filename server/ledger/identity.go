@@ -5,29 +5,29 @@ import (
 	"fmt"
 )
 
-// Epoch is the meaning that this program gives to the rows of a store. A store of
-// a later epoch is not to be opened by it.
+// Epoch is the version of the meaning of rows. This program cannot open a store of a later
+// epoch.
 const Epoch = 1
 
-// Identity is which service a store is of.
+// Identity identifies the service that owns a store.
 type Identity struct {
 	Mode   string
 	Issuer string
 	Epoch  int
 }
 
-// Owned is a store that knows which service it is of.
+// Owned is a store that records its service.
 type Owned interface {
-	// Claim makes a store that is of no service yet that of i, and returns whose it is.
+	// Claim records i as the store's service if it has none, and returns the store's service.
 	Claim(ctx context.Context, i Identity) (Identity, error)
-	// Move changes the issuer.
+	// Move changes the issuer of the store's service.
 	Move(ctx context.Context, issuer string) error
 }
 
-// Own claims a store for a service of this epoch. It returns an error that names what
-// differs if the store is of another one. If moved allows it for the former issuer, the
-// store's becomes this one.
-func Own(ctx context.Context, store Owned, mode, issuer string, moved func(former string) bool) error {
+// Own claims a store for a service of this epoch. If the store belongs to another service,
+// Own returns an error that names the difference, unless moved accepts the previous
+// issuer: the store's issuer then becomes this one.
+func Own(ctx context.Context, store Owned, mode, issuer string, moved func(previous string) bool) error {
 	owner, err := store.Claim(ctx, Identity{Mode: mode, Issuer: issuer, Epoch: Epoch})
 	switch {
 	case err != nil:

@@ -15,32 +15,38 @@ type InstrumentState string
 const (
 	Connecting    InstrumentState = "connecting"    // a rail is being asked to connect it
 	Connected     InstrumentState = "connected"     // the rail has connected it
-	Disconnecting InstrumentState = "disconnecting" // the rail is to be asked to end it
-	Disconnected  InstrumentState = "disconnected"  // the rail has ended it, or never had it
+	Disconnecting InstrumentState = "disconnecting" // the rail must be asked to disconnect it
+	Disconnected  InstrumentState = "disconnected"  // the rail has disconnected it, or never had it
 )
 
-// Instrument is a payment method on its rail. Its row exists before the rail is
-// asked to connect it, so that none is left connected by a crash.
+// Instrument is a payment method on its rail. Its row is written before the rail is asked
+// to connect it, so that a crash leaves no connected instrument without a row.
 type Instrument struct {
 	rail.Instrument
 
-	Reference   string // the connection's, and the rail
+	// Reference identifies the instrument: the connection's reference and the rail.
+	Reference string
+	// SessionHash identifies the setup session.
 	SessionHash string
-	MandateID   string // once its session is completed with it
-	State       InstrumentState
-	// Connection is what the rail was asked, until it has answered.
+	// MandateID is the mandate that the session completed with; empty if there is none.
+	MandateID string
+	// State is the instrument's state.
+	State InstrumentState
+	// Connection is the request to the rail, until the rail has answered.
 	Connection rail.Connection
-	CreatedAt  time.Time
-	ChangedAt  time.Time
+	// CreatedAt is the time of creation.
+	CreatedAt time.Time
+	// ChangedAt is the time of the last change.
+	ChangedAt time.Time
 }
 
-// begun reports whether the rail was asked and has not answered.
+// begun reports whether the rail was asked and has not yet answered.
 func (i Instrument) begun() bool { return i.Connection.Reference != "" }
 
-// BeginInstrument records that a rail is about to be asked to connect an
-// instrument for a pending session, and that it is to be ended unless the session
-// is completed with it. The same reference again returns its row. BeginInstrument returns
-// [ErrNotFound] or [ErrSessionFinished].
+// BeginInstrument records an instrument of a pending session before its rail is asked to
+// connect it. The instrument will be disconnected unless the session completes with it. If
+// the reference exists, BeginInstrument returns its row. It returns [ErrNotFound] or
+// [ErrSessionFinished].
 func (l *Ledger) BeginInstrument(ctx context.Context, c rail.Connection, on rail.Name) (Instrument, error) {
 	fresh := Instrument{
 		Instrument: rail.Instrument{Rail: on}, Reference: c.Reference + "@" + string(on), SessionHash: c.Session, State: Connecting, Connection: c,
@@ -69,8 +75,8 @@ func (l *Ledger) BeginInstrument(ctx context.Context, c rail.Connection, on rail
 	return result, nil
 }
 
-// ConnectedInstrument records what a rail has connected. One that is to be ended
-// meanwhile stays so.
+// ConnectedInstrument records that a rail has connected an instrument. An instrument that
+// must be disconnected stays in that state.
 func (l *Ledger) ConnectedInstrument(ctx context.Context, reference string, in rail.Instrument) (Instrument, error) {
 	return l.changeInstrument(ctx, reference, func(i *Instrument) bool {
 		if i.State == Disconnected || !i.begun() {
@@ -84,7 +90,7 @@ func (l *Ledger) ConnectedInstrument(ctx context.Context, reference string, in r
 	})
 }
 
-// DisconnectedInstrument records that a rail has ended an instrument, or never had it.
+// DisconnectedInstrument records that a rail has disconnected an instrument, or never had it.
 func (l *Ledger) DisconnectedInstrument(ctx context.Context, reference string) (Instrument, error) {
 	return l.changeInstrument(ctx, reference, func(i *Instrument) bool {
 		changed := i.State != Disconnected
@@ -112,9 +118,8 @@ func (l *Ledger) changeInstrument(ctx context.Context, reference string, change 
 	return result, nil
 }
 
-// EndInstruments decides which of a session's instruments are to be ended, and
-// returns them: those of no mandate once the session is over, and before that those
-// of an attempt that was refused.
+// EndInstruments returns the instruments of a session that must be disconnected: those
+// without a mandate if the session has ended, or those of a refused attempt before that.
 func (l *Ledger) EndInstruments(ctx context.Context, sessionHash string, references []string) ([]Instrument, error) {
 	var ending []Instrument
 	keys := Keys{Sessions: []string{sessionHash}, Instruments: references}
@@ -143,7 +148,7 @@ func (l *Ledger) EndInstruments(ctx context.Context, sessionHash string, referen
 	return ending, nil
 }
 
-// ending returns the rows of the references that are still to be ended, as they are then.
+// ending returns the rows that must be disconnected, with their new state.
 func ending(s *State, references []string, now time.Time) []Instrument {
 	var rows []Instrument
 	for _, reference := range references {
@@ -156,7 +161,7 @@ func ending(s *State, references []string, now time.Time) []Instrument {
 	return rows
 }
 
-// referencesOf are the references of instruments.
+// referencesOf returns the references of instruments.
 func referencesOf(list []Instrument) []string {
 	var references []string
 	for _, i := range list {

@@ -7,18 +7,17 @@ import (
 	"time"
 )
 
-// Every lease of a charge has a name of its own: the instance and a number. Only the
-// holder of the lease that the store names may put the charge off, and a command that
-// is committed although its answer was lost recognizes its own lease.
+// Every lease of a charge has a unique owner: the instance and a number. Only the owner may
+// postpone the charge, and a command whose commit succeeded but whose result was lost
+// recognizes its own lease.
 
-// newLease returns the name of a lease that nobody else has.
+// newLease returns a unique owner for a lease.
 func (l *Ledger) newLease() string {
 	return l.instance + "." + strconv.FormatUint(l.leases.Add(1), 36)
 }
 
-// Lease takes the right to finish a pending charge whose lease has lapsed: nobody
-// else asks its rail before until. It reports false if another lease still runs, or
-// the charge has ended.
+// Lease leases a pending charge until a time, so that the caller may finish it. It reports
+// false if another lease has not expired, or if the charge is decided.
 func (l *Ledger) Lease(ctx context.Context, c Charge, until time.Time) (Charge, bool, error) {
 	lease := l.newLease()
 	return l.leaseCommand(ctx, c, func(s *State, now time.Time) (Effects, Charge, bool, error) {
@@ -26,9 +25,8 @@ func (l *Ledger) Lease(ctx context.Context, c Charge, until time.Time) (Charge, 
 	})
 }
 
-// PutOff gives up the lease under which the caller holds c, and keeps everybody from
-// asking its rail before until. It reports false if the caller has lost the lease, or
-// the charge has ended.
+// PutOff ends the caller's lease of c, and keeps all callers from asking its rail before
+// until. It reports false if the caller has lost the lease, or if the charge is decided.
 func (l *Ledger) PutOff(ctx context.Context, c Charge, until time.Time) (Charge, bool, error) {
 	return l.leaseCommand(ctx, c, func(s *State, _ time.Time) (Effects, Charge, bool, error) {
 		return decidePutOff(s, c, until)
@@ -50,9 +48,9 @@ func (l *Ledger) leaseCommand(ctx context.Context, c Charge, decide func(*State,
 	return result, taken, nil
 }
 
-// FreeLeases ends the leases of earlier processes on pending charges, if the store
-// belongs to one process, which is the caller's. On a shared store it does nothing:
-// what an instance that died held lapses.
+// FreeLeases ends the leases of earlier processes on pending charges if the store belongs
+// to the caller's process alone. On a shared store it does nothing: the leases of a dead
+// instance expire.
 func (l *Ledger) FreeLeases(ctx context.Context) error {
 	if err := l.store.FreeChargeLeases(ctx, l.instance); err != nil {
 		return fmt.Errorf("free leases of earlier processes: %w", err)
@@ -67,7 +65,7 @@ func decideLease(s *State, chargeID, lease string, until, now time.Time) (Effect
 		return Effects{}, Charge{}, false, ErrNotFound
 	case c.Status != ChargePending:
 		return Effects{}, c, false, nil
-	case c.LeaseOwner == lease: // this very command, committed before its answer was lost
+	case c.LeaseOwner == lease: // this very command: it was committed, and its result was lost
 		return Effects{}, c, true, nil
 	case now.Before(c.LeaseUntil):
 		return Effects{}, c, false, nil

@@ -17,18 +17,18 @@ type Clock interface{ Now() time.Time }
 
 // Config configures a [Ledger].
 type Config struct {
-	// Store keeps the rows. Required.
+	// Store holds the rows. Required.
 	Store Store
 	// Clock tells the time. Required.
 	Clock Clock
-	// Committers is how many commits may be under way at once; mandates are
-	// spread over them. Default: what the store says is best, [Store.Writers].
+	// Committers is the number of concurrent commits. Mandates are spread over them.
+	// Default: [Store.Writers].
 	Committers int
-	// Queue is how many commands may wait at one committer; more are refused with
-	// [ErrBusy]. Three quarters of it may be about one mandate. Default: 4096.
+	// Queue limits the commands that wait at one committer; further commands are refused
+	// with [ErrBusy]. At most three quarters may be about one mandate. Default: 4096.
 	Queue int
-	// OnPanic is called with the value and the stack of a panic in a command, which
-	// then fails with [ErrPanicked]. Default: panics are not reported.
+	// OnPanic is called with the value and the stack of a panic in a command. The command
+	// fails with [ErrPanicked]. Default: none.
 	OnPanic func(value any, stack []byte)
 	// Instance names this process in the leases of charges. Default: a random name.
 	Instance string
@@ -58,7 +58,8 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// Ledger runs commands on a [Store]. Its read methods are the store's own.
+// Ledger runs commands on a [Store]. Its read methods are those of the store. It is safe
+// for concurrent use.
 type Ledger struct {
 	Reader
 
@@ -67,12 +68,12 @@ type Ledger struct {
 	committers []*committer
 	seed       maphash.Seed
 	instance   string
-	leases     atomic.Uint64 // how many have been named
+	leases     atomic.Uint64 // the number of leases named so far
 	closing    sync.Once
 }
 
-// New starts the committers of a ledger; Close ends them. An error names the
-// field of the configuration that is wrong.
+// New returns a Ledger and starts its committers; Close ends them. The returned error
+// names the invalid field.
 func New(cfg Config) (*Ledger, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -84,8 +85,8 @@ func New(cfg Config) (*Ledger, error) {
 	return l, nil
 }
 
-// Close commits what waits and ends; commands that come later are refused with
-// [ErrClosed]. It may be called twice. It does not close the store.
+// Close commits the waiting commands and ends the committers. Later commands are refused
+// with [ErrClosed]. Close may be called twice. It does not close the store.
 func (l *Ledger) Close() {
 	l.closing.Do(func() {
 		for _, c := range l.committers {
@@ -94,17 +95,16 @@ func (l *Ledger) Close() {
 	})
 }
 
-// run submits a decision to the committer of a mandate (or another row), with
-// the time at which it is decided.
-func (l *Ledger) run(ctx context.Context, of string, keys Keys, decide func(*State, time.Time) (Effects, error)) error {
-	c := l.committers[maphash.String(l.seed, of)%uint64(len(l.committers))]
-	return c.submit(ctx, of, &command{keys: keys, decide: func(s *State) (Effects, error) {
+// run submits a decision to the committer of a row, usually a mandate.
+func (l *Ledger) run(ctx context.Context, row string, keys Keys, decide func(*State, time.Time) (Effects, error)) error {
+	c := l.committers[maphash.String(l.seed, row)%uint64(len(l.committers))]
+	return c.submit(ctx, row, &command{keys: keys, decide: func(s *State) (Effects, error) {
 		return decide(s, l.clock.Now())
 	}})
 }
 
-// Charged tells what became of the request that had an idempotency key: its charge
-// or the [*Refusal] of it. It returns [ErrNotFound] where nothing is remembered.
+// Charged returns the result of the request with an idempotency key: its charge, or its
+// [*Refusal] as the error. It returns [ErrNotFound] if no such request is stored.
 func (l *Ledger) Charged(ctx context.Context, key IdempotencyKey) (c Charge, err error) {
 	var refusal *Refusal
 	err = l.run(ctx, key.Key, Keys{Idempotency: []IdempotencyKey{key}}, func(s *State, _ time.Time) (Effects, error) {
@@ -124,17 +124,16 @@ func (l *Ledger) Charged(ctx context.Context, key IdempotencyKey) (c Charge, err
 	return c, nil
 }
 
-// Redeem spends a key once: again it returns a [*Refusal] of [ReceiptRedeemed], as
-// it does if one of the former names of the key was spent. The key is remembered as
-// long as idempotency keys are.
-func (l *Ledger) Redeem(ctx context.Context, key IdempotencyKey, requestID string, former ...IdempotencyKey) error {
+// Redeem stores a key once. It returns a [*Refusal] of [ReceiptRedeemed] if the key, or one
+// of its previous names, is stored already. Keys are kept as long as idempotency keys.
+func (l *Ledger) Redeem(ctx context.Context, key IdempotencyKey, requestID string, previous ...IdempotencyKey) error {
 	refusal := &Refusal{Code: ReceiptRedeemed, RequestID: requestID}
 	redeemed := false
-	all := append([]IdempotencyKey{key}, former...)
+	all := append([]IdempotencyKey{key}, previous...)
 	err := l.run(ctx, key.Key, Keys{Idempotency: all}, func(s *State, now time.Time) (Effects, error) {
 		for _, k := range all {
 			if seen, ok := s.Idempotency[k]; ok {
-				redeemed = seen.Refusal == nil || seen.Refusal.RequestID != requestID // its own, if a commit was tried again
+				redeemed = seen.Refusal == nil || seen.Refusal.RequestID != requestID // false if a commit was retried: it is the request's own
 				return Effects{}, nil
 			}
 		}
@@ -149,11 +148,11 @@ func (l *Ledger) Redeem(ctx context.Context, key IdempotencyKey, requestID strin
 	return nil
 }
 
-// Reserve holds an amount under a mandate and makes a pending charge, or answers
-// what the key's first request did. It returns a [*Refusal] where a rule refuses,
-// [ErrIdempotencyMismatch], of the request's key [ErrRequestKeyMismatch],
-// [ErrIdempotencyInProgress] or [ErrBusy]; after any
-// other error it is unknown whether the charge was made: the same key tells.
+// Reserve holds an amount under a mandate and creates a pending charge, or returns the
+// result of the first request with the same key. It returns a [*Refusal] if a rule refuses
+// the charge, [ErrIdempotencyMismatch] ([ErrRequestKeyMismatch] for the request's own
+// key), [ErrIdempotencyInProgress] or [ErrBusy]. After any other error it is unknown
+// whether the charge exists; a repeat with the same key returns it.
 func (l *Ledger) Reserve(ctx context.Context, r Reserve) (Reservation, error) {
 	var (
 		result  Reservation
@@ -176,10 +175,10 @@ func (l *Ledger) Reserve(ctx context.Context, r Reserve) (Reservation, error) {
 	return result, nil
 }
 
-// Settle ends a pending charge as its rail did: captures it with its postings,
-// or releases what it held. A decided charge does not change, and is returned; with
-// [ErrConflictingOutcome] if the settlement contradicts what decided it, which is
-// then recorded. Settle returns [ErrNotFound] if there is no such charge.
+// Settle captures a pending charge with its postings, or releases the amount that it
+// holds, depending on the outcome on its rail. A decided charge does not change and is
+// returned; if the settlement contradicts its outcome, Settle records that and returns
+// [ErrConflictingOutcome]. It returns [ErrNotFound] if there is no such charge.
 func (l *Ledger) Settle(ctx context.Context, c Charge, end Settlement) (Charge, error) {
 	var (
 		result      Charge
@@ -198,10 +197,10 @@ func (l *Ledger) Settle(ctx context.Context, c Charge, end Settlement) (Charge, 
 	return result, nil
 }
 
-// NextRail reports whether a charge may ask the n-th rail of its order, counted
-// from 1. Reserve allows the first; each further one is decided here, under the
-// lock of the mandate: none is asked for the first time once the mandate is revoked
-// or expired. NextRail returns [ErrNotFound] if there is no such charge.
+// NextRail reports whether a charge may ask its n-th rail, counted from 1. Reserve allows
+// the first. Each further rail is decided here, under the mandate's lock, so that none is
+// asked for the first time after the mandate was revoked or has expired. NextRail returns
+// [ErrNotFound] if there is no such charge.
 func (l *Ledger) NextRail(ctx context.Context, c Charge, n int) (bool, error) {
 	allowed := false
 	keys := Keys{Mandates: []string{c.MandateID}, Charges: []string{c.ID}}
@@ -215,8 +214,8 @@ func (l *Ledger) NextRail(ctx context.Context, c Charge, n int) (bool, error) {
 	return allowed, nil
 }
 
-// CreateSession makes a pending session. One whose hash exists is left as it is:
-// hashes are of random tokens, so it is this very session.
+// CreateSession creates a pending session. If a session with this hash exists, it is this
+// very session, since tokens are random; CreateSession then changes nothing.
 func (l *Ledger) CreateSession(ctx context.Context, s Session) error {
 	if err := s.validate(); err != nil {
 		return fmt.Errorf("create session: %w", err)
@@ -233,9 +232,9 @@ func (l *Ledger) CreateSession(ctx context.Context, s Session) error {
 	return nil
 }
 
-// CompleteSession ends a pending session with the mandate that the person
-// confirmed; once more with the same mandate id, it returns that mandate. It
-// returns [ErrNotFound], [ErrSessionFinished] or [ErrWidened].
+// CompleteSession completes a pending session with the mandate that the person confirmed.
+// Repeated with the same mandate id, it returns that mandate. It returns [ErrNotFound],
+// [ErrSessionFinished] or [ErrWidened].
 func (l *Ledger) CompleteSession(ctx context.Context, c Completion) (Mandate, error) {
 	var result Mandate
 	keys := Keys{Sessions: []string{c.SessionHash}, Mandates: []string{c.MandateID}, Instruments: c.Instruments}
@@ -249,8 +248,7 @@ func (l *Ledger) CompleteSession(ctx context.Context, c Completion) (Mandate, er
 	return result, nil
 }
 
-// FailSession ends a pending session without a mandate. It returns
-// [ErrNotFound] or [ErrSessionFinished].
+// FailSession fails a pending session. It returns [ErrNotFound] or [ErrSessionFinished].
 func (l *Ledger) FailSession(ctx context.Context, hash, reason string) (Session, error) {
 	own := func(_, now Session) bool { return now.Status == SessionFailed && now.FailureReason == reason }
 	return l.endSession(ctx, hash, nil, own, func(s *State, now time.Time) (Effects, Session, error) {
@@ -258,9 +256,9 @@ func (l *Ledger) FailSession(ctx context.Context, hash, reason string) (Session,
 	})
 }
 
-// RefuseAttempt counts a payment method that was refused; the fifth ends the
-// session. What the attempt has connected under the references is to be ended. It
-// returns [ErrNotFound] or [ErrSessionFinished].
+// RefuseAttempt counts a refused payment method; the fifth fails the session. Instruments
+// that the attempt connected under the references will be disconnected. It returns
+// [ErrNotFound] or [ErrSessionFinished].
 func (l *Ledger) RefuseAttempt(ctx context.Context, hash string, references ...string) (Session, error) {
 	own := func(made, now Session) bool { return made.Attempts == now.Attempts }
 	return l.endSession(ctx, hash, references, own, func(s *State, now time.Time) (Effects, Session, error) {
@@ -268,9 +266,9 @@ func (l *Ledger) RefuseAttempt(ctx context.Context, hash string, references ...s
 	})
 }
 
-// endSession runs a decision about a session. A store decides again after a commit
-// whose answer was lost: own then reports whether the session as it is now is
-// what an earlier run made of it.
+// endSession runs a decision about a session. A store repeats the decision if the result
+// of a commit was lost; own then reports whether the session is in the state that the
+// first run gave it.
 func (l *Ledger) endSession(ctx context.Context, hash string, references []string, own func(made, now Session) bool, decide func(*State, time.Time) (Effects, Session, error)) (Session, error) {
 	var (
 		result Session
@@ -294,10 +292,10 @@ func (l *Ledger) endSession(ctx context.Context, hash string, references []strin
 	return result, nil
 }
 
-// Revoke ends a mandate, and records that its status, key and instruments are to be
-// ended; a revoked one stays as it is. It returns [ErrNotFound].
+// Revoke revokes a mandate, and records the unwinding of its status, key and instruments.
+// A revoked mandate does not change. It returns [ErrNotFound].
 func (l *Ledger) Revoke(ctx context.Context, mandateID string, by Revoker) (Mandate, error) {
-	instruments, err := l.InstrumentsOfMandate(ctx, mandateID) // bound for good when the mandate was made
+	instruments, err := l.InstrumentsOfMandate(ctx, mandateID) // they are bound once, with the mandate's creation
 	if err != nil {
 		return Mandate{}, fmt.Errorf("read instruments of %s: %w", mandateID, err)
 	}

@@ -14,5 +14,5 @@ func MonthOf(t time.Time) Month {
 	return Month(t.Year()*100 + int(t.Month()))
 }
 
-// String is the wire form: "2026-11".
+// String returns the month as in the API: "2026-11".
 func (m Month) String() string { return fmt.Sprintf("%04d-%02d", m/100, m%100) }

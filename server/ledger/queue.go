@@ -2,38 +2,37 @@ package ledger
 
 import "sync"
 
-// queue holds the commands that wait at a committer, in a lane for each mandate
-// (or other row) that they are about. A batch takes from all lanes in turn: a
-// mandate with a thousand commands waiting does not hold up one with a single one.
+// queue holds the commands that wait at a committer, in one lane per row, usually a
+// mandate. A batch takes from all lanes in turn, so a mandate with a thousand waiting
+// commands does not delay a mandate with one.
 type queue struct {
-	limit int // of commands in all lanes
-	lane  int // of commands in one lane
-	// wake has a token when commands came or the queue was closed.
+	limit int // limit of commands in all lanes
+	lane  int // limit of commands in one lane
+	// wake is signaled when a command was added or the queue was closed.
 	wake chan struct{}
 
 	mu     sync.Mutex
 	lanes  map[string]*lane
-	turns  []*lane // lanes with commands, the next to take from first
+	turns  []*lane // lanes with commands, in the order in which to take from them
 	size   int
 	closed bool
 }
 
 type lane struct {
-	of      string
+	row     string
 	waiting []*command
 }
 
-// newQueue returns a queue of limit commands, of which one lane may hold three
-// quarters: the rest is kept for others.
+// newQueue returns a queue for limit commands. One lane may hold three quarters of them.
 func newQueue(limit int) *queue {
 	return &queue{limit: limit, lane: max(limit*3/4, 1), wake: make(chan struct{}, 1), lanes: map[string]*lane{}}
 }
 
 // push queues a command about a row, or returns [ErrBusy] or [ErrClosed]. It never waits.
-func (q *queue) push(of string, c *command) error {
+func (q *queue) push(row string, c *command) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l, known := q.lanes[of]
+	l, known := q.lanes[row]
 	if q.closed {
 		return ErrClosed
 	}
@@ -41,8 +40,8 @@ func (q *queue) push(of string, c *command) error {
 		return ErrBusy
 	}
 	if !known {
-		l = &lane{of: of}
-		q.lanes[of] = l
+		l = &lane{row: row}
+		q.lanes[row] = l
 		q.turns = append(q.turns, l)
 	}
 	l.waiting = append(l.waiting, c)
@@ -51,8 +50,7 @@ func (q *queue) push(of string, c *command) error {
 	return nil
 }
 
-// take removes up to n commands, one of each lane in turn, in the order in which
-// they came to their lane.
+// take removes up to n commands, one from each lane in turn, oldest first within a lane.
 func (q *queue) take(n int) []*command {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -65,14 +63,14 @@ func (q *queue) take(n int) []*command {
 		if len(l.waiting) > 0 {
 			q.turns = append(q.turns, l)
 		} else {
-			delete(q.lanes, l.of)
+			delete(q.lanes, l.row)
 		}
 	}
 	q.size -= len(taken)
 	return taken
 }
 
-// close lets what waits be taken, and ends the queue after that.
+// close refuses further commands. Those that wait can still be taken.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -80,14 +78,14 @@ func (q *queue) close() {
 	q.signal()
 }
 
-// ended tells that nothing waits and nothing will come.
+// ended reports that no command waits and none can be added.
 func (q *queue) ended() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.closed && q.size == 0
 }
 
-// len is how many commands wait.
+// len returns the number of waiting commands.
 func (q *queue) len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -97,6 +95,6 @@ func (q *queue) len() int {
 func (q *queue) signal() {
 	select {
 	case q.wake <- struct{}{}:
-	default: // it is awake
+	default: // already signaled
 	}
 }

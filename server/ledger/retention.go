@@ -6,20 +6,19 @@ import (
 	"time"
 )
 
-// Keep is how long idempotency keys, events and their deliveries, sessions
-// that came to nothing and the sealed tokens of completed sessions are kept. Charges,
-// postings, tallies and mandates are kept for good.
+// Keep is the retention period of idempotency keys, events and their deliveries, failed
+// sessions, and the sealed tokens of completed sessions. Charges, postings, tallies and
+// mandates are never deleted.
 const Keep = 30 * 24 * time.Hour
 
-// expireBatch is how many rows of a kind one transaction deletes. It is small because
-// charges wait for it.
+// expireBatch is the number of rows of a kind that one transaction deletes. It is small
+// because charges wait for the transaction.
 const expireBatch = 500
 
-// Expire deletes what has been kept for [Keep] at a time, in small batches, until
-// nothing is left to delete or ctx ends, and returns how many rows it deleted. The
-// time should be the database's, since one clock that runs ahead would delete what all
-// instances still need. Several instances may call it at once. What it has deleted when
-// it returns an error stays deleted.
+// Expire deletes the rows that are older than [Keep], in small batches, until none is left
+// or ctx ends. It returns the number of deleted rows, also with an error. now should be
+// the database's time: a clock that runs ahead would delete rows that other instances
+// need. Instances may call it concurrently.
 func (l *Ledger) Expire(ctx context.Context, now time.Time) (int, error) {
 	before, sum := now.Add(-Keep), 0
 	for {

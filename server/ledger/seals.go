@@ -2,10 +2,10 @@ package ledger
 
 import "context"
 
-// SealKind says what sealed bytes are of.
+// SealKind is the kind of a sealed secret.
 type SealKind string
 
-// What is sealed.
+// The kinds of sealed secrets.
 const (
 	KeySeal    SealKind = "key"    // a private key, by name
 	TokenSeal  SealKind = "token"  // the token of a mandate, kept with its session
@@ -13,23 +13,25 @@ const (
 	FormerSeal SealKind = "former" // a webhook endpoint's secret before that
 )
 
-// SealKinds are all there are.
+// SealKinds returns all kinds.
 func SealKinds() []SealKind { return []SealKind{KeySeal, TokenSeal, SecretSeal, FormerSeal} }
 
-// Seal is sealed bytes, with where they are and whose.
+// Seal is a sealed secret with its row and owner.
 type Seal struct {
-	Kind   SealKind
-	Place  string // the row
-	Owner  string // a key's name, a mandate's id, an endpoint's id
+	Kind SealKind
+	// Place identifies the row.
+	Place string
+	// Owner is a key's name, a mandate's id, or an endpoint's id.
+	Owner  string
 	Sealed []byte
 }
 
-// Seals are all that is sealed, for who wraps it under another key.
+// Seals reads and replaces sealed secrets, to wrap them under another key.
 type Seals interface {
-	// Seals lists those of a kind whose place comes after one, in order, at most
-	// limit.
+	// Seals returns at most limit secrets of a kind in the order of their places,
+	// beginning after a place.
 	Seals(ctx context.Context, kind SealKind, after string, limit int) ([]Seal, error)
-	// Reseal replaces the bytes, unless they have changed since or are gone; it tells
-	// whether it did.
+	// Reseal replaces a secret and reports whether it did: it does nothing if the stored
+	// secret has changed or was deleted.
 	Reseal(ctx context.Context, s Seal, fresh []byte) (bool, error)
 }

@@ -7,17 +7,17 @@ import (
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
-// Why a session failed.
+// The reasons for which a session fails.
 const (
 	SessionDeclined        = "declined"
 	SessionExpired         = "expired"
 	SessionTooManyAttempts = "too_many_attempts"
 )
 
-// MaxAttempts is how many refused payment methods end a session.
+// MaxAttempts is the number of refused payment methods that fails a session.
 const MaxAttempts = 5
 
-// At returns the session as it is at a time: a pending one whose time is up has failed.
+// At returns the state of the session at a time: a pending session fails when it expires.
 func (s Session) At(now time.Time) Session {
 	if s.Status == SessionPending && !now.Before(s.ExpiresAt) {
 		s.Status, s.FailureReason = SessionFailed, SessionExpired
@@ -27,15 +27,21 @@ func (s Session) At(now time.Time) Session {
 
 // Completion is what a person confirmed on the setup page.
 type Completion struct {
+	// SessionHash identifies the session.
 	SessionHash string
-	MandateID   string
-	Terms       Terms    // as wide as the session's, or narrower
-	Instruments []string // references, all connected
-	Email       string
+	// MandateID is the id of the new mandate.
+	MandateID string
+	// Terms are those of the session, or narrower.
+	Terms Terms
+	// Instruments are the references of connected instruments.
+	Instruments []string
+	// Email is the person's address; may be empty.
+	Email string
+	// SealedToken is the sealed token of the mandate.
 	SealedToken []byte
 }
 
-// Narrows tells whether t allows nothing that wide does not.
+// Narrows reports whether t is valid and allows nothing that wide does not allow.
 func (t Terms) Narrows(wide Terms) bool {
 	if t.MaxPerTx > wide.MaxPerTx || t.MaxMonthly > wide.MaxMonthly || t.ExpiresAt.After(wide.ExpiresAt) {
 		return false
@@ -50,7 +56,7 @@ func (t Terms) Narrows(wide Terms) bool {
 
 func (c Completion) decide(s *State, now time.Time) (Effects, Mandate, error) {
 	if m, made := s.Mandates[c.MandateID]; made && s.Sessions[c.SessionHash].MandateID == m.ID {
-		return Effects{}, m, nil // this very command, committed before its answer was lost
+		return Effects{}, m, nil // this very command: it was committed, and its result was lost
 	}
 	session, err := pendingSession(s, c.SessionHash, now)
 	if err != nil {
@@ -69,14 +75,14 @@ func (c Completion) decide(s *State, now time.Time) (Effects, Mandate, error) {
 		Month: MonthOf(now), Email: c.Email, CreatedAt: now,
 	}
 	var e Effects
-	tell(&e, &m, m.MerchantID, webhook.DelegateCreated, delegateData(&m), now)
+	recordEvent(&e, &m, m.MerchantID, webhook.DelegateCreated, delegateData(&m), now)
 	e.Update.Sessions, e.Insert.Mandates = []Session{session}, []Mandate{m}
 	e.Update.Instruments = instruments
-	e.Insert.Unwindings = []Unwinding{unwindSession(session.Hash, now)} // those of other attempts
+	e.Insert.Unwindings = []Unwinding{unwindSession(session.Hash, now)} // instruments of other attempts
 	return e, m, nil
 }
 
-// bind gives the session's instruments to its mandate.
+// bind assigns the session's instruments to its mandate.
 func (c Completion) bind(s *State, now time.Time) ([]Instrument, error) {
 	var bound []Instrument
 	for _, reference := range c.Instruments {
@@ -90,7 +96,7 @@ func (c Completion) bind(s *State, now time.Time) ([]Instrument, error) {
 	return bound, nil
 }
 
-// pendingSession finds a session that can still change.
+// pendingSession returns a session that can still change.
 func pendingSession(s *State, hash string, now time.Time) (Session, error) {
 	session, ok := s.Sessions[hash]
 	if !ok {
@@ -102,7 +108,7 @@ func pendingSession(s *State, hash string, now time.Time) (Session, error) {
 	return session, nil
 }
 
-// decideFail ends a pending session.
+// decideFail fails a pending session.
 func decideFail(s *State, hash, reason string, now time.Time) (Effects, Session, error) {
 	session, err := pendingSession(s, hash, now)
 	if err != nil {
@@ -115,8 +121,8 @@ func decideFail(s *State, hash, reason string, now time.Time) (Effects, Session,
 	}, session, nil
 }
 
-// decideAttempt counts a refused payment method; the last one allowed ends the
-// session. What the attempt has connected is to be ended.
+// decideAttempt counts a refused payment method; the last allowed one fails the session. The
+// instruments of the attempt are marked for disconnection.
 func decideAttempt(s *State, hash string, references []string, now time.Time) (Effects, Session, error) {
 	session, err := pendingSession(s, hash, now)
 	if err != nil {
@@ -132,8 +138,8 @@ func decideAttempt(s *State, hash string, references []string, now time.Time) (E
 	}, session, nil
 }
 
-// decideRevoke ends a mandate, and has its status, key and instruments ended. A
-// revoked one stays as it is, and no event is recorded again.
+// decideRevoke revokes a mandate and records the unwinding of its status, key and
+// instruments. A revoked mandate does not change, and has no second event.
 func decideRevoke(s *State, mandateID string, by Revoker, references []string, now time.Time) (Effects, Mandate, error) {
 	m, ok := s.Mandates[mandateID]
 	if !ok {
@@ -144,7 +150,7 @@ func decideRevoke(s *State, mandateID string, by Revoker, references []string, n
 	}
 	m.Status, m.RevokedBy, m.RevokedAt = MandateRevoked, by, now
 	var e Effects
-	tell(&e, &m, m.MerchantID, webhook.DelegateRevoked, delegateData(&m), now)
+	recordEvent(&e, &m, m.MerchantID, webhook.DelegateRevoked, delegateData(&m), now)
 	e.Update.Mandates, e.Update.Instruments = []Mandate{m}, ending(s, references, now)
 	e.Insert.Unwindings = []Unwinding{{ID: m.ID, Kind: UnwindMandate, Since: now, Due: now}}
 	return e, m, nil

@@ -129,7 +129,7 @@ func capture(s *State, m Mandate, c Charge, settledAt, now time.Time) (Effects, 
 		e.Insert.Tallies = []Tally{tally}
 	}
 	e.Insert.Postings = postings(c, now)
-	tell(&e, &m, c.MerchantID, webhook.PaymentSucceeded, paymentData(&c), now)
+	recordEvent(&e, &m, c.MerchantID, webhook.PaymentSucceeded, paymentData(&c), now)
 	e.Update.Charges, e.Update.Mandates = []Charge{c}, []Mandate{m}
 	return e, c, nil
 }
@@ -163,7 +163,7 @@ func release(m Mandate, c Charge, reason rail.Reason, now time.Time) (Effects, C
 		m.Spent = spent
 	}
 	var e Effects
-	tell(&e, &m, c.MerchantID, webhook.PaymentFailed, paymentData(&c), now)
+	recordEvent(&e, &m, c.MerchantID, webhook.PaymentFailed, paymentData(&c), now)
 	e.Update.Charges, e.Update.Mandates = []Charge{c}, []Mandate{m}
 	return e, c, nil
 }
