@@ -1,4 +1,4 @@
-// Package account keeps merchants and their API keys, and authenticates callers.
+// Package account manages merchants and their API keys, and authenticates requests.
 package account
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// unauthorized is what every wrong credential answers; it never tells which part
-// was wrong, only when the key belongs to the other mode.
+// unauthorized returns the error for wrong credentials. The message never reveals which
+// part is wrong, except if the key belongs to the other mode.
 func unauthorized(message string) error {
 	return &client.Error{Status: http.StatusUnauthorized, Code: client.CodeUnauthorized, Message: message}
 }
@@ -24,17 +24,17 @@ func unauthorized(message string) error {
 type Config struct {
 	Store ledger.Accounts
 	Clock ledger.Clock
-	// Live tells which kind of keys is made and taken.
+	// Live selects live keys; otherwise keys are for the sandbox.
 	Live bool
 }
 
-// Accounts keeps merchants.
+// Accounts manages merchants. It is safe for concurrent use.
 type Accounts struct{ Config }
 
-// New returns accounts.
+// New returns Accounts.
 func New(cfg Config) *Accounts { return &Accounts{cfg} }
 
-// Prefix is what the API keys of this mode begin with.
+// Prefix returns the prefix of the API keys of this mode.
 func (a *Accounts) Prefix() string {
 	if a.Live {
 		return id.LiveAPIKey
@@ -42,8 +42,8 @@ func (a *Accounts) Prefix() string {
 	return id.TestAPIKey
 }
 
-// Authenticate finds the merchant that the credentials belong to. It returns a
-// [*client.Error] of the kind client.ErrUnauthorized.
+// Authenticate returns the merchant whose credentials these are. It returns a
+// [*client.Error] of the kind client.ErrUnauthorized if they are wrong.
 func (a *Accounts) Authenticate(ctx context.Context, merchantID, apiKey string) (ledger.Merchant, error) {
 	wrong := unauthorized("X-Service-Merchant-Id or X-Service-Api-Key is missing, wrong or revoked.")
 	switch {
@@ -67,27 +67,27 @@ func (a *Accounts) Authenticate(ctx context.Context, merchantID, apiKey string) 
 	return m, nil
 }
 
-// NewMerchant is what a new account begins with.
+// NewMerchant describes a new account.
 type NewMerchant struct {
 	Name    string
 	Website string
 	Email   string
-	PayTo   string // a proven wallet, or empty
-	// MaxCharge is the account's own limit for one charge. Zero: none.
+	PayTo   string // a verified wallet, or empty
+	// MaxCharge limits each charge of the merchant. Zero: no limit.
 	MaxCharge ledger.Micros
 	Inactive  bool
 }
 
-// Credentials open an account. The key is shown once.
+// Credentials are a merchant and its API key, which cannot be read again.
 type Credentials struct {
 	Merchant ledger.Merchant
 	APIKey   string
 }
 
-// ErrWalletTaken: another merchant has the wallet.
+// ErrWalletTaken reports that another merchant has the wallet.
 var ErrWalletTaken = errors.New("another merchant has this wallet")
 
-// Create makes a merchant with its first API key.
+// Create creates a merchant with its first API key.
 func (a *Accounts) Create(ctx context.Context, n NewMerchant) (Credentials, error) {
 	now := a.Clock.Now()
 	m := ledger.Merchant{
@@ -98,7 +98,7 @@ func (a *Accounts) Create(ctx context.Context, n NewMerchant) (Credentials, erro
 		return Credentials{}, err
 	}
 	if err := a.Store.PutMerchant(ctx, m); err != nil {
-		if errors.Is(err, ledger.ErrConflict) { // ids are random, so it is the wallet
+		if errors.Is(err, ledger.ErrConflict) { // ids are random, so the wallet conflicts
 			err = ErrWalletTaken
 		}
 		return Credentials{}, fmt.Errorf("create merchant: %w", err)
@@ -107,7 +107,7 @@ func (a *Accounts) Create(ctx context.Context, n NewMerchant) (Credentials, erro
 	return Credentials{Merchant: m, APIKey: key}, err
 }
 
-// IssueKey makes one more API key for a merchant. The key cannot be read again.
+// IssueKey creates another API key for a merchant. The key cannot be read again.
 func (a *Accounts) IssueKey(ctx context.Context, merchantID, label string) (string, ledger.APIKey, error) {
 	key := id.NewCapability(a.Prefix())
 	stored := ledger.APIKey{Hash: id.Hash(key), MerchantID: merchantID, Hint: key[len(key)-4:], Label: label, CreatedAt: a.Clock.Now()}
@@ -119,15 +119,14 @@ func (a *Accounts) IssueKey(ctx context.Context, merchantID, label string) (stri
 
 // Errors of [Accounts.RevokeKey] besides the store's.
 var (
-	// ErrKeyAmbiguous: several keys have an id that begins so.
+	// ErrKeyAmbiguous reports that several ids begin with the given text.
 	ErrKeyAmbiguous = errors.New("several API keys have an id that begins so")
-	// ErrKeyRevoked: the key was revoked before.
+	// ErrKeyRevoked reports that the key was revoked before.
 	ErrKeyRevoked = errors.New("the API key is revoked already")
 )
 
-// RevokeKey ends an API key at once, on all instances. The key is named by its id or
-// the beginning of it: the key itself is not needed. It returns ledger.ErrNotFound if
-// there is none, [ErrKeyAmbiguous] or [ErrKeyRevoked].
+// RevokeKey revokes the API key whose id is, or begins with, keyID. It returns
+// ledger.ErrNotFound, [ErrKeyAmbiguous] or [ErrKeyRevoked].
 func (a *Accounts) RevokeKey(ctx context.Context, keyID string) (ledger.APIKey, error) {
 	key, err := a.Key(ctx, keyID)
 	if err != nil {
@@ -145,10 +144,11 @@ func (a *Accounts) RevokeKey(ctx context.Context, keyID string) (ledger.APIKey, 
 	return key, nil
 }
 
-// shortestKeyID is how much of a key's id must be given.
+// shortestKeyID is the shortest accepted beginning of a key's id.
 const shortestKeyID = len("key_") + 6
 
-// Key finds a key by its id or the beginning of it. Errors as of [Accounts.RevokeKey].
+// Key returns the API key whose id is, or begins with, keyID. It returns the errors of
+// [Accounts.RevokeKey].
 func (a *Accounts) Key(ctx context.Context, keyID string) (ledger.APIKey, error) {
 	prefix, isID := strings.CutPrefix(keyID, "key_")
 	if !isID || len(keyID) < shortestKeyID || strings.Trim(prefix, "0123456789abcdef") != "" {
@@ -166,7 +166,7 @@ func (a *Accounts) Key(ctx context.Context, keyID string) (ledger.APIKey, error)
 	return keys[0], nil
 }
 
-// redacted is a text for an error message, unless it is a key itself.
+// redacted returns keyID for an error message, unless it is an API key itself.
 func redacted(keyID string) string {
 	if strings.HasPrefix(keyID, id.TestAPIKey) || strings.HasPrefix(keyID, id.LiveAPIKey) {
 		return "sk_…"

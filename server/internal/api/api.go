@@ -1,8 +1,8 @@
-// Package api is the merchant API over HTTP: what service.md calls section 4.1.
+// Package api serves the merchant API over HTTP.
 //
-// One generic handler ([handle]) authenticates, reads the body, limits the rate
-// and writes the answer or the error; an endpoint is its wire types (package
-// client) and one function. [Routes] is the whole table.
+// One generic handler ([handle]) authenticates, decodes the body, limits the rate, and
+// writes the response or the error. An endpoint consists of its wire types (package
+// client) and one function. [API.Register] has the table of routes.
 package api
 
 import (
@@ -23,26 +23,26 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// Authenticator tells which merchant calls.
+// Authenticator authenticates merchants.
 type Authenticator interface {
 	Authenticate(ctx context.Context, merchantID, apiKey string) (ledger.Merchant, error)
 }
 
-// Config is what the API is made of. Every field is required, but Sandbox.
+// Config configures an API. Every field except Audit and Sandbox is required.
 type Config struct {
 	Payments *payment.Service
 	Accounts Authenticator
 	Clock    ledger.Clock
 	Logger   *slog.Logger
-	// Audit logs security events. Nil: none.
+	// Audit logs security events. Default: none.
 	Audit  *audit.Log
 	Limits Limits
-	// DocsURL is where the pages on error codes are.
+	// DocsURL is the prefix of the pages on error codes.
 	DocsURL string
-	// Loopback allows http addresses of the loopback interface, for development.
+	// Loopback allows http URLs with loopback addresses, for development.
 	Loopback bool
 	Webhooks Webhooks
-	// Sandbox adds the test helpers. Nil: there are none.
+	// Sandbox adds the test helpers. Default: none.
 	Sandbox *Sandbox
 }
 
@@ -51,13 +51,13 @@ type API struct {
 	Config
 
 	limits limiters
-	moving sync.Mutex // of the sandbox's clock
+	moving sync.Mutex // held while the sandbox's clock is advanced
 }
 
 // New returns the API.
 func New(cfg Config) *API { return &API{Config: cfg, limits: newLimiters(cfg.Limits, cfg.Clock)} }
 
-// route is one endpoint: a ServeMux pattern and who answers it.
+// route is one endpoint: a ServeMux pattern and its handler.
 type route struct {
 	pattern string
 	handler http.Handler
@@ -97,12 +97,12 @@ func (a *API) routes() []route {
 	return routes
 }
 
-// sessionPaths are served by a mux of their own, since /v1/mandates/session/{…}
-// and /v1/mandates/{…}/balance overlap and neither is the more special one.
+// sessionPaths have their own mux, since /v1/mandates/session/{…} and
+// /v1/mandates/{…}/balance overlap and neither is more specific.
 const sessionPaths = "/v1/mandates/session/"
 
-// Register adds the routes to mux, and answers for every other method of their
-// paths and every other path below /v1.
+// Register adds the routes to mux. It also handles other methods of their paths, and other
+// paths below /v1.
 func (a *API) Register(mux *http.ServeMux) {
 	sessions, rest := http.NewServeMux(), http.NewServeMux()
 	methods := map[string][]string{}
@@ -127,7 +127,7 @@ func (a *API) Register(mux *http.ServeMux) {
 	mux.Handle("/openapi.json", rest)
 }
 
-// OtherMethods answers for the methods that a path does not have.
+// OtherMethods returns the handler for methods that a path does not support.
 func (a *API) OtherMethods(allowed ...string) http.Handler {
 	if slices.Contains(allowed, http.MethodGet) {
 		allowed = append(allowed, http.MethodHead)
@@ -139,18 +139,18 @@ func (a *API) OtherMethods(allowed ...string) http.Handler {
 	})
 }
 
-// NotFound answers for a path that does not exist.
+// NotFound handles requests to unknown paths.
 func (a *API) NotFound(w http.ResponseWriter, r *http.Request) {
 	a.fail(w, r, refuse(client.ErrNotFound, "There is nothing at this path. All paths are in /openapi.json."))
 }
 
-// Stopping answers for a service that is being closed.
+// Stopping handles requests while the service is closing.
 func (a *API) Stopping(w http.ResponseWriter, r *http.Request) { a.fail(w, r, ledger.ErrClosed) }
 
-// Panicked answers for a handler that panicked.
+// Panicked writes the response for a handler that panicked.
 func (a *API) Panicked(w http.ResponseWriter, r *http.Request) { a.fail(w, r, errPanicked) }
 
-// call is one authenticated request, its body read.
+// call is one authenticated request with its decoded body.
 type call[In any] struct {
 	Merchant  ledger.Merchant
 	In        In
@@ -158,14 +158,14 @@ type call[In any] struct {
 	RequestID string
 }
 
-// reply is what an endpoint answers with status 200.
+// reply is the response of an endpoint, with status 200.
 type reply struct {
 	Body     any
 	Replayed bool // an earlier request with the same idempotency key made it
 }
 
-// handle is the way of every request of the merchant API, in the order of
-// decisions.md: authentication, body, rate limit, the endpoint.
+// handle processes every request of the merchant API in this order: authentication, body,
+// rate limit, endpoint.
 func handle[In any](a *API, limit class, endpoint func(context.Context, call[In]) (reply, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := call[In]{Request: r, RequestID: httplog.RequestID(r.Context())}
@@ -192,8 +192,8 @@ func handle[In any](a *API, limit class, endpoint func(context.Context, call[In]
 	})
 }
 
-// authenticate returns the merchant whose credentials a request has. Wrong ones count
-// against the client's address.
+// authenticate returns the merchant whose credentials a request has. Wrong credentials
+// count against the client's address.
 func (a *API) authenticate(w http.ResponseWriter, r *http.Request) (ledger.Merchant, error) {
 	m, err := a.Accounts.Authenticate(r.Context(), r.Header.Get("X-Service-Merchant-Id"), r.Header.Get("X-Service-Api-Key"))
 	if errors.Is(err, client.ErrUnauthorized) {
@@ -207,8 +207,8 @@ func (a *API) authenticate(w http.ResponseWriter, r *http.Request) (ledger.Merch
 	return m, err
 }
 
-// Merchant returns the id of the merchant whose credentials a request has, or "" if it
-// has none. If they are wrong it answers the request and reports false.
+// Merchant returns the id of the merchant whose credentials a request has, or an empty
+// string if it has none. If they are wrong, it answers the request and reports false.
 func (a *API) Merchant(w http.ResponseWriter, r *http.Request) (id string, ok bool) {
 	if r.Header.Get("X-Service-Merchant-Id") == "" && r.Header.Get("X-Service-Api-Key") == "" {
 		return "", true

@@ -8,7 +8,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// createCheckout makes the page of one payment.
+// createCheckout creates the page of one payment.
 func (a *API) createCheckout(ctx context.Context, c call[client.CheckoutParams]) (reply, error) {
 	if !c.Merchant.Active {
 		return reply{}, &ledger.Refusal{Code: ledger.MerchantInactive, RequestID: c.RequestID}

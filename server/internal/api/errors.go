@@ -22,12 +22,12 @@ import (
 
 var errPanicked = errors.New("api: handler panicked")
 
-// refuse makes an error of a sentinel's kind with a message for a person.
+// refuse returns an error of a sentinel's kind with another message.
 func refuse(kind *client.Error, message string) *client.Error {
 	return &client.Error{Status: kind.Status, Code: kind.Code, Message: message}
 }
 
-// invalid says what is wrong with one parameter.
+// invalid returns the error for an invalid parameter.
 func invalid(param, message string) *client.Error {
 	e := refuse(client.ErrValidation, param+" "+message)
 	e.Param = param
@@ -40,7 +40,7 @@ func rateLimited(wait time.Duration) *client.Error {
 	return e
 }
 
-// table maps errors to answers, the first that matches.
+// table maps errors to responses; the first match counts.
 var table = []struct {
 	err     error
 	kind    *client.Error
@@ -65,13 +65,13 @@ var table = []struct {
 	{payment.ErrNoEmail, client.ErrValidation, "email is not an e-mail address"},
 }
 
-// params names the parameter of those validation errors that do not know it.
+// params names the parameters of validation errors that do not carry them.
 var params = map[error]string{
 	mandate.ErrMalformed: "intentMandate", payment.ErrTokenNeeded: "intentMandate", rail.ErrUnknownMethod: "paymentMethod", payment.ErrNoEmail: "email",
 }
 
-// apiError is the one place where errors become answers. What is not known here
-// becomes internal_error, with nothing of its cause.
+// apiError maps every error to its response. Unknown errors become internal_error, without
+// their cause.
 func apiError(err error) *client.Error {
 	var (
 		known    *client.Error
@@ -112,7 +112,7 @@ func apiError(err error) *client.Error {
 	return refuse(client.ErrInternal, "Something failed on our side. Try again in a moment, with the same idempotency key if the request had one.")
 }
 
-// refused tells of a refusal, with the limit and what is left.
+// refused returns the error for a refusal, with the limit and the remaining amount.
 func refused(r *ledger.Refusal) *client.Error {
 	kinds := map[ledger.RefusalCode]struct {
 		kind    *client.Error
@@ -142,12 +142,12 @@ func refused(r *ledger.Refusal) *client.Error {
 	return e
 }
 
-// hungUp reports whether an error only says that the client did not wait for the answer.
+// hungUp reports whether an error only means that the client went away.
 func hungUp(ctx context.Context, err error) bool {
 	return httplog.HungUp(ctx, err) || ctx.Err() != nil && (errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, httpjson.ErrRead))
 }
 
-// fail writes an error, and logs those that are ours.
+// fail writes an error, and logs errors of the service.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if hungUp(r.Context(), err) {
 		a.Logger.DebugContext(r.Context(), "client hung up", slog.String("requestId", httplog.RequestID(r.Context())),

@@ -14,11 +14,11 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// maxWait is how long a request may wait for an event, in seconds: short enough
-// that a service that stops is not held up.
+// maxWait limits the seconds for which a request waits for an event. It is short, so that
+// it does not delay the service's shutdown.
 const maxWait = 10
 
-// eventPage is client.EventPage with the events as they are sent.
+// eventPage is client.EventPage with the events as sent to endpoints.
 type eventPage struct {
 	HasMore bool             `json:"hasMore"`
 	Data    []jsontext.Value `json:"data"`
@@ -58,7 +58,7 @@ func (a *API) listEvents(ctx context.Context, c call[struct{}]) (reply, error) {
 	return reply{Body: page}, nil
 }
 
-// number reads an integer of the query.
+// number parses an integer of the query.
 func number(query url.Values, name string, otherwise, least, most int) (int, error) {
 	if !query.Has(name) {
 		return otherwise, nil
@@ -102,7 +102,7 @@ func (a *API) deliveries(ctx context.Context, c call[struct{}]) (reply, error) {
 	return reply{Body: list}, nil
 }
 
-// next is when a delivery is sent again; zero: it is not.
+// next returns the time of a delivery's next attempt; zero if there is none.
 func next(d ledger.Delivery) time.Time {
 	if d.Status != ledger.DeliveryPending {
 		return time.Time{}

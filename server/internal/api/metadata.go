@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// metadata is a merchant's own key-value pairs: strings, numbers or booleans,
-// all kept as text.
+// metadata is a merchant's own key-value pairs: strings, numbers or booleans, all stored
+// as text.
 type metadata map[string]jsontext.Value
 
 const (

@@ -11,7 +11,7 @@ import (
 //go:embed openapi.json
 var document string
 
-// openAPI serves the OpenAPI 3.1 document of everything that Register registers.
+// openAPI serves the OpenAPI 3.1 document of the routes.
 func (a *API) openAPI(w http.ResponseWriter, r *http.Request) {
 	sum := sha256.Sum256([]byte(document))
 	etag := `"` + hex.EncodeToString(sum[:8]) + `"`

@@ -72,7 +72,7 @@ func chargeRequest(in chargeBody, h http.Header) (payment.ChargeRequest, error) 
 	}, err
 }
 
-// described checks what is shown to people as what they pay for.
+// described checks a description that is shown to people.
 func described(s string) error {
 	if s == "" {
 		return invalid("description", fmt.Sprintf("is required: 1 to %d characters", maxDescription))
@@ -83,7 +83,7 @@ func described(s string) error {
 	return nil
 }
 
-// idempotencyKey is the body's, or the header's where the body has none.
+// idempotencyKey returns the key of the body, or of the header if the body has none.
 func idempotencyKey(body string, h http.Header) (string, error) {
 	key, header := body, h.Get("Idempotency-Key")
 	if key == "" {
@@ -99,7 +99,7 @@ func idempotencyKey(body string, h http.Header) (string, error) {
 	return key, nil
 }
 
-// chargeView is the charge result, which says completed for succeeded.
+// chargeView returns a charge as in the API, which calls succeeded charges completed.
 func chargeView(c ledger.Charge) client.Charge {
 	v := client.Charge{
 		TransactionID: c.ID, Status: client.Status(c.Status), AmountCents: int64(c.Amount.CentsUp()),

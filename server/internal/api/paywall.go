@@ -21,12 +21,11 @@ var wallet = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
 
 const maxResource = 400
 
-// settlePaywall takes a paywall's price from a mandate. Anybody may ask: the
-// money can go to nobody but the payee that the mandate names. A request counts
-// against its mandate once the mandate's signature is verified, and against the
-// client's address if that fails or the presentation may be a copy that somebody
-// kept. It never counts against the payee, whom anybody
-// can name.
+// settlePaywall charges a paywall's price to a mandate. It needs no credentials: the money
+// can only reach a payee that the mandate allows. A request counts against its mandate
+// once the mandate's signature is verified, and against the client's address if that fails
+// or if the presentation may be a copy. It never counts against the payee, since anyone
+// can name it.
 func (a *API) settlePaywall(w http.ResponseWriter, r *http.Request) {
 	var in client.PaywallSettlementParams
 	err := httpjson.Decode(w, r, &in)

@@ -18,7 +18,7 @@ const (
 	maxLifeInSeconds = int64(payment.MaxPresentationLife / time.Second)
 )
 
-// present binds a mandate to one payment, for an agent that holds no key.
+// present binds a mandate to one payment, for an agent without a key.
 func (a *API) present(ctx context.Context, c call[client.PresentationParams]) (reply, error) {
 	r, err := presentationRequest(c.In)
 	if err != nil {
@@ -66,7 +66,7 @@ func presentationRequest(in client.PresentationParams) (payment.PresentationRequ
 	}, nil
 }
 
-// token tells whether s is 1 to longest printable ASCII characters without space.
+// token reports whether s has 1 to longest printable ASCII characters and no space.
 func token(s string, longest int) bool {
 	return s != "" && len(s) <= longest && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }

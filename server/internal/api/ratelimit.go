@@ -11,14 +11,14 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// Limits bound how often one merchant, one mandate and one address may call. Charges,
-// other writes and reads are counted apart.
+// Limits limits the requests of each merchant, mandate and client address. Charges, other
+// writes and reads are counted separately.
 type Limits struct {
-	// PerSecond refills the bucket of a merchant or a mandate; the bucket's size is
-	// twice that. Default: 100.
+	// PerSecond is the rate of a merchant or a mandate, with bursts of twice the rate.
+	// Default: 100.
 	PerSecond int
-	// PerAddress refills the bucket of a client's address, which counts what comes
-	// without credentials or with wrong ones. Default: PerSecond.
+	// PerAddress is the rate of a client address, for requests without credentials or with
+	// wrong ones. Default: PerSecond.
 	PerAddress int
 }
 
@@ -32,7 +32,7 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// class is a kind of request that is counted by itself.
+// class is a kind of request that is counted separately.
 type class string
 
 const (
@@ -40,17 +40,17 @@ const (
 	settlements class = "settlements"
 	writes      class = "writes"
 	reads       class = "reads"
-	// tests and redeliveries have the service send requests to receivers.
+	// tests covers webhook tests and redeliveries, which send requests to receivers.
 	tests        class = "webhook-tests"
 	redeliveries class = "redeliveries"
-	// anonymous is what comes without credentials or with wrong ones, helpers are
-	// calls of the sandbox's test helpers; both are counted by address.
+	// anonymous covers requests without credentials or with wrong ones, helpers the
+	// sandbox's test helpers. Both are counted by address.
 	anonymous class = "anonymous"
 	helpers   class = "test-helpers"
 )
 
-// limiters hold one set of buckets for each class, so that strangers, of whom there
-// are any number, cannot push the buckets of merchants out of memory.
+// limiters holds one set of buckets per class, so that any number of strangers cannot evict
+// the buckets of merchants.
 type limiters map[class]*ratelimit.Limits
 
 func newLimiters(l Limits, clock ledger.Clock) limiters {
@@ -68,16 +68,16 @@ func newLimiters(l Limits, clock ledger.Clock) limiters {
 	return all
 }
 
-// take counts a request of a party, and reports in the headers what is left. If
-// nothing is left it returns how long to wait.
+// take counts a request of a party and writes the rest of the limit to the headers. If the
+// limit is used up, it returns the time to wait.
 func (l limiters) take(h http.Header, party string, c class) (wait time.Duration, ok bool) {
 	a := l[c].Take(party)
 	a.Header(h, string(c))
 	return a.Wait, a.OK
 }
 
-// takeAddress counts a request by its client's address. It returns an error if there
-// were too many.
+// takeAddress counts a request by its client's address. It returns an error if the limit is
+// used up.
 func (a *API) takeAddress(ctx context.Context, h http.Header, c class) error {
 	if wait, ok := a.limits.take(h, clientaddr.Network(httplog.ClientAddr(ctx)), c); !ok {
 		return rateLimited(wait)
@@ -85,9 +85,9 @@ func (a *API) takeAddress(ctx context.Context, h http.Header, c class) error {
 	return nil
 }
 
-// stranger counts a request that was refused before anybody was known to have sent it,
-// and returns err, or that there were too many. A request that proves whose it is
-// never counts here, so that strangers at the same address do not hold it up.
+// stranger counts a request that was refused before its sender was known. It returns err,
+// or an error if the limit is used up. Requests of a known sender never count here, so
+// strangers at the same address cannot delay them.
 func (a *API) stranger(ctx context.Context, h http.Header, err error) error {
 	if limited := a.takeAddress(ctx, h, anonymous); limited != nil {
 		return limited

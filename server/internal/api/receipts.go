@@ -16,8 +16,8 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// verifyReceipt checks an X-PAYMENT-RESPONSE that somebody shows as proof. Anybody
-// may ask; only the payee, with its credentials, may redeem.
+// verifyReceipt checks an X-PAYMENT-RESPONSE that serves as proof of payment. Checking needs
+// no credentials; only the payee, with its credentials, may redeem.
 func (a *API) verifyReceipt(w http.ResponseWriter, r *http.Request) {
 	var in client.ReceiptParams
 	m, err := a.receiptAsker(w, r)
@@ -52,8 +52,8 @@ func (a *API) verifyReceipt(w http.ResponseWriter, r *http.Request) {
 	a.answer(w, r, reply{Body: v}, err)
 }
 
-// receiptAsker counts a check of a receipt: with credentials against the merchant, who
-// is returned, without them against the client's address.
+// receiptAsker counts a check of a receipt against the merchant whose credentials the
+// request has, and returns it; without credentials, against the client's address.
 func (a *API) receiptAsker(w http.ResponseWriter, r *http.Request) (ledger.Merchant, error) {
 	if r.Header.Get("X-Service-Api-Key") == "" {
 		return ledger.Merchant{}, a.takeAddress(r.Context(), w.Header(), anonymous)

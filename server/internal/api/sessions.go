@@ -59,7 +59,7 @@ func (a *API) createSession(ctx context.Context, c call[sessionBody]) (reply, er
 	}}, nil
 }
 
-// sessionTerms checks what a merchant asks for, and fills in the defaults.
+// sessionTerms validates the terms that a merchant asks for, and applies the defaults.
 func (a *API) sessionTerms(ctx context.Context, m ledger.Merchant, in sessionBody) (ledger.Terms, error) {
 	var t ledger.Terms
 	var err error
@@ -112,7 +112,7 @@ func (a *API) requestedRails(requested string) ([]rail.Name, error) {
 	return rails, nil
 }
 
-// allowed checks the allowlist: existing merchants, or "*" alone.
+// allowed validates the allowlist: ids of merchants, or "*" alone.
 func (a *API) allowed(ctx context.Context, m ledger.Merchant, ids []string) ([]string, error) {
 	const param = "allowedMerchantIds"
 	switch {

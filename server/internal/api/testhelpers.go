@@ -19,34 +19,34 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// Sandbox is what the test helpers act on.
+// Sandbox configures the test helpers.
 type Sandbox struct {
-	// Key admits those who send it as X-Service-Test-Helper-Key. Empty: everybody is
-	// admitted if Open is set, else nobody.
+	// Key is the key that callers send as X-Service-Test-Helper-Key. If it is empty, Open
+	// decides.
 	Key string
-	// Open admits everybody who reaches the service, as long as there is no Key.
+	// Open admits all callers if there is no Key.
 	Open bool
-	// Advance moves the service's clock forward. Nil: it cannot be moved.
+	// Advance advances the service's clock. Default: the clock cannot be advanced.
 	Advance func(time.Duration)
-	// NewMerchant makes a merchant with credentials.
+	// NewMerchant creates a merchant with credentials.
 	NewMerchant func(ctx context.Context, n TestMerchant) (ledger.Merchant, string, error)
 }
 
-// TestMerchant is a merchant to make. MaxCharge zero means no limit of its own.
+// TestMerchant describes a merchant to create. A zero MaxCharge means no limit.
 type TestMerchant struct {
 	Name      string
 	MaxCharge ledger.Micros
 	Inactive  bool
 }
 
-// maxAdvance bounds one step of the movable clock; [clock.Last] bounds their sum.
+// maxAdvance limits one step of the movable clock; [clock.Last] limits the sum.
 const maxAdvance = 10 * 366 * 24 * time.Hour
 
 // helperKeyHeader carries the key of the test helpers.
 const helperKeyHeader = "X-Service-Test-Helper-Key"
 
-// testHelpers are the routes that only the sandbox has. They need no merchant's
-// credentials, but a key of their own if others than its owner reach the sandbox.
+// testHelpers returns the routes that only a sandbox has. They need no merchant's
+// credentials, but a key if the sandbox is not at a loopback address.
 func (a *API) testHelpers() []route {
 	const base = "POST /v1/test_helpers/"
 	routes := []route{
@@ -97,7 +97,7 @@ func (s *Sandbox) admit(r *http.Request) error {
 	return nil
 }
 
-// hostname is a Host header without the port.
+// hostname returns a Host header without the port.
 func hostname(host string) string {
 	u := url.URL{Host: host}
 	return u.Hostname()
@@ -113,7 +113,7 @@ type completeBody struct {
 	Email                string    `json:"email"`
 }
 
-// completeSession does what a person does on the setup page.
+// completeSession confirms a session like a person on the setup page.
 func (a *API) completeSession(ctx context.Context, r *http.Request, in completeBody) (any, error) {
 	token := r.PathValue("sessionToken")
 	s, err := a.Payments.Session(ctx, token)
@@ -142,7 +142,7 @@ func (a *API) completeSession(ctx context.Context, r *http.Request, in completeB
 	return sessionView(s), err
 }
 
-// narrow applies the limits that are given.
+// narrow applies the given limits.
 func narrow(t *ledger.Terms, in completeBody) error {
 	for _, l := range []struct {
 		param string
@@ -225,14 +225,14 @@ type errorBody struct {
 	Code client.Code `json:"code"`
 }
 
-// simulated are the errors that no request to a sandbox provokes at will.
+// simulated lists the errors that no request to a sandbox causes at will.
 var simulated = map[client.Code]error{
 	client.CodeInternal:    refuse(client.ErrInternal, "Something failed on our side, as you asked."),
 	client.CodeUnavailable: &client.Error{Status: client.ErrUnavailable.Status, Code: client.CodeUnavailable, Message: "The service is busy, as you asked.", RetryAfter: time.Second},
 	client.CodeRateLimited: rateLimited(time.Second),
 }
 
-// answerWith answers with an error, so that a client's handling of it can be tested.
+// answerWith responds with an error, to test how a client handles it.
 func (a *API) answerWith(_ context.Context, _ *http.Request, in errorBody) (any, error) {
 	if err, ok := simulated[in.Code]; ok {
 		return nil, err

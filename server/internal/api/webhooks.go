@@ -16,8 +16,8 @@ import (
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
-// Webhooks keeps a merchant's endpoints and events. What is another merchant's is
-// ledger.ErrNotFound.
+// Webhooks manages a merchant's endpoints and events. It returns ledger.ErrNotFound for
+// those of another merchant.
 type Webhooks interface {
 	CreateEndpoint(ctx context.Context, merchantID, url string, types []webhook.Type) (ledger.WebhookEndpoint, string, error)
 	Endpoints(ctx context.Context, merchantID string) ([]ledger.WebhookEndpoint, error)
@@ -25,17 +25,17 @@ type Webhooks interface {
 	DeleteEndpoint(ctx context.Context, merchantID, endpointID string) error
 	RotateSecret(ctx context.Context, merchantID, endpointID string) (ledger.WebhookEndpoint, string, error)
 	TestEndpoint(ctx context.Context, merchantID, endpointID string) (ledger.Delivery, error)
-	// Events lists those before and after two cursors, newest first, and waits for
-	// one where there is none.
+	// Events returns the events between two cursors, newest first. If there is none, it
+	// waits for one.
 	Events(ctx context.Context, merchantID, before, after string, limit int, wait time.Duration) ([]ledger.Event, error)
 	Redeliver(ctx context.Context, merchantID, eventID string) (int, error)
-	// Deliveries are what came of sending an event to each endpoint.
+	// Deliveries returns the delivery of an event to each endpoint.
 	Deliveries(ctx context.Context, merchantID, eventID string) ([]ledger.Delivery, error)
-	// Body is an event as it is sent.
+	// Body returns an event as sent to endpoints.
 	Body(e ledger.Event) []byte
 }
 
-// maxURL bounds an endpoint's address, in bytes.
+// maxURL limits the length of an endpoint's URL, in bytes.
 const maxURL = 2048
 
 func (a *API) createEndpoint(ctx context.Context, c call[client.WebhookEndpointParams]) (reply, error) {
@@ -64,8 +64,8 @@ func (a *API) createEndpoint(ctx context.Context, c call[client.WebhookEndpointP
 	return reply{Body: a.endpointView(e, secret)}, nil
 }
 
-// checkReceiver refuses addresses that can never be sent to. Where a name leads is
-// judged when it is dialled.
+// checkReceiver refuses URLs that can never receive events. The address of a host name is
+// checked when it is dialed.
 func (a *API) checkReceiver(address string) error {
 	u, err := url.Parse(address)
 	switch {
