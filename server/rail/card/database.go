@@ -10,11 +10,25 @@ import (
 	"github.com/paywarrant/paywarrant/internal/litedb"
 )
 
-//go:embed schema.sql
-var schema string
+var (
+	//go:embed schema.sql
+	schema string
+	//go:embed payments.sql
+	payments string
+)
 
 // schemaVersion is what PRAGMA user_version says of a file with this schema.
-const schemaVersion = 1
+const schemaVersion = 2
+
+// A file of version 1 has a row more for each payment that was captured.
+const (
+	renameOld = `ALTER TABLE payments RENAME TO old_payments`
+	moveOld   = `INSERT INTO payments (reference, id, customer_id, method_id, payee, mandate, amount_cents, description, state,
+		reason, created_at, captured_at)
+		SELECT reference, id, customer_id, method_id, payee, mandate, amount_cents, description, state,
+		reason, created_at, captured_at FROM old_payments ORDER BY reference`
+	dropOld = `DROP TABLE movements; DROP TABLE old_payments`
+)
 
 // readers is how many lookups run at a time.
 const readers = 4
@@ -35,7 +49,7 @@ func openDatabase(ctx context.Context, path string) (*database, error) {
 	return &database{file}, nil
 }
 
-// migrate gives a new file the schema. A file of a later version is left alone.
+// migrate brings a file to the schema. A file of a later version is left alone.
 func migrate(ctx context.Context, db *sql.DB) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -46,18 +60,21 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return fmt.Errorf("read schema version: %w", err)
 	}
+	var steps []string
 	switch version {
 	case schemaVersion:
 		return nil
 	case 0:
-		if _, err := tx.ExecContext(ctx, schema); err != nil {
-			return fmt.Errorf("apply schema: %w", err)
-		}
-		if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion)); err != nil {
-			return fmt.Errorf("set schema version: %w", err)
-		}
-		return tx.Commit()
+		steps = []string{schema, payments}
+	case 1:
+		steps = []string{renameOld, payments, moveOld, dropOld}
 	default:
 		return fmt.Errorf("schema version %d, this program knows %d", version, schemaVersion)
 	}
+	for _, step := range append(steps, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion)) {
+		if _, err := tx.ExecContext(ctx, step); err != nil {
+			return fmt.Errorf("bring schema from version %d to %d: %w", version, schemaVersion, err)
+		}
+	}
+	return tx.Commit()
 }

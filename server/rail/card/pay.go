@@ -3,6 +3,7 @@ package card
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/paywarrant/paywarrant/internal/id"
 )
@@ -19,8 +20,12 @@ func (p *Processor) Pay(ctx context.Context, params PaymentParams) (Payment, err
 	if err := p.before(ctx); err != nil {
 		return Payment{}, err
 	}
+	method, err := p.method(ctx, params.Method)
+	if err != nil {
+		return Payment{}, fmt.Errorf("pay %s: %w", params.Reference, err)
+	}
 	paid, err := write(ctx, p.writer, func(ctx context.Context, tx *transaction) (paying, error) {
-		return p.payIn(ctx, tx, params)
+		return p.payIn(ctx, tx, params, method)
 	})
 	switch {
 	case err != nil:
@@ -69,7 +74,8 @@ func (p *Processor) Void(ctx context.Context, reference string) (Payment, error)
 		if !found {
 			now := p.clock.Now()
 			payment = tombstone(reference, id.New(paymentPrefix, now), now)
-			return payment, tx.addPayment(ctx, payment)
+			_, err = tx.addPayment(ctx, payment)
+			return payment, err
 		}
 		payment, changed := payment.void()
 		if !changed {
@@ -105,39 +111,36 @@ type paying struct {
 	moved   bool // the money, by this call
 }
 
-// payIn authorizes a payment, or finds the one that was, and captures it, unless
-// it is drawn to stop between the two.
-func (p *Processor) payIn(ctx context.Context, tx *transaction, params PaymentParams) (paying, error) {
-	payment, found, err := tx.findPayment(ctx, params.Reference)
+// payIn authorizes a payment and captures it, unless it is drawn to stop between the
+// two. Of a reference that was used before it captures what was left authorized.
+func (p *Processor) payIn(ctx context.Context, tx *transaction, params PaymentParams, method Method) (paying, error) {
+	now := p.clock.Now()
+	card, _ := cardNamed(method.Card)
+	payment, moved := p.tryCapture(authorize(params, method, id.New(paymentPrefix, now), now), now)
+	added, err := tx.addPayment(ctx, payment)
+	if err != nil || added {
+		return paying{payment: payment, card: card, moved: moved}, err
+	}
+	payment, _, err = tx.findPayment(ctx, params.Reference)
 	switch {
 	case err != nil:
 		return paying{}, err
-	case found && !payment.repeats(params):
+	case !payment.repeats(params):
 		return paying{}, ErrReferenceReused
-	case found && payment.State != RequiresCapture:
-		return paying{payment: payment}, nil
 	}
-	method, _, err := tx.findMethod(ctx, methodByID, params.Method)
-	if err != nil {
-		return paying{}, err
+	if payment, moved = p.tryCapture(payment, now); moved {
+		err = tx.decidePayment(ctx, payment)
 	}
-	now := p.clock.Now()
-	if !found {
-		payment = authorize(params, method, id.New(paymentPrefix, now), now)
+	return paying{payment: payment, card: card, moved: moved}, err
+}
+
+// tryCapture moves the money of an authorized payment, unless it is drawn to fail, and
+// reports whether it did.
+func (p *Processor) tryCapture(payment Payment, now time.Time) (Payment, bool) {
+	if payment.State != RequiresCapture || p.trouble.draw(func(f Faults) int { return f.StopPercent }) {
+		return payment, false
 	}
-	moved := false
-	if payment.State == RequiresCapture && !p.trouble.draw(func(f Faults) int { return f.StopPercent }) {
-		payment, moved = payment.capture(now)
-	}
-	card, _ := cardNamed(method.Card)
-	paid := paying{payment: payment, card: card, moved: moved}
-	switch {
-	case !found:
-		return paid, tx.addPayment(ctx, payment)
-	case moved:
-		return paid, tx.decidePayment(ctx, payment)
-	}
-	return paid, nil
+	return payment.capture(now)
 }
 
 // answer is the way in which the card answers a payment: late or not at all, where

@@ -58,6 +58,7 @@ type Processor struct {
 	trouble    *trouble
 	slowAnswer time.Duration
 	key        Key
+	connected  connected
 }
 
 // OpenProcessor opens a processor over its file, with all that an earlier one
@@ -140,7 +141,7 @@ func (p *Processor) CreateCustomer(ctx context.Context, params CustomerParams) (
 // other error leaves it unknown.
 func (p *Processor) CreateMethod(ctx context.Context, params MethodParams) (Method, error) {
 	return served(ctx, p, params, func(ctx context.Context, tx *transaction) (Method, error) {
-		m, found, err := tx.findMethod(ctx, methodByReference, params.Reference)
+		m, found, err := tx.findMethod(ctx, params.Reference)
 		switch {
 		case err != nil:
 			return Method{}, err

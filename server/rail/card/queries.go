@@ -21,14 +21,17 @@ const (
 
 	paymentByReference = `SELECT reference, customer_id, method_id, payee, mandate, amount_cents, description,
 		id, state, reason, created_at, captured_at FROM payments WHERE reference = ?`
+	// A reference that was used before keeps what it was used for.
 	insertPayment = `INSERT INTO payments (reference, customer_id, method_id, payee, mandate, amount_cents, description,
-		id, state, reason, created_at, captured_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		id, state, reason, created_at, captured_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (reference) DO NOTHING`
 	// The state it must have is part of the question: a payment leaves requires_capture once.
 	updatePayment = `UPDATE payments SET state = ?, captured_at = ? WHERE reference = ? AND state = 'requires_capture'`
 	// The sums are a check for people and drills; nothing is decided by them.
-	sumMovements = `SELECT count(*), coalesce(sum(amount_cents), 0) FROM movements`
+	sumCaptured = `SELECT count(*), coalesce(sum(amount_cents), 0) FROM payments WHERE state = 'captured'`
 
-	insertMovement = `INSERT INTO movements (reference, amount_cents, moved_at) VALUES (?, ?, ?)`
+	begin    = `BEGIN IMMEDIATE`
+	commit   = `COMMIT`
+	rollback = `ROLLBACK`
 )
 
 // prepared holds the writer's statements.
@@ -37,8 +40,8 @@ type prepared map[string]*sql.Stmt
 func prepare(ctx context.Context, conn *sql.Conn) (prepared, error) {
 	all := prepared{}
 	for _, query := range [...]string{
-		customerByReference, customerExists, insertCustomer, methodByReference, methodByID, insertMethod,
-		paymentByReference, insertPayment, updatePayment, insertMovement,
+		customerByReference, customerExists, insertCustomer, methodByReference, insertMethod,
+		paymentByReference, insertPayment, updatePayment, begin, commit, rollback,
 	} {
 		stmt, err := conn.PrepareContext(ctx, query) //nolint:sqlclosecheck // closed with conn
 		if err != nil {
@@ -92,10 +95,8 @@ func (t *transaction) findPayment(ctx context.Context, reference string) (p Paym
 	return p, found, err
 }
 
-func (t *transaction) findMethod(ctx context.Context, query, key string) (m Method, found bool, err error) {
-	found, err = t.find(ctx, query, key, func(r row) error {
-		return r.Scan(&m.Reference, &m.Customer, &m.Card, &m.ID, &m.Brand, &m.LastFour, &m.State, &m.Reason, &m.CreatedAtMillis)
-	})
+func (t *transaction) findMethod(ctx context.Context, reference string) (m Method, found bool, err error) {
+	found, err = t.find(ctx, methodByReference, reference, func(r row) error { return scanMethod(r, &m) })
 	return m, found, err
 }
 
@@ -121,20 +122,15 @@ func (t *transaction) addMethod(ctx context.Context, m Method) error {
 	return err
 }
 
-// addPayment stores a payment under a reference that nobody has used, with the
-// movement of the money where it is captured.
-func (t *transaction) addPayment(ctx context.Context, p Payment) error {
-	_, err := t.exec(ctx, insertPayment, p.Reference, p.Customer, p.Method, p.Payee, p.Mandate, p.AmountCents, p.Description,
+// addPayment stores a payment, and reports whether nobody had used its reference.
+func (t *transaction) addPayment(ctx context.Context, p Payment) (added bool, err error) {
+	n, err := t.exec(ctx, insertPayment, p.Reference, p.Customer, p.Method, p.Payee, p.Mandate, p.AmountCents, p.Description,
 		p.ID, p.State, p.Reason, p.CreatedAtMillis, p.CapturedAtMillis)
-	if err != nil {
-		return err
-	}
-	return t.addMovement(ctx, p)
+	return n == 1, err
 }
 
-// decidePayment takes a payment out of requires_capture, with the movement of the
-// money where it is captured. One that is not there any more is a broken
-// invariant: the caller read it in this transaction.
+// decidePayment takes a payment out of requires_capture. One that is not there any
+// more is a broken invariant: the caller read it in this transaction.
 func (t *transaction) decidePayment(ctx context.Context, p Payment) error {
 	n, err := t.exec(ctx, updatePayment, p.State, p.CapturedAtMillis, p.Reference)
 	if err != nil {
@@ -143,15 +139,7 @@ func (t *transaction) decidePayment(ctx context.Context, p Payment) error {
 	if n != 1 {
 		return t.fail(fmt.Errorf("payment %s left %s twice", p.Reference, RequiresCapture))
 	}
-	return t.addMovement(ctx, p)
-}
-
-func (t *transaction) addMovement(ctx context.Context, p Payment) error {
-	if p.State != Captured {
-		return nil
-	}
-	_, err := t.exec(ctx, insertMovement, p.Reference, p.AmountCents, p.CapturedAtMillis)
-	return err
+	return nil
 }
 
 // row is what a statement found.
@@ -160,6 +148,20 @@ type row interface{ Scan(dest ...any) error }
 func scanPayment(r row, p *Payment) error {
 	return r.Scan(&p.Reference, &p.Customer, &p.Method, &p.Payee, &p.Mandate, &p.AmountCents, &p.Description,
 		&p.ID, &p.State, &p.Reason, &p.CreatedAtMillis, &p.CapturedAtMillis)
+}
+
+func scanMethod(r row, m *Method) error {
+	return r.Scan(&m.Reference, &m.Customer, &m.Card, &m.ID, &m.Brand, &m.LastFour, &m.State, &m.Reason, &m.CreatedAtMillis)
+}
+
+// method reads a payment method by its id; the zero Method if there is none.
+func (d *database) method(ctx context.Context, id string) (Method, error) {
+	var m Method
+	err := scanMethod(d.Read.QueryRowContext(ctx, methodByID, id), &m)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return Method{}, fmt.Errorf("read payment method: %w", err)
+	}
+	return m, nil
 }
 
 // payment reads what became of a reference; [ErrUnknownPayment].
@@ -177,8 +179,8 @@ func (d *database) payment(ctx context.Context, reference string) (Payment, erro
 
 func (d *database) totals(ctx context.Context) (Totals, error) {
 	var t Totals
-	if err := d.Read.QueryRowContext(ctx, sumMovements).Scan(&t.Payments, &t.CapturedCents); err != nil {
-		return Totals{}, fmt.Errorf("sum movements: %w", err)
+	if err := d.Read.QueryRowContext(ctx, sumCaptured).Scan(&t.Payments, &t.CapturedCents); err != nil {
+		return Totals{}, fmt.Errorf("sum payments: %w", err)
 	}
 	return t, nil
 }

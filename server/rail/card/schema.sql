@@ -20,31 +20,3 @@ CREATE TABLE methods (
   created_at  INTEGER NOT NULL,
   CHECK ((state = 'refused') = (reason <> ''))
 ) STRICT;
-
--- A void that comes before its payment leaves a row without customer, method and
--- amount: the tombstone that a late payment finds.
-CREATE TABLE payments (
-  reference    TEXT    NOT NULL PRIMARY KEY CHECK (reference <> ''),
-  id           TEXT    NOT NULL UNIQUE,
-  customer_id  TEXT    NOT NULL,
-  method_id    TEXT    NOT NULL,
-  payee        TEXT    NOT NULL,
-  mandate      TEXT    NOT NULL,
-  amount_cents INTEGER NOT NULL CHECK (amount_cents >= 0),
-  description  TEXT    NOT NULL,
-  state        TEXT    NOT NULL CHECK (state IN ('requires_capture', 'captured', 'voided', 'declined')),
-  reason       TEXT    NOT NULL,
-  created_at   INTEGER NOT NULL,
-  captured_at  INTEGER NOT NULL,
-  CHECK (amount_cents > 0 OR state = 'voided'),
-  CHECK ((state = 'declined') = (reason <> '')),
-  CHECK ((state = 'captured') = (captured_at <> 0))
-) STRICT;
-
--- One row for each time that money moved, kept apart from the states: its key is
--- what makes a second move under one reference impossible.
-CREATE TABLE movements (
-  reference    TEXT    NOT NULL PRIMARY KEY REFERENCES payments (reference),
-  amount_cents INTEGER NOT NULL CHECK (amount_cents > 0),
-  moved_at     INTEGER NOT NULL
-) STRICT;

@@ -120,13 +120,13 @@ func (w *writer) commit(ctx context.Context, batch []*job) {
 // transact runs the jobs. An error is the database's and stands for all of them;
 // what a job itself refuses is in answers.
 func (w *writer) transact(ctx context.Context, batch []*job, answers []error) error {
-	if _, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if _, err := w.prepared[begin].ExecContext(ctx); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	committed := false
 	defer func() {
 		if !committed { // it may have been rolled back already, which is no error
-			_, _ = w.conn.ExecContext(ctx, "ROLLBACK")
+			_, _ = w.prepared[rollback].ExecContext(ctx)
 		}
 	}()
 	tx := &transaction{prepared: w.prepared}
@@ -138,7 +138,7 @@ func (w *writer) transact(ctx context.Context, batch []*job, answers []error) er
 			return tx.broken
 		}
 	}
-	if _, err := w.conn.ExecContext(ctx, "COMMIT"); err != nil {
+	if _, err := w.prepared[commit].ExecContext(ctx); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	committed = true
