@@ -165,10 +165,8 @@ func (s *Service) Configured(order []rail.Name) []rail.Name {
 // that the token claims, even if the token is invalid: another spelling of the token is
 // the same request, and a retry matches even after the signing key was revoked.
 func fingerprint(mandateID string, r ChargeRequest) string {
-	if claimed, ok := mandate.ClaimedID(r.Token); mandateID == "" && ok {
-		mandateID = claimed
-	} else if mandateID == "" {
-		mandateID = "invalid:" + id.Hash(r.Token)
+	if mandateID == "" {
+		mandateID = claimedID(r.Token)
 	}
 	kind := ""
 	if r.kind != "" {
@@ -184,6 +182,14 @@ func fingerprint(mandateID string, r ChargeRequest) string {
 	}
 	sum := sha256.Sum256(canonical)
 	return hex.EncodeToString(sum[:])
+}
+
+// claimedID returns the id that an invalid token claims, or a hash of the token.
+func claimedID(token string) string {
+	if claimed, ok := mandate.ClaimedID(token); ok {
+		return claimed
+	}
+	return "invalid:" + id.Hash(token)
 }
 
 // attempt configures how the rails of a charge are asked.

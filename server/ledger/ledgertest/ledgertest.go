@@ -40,6 +40,8 @@ type Fresh func(t *testing.T) Database
 func Run(t *testing.T, fresh Fresh) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, *bench){
+		"a state is what is stored":        stateIsWhatIsStored,
+		"what is not saved is not seen":    unsavedIsUnseen,
 		"atomic five":                      atomicFive,
 		"limits hold to the micro":         limitsToTheMicro,
 		"month rollover":                   monthRollover,

@@ -5,6 +5,7 @@ package row
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -28,6 +29,9 @@ func at(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
+// stored is a time as it is read once it has been stored.
+func stored(t time.Time) time.Time { return at(Millis(t)) }
+
 func flag(b bool) int64 {
 	if b {
 		return 1
@@ -50,6 +54,30 @@ func parsed[T any](s string, err *error) (v T) {
 		*err = fmt.Errorf("decode stored %T: %w", v, e)
 	}
 	return v
+}
+
+// list reads a stored list of strings. Those without an escape, which nearly all are,
+// are cut at their quotes.
+func list[T ~string](s string, err *error) []T {
+	inner, isList := strings.CutPrefix(s, `["`)
+	inner, closed := strings.CutSuffix(inner, `"]`)
+	between := strings.Count(inner, `","`)
+	if !isList || !closed || strings.Contains(inner, `\`) || strings.Count(inner, `"`) != 2*between {
+		return parsed[[]T](s, err)
+	}
+	all := make([]T, 0, between+1)
+	for one := range strings.SplitSeq(inner, `","`) {
+		all = append(all, T(one))
+	}
+	return all
+}
+
+// pairs reads a stored map of strings.
+func pairs(s string, err *error) map[string]string {
+	if s == "null" {
+		return nil
+	}
+	return parsed[map[string]string](s, err)
 }
 
 // Merchant reads a stored row.
@@ -97,10 +125,10 @@ func Session(r db.Session) (s ledger.Session, err error) {
 		Hash: r.Hash, MerchantID: r.MerchantID, Status: ledger.SessionStatus(r.Status), FailureReason: r.FailureReason,
 		Terms: ledger.Terms{
 			MaxPerTx: ledger.Micros(r.MaxPerTxMicros), MaxMonthly: ledger.Micros(r.MaxMonthlyMicros),
-			Rails: parsed[[]rail.Name](r.Rails, &err), Payees: parsed[[]string](r.Payees, &err),
+			Rails: list[rail.Name](r.Rails, &err), Payees: list[string](r.Payees, &err),
 			ExpiresAt: at(r.MandateExpiresMs),
 		},
-		ReturnURL: r.ReturnUrl, Metadata: parsed[map[string]string](r.Metadata, &err), Attempts: int(r.Attempts),
+		ReturnURL: r.ReturnUrl, Metadata: pairs(r.Metadata, &err), Attempts: int(r.Attempts),
 		MandateID: r.MandateID, SealedToken: r.SealedToken, CreatedAt: at(r.CreatedMs), ExpiresAt: at(r.ExpiresMs),
 	}, err
 }
@@ -124,6 +152,18 @@ func UpdateSession(s ledger.Session) db.UpdateSessionParams {
 	}
 }
 
+// StoredMandate returns a row as it is read once it has been stored.
+func StoredMandate(m ledger.Mandate) ledger.Mandate {
+	m.RevokedAt, m.Terms.ExpiresAt, m.CreatedAt = stored(m.RevokedAt), stored(m.Terms.ExpiresAt), stored(m.CreatedAt)
+	return m
+}
+
+// StoredCharge returns a row as it is read once it has been stored.
+func StoredCharge(c ledger.Charge) ledger.Charge {
+	c.LeaseUntil, c.CreatedAt, c.SettledAt = stored(c.LeaseUntil), stored(c.CreatedAt), stored(c.SettledAt)
+	return c
+}
+
 // Mandate reads a stored row.
 func Mandate(r db.Mandate) (m ledger.Mandate, err error) {
 	return ledger.Mandate{
@@ -131,7 +171,7 @@ func Mandate(r db.Mandate) (m ledger.Mandate, err error) {
 		RevokedBy: ledger.Revoker(r.RevokedBy), RevokedAt: at(r.RevokedMs),
 		Terms: ledger.Terms{
 			MaxPerTx: ledger.Micros(r.MaxPerTxMicros), MaxMonthly: ledger.Micros(r.MaxMonthlyMicros),
-			Rails: parsed[[]rail.Name](r.Rails, &err), Payees: parsed[[]string](r.Payees, &err), ExpiresAt: at(r.ExpiresMs),
+			Rails: list[rail.Name](r.Rails, &err), Payees: list[string](r.Payees, &err), ExpiresAt: at(r.ExpiresMs),
 		},
 		Month: ledger.Month(r.Month), Spent: ledger.Micros(r.SpentMicros),
 		Email: r.Email, EventSeq: r.EventSeq,
@@ -158,13 +198,18 @@ func UpdateMandate(m ledger.Mandate) db.UpdateMandateParams {
 	}
 }
 
+// UpdateSpent is what a statement of that name takes.
+func UpdateSpent(m ledger.Mandate) db.UpdateSpentParams {
+	return db.UpdateSpentParams{ID: m.ID, Month: int64(m.Month), SpentMicros: int64(m.Spent), EventSeq: m.EventSeq}
+}
+
 // Charge reads a stored row.
 func Charge(r db.Charge) (c ledger.Charge, err error) {
 	return ledger.Charge{
 		ID: r.ID, MandateID: r.MandateID, MerchantID: r.MerchantID, PayTo: r.PayTo,
 		Amount: ledger.Micros(r.AmountMicros), Fee: ledger.Micros(r.FeeMicros), Currency: r.Currency,
-		Description: r.Description, Metadata: parsed[map[string]string](r.Metadata, &err),
-		Rails: parsed[[]rail.Name](r.Rails, &err), Month: ledger.Month(r.Month), Status: ledger.ChargeStatus(r.Status),
+		Description: r.Description, Metadata: pairs(r.Metadata, &err),
+		Rails: list[rail.Name](r.Rails, &err), Month: ledger.Month(r.Month), Status: ledger.ChargeStatus(r.Status),
 		Rail: rail.Name(r.Rail), TxHash: r.TxHash, ProcessorID: r.ProcessorID, FailureReason: rail.Reason(r.FailureReason),
 		LeaseOwner: r.LeaseOwner, LeaseUntil: at(r.LeaseMs), Asked: int(r.Asked), Attempt: int(r.Attempt), Resource: r.Resource,
 		CreatedAt: at(r.CreatedMs), SettledAt: at(r.SettledMs),

@@ -15,9 +15,9 @@ func (s *Store) Merchant(ctx context.Context, id string) (ledger.Merchant, error
 	return one(s, row.Merchant)(s.readQ.Merchant(ctx, id))
 }
 
-// MerchantByKey implements [ledger.Accounts].
+// MerchantByKey implements [ledger.Accounts]. It is part of every request.
 func (s *Store) MerchantByKey(ctx context.Context, hash string) (ledger.Merchant, error) {
-	return one(s, row.Merchant)(s.readQ.MerchantByKey(ctx, hash))
+	return one(s, row.Merchant)(s.readQ.MerchantByKey(s.toTheEnd(ctx), hash))
 }
 
 // MerchantByWallet implements [ledger.Accounts].

@@ -43,6 +43,7 @@ func (s *Store) FreeChargeLeases(ctx context.Context, instance string) error {
 		return nil
 	}
 	free := func(ctx context.Context, own string) error {
+		s.kept.forget() // it holds the leases too
 		_, err := s.writeQ.FreeChargeLeases(ctx, own)
 		return err
 	}

@@ -48,6 +48,9 @@ type Store struct {
 	// commits. Who writes takes the turn first.
 	writer *sql.Conn
 	turn   chan struct{}
+	// begin and commit begin and end a transaction of it, and kept is what it remembers.
+	begin, commit *sql.Stmt
+	kept          kept
 }
 
 // New returns a store on pools whose schema is up to date. It owns the pools from
@@ -68,6 +71,13 @@ func NewSingleWriter(ctx context.Context, engine Engine, write, read *sql.DB) (*
 	}
 	if err == nil {
 		s.readQ, err = db.Prepare(ctx, read)
+	}
+	for text, statement := range map[string]**sql.Stmt{
+		"BEGIN IMMEDIATE": &s.begin, "COMMIT": &s.commit, "PRAGMA data_version": &s.kept.dataVersion,
+	} {
+		if err == nil {
+			*statement, err = s.writer.PrepareContext(ctx, text) //nolint:sqlclosecheck // closed with the connection
+		}
 	}
 	s.lists = map[string]*sql.Stmt{}
 	for _, statement := range []string{endpointsBehind, heldLanes} {

@@ -16,37 +16,38 @@ import (
 
 // Update implements [ledger.Store] on the single writer.
 func (s *Store) Update(ctx context.Context, keys ledger.Keys, decide func(*ledger.State) (ledger.Effects, error)) error {
-	err := s.alone(ctx, func(ctx context.Context) error {
-		state, err := load(ctx, s.writeQ, keys)
-		if err != nil {
-			return s.fail("load", err)
-		}
-		failpoint.Hit(failpoint.StoreLoaded)
-		effects, err := decide(state)
-		if err != nil {
-			return err
-		}
-		failpoint.Hit(failpoint.StoreDecided)
-		return s.fail("save", save(ctx, s.writeQ, effects))
-	})
-	if err == nil {
-		failpoint.Hit(failpoint.StoreCommitted)
-	}
-	return err
-}
-
-// alone runs a transaction on the single writer. Once it has begun it does not end
-// before it is done: it waits for nothing but the disk.
-func (s *Store) alone(ctx context.Context, do func(context.Context) error) error {
 	giveBack, err := s.take(ctx)
 	if err != nil {
 		return fmt.Errorf("wait for other commits: %w", err)
 	}
 	defer giveBack()
-	return s.transact(s.toTheEnd(ctx), do)
+	var effects ledger.Effects
+	committed := false
+	defer func() { s.kept.end(effects, committed) }() // also after a panic
+	// Once the transaction has begun it is not interrupted: it waits for nothing but the disk.
+	err = s.transact(s.toTheEnd(ctx), func(ctx context.Context) error {
+		if err := s.kept.begin(ctx); err != nil {
+			return s.fail("load", err)
+		}
+		state, err := s.load(ctx, keys)
+		if err != nil {
+			return s.fail("load", err)
+		}
+		failpoint.Hit(failpoint.StoreLoaded)
+		ended := endedOf(state)
+		if effects, err = decide(state); err != nil {
+			return err
+		}
+		failpoint.Hit(failpoint.StoreDecided)
+		return s.fail("save", save(ctx, s.writeQ, effects, ended))
+	})
+	if committed = err == nil; committed {
+		failpoint.Hit(failpoint.StoreCommitted)
+	}
+	return err
 }
 
-// lazily is alone for what a power cut may undo: it does not wait for the disk. A
+// lazily runs a transaction with what a power cut may undo: it does not wait for the disk. A
 // writer that does not say that it waits again is closed, so that nothing is
 // acknowledged that is not there.
 func (s *Store) lazily(ctx context.Context, do func(context.Context) error) error {
@@ -67,7 +68,7 @@ func (s *Store) lazily(ctx context.Context, do func(context.Context) error) erro
 }
 
 func (s *Store) transact(ctx context.Context, do func(context.Context) error) (err error) {
-	if _, err := s.writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if _, err := s.begin.ExecContext(ctx); err != nil {
 		return s.fail("begin", err)
 	}
 	committed := false
@@ -77,7 +78,7 @@ func (s *Store) transact(ctx context.Context, do func(context.Context) error) (e
 		}
 	}()
 	if err = do(ctx); err == nil {
-		_, err = s.writer.ExecContext(ctx, "COMMIT")
+		_, err = s.commit.ExecContext(ctx)
 		err = s.fail("commit", err)
 	}
 	committed = err == nil
@@ -102,8 +103,9 @@ func (withoutEnd) Err() error                  { return nil }
 func (withoutEnd) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // load reads the rows that keys name, and the charges that idempotency rows name.
-func load(ctx context.Context, q *db.Queries, keys ledger.Keys) (*ledger.State, error) {
-	s := &ledger.State{
+func (s *Store) load(ctx context.Context, keys ledger.Keys) (*ledger.State, error) {
+	q := s.writeQ
+	st := &ledger.State{
 		Sessions: map[string]ledger.Session{}, Mandates: map[string]ledger.Mandate{},
 		Charges: map[string]ledger.Charge{}, Tallies: map[ledger.TallyKey]ledger.Tally{},
 		Idempotency: map[ledger.IdempotencyKey]ledger.Idempotency{},
@@ -111,32 +113,32 @@ func load(ctx context.Context, q *db.Queries, keys ledger.Keys) (*ledger.State, 
 	}
 	var all error
 	for _, k := range keys.Sessions {
-		all = errors.Join(all, into(s.Sessions, k, row.Session)(q.Session(ctx, k)))
+		all = errors.Join(all, into(st.Sessions, k, row.Session)(q.Session(ctx, k)))
 	}
-	for _, k := range keys.Mandates {
-		all = errors.Join(all, into(s.Mandates, k, row.Mandate)(q.Mandate(ctx, k)))
+	for _, k := range found(s.kept.mandates, keys.Mandates, st.Mandates) {
+		all = errors.Join(all, into(st.Mandates, k, row.Mandate)(q.Mandate(ctx, k)))
 	}
 	for _, k := range keys.Checkouts {
-		all = errors.Join(all, into(s.Checkouts, k, row.Checkout)(q.Checkout(ctx, k)))
+		all = errors.Join(all, into(st.Checkouts, k, row.Checkout)(q.Checkout(ctx, k)))
 	}
 	for _, k := range keys.Instruments {
-		all = errors.Join(all, into(s.Instruments, k, row.Instrument)(q.Instrument(ctx, k)))
+		all = errors.Join(all, into(st.Instruments, k, row.Instrument)(q.Instrument(ctx, k)))
 	}
-	for _, k := range keys.Tallies {
+	for _, k := range found(s.kept.tallies, keys.Tallies, st.Tallies) {
 		p := db.TallyParams{MerchantID: k.MerchantID, MandateID: k.MandateID}
-		all = errors.Join(all, into(s.Tallies, k, row.Tally)(q.Tally(ctx, p)))
+		all = errors.Join(all, into(st.Tallies, k, row.Tally)(q.Tally(ctx, p)))
 	}
 	charges := slices.Clone(keys.Charges)
 	for _, k := range keys.Idempotency {
-		all = errors.Join(all, into(s.Idempotency, k, row.Idempotency)(q.Idempotency(ctx, row.IdempotencyKey(k))))
-		if id := s.Idempotency[k].ChargeID; id != "" {
+		all = errors.Join(all, into(st.Idempotency, k, row.Idempotency)(q.Idempotency(ctx, row.IdempotencyKey(k))))
+		if id := st.Idempotency[k].ChargeID; id != "" {
 			charges = append(charges, id)
 		}
 	}
-	for _, k := range charges {
-		all = errors.Join(all, into(s.Charges, k, row.Charge)(q.Charge(ctx, k)))
+	for _, k := range found(s.kept.charges, charges, st.Charges) {
+		all = errors.Join(all, into(st.Charges, k, row.Charge)(q.Charge(ctx, k)))
 	}
-	return s, all
+	return st, all
 }
 
 // into puts the answer of a query into rows; a row that does not exist is no error.
@@ -156,12 +158,14 @@ func into[K comparable, D, R any](rows map[K]R, key K, convert func(D) (R, error
 	}
 }
 
-func save(ctx context.Context, q *db.Queries, e ledger.Effects) error {
+// save writes what a decision changed; ended are the mandates that were not active
+// before it.
+func save(ctx context.Context, q *db.Queries, e ledger.Effects, ended map[string]bool) error {
 	return first(
 		insert(ctx, e.Insert.Sessions, row.InsertSession, q.InsertSession),
 		update(ctx, e.Update.Sessions, row.UpdateSession, q.UpdateSession),
 		insert(ctx, e.Insert.Mandates, row.InsertMandate, q.InsertMandate),
-		update(ctx, e.Update.Mandates, row.UpdateMandate, q.UpdateMandate),
+		updateMandates(ctx, q, e.Update.Mandates, ended),
 		insert(ctx, e.Insert.Idempotency, row.InsertIdempotency, q.InsertIdempotency),
 		insert(ctx, e.Insert.Charges, row.InsertCharge, q.InsertCharge),
 		update(ctx, e.Update.Charges, row.UpdateCharge, q.UpdateCharge),
@@ -176,6 +180,33 @@ func save(ctx context.Context, q *db.Queries, e ledger.Effects) error {
 		insert(ctx, e.Insert.Conflicts, row.InsertOutcomeConflict, q.InsertOutcomeConflict),
 		insertEvents(ctx, q, e.Insert.Events),
 	)
+}
+
+// updateMandates writes only the counters of mandates that were active and still are.
+func updateMandates(ctx context.Context, q *db.Queries, mandates []ledger.Mandate, ended map[string]bool) func() error {
+	return func() error {
+		for i, m := range mandates {
+			one := update(ctx, mandates[i:i+1], row.UpdateMandate, q.UpdateMandate)
+			if m.Status == ledger.MandateActive && !ended[m.ID] {
+				one = update(ctx, mandates[i:i+1], row.UpdateSpent, q.UpdateSpent)
+			}
+			if err := one(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// endedOf returns the mandates of a state that are not active.
+func endedOf(state *ledger.State) map[string]bool {
+	ended := map[string]bool{}
+	for id, m := range state.Mandates {
+		if m.Status != ledger.MandateActive {
+			ended[id] = true
+		}
+	}
+	return ended
 }
 
 // insertEvents gives events their places, at the ends of their merchants' streams.

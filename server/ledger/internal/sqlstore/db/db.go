@@ -342,6 +342,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.updateSessionStmt, err = db.PrepareContext(ctx, updateSession); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateSession: %w", err)
 	}
+	if q.updateSpentStmt, err = db.PrepareContext(ctx, updateSpent); err != nil {
+		return nil, fmt.Errorf("error preparing query UpdateSpent: %w", err)
+	}
 	if q.updateTallyStmt, err = db.PrepareContext(ctx, updateTally); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateTally: %w", err)
 	}
@@ -889,6 +892,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing updateSessionStmt: %w", cerr)
 		}
 	}
+	if q.updateSpentStmt != nil {
+		if cerr := q.updateSpentStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing updateSpentStmt: %w", cerr)
+		}
+	}
 	if q.updateTallyStmt != nil {
 		if cerr := q.updateTallyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing updateTallyStmt: %w", cerr)
@@ -1054,6 +1062,7 @@ type Queries struct {
 	updateInstrumentStmt       *sql.Stmt
 	updateMandateStmt          *sql.Stmt
 	updateSessionStmt          *sql.Stmt
+	updateSpentStmt            *sql.Stmt
 	updateTallyStmt            *sql.Stmt
 	webhookEndpointStmt        *sql.Stmt
 	webhookEndpointsStmt       *sql.Stmt
@@ -1170,6 +1179,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		updateInstrumentStmt:       q.updateInstrumentStmt,
 		updateMandateStmt:          q.updateMandateStmt,
 		updateSessionStmt:          q.updateSessionStmt,
+		updateSpentStmt:            q.updateSpentStmt,
 		updateTallyStmt:            q.updateTallyStmt,
 		webhookEndpointStmt:        q.webhookEndpointStmt,
 		webhookEndpointsStmt:       q.webhookEndpointsStmt,

@@ -772,6 +772,31 @@ func (q *Queries) UpdateSession(ctx context.Context, arg UpdateSessionParams) (i
 	return result.RowsAffected()
 }
 
+const updateSpent = `-- name: UpdateSpent :execrows
+UPDATE mandates SET month = $2, spent_micros = $3, event_seq = $4 WHERE id = $1
+`
+
+type UpdateSpentParams struct {
+	ID          string
+	Month       int64
+	SpentMicros int64
+	EventSeq    int64
+}
+
+// What changes of a mandate while it is active. Without its status, no index has to be written.
+func (q *Queries) UpdateSpent(ctx context.Context, arg UpdateSpentParams) (int64, error) {
+	result, err := q.exec(ctx, q.updateSpentStmt, updateSpent,
+		arg.ID,
+		arg.Month,
+		arg.SpentMicros,
+		arg.EventSeq,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const updateTally = `-- name: UpdateTally :execrows
 UPDATE tallies SET count = $3, volume_micros = $4 WHERE merchant_id = $1 AND mandate_id = $2
 `

@@ -22,6 +22,10 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
 UPDATE mandates SET status = $2, revoked_by = $3, revoked_ms = $4, month = $5, spent_micros = $6, event_seq = $7
 WHERE id = $1;
 
+-- name: UpdateSpent :execrows
+-- What changes of a mandate while it is active. Without its status, no index has to be written.
+UPDATE mandates SET month = $2, spent_micros = $3, event_seq = $4 WHERE id = $1;
+
 -- name: Charge :one
 SELECT * FROM charges WHERE id = $1;
 
