@@ -25,14 +25,11 @@ const (
 	paidCalls   = 500
 )
 
-// paidRow compares a paid request with a handler that makes the one call which
-// none can do without: a POST to a facilitator that answers at once.
-func paidRow(ctx context.Context) (row, error) {
-	facilitator := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"success":true,"transaction":"0x%064x","network":"base-sepolia","payer":%q}`, 1, buyerWallet)
-	}))
+// paidRows compare paid requests with a handler that makes the calls which none can do
+// without: POSTs to a facilitator that answers at once. Version 1 settles; version 2
+// verifies before.
+func paidRows(ctx context.Context) ([]row, error) {
+	facilitator := httptest.NewServer(http.HandlerFunc(answerPayment))
 	defer facilitator.Close()
 	pooled := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: paidCallers, DisableCompression: true}}
 	defer pooled.CloseIdleConnections()
@@ -42,23 +39,64 @@ func paidRow(ctx context.Context) (row, error) {
 		Redemptions: paywall.NewMemory(paywall.MemoryConfig{Max: 1 << 20}),
 	})
 	if err != nil {
-		return row{}, err
+		return nil, err
 	}
 	answer := func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"temperature":7}`)
 	}
 	gated := gate.Require(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w) }))
-	sent := []byte(`{"x402Version":1,"paymentPayload":` + strings.Repeat(" ", 500) + `{},"paymentRequirements":` + strings.Repeat(" ", 400) + `{}}`)
-	bare := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := post(r.Context(), pooled, facilitator.URL, sent); err != nil {
-			http.Error(w, err.Error(), http.StatusBadGateway)
-			return
-		}
-		answer(w)
-	})
-	ratio, err := pair(loadPaid(ctx, bare), loadPaid(ctx, gated))
-	return atLeast("paid request, requests/s", "bare handler and one POST", ratio, 0.80), err
+	calling := func(urls ...string) http.Handler {
+		sent := []byte(`{"x402Version":1,"paymentPayload":` + strings.Repeat(" ", 500) + `{},"paymentRequirements":` + strings.Repeat(" ", 400) + `{}}`)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			for _, url := range urls {
+				if err := post(r.Context(), pooled, url, sent); err != nil {
+					http.Error(w, err.Error(), http.StatusBadGateway)
+					return
+				}
+			}
+			answer(w)
+		})
+	}
+	accepted, err := acceptedBy(ctx, gated)
+	if err != nil {
+		return nil, err
+	}
+	settle, verify := facilitator.URL+"/settle", facilitator.URL+"/verify"
+	one, err := pair(loadPaid(ctx, calling(settle), x402.HeaderPayment, paymentV1), loadPaid(ctx, gated, x402.HeaderPayment, paymentV1))
+	if err != nil {
+		return nil, err
+	}
+	paymentV2 := func(e x402.Exact) any {
+		return x402.Payload{X402Version: x402.Version2, Accepted: accepted, Payload: e}
+	}
+	two, err := pair(loadPaid(ctx, calling(verify, settle), x402.HeaderPaymentSignature, paymentV2), loadPaid(ctx, gated, x402.HeaderPaymentSignature, paymentV2))
+	return []row{
+		atLeast("paid request, x402 v1, requests/s", "bare handler and one POST", one, 0.80),
+		atLeast("paid request, x402 v2, requests/s", "bare handler and two POSTs", two, 0.80),
+	}, err
+}
+
+// answerPayment is a facilitator to which every payment is good.
+func answerPayment(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	w.Header().Set("Content-Type", "application/json")
+	if r.URL.Path == "/verify" {
+		_, _ = fmt.Fprintf(w, `{"isValid":true,"payer":%q}`, buyerWallet)
+		return
+	}
+	_, _ = fmt.Fprintf(w, `{"success":true,"transaction":"0x%064x","network":"eip155:84532","payer":%q}`, 1, buyerWallet)
+}
+
+// acceptedBy is what a payment of version 2 accepts of a gate.
+func acceptedBy(ctx context.Context, gated http.Handler) (x402.Requirements, error) {
+	w := httptest.NewRecorder()
+	gated.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "https://api.example.com/weather", nil))
+	required, err := x402.DecodePaymentRequired(w.Header().Get(x402.HeaderPaymentRequired))
+	if err != nil {
+		return x402.Requirements{}, err
+	}
+	return required.Accepts[0], nil
 }
 
 func post(ctx context.Context, client *http.Client, url string, body []byte) error {
@@ -77,9 +115,9 @@ func post(ctx context.Context, client *http.Client, url string, body []byte) err
 }
 
 // loadPaid measures the time of a request with a credential of its own.
-func loadPaid(ctx context.Context, h http.Handler) func() (time.Duration, error) {
+func loadPaid(ctx context.Context, h http.Handler, header string, payment func(x402.Exact) any) func() (time.Duration, error) {
 	return func() (time.Duration, error) {
-		credentials, err := newCredentials(paidCallers * paidCalls)
+		credentials, err := newCredentials(paidCallers*paidCalls, payment)
 		if err != nil {
 			return 0, err
 		}
@@ -96,7 +134,7 @@ func loadPaid(ctx context.Context, h http.Handler) func() (time.Duration, error)
 				_, err := each(paidCalls, func() error {
 					credential := own[0]
 					own = own[1:]
-					return getPaid(ctx, client, srv.URL, credential)
+					return getPaid(ctx, client, srv.URL, header, credential)
 				})
 				errs <- err
 			})
@@ -112,12 +150,12 @@ func loadPaid(ctx context.Context, h http.Handler) func() (time.Duration, error)
 	}
 }
 
-func getPaid(ctx context.Context, client *http.Client, url, credential string) error {
+func getPaid(ctx context.Context, client *http.Client, url, header, credential string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}
-	r.Header.Set(x402.HeaderPayment, credential)
+	r.Header.Set(header, credential)
 	resp, err := client.Do(r)
 	if err != nil {
 		return err
@@ -129,20 +167,24 @@ func getPaid(ctx context.Context, client *http.Client, url, credential string) e
 	return err
 }
 
-// newCredentials makes payments of version 1, each good once. Their signature is
-// none: who settles them here does not look.
-func newCredentials(n int) ([]string, error) {
+// paymentV1 is a payment of version 1.
+func paymentV1(e x402.Exact) any {
+	return x402.PayloadV1{X402Version: x402.Version1, Scheme: x402.SchemeExact, Network: x402.NetworkBaseSepoliaV1, Payload: e}
+}
+
+// newCredentials makes payments, each good once. Their signature is none: the
+// facilitator here does not look.
+func newCredentials(n int, payment func(x402.Exact) any) ([]string, error) {
 	list := make([]string, n)
 	for i := range list {
 		nonce := make([]byte, 32)
 		_, _ = rand.Read(nonce) // never fails
-		header, err := x402.EncodeHeader(x402.PayloadV1{
-			X402Version: x402.Version1, Scheme: x402.SchemeExact, Network: x402.NetworkBaseSepoliaV1,
-			Payload: x402.Exact{Signature: "0x" + strings.Repeat("ab", 65), Authorization: x402.Authorization{
+		header, err := x402.EncodeHeader(payment(x402.Exact{
+			Signature: "0x" + strings.Repeat("ab", 65), Authorization: x402.Authorization{
 				From: buyerWallet, To: shopWallet, Value: "10000", ValidAfter: "0",
 				ValidBefore: strconv.FormatInt(time.Now().Add(time.Minute).Unix(), 10), Nonce: "0x" + hex.EncodeToString(nonce),
-			}},
-		})
+			},
+		}))
 		if err != nil {
 			return nil, err
 		}

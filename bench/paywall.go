@@ -32,19 +32,18 @@ func paywallRows(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	paid, err := paidRow(ctx)
+	paid, err := paidRows(ctx)
 	if err != nil {
 		return nil, err
 	}
 	own, base := inProcess(gated), inProcess(bare)
 	extra := time.Duration(own.NsPerOp() - base.NsPerOp())
 	allocs := own.AllocsPerOp() - base.AllocsPerOp()
-	return []row{
+	return append([]row{
 		atLeast("402 answer, requests/s", "bare handler", ratio, 0.60),
 		{"402 answer, time on top", "bare handler", fmt.Sprintf("%.1f µs", float64(extra)/1e3), "≤ 9 µs", extra <= 9*time.Microsecond},
 		{"402 answer, allocations on top", "bare handler", fmt.Sprint(allocs), "≤ 40", allocs <= 40},
-		paid,
-	}, nil
+	}, paid...), nil
 }
 
 // load measures the time of a request over loopback HTTP, 8 callers at once.
