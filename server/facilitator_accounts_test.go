@@ -57,7 +57,7 @@ type chainside struct {
 	nonce   uint64
 }
 
-// crook has ether, and is nobody to the service.
+// crook has ether and no account at the service.
 func crook() devchain.Wallet { return devchain.Wallets()[9] }
 
 func besides(t *testing.T, f facilitated) *chainside {

@@ -47,8 +47,8 @@ func TestSomebodyElseBroadcasts(t *testing.T) {
 	}
 }
 
-// TestSomebodyElseBroadcastsMeanwhile: whoever lands first, money moves once and
-// the payment is settled.
+// TestSomebodyElseBroadcastsMeanwhile: money moves once and the payment is settled,
+// whichever transaction lands first.
 func TestSomebodyElseBroadcastsMeanwhile(t *testing.T) {
 	t.Parallel()
 	c := besides(t, facilitate(t))

@@ -116,7 +116,7 @@ func (f facilitated) paid(t *testing.T) int64 {
 	return balance.Int64()
 }
 
-// receipts are where each way to pay tells the transaction.
+// receipts maps each header of a payment to the header of its receipt.
 var receipts = map[string]string{
 	x402.HeaderPayment: x402.HeaderPaymentResponseV1, x402.HeaderPaymentSignature: x402.HeaderPaymentResponse, "Authorization": mpp.HeaderReceipt,
 }

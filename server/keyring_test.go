@@ -95,7 +95,7 @@ func rotateUnderLoad(t *testing.T, kind servertest.StoreKind) {
 	require.Equal(t, []mandate.KeyState{"retired", "retired", "current", "next"}, []mandate.KeyState{list[0].State, list[1].State, list[2].State, list[3].State})
 }
 
-// TestARevokedKeysMandatesAreRefused, by a running service that is not told.
+// TestARevokedKeysMandatesAreRefused, by a running service that receives no notice.
 func TestARevokedKeysMandatesAreRefused(t *testing.T) {
 	t.Parallel()
 	c, ring := withKeyRing(t, servertest.SQLite)

@@ -153,8 +153,8 @@ func TestWrongCredentialsCountAgainstTheAddress(t *testing.T) {
 	require.Positive(t, statuses[http.StatusUnauthorized])
 }
 
-// TestAddressBehindAProxyHasALimitOfItsOwn: one client's junk leaves others theirs, and
-// a made-up hop is nobody else.
+// TestAddressBehindAProxyHasALimitOfItsOwn: one client's junk does not count against others,
+// and a made-up hop is not another client.
 func TestAddressBehindAProxyHasALimitOfItsOwn(t *testing.T) {
 	t.Parallel()
 	c := setup(t, limited(servertest.Options{}))
@@ -292,8 +292,8 @@ func TestWebhookTestsAndRedeliveriesHaveTheirOwnLimits(t *testing.T) {
 	c.do(t, "POST", "/v1/mandates", `{"maxPerTxCents":1,"maxMonthlySpendCents":1}`).ok(t)
 }
 
-// TestKeptPresentationDoesNotUseUpItsMandatesLimit: whoever was paid once keeps the
-// presentation. Sending it again and again holds up no new payment of the mandate.
+// TestKeptPresentationDoesNotUseUpItsMandatesLimit: a merchant that was paid keeps the
+// presentation. Sending it repeatedly does not delay new payments of the mandate.
 func TestKeptPresentationDoesNotUseUpItsMandatesLimit(t *testing.T) {
 	t.Parallel()
 	c := setup(t, limited(servertest.Options{Merchant: server.MerchantParams{Name: "Agent", PayTo: agentsWallet}}))

@@ -224,7 +224,7 @@ func TestBareMandateMustNameThePayee(t *testing.T) {
 	p.Nonce = "other"
 	require.Equal(t, true, m.settle(t, m.present(t, named, p), p, "named").ok(t).Body["success"])
 
-	p.PayTo = "0x2222222222222222222222222222222222222222" // nobody's here: a card cannot pay it
+	p.PayTo = "0x2222222222222222222222222222222222222222" // of no merchant here: a card cannot pay it
 	m.settle(t, m.present(t, wild, p), p, "stranger").refused(t, 402, "rail_unavailable")
 	cheap := purchase()
 	cheap.Amount, cheap.Nonce = "0.01", "cheap"

@@ -55,7 +55,7 @@ func TestLimitHoldsUnderConcurrentCharges(t *testing.T) {
 }
 
 // TestRetryAfterALostAnswerPaysOnce: the processor moves the money and does not
-// answer. The charge is pending, is told so, and is found again by its key.
+// answer. The charge is reported as pending, and found again by its key.
 func TestRetryAfterALostAnswerPaysOnce(t *testing.T) {
 	t.Parallel()
 	c := setup(t, nil)
@@ -114,7 +114,7 @@ func TestChargesOfADeadProcessAreFinished(t *testing.T) {
 	require.EqualValues(t, 100, moved.CapturedCents)
 }
 
-// TestClosingServiceRefusesAndFinishes: charges under way end, new ones are told to come back.
+// TestClosingServiceRefusesAndFinishes: running charges end, new ones are refused as retryable.
 func TestClosingServiceRefusesAndFinishes(t *testing.T) {
 	t.Parallel()
 	c := setup(t, nil)

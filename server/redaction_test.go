@@ -121,7 +121,7 @@ func (w *witness) convict(t *testing.T) {
 	}
 }
 
-// trap is a store that fails or panics when it is told to.
+// trap is a store that fails or panics on command.
 type trap struct {
 	ledger.Store
 
@@ -390,7 +390,7 @@ func (r redaction) gate(t *testing.T, tokens []string, presentation string) {
 	}
 }
 
-// everyPlace puts secrets where they do not belong.
+// everyPlace puts secrets into fields that must not hold them.
 func (r redaction) everyPlace(t *testing.T, secrets []string) {
 	t.Helper()
 	for _, secret := range secrets {

@@ -38,7 +38,7 @@ var document = sync.OnceValues(func() (routers.Router, error) {
 	return legacy.NewRouter(doc)
 })
 
-// caller speaks plain HTTP to a service, as a merchant or as nobody.
+// caller speaks plain HTTP to a service, with a merchant's credentials or without.
 type caller struct {
 	*servertest.Server
 
@@ -61,7 +61,7 @@ type answer struct {
 // int reads an integer member of the answer.
 func (a answer) int(name string) int { return int(a.Body[name].(float64)) }
 
-// str reads a text member of the answer; empty where it is absent.
+// str reads a text member of the answer; empty if it is absent.
 func (a answer) str(name string) string {
 	s, _ := a.Body[name].(string)
 	return s

@@ -22,7 +22,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/telemetry"
 )
 
-// told is a service whose metrics, spans and log are kept.
+// told is a service with recorded metrics, spans and logs.
 type told struct {
 	caller
 
@@ -77,7 +77,7 @@ func matches(have []*prom.LabelPair, labels []string) bool {
 	return true
 }
 
-// TestChargesAreCounted: each once, by what became of it, and with the money it moved.
+// TestChargesAreCounted: each charge counts once, by its outcome, with its amount.
 func TestChargesAreCounted(t *testing.T) {
 	t.Parallel()
 	s := listenTo(t, servertest.Options{})
@@ -119,7 +119,7 @@ func TestChargesAreCounted(t *testing.T) {
 	require.Greater(t, s.value(t, "ledger_transaction_duration_seconds", "outcome", "committed"), 6.0)
 }
 
-// TestDeliveriesAreCounted: attempts by what came of them, and how late the event was.
+// TestDeliveriesAreCounted: attempts count by their outcome, with the event's delay.
 func TestDeliveriesAreCounted(t *testing.T) {
 	t.Parallel()
 	s := listenTo(t, servertest.Options{})

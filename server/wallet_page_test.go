@@ -39,7 +39,7 @@ func post(t *testing.T, link string, form url.Values, site string) (*http.Respon
 }
 
 // The wallet's part of the setup page: what is not the page's own is refused, and
-// scripts run only where a wallet is asked.
+// scripts run only on pages that ask a wallet.
 func TestWalletOnTheSetupPage(t *testing.T) {
 	t.Parallel()
 	c := onChain(t)

@@ -144,7 +144,7 @@ func TestRedeliveryDuringAnAttempt(t *testing.T) {
 	require.Equal(t, id, <-came)
 }
 
-// TestDeliveriesAreTold: what came of an event, at each endpoint that wants it.
+// TestDeliveriesAreTold: an event lists its delivery to each endpoint.
 func TestDeliveriesAreTold(t *testing.T) {
 	t.Parallel()
 	c := setup(t, nil)

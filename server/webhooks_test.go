@@ -73,7 +73,7 @@ func TestEventsOfAMandatesLife(t *testing.T) {
 	require.Contains(t, page.Data, paid)
 }
 
-// receiver is an endpoint that answers as it is told, and tells what it got.
+// receiver is an endpoint that answers as configured and records its requests.
 type receiver struct {
 	client.WebhookEndpoint
 
@@ -296,10 +296,9 @@ func TestSecretRotationMidFlight(t *testing.T) {
 	}
 }
 
-// TestLiveModeSendsToNobodyInside: whatever the endpoint's URL says, and wherever
-// its name resolves to, the service of the live mode dials no address inside. What
-// names, rebinding and redirects come to beside a receiver that can be reached is
-// tested in package events.
+// TestLiveModeSendsToNobodyInside: in live mode the service dials no internal address,
+// whatever the endpoint's URL is and wherever its name resolves to. Package events tests
+// names, rebinding and redirects with a receiver that can be reached.
 func TestLiveModeSendsToNobodyInside(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Bool

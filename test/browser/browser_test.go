@@ -1,5 +1,5 @@
 // Package browser_test opens the service's pages in a real browser, with
-// JavaScript switched off but where a wallet is asked, at the widths of a phone and
+// JavaScript switched off except on pages that ask a wallet, at the widths of a phone and
 // a desk. Screenshots are kept in test/artifacts.
 package browser_test
 

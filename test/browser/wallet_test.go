@@ -165,7 +165,7 @@ func withChain(t *testing.T, w width, key devchain.Wallet) (context.Context, *se
 
 // A person connects a wallet, which is on another network at first, confirms lower
 // limits, signs twice and pays no gas; the mandate pays; the wallet revokes it on the
-// contract, and the service hears of that.
+// contract, and the service sees that.
 func TestPersonPaysFromAWallet(t *testing.T) {
 	t.Parallel()
 	for _, w := range widths {
@@ -204,8 +204,8 @@ func TestPersonPaysFromAWallet(t *testing.T) {
 	}
 }
 
-// What can go wrong with a wallet is told to the person, who can put it right and
-// go on.
+// The page shows what goes wrong with a wallet, and the person can correct it and
+// continue.
 func TestWalletTroubleIsTold(t *testing.T) {
 	t.Parallel()
 	ctx, srv, s, own := withChain(t, widths[0], devchain.Wallets()[3])
@@ -251,7 +251,7 @@ func TestWalletTroubleIsTold(t *testing.T) {
 	shoot(ctx, t, "wallet-revoke-other")
 }
 
-// tells waits until the page tells a problem in these words.
+// tells waits until the page shows a problem with this text.
 func tells(ctx context.Context, t *testing.T, words string) {
 	t.Helper()
 	quoted, err := json.Marshal(words)

@@ -212,7 +212,7 @@ func TestDatabaseRestartsUnderLoad(t *testing.T) {
 	require.EqualValues(t, succeeded.Load(), f.sound(t, 30*time.Second).Succeeded)
 }
 
-// retryable requires an error that says to send the same request again.
+// retryable requires an error whose request may be repeated.
 func retryable(t *testing.T, err error) {
 	t.Helper()
 	var e *client.Error

@@ -16,7 +16,7 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// devSystem is what the ready line of `paywarrant dev` tells.
+// devSystem is the ready line of `paywarrant dev`.
 type devSystem struct {
 	BaseURL  string
 	Merchant struct{ ID, APIKey, PayTo string }

@@ -42,7 +42,7 @@ func rules() []rule {
 		word(`looks? after`, "maintain, or run", 6),
 		word(`hears?|hear of`, "receive", 19),
 		word(`nobody`, "no caller, none, or the passive", 137),
-		word(`rooms?`, "package", 36),
+		word(`(?:a|the|this|each|other|another|of|its) rooms?`, "package", 36),
 		// "where" is a place, not a condition.
 		word(`where (?:it|there|that|this|the|a|an|one|they|none|no|nothing|both|either|its|two|all|he|we) (?:\w+ ){0,3}?(?:is|are|was|were|has|have|does|do|did|can|cannot|could|may|must)`, "if, or when", 298),
 	}

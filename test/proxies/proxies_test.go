@@ -143,7 +143,7 @@ func (s *site) get(t *testing.T, c *http.Client, path string, header http.Header
 	return reply{resp.StatusCode, resp.Header, string(text)}
 }
 
-// TestCaches: by every credential something is bought, and nobody else gets it.
+// TestCaches: a purchase with each kind of credential is served to its buyer only.
 func TestCaches(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T, string) string{"haproxy": haproxy, "nginx": nginx} {

@@ -46,8 +46,8 @@ backend api
 	return socket
 }
 
-// nginx starts nginx with its cache on, before an origin. It is told to keep every
-// answer that does not forbid it, the 402s too.
+// nginx starts nginx with its cache on, before an origin. It caches every
+// response that does not forbid it, including 402.
 func nginx(t *testing.T, origin string) (socket string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -94,8 +94,8 @@ func write(t *testing.T, dir, name, text string) (path string) {
 }
 
 // run starts a proxy, waits until it takes connections, and ends it with the test.
-// Where it is not installed the test is skipped, or fails where PAYWARRANT_REQUIRE
-// names proxies.
+// If it is not installed, the test is skipped, or fails if PAYWARRANT_REQUIRE has
+// proxies.
 func run(t *testing.T, program, socket string, args ...string) {
 	t.Helper()
 	path, err := exec.LookPath(program)
@@ -118,7 +118,7 @@ func run(t *testing.T, program, socket string, args ...string) {
 	require.NoError(t, cmd.Start())
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // it was told to end
+		_ = cmd.Wait() // it was asked to end
 		close(ended)
 	}()
 	t.Cleanup(func() {

@@ -113,8 +113,8 @@ func TestPaymentsOfOnePayerAreLimited(t *testing.T) {
 	require.Equal(t, 200, ask("verify", strings.Replace(signed, "0x2096", "0x3096", 1)).Code, "another payer")
 }
 
-// TestJunkIsCountedByAddress: what nobody signed does not count against whom it names,
-// and what is good does not count against its address.
+// TestJunkIsCountedByAddress: an unsigned payment does not count against the payer that it
+// names, and a good one does not count against its address.
 func TestJunkIsCountedByAddress(t *testing.T) {
 	t.Parallel()
 	c := &chain{}
@@ -159,8 +159,8 @@ func TestGoodPayersAreNotCountedByAddress(t *testing.T) {
 	}
 }
 
-// TestCopiedPaymentsDoNotUseUpTheirPayersLimit: whoever copies them from the chain is
-// counted by address, whether their payer has paid in the last hour or not.
+// TestCopiedPaymentsDoNotUseUpTheirPayersLimit: payments copied from the chain count
+// against the sender's address, whether their payer has paid in the last hour or not.
 func TestCopiedPaymentsDoNotUseUpTheirPayersLimit(t *testing.T) {
 	t.Parallel()
 	signed := strings.Replace(request, "0x00", "0x01", 1)

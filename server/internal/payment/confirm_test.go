@@ -144,8 +144,8 @@ func confirm(t *testing.T, s *payment.Service, m ledger.Merchant) (ledger.Mandat
 	return s.Confirm(t.Context(), session.Token, payment.Confirmation{Terms: terms, Methods: []string{"card_visa"}})
 }
 
-// TestNoTwoMandatesShareAPlace, also not with a revoked one, whose key is gone:
-// its place tells its revocation for as long as the list lives.
+// TestNoTwoMandatesShareAPlace: the index of a revoked mandate, whose key is gone, stays in
+// use as well, since it reports the revocation for as long as the list exists.
 func TestNoTwoMandatesShareAPlace(t *testing.T) {
 	t.Parallel()
 	s, merchant := setup(t, 8)

@@ -11,9 +11,9 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// TestEndedBeforeItWasBound: what a payer ends on a rail before the rail was told of
-// which mandate it is, since the service died in between, ends that mandate, and no
-// other of the session; it is told again until the session is decided.
+// TestEndedBeforeItWasBound: an instrument that its payer ends on a rail before it was bound
+// to its mandate, since the service died in between, ends that mandate and no other one of
+// the session. The rail reports it again until the session is decided.
 func TestEndedBeforeItWasBound(t *testing.T) {
 	t.Parallel()
 	s, merchant := setup(t, 100)

@@ -57,8 +57,8 @@ func (b *bench) ofSession(t *testing.T, token string) func() []ledger.Instrument
 	}
 }
 
-// TestRevocationIsFinishedHoweverOftenARailFails: the caller hears success once the
-// ledger has revoked; rail, key and status follow.
+// TestRevocationIsFinishedHoweverOftenARailFails: the caller sees success once
+// the ledger has revoked; rail, key and status follow.
 func TestRevocationIsFinishedHoweverOftenARailFails(t *testing.T) {
 	t.Parallel()
 	b := both(t)

@@ -58,7 +58,7 @@ var sandboxCards = [...]sandboxCard{
 	}, answer: answersLate},
 	{TestCard: TestCard{
 		Name: "card_lost_answer", Number: "6011111111111117", Brand: "Discover", LastFour: "1117",
-		Summary: "Works, but the first answer to a charge is lost; asking again tells.",
+		Summary: "Works, but the first answer to a charge is lost; repeating the request returns the charge.",
 	}, answer: answersNever},
 }
 

@@ -94,7 +94,7 @@ func (p *Process) Kill() error {
 	return nil
 }
 
-// Died waits until the process has ended by itself, and tells whether it did
+// Died waits until the process has ended by itself, and reports whether it did
 // within a time.
 func (p *Process) Died(within time.Duration) bool {
 	ended := make(chan struct{})
