@@ -152,7 +152,7 @@ func TestVelocityHoldsUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	s := sell(t, "0.50", nil)
 	cfg := s.config()
-	cfg.Clock = s.service.Clock
+	cfg.Clock = s.service.Clock.Now
 	cfg.Velocities = []agent.Velocity{{Window: time.Minute, MaxPayments: 3}, {Window: time.Hour, MaxMicros: 2_000_000}}
 	c := client(t, cfg)
 	var all sync.WaitGroup

@@ -26,7 +26,7 @@ const (
 type caps struct {
 	service Service
 	mandate string
-	clock   Clock
+	clock   func() time.Time
 
 	turn    chan struct{} // held while balance and read are used
 	balance client.Balance
@@ -47,7 +47,7 @@ func (c *caps) check(ctx context.Context, micros int64) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	now := c.clock.Now()
+	now := c.clock()
 	age := now.Sub(c.read)
 	if c.read.IsZero() || age < 0 || age >= capsLife {
 		if err := c.refresh(ctx, now); err != nil {

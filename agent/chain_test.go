@@ -22,7 +22,7 @@ func TestMandatePaysACentOverTheChain(t *testing.T) {
 	api := httptest.NewUnstartedServer(nil)
 	url := "http://" + api.Listener.Addr().String() + "/weather"
 	gate, err := paywall.New(paywall.Config{
-		Price: "0.01", PayTo: devchain.Payee(0).Address.Hex(), APIURL: srv.URL, TestMode: true, Resource: url, Clock: srv.Clock,
+		Price: "0.01", PayTo: devchain.Payee(0).Address.Hex(), APIURL: srv.URL, TestMode: true, Resource: url, Clock: srv.Clock.Now,
 	})
 	require.NoError(t, err)
 	api.Config.Handler = gate.Require(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -38,13 +38,6 @@ type Wallet interface {
 	SignTransfer(ctx context.Context, chainID int64, asset x402.Asset, a x402.Authorization) (string, error)
 }
 
-// Clock returns the time. Tests move it.
-type Clock interface{ Now() time.Time }
-
-type systemClock struct{}
-
-func (systemClock) Now() time.Time { return time.Now() }
-
 // Velocity bounds what is spent in a sliding window. What was sent and refused
 // counts too: a seller's refusal is only its word.
 type Velocity struct {
@@ -114,8 +107,8 @@ type Config struct {
 	MaxWait time.Duration
 	// Logger records what was paid and what was not, never a credential. Default: none.
 	Logger *slog.Logger
-	// Clock returns the time. Default: the system's.
-	Clock Clock
+	// Clock returns the current time. Default: time.Now.
+	Clock func() time.Time
 }
 
 // dialTimeout bounds connecting, if only public addresses are dialed.
@@ -211,7 +204,7 @@ func (c Config) withDefaults() Config {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.Clock == nil {
-		c.Clock = systemClock{}
+		c.Clock = time.Now
 	}
 	return c
 }

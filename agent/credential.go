@@ -65,7 +65,7 @@ func credentialHeaders() []string {
 
 // make makes the credential for an offer. Nothing is paid until it is sent.
 func (t *Transport) make(ctx context.Context, o Offer, r *http.Request) (c *credential, err error) {
-	c = &credential{offer: o, origin: origin(r.URL), until: t.cfg.Clock.Now().Add(longestTransfer)}
+	c = &credential{offer: o, origin: origin(r.URL), until: t.cfg.Clock().Add(longestTransfer)}
 	switch o.Way {
 	case Bundle:
 		c.header = map[string]string{HeaderBundleToken: t.cfg.BundleTokens[c.origin]}
@@ -98,7 +98,7 @@ func (t *Transport) makeMandate(ctx context.Context, c *credential, r *http.Requ
 			key = randomHex(16)
 		}
 		c.header = map[string]string{HeaderMandate: t.cfg.Mandate, HeaderIdempotencyKey: key}
-		c.until = t.cfg.Clock.Now().Add(bareLife)
+		c.until = t.cfg.Clock().Add(bareLife)
 		t.caps.presented(o.AmountMicros)
 		return nil
 	}
@@ -124,7 +124,7 @@ func (t *Transport) makeMandate(ctx context.Context, c *credential, r *http.Requ
 
 // makeTransfer signs a transfer with the wallet, in the form of the offer's protocol.
 func (t *Transport) makeTransfer(ctx context.Context, c *credential) error {
-	o, now := c.offer, t.cfg.Clock.Now()
+	o, now := c.offer, t.cfg.Clock()
 	a := x402.Authorization{From: t.cfg.Wallet.Address(), To: o.PayTo, ValidAfter: "0"}
 	var window time.Duration
 	switch o.Way {

@@ -14,7 +14,7 @@ import (
 func (v *visit) deliver(resp *http.Response, c *credential, lost bool) {
 	var until time.Time
 	if lost || told(resp.Header) || undecided(resp.StatusCode) {
-		until = v.cfg.Clock.Now().Add(unfulfilledLife)
+		until = v.cfg.Clock().Add(unfulfilledLife)
 	}
 	switch {
 	case resp.StatusCode >= http.StatusBadRequest:

@@ -130,7 +130,7 @@ func TestExpiredCredentialIsNotSentAgain(t *testing.T) {
 		})
 		now := &movable{now: time.Now()}
 		cfg := withWallet(t)
-		cfg.Clock = now
+		cfg.Clock = now.Now
 		c := client(t, cfg)
 		_, err := get(t, c, s.URL)
 		require.NoError(t, err)
@@ -180,7 +180,7 @@ func TestPaymentWhoseAnswerWasLostIsNotMadeAgain(t *testing.T) {
 		now, lossy := &movable{now: time.Now()}, &line{RoundTripper: &http.Transport{DisableKeepAlives: true}}
 		lossy.lose.Store(tc.lost)
 		cfg := withWallet(t)
-		cfg.Clock, cfg.Base = now, lossy
+		cfg.Clock, cfg.Base = now.Now, lossy
 		c := client(t, cfg)
 		_, err := get(t, c, s.URL)
 		var undecided *agent.UndecidedError

@@ -126,7 +126,7 @@ func (t *Transport) chargeRequest(c mpp.Challenge, u *url.URL) (r mpp.ChargeRequ
 	if len(types) > 0 && !slices.Contains(types, mpp.CredentialAuthorization) {
 		return r, "it takes no signed authorization"
 	}
-	if expires, err := c.ExpiresAt(); err != nil || (!expires.IsZero() && !t.cfg.Clock.Now().Before(expires)) {
+	if expires, err := c.ExpiresAt(); err != nil || (!expires.IsZero() && !t.cfg.Clock().Before(expires)) {
 		return r, "it has expired"
 	}
 	return r, ""

@@ -21,7 +21,7 @@ func (v *visit) resend() (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := v.kept.take(key, v.cfg.Clock.Now())
+	c := v.kept.take(key, v.cfg.Clock())
 	if c == nil {
 		return nil, nil
 	}
@@ -49,7 +49,7 @@ func (v *visit) pay(c *credential) (*http.Response, verdict, string, error) {
 		resp, err = v.send(c)
 	}
 	if err != nil {
-		until := v.kept.release(c, v.cfg.Clock.Now().Add(unfulfilledLife))
+		until := v.kept.release(c, v.cfg.Clock().Add(unfulfilledLife))
 		v.cfg.Logger.WarnContext(ctx, "agent: a payment was not answered", attrs...)
 		return nil, open, "", &UndecidedError{
 			URL: shown(v.request.URL), Way: c.offer.Way, AmountMicros: c.offer.AmountMicros, Until: until, Err: err,

@@ -45,7 +45,7 @@ func (v *visit) buy(a asked, key requestKey) (*http.Response, error) {
 		if last != nil {
 			discard(last)
 		}
-		v.kept.add(c, v.cfg.Clock.Now())
+		v.kept.add(c, v.cfg.Clock())
 		resp, found, why, err := v.pay(c)
 		if err != nil || found != refused {
 			return resp, err

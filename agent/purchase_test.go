@@ -288,7 +288,7 @@ func TestVelocityWindowEndsOnTime(t *testing.T) {
 	s := paidWith(t, func(http.ResponseWriter, *http.Request) {})
 	now := &movable{now: time.Now()}
 	cfg := withWallet(t)
-	cfg.Clock = now
+	cfg.Clock = now.Now
 	cfg.Velocities = []agent.Velocity{{Window: time.Minute, MaxPayments: 1}, {Window: time.Hour, MaxPayments: 2}}
 	c := client(t, cfg)
 	_, err := get(t, c, s.URL)
@@ -316,7 +316,7 @@ func TestBalanceIsNotReadForEachPayment(t *testing.T) {
 	})
 	service := &counted{}
 	now := &movable{now: time.Now()}
-	c := client(t, agent.Config{MaxPriceMicros: 1_000_000, Service: service, Mandate: "dtok_1", Clock: now})
+	c := client(t, agent.Config{MaxPriceMicros: 1_000_000, Service: service, Mandate: "dtok_1", Clock: now.Now})
 	for range 10 {
 		_, err := get(t, c, s.URL)
 		require.NoError(t, err)

@@ -57,7 +57,7 @@ func sell(t *testing.T, price string, change func(*paywall.Config)) *seller {
 	s.api = httptest.NewUnstartedServer(nil)
 	s.url = "http://" + s.api.Listener.Addr().String() + "/weather"
 	cfg := paywall.Config{
-		Price: price, PayTo: payTo, APIURL: s.service.URL, TestMode: true, Resource: s.url, Secrets: []string{secret}, Clock: s.service.Clock,
+		Price: price, PayTo: payTo, APIURL: s.service.URL, TestMode: true, Resource: s.url, Secrets: []string{secret}, Clock: s.service.Clock.Now,
 	}
 	if change != nil {
 		change(&cfg)

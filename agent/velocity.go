@@ -11,7 +11,7 @@ const maxVelocity = 10_000
 
 // spending counts what was spent, in all and in sliding windows.
 type spending struct {
-	clock   Clock
+	clock   func() time.Time
 	budget  int64 // 0: not bounded
 	limits  []Velocity
 	longest time.Duration
@@ -42,7 +42,7 @@ func (s *spending) reserve(micros int64) (giveBack func(), err error) {
 	if s.budget > 0 && micros > s.budget-s.total {
 		return nil, fmt.Errorf("%w: %s of the agent's %s USD are left", ErrBudget, usd(s.budget-s.total), usd(s.budget))
 	}
-	one := &expense{at: s.clock.Now(), micros: micros}
+	one := &expense{at: s.clock(), micros: micros}
 	if len(s.limits) > 0 {
 		if err := s.checkWindows(one.at, micros); err != nil {
 			return nil, err

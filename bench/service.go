@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
-	"github.com/paywarrant/paywarrant/internal/clock"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
@@ -109,7 +108,7 @@ func reserver(ctx context.Context, dir string) (reserve func(i int) error, close
 		return nil, nil, err
 	}
 	now := time.Now().Truncate(time.Second)
-	l, err := ledger.New(ledger.Config{Store: store, Clock: clock.System{}})
+	l, err := ledger.New(ledger.Config{Store: store, Clock: time.Now})
 	if err != nil {
 		return nil, nil, err
 	}

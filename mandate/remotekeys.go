@@ -42,7 +42,7 @@ type RemoteKeySource struct {
 	// HTTPClient does the requests. Redirects are not followed. Default: a
 	// client with http.DefaultTransport.
 	HTTPClient *http.Client
-	// Clock tells the time. Default: time.Now.
+	// Clock returns the current time. Default: time.Now.
 	Clock func() time.Time
 	// Timeout ends a request. Default: DefaultKeysTimeout.
 	Timeout time.Duration

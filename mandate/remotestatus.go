@@ -41,7 +41,7 @@ type RemoteStatusSource struct {
 	// HTTPClient does the requests. Redirects are not followed. Default: a
 	// client with http.DefaultTransport.
 	HTTPClient *http.Client
-	// Clock tells the time. Default: time.Now.
+	// Clock returns the current time. Default: time.Now.
 	Clock func() time.Time
 	// Skew is how far clocks may be apart. Default: DefaultSkew; negative: not at all.
 	Skew time.Duration

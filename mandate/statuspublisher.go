@@ -26,7 +26,7 @@ type StatusPublisher struct {
 	// TTL is how long verifiers may keep the list, in whole seconds up to a
 	// day. Default: DefaultStatusTTL.
 	TTL time.Duration
-	// Clock tells the time. Default: time.Now.
+	// Clock returns the current time. Default: time.Now.
 	Clock func() time.Time
 
 	mu     sync.Mutex

@@ -30,7 +30,7 @@ type Verifier struct {
 	Keys KeySource
 	// Statuses makes revocations known. Default: nil, they are not looked for.
 	Statuses StatusSource
-	// Clock tells the time. Default: time.Now.
+	// Clock returns the current time. Default: time.Now.
 	Clock func() time.Time
 	// Skew is how far clocks may be apart. Default: DefaultSkew; negative: not at all.
 	Skew time.Duration

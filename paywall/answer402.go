@@ -74,7 +74,7 @@ func (g *Gate) ask(w http.ResponseWriter, r *http.Request, o *offer, requestID s
 	h[keyPaymentRequired] = values[0:1:1]
 	h[keyCacheControl] = values[2:3:3]
 	if g.offersMPP(r.Header) {
-		values[4] = o.issuer.Issue(g.clock.Now().Add(o.window)).Header
+		values[4] = o.issuer.Issue(g.clock().Add(o.window)).Header
 		h[keyChallenge] = append(h[keyChallenge], values[4])
 	}
 	body := g.pageFor(r, o)
@@ -119,7 +119,7 @@ func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, o *offer, requestI
 		h[keyPaymentRequired] = []string{header}
 	}
 	if g.offersMPP(r.Header) {
-		h[keyChallenge] = append(h[keyChallenge], o.issuer.Issue(g.clock.Now().Add(o.window)).Header)
+		h[keyChallenge] = append(h[keyChallenge], o.issuer.Issue(g.clock().Add(o.window)).Header)
 	}
 	if no.settlement != "" {
 		failed := x402.Settlement{ErrorReason: x402.Reason(reason), Network: no.network}

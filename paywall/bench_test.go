@@ -75,7 +75,7 @@ func BenchmarkPaidOverHTTP(b *testing.B) {
 	}))
 	defer facilitator.Close()
 	gate := w.newGate(func(c *paywall.Config) {
-		c.Facilitator, c.Redemptions = facilitator.URL, paywall.NewMemory(paywall.MemoryConfig{Max: 1 << 24, Clock: w.clock})
+		c.Facilitator, c.Redemptions = facilitator.URL, paywall.NewMemory(paywall.MemoryConfig{Max: 1 << 24, Clock: w.clock.Now})
 	})
 	sent := []byte(marshal(b, x402.FacilitatorRequest{X402Version: 1, PaymentPayload: []byte(marshal(b, w.transfer("10000"))), PaymentRequirements: m{"a": strings.Repeat("x", 600)}}))
 	answer := func(rw http.ResponseWriter) { _, _ = io.WriteString(rw, `{"temperature":7}`) }

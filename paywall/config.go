@@ -12,13 +12,6 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// Clock returns the current time. Tests move it.
-type Clock interface{ Now() time.Time }
-
-type systemClock struct{}
-
-func (systemClock) Now() time.Time { return time.Now() }
-
 // Defaults of [Config].
 const (
 	DefaultMaxTimeout = 60 * time.Second
@@ -140,8 +133,8 @@ type Config struct {
 	HTTPClient *http.Client
 	// Logger gets what was refused and why, never a credential. Default: none.
 	Logger *slog.Logger
-	// Clock returns the current time. Default: the system's.
-	Clock Clock
+	// Clock returns the current time. Default: time.Now.
+	Clock func() time.Time
 }
 
 // Asset is a token with EIP-3009; see [x402.Asset].
@@ -196,7 +189,7 @@ func (c Config) withDefaults() Config {
 		c.Timeout = DefaultTimeout
 	}
 	if c.Clock == nil {
-		c.Clock = systemClock{}
+		c.Clock = time.Now
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

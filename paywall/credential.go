@@ -138,7 +138,7 @@ func fingerprint(parts ...string) string {
 // it is settled, so that the claim is bound to the very text that was sent too.
 func (v *visit) claimTransfer(a x402.Authorization, text string) Claim {
 	until := a.ValidBeforeTime()
-	if latest := v.clock.Now().Add(longestMemory); until.After(latest) {
+	if latest := v.clock().Add(longestMemory); until.After(latest) {
 		until = latest
 	}
 	asset := &v.offer.two.Accepts[0]
@@ -176,7 +176,7 @@ func (v *visit) checkTransfer(a x402.Authorization, exactly bool) *refusal {
 
 // lateTransfer is why a transfer is outside of its window; nil if it is inside.
 func (v *visit) lateTransfer(a x402.Authorization) *refusal {
-	if reason := a.CheckWindow(v.clock.Now()); reason != "" {
+	if reason := a.CheckWindow(v.clock()); reason != "" {
 		return refuseX402(reason, "The payment is not valid now.")
 	}
 	return nil

@@ -68,7 +68,7 @@ func (v *visit) readMandate(ctx context.Context, token string) (p *mandate.Prese
 	case err != nil:
 		return nil, nil, fromCheck(err)
 	case late != nil:
-	case !v.clock.Now().Before(p.Mandate.ExpiresAt):
+	case !v.clock().Before(p.Mandate.ExpiresAt):
 		late = refuse(string(client.CodeMandateExpired), "The mandate has expired.")
 	case p.Stale:
 		late = fromCheck(&mandate.Error{Reason: mandate.KBStale})
@@ -87,7 +87,7 @@ type mandateKey struct {
 // mandateKey tells payments of one mandate apart: by the challenge of a
 // presentation, by the client's Idempotency-Key, or else by a key made up here.
 func (v *visit) mandateKey(p *mandate.Presentation) (k mandateKey, no *refusal) {
-	now := v.clock.Now()
+	now := v.clock()
 	k.claim = Claim{Binding: fingerprint(v.offer.binding), Until: now.Add(longestMemory)}
 	asked := v.request.Header.Get(HeaderIdempotencyKey)
 	switch {

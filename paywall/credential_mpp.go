@@ -56,7 +56,7 @@ func (v *visit) planMPP() (*purchase, error) {
 			return v.paidBy(MPP, s, a, offered.Network), nil
 		},
 		announce: func(h http.Header, p Payment) {
-			receipt := mpp.Receipt{Method: mpp.MethodEVM, Reference: p.Transaction, Status: mpp.StatusSuccess, Timestamp: v.clock.Now()}
+			receipt := mpp.Receipt{Method: mpp.MethodEVM, Reference: p.Transaction, Status: mpp.StatusSuccess, Timestamp: v.clock()}
 			if header, err := receipt.Header(); err == nil {
 				h.Set(mpp.HeaderReceipt, header)
 			}
@@ -90,7 +90,7 @@ func (v *visit) checkChallenge(c mpp.Challenge) (late, no *refusal) {
 	if err != nil || expires.IsZero() {
 		return nil, refuseMPP(mpp.ProblemInvalidChallenge, "invalid_challenge", "The challenge has no expiry.")
 	}
-	if !v.clock.Now().Before(expires) {
+	if !v.clock().Before(expires) {
 		late = refuseMPP(mpp.ProblemPaymentExpired, "payment_expired", "The challenge has expired.")
 	}
 	if c.Realm == v.offer.realm && c.Request == v.offer.request && c.Digest == "" {

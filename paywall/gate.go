@@ -26,7 +26,7 @@ type Gate struct {
 // shared is what derived gates have in common.
 type shared struct {
 	terms
-	clock       Clock
+	clock       func() time.Time
 	logger      *slog.Logger
 	redemptions Redemptions
 	settler     Settler
@@ -177,11 +177,11 @@ func newExternal(c Config) (*x402.Facilitator, error) {
 func newVerifiers(c Config) (verifier, expired *mandate.Verifier) {
 	issuer := trimSlash(c.APIURL)
 	keys := &mandate.RemoteKeySource{
-		URL: issuer + "/.well-known/jwks.json", HTTPClient: c.HTTPClient, Clock: c.Clock.Now,
+		URL: issuer + "/.well-known/jwks.json", HTTPClient: c.HTTPClient, Clock: c.Clock,
 		Retry: defaultWait, // what clients are asked to wait, so that a credential sent again then is judged
 	}
-	verifier = &mandate.Verifier{Issuer: issuer, Clock: c.Clock.Now, Keys: keys}
-	expired = &mandate.Verifier{Issuer: issuer, Clock: c.Clock.Now, Keys: keys, IgnoreTimes: true, CacheSize: -1}
+	verifier = &mandate.Verifier{Issuer: issuer, Clock: c.Clock, Keys: keys}
+	expired = &mandate.Verifier{Issuer: issuer, Clock: c.Clock, Keys: keys, IgnoreTimes: true, CacheSize: -1}
 	return verifier, expired
 }
 
@@ -241,7 +241,7 @@ func (g *Gate) serve(w http.ResponseWriter, r *http.Request, next http.Handler) 
 		next.ServeHTTP(w, withoutCredentials(r.Context(), r))
 		return
 	}
-	id := requestID(w.Header(), r.Header, g.clock.Now())
+	id := requestID(w.Header(), r.Header, g.clock())
 	common(w.Header(), id)
 	o, err := g.offers.of(r)
 	if err != nil {

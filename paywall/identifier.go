@@ -15,7 +15,7 @@ import (
 func (v *visit) claimIdentifier(a x402.Authorization, id string) Claim {
 	return Claim{
 		Key: "identifier:" + fingerprint(a.From, id), Binding: fingerprint(v.offer.binding),
-		Until: v.clock.Now().Add(longestMemory + max(memoryMargin, 4*(v.timeout+bookkeeping))),
+		Until: v.clock().Add(longestMemory + max(memoryMargin, 4*(v.timeout+bookkeeping))),
 	}
 }
 

@@ -143,7 +143,7 @@ func TestPaymentIsServedOnceThoughItsIdentifierIsForgotten(t *testing.T) {
 			t.Parallel()
 			for name, last := range map[string]time.Duration{"settled late": 0, "tried again for a day": 23 * time.Hour} {
 				w := setup(t, nil)
-				store := paywall.Redemptions(paywall.NewMemory(paywall.MemoryConfig{Clock: w.clock}))
+				store := paywall.Redemptions(paywall.NewMemory(paywall.MemoryConfig{Clock: w.clock.Now}))
 				if kind != "memory" {
 					store = openSQL(t, openDB(t, kind), w.clock)
 				}

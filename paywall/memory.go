@@ -24,8 +24,8 @@ type MemoryConfig struct {
 	// Max is how many credentials are remembered, beside those of requests that are
 	// running. Default: [DefaultMaxRedemptions].
 	Max int
-	// Clock returns the current time. Default: the system's.
-	Clock Clock
+	// Clock returns the current time. Default: time.Now.
+	Clock func() time.Time
 }
 
 // Memory keeps redemptions in this process. It forgets them when their window is
@@ -35,7 +35,7 @@ type MemoryConfig struct {
 // first. Only payments that were made can fill it.
 type Memory struct {
 	max   int
-	clock Clock
+	clock func() time.Time
 	scope string // makes settlement keys of two memories differ
 
 	mu        sync.Mutex
@@ -65,7 +65,7 @@ func NewMemory(c MemoryConfig) *Memory {
 		m.max = DefaultMaxRedemptions
 	}
 	if m.clock == nil {
-		m.clock = systemClock{}
+		m.clock = time.Now
 	}
 	return m
 }
@@ -76,7 +76,7 @@ func (m *Memory) Peek(_ context.Context, c Claim) (Claimed, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e, ok := m.entries[key]
-	if !ok || e.over(m.clock.Now()) {
+	if !ok || e.over(m.clock()) {
 		return Claimed{State: Fresh}, nil
 	}
 	return e.answer(binding), nil
@@ -87,7 +87,7 @@ func (m *Memory) Claim(_ context.Context, c Claim) (Claimed, error) {
 	key, binding := sha256.Sum256([]byte(c.Key)), sha256.Sum256([]byte(c.Binding))
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := m.clock.Now()
+	now := m.clock()
 	e, ok := m.entries[key]
 	if ok && e.over(now) {
 		m.drop(key)
@@ -184,7 +184,7 @@ func (m *Memory) evict() bool {
 func (m *Memory) Settled(_ context.Context, key string, p Payment) error {
 	return m.change(key, "record settlement", func(_ digest, e *entry) (keep bool) {
 		e.state, e.payment = Paid, &p
-		e.honored = m.clock.Now().Add(HonoredFor).UnixMilli()
+		e.honored = m.clock().Add(HonoredFor).UnixMilli()
 		return true
 	})
 }
@@ -197,7 +197,7 @@ func (m *Memory) Finish(_ context.Context, key string, end End) error {
 		case end == Served:
 			e.state, e.payment = Spent, nil
 		case end == Undecided && e.state != Paid:
-			e.state, e.honored = Retried, m.clock.Now().Add(HonoredFor).UnixMilli()
+			e.state, e.honored = Retried, m.clock().Add(HonoredFor).UnixMilli()
 			m.remember(k)
 		}
 		return end != Refused

@@ -143,7 +143,7 @@ func TestFullMemoryForgetsUnpaidClaimsFirst(t *testing.T) {
 
 func TestRunningRequestsDoNotFillTheMemory(t *testing.T) {
 	t.Parallel()
-	store := paywall.NewMemory(paywall.MemoryConfig{Max: 2, Clock: newClock()})
+	store := paywall.NewMemory(paywall.MemoryConfig{Max: 2, Clock: newClock().Now})
 	for i := range 20 {
 		got, err := store.Claim(t.Context(), paywall.Claim{Key: fmt.Sprint(i), Binding: "x", Until: newClock().Now().Add(time.Hour)})
 		require.NoError(t, err)

@@ -185,7 +185,7 @@ func TestReplayedSettlementIsNotServedAgain(t *testing.T) {
 
 func TestSharedRedemptionsServeOnceAmongInstances(t *testing.T) {
 	t.Parallel()
-	shared := paywall.NewMemory(paywall.MemoryConfig{Clock: newClock()})
+	shared := paywall.NewMemory(paywall.MemoryConfig{Clock: newClock().Now})
 	each(t, func(c *paywall.Config) { c.Redemptions = shared }, func(t *testing.T, w *world, c credential) {
 		paid := c.pay(w, w.gate)
 		other := w.newGate(func(c *paywall.Config) { c.Redemptions = shared })
@@ -395,9 +395,7 @@ func TestStoreThatFailsAfterTheMoneyMovedStillServes(t *testing.T) {
 
 func TestFullMemoryRefusesRatherThanForgets(t *testing.T) {
 	t.Parallel()
-	var moved *clock
 	w := setup(t, func(c *paywall.Config) {
-		moved, _ = c.Clock.(*clock)
 		c.Redemptions = paywall.NewMemory(paywall.MemoryConfig{Max: 3, Clock: c.Clock})
 	})
 	var spent []string
@@ -408,7 +406,7 @@ func TestFullMemoryRefusesRatherThanForgets(t *testing.T) {
 	}
 	require.Equal(t, 503, w.ask("X-PAYMENT", w.payX402V1(w.gate, nil)).Code)
 	require.Equal(t, 402, w.ask("X-PAYMENT", spent[0]).Code)
-	moved.Advance(5 * time.Minute)
+	w.clock.Advance(5 * time.Minute)
 	require.Equal(t, 200, w.ask("X-PAYMENT", w.payX402V1(w.gate, nil)).Code)
 }
 

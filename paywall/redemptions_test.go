@@ -35,7 +35,7 @@ func openDB(t *testing.T, kind string) *sql.DB {
 
 func openSQL(t *testing.T, db *sql.DB, c *clock) *paywall.SQL {
 	t.Helper()
-	s, err := paywall.NewSQL(paywall.SQLConfig{DB: db, Lease: 10 * time.Minute, Clock: c})
+	s, err := paywall.NewSQL(paywall.SQLConfig{DB: db, Lease: 10 * time.Minute, Clock: c.Now})
 	require.NoError(t, err)
 	for range 2 {
 		require.NoError(t, s.Migrate(t.Context()), "also where the table is there")
@@ -49,7 +49,7 @@ func TestRedemptions(t *testing.T) {
 	for _, kind := range []string{"memory", "sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			open := func(c *clock) paywall.Redemptions { return paywall.NewMemory(paywall.MemoryConfig{Clock: c}) }
+			open := func(c *clock) paywall.Redemptions { return paywall.NewMemory(paywall.MemoryConfig{Clock: c.Now}) }
 			if kind != "memory" {
 				db := openDB(t, kind)
 				open = func(c *clock) paywall.Redemptions { return openSQL(t, db, c) }
@@ -355,7 +355,7 @@ func TestClaimOfAGateThatDiedIsKeptForADay(t *testing.T) {
 			t.Parallel()
 			ctx, c := t.Context(), newClock()
 			claim := paywall.Claim{Key: "died", Binding: "x", Until: c.Now().Add(time.Minute)}
-			memory := paywall.Redemptions(paywall.NewMemory(paywall.MemoryConfig{Clock: c}))
+			memory := paywall.Redemptions(paywall.NewMemory(paywall.MemoryConfig{Clock: c.Now}))
 			open := func() paywall.Redemptions { return memory } // has no claim that outlives its request
 			if kind != "memory" {
 				db := openDB(t, kind)

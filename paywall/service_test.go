@@ -69,7 +69,7 @@ func open(t *testing.T, price, to string, change func(*paywall.Config)) *shop {
 	s.url = "http://" + api.Listener.Addr().String() + "/report"
 	cfg := paywall.Config{
 		Price: price, PayTo: to, APIURL: s.service.URL, TestMode: true, Resource: s.url, Secrets: []string{secret},
-		HTTPClient: &http.Client{Transport: s.line}, Clock: s.service.Clock,
+		HTTPClient: &http.Client{Transport: s.line}, Clock: s.service.Clock.Now,
 	}
 	if change != nil {
 		change(&cfg)

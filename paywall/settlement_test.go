@@ -72,7 +72,7 @@ func TestLostAnswerIsFoundByTheKeyOfItsClaim(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := credentials()[name]
-			shared := paywall.NewMemory(paywall.MemoryConfig{Clock: newClock()})
+			shared := paywall.NewMemory(paywall.MemoryConfig{Clock: newClock().Now})
 			w := setup(t, func(c *paywall.Config) { c.Redemptions = shared })
 			paid := c.pay(w, w.gate)
 			var keys []string

@@ -75,7 +75,7 @@ func setup(t testing.TB, change func(*paywall.Config)) *world {
 func (w *world) config() paywall.Config {
 	return paywall.Config{
 		Price: "0.01", PayTo: payTo, APIURL: w.service.URL, TestMode: true, Resource: resource, Secrets: []string{secret},
-		Clock: w.clock, HTTPClient: w.service.Client(),
+		Clock: w.clock.Now, HTTPClient: w.service.Client(),
 	}
 }
 

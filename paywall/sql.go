@@ -51,7 +51,7 @@ type SQLConfig struct {
 	Lease time.Duration
 	// Clock returns the current time. The clocks of the instances must agree well
 	// within a lease. Default: the system's.
-	Clock Clock
+	Clock func() time.Time
 }
 
 // SQL keeps redemptions in a database, which several instances can share, and
@@ -61,7 +61,7 @@ type SQLConfig struct {
 type SQL struct {
 	db    *sql.DB
 	lease time.Duration
-	clock Clock
+	clock func() time.Time
 
 	mu    sync.Mutex
 	held  map[string]heldRow // the claims of this instance, by row id
@@ -88,7 +88,7 @@ func NewSQL(c SQLConfig) (*SQL, error) {
 		return nil, field("SQLConfig.Lease", errors.New("is negative"))
 	}
 	if s.clock == nil {
-		s.clock = systemClock{}
+		s.clock = time.Now
 	}
 	return s, nil
 }
@@ -130,7 +130,7 @@ WHERE id = $3 AND owner = $4`, string(text), s.honored())
 // honorSQL keeps a row for HonoredFor, by the statement's second argument.
 const honorSQL = `CASE WHEN forget_after < $2 THEN $2 ELSE forget_after END`
 
-func (s *SQL) honored() int64 { return s.clock.Now().Add(HonoredFor).UnixMilli() }
+func (s *SQL) honored() int64 { return s.clock().Add(HonoredFor).UnixMilli() }
 
 // Finish implements [Redemptions]. Its errors are those of [SQL.Settled].
 func (s *SQL) Finish(ctx context.Context, key string, end End) error {
@@ -153,7 +153,7 @@ WHERE id = $3 AND owner = $4`, "", s.honored())
 // Renew implements [Renewer]. Its errors are those of [SQL.Settled].
 func (s *SQL) Renew(ctx context.Context, key string) error {
 	return s.change(ctx, key, "renew redemption", "UPDATE paywall_redemptions SET lease_until = $1 WHERE id = $2 AND owner = $3",
-		s.clock.Now().Add(s.lease).UnixMilli())
+		s.clock().Add(s.lease).UnixMilli())
 }
 
 // RenewEvery implements [Renewer]: a third of the lease.

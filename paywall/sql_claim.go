@@ -35,7 +35,7 @@ func (s *SQL) Peek(ctx context.Context, c Claim) (Claimed, error) {
 	if s.row(id).owner != "" {
 		return Claimed{State: Busy}, nil
 	}
-	got, err := s.look(ctx, id, hashText(c.Binding), s.clock.Now())
+	got, err := s.look(ctx, id, hashText(c.Binding), s.clock())
 	if err != nil {
 		return Claimed{}, fmt.Errorf("paywall: read redemption: %w", err)
 	}
@@ -62,7 +62,7 @@ func (s *SQL) Claim(ctx context.Context, c Claim) (Claimed, error) {
 
 func (s *SQL) claim(ctx context.Context, until time.Time, id, binding, owner string) (Claimed, error) {
 	for range maxClaimTries {
-		now := s.clock.Now()
+		now := s.clock()
 		keep := max(until.UnixMilli(), now.Add(HonoredFor).UnixMilli())
 		var state int
 		var payment string
@@ -145,7 +145,7 @@ const sweepSQLEvery = time.Minute
 
 // sweep deletes some expired rows, now and then.
 func (s *SQL) sweep(ctx context.Context) {
-	now := s.clock.Now()
+	now := s.clock()
 	s.mu.Lock()
 	due := now.Sub(s.swept) >= sweepSQLEvery
 	if due {

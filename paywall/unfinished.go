@@ -15,7 +15,7 @@ const (
 // left undecided or unserved. It is a help to clients that send none of their
 // own, not the guard against double service: that is [Redemptions].
 type unfinished struct {
-	clock Clock
+	clock func() time.Time
 	mu    sync.Mutex
 	slots map[string][]leftover
 }
@@ -25,14 +25,16 @@ type leftover struct {
 	until time.Time
 }
 
-func newUnfinished(c Clock) *unfinished { return &unfinished{clock: c, slots: map[string][]leftover{}} }
+func newUnfinished(c func() time.Time) *unfinished {
+	return &unfinished{clock: c, slots: map[string][]leftover{}}
+}
 
 // put keeps a key for the next request of the slot. If there is no room it is
 // dropped: the answer named the key.
 func (u *unfinished) put(slot, key string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	now := u.clock.Now()
+	now := u.clock()
 	if len(u.slots) >= maxUnfinished {
 		for s, list := range u.slots {
 			if now.After(list[len(list)-1].until) {
@@ -49,7 +51,7 @@ func (u *unfinished) put(slot, key string) {
 func (u *unfinished) take(slot string) string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	list, now := u.slots[slot], u.clock.Now()
+	list, now := u.slots[slot], u.clock()
 	for len(list) > 0 {
 		first := list[0]
 		if list = list[1:]; len(list) == 0 {

@@ -32,9 +32,6 @@ const (
 	Live Mode = "live"
 )
 
-// Clock returns the time.
-type Clock interface{ Now() time.Time }
-
 // Mailer sends a message to a person.
 type Mailer interface {
 	Mail(ctx context.Context, m Message) error
@@ -79,9 +76,13 @@ type Config struct {
 	// Wrapper holds the key-encryption key that seals all keys in the store.
 	// Required in live mode. Default in the sandbox: a fixed key, which protects nothing.
 	Wrapper vault.Wrapper
-	// Clock returns the time. Default: the system clock. The sandbox's test helpers can
-	// advance the default clock, and any clock that has a method Advance(time.Duration).
-	Clock Clock
+	// Clock returns the current time. Default: time.Now; in the sandbox, a clock that
+	// POST /v1/test_helpers/clock/advance moves forward.
+	Clock func() time.Time
+	// AdvanceClock moves a custom Clock forward when POST /v1/test_helpers/clock/advance
+	// is called in the sandbox. It must be safe for concurrent use. Default: a custom
+	// Clock cannot be moved through the API.
+	AdvanceClock func(time.Duration)
 	// Logger receives structured logs without secrets. Default: logs are discarded.
 	Logger *slog.Logger
 	// Telemetry records metrics and traces. Default: none.
@@ -119,14 +120,8 @@ const minHelperKey = 16
 
 const defaultDocsURL = "https://github.com/paywarrant/paywarrant/blob/main/docs/errors/"
 
-// advancer is a clock that test helpers can move.
-type advancer interface {
-	Clock
-	Advance(d time.Duration)
-}
-
-// CheckBaseURL returns an error if text cannot be a [Config.BaseURL]. Its message reads
-// well after the name of the field.
+// CheckBaseURL reports what is wrong with a [Config.BaseURL]. The text of the error fits
+// after its name.
 func CheckBaseURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -147,6 +142,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("server: Mode must be %q or %q", Sandbox, Live)
 	case c.Store == nil:
 		return errors.New("server: Store is required")
+	case c.AdvanceClock != nil && c.Clock == nil:
+		return errors.New("server: AdvanceClock requires Clock")
 	case len(c.Rails) == 0:
 		return errors.New("server: Rails must hold at least one rail")
 	case c.Mode == Live && c.Wrapper == nil:
@@ -184,8 +181,12 @@ func (c *Config) defaults() error {
 		}
 		c.Wrapper = fixed
 	}
+	if c.Clock == nil && c.Mode == Sandbox {
+		movable := &clock.Movable{}
+		c.Clock, c.AdvanceClock = movable.Now, movable.Advance
+	}
 	if c.Clock == nil {
-		c.Clock = &clock.Movable{}
+		c.Clock = time.Now
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

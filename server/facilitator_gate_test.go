@@ -37,7 +37,7 @@ func behindGate(t *testing.T) *gated {
 	srv := httptest.NewUnstartedServer(nil)
 	g.url = "http://" + srv.Listener.Addr().String() + "/weather"
 	gate, err := paywall.New(paywall.Config{
-		Price: "0.01", PayTo: g.payee, APIURL: g.URL, TestMode: true, Resource: g.url, Clock: g.Clock,
+		Price: "0.01", PayTo: g.payee, APIURL: g.URL, TestMode: true, Resource: g.url, Clock: g.Clock.Now,
 	})
 	require.NoError(t, err)
 	srv.Config.Handler = gate.Require(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

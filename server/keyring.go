@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/paywarrant/paywarrant/internal/clock"
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/internal/keys"
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -28,8 +27,8 @@ type KeyRingConfig struct {
 	Store ledger.Accounts
 	// Wrapper is the service's key-encryption key. Default: the sandbox's fixed key.
 	Wrapper vault.Wrapper
-	// Clock returns the time. Default: the system clock.
-	Clock Clock
+	// Clock returns the current time. Default: time.Now.
+	Clock func() time.Time
 }
 
 // KeyRing manages the keys that sign a service's mandates, in the service's process or
@@ -69,7 +68,7 @@ func NewKeyRing(cfg KeyRingConfig) (*KeyRing, error) {
 		cfg.Wrapper = fixed
 	}
 	if cfg.Clock == nil {
-		cfg.Clock = &clock.Movable{}
+		cfg.Clock = time.Now
 	}
 	return &KeyRing{keys.New(keys.Config{Store: cfg.Store, Vault: vault.New(cfg.Wrapper), Clock: cfg.Clock})}, nil
 }

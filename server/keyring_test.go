@@ -21,7 +21,7 @@ func withKeyRing(t *testing.T, kind servertest.StoreKind) (caller, *server.KeyRi
 	t.Helper()
 	var store ledger.Store
 	c := setup(t, &servertest.Options{Store: kind, Configure: func(cfg *server.Config) { store = cfg.Store }})
-	ring, err := server.NewKeyRing(server.KeyRingConfig{Store: store, Clock: c.Clock})
+	ring, err := server.NewKeyRing(server.KeyRingConfig{Store: store, Clock: c.Clock.Now})
 	require.NoError(t, err)
 	return c, ring
 }

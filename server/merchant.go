@@ -6,8 +6,8 @@ import (
 	"net/mail"
 	"net/url"
 	"strings"
+	"time"
 
-	"github.com/paywarrant/paywarrant/internal/clock"
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/internal/account"
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -46,7 +46,7 @@ func (s *Server) CreateMerchant(ctx context.Context, p MerchantParams) (Merchant
 // CreateMerchant creates a merchant account in the store of a service, which may be
 // running. It returns the errors of [Server.CreateMerchant].
 func CreateMerchant(ctx context.Context, store ledger.Accounts, mode Mode, p MerchantParams) (Merchant, error) {
-	return createMerchant(ctx, account.New(account.Config{Store: store, Clock: clock.System{}, Live: mode == Live}), p)
+	return createMerchant(ctx, account.New(account.Config{Store: store, Clock: time.Now, Live: mode == Live}), p)
 }
 
 // ParamError reports an invalid parameter.

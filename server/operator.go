@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/paywarrant/paywarrant/internal/clock"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/internal/account"
@@ -22,8 +21,8 @@ type OperatorConfig struct {
 	Mode Mode
 	// Actor names the person or program that acts, for the audit log. Required.
 	Actor string
-	// Clock is the service's clock. Default: the system clock.
-	Clock Clock
+	// Clock returns the service's current time. Default: time.Now.
+	Clock func() time.Time
 }
 
 // Operator performs the tasks of those who run the service, directly in its store.
@@ -59,7 +58,7 @@ func NewOperator(cfg OperatorConfig) (*Operator, error) {
 		return nil, errors.New("operator: Actor is required")
 	}
 	if cfg.Clock == nil {
-		cfg.Clock = clock.System{}
+		cfg.Clock = time.Now
 	}
 	return &Operator{cfg, account.New(account.Config{Store: cfg.Store, Clock: cfg.Clock, Live: cfg.Mode == Live})}, nil
 }
@@ -74,7 +73,7 @@ func (o *Operator) audit(ctx context.Context, action, subject, reason, detail st
 	if err := text.Check(detail, maxReason); err != nil {
 		return fmt.Errorf("label: %w", err)
 	}
-	now := o.config.Clock.Now()
+	now := o.config.Clock()
 	return o.config.Store.AddAudit(ctx, ledger.AuditEntry{
 		ID: id.New(id.Audit, now), At: now, Actor: o.config.Actor, Action: action, Subject: subject, Reason: reason, Detail: detail,
 	})
@@ -221,7 +220,7 @@ func (o *Operator) ResolveCharge(ctx context.Context, transactionID string, r Re
 		return c, err
 	case c.Status != ledger.ChargePending:
 		return c, fmt.Errorf("charge %s: %w: %s", c.ID, ErrDecided, c.Status)
-	case c.LeaseOwner != "" && o.config.Clock.Now().Before(c.LeaseUntil):
+	case c.LeaseOwner != "" && o.config.Clock().Before(c.LeaseUntil):
 		return c, fmt.Errorf("charge %s: %w; try again after %s", c.ID, ErrBeingAsked, c.LeaseUntil.UTC().Format(time.RFC3339))
 	}
 	if err := r.validate(c); err != nil {

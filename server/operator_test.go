@@ -16,7 +16,7 @@ import (
 func operated(t *testing.T) (caller, *server.Operator, ledger.Store) {
 	t.Helper()
 	var store ledger.Store
-	var at server.Clock
+	var at func() time.Time
 	c := setup(t, &servertest.Options{Configure: func(cfg *server.Config) { store, at = cfg.Store, cfg.Clock }})
 	o, err := server.NewOperator(server.OperatorConfig{Store: store, Mode: server.Sandbox, Actor: "operator:ada", Clock: at})
 	require.NoError(t, err)

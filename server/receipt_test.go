@@ -28,7 +28,7 @@ func (c caller) bought(t *testing.T, way agent.Way) client.ReceiptParams {
 	p := client.ReceiptParams{
 		Resource: "http://" + api.Listener.Addr().String() + "/weather", PayTo: c.Merchant.PayTo, Amount: "0.01",
 	}
-	gate, err := paywall.New(paywall.Config{Price: p.Amount, PayTo: p.PayTo, APIURL: c.URL, TestMode: true, Resource: p.Resource, Clock: c.Clock})
+	gate, err := paywall.New(paywall.Config{Price: p.Amount, PayTo: p.PayTo, APIURL: c.URL, TestMode: true, Resource: p.Resource, Clock: c.Clock.Now})
 	require.NoError(t, err)
 	api.Config.Handler = gate.Require(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "sunny") }))
 	api.Start()
@@ -36,7 +36,7 @@ func (c caller) bought(t *testing.T, way agent.Way) client.ReceiptParams {
 	wallet, err := evm.NewWallet(evm.WalletConfig{Key: devchain.Wallets()[2].Key()})
 	require.NoError(t, err)
 	a, err := agent.New(agent.Config{
-		MaxPriceMicros: 10_000, Wallet: wallet, Service: c.Client(), Mandate: c.mandate(t, 500, 5000, "wallet"), Ways: []agent.Way{way}, Clock: c.Clock,
+		MaxPriceMicros: 10_000, Wallet: wallet, Service: c.Client(), Mandate: c.mandate(t, 500, 5000, "wallet"), Ways: []agent.Way{way}, Clock: c.Clock.Now,
 		AllowPrivate: true,
 	})
 	require.NoError(t, err)

@@ -77,7 +77,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s := &Server{config: cfg}
 	movable := cfg.Mode == Sandbox
-	compared := cfg.Clock.Now
+	compared := cfg.Clock
 	if movable {
 		compared = time.Now
 	}
@@ -123,7 +123,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.payments = payment.New(payment.Config{
 		Ledger: s.ledger, Accounts: cfg.Store, Rails: router, Vault: box, Clock: cfg.Clock, Logger: cfg.Logger,
 		Issuer:   &mandate.Issuer{URL: cfg.BaseURL, Signer: s.keys.Signer},
-		Verifier: &mandate.Verifier{Issuer: cfg.BaseURL, Keys: s.keys, Clock: cfg.Clock.Now, IgnoreTimes: true},
+		Verifier: &mandate.Verifier{Issuer: cfg.BaseURL, Keys: s.keys, Clock: cfg.Clock, IgnoreTimes: true},
 		Statuses: s.statuses, BaseURL: cfg.BaseURL, ReceiptKey: receipts, Telemetry: cfg.Telemetry,
 	})
 	for _, r := range cfg.Rails {
@@ -240,13 +240,10 @@ func (s *Server) sandbox() *api.Sandbox {
 		return nil
 	}
 	base, err := url.Parse(s.config.BaseURL)
-	box := &api.Sandbox{Key: string(s.config.TestHelperKey), Open: err == nil && loopback(base.Hostname())}
+	box := &api.Sandbox{Key: string(s.config.TestHelperKey), Open: err == nil && loopback(base.Hostname()), Advance: s.config.AdvanceClock}
 	box.NewMerchant = func(ctx context.Context, n api.TestMerchant) (ledger.Merchant, string, error) {
 		c, err := s.accounts.Create(ctx, account.NewMerchant{Name: n.Name, MaxCharge: n.MaxCharge, Inactive: n.Inactive})
 		return c.Merchant, c.APIKey, err
-	}
-	if c, ok := s.config.Clock.(advancer); ok {
-		box.Advance = c.Advance
 	}
 	return box
 }
@@ -351,5 +348,5 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 // CheckLedger recomputes every counter and total from the postings and reports
 // what does not agree.
 func (s *Server) CheckLedger(ctx context.Context) (ledger.Report, error) {
-	return ledger.CheckAt(ctx, s.config.Store, s.config.Clock.Now())
+	return ledger.CheckAt(ctx, s.config.Store, s.config.Clock())
 }

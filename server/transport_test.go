@@ -36,7 +36,7 @@ func TestGateSettlesWithinTheProcess(t *testing.T) {
 	url := "http://" + api.Listener.Addr().String() + "/weather"
 	gate, err := paywall.New(paywall.Config{
 		Price: "0.01", PayTo: srv.Merchant.PayTo, APIURL: "https://pay.example", TestMode: true, Resource: url, HTTPClient: inside,
-		Clock: srv.Clock,
+		Clock: srv.Clock.Now,
 	})
 	require.NoError(t, err)
 	api.Config.Handler = gate.Require(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -42,7 +42,7 @@ type Verifier struct {
 	// Tolerance is how far the time of signing may lie from now, before or after.
 	// Default: 300 s.
 	Tolerance time.Duration
-	// Clock tells the time. Default: time.Now.
+	// Clock returns the current time. Default: time.Now.
 	Clock func() time.Time
 }
 

@@ -17,13 +17,6 @@ import (
 	"github.com/paywarrant/paywarrant/internal/retryafter"
 )
 
-// Clock returns the current time. Tests move it.
-type Clock interface{ Now() time.Time }
-
-type systemClock struct{}
-
-func (systemClock) Now() time.Time { return time.Now() }
-
 // maxAnswer is how much of a facilitator's answer is read, in bytes.
 const maxAnswer = 256 << 10
 
@@ -44,8 +37,8 @@ type FacilitatorConfig struct {
 	// HTTPClient sends the calls; a copy is used that follows no redirect.
 	// Default: http.DefaultTransport.
 	HTTPClient *http.Client
-	// Clock dates the signatures. Default: the system's.
-	Clock Clock
+	// Clock returns the current time for signatures. Default: time.Now.
+	Clock func() time.Time
 }
 
 // Facilitator verifies and settles payments at a facilitator over HTTP
@@ -93,7 +86,7 @@ func NewFacilitator(c FacilitatorConfig) (*Facilitator, error) {
 	}
 	clock := c.Clock
 	if clock == nil {
-		clock = systemClock{}
+		clock = time.Now
 	}
 	f.signer, err = newSigner(c.KeyID, c.Secret, clock)
 	return f, err

@@ -272,7 +272,7 @@ func TestCallsAreSigned(t *testing.T) {
 		token, host = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), r.Host
 		_, _ = io.WriteString(w, `{"isValid":true}`)
 	}, func(c *x402.FacilitatorConfig) {
-		c.KeyID, c.Clock = "0b7a6bd0-1d0f-4c8e-9d1c-1f3a5f0c2b11", fixedClock(now)
+		c.KeyID, c.Clock = "0b7a6bd0-1d0f-4c8e-9d1c-1f3a5f0c2b11", fixedClock(now).Now
 		c.Secret = x402.Secret(base64.StdEncoding.EncodeToString(private))
 	})
 	require.True(t, f.Signed())

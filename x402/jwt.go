@@ -41,10 +41,10 @@ const tokenLife = 120 * time.Second
 type signer struct {
 	keyID string
 	key   ed25519.PrivateKey
-	clock Clock
+	clock func() time.Time
 }
 
-func newSigner(keyID string, secret Secret, clock Clock) (*signer, error) {
+func newSigner(keyID string, secret Secret, clock func() time.Time) (*signer, error) {
 	if keyID == "" {
 		return nil, errors.New("x402: FacilitatorConfig.KeyID: is required with Secret")
 	}
@@ -64,7 +64,7 @@ func newSigner(keyID string, secret Secret, clock Clock) (*signer, error) {
 
 // token signs one call: method, host and path, for two minutes.
 func (s *signer) token(method string, target *url.URL) (string, error) {
-	now := s.clock.Now()
+	now := s.clock()
 	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{
 		"sub":  s.keyID,
 		"iss":  "cdp",

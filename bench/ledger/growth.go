@@ -84,7 +84,7 @@ func filled(ctx context.Context, e engine, n int) (*stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := ledger.New(ledger.Config{Store: store, Clock: wallClock{}})
+	l, err := ledger.New(ledger.Config{Store: store, Clock: time.Now})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -130,7 +130,7 @@ func checks(ctx context.Context, t *table, e engine, store ledger.Store) error {
 		return err
 	}
 	whole := time.Since(start)
-	checker := ledger.NewChecker(store, wallClock{})
+	checker := ledger.NewChecker(store, time.Now)
 	if _, err := checker.Changed(ctx); err != nil {
 		return err
 	}

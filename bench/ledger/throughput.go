@@ -62,10 +62,6 @@ func wal(url string) func(context.Context, *counting) (logged, error) {
 	}
 }
 
-type wallClock struct{}
-
-func (wallClock) Now() time.Time { return time.Now() }
-
 // throughput measures reservations on one store.
 func throughput(ctx context.Context, t *table, disk *disk, e engine, span time.Duration) error {
 	store, err := e.open()
@@ -74,7 +70,7 @@ func throughput(ctx context.Context, t *table, disk *disk, e engine, span time.D
 	}
 	defer store.Close() // its folder is deleted
 	count := &counting{Store: store}
-	l, err := ledger.New(ledger.Config{Store: count, Clock: wallClock{}})
+	l, err := ledger.New(ledger.Config{Store: count, Clock: time.Now})
 	if err != nil {
 		return err
 	}

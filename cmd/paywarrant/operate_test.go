@@ -178,7 +178,7 @@ func (p place) stuck(t *testing.T, merchantID string) string {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
 	now := time.Now().Add(-time.Minute).Truncate(time.Second)
-	l, err := ledger.New(ledger.Config{Store: store, Clock: stopped(now)})
+	l, err := ledger.New(ledger.Config{Store: store, Clock: stopped(now).Now})
 	require.NoError(t, err)
 	defer l.Close()
 	terms := ledger.Terms{MaxPerTx: 1e6, MaxMonthly: 1e6, Payees: []string{merchantID}, Rails: []rail.Name{rail.Fiat}, ExpiresAt: now.Add(time.Hour)}

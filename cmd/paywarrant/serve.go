@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -86,8 +87,9 @@ func startError(file configFile, err error) error {
 
 // extras are what a service has beyond what is in its configuration.
 type extras struct {
-	clock server.Clock // nil: the default
-	chain chainMaker   // nil: there is no chain
+	clock        func() time.Time    // nil: the default
+	advanceClock func(time.Duration) // moves clock
+	chain        chainMaker          // nil: there is no chain
 	// telemetry is told what happens. Nil: nobody is.
 	telemetry *telemetry.Telemetry
 }
@@ -111,7 +113,7 @@ func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) 
 	if err == nil {
 		var srv *server.Server
 		srv, err = server.New(ctx, server.Config{
-			BaseURL: cfg.BaseURL, Mode: server.Mode(cfg.Mode), Store: store, Moved: cfg.Moved, Rails: rails, Wrapper: wrapper, Clock: more.clock,
+			BaseURL: cfg.BaseURL, Mode: server.Mode(cfg.Mode), Store: store, Moved: cfg.Moved, Rails: rails, Wrapper: wrapper, Clock: more.clock, AdvanceClock: more.advanceClock,
 			Logger: log, RequestsPerSecond: cfg.RequestsPerSecond, AnonymousPerSecond: cfg.AnonymousPerSecond,
 			TrustedProxies: proxies, TestHelperKey: cfg.TestHelperKey, Telemetry: more.telemetry,
 		})

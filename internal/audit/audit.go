@@ -12,6 +12,7 @@ import (
 	"context"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/paywarrant/paywarrant/internal/clientaddr"
 	"github.com/paywarrant/paywarrant/internal/httplog"
@@ -44,7 +45,7 @@ type Log struct {
 }
 
 // New returns a log.
-func New(logger *slog.Logger, clock ratelimit.Clock) *Log {
+func New(logger *slog.Logger, clock func() time.Time) *Log {
 	return &Log{logger: logger, noise: ratelimit.New(ratelimit.Config{PerSecond: 1, Burst: noiseBurst, Clock: clock})}
 }
 

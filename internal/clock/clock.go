@@ -10,12 +10,6 @@ import (
 // Last is the time that no clock is moved past.
 var Last = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// System is the system's clock.
-type System struct{}
-
-// Now returns the time.
-func (System) Now() time.Time { return time.Now() }
-
 // Movable is a clock that can run ahead of the system's. The zero value shows the
 // system's time. It is safe for concurrent use.
 type Movable struct{ ahead atomic.Int64 }

@@ -22,17 +22,14 @@ import (
 // longest time are dropped first: they are full again by then.
 const maxBuckets = 100_000
 
-// Clock is the source of time.
-type Clock interface{ Now() time.Time }
-
 // Config configures [Limits].
 type Config struct {
 	// PerSecond is how many tokens a bucket gains each second. Required.
 	PerSecond int
 	// Burst is the size of a bucket. Default: twice PerSecond.
 	Burst int
-	// Clock is the source of time. Required.
-	Clock Clock
+	// Clock returns the current time. Required.
+	Clock func() time.Time
 }
 
 // Limits is a set of token buckets of one size. It is safe for concurrent use.
@@ -68,7 +65,7 @@ type Answer struct {
 
 // Take takes a token from a bucket.
 func (l *Limits) Take(name string) Answer {
-	now := l.config.Clock.Now()
+	now := l.config.Clock()
 	b, _ := l.buckets.ComputeIfAbsent(name, func() (*bucket, bool) {
 		return &bucket{tokens: float64(l.config.Burst), at: now}, false
 	})

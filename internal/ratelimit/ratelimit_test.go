@@ -17,7 +17,7 @@ func (c *clock) Now() time.Time { return c.now }
 
 func setup(perSecond int) (*ratelimit.Limits, *clock) {
 	c := &clock{time.Unix(1_800_000_000, 0)}
-	return ratelimit.New(ratelimit.Config{PerSecond: perSecond, Clock: c}), c
+	return ratelimit.New(ratelimit.Config{PerSecond: perSecond, Clock: c.Now}), c
 }
 
 func TestBucketHoldsABurstAndRefills(t *testing.T) {

@@ -35,7 +35,7 @@ func (s *Shop) Balance() http.Handler {
 			refuse(w, http.StatusServiceUnavailable, "unavailable", "The balance cannot be read now.")
 		default:
 			left := b.Remaining
-			if !s.cfg.Clock.Now().Before(b.ExpiresAt) {
+			if !s.cfg.Clock().Before(b.ExpiresAt) {
 				left = 0
 			}
 			writeJSON(w, http.StatusOK, map[string]any{

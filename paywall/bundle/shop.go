@@ -41,13 +41,9 @@ type Config struct {
 	Life time.Duration
 	// Logger gets what went wrong, never a token. Default: none.
 	Logger *slog.Logger
-	// Clock returns the current time. Default: the system's.
-	Clock paywall.Clock
+	// Clock returns the current time. Default: time.Now.
+	Clock func() time.Time
 }
-
-type systemClock struct{}
-
-func (systemClock) Now() time.Time { return time.Now() }
 
 // Shop sells bundles and takes their tokens. Create one with [New]. It is safe for
 // concurrent use.
@@ -71,7 +67,7 @@ func New(c Config) (*Shop, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.Clock == nil {
-		c.Clock = systemClock{}
+		c.Clock = time.Now
 	}
 	return &Shop{cfg: c, parser: newParser(c)}, nil
 }
@@ -119,7 +115,7 @@ func (s *Shop) ValidateAndDeduct(ctx context.Context, token string) (paywall.Bun
 	if err != nil {
 		return paywall.BundleResult{}, nil //nolint:nilerr // not valid is an answer
 	}
-	b, err := s.cfg.Store.Deduct(ctx, id, s.cfg.Clock.Now())
+	b, err := s.cfg.Store.Deduct(ctx, id, s.cfg.Clock())
 	switch {
 	case errors.Is(err, ErrEmpty), errors.Is(err, ErrNotFound):
 		return paywall.BundleResult{TenantID: b.TenantID}, nil
@@ -166,7 +162,7 @@ func (s *Shop) Issue(ctx context.Context, orderID, tier, tenantID string) (Issue
 	if !ok {
 		return Issued{}, fmt.Errorf("bundle: issue: no tier %q", tier)
 	}
-	now := s.cfg.Clock.Now().Truncate(time.Second)
+	now := s.cfg.Clock().Truncate(time.Second)
 	b := Bundle{
 		ID: bundleID(orderID), TenantID: tenantID, Tier: t.Name, Requests: t.Requests, Remaining: t.Requests,
 		CreatedAt: now, ExpiresAt: now.Add(s.cfg.Life),

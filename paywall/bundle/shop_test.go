@@ -45,7 +45,7 @@ func setup(t *testing.T, change func(*bundle.Config)) *world {
 	w.clock.ms.Store(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).UnixMilli())
 	w.cfg = bundle.Config{
 		Issuer: issuer, Keys: []bundle.Key{key}, Tiers: []paywall.Tier{{Name: "small", USDCents: 500, Requests: 2}, {Name: "large", USDCents: 900, Requests: 9}},
-		PurchaseURL: issuer + "/bundles", BalanceURL: issuer + "/bundles/balance", Clock: w.clock,
+		PurchaseURL: issuer + "/bundles", BalanceURL: issuer + "/bundles/balance", Clock: w.clock.Now,
 	}
 	if change != nil {
 		change(&w.cfg)

@@ -66,6 +66,6 @@ func newParser(c Config) *jwt.Parser {
 	return jwt.NewParser(
 		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg(), jwt.SigningMethodES256.Alg()}),
 		jwt.WithIssuer(c.Issuer), jwt.WithAudience(c.Issuer), jwt.WithExpirationRequired(), jwt.WithIssuedAt(),
-		jwt.WithStrictDecoding(), jwt.WithTimeFunc(c.Clock.Now), jwt.WithLeeway(time.Minute),
+		jwt.WithStrictDecoding(), jwt.WithTimeFunc(c.Clock), jwt.WithLeeway(time.Minute),
 	)
 }

@@ -33,12 +33,12 @@ const recheckAfter = 24 * time.Hour
 // stored spending, and checks the changes from then on. [Check] checks everything.
 type Checker struct {
 	store  Store
-	clock  Clock
+	clock  func() time.Time
 	cursor string // the last mandate that was checked in turn
 }
 
 // NewChecker returns a checker of a store.
-func NewChecker(store Store, clock Clock) *Checker { return &Checker{store: store, clock: clock} }
+func NewChecker(store Store, clock func() time.Time) *Checker { return &Checker{store: store, clock: clock} }
 
 // Changed runs one round of the check. Mandates with a fault are checked again in each
 // round until the fault is repaired. Its errors are those of the store.
@@ -48,7 +48,7 @@ func (c *Checker) Changed(ctx context.Context) (Report, error) {
 
 // round implements Changed. It calls proceed before each batch, and ends with its error.
 func (c *Checker) round(ctx context.Context, proceed func(context.Context) error) (Report, error) {
-	r := &round{Checker: c, proceed: proceed, horizon: c.clock.Now().Add(-Keep)}
+	r := &round{Checker: c, proceed: proceed, horizon: c.clock().Add(-Keep)}
 	err := inTurn(
 		func() error { return r.again(ctx) },
 		func() error { return r.streams(ctx) },
@@ -155,7 +155,7 @@ func (r *round) batches(ctx context.Context, ids []string) error {
 			return err
 		}
 		began, n := time.Now(), min(len(ids), checkMandates)
-		b := &batch{Report: &r.Report, horizon: r.horizon, now: r.clock.Now()}
+		b := &batch{Report: &r.Report, horizon: r.horizon, now: r.clock()}
 		err := r.store.Audit(ctx, func(a Audit) error {
 			if err := b.read(ctx, a, ids[:n]); err != nil {
 				return err
@@ -398,7 +398,7 @@ const Checking = "check"
 // each batch. It reports whether it ran.
 func (c *Checker) Lead(ctx context.Context, owner string, lease time.Duration) (r Report, led bool, err error) {
 	take := func(ctx context.Context) (cursor string, taken bool, err error) {
-		now := c.clock.Now()
+		now := c.clock()
 		return c.store.TakeWork(ctx, Checking, owner, now, now.Add(lease))
 	}
 	c.cursor, led, err = take(ctx)

@@ -12,15 +12,12 @@ import (
 	"time"
 )
 
-// Clock tells the time. Tests move it.
-type Clock interface{ Now() time.Time }
-
 // Config configures a [Ledger].
 type Config struct {
 	// Store holds the rows. Required.
 	Store Store
 	// Clock tells the time. Required.
-	Clock Clock
+	Clock func() time.Time
 	// Committers is the number of concurrent commits. Mandates are spread over them.
 	// Default: [Store.Writers].
 	Committers int
@@ -64,7 +61,7 @@ type Ledger struct {
 	Reader
 
 	store      Store
-	clock      Clock
+	clock      func() time.Time
 	committers []*committer
 	seed       maphash.Seed
 	instance   string
@@ -99,7 +96,7 @@ func (l *Ledger) Close() {
 func (l *Ledger) run(ctx context.Context, row string, keys Keys, decide func(*State, time.Time) (Effects, error)) error {
 	c := l.committers[maphash.String(l.seed, row)%uint64(len(l.committers))]
 	return c.submit(ctx, row, &command{keys: keys, decide: func(s *State) (Effects, error) {
-		return decide(s, l.clock.Now())
+		return decide(s, l.clock())
 	}})
 }
 

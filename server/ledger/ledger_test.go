@@ -59,7 +59,7 @@ func (wall) Now() time.Time { return time.Now() }
 
 func start(t *testing.T, store ledger.Store, queue int) *ledger.Ledger {
 	t.Helper()
-	l, err := ledger.New(ledger.Config{Store: store, Clock: wall{}, Queue: queue})
+	l, err := ledger.New(ledger.Config{Store: store, Clock: wall{}.Now, Queue: queue})
 	require.NoError(t, err)
 	return l
 }
@@ -69,8 +69,8 @@ func TestConfigNamesWhatIsWrong(t *testing.T) {
 	for wrong, cfg := range map[string]ledger.Config{
 		"Store":      {},
 		"Clock":      {Store: &slow{}},
-		"Committers": {Store: &slow{}, Clock: wall{}, Committers: 65},
-		"Queue":      {Store: &slow{}, Clock: wall{}, Queue: -1},
+		"Committers": {Store: &slow{}, Clock: wall{}.Now, Committers: 65},
+		"Queue":      {Store: &slow{}, Clock: wall{}.Now, Queue: -1},
 	} {
 		_, err := ledger.New(cfg)
 		require.ErrorContains(t, err, wrong)
@@ -258,7 +258,7 @@ func (c *choosy) InstrumentsOfMandate(context.Context, string) ([]ledger.Instrum
 func together(t *testing.T, store *choosy, onPanic func(any, []byte)) (good int, bad error) {
 	t.Helper()
 	store.release = make(chan struct{})
-	l, err := ledger.New(ledger.Config{Store: store, Clock: wall{}, OnPanic: onPanic})
+	l, err := ledger.New(ledger.Config{Store: store, Clock: wall{}.Now, OnPanic: onPanic})
 	require.NoError(t, err)
 	defer l.Close()
 	errs := make(chan error, 256)

@@ -58,7 +58,7 @@ func unwindSession(hash string, now time.Time) Unwinding {
 
 // Unwinds returns unwindings that are due, each leased to the caller for the given time.
 func (l *Ledger) Unwinds(ctx context.Context, lease time.Duration, limit int) ([]Unwinding, error) {
-	now := l.clock.Now()
+	now := l.clock()
 	due, err := l.store.DueUnwindings(ctx, now, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list unwindings: %w", err)
@@ -95,5 +95,5 @@ func (l *Ledger) Unwound(ctx context.Context, u Unwinding, next time.Time) error
 
 // UnwindingBacklog counts the unwindings that are not finished.
 func (l *Ledger) UnwindingBacklog(ctx context.Context) (UnwindingBacklog, error) {
-	return l.store.UnwindingBacklog(ctx, l.clock.Now())
+	return l.store.UnwindingBacklog(ctx, l.clock())
 }

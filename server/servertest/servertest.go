@@ -122,7 +122,7 @@ func Start(t testing.TB, o *Options) *Server {
 	listener := httptest.NewUnstartedServer(nil)
 	s := &Server{URL: "http://" + listener.Listener.Addr().String(), Clock: &Clock{}}
 	cfg := server.Config{
-		BaseURL: s.URL, Mode: server.Sandbox, Store: store, Rails: []rail.Rail{card.Sandbox(store)}, Clock: s.Clock, Mailer: s,
+		BaseURL: s.URL, Mode: server.Sandbox, Store: store, Rails: []rail.Rail{card.Sandbox(store)}, Clock: s.Clock.Now, AdvanceClock: s.Clock.Advance, Mailer: s,
 		RequestsPerSecond: 10_000,
 	}
 	if o.Chain {

@@ -31,7 +31,7 @@ func (t *Telemetry) Asking(ctx context.Context, name rail.Name) (context.Context
 
 // Store tells of the transactions of a store, and of the charges that they decide:
 // each is decided by one transaction, however many try.
-func (t *Telemetry) Store(store ledger.Store, clock ledger.Clock) ledger.Store {
+func (t *Telemetry) Store(store ledger.Store, clock func() time.Time) ledger.Store {
 	if t == nil {
 		return store
 	}
@@ -42,7 +42,7 @@ type timed struct {
 	ledger.Store
 
 	told  *Telemetry
-	clock ledger.Clock
+	clock func() time.Time
 }
 
 // Update implements ledger.Store.
@@ -72,7 +72,7 @@ func (s timed) Update(ctx context.Context, keys ledger.Keys, decide func(*ledger
 func (s timed) decided(charges []ledger.Charge) {
 	for _, c := range charges {
 		if c.Status != ledger.ChargePending {
-			s.told.decided(c, s.clock.Now())
+			s.told.decided(c, s.clock())
 		}
 	}
 }

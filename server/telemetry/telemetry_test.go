@@ -62,10 +62,6 @@ func (s fickle) Update(_ context.Context, _ ledger.Keys, decide func(*ledger.Sta
 	return s.lost
 }
 
-type now struct{}
-
-func (now) Now() time.Time { return time.Now() }
-
 // TestAChargeIsCountedOnce: by the transaction that decided it; not by one that found
 // it decided, that put it off, or of which nobody knows what came.
 func TestAChargeIsCountedOnce(t *testing.T) {
@@ -74,7 +70,7 @@ func TestAChargeIsCountedOnce(t *testing.T) {
 	told, err := telemetry.New(telemetry.Config{Metrics: registry})
 	require.NoError(t, err)
 	settle := func(lost error, charges ...ledger.Charge) {
-		err := told.Store(fickle{lost: lost}, now{}).Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
+		err := told.Store(fickle{lost: lost}, time.Now).Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
 			return ledger.Effects{Update: ledger.Rows{Charges: charges}}, nil
 		})
 		require.ErrorIs(t, err, lost)

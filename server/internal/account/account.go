@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/id"
@@ -23,7 +24,7 @@ func unauthorized(message string) error {
 // Config configures [Accounts]. Every field is required.
 type Config struct {
 	Store ledger.Accounts
-	Clock ledger.Clock
+	Clock func() time.Time
 	// Live selects live keys; otherwise keys are for the sandbox.
 	Live bool
 }
@@ -89,7 +90,7 @@ var ErrWalletTaken = errors.New("another merchant has this wallet")
 
 // Create creates a merchant with its first API key.
 func (a *Accounts) Create(ctx context.Context, n NewMerchant) (Credentials, error) {
-	now := a.Clock.Now()
+	now := a.Clock()
 	m := ledger.Merchant{
 		ID: id.New(id.Merchant, now), Name: n.Name, Website: n.Website, Email: n.Email, PayTo: n.PayTo,
 		MaxCharge: n.MaxCharge, Active: !n.Inactive, CreatedAt: now,
@@ -110,7 +111,7 @@ func (a *Accounts) Create(ctx context.Context, n NewMerchant) (Credentials, erro
 // IssueKey creates another API key for a merchant. The key cannot be read again.
 func (a *Accounts) IssueKey(ctx context.Context, merchantID, label string) (string, ledger.APIKey, error) {
 	key := id.NewCapability(a.Prefix())
-	stored := ledger.APIKey{Hash: id.Hash(key), MerchantID: merchantID, Hint: key[len(key)-4:], Label: label, CreatedAt: a.Clock.Now()}
+	stored := ledger.APIKey{Hash: id.Hash(key), MerchantID: merchantID, Hint: key[len(key)-4:], Label: label, CreatedAt: a.Clock()}
 	if err := a.Store.AddAPIKey(ctx, stored); err != nil {
 		return "", ledger.APIKey{}, fmt.Errorf("create API key: %w", err)
 	}
@@ -132,7 +133,7 @@ func (a *Accounts) RevokeKey(ctx context.Context, keyID string) (ledger.APIKey, 
 	if err != nil {
 		return ledger.APIKey{}, err
 	}
-	now := a.Clock.Now()
+	now := a.Clock()
 	revoked, err := a.Store.RevokeAPIKey(ctx, key.Hash, now)
 	if err == nil && !revoked {
 		err = ErrKeyRevoked

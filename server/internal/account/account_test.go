@@ -3,11 +3,11 @@ package account_test
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/client"
-	"github.com/paywarrant/paywarrant/internal/clock"
 	"github.com/paywarrant/paywarrant/server/internal/account"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
@@ -19,7 +19,7 @@ func setup(t *testing.T) (ours, theirs *account.Accounts, store ledger.Store) {
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	cfg := account.Config{Store: store, Clock: clock.System{}}
+	cfg := account.Config{Store: store, Clock: time.Now}
 	return account.New(cfg), account.New(cfg), store
 }
 

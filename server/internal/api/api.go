@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/audit"
@@ -32,7 +33,7 @@ type Authenticator interface {
 type Config struct {
 	Payments *payment.Service
 	Accounts Authenticator
-	Clock    ledger.Clock
+	Clock    func() time.Time
 	Logger   *slog.Logger
 	// Audit logs security events. Default: none.
 	Audit  *audit.Log

@@ -6,15 +6,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/paywarrant/paywarrant/internal/clock"
 )
 
 func TestInternalErrorMentionsAChargeOnlyForCharges(t *testing.T) {
 	t.Parallel()
-	a := New(Config{Logger: slog.New(slog.DiscardHandler), Clock: clock.System{}})
+	a := New(Config{Logger: slog.New(slog.DiscardHandler), Clock: time.Now})
 	for pattern, charge := range map[string]bool{
 		"POST /v1/payments/charge": true, "POST /v1/mandates": false, "POST /v1/mandates/{intentMandate}/revoke": false,
 	} {

@@ -14,7 +14,7 @@ func (a *API) balance(ctx context.Context, c call[struct{}]) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	now := a.Clock.Now()
+	now := a.Clock()
 	month := max(ledger.MonthOf(now), m.Month) // a clock that went backwards does not reset the counter
 	spent := m.SpentIn(month)
 	b := client.Balance{

@@ -8,7 +8,6 @@ import (
 	"github.com/paywarrant/paywarrant/internal/clientaddr"
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/ratelimit"
-	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
 // Limits limits the requests of each merchant, mandate and client address. Charges, other
@@ -53,7 +52,7 @@ const (
 // the buckets of merchants.
 type limiters map[class]*ratelimit.Limits
 
-func newLimiters(l Limits, clock ledger.Clock) limiters {
+func newLimiters(l Limits, clock func() time.Time) limiters {
 	l = l.orDefault()
 	all := limiters{}
 	for _, c := range []class{charges, settlements, writes, reads} {

@@ -78,7 +78,7 @@ func (a *API) sessionTerms(ctx context.Context, m ledger.Merchant, in sessionBod
 	if t.Payees, err = a.allowed(ctx, m, in.AllowedMerchantIDs); err != nil {
 		return t, err
 	}
-	now := a.Clock.Now()
+	now := a.Clock()
 	t.ExpiresAt = in.ExpiresAt.Truncate(time.Second)
 	switch {
 	case in.ExpiresAt.IsZero():

@@ -188,11 +188,11 @@ func (a *API) advanceClock(_ context.Context, _ *http.Request, in clockBody) (an
 	step := time.Duration(in.Seconds) * time.Second
 	a.moving.Lock()
 	defer a.moving.Unlock()
-	if a.Clock.Now().Add(step).After(clock.Last) {
+	if a.Clock().Add(step).After(clock.Last) {
 		return nil, invalid("seconds", "would move the clock past "+clock.Last.Format(time.DateOnly))
 	}
 	a.Sandbox.Advance(step)
-	return client.Clock{Now: a.Clock.Now()}, nil
+	return client.Clock{Now: a.Clock()}, nil
 }
 
 const maxName = 100 // characters

@@ -99,7 +99,7 @@ func (a *API) endpointView(e ledger.WebhookEndpoint, secret string) client.Webho
 	if e.Disabled != "" {
 		v.Status = client.EndpointDisabled
 	}
-	if a.Clock.Now().Before(e.FormerUntil) {
+	if a.Clock().Before(e.FormerUntil) {
 		v.FormerSecretExpiresAt = e.FormerUntil
 	}
 	return v

@@ -23,7 +23,7 @@ func label(endpointID string) vault.Label {
 // CreateEndpoint adds an endpoint and returns it with its secret, which is shown
 // this once. It returns ledger.ErrTooManyEndpoints and ledger.ErrEndpointExists.
 func (s *Service) CreateEndpoint(ctx context.Context, merchantID, to string, types []webhook.Type) (ledger.WebhookEndpoint, string, error) {
-	now := s.Clock.Now()
+	now := s.Clock()
 	e := ledger.WebhookEndpoint{ID: id.New(id.WebhookEndpoint, now), MerchantID: merchantID, URL: to, Types: types, CreatedAt: now}
 	secret := webhook.NewSecret()
 	var err error
@@ -85,7 +85,7 @@ func (s *Service) RotateSecret(ctx context.Context, merchantID, endpointID strin
 	if err != nil {
 		return e, "", fmt.Errorf("rotate webhook secret: %w", err)
 	}
-	until := s.Clock.Now().Add(overlap)
+	until := s.Clock().Add(overlap)
 	if err := s.Store.RotateWebhookSecret(ctx, e.ID, sealed, e.Secret, until); err != nil {
 		return e, "", fmt.Errorf("rotate webhook secret: %w", err)
 	}
@@ -121,7 +121,7 @@ func (s *Service) refresh(ctx context.Context, endpointID string) {
 // open opens the secrets that an endpoint's deliveries are signed with now.
 func (s *Service) open(ctx context.Context, e ledger.WebhookEndpoint) ([]string, error) {
 	sealed := [][]byte{e.Secret}
-	if len(e.Former) > 0 && s.Clock.Now().Before(e.FormerUntil) {
+	if len(e.Former) > 0 && s.Clock().Before(e.FormerUntil) {
 		sealed = append(sealed, e.Former)
 	}
 	var secrets []string
@@ -155,7 +155,7 @@ func (s *Service) TestEndpoint(ctx context.Context, merchantID, endpointID strin
 	if err != nil {
 		return ledger.Delivery{}, errors.New("the endpoint has no URL")
 	}
-	now := s.Clock.Now()
+	now := s.Clock()
 	event := ledger.Event{ID: id.New(id.Event, now), Type: webhook.Test, Data: "{}", CreatedAt: now}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()

@@ -39,7 +39,7 @@ import (
 type Config struct {
 	Store  Store
 	Vault  *vault.Vault
-	Clock  ledger.Clock
+	Clock  func() time.Time
 	Logger *slog.Logger
 	// Live is told in every event.
 	Live bool

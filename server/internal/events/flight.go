@@ -20,7 +20,7 @@ func (q *queue) launch(ctx context.Context) {
 	if q.gone || q.paused() || len(q.ready) == 0 {
 		return
 	}
-	if q.Clock.Now().Add(sendTimeout+2*spare).UnixMilli() > q.until.Load() {
+	if q.Clock().Add(sendTimeout+2*spare).UnixMilli() > q.until.Load() {
 		signal(q.extended) // another one may begin before ours would end
 		return
 	}
@@ -103,7 +103,7 @@ func (q *queue) fly(f flight) {
 		r := result{flight: f, attempts: make([]attempt, 0, len(f.items))}
 		for began, goesOn := time.Now(), true; goesOn; {
 			failpoint.Hit(failpoint.Sending)
-			d, now := f.items[len(r.attempts)], q.Clock.Now()
+			d, now := f.items[len(r.attempts)], q.Clock()
 			o := q.attempt(&via, f, d, now)
 			failpoint.Hit(failpoint.Sent)
 			r.attempts = append(r.attempts, attempt{o, now})
@@ -123,7 +123,7 @@ func (q *queue) attempt(via http.RoundTripper, f flight, d *item, now time.Time)
 		slog.Int("attempt", d.Attempts+1))
 	o := q.send(via, f.request, d.Event, f.signer, now)
 	if o.ok() && d.Attempts == 0 {
-		delay = max(q.Clock.Now().Sub(d.Event.CreatedAt), 0)
+		delay = max(q.Clock().Sub(d.Event.CreatedAt), 0)
 	}
 	q.Telemetry.Attempted(o.kind(), time.Since(began), delay)
 	span.End(o.problem)

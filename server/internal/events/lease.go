@@ -36,7 +36,7 @@ func (s *Service) due(ctx context.Context, room int) ([]string, error) {
 	merchants := slices.Collect(maps.Keys(s.grown))
 	clear(s.grown)
 	s.mu.Unlock()
-	due, err := s.Store.DueWebhookEndpoints(ctx, merchants, s.Clock.Now(), room)
+	due, err := s.Store.DueWebhookEndpoints(ctx, merchants, s.Clock(), room)
 	if err != nil { // once more
 		s.mu.Lock()
 		for _, id := range merchants {
@@ -60,7 +60,7 @@ func (r *round) next(ctx context.Context, _ int) (behind []string, err error) {
 	if time.Now().Before(r.at) {
 		return nil, nil
 	}
-	behind, r.from, err = r.Store.BehindWebhookEndpoints(ctx, r.from, r.Clock.Now(), roundPage)
+	behind, r.from, err = r.Store.BehindWebhookEndpoints(ctx, r.from, r.Clock(), roundPage)
 	if r.from == "" {
 		r.at = time.Now().Add(roundEvery)
 	}
@@ -103,7 +103,7 @@ func (s *Service) lease(ctx context.Context, look func(ctx context.Context, room
 		s.failed(ctx, "look for webhook work", err)
 		return
 	}
-	now := s.Clock.Now()
+	now := s.Clock()
 	until := now.Add(leaseFor)
 	taken, err := s.Store.LeaseWebhookEndpoints(ctx, s.owner, ids[:min(len(ids), room)], now, until)
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *Service) extend(ctx context.Context) {
 		if len(mine) == 0 {
 			continue
 		}
-		until := s.Clock.Now().Add(leaseFor)
+		until := s.Clock().Add(leaseFor)
 		ids, err := s.Store.ExtendWebhookLeases(ctx, s.owner, slices.Collect(maps.Keys(mine)), until)
 		if err != nil {
 			s.failed(ctx, "extend webhook leases", err)

@@ -96,7 +96,7 @@ func (s *Service) cursors(ctx context.Context, merchantID, before, after string)
 func (s *Service) Body(e ledger.Event) []byte { return Body(e, s.Live) }
 
 // oldest is when the oldest events that are listed happened.
-func (s *Service) oldest() time.Time { return s.Clock.Now().Add(-keep).Truncate(time.Millisecond) }
+func (s *Service) oldest() time.Time { return s.Clock().Add(-keep).Truncate(time.Millisecond) }
 
 // event is an event that would be listed.
 func (s *Service) event(ctx context.Context, merchantID, eventID string) (ledger.Event, error) {
@@ -130,7 +130,7 @@ func (s *Service) Redeliver(ctx context.Context, merchantID, eventID string) (in
 	if len(to) == 0 {
 		return 0, nil
 	}
-	if err := s.Store.Redeliver(ctx, e.ID, to, s.Clock.Now()); err != nil {
+	if err := s.Store.Redeliver(ctx, e.ID, to, s.Clock()); err != nil {
 		return 0, err
 	}
 	s.mu.Lock()

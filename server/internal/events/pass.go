@@ -55,7 +55,7 @@ func (q *queue) recall(ctx context.Context) {
 
 // look finds lanes to be read.
 func (q *queue) look(ctx context.Context) (err error) {
-	p, now := &q.stored, q.Clock.Now()
+	p, now := &q.stored, q.Clock()
 	switch {
 	case p.all && !time.Now().Before(p.next):
 		if p.lanes, err = q.Store.DueLanes(ctx, q.endpoint.ID, p.from, now, lanePage); err != nil {
@@ -112,7 +112,7 @@ func (q *queue) fetch(ctx context.Context, lane string) error {
 	if err != nil {
 		return err
 	}
-	if len(list) > 0 && q.Clock.Now().Before(list[0].Next) {
+	if len(list) > 0 && q.Clock().Before(list[0].Next) {
 		q.waiting[lane] = true
 		return nil
 	}

@@ -258,7 +258,7 @@ func (q *queue) answerWaiters(always bool) {
 	q.refreshed = nil
 }
 
-func (q *queue) paused() bool { return q.Clock.Now().Before(q.health.pausedUntil) }
+func (q *queue) paused() bool { return q.Clock().Before(q.health.pausedUntil) }
 
 // window is how many of each source this queue may have in memory.
 func (q *queue) window() int {

@@ -36,9 +36,9 @@ func (q *queue) crowded() bool {
 func (q *queue) release(ctx context.Context) bool {
 	wake := q.retry
 	if q.stream.more || q.stored.more() { // paused, or of no use any more
-		wake = q.Clock.Now()
+		wake = q.Clock()
 	}
-	done, err := q.Store.ReleaseWebhookEndpoint(ctx, q.owner, q.endpoint, q.Clock.Now(), wake)
+	done, err := q.Store.ReleaseWebhookEndpoint(ctx, q.owner, q.endpoint, q.Clock(), wake)
 	if err != nil {
 		q.failed(ctx, "release webhook endpoint", err)
 		wait(ctx, idleTick)
@@ -85,7 +85,7 @@ func (q *queue) end(ctx context.Context, stop context.CancelFunc) {
 		}
 		q.take(ctx)
 	}
-	if _, err := q.Store.ReleaseWebhookEndpoint(ctx, q.owner, q.endpoint, q.Clock.Now(), q.Clock.Now()); err != nil {
+	if _, err := q.Store.ReleaseWebhookEndpoint(ctx, q.owner, q.endpoint, q.Clock(), q.Clock()); err != nil {
 		q.Logger.WarnContext(ctx, "release webhook endpoint", slog.String("error", err.Error())) // it lapses
 	}
 }

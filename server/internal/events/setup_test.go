@@ -47,7 +47,7 @@ func setup(t *testing.T, names func(name string, nth int) []netip.Addr) *bench {
 	require.NoError(t, err)
 	b := &bench{store: store}
 	b.cfg = events.Config{
-		Store: store, Vault: vault.New(wrapper), Clock: &b.clock, Logger: slog.New(slog.DiscardHandler), Live: true,
+		Store: store, Vault: vault.New(wrapper), Clock: b.clock.Now, Logger: slog.New(slog.DiscardHandler), Live: true,
 		May:      func(a netip.Addr) bool { return a == loopback },
 		Resolver: dnstest.Start(t, names),
 	}

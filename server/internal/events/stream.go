@@ -77,7 +77,7 @@ func (q *queue) follow(ctx context.Context) {
 		}
 		d := &item{bound: true, since: now, DueDelivery: ledger.DueDelivery{Event: e, Delivery: ledger.Delivery{
 			EndpointID: q.endpoint.ID, EventID: e.ID, Lane: e.MandateID, Seq: e.Seq, Status: ledger.DeliveryPending,
-			CreatedAt: q.Clock.Now(),
+			CreatedAt: q.Clock(),
 		}}}
 		last, waits := held[d.Lane]
 		if tail, known := q.tails[d.Lane]; q.waiting[d.Lane] || q.saving.lanes[d.Lane] > 0 || waits && (!known || last > tail) {

@@ -3,6 +3,7 @@ package facilitator
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/paywarrant/paywarrant/internal/clientaddr"
 	"github.com/paywarrant/paywarrant/internal/httplog"
@@ -17,7 +18,7 @@ type callers struct {
 	known          *ratelimit.Limits // refused, signed by a payer who has paid before
 }
 
-func newCallers(policy, called string, perSecond int, clock Clock) callers {
+func newCallers(policy, called string, perSecond int, clock func() time.Time) callers {
 	c := ratelimit.Config{PerSecond: perSecond, Clock: clock}
 	return callers{policy: policy, called: called, strangers: ratelimit.New(c), unproven: ratelimit.New(c), known: ratelimit.New(c)}
 }

@@ -46,15 +46,12 @@ type Settler interface {
 	SettleOnce(ctx context.Context, e x402.Exact, q rail.SettleRequest) (x402.Settlement, error)
 }
 
-// Clock tells the time.
-type Clock interface{ Now() time.Time }
-
 // Config configures a Facilitator.
 type Config struct {
 	// Settler verifies and settles payments. Required.
 	Settler Settler
 	// Clock is the clock of the rate limits. Required.
-	Clock Clock
+	Clock func() time.Time
 	// Logger receives errors of the chain. Required.
 	Logger *slog.Logger
 	// Merchant returns the id of the merchant whose credentials a request has, or an empty

@@ -61,7 +61,7 @@ const request = `{"x402Version":1,"paymentPayload":{"x402Version":1,"scheme":"ex
 
 func serve(t *testing.T, c facilitator.Config) func(path string, text ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	c.Clock, c.Logger = still{}, slog.New(slog.DiscardHandler)
+	c.Clock, c.Logger = still{}.Now, slog.New(slog.DiscardHandler)
 	f, err := facilitator.New(c)
 	require.NoError(t, err)
 	mux := http.NewServeMux()
@@ -193,7 +193,7 @@ func TestCopiedPaymentsDoNotUseUpTheirPayersLimit(t *testing.T) {
 
 func TestBodyThatIsNoJSONIsUnsupported(t *testing.T) {
 	t.Parallel()
-	f, err := facilitator.New(facilitator.Config{Settler: &chain{}, Clock: still{}, Logger: slog.New(slog.DiscardHandler)})
+	f, err := facilitator.New(facilitator.Config{Settler: &chain{}, Clock: still{}.Now, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	mux := http.NewServeMux()
 	f.Register(mux, notAllowed)
@@ -221,10 +221,10 @@ func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
 	for field, c := range map[string]facilitator.Config{
-		"Settler": {Clock: still{}, Logger: log},
+		"Settler": {Clock: still{}.Now, Logger: log},
 		"Clock":   {Settler: &chain{}, Logger: log},
-		"Logger":  {Settler: &chain{}, Clock: still{}},
-		"limits":  {Settler: &chain{}, Clock: still{}, Logger: log, PerSecond: -1},
+		"Logger":  {Settler: &chain{}, Clock: still{}.Now},
+		"limits":  {Settler: &chain{}, Clock: still{}.Now, Logger: log, PerSecond: -1},
 	} {
 		_, err := facilitator.New(c)
 		require.ErrorContains(t, err, field)
@@ -239,7 +239,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add([]byte(`{`))
 	log := slog.New(slog.DiscardHandler)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		one, err := facilitator.New(facilitator.Config{Settler: &chain{}, Clock: still{}, Logger: log})
+		one, err := facilitator.New(facilitator.Config{Settler: &chain{}, Clock: still{}.Now, Logger: log})
 		require.NoError(t, err)
 		mux := http.NewServeMux()
 		one.Register(mux, notAllowed)

@@ -31,7 +31,7 @@ const (
 // can name it. Requests with a merchant's credentials count against that merchant instead
 // of the address, which others may share.
 type limits struct {
-	clock     Clock
+	clock     func() time.Time
 	addresses callers
 	merchants callers
 	payers    *ratelimit.Limits // by payer
@@ -81,7 +81,7 @@ func (l *limits) admit(who caller, h http.Header, payer string, signed bool) (ti
 	t := ticket{payer: strings.ToLower(payer), signed: signed, who: who, by: who.strangers}
 	if signed {
 		t.by = who.unproven
-		if since, ok := l.good.GetIfPresent(t.payer); ok && l.clock.Now().Sub(since) < goodFor {
+		if since, ok := l.good.GetIfPresent(t.payer); ok && l.clock().Sub(since) < goodFor {
 			t.by, t.later = who.known, true
 		}
 	}
@@ -133,7 +133,7 @@ func (l *limits) judged(t ticket, j judgment) {
 		l.payers.Return(t.payer)
 	}
 	if t.signed && j == good {
-		l.good.Set(t.payer, l.clock.Now())
+		l.good.Set(t.payer, l.clock())
 	}
 }
 

@@ -48,7 +48,7 @@ func (f *Facilitator) take(w http.ResponseWriter, r *http.Request, who caller) (
 	if no != nil {
 		return p, f.limits.refused(who, w.Header(), no)
 	}
-	current := p.exact.Authorization.CheckWindow(f.config.Clock.Now()) == ""
+	current := p.exact.Authorization.CheckWindow(f.config.Clock()) == ""
 	signed := current && f.config.Settler.SignedByKey(p.exact)
 	if p.ticket, no = f.limits.admit(who, w.Header(), p.exact.Authorization.From, signed); no != nil {
 		return p, no

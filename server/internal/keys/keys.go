@@ -40,7 +40,7 @@ const (
 type Config struct {
 	Store  ledger.Accounts
 	Vault  *vault.Vault
-	Clock  ledger.Clock
+	Clock  func() time.Time
 	Logger *slog.Logger
 }
 
@@ -104,7 +104,7 @@ func (k *Keys) read(ctx context.Context) (ring, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read keys: %w", err)
 	}
-	return readRing(rows, k.Clock.Now())
+	return readRing(rows, k.Clock())
 }
 
 // tend reads the ring and adds what it lacks: a current key and a next key.
@@ -186,7 +186,7 @@ func generate() (*ecdsa.PrivateKey, mandate.PublicKey, error) {
 
 // mark moves a key to a later state.
 func (k *Keys) mark(ctx context.Context, key Key, state mandate.KeyState) error {
-	now := k.Clock.Now()
+	now := k.Clock()
 	err := k.Store.AddSealedKey(ctx, ledger.SealedKey{
 		Name: key.name + "/" + string(state), State: string(state), Public: []byte{}, Sealed: []byte{}, CreatedAt: now, ChangedAt: now,
 	})
@@ -201,7 +201,7 @@ func (k *Keys) store(ctx context.Context, name, state string, public, secret []b
 	if err != nil {
 		return err
 	}
-	now := k.Clock.Now()
+	now := k.Clock()
 	err = k.Store.AddSealedKey(ctx, ledger.SealedKey{
 		Name: name, State: state, Public: public, Sealed: sealed, CreatedAt: now, ChangedAt: now,
 	})

@@ -34,7 +34,7 @@ func setup(t *testing.T) fixture {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	f := fixture{clock: &clock.Movable{}}
-	f.config = keys.Config{Store: store, Vault: box(t, 1), Clock: f.clock}
+	f.config = keys.Config{Store: store, Vault: box(t, 1), Clock: f.clock.Now}
 	f.Keys, err = keys.Open(t.Context(), f.config)
 	require.NoError(t, err)
 	return f

@@ -41,7 +41,7 @@ func (k *Keys) Rotate(ctx context.Context, force bool) (Key, error) {
 		return Key{}, fmt.Errorf("rotate signing keys: %w", err)
 	}
 	next, _ := r.in(mandate.KeyNext)
-	if age := k.Clock.Now().Sub(next.CreatedAt); age < PublishedBefore && !force {
+	if age := k.Clock().Sub(next.CreatedAt); age < PublishedBefore && !force {
 		return Key{}, fmt.Errorf("rotate signing keys: %w: %s of %s", ErrTooYoung, age.Truncate(time.Second), PublishedBefore)
 	}
 	if len(r.known()) >= maxPublished {
@@ -104,7 +104,7 @@ func (k *Keys) tidy(ctx context.Context) error {
 		if !over || len(key.row.Sealed) == 0 {
 			continue
 		}
-		key.row.Sealed, key.row.ChangedAt = []byte{}, k.Clock.Now()
+		key.row.Sealed, key.row.ChangedAt = []byte{}, k.Clock()
 		if err := k.Store.PutSealedKey(ctx, key.row); err != nil {
 			return fmt.Errorf("destroy private part of key %s: %w", key.ID(), err)
 		}

@@ -64,7 +64,7 @@ func (p *Pages) showMandate(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *Pages) mandatePage(ctx context.Context, s payment.Statement) (mandatePage, error) {
-	m, now := s.Mandate, p.Clock.Now()
+	m, now := s.Mandate, p.Clock()
 	payees, err := p.payeeNames(ctx, m.Terms)
 	if err != nil {
 		return mandatePage{}, err

@@ -17,6 +17,7 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/internal/httplog"
@@ -44,7 +45,7 @@ type Merchants interface {
 type Config struct {
 	Payments  *payment.Service
 	Merchants Merchants
-	Clock     ledger.Clock
+	Clock     func() time.Time
 	Logger    *slog.Logger
 	Sandbox   bool
 	// BaseURL is the origin that the pages are served under.

@@ -93,7 +93,7 @@ func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Sessi
 	f := setupForm{
 		Action: "/setup/" + s.Token, Merchant: m.Name, Website: host(m.Website), Error: problem,
 		AskedPerTx: dollars(s.Terms.MaxPerTx), AskedMonthly: dollars(s.Terms.MaxMonthly), AskedDay: day(s.Terms.ExpiresAt),
-		AskedExpires: s.Terms.ExpiresAt.Format(dateForm), Tomorrow: p.Clock.Now().UTC().AddDate(0, 0, 1).Format(dateForm),
+		AskedExpires: s.Terms.ExpiresAt.Format(dateForm), Tomorrow: p.Clock().UTC().AddDate(0, 0, 1).Format(dateForm),
 		MaxPerTx: in.perTx, MaxMonthly: in.monthly, Expires: in.expires, Email: in.email,
 		Anyone: slices.Contains(s.Terms.Payees, ledger.AnyPayee), AsksMail: p.Mail != nil, Methods: choices(methods, in.method),
 	}
@@ -102,7 +102,7 @@ func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Sessi
 		p.failed(w, r, err)
 		return
 	}
-	f.Worst = worst(s.Terms, p.Clock.Now(), payees)
+	f.Worst = worst(s.Terms, p.Clock(), payees)
 	if f.Payees, err = p.payeeChoices(r.Context(), s.Terms.Payees, in.payees); err != nil {
 		p.failed(w, r, err)
 		return
@@ -251,7 +251,7 @@ func (p *Pages) terms(asked ledger.Terms, in entered) (ledger.Terms, string) {
 	case err != nil:
 		return t, "The end date must be a date such as 2027-01-31."
 	case until.Format(dateForm) == asked.ExpiresAt.Format(dateForm): // the last day ends when it was asked to
-	case !until.After(p.Clock.Now()):
+	case !until.After(p.Clock()):
 		return t, "The end date must be in the future."
 	case until.After(asked.ExpiresAt):
 		return t, "The end date can be at most " + day(asked.ExpiresAt) + "."

@@ -116,7 +116,7 @@ func (s *Service) reserve(ctx context.Context, r ChargeRequest) (ledger.Reserve,
 	if err != nil {
 		return ledger.Reserve{}, err
 	}
-	now := s.Clock.Now()
+	now := s.Clock()
 	order := r.rails
 	if order == nil {
 		order = rail.Preferred(r.Currency)
@@ -228,7 +228,7 @@ func (s *Service) finish(ctx context.Context, c ledger.Charge, how attempt) (led
 	} else {
 		log.InfoContext(ctx, "charge pending on its rail")
 	}
-	off, _, err := s.Ledger.PutOff(ctx, c, s.Clock.Now().Add(putOff(c.Asked)))
+	off, _, err := s.Ledger.PutOff(ctx, c, s.Clock().Add(putOff(c.Asked)))
 	if err != nil { // the lease expires by itself
 		log.WarnContext(ctx, "postpone charge", slog.String("error", err.Error()))
 		return c, nil

@@ -105,7 +105,7 @@ func entropyText(checkoutID string) string { return checkoutID[len(checkoutID)-1
 // CreateCheckout creates a checkout, or returns the one that an earlier request with the
 // same key created. It returns ledger.ErrIdempotencyMismatch if that request differs.
 func (s *Service) CreateCheckout(ctx context.Context, n NewCheckout) (c Checkout, replayed bool, err error) {
-	now := s.Clock.Now()
+	now := s.Clock()
 	entropy := s.checkoutMAC("id", n.Merchant.ID+" "+n.IdempotencyKey)[:entropyBytes]
 	fresh := ledger.Checkout{
 		ID: newCheckoutID(now, entropy), MerchantID: n.Merchant.ID, Amount: n.Amount, Description: n.Description, ReturnURL: n.ReturnURL,

@@ -53,7 +53,7 @@ func (s *Service) precheck(ctx context.Context, c Checkout, mandateID string) er
 	if err != nil {
 		return err
 	}
-	now := s.Clock.Now()
+	now := s.Clock()
 	left := m.Terms.MaxMonthly - m.SpentIn(ledger.MonthOf(now))
 	switch {
 	case m.Status == ledger.MandateRevoked:

@@ -235,7 +235,7 @@ func (s *Service) issue(ctx context.Context, c ledger.Completion) (ledger.Mandat
 	if err != nil {
 		return ledger.Mandate{}, err
 	}
-	terms, err := s.tokenTerms(ctx, c.MandateID, c.Terms, key, s.Clock.Now())
+	terms, err := s.tokenTerms(ctx, c.MandateID, c.Terms, key, s.Clock())
 	if err != nil {
 		return ledger.Mandate{}, err
 	}
@@ -292,7 +292,7 @@ func (s *Service) newSessionKey(ctx context.Context, mandateID string) (mandate.
 	if err != nil {
 		return mandate.PublicKey{}, err
 	}
-	now := s.Clock.Now()
+	now := s.Clock()
 	err = s.Accounts.AddSealedKey(ctx, ledger.SealedKey{
 		Name: sessionKeyName(mandateID), State: "active", Public: text, Sealed: sealed, CreatedAt: now, ChangedAt: now,
 	})

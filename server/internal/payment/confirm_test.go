@@ -77,7 +77,7 @@ func on(t *testing.T, places int64, rails func(*sqlite.Store) []rail.Rail) *benc
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
 	require.NoError(t, err)
 	b := &bench{time: &clock.Movable{}, store: store}
-	book, err := ledger.New(ledger.Config{Store: store, Clock: b.time})
+	book, err := ledger.New(ledger.Config{Store: store, Clock: b.time.Now})
 	require.NoError(t, err)
 	have := rails(store)
 	router, err := rail.NewRouter(have)
@@ -91,10 +91,10 @@ func on(t *testing.T, places int64, rails func(*sqlite.Store) []rail.Rail) *benc
 	signer := mandate.FixedSigner(key)
 	b.keys = &revocable{KeySource: mandate.StaticKeys(public)}
 	b.Service = payment.New(payment.Config{
-		Ledger: book, Accounts: store, Rails: router, Vault: vault.New(wrapper), Clock: b.time, Logger: slog.New(slog.DiscardHandler),
+		Ledger: book, Accounts: store, Rails: router, Vault: vault.New(wrapper), Clock: b.time.Now, Logger: slog.New(slog.DiscardHandler),
 		Issuer:   &mandate.Issuer{URL: url, Signer: signer},
 		Verifier: &mandate.Verifier{Issuer: url, Keys: b.keys, Clock: b.time.Now, IgnoreTimes: true},
-		Statuses: status.New(status.Config{Store: store, Signer: signer, BaseURL: url, Clock: b.time, Secret: []byte("s"), Size: places}),
+		Statuses: status.New(status.Config{Store: store, Signer: signer, BaseURL: url, Clock: b.time.Now, Secret: []byte("s"), Size: places}),
 		BaseURL:  url, ReceiptKey: []byte("r"),
 	})
 	t.Cleanup(func() {
@@ -137,7 +137,7 @@ func confirm(t *testing.T, s *payment.Service, m ledger.Merchant) (ledger.Mandat
 	t.Helper()
 	terms := ledger.Terms{
 		MaxPerTx: 1_000_000, MaxMonthly: 1_000_000, Rails: []rail.Name{rail.Fiat}, Payees: []string{m.ID},
-		ExpiresAt: s.Clock.Now().Add(24 * time.Hour).Truncate(time.Second),
+		ExpiresAt: s.Clock().Add(24 * time.Hour).Truncate(time.Second),
 	}
 	session, err := s.CreateSession(t.Context(), payment.NewSession{Merchant: m, Terms: terms})
 	require.NoError(t, err)

@@ -39,7 +39,7 @@ func (s *Service) mayResume(ctx context.Context, c ledger.Charge, one rail.Rail)
 	if err != nil {
 		return false, fmt.Errorf("read mandate: %w", err)
 	}
-	end, now := m.Terms.ExpiresAt, s.Clock.Now()
+	end, now := m.Terms.ExpiresAt, s.Clock()
 	if m.Status == ledger.MandateRevoked && m.RevokedAt.Before(end) {
 		end = m.RevokedAt
 	}

@@ -50,7 +50,7 @@ type Config struct {
 	Issuer   *mandate.Issuer
 	Verifier *mandate.Verifier // with IgnoreTimes: the ledger checks status and expiry
 	Statuses Statuses
-	Clock    ledger.Clock
+	Clock    func() time.Time
 	Logger   *slog.Logger
 	BaseURL  string
 	// ReceiptKey makes the addresses of receipts unguessable.

@@ -74,7 +74,7 @@ func (s *Service) Present(ctx context.Context, r PresentationRequest) (Presentat
 	if id.Valid(id.Mandate, r.IDOrToken) && m.MerchantID != r.Merchant.ID {
 		return Presentation{}, ErrTokenNeeded
 	}
-	now := s.Clock.Now().Truncate(time.Second)
+	now := s.Clock().Truncate(time.Second)
 	refusal, err := s.refusePresenting(ctx, r, m, now)
 	if err != nil {
 		return Presentation{}, err

@@ -70,7 +70,7 @@ func (s *Service) CheckReceipt(ctx context.Context, r ReceiptCheck) (CheckedRece
 	switch {
 	case err != nil || c.Reason != "":
 		return c, err
-	case s.Clock.Now().Sub(c.SettledAt) > MaxReceiptAge:
+	case s.Clock().Sub(c.SettledAt) > MaxReceiptAge:
 		c.Reason = ReceiptExpired
 	case r.Redeem:
 		err = s.redeem(ctx, r, payee, c)

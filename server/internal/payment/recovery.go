@@ -108,7 +108,7 @@ func (s *Service) recover(ctx context.Context) {
 	tick := time.NewTicker(recoverEvery)
 	defer tick.Stop()
 	for {
-		lapsed, err := s.Ledger.Lapsed(ctx, s.Clock.Now(), p.full(), recoverBatch)
+		lapsed, err := s.Ledger.Lapsed(ctx, s.Clock(), p.full(), recoverBatch)
 		if err != nil && ctx.Err() == nil {
 			s.Logger.ErrorContext(ctx, "list lapsed charges", slog.String("error", err.Error()))
 		}
@@ -131,7 +131,7 @@ func (s *Service) recover(ctx context.Context) {
 // resume leases one charge and finishes it.
 func (s *Service) resume(ctx context.Context, c ledger.Charge) {
 	failpoint.Hit(failpoint.Lapsed)
-	c, taken, err := s.Ledger.Lease(ctx, c, s.Clock.Now().Add(leaseFor))
+	c, taken, err := s.Ledger.Lease(ctx, c, s.Clock().Add(leaseFor))
 	if err != nil || !taken {
 		return // another instance holds the lease, or it expires again
 	}

@@ -51,7 +51,7 @@ type instance struct {
 	ledger *ledger.Ledger
 }
 
-func newInstance(t *testing.T, store ledger.Store, c ledger.Clock, rails ...rail.Rail) instance {
+func newInstance(t *testing.T, store ledger.Store, c func() time.Time, rails ...rail.Rail) instance {
 	t.Helper()
 	l, err := ledger.New(ledger.Config{Store: store, Clock: c})
 	require.NoError(t, err)
@@ -64,9 +64,9 @@ func newInstance(t *testing.T, store ledger.Store, c ledger.Clock, rails ...rail
 }
 
 // pending makes a mandate and n pending charges with it on a rail.
-func (i instance) pending(t *testing.T, c ledger.Clock, n int, on rail.Name) (charges []ledger.Charge) {
+func (i instance) pending(t *testing.T, c func() time.Time, n int, on rail.Name) (charges []ledger.Charge) {
 	t.Helper()
-	now := c.Now().Truncate(time.Second)
+	now := c().Truncate(time.Second)
 	terms := ledger.Terms{MaxPerTx: 1e6, MaxMonthly: 1e9, Payees: []string{ledger.AnyPayee}, Rails: []rail.Name{on}, ExpiresAt: now.Add(time.Hour)}
 	s := ledger.Session{Hash: id.New("", now), MerchantID: "mer_1", Status: ledger.SessionPending, Terms: terms, CreatedAt: now, ExpiresAt: now.Add(time.Hour)}
 	require.NoError(t, i.ledger.CreateSession(t.Context(), s))
@@ -102,10 +102,10 @@ func TestStartingInstanceLeavesLivingLeases(t *testing.T) {
 		return store
 	}
 	chain := &scripted{name: rail.Chain}
-	c := newInstance(t, open(), now, chain).pending(t, now, 1, rail.Chain)[0]
+	c := newInstance(t, open(), now.Now, chain).pending(t, now.Now, 1, rail.Chain)[0]
 	var all []instance
 	for range 3 {
-		i := newInstance(t, open(), now, chain)
+		i := newInstance(t, open(), now.Now, chain)
 		require.NoError(t, i.Start(t.Context()))
 		all = append(all, i)
 	}
@@ -128,11 +128,11 @@ func TestHungRailDoesNotHoldUpTheOther(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	now := &clock.Movable{}
 	hung, card := &scripted{name: rail.Chain, hangs: make(chan struct{})}, &scripted{name: rail.Fiat}
-	before := newInstance(t, store, now, hung, card)
-	before.pending(t, now, 300, rail.Chain)
-	onCard := before.pending(t, now, 1, rail.Fiat)[0]
+	before := newInstance(t, store, now.Now, hung, card)
+	before.pending(t, now.Now, 300, rail.Chain)
+	onCard := before.pending(t, now.Now, 1, rail.Fiat)[0]
 	before.Close()
-	next := newInstance(t, store, now, hung, card)
+	next := newInstance(t, store, now.Now, hung, card)
 	require.NoError(t, next.Start(t.Context()))
 	require.Eventually(t, func() bool {
 		now, err := next.ledger.Charge(t.Context(), onCard.ID)

@@ -38,7 +38,7 @@ func (s *Service) SetupURL(token string) string { return s.BaseURL + "/setup/" +
 
 // CreateSession creates a pending session.
 func (s *Service) CreateSession(ctx context.Context, n NewSession) (Session, error) {
-	now := s.Clock.Now()
+	now := s.Clock()
 	token := id.NewCapability(id.Session)
 	session := ledger.Session{
 		Hash: id.Hash(token), MerchantID: n.Merchant.ID, Status: ledger.SessionPending, Terms: n.Terms,
@@ -57,7 +57,7 @@ func (s *Service) Session(ctx context.Context, token string) (Session, error) {
 	if err != nil {
 		return Session{}, fmt.Errorf("read session: %w", err)
 	}
-	session := Session{Session: stored.At(s.Clock.Now()), Token: token}
+	session := Session{Session: stored.At(s.Clock()), Token: token}
 	if session.Status != ledger.SessionCompleted || len(session.SealedToken) == 0 { // the token is kept for 30 days
 		return session, nil
 	}
@@ -130,7 +130,7 @@ func (s *Service) RevokedOnRail(ctx context.Context, e rail.Ended) error {
 			return nil
 		case err != nil:
 			return fmt.Errorf("read session of %s: %w", e.Method, err)
-		case session.At(s.Clock.Now()).Status == ledger.SessionPending:
+		case session.At(s.Clock()).Status == ledger.SessionPending:
 			return rail.ErrUndecided
 		case session.MandateID == "":
 			return nil
@@ -175,7 +175,7 @@ func (s *Service) ChargeOf(ctx context.Context, merchantID, chargeID string) (le
 
 // Stats returns a merchant's totals.
 func (s *Service) Stats(ctx context.Context, merchantID string) (ledger.Stats, error) {
-	return s.Ledger.Stats(ctx, merchantID, s.Clock.Now())
+	return s.Ledger.Stats(ctx, merchantID, s.Clock())
 }
 
 // UnknownMerchant returns the first id that belongs to no merchant, or an empty string.

@@ -115,7 +115,7 @@ func (s *Service) unwindOne(ctx context.Context, u ledger.Unwinding) {
 	}
 	if err != nil {
 		pause := min(firstUnwindPause<<min(u.Attempts, unwindDoublings), longestUnwindPause)
-		next = s.Clock.Now().Add(pause)
+		next = s.Clock().Add(pause)
 		if ctx.Err() == nil {
 			s.Logger.WarnContext(ctx, "unwinding failed, will retry", slog.String("kind", string(u.Kind)), slog.String("id", u.ID),
 				slog.Int("attempts", u.Attempts), slog.String("error", err.Error()))
@@ -160,7 +160,7 @@ func (s *Service) unwindSession(ctx context.Context, hash string) (next time.Tim
 	if errors.Is(err, ledger.ErrNotFound) {
 		return time.Time{}, nil
 	}
-	if err == nil && session.At(s.Clock.Now()).Status == ledger.SessionPending {
+	if err == nil && session.At(s.Clock()).Status == ledger.SessionPending {
 		return session.ExpiresAt, nil
 	}
 	return time.Time{}, err
@@ -237,7 +237,7 @@ func (s *Service) Gauges() []rail.Gauge {
 				if b.Count == 0 {
 					return 0
 				}
-				return s.Clock.Now().Sub(b.Oldest).Seconds()
+				return s.Clock().Sub(b.Oldest).Seconds()
 			},
 		},
 	}

@@ -50,7 +50,7 @@ func (l *Lists) Revoke(ctx context.Context, mandateID string) error {
 	if !ok {
 		return nil
 	}
-	now := l.Clock.Now()
+	now := l.Clock()
 	err := l.Store.AddSealedKey(ctx, ledger.SealedKey{
 		Name: destroyedPrefix + mandateID, State: "destroyed", Public: []byte{}, Sealed: []byte{}, CreatedAt: now, ChangedAt: now,
 	})
@@ -67,7 +67,7 @@ func (l *Lists) Revoke(ctx context.Context, mandateID string) error {
 // ServeHTTP serves the list of the month in the path: {list}.
 func (l *Lists) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	month, err := time.Parse(monthForm, r.PathValue("list"))
-	now := l.Clock.Now()
+	now := l.Clock()
 	if err != nil || month.After(now) || now.AddDate(0, -monthsKept, 0).After(month.AddDate(0, 1, 0)) {
 		http.Error(w, "no such status list", http.StatusNotFound)
 		return
@@ -90,7 +90,7 @@ func (l *Lists) list(month time.Time) *list {
 		if l.published.lists == nil || len(l.published.lists) > 2*monthsKept { // the clock jumped
 			l.published.lists = map[string]*list{}
 		}
-		one = &list{publisher: mandate.StatusPublisher{URI: uri, Signer: l.Signer, Clock: l.Clock.Now}}
+		one = &list{publisher: mandate.StatusPublisher{URI: uri, Signer: l.Signer, Clock: l.Clock}}
 		l.published.lists[uri] = one
 	}
 	return one

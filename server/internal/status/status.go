@@ -44,7 +44,7 @@ type Config struct {
 	Store   ledger.Accounts
 	Signer  mandate.SignerFunc
 	BaseURL string
-	Clock   ledger.Clock
+	Clock   func() time.Time
 	// Secret keys the MAC in ids, so that they cannot be guessed.
 	Secret []byte
 	// Size is the number of indexes in a list. Default: DefaultSize.
@@ -85,7 +85,7 @@ func (l *Lists) NewID() string {
 	if err != nil {
 		panic("status: crypto/rand never fails: " + err.Error())
 	}
-	return l.id(place{monthOf(l.Clock.Now()), n.Int64()})
+	return l.id(place{monthOf(l.Clock()), n.Int64()})
 }
 
 // id encodes a place as a ULID: 48 bits of time, 25 of index, 55 of MAC.

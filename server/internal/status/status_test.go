@@ -47,7 +47,7 @@ func setup(t *testing.T, size int64) fixture {
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
 	f.config = status.Config{
-		Store: store, Signer: func(context.Context) (crypto.Signer, error) { return f.signs.Load(), nil }, BaseURL: srv.URL, Clock: f.clock, Secret: []byte("secret"), Size: size,
+		Store: store, Signer: func(context.Context) (crypto.Signer, error) { return f.signs.Load(), nil }, BaseURL: srv.URL, Clock: f.clock.Now, Secret: []byte("secret"), Size: size,
 	}
 	f.Lists = status.New(f.config)
 	mux.Handle("GET /status-lists/{list}", f.Lists)

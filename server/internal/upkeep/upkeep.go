@@ -36,7 +36,7 @@ const (
 type Config struct {
 	Ledger *ledger.Ledger
 	Store  ledger.Store
-	Clock  ledger.Clock
+	Clock  func() time.Time
 	Logger *slog.Logger
 	// Telemetry records the results. Default: none.
 	Telemetry *telemetry.Telemetry
@@ -88,19 +88,19 @@ func (u *Upkeep) every(ctx context.Context, pause time.Duration, work func(conte
 	u.loop.Go(func() {
 		tick := time.NewTicker(min(pause, look))
 		defer tick.Stop()
-		for next := u.Clock.Now().Add(pause); ; {
+		for next := u.Clock().Add(pause); ; {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
 			}
-			if u.Clock.Now().Before(next) {
+			if u.Clock().Before(next) {
 				continue
 			}
 			if err := work(ctx); err != nil && ctx.Err() == nil {
 				u.Logger.ErrorContext(ctx, "upkeep", slog.String("error", err.Error()))
 			}
-			next = u.Clock.Now().Add(pause)
+			next = u.Clock().Add(pause)
 		}
 	})
 }
@@ -118,7 +118,7 @@ func (u *Upkeep) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	u.Telemetry.Checked(u.Clock.Now(), time.Since(began), len(r.Faults))
+	u.Telemetry.Checked(u.Clock(), time.Since(began), len(r.Faults))
 	return nil
 }
 
@@ -130,7 +130,7 @@ func (u *Upkeep) watch(ctx context.Context) error {
 	}
 	age := time.Duration(0)
 	if pending > 0 {
-		age = u.Clock.Now().Sub(oldest)
+		age = u.Clock().Sub(oldest)
 	}
 	u.Telemetry.Backlog(pending, age)
 	offset, err := u.compare(ctx)
@@ -140,7 +140,7 @@ func (u *Upkeep) watch(ctx context.Context) error {
 
 // expire deletes old rows, unless another instance does.
 func (u *Upkeep) expire(ctx context.Context) error {
-	now := u.Clock.Now()
+	now := u.Clock()
 	_, taken, err := u.Store.TakeWork(ctx, expiring, u.owner, now, now.Add(workLease))
 	if err != nil || !taken {
 		return err
@@ -191,5 +191,5 @@ func (u *Upkeep) compare(ctx context.Context) (time.Duration, error) {
 	if u.Movable {
 		return CheckClock(ctx, u.Store, time.Now)
 	}
-	return CheckClock(ctx, u.Store, u.Clock.Now)
+	return CheckClock(ctx, u.Store, u.Clock)
 }

@@ -68,7 +68,7 @@ func setup(t *testing.T, age time.Duration) *bench {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.store.Close()) })
 	b.clock.Advance(-age)
-	b.l, err = ledger.New(ledger.Config{Store: b.store, Clock: b.clock})
+	b.l, err = ledger.New(ledger.Config{Store: b.store, Clock: b.clock.Now})
 	require.NoError(t, err)
 	t.Cleanup(b.l.Close)
 	now := b.clock.Now().Truncate(time.Second)
@@ -85,7 +85,7 @@ func setup(t *testing.T, age time.Duration) *bench {
 func (b *bench) start(t *testing.T, store ledger.Store, movable bool) {
 	t.Helper()
 	u := upkeep.New(upkeep.Config{
-		Ledger: b.l, Store: store, Clock: b.clock, Logger: slog.New(slog.NewTextHandler(b.log, nil)), Movable: movable,
+		Ledger: b.l, Store: store, Clock: b.clock.Now, Logger: slog.New(slog.NewTextHandler(b.log, nil)), Movable: movable,
 		CheckEvery: time.Millisecond, ExpireEvery: time.Millisecond,
 	})
 	u.Start(t.Context())

@@ -23,7 +23,7 @@ func checkerFinds(t *testing.T, b *bench) {
 	require.NoError(t, err)
 	tally := ledger.Tally{TallyKey: ledger.TallyKey{MandateID: m.ID, MerchantID: b.merchant.ID}, Count: 1, Volume: 10 * cent}
 	sound := ledger.Rows{Mandates: []ledger.Mandate{m}, Charges: []ledger.Charge{paid, held}, Tallies: []ledger.Tally{tally}}
-	known := ledger.NewChecker(b.store, b.clock)
+	known := ledger.NewChecker(b.store, b.clock.Now)
 	for _, fault := range []struct {
 		name  string
 		plant func(*ledger.Rows)
@@ -106,7 +106,7 @@ func (b *bench) write(t *testing.T, e ledger.Effects) {
 // checkerFollows: an incremental check counts what changed, across a rollover too,
 // and agrees with a whole one.
 func checkerFollows(t *testing.T, b *bench) {
-	checker := ledger.NewChecker(b.store, b.clock)
+	checker := ledger.NewChecker(b.store, b.clock.Now)
 	changed := func() ledger.Report {
 		t.Helper()
 		r, err := checker.Changed(t.Context())

@@ -21,8 +21,8 @@ func (b *bench) changed(t *testing.T, c *ledger.Checker) ledger.Report {
 func checkerStoresItsProgress(t *testing.T, b *bench) {
 	m := b.mandate(t, b.terms(100*cent, 1000*cent))
 	b.settle(t, b.reserve(t, m, 10*cent), succeeded())
-	require.Equal(t, 1, b.changed(t, ledger.NewChecker(b.store, b.clock)).Succeeded)
-	next := ledger.NewChecker(b.store, b.clock)
+	require.Equal(t, 1, b.changed(t, ledger.NewChecker(b.store, b.clock.Now)).Succeeded)
+	next := ledger.NewChecker(b.store, b.clock.Now)
 	r := b.changed(t, next)
 	require.Zero(t, r.Charges)
 	require.Empty(t, r.Faults)
@@ -43,7 +43,7 @@ func checkerStoresItsProgress(t *testing.T, b *bench) {
 // until it is mended.
 func checkerReportsAgain(t *testing.T, b *bench) {
 	m := b.mandate(t, b.terms(100*cent, 1000*cent))
-	c := ledger.NewChecker(b.store, b.clock)
+	c := ledger.NewChecker(b.store, b.clock.Now)
 	require.Empty(t, b.changed(t, c).Faults)
 	paid := b.settle(t, b.reserve(t, m, 10*cent), succeeded())
 	broken := paid
@@ -100,7 +100,7 @@ func checkerBeginsInTheMiddle(t *testing.T, b *bench) {
 	_, err := b.Expire(t.Context(), b.clock.Now())
 	require.NoError(t, err)
 	require.Empty(t, b.eventsOf(t, m))
-	c := ledger.NewChecker(b.store, b.clock)
+	c := ledger.NewChecker(b.store, b.clock.Now)
 	require.Empty(t, b.changed(t, c).Faults)
 	b.settle(t, b.reserve(t, m, 20*cent), succeeded())
 	r := b.changed(t, c)
@@ -132,7 +132,7 @@ func oneInstanceChecks(t *testing.T, b *bench) {
 	_, taken, err := b.store.TakeWork(ctx, ledger.Checking, "one", now, now.Add(time.Minute))
 	require.NoError(t, err)
 	require.True(t, taken)
-	other := ledger.NewChecker(b.store, b.clock)
+	other := ledger.NewChecker(b.store, b.clock.Now)
 	_, led, err := other.Lead(ctx, "two", time.Minute)
 	require.NoError(t, err)
 	require.False(t, led)

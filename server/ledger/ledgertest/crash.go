@@ -70,7 +70,7 @@ type model struct {
 // service does it, and must come out as if it had been done once.
 func crashes(t *testing.T, b *bench) {
 	store := &crashing{Store: b.store}
-	l, err := ledger.New(ledger.Config{Store: store, Clock: b.clock})
+	l, err := ledger.New(ledger.Config{Store: store, Clock: b.clock.Now})
 	require.NoError(t, err)
 	b.Close()
 	b.Ledger = l
@@ -188,7 +188,7 @@ func (b *bench) reopen(rt *rapid.T, store *crashing) {
 	fresh, err := b.database.Open(context.Background())
 	require.NoError(rt, err)
 	b.store, store.Store = fresh, fresh
-	b.Ledger, err = ledger.New(ledger.Config{Store: store, Clock: b.clock})
+	b.Ledger, err = ledger.New(ledger.Config{Store: store, Clock: b.clock.Now})
 	require.NoError(rt, err)
 	b.checker = nil
 }
@@ -228,7 +228,7 @@ func (b *bench) compare(rt *rapid.T, want *model, m ledger.Mandate) {
 // command, done again, finds what it did.
 func lostAnswer(t *testing.T, b *bench) {
 	store := &crashing{Store: b.store}
-	l, err := ledger.New(ledger.Config{Store: store, Clock: b.clock})
+	l, err := ledger.New(ledger.Config{Store: store, Clock: b.clock.Now})
 	require.NoError(t, err)
 	defer l.Close()
 	m := b.mandate(t, b.terms(100*cent, 1000*cent))

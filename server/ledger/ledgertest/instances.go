@@ -26,7 +26,7 @@ func (b *bench) instances(t *testing.T, n int) []*ledger.Ledger {
 			store = b.another(t)
 			t.Cleanup(func() { require.NoError(t, store.Close()) })
 		}
-		l, err := ledger.New(ledger.Config{Store: store, Clock: b.clock})
+		l, err := ledger.New(ledger.Config{Store: store, Clock: b.clock.Now})
 		require.NoError(t, err)
 		t.Cleanup(l.Close)
 		all = append(all, l)

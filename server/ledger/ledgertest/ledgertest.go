@@ -145,7 +145,7 @@ func setup(t *testing.T, database Database) *bench {
 	store, err := database.Open(t.Context())
 	require.NoError(t, err)
 	c := &clock{now: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)}
-	l, err := ledger.New(ledger.Config{Store: store, Clock: c})
+	l, err := ledger.New(ledger.Config{Store: store, Clock: c.Now})
 	require.NoError(t, err)
 	b := &bench{Ledger: l, store: store, clock: c, database: database}
 	if database.Shared {
@@ -259,7 +259,7 @@ func (b *bench) sound(t require.TestingT) ledger.Report {
 	require.NoError(t, err)
 	require.Empty(t, r.Faults)
 	if b.checker == nil {
-		b.checker = ledger.NewChecker(b.store, b.clock)
+		b.checker = ledger.NewChecker(b.store, b.clock.Now)
 	}
 	changed, err := b.checker.Changed(context.Background())
 	require.NoError(t, err)

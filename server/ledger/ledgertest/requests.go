@@ -309,7 +309,7 @@ func reopenLedger(t *testing.T, b *bench) {
 	b.Close()
 	_, err := b.Reserve(t.Context(), b.request(m, cent))
 	require.ErrorIs(t, err, ledger.ErrClosed)
-	l, err := ledger.New(ledger.Config{Store: b.store, Clock: b.clock, Committers: 4})
+	l, err := ledger.New(ledger.Config{Store: b.store, Clock: b.clock.Now, Committers: 4})
 	require.NoError(t, err)
 	b.Ledger = l
 	require.Equal(t, ledger.ChargeSucceeded, b.settle(t, c, succeeded()).Status)

@@ -31,7 +31,7 @@ func RunNewerSchema(t *testing.T, database Database, alter func(ctx context.Cont
 	store, err := database.Open(t.Context())
 	require.NoError(t, err, "it opens, and leaves the schema as it is")
 	b.store = store
-	b.Ledger, err = ledger.New(ledger.Config{Store: store, Clock: b.clock})
+	b.Ledger, err = ledger.New(ledger.Config{Store: store, Clock: b.clock.Now})
 	require.NoError(t, err)
 	b.settle(t, held, succeeded())
 	b.settle(t, b.reserve(t, b.mandate(t, b.terms(100*cent, 1000*cent)), 10*cent), declined())

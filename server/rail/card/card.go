@@ -25,7 +25,6 @@ package card
 import (
 	"context"
 	"errors"
-	"time"
 )
 
 // Gateway is what the rail needs of a card processor. [Processor] and [HTTP] are
@@ -71,11 +70,3 @@ var (
 	// ErrClosed tells that the processor, or the sandbox around it, is closed.
 	ErrClosed = errors.New("card: closed")
 )
-
-// Clock tells the time. Tests move it.
-type Clock interface{ Now() time.Time }
-
-// systemClock is the clock of a nil Config.Clock.
-type systemClock struct{}
-
-func (systemClock) Now() time.Time { return time.Now() }

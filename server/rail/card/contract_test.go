@@ -50,7 +50,7 @@ func TestRailKeepsTheContractOverHTTP(t *testing.T) {
 		var gateway *card.HTTP
 		start := func(t *testing.T) rail.Rail {
 			t.Helper()
-			served = open(t, card.ProcessorConfig{Path: s.path, Clock: s.clock, Key: "secret"})
+			served = open(t, card.ProcessorConfig{Path: s.path, Clock: s.clock.Now, Key: "secret"})
 			server = httptest.NewServer(served.Handler())
 			t.Cleanup(server.Close)
 			var err error

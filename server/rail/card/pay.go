@@ -53,7 +53,7 @@ func (p *Processor) Capture(ctx context.Context, reference string) (Payment, err
 		if err != nil {
 			return Payment{}, err
 		}
-		payment, moved := payment.capture(p.clock.Now())
+		payment, moved := payment.capture(p.clock())
 		if !moved {
 			return payment, nil
 		}
@@ -72,7 +72,7 @@ func (p *Processor) Void(ctx context.Context, reference string) (Payment, error)
 			return Payment{}, err
 		}
 		if !found {
-			now := p.clock.Now()
+			now := p.clock()
 			payment = tombstone(reference, id.New(paymentPrefix, now), now)
 			_, err = tx.addPayment(ctx, payment)
 			return payment, err
@@ -114,7 +114,7 @@ type paying struct {
 // payIn authorizes a payment and captures it, unless it is drawn to stop between the
 // two. Of a reference that was used before it captures what was left authorized.
 func (p *Processor) payIn(ctx context.Context, tx *transaction, params PaymentParams, method Method) (paying, error) {
-	now := p.clock.Now()
+	now := p.clock()
 	card, _ := cardNamed(method.Card)
 	payment, moved := p.tryCapture(authorize(params, method, id.New(paymentPrefix, now), now), now)
 	added, err := tx.addPayment(ctx, payment)

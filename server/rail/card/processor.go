@@ -21,8 +21,8 @@ type ProcessorConfig struct {
 	// Path of the SQLite file. It is made where it is missing, its folder is not.
 	// Required.
 	Path string
-	// Clock dates what is done. Nil: the system's.
-	Clock Clock
+	// Clock returns the current time. Default: time.Now.
+	Clock func() time.Time
 	// Faults at the start; [Processor.SetFaults] changes them. Zero: none.
 	Faults Faults
 	// Random draws the faults; a source of a known seed draws the same ones again.
@@ -54,7 +54,7 @@ func (c ProcessorConfig) validate() error {
 type Processor struct {
 	db         *database
 	writer     *writer
-	clock      Clock
+	clock      func() time.Time
 	trouble    *trouble
 	slowAnswer time.Duration
 	key        Key
@@ -78,7 +78,7 @@ func OpenProcessor(ctx context.Context, config ProcessorConfig) (*Processor, err
 	}
 	p := &Processor{db: db, writer: w, clock: config.Clock, slowAnswer: config.SlowAnswer, key: config.Key}
 	if p.clock == nil {
-		p.clock = systemClock{}
+		p.clock = time.Now
 	}
 	if p.slowAnswer == 0 {
 		p.slowAnswer = time.Minute
@@ -129,7 +129,7 @@ func (p *Processor) CreateCustomer(ctx context.Context, params CustomerParams) (
 		case found:
 			return c, nil
 		}
-		now := p.clock.Now()
+		now := p.clock()
 		c = Customer{CustomerParams: params, ID: id.New(id.Customer, now), CreatedAtMillis: now.UnixMilli()}
 		return c, tx.addCustomer(ctx, c)
 	})
@@ -161,7 +161,7 @@ func (p *Processor) CreateMethod(ctx context.Context, params MethodParams) (Meth
 		if !exists {
 			return Method{}, fmt.Errorf("%q: %w", params.Customer, ErrUnknownCustomer)
 		}
-		now := p.clock.Now()
+		now := p.clock()
 		m = connect(params, card, id.New(methodPrefix, now), now)
 		return m, tx.addMethod(ctx, m)
 	})

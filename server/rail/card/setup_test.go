@@ -44,7 +44,7 @@ func newSetup(t *testing.T) *setup {
 // it is: its end is not its own doing, as in a crash.
 func (s *setup) reopen(t *testing.T) {
 	t.Helper()
-	s.processor = open(t, card.ProcessorConfig{Path: s.path, Clock: s.clock})
+	s.processor = open(t, card.ProcessorConfig{Path: s.path, Clock: s.clock.Now})
 	s.rail = newRail(t, s.processor)
 }
 

@@ -130,7 +130,7 @@ func TestFirstChargeOfAMonthWaitsForItsBlock(t *testing.T) {
 	t.Parallel()
 	clock := &steady{now: time.Now()}
 	w := setup(t, devchain.Config{}, func(c *chain.Config) {
-		c.Clock = clock
+		c.Clock = clock.Now
 		c.Sandbox.Terms = chain.Terms{MaxPerCharge: dollar, MaxPerMonth: dollar, ExpiresAt: time.Now().AddDate(0, 6, 0)}
 	})
 	in := w.connect(t, "setup", chain.MethodWallet)

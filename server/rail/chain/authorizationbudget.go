@@ -194,12 +194,12 @@ func (b *gasBudget) ended(task string, reverted bool) {
 // spend takes an expense, and raises the alarm if the budget does not allow it. An
 // error is the refusal.
 func (r *Rail) spend(ctx context.Context, task string, e expense) error {
-	short, ok := r.budget.take(r.config.Clock.Now(), task, e, r.config.Authorizations)
+	short, ok := r.budget.take(r.config.Clock(), task, e, r.config.Authorizations)
 	if ok {
 		return nil
 	}
 	r.figures.overBudget.Add(1)
-	if r.alarms.due("budget of "+string(short), r.config.Clock.Now()) {
+	if r.alarms.due("budget of "+string(short), r.config.Clock()) {
 		r.config.Logger.ErrorContext(ctx, "relayer's budget of this hour is used up", slog.String("of", string(short)),
 			slog.String("payer", e.parties[0].name), slog.String("payee", e.parties[1].name))
 	}

@@ -147,7 +147,7 @@ func TestRevertOfAnotherHourFreesNoBudget(t *testing.T) {
 	clock := &steady{now: time.Now().Truncate(time.Hour).Add(-time.Minute)}
 	w := setup(t, devchain.Config{Manual: true}, func(c *chain.Config) {
 		impatient(c)
-		c.Clock, c.Authorizations = clock, chain.Authorizations{KeyGas: 100_000, PayeeGas: 300_000}
+		c.Clock, c.Authorizations = clock.Now, chain.Authorizations{KeyGas: 100_000, PayeeGas: 300_000}
 	})
 	bad, good := devchain.Wallets()[0], devchain.Wallets()[1]
 	e := w.authorize(t, bad)

@@ -178,7 +178,7 @@ func (r *Rail) checkWindow(ctx context.Context, o order) error {
 	if err != nil {
 		return err
 	}
-	now := r.config.Clock.Now()
+	now := r.config.Clock()
 	if at := time.Unix(int64(header.Time), 0); at.After(now) { // not before the year 292 billion
 		now = at
 	}

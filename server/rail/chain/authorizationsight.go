@@ -51,7 +51,7 @@ type sightings struct {
 // sight records an authorization that is unused at a block. A started rail writes
 // it a moment later, together with others.
 func (r *Rail) sight(ctx context.Context, o order, block uint64) error {
-	seen := sighting{Resource: o.resource, Since: block, At: r.config.Clock.Now().UTC()}
+	seen := sighting{Resource: o.resource, Since: block, At: r.config.Clock().UTC()}
 	if r.stop != nil && r.seen.collect(o.key, seen) {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (r *Rail) findSighted(ctx context.Context, o order) (common.Hash, error) {
 
 // sweepSightings deletes some of the expired sightings, a few at a time.
 func (r *Rail) sweepSightings(ctx context.Context) error {
-	now := r.config.Clock.Now()
+	now := r.config.Clock()
 	s := &r.seen
 	s.mu.Lock()
 	due, after := now.Sub(s.sweptAt) >= sweepEvery, s.swept

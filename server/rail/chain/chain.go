@@ -56,13 +56,6 @@ type Token struct {
 	Version string
 }
 
-// Clock tells the time. Tests move it.
-type Clock interface{ Now() time.Time }
-
-type systemClock struct{}
-
-func (systemClock) Now() time.Time { return time.Now() }
-
 // Config says which chain, and how patient to be with it.
 type Config struct {
 	// RPC reaches the chain: an ethclient.Client is one. Required; the rail does not
@@ -122,8 +115,8 @@ type Config struct {
 	// reorganization deeper than Confirmations took back for good, at least once: until
 	// it returns nil. Default: it is only logged and counted.
 	OnUndone func(ctx context.Context, u Undone) error
-	// Clock tells when fees were last raised. Default: the system's.
-	Clock Clock
+	// Clock returns the current time. Default: time.Now.
+	Clock func() time.Time
 	// Logger is told what needs somebody's attention. Default: discards.
 	Logger *slog.Logger
 }
@@ -163,7 +156,7 @@ func (c *Config) defaults() {
 		c.LowBalanceWei = big.NewInt(10_000_000_000_000_000)
 	}
 	if c.Clock == nil {
-		c.Clock = systemClock{}
+		c.Clock = time.Now
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

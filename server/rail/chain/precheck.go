@@ -103,7 +103,7 @@ func (r *Rail) affordGas(ctx context.Context, w *work) (rail.Reason, error) {
 	}
 	w.offer = offer
 	if rising := new(big.Int).Add(offer.base, new(big.Int).Rsh(offer.base, 3)); rising.Cmp(r.config.MaxFeeWei) > 0 {
-		if r.alarms.due("base fee", r.config.Clock.Now()) {
+		if r.alarms.due("base fee", r.config.Clock()) {
 			r.config.Logger.ErrorContext(ctx, "gas costs more than the highest fee: nothing is sent",
 				slog.String("baseFeeWei", offer.base.String()), slog.String("maxFeeWei", r.config.MaxFeeWei.String()))
 		}
@@ -115,7 +115,7 @@ func (r *Rail) affordGas(ctx context.Context, w *work) (rail.Reason, error) {
 	}
 	need := r.committed.sum()
 	if balance.Cmp(need.Add(need, weiOf(w.gas, offer.cap))) < 0 {
-		if r.alarms.due("relayer's balance", r.config.Clock.Now()) {
+		if r.alarms.due("relayer's balance", r.config.Clock()) {
 			r.config.Logger.ErrorContext(ctx, "relayer cannot pay for gas",
 				slog.String("balanceWei", balance.String()), slog.String("neededWei", need.String()))
 		}
@@ -155,7 +155,7 @@ func (r *Rail) checkMonth(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	head, now := time.Unix(int64(header.Time), 0).UTC(), r.config.Clock.Now().UTC() // not before the year 292 billion
+	head, now := time.Unix(int64(header.Time), 0).UTC(), r.config.Clock().UTC() // not before the year 292 billion
 	if now.After(head) && (now.Year() != head.Year() || now.Month() != head.Month()) {
 		return errMonth
 	}

@@ -48,7 +48,7 @@ func (r *Rail) propose(tx Tx, session string, id common.Hash) error {
 		}
 		kept = append(kept, p)
 	}
-	return write(tx, kindProposals, session, append(kept, proposalEntry{GrantID: id, At: r.config.Clock.Now()}))
+	return write(tx, kindProposals, session, append(kept, proposalEntry{GrantID: id, At: r.config.Clock()}))
 }
 
 // destroyUnused destroys a grant that no connection took, with its sealed key, and
@@ -69,7 +69,7 @@ func destroyUnused(tx Tx, id common.Hash) (bool, error) {
 // forgetProposals destroys the proposals that can no longer be signed and connected,
 // with their keys. Those that were connected are left to their connections.
 func (r *Rail) forgetProposals(ctx context.Context) error {
-	from, before := "", r.config.Clock.Now().Add(-permitLifetime)
+	from, before := "", r.config.Clock().Add(-permitLifetime)
 	for {
 		var page []Record
 		err := r.config.Store.Update(ctx, func(tx Tx) (err error) {

@@ -78,7 +78,7 @@ func TestProposalCompletesItsOwnSessionAlone(t *testing.T) {
 func TestProposalsThatNobodySignsAreForgotten(t *testing.T) {
 	t.Parallel()
 	now := &clock.Movable{}
-	w := setup(t, devchain.Config{}, func(c *chain.Config) { c.Clock = now })
+	w := setup(t, devchain.Config{}, func(c *chain.Config) { c.Clock = now.Now })
 	owner := devchain.Wallets()[4]
 	for _, session := range strings.Split("abcdefgh", "") {
 		limits := someLimits()

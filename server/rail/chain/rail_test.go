@@ -221,7 +221,7 @@ func TestLostNonce(t *testing.T) {
 func TestFeesAreRaised(t *testing.T) {
 	t.Parallel()
 	clock := &movable{now: time.Now()}
-	w := setup(t, devchain.Config{Manual: true}, func(c *chain.Config) { c.Wait, c.Clock = 20*time.Millisecond, clock })
+	w := setup(t, devchain.Config{Manual: true}, func(c *chain.Config) { c.Wait, c.Clock = 20*time.Millisecond, clock.Now })
 	in := w.connectManually(t, "setup", chain.MethodWallet)
 	first := w.pay(t, charge("txn", in))
 	clock.now = clock.now.Add(time.Minute)

@@ -149,7 +149,7 @@ func (r *Rail) sign(s slot, f fees, cancel bool) (broadcast, error) {
 	if err != nil {
 		return broadcast{}, fmt.Errorf("encode transaction: %w", err)
 	}
-	return broadcast{Hash: tx.Hash(), Raw: raw, TipCap: f.tip, FeeCap: f.cap, At: r.config.Clock.Now().UTC(), Cancel: cancel}, nil
+	return broadcast{Hash: tx.Hash(), Raw: raw, TipCap: f.tip, FeeCap: f.cap, At: r.config.Clock().UTC(), Cancel: cancel}, nil
 }
 
 // work is a call that the relayer is to make once.

@@ -55,7 +55,7 @@ func (r *Rail) push(ctx context.Context, s slot) error {
 
 // bump replaces a slot that has waited for Config.BumpAfter.
 func (r *Rail) bump(ctx context.Context, s slot) error {
-	if r.config.Clock.Now().Sub(s.last().At) < r.config.BumpAfter {
+	if r.config.Clock().Sub(s.last().At) < r.config.BumpAfter {
 		return nil
 	}
 	return r.replace(ctx, s, s.last().Cancel)
@@ -91,7 +91,7 @@ func (r *Rail) replace(ctx context.Context, s slot, cancel bool) error {
 	}
 	if !ok || len(s.Broadcasts) >= maxBroadcasts {
 		r.send(ctx, s.last()) // it may have been forgotten
-		if r.alarms.due("highest fee", r.config.Clock.Now()) {
+		if r.alarms.due("highest fee", r.config.Clock()) {
 			r.config.Logger.ErrorContext(ctx, "transaction waits and cannot be replaced at a higher fee",
 				slog.Uint64("nonce", s.Nonce), slog.Int("broadcasts", len(s.Broadcasts)), slog.String("feeCapWei", s.last().FeeCap.String()))
 		}

@@ -179,12 +179,12 @@ func (r *Rail) watchOldest(ctx context.Context, now outlook, open []slot) {
 	var age time.Duration
 	var oldest slot
 	for _, s := range open {
-		if waits := r.config.Clock.Now().Sub(s.Broadcasts[0].At); s.Nonce >= now.next && waits > age {
+		if waits := r.config.Clock().Sub(s.Broadcasts[0].At); s.Nonce >= now.next && waits > age {
 			age, oldest = waits, s
 		}
 	}
 	r.figures.oldest.Store(int64(age))
-	if age > stuckAfter && r.alarms.due("oldest transaction", r.config.Clock.Now()) {
+	if age > stuckAfter && r.alarms.due("oldest transaction", r.config.Clock()) {
 		r.config.Logger.ErrorContext(ctx, "a transaction waits long for its block", slog.Duration("age", age),
 			slog.Uint64("nonce", oldest.Nonce), slog.Int("broadcasts", len(oldest.Broadcasts)))
 	}
@@ -265,7 +265,7 @@ const warnEvery = time.Minute
 
 // checkBalance warns before the relayer runs dry: at the start, and while it spends.
 func (r *Rail) checkBalance(ctx context.Context) error {
-	now, last := r.config.Clock.Now().UnixMilli(), r.looked.Load()
+	now, last := r.config.Clock().UnixMilli(), r.looked.Load()
 	if last != 0 && now-last < warnEvery.Milliseconds() {
 		return nil
 	}

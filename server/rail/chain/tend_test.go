@@ -163,7 +163,7 @@ func TestTransactionIsReplacedUntilTheHighestFee(t *testing.T) {
 	told := alarms{slog.DiscardHandler, "transaction waits and cannot be replaced at a higher fee", &atomic.Int64{}}
 	w := setup(t, devchain.Config{Manual: true}, func(c *chain.Config) {
 		impatient(c)
-		c.Clock, c.Logger, c.MaxFeeWei = clock, slog.New(told), big.NewInt(100*params.GWei)
+		c.Clock, c.Logger, c.MaxFeeWei = clock.Now, slog.New(told), big.NewInt(100*params.GWei)
 	})
 	in := w.connectManually(t, "setup", chain.MethodWallet)
 	first := w.pay(t, charge("txn", in))

@@ -103,7 +103,7 @@ func (r *Rail) reportOne(ctx context.Context, one Record) error {
 	if err := json.Unmarshal(one.Value, &u); err != nil {
 		return fmt.Errorf("%s %s: %w: %w", kindUndone, one.Key, errRecord, err)
 	}
-	if r.alarms.due("undone "+one.Key, r.config.Clock.Now()) {
+	if r.alarms.due("undone "+one.Key, r.config.Clock()) {
 		r.config.Logger.ErrorContext(ctx, "a payment that succeeded was undone by a reorganization: the payee does not have the money",
 			slog.String("hash", u.TxHash), slog.String("reference", u.Reference), slog.String("payer", u.Payer.Hex()),
 			slog.String("payee", u.Payee.Hex()), slog.Int64("micros", int64(u.Amount)))
