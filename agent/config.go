@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/loopback"
 	"github.com/paywarrant/paywarrant/internal/ssrf"
 	"github.com/paywarrant/paywarrant/x402"
 )
@@ -250,12 +251,7 @@ func origin(u *url.URL) string {
 
 // secure reports whether a credential may be sent to u.
 func secure(u *url.URL) bool {
-	if u.Scheme == "https" {
-		return true
-	}
-	host := u.Hostname()
-	ip := net.ParseIP(host)
-	return u.Scheme == "http" && (host == "localhost" || (ip != nil && ip.IsLoopback()))
+	return u.Scheme == "https" || (u.Scheme == "http" && loopback.Host(u.Hostname()))
 }
 
 // headerText reports whether s can be sent in a header as it is.

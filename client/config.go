@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/paywarrant/paywarrant/internal/loopback"
 )
 
 // Defaults and limits of [Config].
@@ -90,7 +91,7 @@ func validateBaseURL(s string) error {
 		return errors.New("is not a URL") // err contains the value, which may hold a password
 	case u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":
 		return errors.New("is not an absolute http or https URL")
-	case u.Scheme == "http" && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !loopback.Host(u.Hostname()):
 		return errors.New("must be https: http would reveal the API key to the network")
 	case u.User != nil, u.RawQuery != "", u.ForceQuery, u.Fragment != "":
 		return errors.New("must have no user, query or fragment")
@@ -106,11 +107,6 @@ func validateCredential(s string) error {
 		return errors.New("contains spaces, or characters that a header cannot carry")
 	}
 	return nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // printable reports whether s is printable ASCII.

@@ -2,9 +2,10 @@ package mandate
 
 import (
 	"fmt"
-	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/paywarrant/paywarrant/internal/loopback"
 )
 
 // issuerURL is the configured issuer.
@@ -24,11 +25,11 @@ func parseIssuer(s string) (issuerURL, error) {
 	return issuerURL{}, fmt.Errorf("issuer %q is neither an https URL nor an http URL of the loopback interface", s)
 }
 
-// validURL tells whether s is an absolute https URL with host and without
-// userinfo and fragment; with loopback also an http one of the loopback interface.
-func validURL(s string, loopback bool) bool {
+// validURL reports whether s is an absolute https URL with a host and without
+// userinfo and fragment, or, with allowLoopback, such an http URL of a loopback host.
+func validURL(s string, allowLoopback bool) bool {
 	secure := strings.HasPrefix(s, "https://")
-	if !secure && (!loopback || !strings.HasPrefix(s, "http://")) {
+	if !secure && (!allowLoopback || !strings.HasPrefix(s, "http://")) {
 		return false
 	}
 	for i := range len(s) {
@@ -40,10 +41,5 @@ func validURL(s string, loopback bool) bool {
 	if err != nil || u.Hostname() == "" || u.User != nil {
 		return false
 	}
-	return secure || isLoopback(u.Hostname())
-}
-
-func isLoopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || (err == nil && addr.IsLoopback())
+	return secure || loopback.Host(u.Hostname())
 }

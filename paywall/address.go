@@ -2,9 +2,10 @@ package paywall
 
 import (
 	"errors"
-	"net"
 	"net/url"
 	"strings"
+
+	"github.com/paywarrant/paywarrant/internal/loopback"
 )
 
 // checkURL returns what is wrong with a configured address. It must be absolute,
@@ -23,7 +24,7 @@ func checkURL(s string, testMode, query bool) error {
 		return errors.New("must have no user and no fragment")
 	case !query && (u.RawQuery != "" || u.ForceQuery):
 		return errors.New("must have no query")
-	case u.Scheme == "http" && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !loopback.Host(u.Hostname()):
 		return errors.New("want https")
 	case u.Scheme == "http" && !testMode:
 		return errors.New("want https: http to a loopback address is for TestMode")
@@ -35,11 +36,6 @@ func checkURL(s string, testMode, query bool) error {
 // ASCII are written in their ASCII form.
 func notInHost(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._:[]", r)
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
 // host is the host of a URL that was checked, without port.

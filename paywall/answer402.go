@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"time"
 
+	"github.com/paywarrant/paywarrant/internal/retryafter"
 	"github.com/paywarrant/paywarrant/mpp"
 	"github.com/paywarrant/paywarrant/x402"
 )
@@ -155,9 +155,7 @@ func (g *Gate) send(w http.ResponseWriter, no *refusal, a answer) {
 	h.Set(keyCacheControl, noStore)
 	h.Set(keyContentType, jsonType)
 	h.Set(keyContentLength, strconv.Itoa(len(body)))
-	if no.wait > 0 {
-		h.Set("Retry-After", strconv.FormatInt(int64((no.wait+time.Second-1)/time.Second), 10))
-	}
+	retryafter.Set(h, no.wait)
 	if no.key != "" {
 		h.Set(HeaderIdempotencyKey, no.key)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/loopback"
 	"github.com/paywarrant/paywarrant/x402"
 )
 
@@ -242,7 +243,7 @@ func (c Config) validate() error {
 		if err := checkURL(c.ExternalFacilitator, c.TestMode, false); err != nil {
 			return field("ExternalFacilitator", err)
 		}
-		if c.FacilitatorKeyID == "" && !loopback(host(c.ExternalFacilitator)) {
+		if c.FacilitatorKeyID == "" && !loopback.Host(host(c.ExternalFacilitator)) {
 			return field("ExternalFacilitator", errors.New("needs FacilitatorKeyID and FacilitatorSecret: external facilitators refuse unsigned calls"))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/clock"
+	"github.com/paywarrant/paywarrant/internal/loopback"
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -127,7 +128,7 @@ func CheckBaseURL(text string) error {
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
 		return errors.New(`must be an origin such as "https://pay.example"`)
-	case u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())):
+	case u.Scheme != "https" && (u.Scheme != "http" || !loopback.Host(u.Hostname())):
 		return errors.New("must be https; http only for loopback addresses")
 	}
 	return nil
@@ -170,7 +171,7 @@ func (c *Config) moved(previous string) bool {
 // local reports whether the host of a URL is a loopback address.
 func local(base string) bool {
 	u, err := url.Parse(base)
-	return err == nil && loopback(u.Hostname())
+	return err == nil && loopback.Host(u.Hostname())
 }
 
 func (c *Config) defaults() error {
@@ -207,15 +208,10 @@ func (c *Config) defaults() error {
 // sandbox that others reach may not, since anyone can open an account there.
 func (c *Config) receivers() func(netip.Addr) bool {
 	u, err := url.Parse(c.BaseURL)
-	if err == nil && c.Mode == Sandbox && loopback(u.Hostname()) {
+	if err == nil && c.Mode == Sandbox && loopback.Host(u.Hostname()) {
 		return func(netip.Addr) bool { return true }
 	}
 	return nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
 // sandboxWrapper is the default wrapper of the sandbox.

@@ -31,6 +31,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/clientaddr"
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/internal/loopback"
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/internal/account"
 	"github.com/paywarrant/paywarrant/server/internal/api"
@@ -240,7 +241,7 @@ func (s *Server) sandbox() *api.Sandbox {
 		return nil
 	}
 	base, err := url.Parse(s.config.BaseURL)
-	box := &api.Sandbox{Key: string(s.config.TestHelperKey), Open: err == nil && loopback(base.Hostname()), Advance: s.config.AdvanceClock}
+	box := &api.Sandbox{Key: string(s.config.TestHelperKey), Open: err == nil && loopback.Host(base.Hostname()), Advance: s.config.AdvanceClock}
 	box.NewMerchant = func(ctx context.Context, n api.TestMerchant) (ledger.Merchant, string, error) {
 		c, err := s.accounts.Create(ctx, account.NewMerchant{Name: n.Name, MaxCharge: n.MaxCharge, Inactive: n.Inactive})
 		return c.Merchant, c.APIKey, err

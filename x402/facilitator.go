@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/loopback"
 	"github.com/paywarrant/paywarrant/internal/retryafter"
 )
 
@@ -59,7 +59,7 @@ func NewFacilitator(c FacilitatorConfig) (*Facilitator, error) {
 	if err != nil || base.Host == "" || base.RawQuery != "" || base.Fragment != "" || base.User != nil {
 		return nil, errors.New("x402: FacilitatorConfig.URL: want an absolute URL without user, query and fragment")
 	}
-	if base.Scheme != "https" && (base.Scheme != "http" || !loopback(base.Hostname())) {
+	if base.Scheme != "https" && (base.Scheme != "http" || !loopback.Host(base.Hostname())) {
 		return nil, errors.New("x402: FacilitatorConfig.URL: want https, or http to a loopback address")
 	}
 	if c.Timeout < 0 {
@@ -107,11 +107,6 @@ func sender(c *http.Client) func(*http.Request) (*http.Response, error) {
 	copied := *c
 	copied.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return copied.Do
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
 // Signed reports whether calls carry a signature. Without one some facilitators

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"net"
 	"net/url"
 	"slices"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/loopback"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/chain"
 	"github.com/paywarrant/paywarrant/x402"
@@ -141,7 +141,7 @@ func (c chainConfig) checkNode(live bool) error {
 		return errors.New("chain.rpc_url is required")
 	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
 		return errors.New("chain.rpc_url: must begin with http:// or https:// and name a host")
-	case live && u.Scheme != "https" && !loopback(u.Hostname()):
+	case live && u.Scheme != "https" && !loopback.Host(u.Hostname()):
 		return errors.New("chain.rpc_url: must be https in live mode, but on the loopback interface")
 	case c.ChainID == 0:
 		return errors.New("chain.chain_id is required")
@@ -239,9 +239,4 @@ func times(n float64, unit int64) *big.Int {
 	}
 	product, _ := new(big.Float).Mul(big.NewFloat(n), new(big.Float).SetInt64(unit)).Int(nil)
 	return product
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }

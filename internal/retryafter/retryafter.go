@@ -23,3 +23,11 @@ func Read(value string, limit time.Duration) time.Duration {
 	}
 	return 0
 }
+
+// Set writes the header, in whole seconds, rounded up. It writes none if d is not
+// positive.
+func Set(h http.Header, d time.Duration) {
+	if d > 0 {
+		h.Set("Retry-After", strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10))
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/retryafter"
 	"github.com/paywarrant/paywarrant/paywall"
 )
 
@@ -31,7 +32,7 @@ func (s *Shop) Balance() http.Handler {
 			refuse(w, http.StatusUnauthorized, "invalid_bundle_token", "Send the token of a bundle in X-Bundle-Token.")
 		case err != nil:
 			s.cfg.Logger.ErrorContext(r.Context(), "bundle: no balance", slog.Any("error", err))
-			retryAfter(w, time.Second)
+			retryafter.Set(h, time.Second)
 			refuse(w, http.StatusServiceUnavailable, "unavailable", "The balance cannot be read now.")
 		default:
 			left := b.Remaining

@@ -14,10 +14,10 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/retryafter"
 	"github.com/paywarrant/paywarrant/paywall"
 )
 
@@ -205,7 +205,7 @@ func (s *Shop) checkout(w http.ResponseWriter, r *http.Request, o Order, sale Sa
 func (s *Shop) fail(w http.ResponseWriter, r *http.Request, o Order, err error) {
 	var no *RefusedError
 	if errors.As(err, &no) && no.Status >= 400 && no.Status < 500 {
-		retryAfter(w, no.RetryAfter)
+		retryafter.Set(w.Header(), no.RetryAfter)
 		refuse(w, no.Status, no.Code, no.Message)
 		return
 	}
@@ -214,14 +214,8 @@ func (s *Shop) fail(w http.ResponseWriter, r *http.Request, o Order, err error) 
 		text = strings.ReplaceAll(text, o.Mandate, "[redacted]")
 	}
 	s.cfg.Logger.ErrorContext(r.Context(), "bundle: not sold", slog.String("order", o.ID), slog.String("error", text))
-	retryAfter(w, 5*time.Second)
+	retryafter.Set(w.Header(), 5*time.Second)
 	refuse(w, http.StatusServiceUnavailable, "unavailable", "The order cannot be taken now. Send the same again, with its Idempotency-Key.")
-}
-
-func retryAfter(w http.ResponseWriter, d time.Duration) {
-	if d > 0 {
-		w.Header().Set("Retry-After", strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10))
-	}
 }
 
 func refuse(w http.ResponseWriter, status int, code, message string) {

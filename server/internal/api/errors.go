@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/httpjson"
 	"github.com/paywarrant/paywarrant/internal/httplog"
+	"github.com/paywarrant/paywarrant/internal/retryafter"
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -169,9 +168,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 		a.Logger.ErrorContext(r.Context(), "request failed", slog.String("requestId", e.RequestID),
 			slog.String("route", r.Pattern), slog.String("error", err.Error()))
 	}
-	if e.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
-	}
+	retryafter.Set(w.Header(), e.RetryAfter)
 	if e.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `ApiKey realm="merchant"`)
 	}

@@ -3,13 +3,12 @@ package api
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/internal/loopback"
 	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
@@ -143,15 +142,10 @@ func (a *API) checkReturnURL(s string) error {
 	}
 	u, err := url.Parse(s)
 	if err != nil || len(s) > maxReturnURLBytes || !text.Clean(s) || u.Host == "" || u.User != nil ||
-		(u.Scheme != "https" && (u.Scheme != "http" || !a.Loopback || !isLoopback(u.Hostname()))) {
+		(u.Scheme != "https" && (u.Scheme != "http" || !a.Loopback || !loopback.Name(u.Hostname()))) {
 		return invalid("returnUrl", "must be an https URL without credentials, of at most 2048 bytes")
 	}
 	return nil
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || (ip != nil && ip.IsLoopback())
 }
 
 func (a *API) session(ctx context.Context, c call[struct{}]) (reply, error) {

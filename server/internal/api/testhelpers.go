@@ -13,6 +13,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/internal/clock"
 	"github.com/paywarrant/paywarrant/internal/httpjson"
+	"github.com/paywarrant/paywarrant/internal/loopback"
 	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
@@ -89,7 +90,7 @@ func (s *Sandbox) admit(r *http.Request) error {
 	case s.Key == "" && !s.Open:
 		return refuse(client.ErrUnauthorized, "The test helpers of a service that others can reach need a key. "+
 			"Set test_helper_key in its configuration and send it as "+helperKeyHeader+".")
-	case s.Key == "" && !isLoopback(hostname(r.Host)):
+	case s.Key == "" && !loopback.Name(hostname(r.Host)):
 		return refuse(client.ErrUnauthorized, "Without a key, the test helpers serve requests to a loopback address alone.")
 	case s.Key != "" && subtle.ConstantTimeCompare(want[:], got[:]) != 1:
 		return refuse(client.ErrUnauthorized, helperKeyHeader+" is missing or wrong.")

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/url"
 	"slices"
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/audit"
+	"github.com/paywarrant/paywarrant/internal/loopback"
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/webhook"
@@ -77,15 +77,10 @@ func (a *API) checkReceiver(address string) error {
 		return invalid("url", "must have no user and no fragment")
 	case u.Scheme == "https":
 		return nil
-	case u.Scheme == "http" && a.Loopback && loopbackHost(u.Hostname()):
+	case u.Scheme == "http" && a.Loopback && loopback.Host(u.Hostname()):
 		return nil
 	}
 	return invalid("url", "must be https; in a sandbox on your own machine, http to a loopback address")
-}
-
-func loopbackHost(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func (a *API) endpointView(e ledger.WebhookEndpoint, secret string) client.WebhookEndpoint {

@@ -24,6 +24,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/httpjson"
 	"github.com/paywarrant/paywarrant/internal/httplog"
+	"github.com/paywarrant/paywarrant/internal/retryafter"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/x402"
 )
@@ -213,9 +214,7 @@ func answer(w http.ResponseWriter, no *refusal, body any) {
 	status := http.StatusOK
 	if no != nil {
 		status = no.status
-		if no.wait > 0 {
-			w.Header().Set("Retry-After", seconds(no.wait))
-		}
+		retryafter.Set(w.Header(), no.wait)
 	}
 	httpjson.Write(w, status, body)
 }

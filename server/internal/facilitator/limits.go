@@ -1,9 +1,7 @@
 package facilitator
 
 import (
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -139,9 +137,4 @@ func (l *limits) judged(t ticket, j judgment) {
 
 func tooMany(of string, wait time.Duration) *refusal {
 	return &refusal{status: http.StatusTooManyRequests, message: "Too many requests of " + of + ". Retry-After says when to try again.", wait: wait}
-}
-
-// seconds formats a wait for Retry-After, rounded up.
-func seconds(d time.Duration) string {
-	return strconv.Itoa(max(int(math.Ceil(d.Seconds())), 1))
 }

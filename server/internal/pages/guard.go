@@ -1,16 +1,16 @@
 package pages
 
 import (
-	"math"
-	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/paywarrant/paywarrant/internal/clientaddr"
 	"github.com/paywarrant/paywarrant/internal/httplog"
+	"github.com/paywarrant/paywarrant/internal/loopback"
 	"github.com/paywarrant/paywarrant/internal/ratelimit"
+	"github.com/paywarrant/paywarrant/internal/retryafter"
 	"github.com/paywarrant/paywarrant/internal/text"
 )
 
@@ -27,7 +27,7 @@ func (p *Pages) guarded(limits *ratelimit.Limits, next http.Handler) http.Handle
 			return
 		}
 		if a := limits.Take(clientaddr.Network(httplog.ClientAddr(r.Context()))); !a.OK {
-			w.Header().Set("Retry-After", strconv.Itoa(max(int(math.Ceil(a.Wait.Seconds())), 1)))
+			retryafter.Set(w.Header(), max(a.Wait, time.Second))
 			p.message(w, r, http.StatusTooManyRequests, result{
 				Tone: "bad", Badge: "Wait", Headline: "Too many requests from your network",
 				Text: "Nothing was decided. Please load the page again in a moment.",
@@ -49,12 +49,7 @@ func ownHost(origin, host string) bool {
 	if err != nil {
 		return false
 	}
-	return strings.EqualFold(own.Hostname(), asked.Hostname()) || (loopback(own.Hostname()) && loopback(asked.Hostname()))
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || (ip != nil && ip.IsLoopback())
+	return strings.EqualFold(own.Hostname(), asked.Hostname()) || (loopback.Name(own.Hostname()) && loopback.Name(asked.Hostname()))
 }
 
 // clean reports whether what a form holds is text that can be stored and shown.
