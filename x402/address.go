@@ -8,12 +8,12 @@ import (
 	"golang.org/x/crypto/sha3"
 )
 
-// ParseAddress reads an EVM address and returns it EIP-55 checksummed. An error
-// where it is not "0x" and 40 hexadecimal digits, or where its letters are of
-// mixed case and not that of its checksum.
+// ParseAddress returns an EVM address with its EIP-55 checksum. It returns an error
+// if s is not "0x" and 40 hexadecimal digits, or if its letters are of mixed case and
+// do not match the checksum.
 func ParseAddress(s string) (string, error) {
 	if !isHex(s, 20) {
-		return "", fmt.Errorf("%q is no address: want 0x and 40 hexadecimal digits", clip(s))
+		return "", fmt.Errorf("%q is not an address: want 0x and 40 hexadecimal digits", clip(s))
 	}
 	sum := checksum(s)
 	if body := s[2:]; body != strings.ToLower(body) && body != strings.ToUpper(body) && s != sum {
@@ -22,13 +22,13 @@ func ParseAddress(s string) (string, error) {
 	return sum, nil
 }
 
-// SameAddress tells whether two addresses are one, whatever the case of their letters.
+// SameAddress reports whether two addresses are equal, regardless of case.
 func SameAddress(a, b string) bool {
 	return len(a) == len(b) && isHex(a, 20) && isHex(b, 20) && strings.EqualFold(a, b)
 }
 
-// checksum writes an address as EIP-55 orders: a letter is upper where the
-// hash of the lower-case address has a digit of 8 or more.
+// checksum returns an address in EIP-55 form: a letter is upper case if the hash of
+// the lower-case address has a digit of 8 or more at that position.
 func checksum(address string) string {
 	out := []byte(strings.ToLower(address[2:]))
 	h := sha3.NewLegacyKeccak256()
@@ -42,7 +42,7 @@ func checksum(address string) string {
 	return "0x" + string(out)
 }
 
-// isHex tells whether s is "0x" and the hexadecimal digits of n bytes.
+// isHex reports whether s is "0x" and the hexadecimal digits of n bytes.
 func isHex(s string, n int) bool {
 	if len(s) != 2+2*n || s[:2] != "0x" {
 		return false
@@ -60,10 +60,10 @@ func hexDigits(s string) bool {
 	return true
 }
 
-// IsTransactionHash tells whether s is "0x" and 64 hexadecimal digits.
+// IsTransactionHash reports whether s is "0x" and 64 hexadecimal digits.
 func IsTransactionHash(s string) bool { return isHex(s, 32) }
 
-// clip shortens foreign text for an error message.
+// clip shortens text from outside for an error message.
 func clip(s string) string {
 	if len(s) > 64 {
 		return s[:64] + "…"

@@ -9,8 +9,8 @@ import (
 // maxDigits is the length of the largest uint256.
 const maxDigits = 78
 
-// IsAmount tells whether s is a canonical amount in base units: digits alone,
-// no leading zero, at most as many as a uint256 has.
+// IsAmount reports whether s is a canonical amount in base units: only digits, no
+// leading zero, at most 78 of them.
 func IsAmount(s string) bool {
 	if s == "" || len(s) > maxDigits || (s[0] == '0' && len(s) > 1) {
 		return false
@@ -23,7 +23,8 @@ func IsAmount(s string) bool {
 	return true
 }
 
-// CompareAmounts orders two canonical amounts ([IsAmount]) as numbers: -1, 0 or +1.
+// CompareAmounts compares two canonical amounts ([IsAmount]) as numbers. It returns
+// -1, 0 or +1.
 func CompareAmounts(a, b string) int {
 	if c := cmp.Compare(len(a), len(b)); c != 0 {
 		return c
@@ -31,7 +32,7 @@ func CompareAmounts(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// seconds reads a canonical number of seconds; one beyond int64 is the largest there is.
+// seconds parses a canonical number of seconds, clamped to the largest int64.
 func seconds(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {

@@ -7,35 +7,37 @@ import (
 	"slices"
 )
 
-// Names of the extensions spoken here.
+// Names of the extensions that this package knows.
 const (
-	ExtensionBazaar     = "bazaar"
-	ExtensionIdentifier = "payment-identifier"
-	ExtensionMethods    = "payment-methods"
+	ExtensionBazaar     = "bazaar"             // describes an endpoint to directories
+	ExtensionIdentifier = "payment-identifier" // makes repeated payments idempotent
+	ExtensionMethods    = "payment-methods"    // lists payment methods beyond x402
 )
 
 const schemaDialect = "https://json-schema.org/draft/2020-12/schema"
 
 // Declaration describes an HTTP endpoint for directories: the extension bazaar.
-// Values are anything that package json encodes; schemas are JSON Schema 2020-12
-// that stand for themselves, without references.
+// Examples are any value that package json encodes. Schemas are JSON Schema 2020-12
+// without references.
 type Declaration struct {
 	// Method is the HTTP method. Default: GET, or POST with BodyType.
 	Method string
-	// BodyType is "json", "form-data" or "text" where a body is sent. Default: none.
+	// BodyType is the type of the request body: "json", "form-data" or "text".
+	// Default: the request has no body.
 	BodyType string
-	// InputSchema describes the body, or the query parameters where there is
-	// none. Default: not described.
+	// InputSchema describes the body, or the query parameters of a request without a
+	// body. Default: not described.
 	InputSchema any
-	// InputExample is an example of it. Default: made up from InputSchema.
+	// InputExample is an example that fits InputSchema. Default: generated from it.
 	InputExample any
-	// OutputSchema describes the answer. Required: directories refuse an example alone.
+	// OutputSchema describes the response. Required: directories reject an entry that
+	// has only an example.
 	OutputSchema any
-	// OutputExample is an example answer. Default: none.
+	// OutputExample is an example response. Default: none.
 	OutputExample any
 }
 
-// normalize fills in the defaults and takes values apart.
+// normalize sets the defaults and converts the values to plain JSON types.
 func (d Declaration) normalize() (Declaration, error) {
 	if d.Method == "" {
 		d.Method = "GET"
@@ -73,7 +75,7 @@ func (d Declaration) normalize() (Declaration, error) {
 		*f.value = v
 	}
 	if d.OutputSchema == nil {
-		return d, errors.New("Output.Schema: is required: directories refuse an entry without it")
+		return d, errors.New("Output.Schema: is required: directories reject an entry without it")
 	}
 	return d, nil
 }
@@ -87,8 +89,8 @@ func (d Declaration) methods() []string {
 	return []string{"GET", "HEAD", "DELETE"}
 }
 
-// Extension writes the declaration as v2's extension. An error that names the
-// field, where one is wrong or the examples do not fit the schemas.
+// Extension returns the declaration as an extension of version 2. The returned error
+// names the field that is invalid or does not fit its schema.
 func (d Declaration) Extension() (Extension, error) {
 	d, err := d.normalize()
 	if err != nil {
@@ -109,7 +111,8 @@ func (d Declaration) Extension() (Extension, error) {
 	return newExtension(map[string]any{"input": input, "output": output}, schema)
 }
 
-// addInput sets the example of what is sent. Query parameters may be left out, a body not.
+// addInput sets the example of the request. Query parameters are optional, a body is
+// not.
 func (d Declaration) addInput(input map[string]any) error {
 	name := "queryParams"
 	if d.BodyType != "" {
@@ -120,9 +123,9 @@ func (d Declaration) addInput(input map[string]any) error {
 		made, err := d.sampleInput(name)
 		switch {
 		case err != nil && d.BodyType != "":
-			return fmt.Errorf("InputExample: is required: no example that fits InputSchema can be made up (%w)", err)
+			return fmt.Errorf("InputExample: is required: no example that fits InputSchema can be generated (%w)", err)
 		case err != nil, d.BodyType == "" && d.InputSchema == nil:
-			example = nil // query parameters may go without
+			example = nil // query parameters are optional
 		default:
 			example = made
 		}
@@ -134,7 +137,7 @@ func (d Declaration) addInput(input map[string]any) error {
 	return nil
 }
 
-// sampleInput makes an example up.
+// sampleInput generates an example.
 func (d Declaration) sampleInput(name string) (any, error) {
 	made, err := sample(d.inputSchema(), 0)
 	if err != nil {
@@ -143,7 +146,7 @@ func (d Declaration) sampleInput(name string) (any, error) {
 	return made, checkSchema(d.inputSchema(), made, name, 0)
 }
 
-// inputSchema is InputSchema as an object schema, or one for anything.
+// inputSchema returns InputSchema with its type set, or a schema for any input.
 func (d Declaration) inputSchema() map[string]any {
 	s := map[string]any{"type": "object"}
 	if d.BodyType == "text" {
@@ -197,7 +200,8 @@ func toAny(list []string) []any {
 	return out
 }
 
-// OutputSchemaV1 writes the declaration as outputSchema of v1. An error as [Declaration.Extension].
+// OutputSchemaV1 returns the declaration as the outputSchema of version 1. Its errors
+// are those of [Declaration.Extension].
 func (d Declaration) OutputSchemaV1() (json.RawMessage, error) {
 	d, err := d.normalize()
 	if err != nil {
@@ -217,7 +221,7 @@ func (d Declaration) OutputSchemaV1() (json.RawMessage, error) {
 	return json.Marshal(map[string]any{"input": input, "output": d.OutputSchema})
 }
 
-// newExtension encodes an extension whose info must fit its schema.
+// newExtension encodes an extension and checks that info fits the schema.
 func newExtension(info, schema map[string]any) (Extension, error) {
 	var e Extension
 	var err error
@@ -230,9 +234,9 @@ func newExtension(info, schema map[string]any) (Extension, error) {
 	return e, e.Validate()
 }
 
-// Validate tells whether info fits schema, as far as schemas are checked here:
-// the common keywords, no references. A directory that must be sure of foreign
-// schemas needs a full validator.
+// Validate returns an error if info does not fit schema. It checks the common keywords
+// and rejects references. A directory that accepts schemas from others needs a full
+// validator.
 func (e Extension) Validate() error {
 	var info, schema any
 	if err := json.Unmarshal(e.Info, &info); err != nil {

@@ -2,48 +2,48 @@
 // scheme "exact" on EVM chains (EIP-3009), in both directions, and calls
 // facilitators.
 //
-// A server says what it wants in a [PaymentRequired] (v2, the PAYMENT-REQUIRED
-// header) or a [PaymentRequiredV1] (v1, the JSON body of the 402); a client
-// answers with a [Payload] (PAYMENT-SIGNATURE) or a [PayloadV1] (X-PAYMENT); the
-// server tells the outcome in a [Settlement] (PAYMENT-RESPONSE,
-// X-PAYMENT-RESPONSE):
+// A server asks for payment with a [PaymentRequired] (v2, the PAYMENT-REQUIRED
+// header) or a [PaymentRequiredV1] (v1, the JSON body of the 402). A client pays with
+// a [Payload] (PAYMENT-SIGNATURE) or a [PayloadV1] (X-PAYMENT). The server reports the
+// outcome in a [Settlement] (PAYMENT-RESPONSE, X-PAYMENT-RESPONSE):
 //
 //	p, err := x402.DecodePayload(r.Header.Get(x402.HeaderPaymentSignature))
 //	if err != nil {
-//		// *x402.DecodeError: malformed, and says where
+//		// a *x402.DecodeError names the malformed field
 //	}
 //	f, err := x402.NewFacilitator(x402.FacilitatorConfig{URL: "https://x402.org/facilitator"})
 //	s, err := f.Settle(ctx, x402.FacilitatorRequest{X402Version: 2, PaymentPayload: p.Raw, PaymentRequirements: offered})
 //
 // Formats: x402 specification v1 and v2 (sections 5 to 9), their HTTP
 // transports, the exact scheme on EVM, and the extensions bazaar and
-// payment-identifier. Decoding is strict: no duplicate or differently cased
-// names, no other types than the specification's, no trailing data, and a limit
-// on every size.
+// payment-identifier. Decoding is strict: it rejects duplicate names, names in another
+// case, values of another type, trailing data and oversized input.
 //
-// The package checks no signature and talks to no chain: x402/evm does.
+// The package does not check signatures and does not call a chain; package x402/evm
+// does.
 package x402
 
 // Protocol versions.
 const (
-	Version1 = 1
-	Version2 = 2
+	Version1 = 1 // X-PAYMENT
+	Version2 = 2 // PAYMENT-SIGNATURE
 )
 
-// SchemeExact is the only scheme spoken here: the exact amount, by EIP-3009.
+// SchemeExact is the only scheme that this package supports: a transfer of the exact
+// amount by EIP-3009.
 const SchemeExact = "exact"
 
 // Names of the headers of the HTTP transports.
 const (
-	HeaderPaymentRequired   = "PAYMENT-REQUIRED"    // v2, server: what is asked
+	HeaderPaymentRequired   = "PAYMENT-REQUIRED"    // v2, server: the challenge
 	HeaderPaymentSignature  = "PAYMENT-SIGNATURE"   // v2, client: the payment
 	HeaderPaymentResponse   = "PAYMENT-RESPONSE"    // v2, server: the outcome
 	HeaderPayment           = "X-PAYMENT"           // v1, client: the payment
 	HeaderPaymentResponseV1 = "X-PAYMENT-RESPONSE"  // v1, server: the outcome
-	HeaderExtensionResponse = "EXTENSION-RESPONSES" // v2, facilitator: what became of the extensions
+	HeaderExtensionResponse = "EXTENSION-RESPONSES" // v2, facilitator: the result of each extension
 )
 
-// Limits on what is read.
+// Limits on decoded input.
 const (
 	// MaxPaymentHeader is the longest payment header that is decoded, in bytes.
 	MaxPaymentHeader = 16 << 10

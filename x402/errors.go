@@ -8,47 +8,57 @@ import (
 	"time"
 )
 
-// RefusedError is a definite no: the payment is not good, and nothing moved.
+// RefusedError reports that the facilitator refused the payment. No money moved.
 type RefusedError struct {
-	Reason  Reason
-	Message string // for a person; may be empty, and is the facilitator's text
-	Payer   string // may be empty
+	// Reason is the facilitator's code.
+	Reason Reason
+	// Message is the facilitator's text for people. May be empty.
+	Message string
+	// Payer is the payer's address, if the facilitator named it.
+	Payer string
 }
 
+// Error implements error.
 func (e *RefusedError) Error() string { return "x402: payment refused: " + clip(string(e.Reason)) }
 
-// PendingError is a transfer that was broadcast and has not been seen to land.
+// PendingError reports a transfer that was broadcast and is not confirmed yet.
 type PendingError struct {
+	// Transaction is the hash of the transfer.
 	Transaction string
-	RetryAfter  time.Duration // zero where it is not said
+	// RetryAfter is how long to wait before asking again. Zero if the facilitator did
+	// not say.
+	RetryAfter time.Duration
 }
 
+// Error implements error.
 func (e *PendingError) Error() string { return "x402: settlement pending: " + e.Transaction }
 
-// UnavailableError is no verdict: no answer, or none that can be relied on. The
-// payment may or may not have been made.
+// UnavailableError reports that the facilitator gave no usable answer. The payment may
+// or may not have been made.
 type UnavailableError struct {
-	// Status of the answer; 0 where none came.
+	// Status is the HTTP status of the response. Zero if there was none.
 	Status int
-	// Timeout tells that the time ran out.
+	// Timeout reports whether the call timed out.
 	Timeout bool
-	// RetryAfter is how long the facilitator asks to wait; zero where it does not say.
+	// RetryAfter is how long to wait before calling again. Zero if the facilitator did
+	// not say.
 	RetryAfter time.Duration
 
 	err error
 }
 
+// Error implements error.
 func (e *UnavailableError) Error() string { return "x402: facilitator unavailable: " + e.err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.err }
 
-// failed is the error of a call without an answer.
+// failed returns the error of a call that got no response.
 func failed(path string, err error) error {
 	var timeout net.Error
 	late := errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &timeout) && timeout.Timeout())
 	return &UnavailableError{Timeout: late, err: fmt.Errorf("call facilitator %s: %w", path, err)}
 }
 
-// maxRetryAfter bounds what a Retry-After is read as.
+// maxRetryAfter is the longest Retry-After that is passed on.
 const maxRetryAfter = time.Hour

@@ -17,38 +17,40 @@ import (
 	"github.com/paywarrant/paywarrant/internal/retryafter"
 )
 
-// maxAnswer is how much of a facilitator's answer is read, in bytes.
+// maxAnswer is the largest response that is read, in bytes.
 const maxAnswer = 256 << 10
 
 // FacilitatorConfig configures a [Facilitator].
 type FacilitatorConfig struct {
-	// URL is the address that /verify, /settle and /supported are below.
-	// Required, https or, to a loopback address, http.
+	// URL is the base address of the facilitator, to which /verify, /settle and
+	// /supported are appended. It must use https, or http with a loopback address.
+	// Required.
 	URL string
-	// KeyID and Secret sign each call with an EdDSA JWT: the key's id, and in
-	// base64 the 64 bytes of the Ed25519 seed and public key. Both or neither.
-	// Default: calls go out unsigned.
-	KeyID  string
+	// KeyID is the id of the key that signs each call with an EdDSA JWT. It requires
+	// Secret. Default: calls are not signed.
+	KeyID string
+	// Secret is the signing key in base64: 64 bytes, the Ed25519 seed and the public
+	// key. It requires KeyID.
 	Secret Secret
-	// Header is added to every call: credentials of another kind. Default: none.
+	// Header is added to every call, such as other credentials. Default: none.
 	Header http.Header
-	// Timeout bounds one call, from dialling to the last byte. Default: 30 s.
+	// Timeout bounds one call, from dialing to the last byte. Default: 30 s.
 	Timeout time.Duration
-	// HTTPClient sends the calls; a copy is used that follows no redirect.
-	// Default: http.DefaultTransport.
+	// HTTPClient sends the calls. Redirects are not followed. Default: a client with
+	// http.DefaultTransport.
 	HTTPClient *http.Client
 	// Clock returns the current time for signatures. Default: time.Now.
 	Clock func() time.Time
 }
 
-// Facilitator verifies and settles payments at a facilitator over HTTP
-// (specification v2 §7, v1 §7). It is safe for concurrent use, and never repeats a call.
+// Facilitator verifies and settles payments at a facilitator over HTTP (specification
+// v1 §7, v2 §7). It never repeats a call. It is safe for concurrent use.
 type Facilitator struct {
 	targets map[string]*url.URL // by the last part of the path
 	send    func(*http.Request) (*http.Response, error)
 	timeout time.Duration
 	header  http.Header // of a call without a body
-	posts   http.Header // of one with
+	posts   http.Header // of a call with a body
 	signer  *signer
 }
 
@@ -67,7 +69,7 @@ func NewFacilitator(c FacilitatorConfig) (*Facilitator, error) {
 	}
 	f := &Facilitator{targets: map[string]*url.URL{}, timeout: c.Timeout, header: c.Header.Clone(), send: sender(c.HTTPClient)} //nolint:bodyclose // call closes it
 	for _, path := range []string{"verify", settlePath, "supported"} {
-		// As it reads back: below a URL without a path, joining leaves out the first slash.
+		// Parsed again, because joining to a URL without a path omits the first slash.
 		if f.targets[path], err = url.Parse(base.JoinPath(path).String()); err != nil {
 			return nil, fmt.Errorf("x402: FacilitatorConfig.URL: %w", err)
 		}
@@ -92,8 +94,8 @@ func NewFacilitator(c FacilitatorConfig) (*Facilitator, error) {
 	return f, err
 }
 
-// sender sends by a client, without following redirects. A client that adds
-// nothing else is left out: its transport does the same for less.
+// sender returns a function that sends a request without following redirects. It uses
+// the client's transport directly if the client adds nothing else.
 func sender(c *http.Client) func(*http.Request) (*http.Response, error) {
 	if c == nil {
 		c = &http.Client{}
@@ -109,24 +111,27 @@ func sender(c *http.Client) func(*http.Request) (*http.Response, error) {
 	return copied.Do
 }
 
-// Signed reports whether calls carry a signature. Without one some facilitators
-// refuse, or settle and write no catalog entry.
+// Signed reports whether calls are signed. Some facilitators refuse unsigned calls, or
+// do not list the resource.
 func (f *Facilitator) Signed() bool { return f.signer != nil }
 
-// FacilitatorRequest asks to verify or settle: the payment as the client sent it
-// ([Payload.Raw]), and what the server asked for.
+// FacilitatorRequest is a request to verify or settle a payment.
 type FacilitatorRequest struct {
+	// X402Version is the protocol version of the payment.
 	X402Version int `json:"x402Version"`
-	// PaymentPayload is JSON, and goes out as it is.
-	PaymentPayload      json.RawMessage `json:"paymentPayload"`
-	PaymentRequirements any             `json:"paymentRequirements"` // Requirements or RequirementsV1
-	// IdempotencyKey is sent with Settle, as the header Idempotency-Key. A repeat
-	// with the key of the first settlement gets its result again; a repeat with
-	// another key, or none, is refused with [ReasonDuplicate]. Default: none.
+	// PaymentPayload is the payment as the client sent it ([Payload.Raw]). It is sent
+	// unchanged.
+	PaymentPayload json.RawMessage `json:"paymentPayload"`
+	// PaymentRequirements is what the server asked for: a [Requirements] or a
+	// [RequirementsV1].
+	PaymentRequirements any `json:"paymentRequirements"`
+	// IdempotencyKey is sent with Settle, as the header Idempotency-Key. A repeat with
+	// the same key gets the first result again. A repeat with another key, or without
+	// one, is refused with [ReasonDuplicate]. Default: none.
 	IdempotencyKey string `json:"-"`
 }
 
-// encode writes the request. What was encoded before is copied, not read again.
+// encode returns the request as JSON. Requirements that are already encoded are copied.
 func (r FacilitatorRequest) encode() ([]byte, error) {
 	var requirements json.RawMessage
 	switch q := r.PaymentRequirements.(type) {
@@ -145,12 +150,16 @@ func (r FacilitatorRequest) encode() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// Verification is a facilitator's answer to verify.
+// Verification is a facilitator's response to verify.
 type Verification struct {
-	IsValid        bool   `json:"isValid"`
-	InvalidReason  Reason `json:"invalidReason,omitempty"`
+	// IsValid reports whether the payment can be settled.
+	IsValid bool `json:"isValid"`
+	// InvalidReason is the code of a payment that is not valid.
+	InvalidReason Reason `json:"invalidReason,omitempty"`
+	// InvalidMessage is the facilitator's text for people. May be empty.
 	InvalidMessage string `json:"invalidMessage,omitempty"`
-	Payer          string `json:"payer,omitempty"`
+	// Payer is the payer's address. May be empty.
+	Payer string `json:"payer,omitempty"`
 }
 
 // Verify checks a payment without moving money. The error is nil only if the
@@ -172,13 +181,13 @@ func (f *Facilitator) Verify(ctx context.Context, req FacilitatorRequest) (Verif
 	return v, &RefusedError{Reason: v.InvalidReason, Message: v.InvalidMessage, Payer: v.Payer}
 }
 
-// Settle moves the money. The error is nil only if the facilitator reports that it
-// has moved, with a transaction hash on the network that was asked for.
+// Settle moves the money. The error is nil only if the facilitator reports success,
+// with a transaction hash on the requested network.
 //
-// Errors: [*RefusedError]: it has not moved and this call will not move it;
-// [*PendingError]: broadcast, outcome open; [*UnavailableError]: outcome
-// unknown. After the last two the same request may be sent again and finds the
-// first transfer: an authorization can be used once only.
+// A [*RefusedError] means that no money moved. After a [*PendingError] the transfer was
+// broadcast and is not confirmed. After an [*UnavailableError] the outcome is unknown.
+// In the last two cases the same request may be sent again and finds the first
+// transfer, because an authorization can be used only once.
 func (f *Facilitator) Settle(ctx context.Context, req FacilitatorRequest) (Settlement, error) {
 	a, err := f.post(ctx, settlePath, req)
 	if err != nil {
@@ -203,22 +212,30 @@ func (f *Facilitator) Settle(ctx context.Context, req FacilitatorRequest) (Settl
 	return s, nil
 }
 
-// SupportedKind is one scheme on one network.
+// SupportedKind is a kind of payment that a facilitator settles.
 type SupportedKind struct {
-	X402Version int            `json:"x402Version"`
-	Scheme      string         `json:"scheme"`
-	Network     string         `json:"network"`
-	Extra       map[string]any `json:"extra,omitempty"`
+	// X402Version is the protocol version.
+	X402Version int `json:"x402Version"`
+	// Scheme is the payment scheme, such as [SchemeExact].
+	Scheme string `json:"scheme"`
+	// Network is the name of the network in that version.
+	Network string `json:"network"`
+	// Extra holds what the scheme adds. May be nil.
+	Extra map[string]any `json:"extra,omitempty"`
 }
 
-// Supported is what a facilitator can do.
+// Supported lists what a facilitator supports.
 type Supported struct {
-	Kinds      []SupportedKind     `json:"kinds"`
-	Extensions []string            `json:"extensions"`
-	Signers    map[string][]string `json:"signers"`
+	// Kinds are the kinds of payment.
+	Kinds []SupportedKind `json:"kinds"`
+	// Extensions are the names of the extensions.
+	Extensions []string `json:"extensions"`
+	// Signers are the facilitator's own addresses, by network.
+	Signers map[string][]string `json:"signers"`
 }
 
-// Supported returns what the facilitator can do. Errors: [*UnavailableError].
+// Supported returns what the facilitator supports. Its error is an
+// [*UnavailableError].
 func (f *Facilitator) Supported(ctx context.Context) (Supported, error) {
 	a, err := f.call(ctx, http.MethodGet, "supported", nil, "")
 	if err != nil {
@@ -231,7 +248,7 @@ func (f *Facilitator) Supported(ctx context.Context) (Supported, error) {
 	return s, nil
 }
 
-// answer is a facilitator's answer.
+// answer is a facilitator's response.
 type answer struct {
 	status     int
 	body       *object
@@ -241,7 +258,7 @@ type answer struct {
 
 func (a answer) ok() bool { return a.status >= 200 && a.status <= 299 }
 
-// unclear is the error of an answer that settles nothing.
+// unclear returns the error of a response that decides nothing.
 func (a answer) unclear(err error) error {
 	if err == nil {
 		err = fmt.Errorf("answered %d", a.status)
@@ -249,10 +266,10 @@ func (a answer) unclear(err error) error {
 	return &UnavailableError{Status: a.status, RetryAfter: a.retryAfter, err: err}
 }
 
-// settlePath is the last part of the address that settles.
+// settlePath is the path of settle, below the base address.
 const settlePath = "settle"
 
-// post sends a request to verify or settle.
+// post sends a verify or settle request.
 func (f *Facilitator) post(ctx context.Context, path string, req FacilitatorRequest) (answer, error) {
 	body, err := req.encode()
 	if err != nil {
@@ -265,8 +282,8 @@ func (f *Facilitator) post(ctx context.Context, path string, req FacilitatorRequ
 	return f.call(ctx, http.MethodPost, path, body, key)
 }
 
-// call sends one request and reads an answer that is a JSON object; anything
-// else, whatever its status, is an [*UnavailableError].
+// call sends one request and reads the response. It returns an [*UnavailableError] if
+// the response is not a JSON object, whatever its status.
 func (f *Facilitator) call(ctx context.Context, method, path string, body []byte, key string) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
@@ -299,8 +316,8 @@ func (f *Facilitator) call(ctx context.Context, method, path string, body []byte
 	return a, nil
 }
 
-// readAnswer reads the announced length, or up to one byte beyond the limit if none
-// was announced; a custom transport may leave that zero.
+// readAnswer reads the announced length, or up to one byte beyond the limit if the
+// length is unknown. Custom transports may leave the length zero.
 func readAnswer(resp *http.Response) ([]byte, error) {
 	if n := resp.ContentLength; n > 0 && n <= maxAnswer {
 		b := make([]byte, n)
@@ -358,8 +375,8 @@ func networkOf(requirements any) string {
 	return ""
 }
 
-// sameNetwork accepts either name of the network that was asked for. If the caller's
-// own type hides that, any name of a network is accepted.
+// sameNetwork reports whether both names are of one network. If want is empty, because
+// the requirements are of the caller's own type, it accepts any network.
 func sameNetwork(got, want string) bool {
 	if got == want && want != "" {
 		return true

@@ -2,15 +2,14 @@ package x402
 
 import "encoding/json"
 
-// Bounds of a payment identifier (extension payment-identifier).
+// Limits on the length of a payment identifier.
 const (
 	minIdentifier = 16
 	maxIdentifier = 128
 )
 
-// IdentifierExtension returns the extension payment-identifier as a server offers
-// it: a client may add an id to info, and keeps it when it signs the same payment
-// again.
+// IdentifierExtension returns the extension payment-identifier as a server offers it.
+// A client may add an id to info, and keeps the id when it signs the same payment again.
 func IdentifierExtension() Extension {
 	return Extension{
 		Info: json.RawMessage(`{"required":false}`), // clients add no id without this member

@@ -14,12 +14,13 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Secret is a facilitator's key in base64. It shows itself nowhere but in [Secret.Reveal].
+// Secret is a facilitator's key in base64. It is redacted when printed, logged or
+// encoded; [Secret.Reveal] returns it.
 type Secret string
 
 const redacted = "[redacted]"
 
-// Reveal is the key.
+// Reveal returns the key.
 func (s Secret) Reveal() string { return string(s) }
 
 // String hides the key.
@@ -34,7 +35,7 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 // MarshalText hides the key; it returns no error.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// tokenLife is how long the signature of one call is good.
+// tokenLife is how long the signature of one call is valid.
 const tokenLife = 120 * time.Second
 
 // signer signs calls to a facilitator.
@@ -62,7 +63,7 @@ func newSigner(keyID string, secret Secret, clock func() time.Time) (*signer, er
 	return &signer{keyID: keyID, key: private, clock: clock}, nil
 }
 
-// token signs one call: method, host and path, for two minutes.
+// token returns a JWT for one call: its method, host and path.
 func (s *signer) token(method string, target *url.URL) (string, error) {
 	now := s.clock()
 	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{

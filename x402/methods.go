@@ -7,45 +7,54 @@ import (
 
 // Types of [Method].
 const (
-	MethodMandate      = "mandate"
-	MethodCreditBundle = "credit-bundle"
+	MethodMandate      = "mandate"       // a mandate, sent in a header
+	MethodCreditBundle = "credit-bundle" // prepaid requests
 )
 
-// Method is a way to pay beyond x402. It stands in the v1 body, and in the v2
-// header as extension payment-methods ([MethodsInfo]).
+// Method is a payment method beyond x402. It is listed in the body of version 1, and in
+// the header of version 2 as the extension payment-methods ([MethodsInfo]).
 type Method struct {
+	// Type is [MethodMandate], [MethodCreditBundle], or a type that clients may ignore.
 	Type string `json:"type"`
-	// Of [MethodMandate]: the header to send the mandate in, the price in base
-	// units, and the service that settles it.
-	Header   string `json:"header,omitempty"`
-	Amount   string `json:"amount,omitempty"`
+
+	// Header is the request header that carries a mandate.
+	Header string `json:"header,omitempty"`
+	// Amount is the price that a mandate pays, in base units.
+	Amount string `json:"amount,omitempty"`
+	// Currency is the currency of Amount, such as "usdc".
 	Currency string `json:"currency,omitempty"`
-	APIURL   string `json:"apiUrl,omitempty"`
-	// Of [MethodCreditBundle].
+	// APIURL is the service that issues and settles mandates.
+	APIURL string `json:"apiUrl,omitempty"`
+
+	// PurchaseURL sells credit bundles.
 	PurchaseURL string `json:"purchaseUrl,omitempty"`
-	BalanceURL  string `json:"balanceUrl,omitempty"`
-	Tiers       []Tier `json:"tiers,omitempty"`
+	// BalanceURL reports the remaining credits of a bundle. May be empty.
+	BalanceURL string `json:"balanceUrl,omitempty"`
+	// Tiers are the credit bundles that are sold.
+	Tiers []Tier `json:"tiers,omitempty"`
 }
 
 // Tier is one size of credit bundle.
 type Tier struct {
+	// Name identifies the tier.
 	Name string `json:"name"`
-	// USDCents is the price, in US cents.
+	// USDCents is the price in US cents.
 	USDCents int64 `json:"usdCents"`
-	// Requests is how many calls it buys.
+	// Requests is the number of requests that it buys.
 	Requests int64 `json:"requests"`
 }
 
-// MethodsInfo is the info of the extension payment-methods. The extension repeats
-// the paymentMethods of the v1 body in the PAYMENT-REQUIRED header, for answers
-// without a JSON body: pages, and answers to HEAD. On the wire:
+// MethodsInfo is the info of the extension payment-methods. It repeats the
+// paymentMethods of the v1 body in the PAYMENT-REQUIRED header, for responses without a
+// JSON body, such as pages and responses to HEAD:
 //
 //	"extensions":{"payment-methods":{
 //		"info":{"methods":[{"type":"mandate","header":"X-Service-Mandate","amount":"10000","currency":"usdc","apiUrl":"https://pay.example"}]},
 //		"schema":{…}}}
 //
-// It is our own extension: other clients ignore it, and echo it as they do all.
+// It is our own extension. Other clients ignore it, and echo it like any other.
 type MethodsInfo struct {
+	// Methods are the payment methods.
 	Methods []Method `json:"methods"`
 }
 
@@ -55,8 +64,8 @@ const maxMethods = 32
 const methodsSchema = `{"$schema":"` + schemaDialect + `","type":"object","properties":{"methods":{"type":"array",` +
 	`"items":{"type":"object","properties":{"type":{"type":"string"}},"required":["type"]}}},"required":["methods"]}`
 
-// MethodsExtension returns the extension payment-methods. The error is that of
-// package json.
+// MethodsExtension returns the extension payment-methods. It returns an error if the
+// methods cannot be encoded.
 func MethodsExtension(methods []Method) (Extension, error) {
 	info, err := json.Marshal(MethodsInfo{Methods: methods})
 	if err != nil {
@@ -65,9 +74,9 @@ func MethodsExtension(methods []Method) (Extension, error) {
 	return Extension{Info: info, Schema: json.RawMessage(methodsSchema)}, nil
 }
 
-// Methods returns the ways to pay beyond x402 that the extension payment-methods
-// lists; none if the challenge does not have it. It returns a [*DecodeError] if the
-// extension is malformed or lists more than 32.
+// Methods returns the payment methods that the extension payment-methods lists, or nil
+// if the challenge does not have the extension. It returns a [*DecodeError] if the
+// extension is malformed or lists more than 32 methods.
 func (p PaymentRequired) Methods() ([]Method, error) {
 	e, ok := p.Extensions[ExtensionMethods]
 	if !ok || len(e.Info) == 0 {

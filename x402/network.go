@@ -6,27 +6,27 @@ import (
 	"strings"
 )
 
-// Networks known by name. Any other EVM chain is written as its CAIP-2 name.
+// Names of networks. Other EVM chains are named by their CAIP-2 id in both versions.
 const (
-	NetworkBase        = "eip155:8453"
-	NetworkBaseSepolia = "eip155:84532"
+	NetworkBase        = "eip155:8453"  // v2
+	NetworkBaseSepolia = "eip155:84532" // v2
 
-	NetworkBaseV1        = "base"
-	NetworkBaseSepoliaV1 = "base-sepolia"
+	NetworkBaseV1        = "base"         // v1
+	NetworkBaseSepoliaV1 = "base-sepolia" // v1
 )
 
-// Network is an EVM chain under its three names.
+// Network is an EVM chain with the names that the protocol gives it.
 type Network struct {
 	// ChainID is the EIP-155 chain id: 8453.
 	ChainID int64
 	// CAIP2 is the v2 name: "eip155:8453".
 	CAIP2 string
-	// V1 is the v1 name: "base"; for a chain without one its CAIP-2 name.
+	// V1 is the v1 name: "base". A chain without one has its CAIP-2 name.
 	V1 string
 }
 
-// ParseNetwork reads a network under its v1 or its v2 name. An error where it is
-// neither a v1 name known here nor "eip155:" and a canonical positive number.
+// ParseNetwork returns the network with a v1 or v2 name. It returns an error if the name
+// is neither one of the v1 names above nor "eip155:" and a canonical positive number.
 func ParseNetwork(name string) (Network, error) {
 	switch name {
 	case NetworkBaseV1:
@@ -37,12 +37,12 @@ func ParseNetwork(name string) (Network, error) {
 	digits, ok := strings.CutPrefix(name, "eip155:")
 	id, err := strconv.ParseInt(digits, 10, 64)
 	if !ok || err != nil || id <= 0 || strconv.FormatInt(id, 10) != digits {
-		return Network{}, fmt.Errorf("%q is no EVM network: want a name like %q", name, NetworkBase)
+		return Network{}, fmt.Errorf("%q is not an EVM network: want a name like %q", name, NetworkBase)
 	}
 	return NetworkOf(id), nil
 }
 
-// NetworkOf names the chain of an EIP-155 chain id.
+// NetworkOf returns the network with an EIP-155 chain id.
 func NetworkOf(chainID int64) Network {
 	n := Network{ChainID: chainID, CAIP2: "eip155:" + strconv.FormatInt(chainID, 10)}
 	switch chainID {
@@ -56,18 +56,19 @@ func NetworkOf(chainID int64) Network {
 	return n
 }
 
-// Asset is a token with EIP-3009 and what its EIP-712 domain needs.
+// Asset is a token that supports EIP-3009.
 type Asset struct {
-	// Address is the token contract, EIP-55 checksummed.
+	// Address is the token contract, with its EIP-55 checksum.
 	Address string
-	// Name and Version are those of the token's EIP-712 domain. They differ
-	// between chains, and a wrong one makes every signature fail.
+	// Name and Version are those of the token's EIP-712 domain. They differ between
+	// chains, and a wrong value makes every signature invalid.
 	Name, Version string
-	// Decimals of one token. USDC has 6.
+	// Decimals is the number of decimals of the token. USDC has 6.
 	Decimals int
 }
 
-// USDC is Circle's dollar token on a chain; false where none is known here.
+// USDC returns Circle's dollar token on a chain. It reports false if this package does
+// not know one.
 func USDC(chainID int64) (Asset, bool) {
 	switch chainID {
 	case 8453:

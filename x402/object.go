@@ -9,15 +9,18 @@ import (
 	"github.com/paywarrant/paywarrant/internal/sdjwt/ijson"
 )
 
-// DecodeError tells what is wrong with something received.
+// DecodeError reports malformed input.
 type DecodeError struct {
-	// Reason is the protocol's code for it.
+	// Reason is the protocol's code for the error.
 	Reason Reason
-	// Field is where, as a path: "payload.authorization.value". May be empty.
+	// Field is the path of the malformed field: "payload.authorization.value". Empty if
+	// the input as a whole is malformed.
 	Field string
-	err   error
+
+	err error
 }
 
+// Error implements error.
 func (e *DecodeError) Error() string {
 	if e.Field == "" {
 		return e.err.Error()
@@ -25,25 +28,25 @@ func (e *DecodeError) Error() string {
 	return e.Field + ": " + e.err.Error()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.err }
 
 func malformed(field, format string, args ...any) *DecodeError {
 	return &DecodeError{Reason: ReasonInvalidPayload, Field: field, err: fmt.Errorf(format, args...)}
 }
 
-// object is a JSON object whose members are taken by their exact names: package
-// json would match them without case, and let the last of two win.
+// object is a JSON object whose members are read by their exact names. Package json
+// would ignore case and accept the last of two members with one name.
 type object struct {
 	parent *object
 	name   string
 	value  *ijson.Value
-	raw    []byte // of the outermost alone
+	raw    []byte // only of the outermost object
 }
 
-// parseObject reads one JSON object and refuses what two readers could read
-// differently: duplicate names at any depth, bad UTF-8, lone surrogates,
-// trailing data.
+// parseObject parses one JSON object. It rejects input that two parsers could read
+// differently: duplicate names at any depth, invalid UTF-8, lone surrogates and trailing
+// data.
 func parseObject(data []byte) (*object, error) {
 	v, err := ijson.Parse(string(data), ijson.Object)
 	if err != nil {
@@ -52,7 +55,7 @@ func parseObject(data []byte) (*object, error) {
 	return &object{value: v, raw: data}, nil
 }
 
-// at is the path of a member, for an error.
+// at returns the path of a member, for an error.
 func (o *object) at(name string) string {
 	if o.parent == nil {
 		return name
@@ -64,10 +67,10 @@ func (o *object) at(name string) string {
 	return path + "." + name
 }
 
-// has tells whether a member is there and not null.
+// has reports whether a member is present and not null.
 func (o *object) has(name string) bool { return o.value.Get(name).Kind() > ijson.Null }
 
-// take is a member that must be there.
+// take returns a required member.
 func (o *object) take(name string) (*ijson.Value, error) {
 	if !o.has(name) {
 		return nil, malformed(o.at(name), "missing")
@@ -75,7 +78,7 @@ func (o *object) take(name string) (*ijson.Value, error) {
 	return o.value.Get(name), nil
 }
 
-// object takes a member that must be an object.
+// object returns a required member that is an object.
 func (o *object) object(name string) (*object, error) {
 	v, err := o.take(name)
 	if err != nil {
@@ -87,7 +90,7 @@ func (o *object) object(name string) (*object, error) {
 	return &object{parent: o, name: name, value: v}, nil
 }
 
-// text takes a member that must be a string.
+// text returns a required member that is a string.
 func (o *object) text(name string) (string, error) {
 	v, err := o.take(name)
 	if err != nil {
@@ -100,7 +103,7 @@ func (o *object) text(name string) (string, error) {
 	return s, nil
 }
 
-// optionalText takes a member that may be absent or null.
+// optionalText returns a string member, or "" if it is absent or null.
 func (o *object) optionalText(name string) (string, error) {
 	if !o.has(name) {
 		return "", nil
@@ -108,7 +111,7 @@ func (o *object) optionalText(name string) (string, error) {
 	return o.text(name)
 }
 
-// boolean takes a member that must be true or false.
+// boolean returns a required member that is true or false.
 func (o *object) boolean(name string) (bool, error) {
 	v, err := o.take(name)
 	if err != nil {
@@ -120,7 +123,7 @@ func (o *object) boolean(name string) (bool, error) {
 	return string(v.AppendJSON(nil)) == "true", nil
 }
 
-// integer takes a member that must be a JSON integer.
+// integer returns a required member that is a JSON integer.
 func (o *object) integer(name string) (int64, error) {
 	v, err := o.take(name)
 	if err != nil {
@@ -133,7 +136,7 @@ func (o *object) integer(name string) (int64, error) {
 	return n, nil
 }
 
-// list takes a member that must be an array of objects.
+// list returns a required member that is an array of at most limit objects.
 func (o *object) list(name string, limit int) ([]*object, error) {
 	v, err := o.take(name)
 	if err != nil {
@@ -156,7 +159,7 @@ func (o *object) list(name string, limit int) ([]*object, error) {
 	return out, nil
 }
 
-// json is a member as JSON, nil where it is absent or null.
+// json returns a member as JSON, or nil if it is absent or null.
 func (o *object) json(name string) json.RawMessage {
 	if !o.has(name) {
 		return nil
@@ -164,13 +167,14 @@ func (o *object) json(name string) json.RawMessage {
 	return o.value.Get(name).AppendJSON(nil)
 }
 
-// decode reads a member into a type of package json; an absent one changes nothing.
+// decode unmarshals a member with package json. It changes nothing if the member is
+// absent.
 func (o *object) decode(name string, to any) error {
 	if !o.has(name) {
 		return nil
 	}
 	if err := json.Unmarshal(o.json(name), to); err != nil {
-		return malformed(o.at(name), "of another form")
+		return malformed(o.at(name), "of the wrong form")
 	}
 	return nil
 }

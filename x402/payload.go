@@ -6,51 +6,71 @@ import (
 	"time"
 )
 
-// Authorization is an EIP-3009 transfer authorization, every number a decimal string.
+// Authorization is an EIP-3009 transfer authorization. Numbers are decimal strings.
 type Authorization struct {
-	From        string `json:"from"`
-	To          string `json:"to"`
-	Value       string `json:"value"`       // base units
-	ValidAfter  string `json:"validAfter"`  // Unix seconds, exclusive
-	ValidBefore string `json:"validBefore"` // Unix seconds, exclusive
-	Nonce       string `json:"nonce"`       // 32 bytes
+	// From is the payer's address.
+	From string `json:"from"`
+	// To is the payee's address.
+	To string `json:"to"`
+	// Value is the amount in base units.
+	Value string `json:"value"`
+	// ValidAfter is the start of the validity window in Unix seconds, exclusive.
+	ValidAfter string `json:"validAfter"`
+	// ValidBefore is the end of the validity window in Unix seconds, exclusive.
+	ValidBefore string `json:"validBefore"`
+	// Nonce is 32 bytes, "0x" and hexadecimal. The token accepts each nonce of a payer
+	// once.
+	Nonce string `json:"nonce"`
 }
 
-// Exact is the payload of the exact scheme on EVM.
+// Exact is the payload of the exact scheme on EVM chains.
 type Exact struct {
-	Signature     string        `json:"signature"`
+	// Signature is the payer's signature, "0x" and hexadecimal: 65 bytes, or the longer
+	// one of a contract wallet.
+	Signature string `json:"signature"`
+	// Authorization is what was signed.
 	Authorization Authorization `json:"authorization"`
 }
 
-// Payload is v2's payment: the PAYMENT-SIGNATURE header.
+// Payload is a payment of version 2: the PAYMENT-SIGNATURE header.
 type Payload struct {
-	X402Version int                  `json:"x402Version"`
-	Resource    *Resource            `json:"resource,omitempty"`
-	Accepted    Requirements         `json:"accepted"`
-	Payload     Exact                `json:"payload"`
-	Extensions  map[string]Extension `json:"extensions,omitempty"`
-	// Raw is the whole payload as it was received; a facilitator gets this. Only
-	// from [DecodePayload].
+	// X402Version is [Version2].
+	X402Version int `json:"x402Version"`
+	// Resource is what is paid for. Optional.
+	Resource *Resource `json:"resource,omitempty"`
+	// Accepted is the entry of [PaymentRequired].Accepts that is paid.
+	Accepted Requirements `json:"accepted"`
+	// Payload is the signed transfer.
+	Payload Exact `json:"payload"`
+	// Extensions echo those of the challenge, with what the client adds.
+	Extensions map[string]Extension `json:"extensions,omitempty"`
+	// Raw is the payload as it was received, to pass on to a facilitator. Only
+	// [DecodePayload] sets it.
 	Raw json.RawMessage `json:"-"`
 }
 
-// PayloadV1 is v1's payment: the X-PAYMENT header.
+// PayloadV1 is a payment of version 1: the X-PAYMENT header.
 type PayloadV1 struct {
-	X402Version int    `json:"x402Version"`
-	Scheme      string `json:"scheme"`
-	Network     string `json:"network"`
-	Payload     Exact  `json:"payload"`
-	// Raw is the whole payload as it was received. Only from [DecodePayloadV1].
+	// X402Version is [Version1].
+	X402Version int `json:"x402Version"`
+	// Scheme is the payment scheme: [SchemeExact].
+	Scheme string `json:"scheme"`
+	// Network is the v1 name of the network.
+	Network string `json:"network"`
+	// Payload is the signed transfer.
+	Payload Exact `json:"payload"`
+	// Raw is the payload as it was received, to pass on to a facilitator. Only
+	// [DecodePayloadV1] sets it.
 	Raw json.RawMessage `json:"-"`
 }
 
-// maxSignature is the longest signature read, in characters: those of contract
-// wallets (ERC-6492) carry calldata.
+// maxSignature is the longest signature that is accepted, in characters. Signatures of
+// contract wallets (ERC-6492) carry calldata.
 const maxSignature = 12 << 10
 
-// DecodePayload reads a PAYMENT-SIGNATURE header. A [*DecodeError] where it is
-// over [MaxPaymentHeader], not base64, not strict JSON, of another version, or
-// lacks a field.
+// DecodePayload decodes a PAYMENT-SIGNATURE header. It returns a [*DecodeError] if the
+// header is longer than [MaxPaymentHeader], is not base64 of strict JSON, is of another
+// version, or lacks a field.
 func DecodePayload(header string) (p Payload, err error) {
 	o, err := decodeHeader(header, MaxPaymentHeader)
 	if err != nil {
@@ -169,11 +189,12 @@ func (a *Authorization) fields() [6]authorizationField {
 
 func isAddress(s string) bool { return isHex(s, 20) }
 
-// ValidBeforeTime is the end of the window; one beyond the calendar is its end.
+// ValidBeforeTime returns the end of the validity window, clamped to the latest
+// representable time.
 func (a Authorization) ValidBeforeTime() time.Time { return unix(a.ValidBefore) }
 
-// CheckWindow tells why the authorization cannot be used at now: [ReasonValidAfter],
-// [ReasonValidBefore], or "" where it can.
+// CheckWindow returns "" if now is inside the validity window, or else
+// [ReasonValidAfter] or [ReasonValidBefore].
 func (a Authorization) CheckWindow(now time.Time) Reason {
 	switch {
 	case !now.After(unix(a.ValidAfter)):
@@ -189,8 +210,8 @@ func unix(s string) time.Time {
 	return time.Unix(min(seconds(s), lastSecond), 0)
 }
 
-// Validate tells whether the payload is well-formed, for one that was not
-// decoded from a header. A [*DecodeError] names the field.
+// Validate returns a [*DecodeError] that names the field if the payload is malformed.
+// Decoded payloads are already valid.
 func (e Exact) Validate() error {
 	if err := checkSignature(e.Signature, "signature"); err != nil {
 		return err

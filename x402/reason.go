@@ -1,7 +1,7 @@
 package x402
 
-// Reason is why a payment was refused: the wire values of error, errorReason and
-// invalidReason.
+// Reason is the code of a refusal: the value of error, errorReason and invalidReason on
+// the wire.
 type Reason string
 
 // The codes of specification v2 §9 and those that the official packages add.
@@ -20,20 +20,21 @@ const (
 	ReasonUnsupportedScheme  Reason = "unsupported_scheme"
 	ReasonInvalidVersion     Reason = "invalid_x402_version"
 	ReasonTransactionState   Reason = "invalid_transaction_state"
-	// ReasonVerifyError and ReasonSettleError say that the facilitator does not
-	// know: the outcome is open.
+	// ReasonVerifyError and ReasonSettleError mean that the facilitator does not know
+	// the outcome.
 	ReasonVerifyError Reason = "unexpected_verify_error"
 	ReasonSettleError Reason = "unexpected_settle_error"
-	// ReasonPending is ours: broadcast, and no receipt seen in time. The answer
-	// carries the transaction hash; the same payload sent again is reconciled with it.
+	// ReasonPending is our own: the transfer was broadcast and not confirmed in time. The
+	// response has the transaction hash, and a repeat of the same payload finds that
+	// transaction.
 	ReasonPending Reason = "settlement_pending"
-	// ReasonDuplicate refuses to settle an authorization a second time. Only a
-	// repeat with the first one's Idempotency-Key gets the first result again.
+	// ReasonDuplicate means that the authorization was settled before. Only a repeat with
+	// the same Idempotency-Key gets the first result again.
 	ReasonDuplicate Reason = "duplicate_settlement"
 )
 
-// undecided reports whether a facilitator that gives the reason leaves open
-// whether money moves.
+// undecided reports whether money may have moved although the facilitator gave this
+// reason.
 func (r Reason) undecided() bool {
 	return r == "" || r == ReasonVerifyError || r == ReasonSettleError
 }

@@ -6,43 +6,56 @@ import (
 	"fmt"
 )
 
-// Resource describes what is paid for (v2).
+// Resource describes what is paid for, in version 2.
 type Resource struct {
-	URL         string `json:"url"`
+	// URL is the absolute URL of the resource.
+	URL string `json:"url"`
+	// Description is one sentence for people. Optional.
 	Description string `json:"description,omitempty"`
-	MimeType    string `json:"mimeType,omitempty"`
+	// MimeType is the media type of the resource. Optional.
+	MimeType string `json:"mimeType,omitempty"`
 }
 
-// Extension is one entry of v2's extensions: what is told, and the JSON Schema it fits.
+// Extension is an entry of the extensions of version 2.
 type Extension struct {
-	Info   json.RawMessage `json:"info"`
+	// Info is the value of the extension.
+	Info json.RawMessage `json:"info"`
+	// Schema is the JSON Schema of Info.
 	Schema json.RawMessage `json:"schema"`
 }
 
-// PaymentRequired is v2's challenge: the PAYMENT-REQUIRED header.
+// PaymentRequired is a challenge of version 2: the PAYMENT-REQUIRED header.
 type PaymentRequired struct {
-	X402Version int                  `json:"x402Version"`
-	Error       string               `json:"error,omitempty"`
-	Resource    Resource             `json:"resource"`
-	Accepts     []Requirements       `json:"accepts"`
-	Extensions  map[string]Extension `json:"extensions,omitempty"`
+	// X402Version is [Version2].
+	X402Version int `json:"x402Version"`
+	// Error is the [Reason] of a refusal, or a text.
+	Error string `json:"error,omitempty"`
+	// Resource is what is paid for.
+	Resource Resource `json:"resource"`
+	// Accepts lists the payments that are accepted; a client makes one of them.
+	Accepts []Requirements `json:"accepts"`
+	// Extensions are keyed by name, such as [ExtensionBazaar].
+	Extensions map[string]Extension `json:"extensions,omitempty"`
 }
 
-// PaymentRequiredV1 is v1's challenge: the body of the 402.
+// PaymentRequiredV1 is a challenge of version 1: the body of the 402.
 type PaymentRequiredV1 struct {
-	X402Version int              `json:"x402Version"`
-	Error       string           `json:"error"`
-	Accepts     []RequirementsV1 `json:"accepts"`
-	// PaymentMethods lists the ways to pay beyond x402. Our own addition: other
-	// clients ignore it.
+	// X402Version is [Version1].
+	X402Version int `json:"x402Version"`
+	// Error is the [Reason] of a refusal, or a text.
+	Error string `json:"error"`
+	// Accepts lists the payments that are accepted; a client makes one of them.
+	Accepts []RequirementsV1 `json:"accepts"`
+	// PaymentMethods lists payment methods beyond x402. It is our own addition, which
+	// other clients ignore.
 	PaymentMethods []Method `json:"paymentMethods,omitempty"`
 }
 
-// maxAccepts is how many ways to pay are read from one challenge.
+// maxAccepts is the largest number of entries in accepts.
 const maxAccepts = 64
 
-// EncodeHeader writes a value of this package as a header: standard base64 of
-// its JSON. An error where the value cannot be encoded.
+// EncodeHeader returns a value of this package as a header: standard base64 of its
+// JSON. It returns an error if the value cannot be encoded.
 func EncodeHeader(v any) (string, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -51,7 +64,8 @@ func EncodeHeader(v any) (string, error) {
 	return base64.StdEncoding.EncodeToString(data), nil
 }
 
-// decodeHeader undoes [EncodeHeader]. Package base64 skips line breaks, even when strict.
+// decodeHeader reverses [EncodeHeader]. It checks the length itself, because package
+// base64 skips line breaks even in strict mode.
 func decodeHeader(value string, limit int) (*object, error) {
 	if len(value) > limit {
 		return nil, malformed("", "longer than %d bytes", limit)
@@ -64,8 +78,8 @@ func decodeHeader(value string, limit int) (*object, error) {
 	return parseObject(data[:n])
 }
 
-// DecodePaymentRequired reads a PAYMENT-REQUIRED header. A [*DecodeError] where
-// it is malformed.
+// DecodePaymentRequired decodes a PAYMENT-REQUIRED header. It returns a [*DecodeError]
+// if the header is malformed.
 func DecodePaymentRequired(header string) (p PaymentRequired, err error) {
 	o, err := decodeHeader(header, MaxRequiredSize)
 	if err != nil {
@@ -100,8 +114,8 @@ func DecodePaymentRequired(header string) (p PaymentRequired, err error) {
 	return p, err
 }
 
-// DecodePaymentRequiredV1 reads the body of a v1 402. A [*DecodeError] where it
-// is malformed.
+// DecodePaymentRequiredV1 decodes the body of a 402 of version 1. It returns a
+// [*DecodeError] if the body is malformed.
 func DecodePaymentRequiredV1(body []byte) (p PaymentRequiredV1, err error) {
 	if len(body) > MaxRequiredSize {
 		return p, malformed("", "longer than %d bytes", MaxRequiredSize)

@@ -5,45 +5,64 @@ import (
 	"maps"
 )
 
-// Requirements is one way to pay, in v2's form (specification v2 §5.1.2).
+// Requirements describes one accepted payment in version 2 (specification v2 §5.1.2).
 type Requirements struct {
-	Scheme            string         `json:"scheme"`
-	Network           string         `json:"network"` // CAIP-2
-	Amount            string         `json:"amount"`  // base units of the token
-	Asset             string         `json:"asset"`   // token contract
-	PayTo             string         `json:"payTo"`
-	MaxTimeoutSeconds int64          `json:"maxTimeoutSeconds"`
-	Extra             map[string]any `json:"extra,omitempty"` // name, version, paymentFlow
+	// Scheme is the payment scheme: [SchemeExact].
+	Scheme string `json:"scheme"`
+	// Network is the CAIP-2 name of the network.
+	Network string `json:"network"`
+	// Amount is the price in base units of the token.
+	Amount string `json:"amount"`
+	// Asset is the address of the token contract.
+	Asset string `json:"asset"`
+	// PayTo is the payee's address.
+	PayTo string `json:"payTo"`
+	// MaxTimeoutSeconds is how long the challenge can be paid.
+	MaxTimeoutSeconds int64 `json:"maxTimeoutSeconds"`
+	// Extra holds what the scheme adds: [ExtraName], [ExtraVersion], [ExtraPaymentFlow].
+	Extra map[string]any `json:"extra,omitempty"`
 
-	encoded json.RawMessage // of Encoded
+	encoded json.RawMessage // set by Encoded
 }
 
-// RequirementsV1 is one way to pay, in v1's form (specification v1 §5.1.2).
+// RequirementsV1 describes one accepted payment in version 1 (specification v1 §5.1.2).
 type RequirementsV1 struct {
-	Scheme            string          `json:"scheme"`
-	Network           string          `json:"network"` // v1 name
-	MaxAmountRequired string          `json:"maxAmountRequired"`
-	Asset             string          `json:"asset"`
-	PayTo             string          `json:"payTo"`
-	Resource          string          `json:"resource"`
-	Description       string          `json:"description"`
-	MimeType          string          `json:"mimeType"`
-	OutputSchema      json.RawMessage `json:"outputSchema,omitempty"`
-	MaxTimeoutSeconds int64           `json:"maxTimeoutSeconds"`
-	Extra             map[string]any  `json:"extra,omitempty"`
+	// Scheme is the payment scheme: [SchemeExact].
+	Scheme string `json:"scheme"`
+	// Network is the v1 name of the network.
+	Network string `json:"network"`
+	// MaxAmountRequired is the price in base units of the token.
+	MaxAmountRequired string `json:"maxAmountRequired"`
+	// Asset is the address of the token contract.
+	Asset string `json:"asset"`
+	// PayTo is the payee's address.
+	PayTo string `json:"payTo"`
+	// Resource is the absolute URL of what is paid for.
+	Resource string `json:"resource"`
+	// Description is one sentence for people. May be empty.
+	Description string `json:"description"`
+	// MimeType is the media type of the resource. May be empty.
+	MimeType string `json:"mimeType"`
+	// OutputSchema describes the endpoint; see [Declaration.OutputSchemaV1]. Optional.
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	// MaxTimeoutSeconds is how long the challenge can be paid.
+	MaxTimeoutSeconds int64 `json:"maxTimeoutSeconds"`
+	// Extra holds what the scheme adds: [ExtraName], [ExtraVersion].
+	Extra map[string]any `json:"extra,omitempty"`
 
-	encoded json.RawMessage // of Encoded
+	encoded json.RawMessage // set by Encoded
 }
 
-// Encoded is r with its JSON at hand, so that a [Facilitator] need not make it
-// for every call. Do not change it afterwards. An error where it cannot be encoded.
+// Encoded returns a copy of r that holds its own JSON, which [Facilitator] then sends
+// instead of encoding r for each call. The copy must not be changed. It returns an error
+// if r cannot be encoded.
 func (r Requirements) Encoded() (Requirements, error) {
 	var err error
 	r.encoded, err = json.Marshal(r)
 	return r, err
 }
 
-// Encoded is r with its JSON at hand; see [Requirements.Encoded].
+// Encoded returns a copy of r that holds its own JSON; see [Requirements.Encoded].
 func (r RequirementsV1) Encoded() (RequirementsV1, error) {
 	var err error
 	r.encoded, err = json.Marshal(r)
@@ -52,17 +71,17 @@ func (r RequirementsV1) Encoded() (RequirementsV1, error) {
 
 // Keys of Extra.
 const (
-	ExtraName        = "name"
-	ExtraVersion     = "version"
-	ExtraPaymentFlow = "paymentFlow"
+	ExtraName        = "name"        // name of the token's EIP-712 domain
+	ExtraVersion     = "version"     // version of the token's EIP-712 domain
+	ExtraPaymentFlow = "paymentFlow" // order of settling and serving; see FlowUpfront
 )
 
-// FlowUpfront is the payment flow that settles before it serves. x402's default
-// verifies, works and settles last.
+// FlowUpfront is the payment flow of a server that settles before it serves. By default
+// x402 servers verify, serve and then settle.
 const FlowUpfront = "upfront"
 
-// Equal reports whether two requirements ask for the same: addresses without case,
-// everything else exactly, Extra member by member.
+// Equal reports whether two requirements ask for the same payment. Addresses are compared
+// without case, and Extra member by member.
 func (r Requirements) Equal(other Requirements) bool {
 	return r.Scheme == other.Scheme && r.Network == other.Network && r.Amount == other.Amount &&
 		SameAddress(r.Asset, other.Asset) && SameAddress(r.PayTo, other.PayTo) &&
@@ -148,13 +167,13 @@ func decodeTimeoutAndExtra(o *object) (timeout int64, extra map[string]any, err 
 	}
 	inner, err := o.object("extra")
 	if err != nil {
-		return 0, nil, malformed(o.at("extra"), "of another form")
+		return 0, nil, malformed(o.at("extra"), "of the wrong form")
 	}
 	extra = make(map[string]any, inner.value.Len())
 	for member := range inner.value.Children() {
 		text, ok := member.Str()
 		if !ok {
-			return timeout, extra, o.decode("extra", &extra) // what else there may be, package json reads
+			return timeout, extra, o.decode("extra", &extra) // package json reads other types
 		}
 		extra[member.Name()] = text
 	}

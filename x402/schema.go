@@ -10,16 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// maxSchemaDepth bounds how deep schemas and values are followed.
+// maxSchemaDepth is the deepest nesting of schemas and values.
 const maxSchemaDepth = 32
 
-// checkSchema tells why a value does not fit a JSON Schema 2020-12.
+// checkSchema returns an error if a value does not fit a JSON Schema 2020-12.
 //
-// It knows the keywords that endpoint descriptions use: type, const, enum,
+// It supports the keywords that endpoint descriptions use: type, const, enum,
 // properties, required, additionalProperties, items, prefixItems, the bounds of
 // numbers, strings, arrays and objects, pattern, allOf, anyOf, oneOf and not.
-// References are refused, since a schema that is embedded in another cannot point
-// into itself. Other keywords are taken as annotations.
+// References are rejected, because a schema that is embedded in another cannot refer to
+// itself. Other keywords are ignored.
 func checkSchema(schema, value any, path string, depth int) error {
 	if depth > maxSchemaDepth {
 		return fmt.Errorf("%s: nested deeper than %d", path, maxSchemaDepth)
@@ -223,10 +223,10 @@ func bounds(s map[string]any, low, high string, n float64, path string) error {
 	return nil
 }
 
-var errNoSample = errors.New("no example can be made up")
+var errNoSample = errors.New("no example can be generated")
 
-// sample makes up a value for a schema from what it tells: an example, a
-// default, a constant, or the least that its type asks for. It need not fit.
+// sample generates a value for a schema: its example, default or constant, or a minimal
+// value of its type. The value need not fit the schema.
 func sample(schema any, depth int) (any, error) {
 	s, ok := schema.(map[string]any)
 	if !ok || depth > maxSchemaDepth {
@@ -277,7 +277,7 @@ func sampleObject(s map[string]any, depth int) (any, error) {
 	return out, nil
 }
 
-// plain turns a value into what package json decodes to.
+// plain returns a value in the types that package json decodes to.
 func plain(v any) (out any, err error) {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -8,22 +8,28 @@ import (
 )
 
 // Settlement is the outcome of a payment: the header PAYMENT-RESPONSE (v2) or
-// X-PAYMENT-RESPONSE (v1), and the answer of a facilitator's settle.
+// X-PAYMENT-RESPONSE (v1), and a facilitator's response to settle.
 type Settlement struct {
-	Success     bool   `json:"success"`
+	// Success reports whether the money moved.
+	Success bool `json:"success"`
+	// ErrorReason is the code of a failed settlement.
 	ErrorReason Reason `json:"errorReason,omitempty"`
-	// ErrorMessage says it for a person. Optional in v2.
+	// ErrorMessage explains a failed settlement to people. Optional.
 	ErrorMessage string `json:"errorMessage,omitempty"`
-	Transaction  string `json:"transaction"` // hash; empty where it failed
-	Network      string `json:"network"`
-	Payer        string `json:"payer,omitempty"`
+	// Transaction is the hash of the transfer. Empty if the settlement failed.
+	Transaction string `json:"transaction"`
+	// Network is the name of the network in the version of the payment.
+	Network string `json:"network"`
+	// Payer is the payer's address. May be empty.
+	Payer string `json:"payer,omitempty"`
 
-	// Replayed: the facilitator had settled this authorization before and gives
-	// the first result again (its Idempotency-Replayed header). Not on the wire.
+	// Replayed reports whether the facilitator had settled this authorization before and
+	// returned the first result again (its Idempotency-Replayed header). It is not part
+	// of the JSON.
 	Replayed bool `json:"-"`
 }
 
-// Header writes the outcome as a header, as [EncodeHeader] does.
+// Header returns the outcome as a header, like [EncodeHeader].
 func (s Settlement) Header() string {
 	b := make([]byte, 0, 256)
 	b = strconv.AppendBool(append(b, `{"success":`...), s.Success)
@@ -40,7 +46,7 @@ func (s Settlement) Header() string {
 	return base64.StdEncoding.EncodeToString(append(b, '}'))
 }
 
-// appendText writes a JSON string. Hashes, addresses and names need no escapes.
+// appendText appends a JSON string. Hashes, addresses and names need no escaping.
 func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
@@ -50,8 +56,8 @@ func appendText(b []byte, s string) []byte {
 	return append(append(append(b, '"'), s...), '"')
 }
 
-// DecodeSettlement reads a PAYMENT-RESPONSE or X-PAYMENT-RESPONSE header. A
-// [*DecodeError] where it is malformed.
+// DecodeSettlement decodes a PAYMENT-RESPONSE or X-PAYMENT-RESPONSE header. It returns
+// a [*DecodeError] if the header is malformed.
 func DecodeSettlement(header string) (Settlement, error) {
 	o, err := decodeHeader(header, MaxSettlementHeader)
 	if err != nil {
