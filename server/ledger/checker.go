@@ -38,7 +38,9 @@ type Checker struct {
 }
 
 // NewChecker returns a checker of a store.
-func NewChecker(store Store, clock func() time.Time) *Checker { return &Checker{store: store, clock: clock} }
+func NewChecker(store Store, clock func() time.Time) *Checker {
+	return &Checker{store: store, clock: clock}
+}
 
 // Changed runs one round of the check. Mandates with a fault are checked again in each
 // round until the fault is repaired. Its errors are those of the store.
