@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-
-	"github.com/paywarrant/paywarrant/internal/devchain/devchaintest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, devchaintest.Leaks()...) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

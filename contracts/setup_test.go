@@ -23,7 +23,7 @@ import (
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, devchaintest.Leaks()...) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The bindings, which keep nothing.
 type bindings struct {

@@ -7,28 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// ErrStuck tells that no block could be made.
+// ErrStuck reports that no block could be made.
 var ErrStuck = errors.New("devchain: no block was made")
-
-// drain takes the pool's events at once, until Close. The pool sends them while it
-// holds up whoever asks it to catch up, so a full channel would stop both for good.
-func (c *Chain) drain() {
-	for {
-		select {
-		case <-c.closing:
-			return
-		case <-c.arrivals:
-		}
-		select {
-		case c.arrived <- struct{}{}:
-		default:
-		}
-	}
-}
 
 // mine makes a block whenever a transaction waits, until Close.
 func (c *Chain) mine() {
@@ -47,24 +30,21 @@ func (c *Chain) mine() {
 	}
 }
 
-// waiting tells whether a transaction could go into a block now. The pool forgets
-// what is in the newest block a moment late, so it is asked to catch up first; it
-// answers one who asks that at a time, so the caller holds making.
-func (c *Chain) waiting() bool {
-	if err := c.ethereum.TxPool().Sync(); err != nil {
-		return false // it is closed
+// wake has mine look for transactions.
+func (c *Chain) wake() {
+	select {
+	case c.arrived <- struct{}{}:
+	default:
 	}
-	pending, _ := c.ethereum.TxPool().Stats()
-	return pending > 0
 }
 
-// paced waits while the chain's clock is too far ahead; false when it was closed.
+// paced waits while the chain's clock is too far ahead, and reports whether the chain
+// is still open.
 func (c *Chain) paced() bool {
 	c.making.Lock()
-	head := time.Unix(int64(c.ethereum.BlockChain().CurrentBlock().Time), 0)
-	wait := time.Until(head.Add(-c.advanced - c.maxLead))
+	wait := time.Until(c.Now().Add(-c.advanced - c.maxLead))
 	c.making.Unlock()
-	timer := time.NewTimer(max(wait, time.Millisecond))
+	timer := time.NewTimer(max(wait, 0))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -74,43 +54,80 @@ func (c *Chain) paced() bool {
 	}
 }
 
-// commitWaiting makes a block if a transaction waits, and tells whether one
-// did: there may be more then.
+// commitWaiting makes a block if a transaction waits for one, and reports whether it
+// made one: more may wait.
 func (c *Chain) commitWaiting() bool {
 	c.making.Lock()
 	defer c.making.Unlock()
-	if !c.waiting() {
-		return false
-	}
-	_, _ = c.commit() // where none was made, the next round tries again
-	return true
+	made, err := c.commitNext(context.Background())
+	return made && err == nil
 }
 
-// Commit makes a block of the transactions that wait, or an empty one, and
-// returns its header. [ErrStuck] where none could be made.
+// commitNext makes a block if it is of use to a transaction that waits. The base fee
+// only falls with further blocks, so one that offers too little gets an empty block.
+func (c *Chain) commitNext(ctx context.Context) (made bool, err error) {
+	if !c.waiting() {
+		return false, nil
+	}
+	d, err := c.pending(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer d.discard()
+	if len(d.txs) == 0 && !d.cheap {
+		return false, nil
+	}
+	_, err = c.finish(ctx, d)
+	return err == nil, err
+}
+
+// Commit makes a block of the transactions that wait, or an empty one, and returns
+// its header. It returns [ErrStuck] if none could be made.
 func (c *Chain) Commit() (*types.Header, error) {
 	c.making.Lock()
 	defer c.making.Unlock()
 	return c.commit()
 }
 
-// commit makes a block. The pool is asked to catch up first, so that nothing it was
-// given is left out.
+// commit makes a block. The caller holds making.
 func (c *Chain) commit() (*types.Header, error) {
-	c.waiting()
-	before := c.ethereum.BlockChain().CurrentBlock().Hash()
-	c.beacon.Commit()
-	head := c.ethereum.BlockChain().CurrentBlock()
-	if head.Hash() == before {
-		return nil, ErrStuck
+	ctx := context.Background()
+	d, err := c.pending(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStuck, err)
 	}
-	return head, nil
+	defer d.discard()
+	return c.finish(ctx, d)
+}
+
+// pending drafts the next block, with the transactions that wait.
+func (c *Chain) pending(ctx context.Context) (*draft, error) {
+	head := c.newest().Header()
+	d, err := c.draftOn(ctx, head, max(head.Time+1, uint64(time.Now().Unix())))
+	if err != nil {
+		return nil, err
+	}
+	c.mu.RLock()
+	queues := c.pool.queues(d.state)
+	c.mu.RUnlock()
+	d.fill(ctx, queues)
+	return d, nil
+}
+
+// finish puts a draft on the chain.
+func (c *Chain) finish(ctx context.Context, d *draft) (*types.Header, error) {
+	b, err := d.seal(ctx)
+	if err == nil {
+		err = c.add(b)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStuck, err)
+	}
+	return b.Header(), nil
 }
 
 // Now is the time of the newest block.
-func (c *Chain) Now() time.Time {
-	return time.Unix(int64(c.ethereum.BlockChain().CurrentBlock().Time), 0).UTC()
-}
+func (c *Chain) Now() time.Time { return time.Unix(int64(c.newest().Time()), 0).UTC() }
 
 // AdvanceTime makes an empty block later by d, of at least a second; blocks after
 // it are later too. Transactions that wait are put into a block before it.
@@ -120,43 +137,41 @@ func (c *Chain) AdvanceTime(d time.Duration) error {
 	}
 	c.making.Lock()
 	defer c.making.Unlock()
-	for c.waiting() {
-		if _, err := c.commit(); err != nil {
+	ctx := context.Background()
+	for made := true; made; {
+		var err error
+		if made, err = c.commitNext(ctx); err != nil {
 			return err
 		}
 	}
-	if err := c.beacon.AdjustTime(d); err != nil {
+	head := c.newest().Header()
+	empty, err := c.draftOn(ctx, head, head.Time+uint64(d/time.Second))
+	if err != nil {
 		return fmt.Errorf("devchain: advance time: %w", err)
 	}
-	c.advanced += d
+	defer empty.discard()
+	if _, err := c.finish(ctx, empty); err != nil {
+		return fmt.Errorf("devchain: advance time: %w", err)
+	}
+	c.advanced += d.Truncate(time.Second)
 	return nil
 }
 
-// Reorg takes the newest blocks back and makes one more than that in their place.
-// The transactions of the old blocks wait again and land in the new ones, or are
-// forgotten where drop says so, as is everything that waited.
+// waiting reports whether any transaction waits for a block.
+func (c *Chain) waiting() bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return len(c.pool.byHash) > 0
+}
+
+// Reorg takes the newest blocks back and makes one more than that instead. The
+// transactions of the old blocks, and those that waited, land in the first of the new
+// blocks, or are forgotten if drop is set.
 func (c *Chain) Reorg(ctx context.Context, depth int, drop bool) error {
 	c.making.Lock()
 	defer c.making.Unlock()
-	head := c.ethereum.BlockChain().CurrentBlock().Number.Uint64()
-	if depth < 1 || uint64(depth) >= head { // the first block deploys the router
-		return fmt.Errorf("devchain: take back %d blocks of %d", depth, head)
-	}
-	for c.waiting() { // the fork must not start with transactions at the door
-		if _, err := c.commit(); err != nil {
-			return err
-		}
-		depth++
-	}
-	head = c.ethereum.BlockChain().CurrentBlock().Number.Uint64()
-	if err := c.beacon.Fork(c.ethereum.BlockChain().GetCanonicalHash(head - uint64(depth))); err != nil {
-		return fmt.Errorf("devchain: fork: %w", err)
-	}
-	if err := c.ethereum.TxPool().Sync(); err != nil {
-		return fmt.Errorf("devchain: wait for the pool: %w", err)
-	}
-	if drop {
-		c.ethereum.TxPool().Clear()
+	if err := c.takeBack(depth, drop); err != nil {
+		return err
 	}
 	for range depth + 1 {
 		if err := ctx.Err(); err != nil {
@@ -167,11 +182,6 @@ func (c *Chain) Reorg(ctx context.Context, depth int, drop bool) error {
 		}
 	}
 	return nil
-}
-
-// HashAt is the hash of the block of a number, zero where there is none.
-func (c *Chain) HashAt(number uint64) common.Hash {
-	return c.ethereum.BlockChain().GetCanonicalHash(number)
 }
 
 // Hold keeps blocks from being made until release is called, which must be before
@@ -185,5 +195,7 @@ func (c *Chain) Hold() (release func()) {
 func (c *Chain) Forget() {
 	c.making.Lock()
 	defer c.making.Unlock()
-	c.ethereum.TxPool().Clear()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pool = newPool()
 }

@@ -1,12 +1,9 @@
 package devchain
 
 import (
-	"context"
 	"crypto/ecdsa"
-	"errors"
 	"fmt"
 	"math/big"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -25,41 +22,29 @@ func (c *Chain) deploy() error {
 		{Gas: 100_000, To: &address, Data: router.PackSetOperator(Operator().Address, true)},
 		{Gas: 100_000, To: &address, Data: router.PackSetOperator(Relayer().Address, true)},
 	}
-	var last *types.Transaction
 	for nonce, tx := range transactions {
 		tx.Nonce = uint64(nonce)
 		signed, err := sign(admin.key, tx)
 		if err != nil {
 			return err
 		}
-		if err := c.client.SendTransaction(context.Background(), signed); err != nil {
+		if err := c.submit(signed); err != nil {
 			return fmt.Errorf("send deployment: %w", err)
 		}
-		last = signed
 	}
-	receipt, err := c.receipt(last.Hash())
-	if err != nil {
+	if _, err := c.Commit(); err != nil {
 		return fmt.Errorf("deploy router: %w", err)
 	}
-	if receipt.Status != types.ReceiptStatusSuccessful {
-		return errors.New("deploy router: operator not set")
+	receipts := c.newest().receipts
+	if len(receipts) != len(transactions) {
+		return fmt.Errorf("deploy router: %d of %d transactions are in the block", len(receipts), len(transactions))
+	}
+	for i, receipt := range receipts {
+		if receipt.Status != types.ReceiptStatusSuccessful {
+			return fmt.Errorf("deploy router: transaction %d failed", i)
+		}
 	}
 	return nil
-}
-
-// receipt makes blocks until a transaction is in one. The node's index of
-// transactions starts a moment after it, so that it may not be found at once.
-func (c *Chain) receipt(hash common.Hash) (receipt *types.Receipt, err error) {
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for range 2000 {
-		c.commitWaiting()
-		if receipt, err = c.client.TransactionReceipt(context.Background(), hash); err == nil {
-			return receipt, nil
-		}
-		<-tick.C
-	}
-	return nil, err
 }
 
 func sign(key *ecdsa.PrivateKey, tx *types.DynamicFeeTx) (*types.Transaction, error) {

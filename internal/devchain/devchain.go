@@ -8,13 +8,18 @@
 //	defer chain.Close()
 //	client, err := ethclient.Dial(chain.RPCURL())
 //
-// Blocks are made as transactions arrive, or by [Chain.Commit] alone where
-// Config.Manual says so; [Chain.AdvanceTime] moves the chain's clock and
-// [Chain.Reorg] takes blocks back.
+// Blocks are made as transactions arrive, or only by [Chain.Commit] if Config.Manual
+// is set; [Chain.AdvanceTime] moves the chain's clock and [Chain.Reorg] takes blocks
+// back.
 //
-// The keys of its wallets follow from constants in this file: whoever knows the
-// source has them. Nothing on this chain is worth anything, and no address of
-// these keys must ever hold something elsewhere.
+// Transactions run on go-ethereum's EVM and state, under its rules for blocks and
+// for its transaction pool. The chain itself is this package: a list of blocks, a
+// pool and the JSON-RPC methods that wallets and clients call, with geth's results
+// and errors. It has no peers, no consensus and no filters or subscriptions.
+//
+// The keys of its wallets follow from constants in this package, so everybody has
+// them. Nothing on this chain is worth anything, and no address of these keys must
+// ever hold something elsewhere.
 package devchain
 
 import (
@@ -24,13 +29,9 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/crypto"
-	"github.com/ethereum/go-ethereum/eth"
-	"github.com/ethereum/go-ethereum/eth/catalyst"
 	"github.com/ethereum/go-ethereum/ethclient"
-	"github.com/ethereum/go-ethereum/event"
-	"github.com/ethereum/go-ethereum/node"
+	"github.com/ethereum/go-ethereum/rpc"
 )
 
 // ChainID is Base Sepolia's, so that official clients need no configuration.
@@ -49,11 +50,11 @@ func USDC() common.Address {
 
 // Config says how the chain makes blocks.
 type Config struct {
-	// Manual makes no block but by Commit, AdvanceTime and Reorg. Default: a block
+	// Manual makes blocks only by Commit, AdvanceTime and Reorg. Default: a block
 	// as soon as a transaction waits.
 	Manual bool
-	// Addr is where JSON-RPC is served: an IP address of the loopback interface
-	// and a port, 0 for any. Default: "127.0.0.1:0".
+	// Addr is the address that serves JSON-RPC: an IP address of the loopback
+	// interface and a port, 0 for any. Default: "127.0.0.1:0".
 	Addr string
 	// MaxLead is how far the chain's clock may run ahead, plus what AdvanceTime
 	// added: each block is at least a second later than the one before it, so
@@ -63,72 +64,79 @@ type Config struct {
 	MaxLead time.Duration
 }
 
-// Chain is a running chain.
+// Chain is a running chain. It is safe for concurrent use.
 type Chain struct {
-	stack    *node.Node
-	ethereum *eth.Ethereum
-	beacon   *catalyst.SimulatedBeacon
-	client   *ethclient.Client
-	maxLead  time.Duration
+	*history
 
-	making   sync.Mutex // one block at a time
-	advanced time.Duration
+	rpc     *rpc.Server
+	server  *server
+	client  *ethclient.Client
+	maxLead time.Duration
 
-	arrivals chan core.NewTxsEvent
-	arriving event.Subscription
-	arrived  chan struct{} // holds one after a transaction arrived
-	closing  chan struct{}
-	loop     sync.WaitGroup
-	once     sync.Once
-	closed   error
+	making   sync.Mutex    // one block at a time
+	advanced time.Duration // by AdvanceTime; guarded by making
+
+	arrived chan struct{} // holds one after a transaction arrived
+	closing chan struct{}
+	loop    sync.WaitGroup
+	once    sync.Once
+	closed  error
 }
 
-// Start starts a chain. An error where Config.Addr is not to be had.
+// Start starts a chain. It returns an error if Config.Addr cannot be served.
 func Start(config Config) (*Chain, error) {
-	c := &Chain{
-		maxLead: config.MaxLead, closing: make(chan struct{}),
-		arrivals: make(chan core.NewTxsEvent, 256), arrived: make(chan struct{}, 1),
-	}
+	c := &Chain{maxLead: config.MaxLead, arrived: make(chan struct{}, 1), closing: make(chan struct{})}
 	if c.maxLead <= 0 {
 		c.maxLead = 5 * time.Second
 	}
 	if err := c.open(config); err != nil {
 		return nil, fmt.Errorf("start development chain: %w", errors.Join(err, c.Close()))
 	}
-	if err := c.deploy(); err != nil {
-		return nil, fmt.Errorf("start development chain: %w", errors.Join(err, c.Close()))
-	}
 	if !config.Manual {
-		c.arriving = c.ethereum.TxPool().SubscribeTransactions(c.arrivals, true)
-		c.loop.Go(c.drain)
 		c.loop.Go(c.mine)
 	}
 	return c, nil
+}
+
+func (c *Chain) open(config Config) (err error) {
+	address, err := listenAt(config.Addr)
+	if err != nil {
+		return err
+	}
+	if c.history, err = newHistory(); err != nil {
+		return err
+	}
+	if c.rpc, err = newRPC(c); err != nil {
+		return err
+	}
+	c.client = ethclient.NewClient(rpc.DialInProc(c.rpc))
+	if err := c.deploy(); err != nil {
+		return err
+	}
+	c.server, err = serve(address, c.rpc)
+	return err
 }
 
 // Close ends the chain; nothing of it remains. It may be called twice.
 func (c *Chain) Close() error {
 	c.once.Do(func() {
 		close(c.closing)
-		if c.arriving != nil {
-			c.arriving.Unsubscribe()
-		}
 		c.loop.Wait()
+		if c.server != nil {
+			c.closed = c.server.close()
+		}
 		if c.client != nil {
 			c.client.Close()
 		}
-		if c.beacon != nil {
-			c.closed = c.beacon.Stop()
-		}
-		if c.stack != nil {
-			c.closed = errors.Join(c.closed, c.stack.Close())
+		if c.rpc != nil {
+			c.rpc.Stop()
 		}
 	})
 	return c.closed
 }
 
-// RPCURL is where JSON-RPC is served: "http://127.0.0.1:…".
-func (c *Chain) RPCURL() string { return c.stack.HTTPEndpoint() }
+// RPCURL is the address of the chain's JSON-RPC: "http://127.0.0.1:…".
+func (c *Chain) RPCURL() string { return c.server.url }
 
 // Client calls the chain in process. It is closed with the chain.
 func (c *Chain) Client() *ethclient.Client { return c.client }

@@ -17,7 +17,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/devchain/devchaintest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, devchaintest.Leaks()...) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // call reads from a contract at the newest block.
 func call(t *testing.T, client *ethclient.Client, to common.Address, data []byte) []byte {

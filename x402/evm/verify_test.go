@@ -20,7 +20,7 @@ import (
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, devchaintest.Leaks()...) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // asked is a chain that answers calls, and counts them.
 type asked struct {

@@ -4,8 +4,6 @@ package devchaintest
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/paywarrant/paywarrant/internal/devchain"
 )
 
@@ -22,13 +20,4 @@ func Start(t testing.TB, config devchain.Config) *devchain.Chain {
 		}
 	})
 	return chain
-}
-
-// Leaks are the goroutines that the node's libraries leave behind, for goleak:
-// one pool for the whole process, and a timer of each database that ends by itself.
-func Leaks() []goleak.Option {
-	return []goleak.Option{
-		goleak.IgnoreAnyFunction("github.com/ethereum/go-ethereum/core.(*txSenderCacher).cache"),
-		goleak.IgnoreAnyFunction("github.com/syndtr/goleveldb/leveldb.(*DB).mpoolDrain"),
-	}
 }

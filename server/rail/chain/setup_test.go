@@ -25,7 +25,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, devchaintest.Leaks()...) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // dollar is what most tests charge.
 const dollar rail.Micros = 1_000_000
@@ -145,14 +145,15 @@ func (w *world) commit(t *testing.T, n int) {
 	}
 }
 
-// send sends a call as somebody other than the rail, and returns its hash.
+// send sends a call as somebody other than the rail, and returns its hash. It pays a
+// higher tip than the rail, so it comes first in its block.
 func (w *world) send(t *testing.T, from devchain.Wallet, to common.Address, data []byte) common.Hash {
 	t.Helper()
 	nonce, err := w.chain.Client().PendingNonceAt(t.Context(), from.Address)
 	require.NoError(t, err)
 	tx, err := types.SignNewTx(from.Key(), types.LatestSignerForChainID(big.NewInt(devchain.ChainID)), &types.DynamicFeeTx{
 		ChainID: big.NewInt(devchain.ChainID), Nonce: nonce, To: &to, Data: data, Gas: 500_000,
-		GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
+		GasTipCap: big.NewInt(2 * params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
 	})
 	require.NoError(t, err)
 	require.NoError(t, w.chain.Client().SendTransaction(t.Context(), tx))

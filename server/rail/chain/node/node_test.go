@@ -18,7 +18,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail/chain/node"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, devchaintest.Leaks()...) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func client(t *testing.T, c node.Config) *node.Client {
 	t.Helper()
