@@ -13,12 +13,13 @@ import (
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/paywall"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/servertest/chain"
 )
 
 // A mandate with a wallet pays a cent, which no card would, over the chain.
 func TestMandatePaysACentOverTheChain(t *testing.T) {
 	t.Parallel()
-	srv := servertest.Start(t, &servertest.Options{Chain: true})
+	srv := servertest.Start(t, &servertest.Options{Chain: chain.Start})
 	api := httptest.NewUnstartedServer(nil)
 	url := "http://" + api.Listener.Addr().String() + "/weather"
 	gate, err := paywall.New(paywall.Config{

@@ -8,9 +8,10 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/servertest/chain"
 )
 
-func onChain(t *testing.T) caller { return setup(t, &servertest.Options{Chain: true}) }
+func onChain(t *testing.T) caller { return setup(t, &servertest.Options{Chain: chain.Start}) }
 
 func (c caller) chargeIn(t *testing.T, mandate string, cents int64, currency client.Currency) client.Charge {
 	t.Helper()

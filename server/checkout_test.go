@@ -45,10 +45,10 @@ func (c caller) form(t *testing.T, page string, values url.Values) (status int, 
 
 func TestCheckoutIsPaidByCard(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []servertest.StoreKind{servertest.SQLite, servertest.Postgres} {
-		t.Run(string(kind), func(t *testing.T) {
+	for _, kind := range engines {
+		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			c := setup(t, &servertest.Options{Store: kind})
+			c := setup(t, &servertest.Options{Store: kind.open})
 			made := c.checkout(t, 500, "order 1")
 			require.Regexp(t, "^chk_[0-9A-Z]{26}$", made.ID)
 			require.Equal(t, client.CheckoutOpen, made.Status)

@@ -15,6 +15,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/servertest/chain"
 	"github.com/paywarrant/paywarrant/x402"
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
@@ -30,7 +31,7 @@ type facilitated struct {
 
 func facilitate(t *testing.T, configure ...func(*server.Config)) facilitated {
 	t.Helper()
-	o := &servertest.Options{Chain: true}
+	o := &servertest.Options{Chain: chain.Start}
 	if len(configure) > 0 {
 		o.Configure = configure[0]
 	}

@@ -19,9 +19,9 @@ import (
 // its name; docs/bugs.md lists them all.
 
 // stores runs a test on both engines.
-func stores(t *testing.T, test func(t *testing.T, kind servertest.StoreKind)) {
-	for _, kind := range []servertest.StoreKind{servertest.SQLite, servertest.Postgres} {
-		t.Run(string(kind), func(t *testing.T) {
+func stores(t *testing.T, test func(t *testing.T, kind engine)) {
+	for _, kind := range engines {
+		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			test(t, kind)
 		})
@@ -33,9 +33,9 @@ func stores(t *testing.T, test func(t *testing.T, kind servertest.StoreKind)) {
 // one holds all of it.
 func TestMonthRolloverAtTheSecondOfMidnightUTCWithConcurrentCharges(t *testing.T) {
 	t.Parallel()
-	stores(t, func(t *testing.T, kind servertest.StoreKind) {
+	stores(t, func(t *testing.T, kind engine) {
 		const cents, fit, callers = 100, 10, 80
-		c := setup(t, &servertest.Options{Store: kind})
+		c := setup(t, &servertest.Options{Store: kind.open})
 		now := c.Clock.Now().UTC()
 		midnight := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
 		c.Clock.Advance(midnight.Add(-10 * time.Minute).Sub(now)) // the clock goes on while the test runs
@@ -87,8 +87,8 @@ func TestMonthRolloverAtTheSecondOfMidnightUTCWithConcurrentCharges(t *testing.T
 // one amount is charged under a key, and once.
 func TestIdempotencyKeyReusedWithAnotherAmount(t *testing.T) {
 	t.Parallel()
-	stores(t, func(t *testing.T, kind servertest.StoreKind) {
-		c := setup(t, &servertest.Options{Store: kind})
+	stores(t, func(t *testing.T, kind engine) {
+		c := setup(t, &servertest.Options{Store: kind.open})
 		m := c.mandate(t, 500, 50_000)
 		first := c.charge(t, m, 100, "one after the other").ok(t)
 		c.charge(t, m, 200, "one after the other").refused(t, 422, "idempotency_mismatch")
@@ -122,8 +122,8 @@ func TestIdempotencyKeyReusedWithAnotherAmount(t *testing.T) {
 // moves nothing, and one that raced it moved its money whole or not at all.
 func TestRevokeRacingACharge(t *testing.T) {
 	t.Parallel()
-	stores(t, func(t *testing.T, kind servertest.StoreKind) {
-		c := setup(t, &servertest.Options{Store: kind})
+	stores(t, func(t *testing.T, kind engine) {
+		c := setup(t, &servertest.Options{Store: kind.open})
 		m := c.mandate(t, 100, 100_000)
 		var succeeded atomic.Int64
 		revoked := make(chan struct{})

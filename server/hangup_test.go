@@ -48,12 +48,12 @@ func logged(cfg *server.Config) *lines {
 // TestClientThatHangsUpIsNoFailure: neither in the log nor in the metrics.
 func TestClientThatHangsUpIsNoFailure(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []servertest.StoreKind{servertest.SQLite, servertest.Postgres} {
-		t.Run(string(kind), func(t *testing.T) {
+	for _, kind := range engines {
+		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			var log *lines
 			registry := prometheus.NewRegistry()
-			c := setup(t, &servertest.Options{Store: kind, Merchant: server.MerchantParams{Name: "Weather & Co", PayTo: wallet}, Configure: func(cfg *server.Config) {
+			c := setup(t, &servertest.Options{Store: kind.open, Merchant: server.MerchantParams{Name: "Weather & Co", PayTo: wallet}, Configure: func(cfg *server.Config) {
 				log = logged(cfg)
 				var err error
 				cfg.Telemetry, err = telemetry.New(telemetry.Config{Metrics: registry})

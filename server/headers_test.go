@@ -34,10 +34,10 @@ func TestAnswersHaveProtectiveHeaders(t *testing.T) {
 // TestTextThatNoStoreTakesIsRefusedAlike: on both stores, with 400 or 404 and never 500.
 func TestTextThatNoStoreTakesIsRefusedAlike(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []servertest.StoreKind{servertest.SQLite, servertest.Postgres} {
-		t.Run(string(kind), func(t *testing.T) {
+	for _, kind := range engines {
+		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			c := setup(t, &servertest.Options{Store: kind, Merchant: server.MerchantParams{Name: "Weather & Co", PayTo: wallet}})
+			c := setup(t, &servertest.Options{Store: kind.open, Merchant: server.MerchantParams{Name: "Weather & Co", PayTo: wallet}})
 			m := c.mandate(t, 500, 1000)
 			for _, bad := range []string{"%00", "%ff", "%c0%af", "%0a", "%e2%80%ae", "%7f"} {
 				for _, path := range []string{

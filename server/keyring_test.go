@@ -17,10 +17,10 @@ import (
 )
 
 // withKeyRing starts a service, and a ring as another process on its store has it.
-func withKeyRing(t *testing.T, kind servertest.StoreKind) (caller, *server.KeyRing) {
+func withKeyRing(t *testing.T, kind engine) (caller, *server.KeyRing) {
 	t.Helper()
 	var store ledger.Store
-	c := setup(t, &servertest.Options{Store: kind, Configure: func(cfg *server.Config) { store = cfg.Store }})
+	c := setup(t, &servertest.Options{Store: kind.open, Configure: func(cfg *server.Config) { store = cfg.Store }})
 	ring, err := server.NewKeyRing(server.KeyRingConfig{Store: store, Clock: c.Clock.Now})
 	require.NoError(t, err)
 	return c, ring
@@ -39,15 +39,15 @@ func (c caller) signedBy(t *testing.T, token string) string {
 // twice, on mandates of the old keys and of the new ones; none fails.
 func TestRotationUnderLoad(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []servertest.StoreKind{servertest.SQLite, servertest.Postgres} {
-		t.Run(string(kind), func(t *testing.T) {
+	for _, kind := range engines {
+		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			rotateUnderLoad(t, kind)
 		})
 	}
 }
 
-func rotateUnderLoad(t *testing.T, kind servertest.StoreKind) {
+func rotateUnderLoad(t *testing.T, kind engine) {
 	t.Helper()
 	c, ring := withKeyRing(t, kind)
 	const callers, each = 10, 100
@@ -98,7 +98,7 @@ func rotateUnderLoad(t *testing.T, kind servertest.StoreKind) {
 // TestARevokedKeysMandatesAreRefused, by a running service that receives no notice.
 func TestARevokedKeysMandatesAreRefused(t *testing.T) {
 	t.Parallel()
-	c, ring := withKeyRing(t, servertest.SQLite)
+	c, ring := withKeyRing(t, onSQLite)
 	m := c.mandate(t, 100, 1000)
 	_, err := ring.Revoke(t.Context(), c.signedBy(t, m))
 	require.NoError(t, err)

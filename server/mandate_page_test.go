@@ -50,10 +50,10 @@ func (c caller) page(t *testing.T, link string) answer {
 // another site.
 func TestPersonStopsACardMandateFromThePrivatePage(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []servertest.StoreKind{servertest.SQLite, servertest.Postgres} {
-		t.Run(string(kind), func(t *testing.T) {
+	for _, kind := range engines {
+		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			c := setup(t, &servertest.Options{Store: kind})
+			c := setup(t, &servertest.Options{Store: kind.open})
 			hook := c.Webhook(t, webhook.DelegateRevoked)
 			m := c.confirm(t, client.SessionParams{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000}, nil)
 			require.NotEmpty(t, m.link, m.page)

@@ -31,12 +31,12 @@ type market struct {
 
 func openMarket(t *testing.T) market {
 	t.Helper()
-	return openMarketOn(t, servertest.SQLite)
+	return openMarketOn(t, onSQLite)
 }
 
-func openMarketOn(t *testing.T, kind servertest.StoreKind) market {
+func openMarketOn(t *testing.T, kind engine) market {
 	t.Helper()
-	c := setup(t, &servertest.Options{Store: kind, Merchant: server.MerchantParams{Name: "Agent", PayTo: agentsWallet}})
+	c := setup(t, &servertest.Options{Store: kind.open, Merchant: server.MerchantParams{Name: "Agent", PayTo: agentsWallet}})
 	shop, err := c.CreateMerchant(t.Context(), server.MerchantParams{Name: "Shop", PayTo: shopWallet})
 	require.NoError(t, err)
 	return market{c, shop}
@@ -81,8 +81,8 @@ func (m market) spent(t *testing.T, token string) int {
 
 func TestPresentationPaysOnce(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []servertest.StoreKind{servertest.SQLite, servertest.Postgres} {
-		t.Run(string(kind), func(t *testing.T) {
+	for _, kind := range engines {
+		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			paysOnce(t, openMarketOn(t, kind))
 		})

@@ -178,10 +178,10 @@ func TestReceiptIsRedeemedOncePerTransaction(t *testing.T) {
 // TestResourceWithBytesOutsideOfTextHasAReceipt: what is percent-encoded stays so.
 func TestResourceWithBytesOutsideOfTextHasAReceipt(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []servertest.StoreKind{servertest.SQLite, servertest.Postgres} {
-		t.Run(string(kind), func(t *testing.T) {
+	for _, kind := range engines {
+		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			c := setup(t, &servertest.Options{Store: kind, Merchant: server.MerchantParams{Name: "Acme", PayTo: shopWallet}})
+			c := setup(t, &servertest.Options{Store: kind.open, Merchant: server.MerchantParams{Name: "Acme", PayTo: shopWallet}})
 			m := c.mandate(t, 500, 5000)
 			for i, path := range []string{"a%ffb", "%00", "%c0%af", "%0d%0a%1b"} {
 				body := fmt.Sprintf(`{"mandate":%q,"price":"0.50","payTo":%q,"network":"card","resource":%q,"idempotencyKey":"%d"}`,

@@ -26,7 +26,7 @@ func (leftOpen) Close() error { return nil }
 // everything still opens, in the running service and in a new one.
 func TestKeyEncryptionKeyRotatesUnderCharges(t *testing.T) {
 	t.Parallel()
-	for name, engine := range map[string]servertest.StoreKind{"sqlite": servertest.SQLite, "postgres": servertest.Postgres} {
+	for name, engine := range map[string]engine{"sqlite": onSQLite, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "kek")
@@ -34,7 +34,7 @@ func TestKeyEncryptionKeyRotatesUnderCharges(t *testing.T) {
 			require.NoError(t, err)
 			var store ledger.Store
 			var rails []rail.Rail
-			c := setup(t, &servertest.Options{Store: engine, Merchant: server.MerchantParams{Name: "Shop", PayTo: shopWallet}, Configure: func(cfg *server.Config) {
+			c := setup(t, &servertest.Options{Store: engine.open, Merchant: server.MerchantParams{Name: "Shop", PayTo: shopWallet}, Configure: func(cfg *server.Config) {
 				cfg.Wrapper, store, rails = wrapper, cfg.Store, cfg.Rails
 			}})
 			hook := c.Webhook(t)

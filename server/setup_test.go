@@ -17,12 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/paywarrant/paywarrant/internal/devchain/devchaintest"
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/servertest/postgres"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, devchaintest.Leaks()...) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // document is the API's own description, which every answer in these tests is
 // held against.
@@ -37,6 +37,18 @@ var document = sync.OnceValues(func() (routers.Router, error) {
 	}
 	return legacy.NewRouter(doc)
 })
+
+// engine is a database that tests of the service run on.
+type engine struct {
+	name string
+	open func(testing.TB) servertest.Store
+}
+
+var (
+	onSQLite   = engine{name: "sqlite"}
+	onPostgres = engine{"postgres", postgres.Open}
+	engines    = []engine{onSQLite, onPostgres}
+)
 
 // caller speaks plain HTTP to a service, with a merchant's credentials or without.
 type caller struct {

@@ -6,15 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/mandate"
-	"github.com/paywarrant/paywarrant/server/servertest"
 )
 
 // TestRevokedMandateIsRefusedOffline is must-show 6: a verifier that never asks
 // the service about this mandate refuses it within the list's ttl.
 func TestRevokedMandateIsRefusedOffline(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []servertest.StoreKind{servertest.SQLite, servertest.Postgres} {
-		t.Run(string(kind), func(t *testing.T) {
+	for _, kind := range engines {
+		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			refusedOffline(t, openMarketOn(t, kind))
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/servertest/chain"
 )
 
 // TestPresentationPaysAStrangersWallet: a mandate for anybody pays, by chain, a
@@ -18,10 +19,10 @@ import (
 // later is not paid again.
 func TestPresentationPaysAStrangersWallet(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []servertest.StoreKind{servertest.SQLite, servertest.Postgres} {
-		t.Run(string(kind), func(t *testing.T) {
+	for _, kind := range engines {
+		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			c := setup(t, &servertest.Options{Chain: true, Store: kind})
+			c := setup(t, &servertest.Options{Chain: chain.Start, Store: kind.open})
 			stranger := devchain.Payee(1).Address.Hex()
 			p := purchase()
 			p.Amount, p.PayTo, p.Network = "0.01", stranger, c.Chain.Network

@@ -19,6 +19,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/servertest/chain"
 	"github.com/paywarrant/paywarrant/server/telemetry"
 )
 
@@ -222,7 +223,7 @@ func (s *told) series(t *testing.T) map[string]bool {
 // and none for what there is not.
 func TestEachMetricIsDocumented(t *testing.T) {
 	t.Parallel()
-	s := listenTo(t, servertest.Options{Chain: true})
+	s := listenTo(t, servertest.Options{Chain: chain.Start})
 	described := make(chan *prometheus.Desc, 1000)
 	s.registry.Describe(described)
 	close(described)

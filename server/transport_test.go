@@ -17,6 +17,7 @@ import (
 	"github.com/paywarrant/paywarrant/paywall"
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/servertest/chain"
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
@@ -24,7 +25,7 @@ import (
 // network: nothing listens at its address.
 func embedded(t *testing.T) (*servertest.Server, *http.Client) {
 	t.Helper()
-	srv := servertest.Start(t, &servertest.Options{Chain: true, Configure: func(c *server.Config) { c.BaseURL = "https://pay.example" }})
+	srv := servertest.Start(t, &servertest.Options{Chain: chain.Start, Configure: func(c *server.Config) { c.BaseURL = "https://pay.example" }})
 	return srv, &http.Client{Transport: srv.Transport(nil)}
 }
 

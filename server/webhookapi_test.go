@@ -86,11 +86,11 @@ func TestEventsAPI(t *testing.T) {
 // endpoint that never answered as well.
 func TestNothingIsKeptForEver(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []servertest.StoreKind{servertest.SQLite, servertest.Postgres} {
-		t.Run(string(kind), func(t *testing.T) {
+	for _, kind := range engines {
+		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			var store ledger.Store
-			c := setup(t, &servertest.Options{Store: kind, Configure: func(cfg *server.Config) { store = cfg.Store }})
+			c := setup(t, &servertest.Options{Store: kind.open, Configure: func(cfg *server.Config) { store = cfg.Store }})
 			good, bad := c.receiver(t), c.receiver(t)
 			bad.status.Store(410)
 			c.mandate(t, 500, 1000)

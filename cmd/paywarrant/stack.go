@@ -118,7 +118,7 @@ func (s *stack) startService(ctx context.Context, cfg stackConfig) error {
 				return nil, err
 			}
 			s.closers = append(s.closers, dev.Close)
-			s.Chain, clock.Chain = dev, dev.Inside
+			s.Chain, clock.Chain = dev, dev
 			return dev.Rail, nil
 		}
 	}

@@ -13,8 +13,6 @@ package servertest
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
-	"log/slog"
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
@@ -23,61 +21,62 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
-	"github.com/paywarrant/paywarrant/internal/devchain"
-	"github.com/paywarrant/paywarrant/internal/pgtest"
+	"github.com/paywarrant/paywarrant/internal/clock"
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/ledger"
-	"github.com/paywarrant/paywarrant/server/ledger/postgres"
 	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/card"
-	"github.com/paywarrant/paywarrant/server/rail/chain/devrail"
-	"github.com/paywarrant/paywarrant/server/vault"
 )
 
 // Options changes what Start starts. Nil and zero fields mean the default.
 type Options struct {
-	// Store is where the ledger is kept. Default: SQLite. With Postgres the test is
-	// skipped where no PostgreSQL is installed, and fails where the environment's
-	// PAYWARRANT_REQUIRE names postgres.
-	Store StoreKind
-	// Chain adds the chain rail, on a development chain of its own: mandates can
-	// then be paid from the payment method "wallet" too. Default: cards alone.
-	Chain bool
+	// Store opens the ledger's database. Default: an SQLite file in a temporary
+	// folder. Package servertest/postgres has one for PostgreSQL.
+	Store func(t testing.TB) Store
+	// Chain starts a chain and adds its rail: mandates can then be paid from the
+	// payment method "wallet" too. Default: cards only. Package servertest/chain has a
+	// development chain.
+	Chain func(t testing.TB) *Chain
 	// Configure may change the service's configuration before it starts, which
-	// has BaseURL, Mode, Store, Rails, Clock and Mailer set. Default: as it is.
+	// has BaseURL, Mode, Store, Rails, Clock and Mailer set. Default: unchanged.
 	Configure func(*server.Config)
-	// Merchant is who [Server.Client] calls as. Default: one called "Acme", with a
-	// wallet where there is a chain.
+	// Merchant is the merchant that [Server.Client] calls as. Default: one called
+	// "Acme", with a wallet if there is a chain.
 	Merchant server.MerchantParams
 }
 
-// StoreKind is a kind of database.
-type StoreKind string
-
-// The databases: an SQLite file in a temporary folder, or a schema of a private
-// PostgreSQL, which is started once for all tests of the process.
-const (
-	SQLite   StoreKind = "sqlite"
-	Postgres StoreKind = "postgres"
-)
-
-// store is what a sandbox needs: the ledger's store, with a place for the card
-// processor's file beside it.
-type store interface {
+// Store is the ledger's database in a sandbox: the card processor of the sandbox keeps
+// a file of its own beside it.
+type Store interface {
 	ledger.Store
 	card.Neighbour
 }
 
-func openStore(t testing.TB, kind StoreKind) (store, error) {
+// Chain is a development chain with the test USDC at Base Sepolia's address.
+type Chain struct {
+	// Rail pays on the chain. The service closes it.
+	Rail rail.Rail
+	// PayTo is the wallet that the merchant is paid to.
+	PayTo string
+	// Advance moves the chain's clock forward with the service's.
+	Advance func(d time.Duration)
+	// RPCURL is the address of the chain's JSON-RPC.
+	RPCURL string
+	// ID is the chain's id, Network its CAIP-2 name.
+	ID      int64
+	Network string
+	// USDC and Router are the addresses of the contracts.
+	USDC, Router string
+}
+
+func openSQLite(t testing.TB) Store {
 	t.Helper()
-	switch kind {
-	case "", SQLite:
-		return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
-	case Postgres:
-		return postgres.OpenConfig(t.Context(), postgres.Config{URL: pgtest.Schema(t), SidecarFolder: t.TempDir()})
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
+	if err != nil {
+		t.Fatalf("servertest: %v", err)
 	}
-	return nil, fmt.Errorf("no such store: %q", kind)
+	return store
 }
 
 // Server is a running service.
@@ -101,13 +100,21 @@ type Server struct {
 }
 
 // Clock is the service's clock. It goes on by itself.
-type Clock struct{ moved devrail.Clock }
+type Clock struct {
+	moved clock.Movable
+	chain *Chain
+}
 
 // Now is the service's time.
 func (c *Clock) Now() time.Time { return c.moved.Now() }
 
 // Advance moves the service's clock forward, and the chain's with it.
-func (c *Clock) Advance(d time.Duration) { c.moved.Advance(d) }
+func (c *Clock) Advance(d time.Duration) {
+	c.moved.Advance(d)
+	if c.chain != nil {
+		c.chain.Advance(d)
+	}
+}
 
 // Start starts a service that stops with the test. What goes wrong ends the test.
 func Start(t testing.TB, o *Options) *Server {
@@ -115,18 +122,20 @@ func Start(t testing.TB, o *Options) *Server {
 	if o == nil {
 		o = &Options{}
 	}
-	store, err := openStore(t, o.Store)
-	if err != nil {
-		t.Fatalf("servertest: %v", err)
+	open := o.Store
+	if open == nil {
+		open = openSQLite
 	}
+	store := open(t)
 	listener := httptest.NewUnstartedServer(nil)
 	s := &Server{URL: "http://" + listener.Listener.Addr().String(), Clock: &Clock{}}
 	cfg := server.Config{
 		BaseURL: s.URL, Mode: server.Sandbox, Store: store, Rails: []rail.Rail{card.Sandbox(store)}, Clock: s.Clock.Now, AdvanceClock: s.Clock.Advance, Mailer: s,
 		RequestsPerSecond: 10_000,
 	}
-	if o.Chain {
-		s.Chain = s.addChain(t, &cfg)
+	if o.Chain != nil {
+		s.Chain = o.Chain(t)
+		s.Clock.chain, cfg.Rails = s.Chain, append(cfg.Rails, s.Chain.Rail)
 	}
 	if o.Configure != nil {
 		o.Configure(&cfg)
@@ -135,6 +144,7 @@ func Start(t testing.TB, o *Options) *Server {
 		cfg.TestHelperKey = server.TestHelperKey(rand.Text())
 	}
 	s.helperKey = string(cfg.TestHelperKey)
+	var err error
 	if s.Server, err = server.New(t.Context(), cfg); err != nil {
 		t.Fatalf("servertest: %v", err)
 	}
@@ -153,42 +163,6 @@ func Start(t testing.TB, o *Options) *Server {
 	return s
 }
 
-// Chain is a development chain with the test USDC at Base Sepolia's address.
-type Chain struct {
-	// RPCURL is where JSON-RPC is served.
-	RPCURL string
-	// ID is the chain's id, Network its CAIP-2 name.
-	ID      int64
-	Network string
-	// USDC and Router are the addresses of the contracts.
-	USDC, Router string
-}
-
-// addChain starts a chain, which ends after the service.
-func (s *Server) addChain(t testing.TB, cfg *server.Config) *Chain {
-	t.Helper()
-	var key [32]byte
-	_, _ = rand.Read(key[:]) // never fails
-	wrapper, err := vault.NewLocal(key[:])
-	if err != nil {
-		t.Fatalf("servertest: %v", err)
-	}
-	d, err := devrail.Start(t.Context(), devrail.Config{Vault: vault.New(wrapper), Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatalf("servertest: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Errorf("servertest: close chain: %v", err)
-		}
-	})
-	cfg.Rails, s.Clock.moved.Chain = append(cfg.Rails, d.Rail), d.Inside
-	return &Chain{
-		RPCURL: d.RPCURL(), ID: devchain.ChainID, Network: fmt.Sprintf("eip155:%d", devchain.ChainID),
-		USDC: devchain.USDC().Hex(), Router: devchain.Router().Hex(),
-	}
-}
-
 // hire makes the merchant and its client.
 func (s *Server) hire(t testing.TB, p server.MerchantParams) {
 	t.Helper()
@@ -196,7 +170,7 @@ func (s *Server) hire(t testing.TB, p server.MerchantParams) {
 		p.Name = "Acme"
 	}
 	if p.PayTo == "" && s.Chain != nil {
-		p.PayTo = devchain.Payee(0).Address.Hex()
+		p.PayTo = s.Chain.PayTo
 	}
 	var err error
 	if s.Merchant, err = s.CreateMerchant(t.Context(), p); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/servertest/postgres"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -18,7 +19,7 @@ func TestMandateIsChargedWithinItsLimits(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { t.Parallel(); chargesWithinLimits(t, nil) })
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		chargesWithinLimits(t, &servertest.Options{Store: servertest.Postgres})
+		chargesWithinLimits(t, &servertest.Options{Store: postgres.Open})
 	})
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/servertest/chain"
 )
 
 // wallet is a browser's wallet: it signs with a key of the development chain what
@@ -153,7 +154,7 @@ func (w *wallet) send(ctx context.Context, params []json.RawMessage) (walletAnsw
 func withChain(t *testing.T, w width, key devchain.Wallet) (context.Context, *servertest.Server, client.Session, *wallet) {
 	t.Helper()
 	ctx := scripted(t, w)
-	srv := servertest.Start(t, &servertest.Options{Chain: true, Merchant: server.MerchantParams{Name: "Aurora Data", Website: "https://aurora.example"}})
+	srv := servertest.Start(t, &servertest.Options{Chain: chain.Start, Merchant: server.MerchantParams{Name: "Aurora Data", Website: "https://aurora.example"}})
 	s, err := srv.Client().CreateSession(t.Context(), client.SessionParams{MaxPerTxCents: 2500, MaxMonthlySpendCents: 10_000})
 	require.NoError(t, err)
 	rpc, err := ethclient.DialContext(t.Context(), srv.Chain.RPCURL)

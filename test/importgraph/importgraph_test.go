@@ -143,3 +143,24 @@ func TestChainCodeStaysInItsPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstBuildsStaySmall: what compiles before a user's first test, and before the
+// first run of the program.
+func TestFirstBuildsStaySmall(t *testing.T) {
+	t.Parallel()
+	for start, refused := range map[string][]string{
+		"./server/servertest": {"github.com/ethereum/", "github.com/jackc/", "github.com/cockroachdb/", "github.com/syndtr/", "github.com/consensys/"},
+		"./server":            {"github.com/ethereum/", "github.com/jackc/"},
+		"./cmd/paywarrant":    {"github.com/cockroachdb/", "github.com/syndtr/", "github.com/ethereum/go-ethereum/node", "github.com/ethereum/go-ethereum/eth/"},
+	} {
+		packages := list(t, start)
+		t.Logf("%s compiles in %d packages", start, len(packages))
+		for path := range packages {
+			for _, prefix := range refused {
+				if path != "github.com/ethereum/go-ethereum/eth/gasestimator" {
+					require.False(t, strings.HasPrefix(path, prefix), "%s compiles in %s", start, path)
+				}
+			}
+		}
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/paywarrant/paywarrant/agent"
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/servertest/chain"
 	"github.com/paywarrant/paywarrant/test/internal/nodetest"
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
@@ -88,7 +89,7 @@ func TestMPPXWithRouteBindingIsPaidByItsOwnProtocol(t *testing.T) {
 // buy buys /weather from an official server, and returns what was approved.
 func buy(t *testing.T, project nodetest.Project, server, proxy string, by []agent.Way) (approved agent.Purchase) {
 	t.Helper()
-	srv := servertest.Start(t, &servertest.Options{Chain: true})
+	srv := servertest.Start(t, &servertest.Options{Chain: chain.Start})
 	var shop struct{ URL string }
 	project.Start(t, "shop.mjs", map[string]any{
 		"server": strings.TrimSuffix(server, ", bound"), "bound": strings.HasSuffix(server, ", bound"),

@@ -13,6 +13,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/server/rail/chain/devrail"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/servertest/chain"
 	"github.com/paywarrant/paywarrant/test/internal/nodetest"
 	"github.com/paywarrant/paywarrant/x402"
 	"github.com/paywarrant/paywarrant/x402/evm"
@@ -28,7 +29,7 @@ func TestOfficialServersServeAPaymentOnce(t *testing.T) {
 		for _, delay := range []time.Duration{0, 3 * time.Second} {
 			t.Run(fmt.Sprintf("%s with a handler of %s", server, delay), func(t *testing.T) {
 				t.Parallel()
-				srv := servertest.Start(t, &servertest.Options{Chain: true})
+				srv := servertest.Start(t, &servertest.Options{Chain: chain.Start})
 				var shop struct{ URL string }
 				project.Start(t, "official.mjs", map[string]any{
 					"server": server, "facilitator": srv.URL + "/v1/x402", "payTo": devchain.Payee(0).Address.Hex(), "delayMs": delay.Milliseconds(),

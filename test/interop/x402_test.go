@@ -16,6 +16,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/paywall"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/servertest/chain"
 	"github.com/paywarrant/paywarrant/test/internal/nodetest"
 )
 
@@ -55,7 +56,7 @@ func TestOfficialClientsPayOurPaywall(t *testing.T) {
 	for client, member := range map[string]string{"x402-fetch": "transaction", "@x402/fetch": "transaction", "mppx": "reference"} {
 		t.Run(client, func(t *testing.T) {
 			t.Parallel()
-			srv := servertest.Start(t, &servertest.Options{Chain: true})
+			srv := servertest.Start(t, &servertest.Options{Chain: chain.Start})
 			shop := httptest.NewUnstartedServer(nil)
 			url := "http://" + shop.Listener.Addr().String() + "/weather"
 			gate, err := paywall.New(paywall.Config{
@@ -82,7 +83,7 @@ func TestOfficialServersSettleWithUs(t *testing.T) {
 	for _, server := range []string{"@x402/express", "x402-express"} {
 		t.Run(server, func(t *testing.T) {
 			t.Parallel()
-			srv := servertest.Start(t, &servertest.Options{Chain: true})
+			srv := servertest.Start(t, &servertest.Options{Chain: chain.Start})
 			var b bought
 			project.Run(t, "sell.mjs", map[string]any{
 				"server": server, "facilitator": srv.URL + "/v1/x402", "payTo": devchain.Payee(0).Address.Hex(),

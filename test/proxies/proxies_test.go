@@ -20,6 +20,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/paywall"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/servertest/chain"
 	"github.com/paywarrant/paywarrant/x402"
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
@@ -41,7 +42,7 @@ type site struct {
 // newSite starts the service, an API, and a proxy before the API.
 func newSite(t *testing.T, start func(t *testing.T, origin string) (socket string)) *site {
 	t.Helper()
-	s := &site{Server: servertest.Start(t, &servertest.Options{Chain: true})}
+	s := &site{Server: servertest.Start(t, &servertest.Options{Chain: chain.Start})}
 	api := httptest.NewServer(s.api(t))
 	t.Cleanup(api.Close)
 	socket := start(t, strings.TrimPrefix(api.URL, "http://"))

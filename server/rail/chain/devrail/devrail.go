@@ -141,19 +141,26 @@ func (d *Dev) Close() error {
 	return err
 }
 
-// Clock is a service's clock that takes the chain's along when it is moved: the
+// AdvanceTime moves the chain's clock forward, if the chain is in the process: the
 // contracts count months by it.
+func (d *Dev) AdvanceTime(by time.Duration) {
+	if d.Inside != nil && by >= time.Second {
+		_ = d.Inside.AdvanceTime(by) // a chain that is stuck makes no block either
+	}
+}
+
+// Clock is a service's clock that moves the chain's clock with it.
 type Clock struct {
 	clock.Movable
 
-	// Chain is moved along. Nil: there is none, or it is in another process.
-	Chain *devchain.Chain
+	// Chain is moved too. Nil: there is none.
+	Chain *Dev
 }
 
 // Advance moves both clocks forward.
 func (c *Clock) Advance(d time.Duration) {
 	c.Movable.Advance(d)
-	if c.Chain != nil && d >= time.Second {
-		_ = c.Chain.AdvanceTime(d) // a chain that is stuck makes no block either
+	if c.Chain != nil {
+		c.Chain.AdvanceTime(d)
 	}
 }
