@@ -32,7 +32,7 @@ func TestMandatePaysOnceAndIsNeverShown(t *testing.T) {
 	require.Equal(t, "sunny", resp.text)
 	r, ok := agent.ReceiptFrom(resp.Response)
 	require.True(t, ok)
-	require.Equal(t, []any{agent.Mandate, int64(500_000), payTo, "card"}, []any{r.Way, r.AmountMicros, r.PayTo, r.Network})
+	require.Equal(t, []any{agent.Mandate, int64(500_000), payTo, "card"}, []any{r.Method, r.AmountMicros, r.PayTo, r.Network})
 	require.NotEmpty(t, r.Transaction)
 	require.True(t, strings.HasPrefix(r.Payer, "del_"), r.Payer)
 
@@ -84,9 +84,11 @@ func TestLimitsStopAPaymentBeforeItIsMade(t *testing.T) {
 		"month":    {func(c *agent.Config) { c.Mandate = s.mandate(49, 49) }, agent.ErrBudget},
 		"revoked":  {func(c *agent.Config) { c.Mandate = revoked }, agent.ErrBudget},
 		"approval": {func(c *agent.Config) { c.Approve = func(context.Context, agent.Purchase) error { return refusal } }, refusal},
-		"velocity": {func(c *agent.Config) { c.Velocities = []agent.Velocity{{Window: time.Hour, MaxMicros: 499_999}} }, agent.ErrVelocity},
-		"ways":     {func(c *agent.Config) { c.Ways = []agent.Way{agent.X402} }, agent.ErrNoWay},
-		"no means": {func(c *agent.Config) { c.Service, c.Mandate = nil, "" }, agent.ErrNoWay},
+		"velocity": {func(c *agent.Config) {
+			c.VelocityLimits = []agent.VelocityLimit{{Window: time.Hour, MaxMicros: 499_999}}
+		}, agent.ErrVelocity},
+		"ways":     {func(c *agent.Config) { c.Methods = []agent.Method{agent.X402} }, agent.ErrNoMethod},
+		"no means": {func(c *agent.Config) { c.Service, c.Mandate = nil, "" }, agent.ErrNoMethod},
 	} {
 		cfg := s.config()
 		tc.change(&cfg)
@@ -118,8 +120,8 @@ func TestCardIsNotTriedBelowFiftyCents(t *testing.T) {
 	t.Parallel()
 	s := sell(t, "0.01", nil)
 	_, err := get(t, client(t, s.config()), s.url)
-	require.ErrorIs(t, err, agent.ErrNoWay)
-	require.ErrorContains(t, err, "by card alone")
+	require.ErrorIs(t, err, agent.ErrNoMethod)
+	require.ErrorContains(t, err, "only by card")
 	require.Empty(t, s.sent("X-Service-Mandate"))
 }
 
@@ -139,7 +141,7 @@ func TestApprovalIsAskedAboveAThreshold(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, asked, 1)
 	p := asked[0]
-	require.Equal(t, []any{agent.Mandate, "0.50", s.url, "GET", "The weather now"}, []any{p.Way, p.Price(), p.URL, p.Method, p.Description})
+	require.Equal(t, []any{agent.Mandate, "0.50", s.url, "GET", "The weather now"}, []any{p.Method, p.Price(), p.URL, p.HTTPMethod, p.Description})
 	require.Len(t, p.Offers, 4, "mandate, x402 v2, v1 and MPP")
 
 	cfg.ApproveAboveMicros = 500_000
@@ -153,7 +155,7 @@ func TestVelocityHoldsUnderConcurrency(t *testing.T) {
 	s := sell(t, "0.50", nil)
 	cfg := s.config()
 	cfg.Clock = s.service.Clock.Now
-	cfg.Velocities = []agent.Velocity{{Window: time.Minute, MaxPayments: 3}, {Window: time.Hour, MaxMicros: 2_000_000}}
+	cfg.VelocityLimits = []agent.VelocityLimit{{Window: time.Minute, MaxPayments: 3}, {Window: time.Hour, MaxMicros: 2_000_000}}
 	c := client(t, cfg)
 	var all sync.WaitGroup
 	errs := make(chan error, 10)
@@ -186,8 +188,8 @@ func TestPaymentsThatWereNotMadeDoNotCount(t *testing.T) {
 	cfg := s.config()
 	cfg.Service = down{}
 	cfg.Wallet = newWallet(t)
-	cfg.Ways = []agent.Way{agent.Mandate}
-	cfg.Velocities = []agent.Velocity{{Window: time.Hour, MaxPayments: 1}}
+	cfg.Methods = []agent.Method{agent.Mandate}
+	cfg.VelocityLimits = []agent.VelocityLimit{{Window: time.Hour, MaxPayments: 1}}
 	c := client(t, cfg)
 	for range 3 {
 		_, err := get(t, c, s.url)
@@ -208,17 +210,17 @@ func (down) CreatePresentation(context.Context, string, apiclient.PresentationPa
 
 func TestWalletPaysInEveryProtocol(t *testing.T) {
 	t.Parallel()
-	for _, way := range []agent.Way{agent.X402, agent.X402V1, agent.MPP} {
+	for _, way := range []agent.Method{agent.X402, agent.X402V1, agent.MPP} {
 		url, moved := facilitator(t)
 		s := sell(t, "0.01", func(c *paywall.Config) { c.Facilitator, c.ExternalFacilitator, c.Clock = url, url, nil })
 		w := newWallet(t)
-		c := client(t, agent.Config{MaxPriceMicros: 10_000, Wallet: w, Ways: []agent.Way{way}})
+		c := client(t, agent.Config{MaxPriceMicros: 10_000, Wallet: w, Methods: []agent.Method{way}})
 		resp, err := get(t, c, s.url)
 		require.NoError(t, err, way)
 		require.Equal(t, http.StatusOK, resp.StatusCode, "%s: %s", way, resp.text)
 		r, ok := agent.ReceiptFrom(resp.Response)
 		require.True(t, ok, way)
-		require.Equal(t, way, r.Way)
+		require.Equal(t, way, r.Method)
 		require.Equal(t, fmt.Sprintf("0x%064x", 1), r.Transaction, way)
 		require.Equal(t, int64(1), moved.Load(), way)
 		if way != agent.MPP {
@@ -237,7 +239,7 @@ func TestWalletStandsInWhereTheMandateCannotPay(t *testing.T) {
 	require.NoError(t, err)
 	r, ok := agent.ReceiptFrom(resp.Response)
 	require.True(t, ok)
-	require.Equal(t, agent.X402, r.Way)
+	require.Equal(t, agent.X402, r.Method)
 	require.Equal(t, int64(1), moved.Load())
 }
 
@@ -245,7 +247,7 @@ func TestMPPStandsAsideWhereTheApplicationNeedsAuthorization(t *testing.T) {
 	t.Parallel()
 	url, _ := facilitator(t)
 	s := sell(t, "0.01", func(c *paywall.Config) { c.Facilitator, c.Clock = url, nil })
-	c := client(t, agent.Config{MaxPriceMicros: 10_000, Wallet: newWallet(t), Ways: []agent.Way{agent.MPP}})
+	c := client(t, agent.Config{MaxPriceMicros: 10_000, Wallet: newWallet(t), Methods: []agent.Method{agent.MPP}})
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url, http.NoBody)
 	require.NoError(t, err)
 	r.Header.Set("Authorization", "Bearer mine")
@@ -279,7 +281,7 @@ func TestBundleIsUsedFirst(t *testing.T) {
 	require.Equal(t, http.StatusOK, resp.StatusCode, resp.text)
 	r, ok := agent.ReceiptFrom(resp.Response)
 	require.True(t, ok)
-	require.Equal(t, []any{agent.Bundle, int64(9), int64(0)}, []any{r.Way, r.CreditsRemaining, r.AmountMicros})
+	require.Equal(t, []any{agent.Bundle, int64(9), int64(0)}, []any{r.Method, r.CreditsRemaining, r.AmountMicros})
 	require.Equal(t, 1, asked)
 	require.Empty(t, s.sent("X-Service-Mandate"))
 	require.Zero(t, s.charges())
@@ -396,8 +398,8 @@ func TestWrongConfigurationIsNamed(t *testing.T) {
 		"MaxPriceMicros":     func(c *agent.Config) { c.MaxPriceMicros = 0 },
 		"Service, Mandate":   func(c *agent.Config) { c.Mandate = "dtok_x" },
 		"Mandate":            func(c *agent.Config) { c.Mandate, c.Service = "dtok_\r\nX: y", down{} },
-		"Ways":               func(c *agent.Config) { c.Ways = []agent.Way{"cash"} },
-		"Velocities[0]":      func(c *agent.Config) { c.Velocities = []agent.Velocity{{MaxMicros: 1}} },
+		"Methods":            func(c *agent.Config) { c.Methods = []agent.Method{"cash"} },
+		"VelocityLimits[0]":  func(c *agent.Config) { c.VelocityLimits = []agent.VelocityLimit{{MaxMicros: 1}} },
 		"BundleTokens":       func(c *agent.Config) { c.BundleTokens = map[string]string{"https://a.example/path": "x"} },
 		"BareMandateTo":      func(c *agent.Config) { c.BareMandateTo = map[string]string{"https://a.example": payTo} },
 		"BudgetMicros":       func(c *agent.Config) { c.BudgetMicros = -1 },

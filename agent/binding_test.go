@@ -37,7 +37,7 @@ func TestChallengeOfAnotherRealmIsNotPaid(t *testing.T) {
 		require.Equal(t, paid, err == nil, realm)
 		require.Equal(t, paid, len(s.credentials()) == 1, realm)
 		if !paid {
-			require.ErrorIs(t, err, agent.ErrNoWay)
+			require.ErrorIs(t, err, agent.ErrNoMethod)
 			require.ErrorContains(t, err, "realm", "the reason")
 		}
 	}
@@ -52,7 +52,7 @@ func TestTransferPaysTheAddressAskedWhateverTheServerCallsIt(t *testing.T) {
 		"http://HOST/other?a=1":       "http://HOST/other",
 		"":                            "",
 	} {
-		for _, version := range []agent.Way{agent.X402, agent.X402V1} {
+		for _, version := range []agent.Method{agent.X402, agent.X402V1} {
 			s := newRogue(t, func(_ *rogue, w http.ResponseWriter, r *http.Request, paid bool) {
 				named := strings.Replace(resource, "HOST", r.Host, 1)
 				switch {
@@ -98,7 +98,7 @@ func TestMandateIsBoundToTheOriginAsked(t *testing.T) {
 			_, err := get(t, client(t, agent.Config{MaxPriceMicros: 10_000, Service: service, Mandate: "dtok_1"}), s.URL+"/door")
 			require.Equal(t, paid, err == nil, "%q %v: %v", resource, inHeader, err)
 			if !paid {
-				require.ErrorIs(t, err, agent.ErrNoWay)
+				require.ErrorIs(t, err, agent.ErrNoMethod)
 				require.ErrorContains(t, err, "mandate on eip155:84532: it is for another origin")
 				require.Zero(t, service.presentations.Load())
 				continue
@@ -202,7 +202,7 @@ func TestEveryOfferLeftOutHasItsReason(t *testing.T) {
 		`x402 on eip155:84532: scheme "upto"  is not supported`, "x402 on eip155:1: the wallet has no token there",
 		"x402 on eip155:84532: the wallet does not pay in token " + payTo, `x402 on eip155:84532: scheme "exact" permit2 is not supported`,
 		`mpp: its realm is "elsewhere.example", not the host asked`, "mandate on eip155:84532: no mandate is configured",
-		"bundle: no bundle token is configured for this origin", "cash[2J: is not a way known here",
+		"bundle: no bundle token is configured for this origin", "cash[2J: is an unknown payment method",
 	} {
 		require.True(t, reasons[want], "%s\nin %v", want, err)
 	}

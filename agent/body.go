@@ -8,20 +8,20 @@ import (
 	"net/http"
 )
 
-// MaxBody is the size up to which a body without GetBody is buffered, in bytes.
+// MaxBody is the maximum size of a body without GetBody that can be repeated, in bytes.
 const MaxBody = 1 << 20
 
-// errBodyClosed is what a transport reads from a body that it has closed.
+// errBodyClosed is returned when a transport reads a body that it has closed.
 var errBodyClosed = errors.New("agent: read from a closed body")
 
-// body is the body of a request that may be sent several times. A body with
-// GetBody is asked for anew each time. Any other is recorded while it is sent, so
-// nothing is held back; what the transport left unread is read before the
-// request is sent again.
+// body is the body of a request that may be sent several times. If the request has
+// GetBody, each sending uses a new body from it. Any other body is recorded while it is
+// sent, so that sending is not delayed; before the request is sent again, what the
+// transport left unread is read as well.
 type body struct {
 	length  int64
 	getBody func() (io.ReadCloser, error)
-	first   io.ReadCloser // of the first sending; nil once used
+	first   io.ReadCloser // the body of the first sending; nil once used
 	record  *recording    // nil if there is no body, or GetBody
 }
 
@@ -39,7 +39,7 @@ func newBody(r *http.Request) *body {
 // empty reports whether there is no body at all.
 func (b *body) empty() bool { return b.getBody == nil && b.record == nil }
 
-// set gives the body to a request that is about to be sent.
+// set sets the body of a request that is about to be sent.
 func (b *body) set(r *http.Request) (err error) {
 	r.GetBody = b.getBody
 	switch {
@@ -61,8 +61,8 @@ func (b *body) set(r *http.Request) (err error) {
 	return nil
 }
 
-// complete reads what is left of a recorded body, so that it can be sent again.
-// It returns [ErrBodyTooLarge] above [MaxBody], and the context's error.
+// complete reads the rest of a recorded body, so that it can be sent again. It returns
+// [ErrBodyTooLarge] above [MaxBody], and the context's error.
 func (b *body) complete() error {
 	if b.record == nil {
 		return nil
@@ -90,7 +90,7 @@ func (b *body) hash(w io.Writer) error {
 	return nil
 }
 
-// end closes what no transport will close any more.
+// end closes what no transport will close.
 func (b *body) end() {
 	if b.first != nil {
 		_ = b.first.Close()

@@ -10,19 +10,18 @@ import (
 )
 
 const (
-	// smallestByCard is the smallest price that a card pays, in millionths of a dollar.
+	// smallestByCard is the smallest price that a card can pay, in millionths of a dollar.
 	smallestByCard = 500_000
 	// microsPerCent is the number of millionths of a dollar in a cent.
 	microsPerCent = 10_000
 	// capsLife is how long a mandate's balance is used before it is read again.
 	capsLife = 30 * time.Second
-	// capsRest is the least time between two readings.
+	// capsRest is the minimum time between two reads of the balance.
 	capsRest = time.Second
 )
 
-// caps is what a mandate allows, as the service last said, less what was
-// presented since. It avoids presentations that would be refused; the service
-// decides.
+// caps is what a mandate allows according to the last read of its balance, minus what was
+// presented since. It avoids presentations that would be refused; the service decides.
 type caps struct {
 	service Service
 	mandate string
@@ -37,9 +36,9 @@ func newCaps(cfg Config) *caps {
 	return &caps{service: cfg.Service, mandate: cfg.Mandate, clock: cfg.Clock, turn: make(chan struct{}, 1)}
 }
 
-// check reports why a mandate cannot pay a price: [ErrBudget], [ErrNoWay] or an
-// error of the service. A balance that speaks against the price is read again
-// unless it is fresh.
+// check returns why a mandate cannot pay a price: [ErrBudget], [ErrNoMethod] or an error of
+// the service. If the balance does not allow the price, it is read again unless it was
+// read less than capsRest ago.
 func (c *caps) check(ctx context.Context, micros int64) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -74,7 +73,7 @@ func (c *caps) refresh(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// presented counts a price that was presented.
+// presented subtracts a price that was presented.
 func (c *caps) presented(micros int64) {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()
@@ -88,14 +87,14 @@ func (c *caps) against(micros int64) error {
 	case b.Status != client.MandateActive:
 		return fmt.Errorf("%w: the mandate is %s", ErrBudget, b.Status)
 	case cents > b.MaxPerTxCents:
-		return fmt.Errorf("%w: one payment may be %s USD", ErrBudget, usd(b.MaxPerTxCents*microsPerCent))
+		return fmt.Errorf("%w: the mandate allows %s USD per payment", ErrBudget, usd(b.MaxPerTxCents*microsPerCent))
 	case cents > b.RemainingMonthlySpendCents:
 		return fmt.Errorf("%w: %s USD are left this month", ErrBudget, usd(max(b.RemainingMonthlySpendCents, 0)*microsPerCent))
 	case cardOnly && micros < smallestByCard:
-		return fmt.Errorf("%w: the mandate pays by card alone, and a card pays 0.50 USD or more", ErrNoWay)
+		return fmt.Errorf("%w: the mandate pays only by card, and a card pays at least 0.50 USD", ErrNoMethod)
 	}
 	return nil
 }
 
-// inCents rounds a positive price up to cents, as the ledger counts it.
+// inCents rounds a positive price up to cents, as the ledger does.
 func inCents(micros int64) int64 { return (micros-1)/microsPerCent + 1 }

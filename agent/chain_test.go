@@ -39,7 +39,7 @@ func TestMandatePaysACentOverTheChain(t *testing.T) {
 	require.Equal(t, http.StatusOK, resp.StatusCode, resp.text)
 	r, ok := agent.ReceiptFrom(resp.Response)
 	require.True(t, ok)
-	require.Equal(t, []any{agent.Mandate, srv.Chain.Network, resp.text}, []any{r.Way, r.Network, r.Transaction})
+	require.Equal(t, []any{agent.Mandate, srv.Chain.Network, resp.text}, []any{r.Method, r.Network, r.Transaction})
 	require.Regexp(t, `^0x[0-9a-f]{64}$`, r.Transaction)
 	require.Regexp(t, `^0x[0-9a-fA-F]{40}$`, r.Payer)
 	balance, err := srv.Client().Balance(t.Context(), m)

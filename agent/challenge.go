@@ -9,10 +9,10 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// extensionMPPX is the x402 extension of a seller that speaks the Payment scheme too.
+// extensionMPPX is the x402 extension of sellers whose own protocol is the Payment scheme.
 const extensionMPPX = "mppx"
 
-// asked is the content of a 402, in whatever protocols it speaks.
+// asked is the content of a 402 in all protocols.
 type asked struct {
 	two        *x402.PaymentRequired
 	one        *x402.PaymentRequiredV1
@@ -21,11 +21,11 @@ type asked struct {
 	unreadable []Dropped
 }
 
-// readChallenges reads every challenge of a 402. A seller that speaks one
-// protocol badly may speak another well.
+// readChallenges reads every challenge of a 402. A malformed challenge does not affect
+// the others.
 func readChallenges(h http.Header, body []byte) (a asked) {
-	unreadable := func(way Way, err error) {
-		a.unreadable = append(a.unreadable, Dropped{Way: way, Reason: "cannot be read: " + plain(err.Error())})
+	unreadable := func(method Method, err error) {
+		a.unreadable = append(a.unreadable, Dropped{Method: method, Reason: "cannot be read: " + plain(err.Error())})
 	}
 	if header := h.Get(x402.HeaderPaymentRequired); header != "" {
 		two, err := x402.DecodePaymentRequired(header)
@@ -53,8 +53,8 @@ func readChallenges(h http.Header, body []byte) (a asked) {
 	return a
 }
 
-// readMethods takes the ways beyond x402 from the body, or from the header if the
-// body is a page or absent.
+// readMethods reads the methods beyond x402 from the body, or from the header if the
+// body is a page or empty.
 func (a *asked) readMethods() {
 	if a.one != nil {
 		a.methods = a.one.PaymentMethods
@@ -64,15 +64,15 @@ func (a *asked) readMethods() {
 	}
 	methods, err := a.two.Methods()
 	if err != nil {
-		a.unreadable = append(a.unreadable, Dropped{Way: Mandate, Reason: "cannot be read: " + plain(err.Error())})
+		a.unreadable = append(a.unreadable, Dropped{Method: Mandate, Reason: "cannot be read: " + plain(err.Error())})
 	}
 	a.methods = methods
 }
 
-// empty reports whether the 402 speaks no protocol known here.
+// empty reports whether the 402 has no known challenge.
 func (a asked) empty() bool { return a.two == nil && a.one == nil && len(a.challenges) == 0 }
 
-// description is what the seller calls the resource.
+// description returns the seller's description of the resource.
 func (a asked) description() string {
 	switch {
 	case a.two != nil:
@@ -83,8 +83,8 @@ func (a asked) description() string {
 	return ""
 }
 
-// prefersMPP reports whether the seller speaks the Payment scheme as its own and
-// x402 by translation, which it may bind more tightly than x402 says.
+// prefersMPP reports whether the seller's own protocol is the Payment scheme, and x402
+// only a translation, whose credentials it may bind more tightly than x402 specifies.
 func (a asked) prefersMPP() bool {
 	if a.two == nil {
 		return false

@@ -14,23 +14,23 @@ import (
 
 // Limits of [Client.Fetch].
 const (
-	// MaxFetch is the longest answer, in bytes.
+	// MaxFetch is the maximum size of a response, in bytes.
 	MaxFetch = 10 << 20
-	// FetchTimeout bounds a fetch, payment and redirects included.
+	// FetchTimeout limits a fetch, including payment and redirects.
 	FetchTimeout = 30 * time.Second
-	// MaxRedirects is how many redirects are followed.
+	// MaxRedirects is the maximum number of redirects.
 	MaxRedirects = 5
 )
 
-// Client fetches and pays, with limits on size, time and addresses: the toolkit
-// behind an agent's tools. It is safe for concurrent use.
+// Client fetches and pays, with limits on size, time and addresses. It is the basis of
+// an agent's tools. It is safe for concurrent use.
 type Client struct {
 	transport *Transport
 	http      *http.Client
 }
 
-// New creates a client, which reaches public addresses only unless AllowPrivate
-// is set. It sends nothing. The returned error names the invalid field.
+// New returns a Client that connects to public addresses only, unless AllowPrivate is
+// set. It performs no I/O. The returned error names the invalid field.
 func New(c Config) (*Client, error) {
 	c, err := c.publicOnly()
 	if err != nil {
@@ -43,7 +43,7 @@ func New(c Config) (*Client, error) {
 	return &Client{transport: t, http: &http.Client{Transport: t, CheckRedirect: checkRedirect}}, nil
 }
 
-// checkRedirect follows few redirects, and none from https to http.
+// checkRedirect follows up to MaxRedirects redirects, and none from https to http.
 func checkRedirect(r *http.Request, via []*http.Request) error {
 	if len(via) > MaxRedirects {
 		return fmt.Errorf("more than %d redirects", MaxRedirects)
@@ -61,42 +61,49 @@ func checkFetch(u *url.URL) error {
 	return nil
 }
 
-// Do sends a request as an http.Client does, paying on the way. The answer
-// streams, and its body is to be closed. Errors as [Transport.RoundTrip], wrapped
-// in a *url.Error.
+// Do sends a request as an http.Client does, and pays if a payment is required. The
+// caller must close the response's body. Errors are those of [Transport.RoundTrip],
+// wrapped in a *url.Error.
 func (c *Client) Do(r *http.Request) (*http.Response, error) {
 	return c.http.Do(r) //nolint:gosec // the request is the caller's; the dialer decides what it may reach
 }
 
-// CloseIdleConnections closes the connections that no request is using.
+// CloseIdleConnections closes connections that no request is using.
 func (c *Client) CloseIdleConnections() { c.transport.CloseIdleConnections() }
 
-// FetchParams is what to fetch.
+// FetchParams are the parameters of [Client.Fetch].
 type FetchParams struct {
+	// URL is the http or https address to fetch. Required.
 	URL string
-	// Method. Default: GET, or POST with a body.
+	// Method is the HTTP method. Default: GET, or POST with a body.
 	Method string
-	// Body is sent as ContentType. Default: none; application/json.
-	Body        []byte
+	// Body is the request's body. Default: none.
+	Body []byte
+	// ContentType is the type of Body. Default: application/json.
 	ContentType string
-	// MaxPriceMicros lowers the limit of the configuration for this fetch. Default: it stays.
+	// MaxPriceMicros lowers the configured limit for this fetch, in millionths of a US
+	// dollar. Default: the configured limit.
 	MaxPriceMicros int64
 }
 
-// Fetched is an answer, read whole.
+// Fetched is a complete response.
 type Fetched struct {
-	Status      int
+	// Status is the HTTP status.
+	Status int
+	// ContentType is the type of Content.
 	ContentType string
-	Content     []byte
-	Header      http.Header
-	// Receipt is nil if nothing was paid.
+	// Content is the response's body.
+	Content []byte
+	// Header is the response's header.
+	Header http.Header
+	// Receipt is the last payment. It is nil if nothing was paid.
 	Receipt *Receipt
 }
 
-// Fetch fetches a URL and pays for it if a payment is required: at most
-// [MaxFetch] bytes, in [FetchTimeout]. An answer that reports an error of the
-// server is not an error here: see Status. Receipt is set also if an error came
-// after the payment.
+// Fetch fetches a URL, and pays if a payment is required. It reads at most [MaxFetch]
+// bytes and takes at most [FetchTimeout]. A response with an error status is not an
+// error: check Status. If a payment was made, Receipt is set even when a later error is
+// returned.
 //
 // It returns [ErrTooLarge], errors of the URL, and those of [Transport.RoundTrip].
 func (c *Client) Fetch(ctx context.Context, p FetchParams) (f Fetched, err error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// Service binds mandates to payments. A [*client.Client] is one.
+// Service binds mandates to payments. [*client.Client] implements it.
 type Service interface {
 	// Balance returns what the mandate allows and what is left of the month.
 	Balance(ctx context.Context, mandate string) (client.Balance, error)
@@ -26,96 +26,99 @@ type Service interface {
 	CreatePresentation(ctx context.Context, mandate string, p client.PresentationParams) (client.Presentation, error)
 }
 
-// Wallet pays by signed transfers (EIP-3009), for x402 and the Payment scheme.
+// Wallet pays with signed transfers (EIP-3009), for x402 and the Payment scheme.
 type Wallet interface {
-	// Address is the account that pays.
+	// Address returns the account that pays.
 	Address() string
-	// Asset is the dollar token that the wallet pays with on a chain; false if
-	// it has none there. Name, version and decimals are taken from here and never
-	// from a challenge.
+	// Asset returns the dollar token that the wallet pays with on a chain, and false if
+	// it has none there. The token's name, version and decimals are taken from this
+	// asset, never from a challenge.
 	Asset(chainID int64) (x402.Asset, bool)
-	// SignTransfer signs an authorization for a token that Asset gave, and returns
-	// the signature as "0x" and hexadecimal.
+	// SignTransfer signs an authorization for a token that Asset returned, and returns
+	// the signature as "0x" and hexadecimal digits.
 	SignTransfer(ctx context.Context, chainID int64, asset x402.Asset, a x402.Authorization) (string, error)
 }
 
-// Velocity bounds what is spent in a sliding window. What was sent and refused
-// counts too: a seller's refusal is only its word.
-type Velocity struct {
-	// Window is how far back payments count. Required.
+// VelocityLimit limits what is spent in a sliding window. Payments that were sent and
+// refused count as well, because a refusal is only the seller's claim.
+type VelocityLimit struct {
+	// Window is the length of the window. Required.
 	Window time.Duration
-	// MaxMicros is how much may be spent in it, in millionths of a US dollar.
-	// Default: not bounded.
+	// MaxMicros limits the sum of the payments in the window, in millionths of a US
+	// dollar. Default: no limit.
 	MaxMicros int64
-	// MaxPayments is how often may be paid in it. Default and most: 10,000.
+	// MaxPayments limits the number of payments in the window. Default and maximum: 10,000.
 	MaxPayments int
 }
 
-// Config says what an agent may spend, and how. However it is printed or logged,
-// it shows no secret.
+// Config sets what an agent may spend, and how. Printed or logged, it hides all secrets.
 type Config struct {
-	// MaxPriceMicros is the most that one request may cost, in millionths of a US
-	// dollar. Required.
+	// MaxPriceMicros limits the price of one request, in millionths of a US dollar. Required.
 	MaxPriceMicros int64
 
-	// Service and Mandate pay by mandate: its token or, for the merchant that
-	// created it, its id. Both or neither. Default: not by mandate.
+	// Service binds the mandate to payments. Required with Mandate. Default: the agent
+	// does not pay by mandate.
 	Service Service
+	// Mandate pays: its token or, for the merchant that created it, its id (del_…).
+	// Required with Service.
 	Mandate string
-	// BareMandateTo are origins that may be shown the mandate itself, each with
-	// the wallet that it must ask to pay. The service takes it only if the
-	// mandate names that wallet's merchant. Default: none.
+	// BareMandateTo maps origins that may receive the mandate itself to the wallet
+	// address that each must name as payee. The service accepts such a payment only if
+	// the mandate lists that wallet's merchant. Default: none.
 	BareMandateTo map[string]string
-	// BundleTokens are tokens of credit bundles, by the origin that takes them.
+	// BundleTokens maps origins to the tokens of credit bundles that they accept.
 	// Default: none.
 	BundleTokens map[string]string
-	// Wallet pays by x402 and the Payment scheme. Default: not.
+	// Wallet pays by x402 and the Payment scheme. Default: the agent does not.
 	Wallet Wallet
-	// Ways are those that may be used. Default: every way that is configured.
-	Ways []Way
+	// Methods limits the payment methods. Default: every method that is configured.
+	Methods []Method
 
-	// BudgetMicros is the most that may be spent in all, in millionths of a US
-	// dollar, as long as the transport lives. What was sent and refused counts.
-	// Default: not bounded.
+	// BudgetMicros limits the sum of all payments of the transport, in millionths of a
+	// US dollar. Payments that were sent and refused count. Default: no limit.
 	BudgetMicros int64
-	// Velocities bound what is spent in a time. Default: not bounded.
-	Velocities []Velocity
-	// Approve is called before a payment above ApproveAboveMicros is made, and with
-	// 0 before every one, the credit of a bundle included: once a request, after
-	// every limit was checked. An error stops the payment. What it approved covers
-	// other ways to pay the same payee no more. Default: every payment is approved.
-	Approve            func(ctx context.Context, p Purchase) error
+	// VelocityLimits limit what is spent in a period. Default: no limit.
+	VelocityLimits []VelocityLimit
+	// Approve is called before a payment above ApproveAboveMicros, after every limit was
+	// checked, and at most once per request. If it returns an error, nothing is paid. An
+	// approval also covers other methods to pay the same payee no more than the approved
+	// price. Default: every payment is approved.
+	Approve func(ctx context.Context, p Purchase) error
+	// ApproveAboveMicros is the price up to which Approve is not called, in millionths
+	// of a US dollar. Default (0): Approve is called for every payment, including the
+	// credit of a bundle.
 	ApproveAboveMicros int64
-	// OnPaid is called once for each payment that a seller confirms, with the
-	// address asked, without query, also if the answer is lost later. Default: none.
+	// OnPaid is called once for each payment that a seller confirms, with the requested
+	// URL without its query, even if the response is lost later. Default: none.
 	OnPaid func(ctx context.Context, url string, r Receipt)
 
-	// Base sends requests. Default: a transport like http.DefaultTransport, which
-	// dials with DialContext and is not shared.
+	// Base sends requests. Default: a transport with the settings of
+	// http.DefaultTransport that connects with DialContext.
 	Base http.RoundTripper
-	// WrapTransport wraps Base or its default, for tracing and metrics. It sees
+	// WrapTransport wraps Base or its default, for tracing and metrics. The wrapper sees
 	// credentials. Default: none.
 	WrapTransport func(base http.RoundTripper) http.RoundTripper
-	// DialContext connects, if Base is not set. Default: a plain dialer.
+	// DialContext opens connections if Base is nil. Default: a net.Dialer.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
-	// AllowPrivate lets a [Client] reach addresses that are not of the public
-	// internet, such as loopback in development. Without it addresses are judged
-	// when they are dialed, at every redirect; there is no proxy, and Base and
-	// DialContext cannot be set. [NewTransport] ignores it. Default: public only.
+	// AllowPrivate lets a [Client] connect to addresses that are not public, such as
+	// loopback in development. Without it, every address is checked when it is dialed,
+	// also after redirects; no proxy is used, and Base and DialContext must be nil.
+	// [NewTransport] ignores it. Default: public addresses only.
 	AllowPrivate bool
-	// MaxWait is the longest Retry-After after which a paid request is sent again by
-	// itself. Default: 5 s; negative: never.
+	// MaxWait is the longest Retry-After after which a paid request is repeated
+	// automatically. Default: 5 s. Negative: it is never repeated.
 	MaxWait time.Duration
-	// Logger records what was paid and what was not, never a credential. Default: none.
+	// Logger records payments and refused payments, never a credential. Default: none.
 	Logger *slog.Logger
 	// Clock returns the current time. Default: time.Now.
 	Clock func() time.Time
 }
 
-// dialTimeout bounds connecting, if only public addresses are dialed.
+// dialTimeout limits connecting to public addresses.
 const dialTimeout = 10 * time.Second
 
-// publicOnly returns a configuration that reaches public addresses only.
+// publicOnly returns the configuration restricted to public addresses, unless
+// AllowPrivate is set.
 func (c Config) publicOnly() (Config, error) {
 	if c.AllowPrivate {
 		return c, nil
@@ -140,7 +143,7 @@ func (c Config) publicOnly() (Config, error) {
 // DefaultMaxWait is the default of [Config.MaxWait].
 const DefaultMaxWait = 5 * time.Second
 
-// validate returns an error that names the invalid field.
+// validate checks the fields. The returned error names the invalid one.
 func (c Config) validate() error {
 	wrong := func(field, want string) error { return fmt.Errorf("agent: %s: %s", field, want) }
 	switch {
@@ -157,14 +160,14 @@ func (c Config) validate() error {
 	case !headerText(c.Mandate):
 		return wrong("Mandate", "has characters that no token has")
 	}
-	for _, way := range c.Ways {
-		if !slices.Contains(allWays(), way) {
-			return wrong("Ways", fmt.Sprintf("%q is none", string(way)))
+	for _, method := range c.Methods {
+		if !slices.Contains(allMethods(), method) {
+			return wrong("Methods", fmt.Sprintf("%q is not a payment method", string(method)))
 		}
 	}
-	for i, v := range c.Velocities {
-		if v.Window <= 0 || v.MaxMicros < 0 || v.MaxPayments < 0 || v.MaxPayments > maxVelocity {
-			return wrong(fmt.Sprintf("Velocities[%d]", i), "want a positive window and limits from 0 on")
+	for i, v := range c.VelocityLimits {
+		if v.Window <= 0 || v.MaxMicros < 0 || v.MaxPayments < 0 || v.MaxPayments > maxVelocityPayments {
+			return wrong(fmt.Sprintf("VelocityLimits[%d]", i), "needs a positive Window and limits that are not negative")
 		}
 	}
 	for at, token := range c.BundleTokens {
@@ -194,7 +197,7 @@ func (c Config) withDefaults() Config {
 			ExpectContinueTimeout: time.Second, MaxResponseHeaderBytes: 256 << 10,
 		}
 		if c.DialContext != nil {
-			base.Proxy = nil // a proxy would be dialled instead, and go anywhere
+			base.Proxy = nil // the dialer would only check the proxy's address
 		}
 		c.Base = base
 	}
@@ -210,12 +213,12 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Format shows the limits and hides every secret, whatever the verb.
+// Format prints the limits and hides all secrets, for every verb.
 func (c Config) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "agent.Config{MaxPriceMicros: %d, Mandate: %s, BundleTokens: %d}", c.MaxPriceMicros, hidden(c.Mandate), len(c.BundleTokens))
 }
 
-// LogValue shows the limits and hides every secret.
+// LogValue returns the limits and hides all secrets.
 func (c Config) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.Int64("max_price_micros", c.MaxPriceMicros), slog.String("mandate", hidden(c.Mandate)), slog.Int("bundle_tokens", len(c.BundleTokens)))
@@ -228,7 +231,7 @@ func hidden(secret string) string {
 	return "[redacted]"
 }
 
-// checkOrigin takes scheme and host, and nothing after them.
+// checkOrigin accepts scheme and host with nothing after them.
 func checkOrigin(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || origin(u) != s {
@@ -237,7 +240,7 @@ func checkOrigin(s string) error {
 	return nil
 }
 
-// origin is scheme and host, lower case, without the scheme's own port.
+// origin returns scheme and host in lower case, without the scheme's default port.
 func origin(u *url.URL) string {
 	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
 	switch scheme {
@@ -254,7 +257,7 @@ func secure(u *url.URL) bool {
 	return u.Scheme == "https" || (u.Scheme == "http" && loopback.Host(u.Hostname()))
 }
 
-// headerText reports whether s can be sent in a header as it is.
+// headerText reports whether s can be sent in a header unchanged.
 func headerText(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] >= 0x7f {

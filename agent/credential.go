@@ -19,7 +19,7 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// Names of the headers that are not in packages x402 and mpp.
+// Header names that packages x402 and mpp do not define.
 const (
 	HeaderBundleToken      = "X-Bundle-Token" //nolint:gosec // the name of a header
 	HeaderMandate          = "X-Service-Mandate"
@@ -31,11 +31,11 @@ const (
 const (
 	shortestTransfer = 30 * time.Second
 	longestTransfer  = 10 * time.Minute
-	// bareLife is how long a bare mandate with its Idempotency-Key is sent again.
+	// bareLife is how long a bare mandate is repeated with its Idempotency-Key.
 	bareLife = 24 * time.Hour
 )
 
-// credential is what pays for one request. It is sent to one origin alone.
+// credential pays for one request. It is sent to one origin only.
 type credential struct {
 	offer  Offer
 	origin string
@@ -52,21 +52,21 @@ type credential struct {
 func (c *credential) attach(h http.Header) {
 	for name, value := range c.header {
 		if name == mpp.HeaderCredential && h.Get(name) != "" {
-			name = mpp.HeaderCredentialAside // the application needs Authorization itself
+			name = mpp.HeaderCredentialAside // the application uses Authorization itself
 		}
 		h.Set(name, value)
 	}
 }
 
-// credentialHeaders are those that pay.
+// credentialHeaders returns the headers that pay.
 func credentialHeaders() []string {
 	return []string{HeaderBundleToken, HeaderMandate, x402.HeaderPaymentSignature, x402.HeaderPayment, mpp.HeaderCredentialAside}
 }
 
-// make makes the credential for an offer. Nothing is paid until it is sent.
+// make makes the credential of an offer. Nothing is paid before it is sent.
 func (t *Transport) make(ctx context.Context, o Offer, r *http.Request) (c *credential, err error) {
 	c = &credential{offer: o, origin: origin(r.URL), until: t.cfg.Clock().Add(longestTransfer)}
-	switch o.Way {
+	switch o.Method {
 	case Bundle:
 		c.header = map[string]string{HeaderBundleToken: t.cfg.BundleTokens[c.origin]}
 	case Mandate:
@@ -79,17 +79,17 @@ func (t *Transport) make(ctx context.Context, o Offer, r *http.Request) (c *cred
 	}
 	for name, value := range c.header {
 		if value == "" || (name != mpp.HeaderCredential && !headerText(value)) {
-			return nil, fmt.Errorf("make %s: a value that no header may carry", name)
+			return nil, fmt.Errorf("make %s: the value contains characters that a header cannot carry", name)
 		}
-		if len(value) > x402.MaxPaymentHeader && o.Way != Mandate {
+		if len(value) > x402.MaxPaymentHeader && o.Method != Mandate {
 			return nil, fmt.Errorf("make %s: longer than %d bytes", name, x402.MaxPaymentHeader)
 		}
 	}
 	return c, nil
 }
 
-// makeMandate asks for a presentation, or sends the mandate itself where the
-// configuration says that this seller may see it.
+// makeMandate requests a presentation, or uses the mandate itself if the configuration
+// allows this seller to see it.
 func (t *Transport) makeMandate(ctx context.Context, c *credential, r *http.Request) error {
 	o := c.offer
 	if payTo, ok := t.cfg.BareMandateTo[c.origin]; ok && x402.SameAddress(payTo, o.PayTo) {
@@ -108,7 +108,7 @@ func (t *Transport) makeMandate(ctx context.Context, c *credential, r *http.Requ
 	}
 	nonce := o.challenge.ID
 	if nonce == "" || len(nonce) > 200 || !headerText(nonce) {
-		nonce = randomHex(16) // the seller binds nothing to it: it tells presentations apart
+		nonce = randomHex(16) // the seller binds nothing to it; it only tells presentations apart
 	}
 	p, err := t.cfg.Service.CreatePresentation(ctx, t.cfg.Mandate, client.PresentationParams{
 		Audience: resource.Scheme + "://" + resource.Host, Nonce: nonce, Amount: o.Price(), PayTo: o.PayTo,
@@ -127,7 +127,7 @@ func (t *Transport) makeTransfer(ctx context.Context, c *credential) error {
 	o, now := c.offer, t.cfg.Clock()
 	a := x402.Authorization{From: t.cfg.Wallet.Address(), To: o.PayTo, ValidAfter: "0"}
 	var window time.Duration
-	switch o.Way {
+	switch o.Method {
 	case X402:
 		a.Value, a.Nonce, window = o.accepts.Amount, "0x"+randomHex(32), time.Duration(min(o.accepts.MaxTimeoutSeconds, 1<<20))*time.Second
 	case X402V1:
@@ -146,7 +146,7 @@ func (t *Transport) makeTransfer(ctx context.Context, c *credential) error {
 			window = expires.Sub(now)
 		}
 	}
-	if o.Way != MPP {
+	if o.Method != MPP {
 		window = max(window, shortestTransfer)
 	}
 	c.until = now.Add(min(window, longestTransfer)).Truncate(time.Second)
@@ -166,7 +166,7 @@ func (t *Transport) makeTransfer(ctx context.Context, c *credential) error {
 func encodeTransfer(o Offer, exact x402.Exact) (map[string]string, error) {
 	var name, value string
 	var err error
-	switch o.Way {
+	switch o.Method {
 	case X402:
 		name = x402.HeaderPaymentSignature
 		value, err = x402.EncodeHeader(x402.Payload{
@@ -197,9 +197,9 @@ func encodeTransfer(o Offer, exact x402.Exact) (map[string]string, error) {
 	return map[string]string{name: value}, err
 }
 
-// withIdentifier echoes a seller's extensions and adds an id of our own to
-// payment-identifier if it is offered, as the extension's specification says:
-// beside what its info has.
+// withIdentifier returns a seller's extensions, with an id added to payment-identifier if
+// the seller offers it. The other members of its info stay, as the extension's
+// specification requires.
 func withIdentifier(offered map[string]x402.Extension) map[string]x402.Extension {
 	e, ok := offered[x402.ExtensionIdentifier]
 	info := map[string]any{}

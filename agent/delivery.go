@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// deliver follows the answer to a paid request. The credential is dropped once
-// the answer was delivered: a status below 400, read to its end. Until then the
-// same request sends the same credential. With lost, an earlier answer was lost.
+// deliver tracks the response to a paid request. The credential is dropped once the
+// response was delivered: a status below 400, read to its end. Until then the same
+// request sends the same credential. Lost reports that an earlier response was lost.
 func (v *visit) deliver(resp *http.Response, c *credential, lost bool) {
 	var until time.Time
-	if lost || told(resp.Header) || undecided(resp.StatusCode) {
+	if lost || confirms(resp.Header) || undecided(resp.StatusCode) {
 		until = v.cfg.Clock().Add(unfulfilledLife)
 	}
 	switch {
@@ -32,8 +32,8 @@ func (v *visit) deliver(resp *http.Response, c *credential, lost bool) {
 	}
 }
 
-// undecided reports whether a status says that the answer about the payment was
-// lost behind the seller, or is still to come: the payment may have been made.
+// undecided reports whether the payment may have been made although the status does not
+// confirm it: the seller lost the result, or does not have it yet.
 func undecided(status int) bool {
 	switch status {
 	case http.StatusPaymentRequired, http.StatusRequestTimeout, http.StatusConflict,
@@ -43,18 +43,18 @@ func undecided(status int) bool {
 	return false
 }
 
-// bodiless reports whether an answer has nothing to read.
+// bodiless reports whether a response has no body to read.
 func bodiless(method string, resp *http.Response) bool {
 	return method == http.MethodHead || resp.ContentLength == 0 || resp.Body == http.NoBody || resp.StatusCode < 200 ||
 		resp.StatusCode >= 300 || resp.StatusCode == http.StatusNoContent
 }
 
-// deliveredBody calls end once: with true if the body was read to its end, with
-// false if it broke off or was closed before.
+// deliveredBody calls end once: with true if the body was read to its end, with false if
+// reading failed or the body was closed before.
 type deliveredBody struct {
 	io.ReadCloser
 
-	left int64 // bytes still to come; negative: not known
+	left int64 // bytes still to be read; negative: unknown
 	end  func(whole bool)
 	once sync.Once
 }

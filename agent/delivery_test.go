@@ -293,7 +293,7 @@ func TestPaidPostIsNotSentAgainByItself(t *testing.T) {
 		var undecided *agent.UndecidedError
 		require.ErrorAs(t, err, &undecided, name)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF, name)
-		require.Equal(t, []any{agent.X402, int64(10_000), s.URL}, []any{undecided.Way, undecided.AmountMicros, undecided.URL}, name)
+		require.Equal(t, []any{agent.X402, int64(10_000), s.URL}, []any{undecided.Method, undecided.AmountMicros, undecided.URL}, name)
 		require.Len(t, s.signatures(), tc.sent, name)
 
 		resp, err := order() // the caller's decision

@@ -1,5 +1,5 @@
-// Package agent pays for what an agent fetches, within limits. If an answer is
-// 402, the payment is made and the request sent again:
+// Package agent pays for what an agent fetches, within limits. When a server answers
+// 402, the transport pays once, repeats the request and returns the final response:
 //
 //	transport, err := agent.NewTransport(agent.Config{Service: c, Mandate: m, MaxPriceMicros: 20_000})
 //	hc := &http.Client{Transport: transport}
@@ -7,59 +7,59 @@
 //	r, ok := agent.ReceiptFrom(resp)
 //
 // [Client] does the same with a Fetch of bounded size and time, for tools that a
-// model drives. It reaches public addresses only, unless [Config.AllowPrivate] is set.
+// model drives. It connects to public addresses only, unless [Config.AllowPrivate]
+// is set.
 //
-// # Choosing
+// # Choosing an offer
 //
-// All three challenges of a 402 are read: x402 version 1 and 2, and the Payment
-// scheme. The cheapest offer that the configuration and every limit allow is
-// taken; of equals a credit bundle first, then the mandate, then the wallet. The
-// price is checked against [Config.MaxPriceMicros] and [WithMaxPrice],
-// [Config.BudgetMicros], the mandate's limits and [Config.Velocities]; then
-// [Config.Approve] is called, once a request. At most three ways are tried, the
-// next one only after a definite refusal that moved nothing. Every offer that was
-// not used is listed with its reason, in [Purchase] and in [PaymentError].
+// The transport reads all three challenges of a 402: x402 version 1 and 2, and the
+// Payment scheme (MPP). It takes the cheapest offer that the configuration and every
+// limit allow; at equal prices it prefers a credit bundle, then the mandate, then the
+// wallet. The price is checked against [Config.MaxPriceMicros] and [WithMaxPrice],
+// [Config.BudgetMicros], the mandate's limits and [Config.VelocityLimits]. Then
+// [Config.Approve] is called, once per request. At most three methods are tried, the
+// next one only after a definite refusal that moved no money. [Purchase] and
+// [PaymentError] list every offer that was not used, with the reason.
 //
 // # Bound to the server
 //
-// A mandate is never sent as it is: the service binds it to one payment at the
-// origin asked, and offers for another origin are dropped. Only the origins in
-// [Config.BareMandateTo] are shown the mandate itself. A challenge of the Payment
-// scheme is paid only if its realm is the host asked. An x402 transfer pays the
-// URL asked, whatever resource the server names, because no transfer is bound to
-// one: [Offer.Resource] shows a difference, so that Approve can refuse it.
-// Credentials go to the origin that asked for them alone, and to https, or http
-// on the loopback interface.
+// The mandate itself is not sent: the service binds it to one payment at the origin
+// of the request, and offers for another origin are dropped. Only the origins in
+// [Config.BareMandateTo] receive the mandate itself. A challenge of the Payment scheme
+// is paid only if its realm is the host of the request. An x402 transfer pays for the
+// requested URL, whatever resource the server names, because a transfer is bound to
+// none: [Offer.Resource] contains a different resource, so that Approve can refuse it.
+// Credentials are sent only to the origin that asked for them, and only over https, or
+// http to the loopback interface.
 //
 // # Paid once
 //
-// A credential is kept until its content was delivered: an answer below 400, read
-// to its end. Until then, or until the credential expires, the same request
-// (method, URL and body) sends the same credential and not a second payment. A
-// credential whose payment the seller confirmed is kept for a day. If the answer
-// to a paid request is lost, the request is sent once more by itself only if that
-// is safe: its method is idempotent, or it has an Idempotency-Key. Otherwise the
-// caller gets an [*UndecidedError] and decides.
+// A credential is kept until its content is delivered: a response with a status below
+// 400 whose body was read to the end. Until then, or until the credential expires, the
+// same request (method, URL and body) sends the same credential again instead of making
+// a second payment. A credential whose payment the seller confirmed is kept for a day.
+// If the response to a paid request is lost, the transport repeats the request only if
+// that is safe: its method is idempotent, or it has an Idempotency-Key. Otherwise it
+// returns an [*UndecidedError] and leaves the decision to the caller.
 //
-// What is kept is kept in memory: it ends with the process.
+// Credentials are kept in memory and do not survive the process.
 //
 // # Redirects
 //
-// A free page that redirects to a gate is paid for there. If a page that was paid
-// for redirects to one that asks for money again, the request fails with
-// [ErrPaidBefore]. [ReceiptFrom] finds the receipt of the page that was paid for
-// also in the answer of a later page, and [Config.OnPaid] is called even if there
-// is no answer.
+// A free page that redirects to a gate is paid for there. If a page that was paid for
+// redirects to one that requires another payment, the request fails with
+// [ErrPaidBefore]. [ReceiptFrom] finds the receipt in the responses of the whole chain
+// of redirects, and [Config.OnPaid] is called even if the request fails later.
 //
 // # Errors
 //
 // A required payment that is not made is a [*PaymentError], which matches
-// [ErrTooExpensive], [ErrBudget], [ErrVelocity], [ErrNotApproved], [ErrNoWay],
+// [ErrTooExpensive], [ErrBudget], [ErrVelocity], [ErrNotApproved], [ErrNoMethod],
 // [ErrBodyTooLarge], [ErrInsecure], [ErrPaidBefore] or an error of the service
-// ([client.Error]). An http.Client wraps it in a *url.Error; errors.Is and
-// errors.As find it. A 402 of no known protocol is returned as it came.
+// ([client.Error]). An http.Client wraps it in a *url.Error; errors.Is and errors.As
+// find it. A 402 without a known challenge is returned unchanged.
 //
-// A receipt is the seller's word. The service knows whether money moved.
+// A receipt is only the seller's claim. The service knows whether money moved.
 //
-// The package holds no key. It compiles in what package paywall does and no more.
+// The package holds no key, and imports no more than package paywall does.
 package agent

@@ -9,43 +9,43 @@ import (
 
 // Reasons why a payment was not made.
 var (
-	// ErrTooExpensive: the price is above MaxPriceMicros or [WithMaxPrice].
+	// ErrTooExpensive: the price exceeds MaxPriceMicros or [WithMaxPrice].
 	ErrTooExpensive = errors.New("the price is above the agent's limit")
-	// ErrBudget: BudgetMicros or the limits of the mandate are too low for the
-	// price, or the mandate is over.
+	// ErrBudget: the price exceeds what is left of BudgetMicros or of the mandate's
+	// limits, or the mandate is no longer active.
 	ErrBudget = errors.New("the price is above what is left to spend")
-	// ErrVelocity: too many payments, or too much money, in a window.
-	ErrVelocity = errors.New("the agent spends too fast")
+	// ErrVelocity: the payment exceeds a [VelocityLimit].
+	ErrVelocity = errors.New("the agent exceeds its velocity limit")
 	// ErrNotApproved: Approve refused.
 	ErrNotApproved = errors.New("the payment was not approved")
-	// ErrNoWay: no offered way to pay can be used.
-	ErrNoWay = errors.New("no offered way to pay can be used")
-	// ErrBodyTooLarge: the request cannot be sent twice.
-	ErrBodyTooLarge = errors.New("the body is too large to be sent again with a payment")
-	// ErrInsecure: the address is neither https nor on the loopback interface.
+	// ErrNoMethod: no offered payment method is usable.
+	ErrNoMethod = errors.New("no offered payment method is usable")
+	// ErrBodyTooLarge: the body exceeds [MaxBody] and cannot be repeated.
+	ErrBodyTooLarge = errors.New("the body is too large to be repeated with a payment")
+	// ErrInsecure: the URL is neither https nor on the loopback interface.
 	ErrInsecure = errors.New("refusing to pay over plain HTTP")
 	// ErrPaidBefore: an earlier request of this chain of redirects was paid.
-	ErrPaidBefore = errors.New("a redirect of a paid request asks for money again")
-	// ErrTooLarge: an answer is longer than a fetch takes.
-	ErrTooLarge = errors.New("the answer is too large")
+	ErrPaidBefore = errors.New("a paid request was redirected to another paywall")
+	// ErrTooLarge: a response exceeds [MaxFetch].
+	ErrTooLarge = errors.New("the response is too large")
 )
 
-// PaymentError reports a payment that was not made. It matches its Reason by errors.Is.
+// PaymentError reports a payment that was not made. It matches its Reason with errors.Is.
 type PaymentError struct {
 	// Reason wraps one of the errors above, or an error of the service or the wallet.
 	Reason error
-	// URL is the address asked, without query.
+	// URL is the requested address without its query.
 	URL string
-	// Offers are the ways to pay that were understood; may be empty.
+	// Offers are the offers that were understood. It may be empty.
 	Offers []Offer
 	// Dropped are the offers that were not used, each with its reason.
 	Dropped []Dropped
 }
 
-// shownReasons is the number of reasons in the text of a [PaymentError].
+// shownReasons is the maximum number of reasons in the text of a [PaymentError].
 const shownReasons = 8
 
-// Error returns the reason, and that of every offer that was not used.
+// Error returns the reason and why each offer was not used.
 func (e *PaymentError) Error() string {
 	text := fmt.Sprintf("agent: pay for %s: %v", e.URL, e.Reason)
 	var reasons []string
@@ -65,32 +65,33 @@ func (e *PaymentError) Error() string {
 // Unwrap returns the reason.
 func (e *PaymentError) Unwrap() error { return e.Reason }
 
-// UndecidedError reports a request that was sent with a payment and not answered:
-// the payment may have been made, and the request may have been carried out. The
-// credential is kept. The same request (method, URL and body) sends it again
-// instead of paying a second time.
+// UndecidedError reports a request that was sent with a payment and got no response: the
+// payment may have been made, and the request may have been carried out. The credential
+// is kept. The same request (method, URL and body) sends it again instead of paying a
+// second time.
 type UndecidedError struct {
-	// URL is the address asked, without query.
+	// URL is the requested address without its query.
 	URL string
-	// Way and AmountMicros are what was sent.
-	Way          Way
+	// Method is the payment method that was used.
+	Method Method
+	// AmountMicros is the price, in millionths of a US dollar.
 	AmountMicros int64
-	// Until is how long the credential is kept.
+	// Until is when the credential is no longer kept.
 	Until time.Time
-	// Err is why there is no answer.
+	// Err is the reason why there is no response.
 	Err error
 }
 
-// Error returns what is not known, and why.
+// Error returns what was paid, what is unknown, and why.
 func (e *UndecidedError) Error() string {
-	return fmt.Sprintf("agent: %s was sent a payment of %s USD by %s and did not answer; the same request sends the same payment until %s: %v",
-		e.URL, usd(e.AmountMicros), e.Way, e.Until.UTC().Format(time.RFC3339), e.Err)
+	return fmt.Sprintf("agent: %s received a payment of %s USD by %s and did not respond: %v; until %s the same request sends the same payment",
+		e.URL, usd(e.AmountMicros), e.Method, e.Err, e.Until.UTC().Format(time.RFC3339))
 }
 
-// Unwrap returns why there is no answer.
+// Unwrap returns the reason why there is no response.
 func (e *UndecidedError) Unwrap() error { return e.Err }
 
-// Timeout reports whether the answer did not come in time.
+// Timeout reports whether the response did not arrive in time.
 func (e *UndecidedError) Timeout() bool {
 	var t interface{ Timeout() bool }
 	return errors.As(e.Err, &t) && t.Timeout()

@@ -133,9 +133,9 @@ func TestChallengesThatAreNotPaid(t *testing.T) {
 		amount string
 		want   error
 	}{
-		"another token":        {func(p *x402.PaymentRequired) { p.Accepts[0].Asset = payTo }, "10000", agent.ErrNoWay},
-		"another chain":        {func(p *x402.PaymentRequired) { p.Accepts[0].Network = "eip155:1" }, "10000", agent.ErrNoWay},
-		"another scheme":       {func(p *x402.PaymentRequired) { p.Accepts[0].Scheme = "upto" }, "10000", agent.ErrNoWay},
+		"another token":        {func(p *x402.PaymentRequired) { p.Accepts[0].Asset = payTo }, "10000", agent.ErrNoMethod},
+		"another chain":        {func(p *x402.PaymentRequired) { p.Accepts[0].Network = "eip155:1" }, "10000", agent.ErrNoMethod},
+		"another scheme":       {func(p *x402.PaymentRequired) { p.Accepts[0].Scheme = "upto" }, "10000", agent.ErrNoMethod},
 		"a payee that is none": {func(p *x402.PaymentRequired) { p.Accepts[0].PayTo = "0x0\r\nX-Evil: 1" }, "10000", nil},
 		"too much":             {nil, "20001", agent.ErrTooExpensive},
 		"more than there is":   {nil, strings.Repeat("9", 77), agent.ErrTooExpensive},
@@ -196,7 +196,7 @@ func TestCheapestWayThatIsAllowedIsTaken(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, s.credentials()[0].Get("Authorization"))
 	cfg := withWallet(t)
-	cfg.Ways = []agent.Way{agent.X402, agent.X402V1}
+	cfg.Methods = []agent.Method{agent.X402, agent.X402V1}
 	_, err = get(t, client(t, cfg), s.URL)
 	require.NoError(t, err)
 	require.NotEmpty(t, s.credentials()[1].Get("PAYMENT-SIGNATURE"))

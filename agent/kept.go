@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// maxKept is the number of credentials kept for requests that were not delivered.
+// maxKept is the maximum number of credentials that are kept.
 const maxKept = 1000
 
-// unfulfilledLife is how long a credential is kept whose payment was made, or may
-// have been, without delivery: sellers honor such a credential for a day, even if
-// its own window is over.
+// unfulfilledLife is how long a credential is kept if its payment was, or may have been,
+// made without delivery: sellers accept such a credential for a day, even after its own
+// validity window.
 const unfulfilledLife = 24 * time.Hour
 
-// target identifies a request but for its body.
+// target identifies a request except for its body.
 type target struct{ method, host, url string }
 
 func targetOf(r *http.Request) target { return target{r.Method, r.Host, r.URL.String()} }
 
-// requestKey identifies a request: method, address and body.
+// requestKey identifies a request by method, address and body.
 type requestKey [sha256.Size]byte
 
-// requestKey returns the key of the request. Its body must be complete.
+// requestKey returns the key of the request. The body must be complete.
 func (v *visit) requestKey() (key requestKey, err error) {
 	h := sha256.New()
 	to := targetOf(v.request)
@@ -37,9 +37,9 @@ func (v *visit) requestKey() (key requestKey, err error) {
 	return requestKey(h.Sum(nil)), nil
 }
 
-// kept holds every credential from before it is sent until its content was
-// delivered or it has expired, so that a repeated request sends the same one. A
-// credential that a request is using is busy: another request buys its own.
+// kept holds every credential until its content was delivered or it has expired, so that
+// a repeated request sends the same one. A credential that a request is using is busy:
+// a concurrent request buys its own.
 type kept struct {
 	mu   sync.Mutex
 	all  map[requestKey][]*credential
@@ -51,8 +51,8 @@ func newKept() *kept {
 	return &kept{all: map[requestKey][]*credential{}, free: map[target]int{}}
 }
 
-// add keeps a busy credential. If there is no space even without those that have
-// expired, it is not kept.
+// add keeps a busy credential. If the limit is reached even without expired credentials,
+// the credential is not kept.
 func (k *kept) add(c *credential, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -72,15 +72,15 @@ func (k *kept) add(c *credential, now time.Time) {
 	}
 }
 
-// any reports whether a credential for a target may be taken.
+// any reports whether a credential for a target is available.
 func (k *kept) any(to target) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.free[to] > 0
 }
 
-// take returns the oldest credential for a request that is neither busy nor
-// expired, and makes it busy. It returns nil if there is none.
+// take returns the oldest credential for a request that is neither busy nor expired, and
+// marks it busy. It returns nil if there is none.
 func (k *kept) take(key requestKey, now time.Time) *credential {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -98,8 +98,8 @@ func (k *kept) take(key requestKey, now time.Time) *credential {
 	return nil
 }
 
-// release ends the use of a credential that is still good, and returns when it
-// expires. An earlier until leaves that as it is.
+// release ends the use of a credential that is still valid, and returns when it expires.
+// The expiry is moved to until if that is later.
 func (k *kept) release(c *credential, until time.Time) time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -113,7 +113,7 @@ func (k *kept) release(c *credential, until time.Time) time.Time {
 	return c.until
 }
 
-// drop forgets a credential that is used up or refused.
+// drop removes a credential that is used up or refused.
 func (k *kept) drop(c *credential) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

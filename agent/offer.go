@@ -10,82 +10,90 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// Way is a way to pay.
-type Way string
+// Method is a payment method.
+type Method string
 
-// The ways, in the order in which equals are preferred.
+// The payment methods, in the order of preference at equal prices.
 const (
-	Bundle  Way = "bundle"  // a credit that was bought before
-	Mandate Way = "mandate" // an intent mandate, bound to the payment
-	X402    Way = "x402"    // a signed transfer, version 2
-	X402V1  Way = "x402-v1" // a signed transfer, version 1
-	MPP     Way = "mpp"     // a signed transfer, in the Payment scheme
+	Bundle  Method = "bundle"  // a credit of a bundle that was bought before
+	Mandate Method = "mandate" // a mandate that the service binds to the payment
+	X402    Method = "x402"    // a signed transfer, x402 version 2
+	X402V1  Method = "x402-v1" // a signed transfer, x402 version 1
+	MPP     Method = "mpp"     // a signed transfer, Payment scheme
 )
 
-func allWays() []Way { return []Way{Bundle, Mandate, X402, X402V1, MPP} }
+func allMethods() []Method { return []Method{Bundle, Mandate, X402, X402V1, MPP} }
 
-// Offer is one way to pay that a 402 offers.
+// Offer is one payment method that a 402 offers.
 type Offer struct {
-	Way Way
-	// AmountMicros is the price in millionths of a US dollar; 0 for a bundle,
-	// which takes a credit.
+	// Method is the payment method.
+	Method Method
+	// AmountMicros is the price in millionths of a US dollar. It is 0 for a bundle, which
+	// takes a credit.
 	AmountMicros int64
-	// PayTo is the wallet that is paid, Network the chain's CAIP-2 name; empty for a bundle.
-	PayTo, Network string
-	// Resource is the address that the seller says is paid for, without query, if
-	// it is not the address asked. Servers behind proxies often name another. A
-	// transfer pays the address asked all the same; a mandate is bound to it and
-	// pays only for addresses of the origin asked.
+	// PayTo is the wallet address of the payee. It is empty for a bundle.
+	PayTo string
+	// Network is the CAIP-2 id of the chain. It is empty for a bundle.
+	Network string
+	// Resource is the address that the seller claims to sell, without its query, if it
+	// is not the requested one. Servers behind proxies often name another. A transfer
+	// pays for the requested address anyway; a mandate is bound to Resource, which must
+	// have the origin of the request.
 	Resource string
-	// Usable reports whether the configuration has what this way needs. If not, a
-	// [Dropped] has the reason.
+	// Usable reports whether the configuration has what this method needs. If not, a
+	// [Dropped] contains the reason.
 	Usable bool
 
 	chainID   int64
-	resource  string               // as the seller spells it
-	required  x402.PaymentRequired // X402, whose way is accepts
+	resource  string               // as the seller wrote it
+	required  x402.PaymentRequired // the 402 that accepts is part of, for X402
 	accepts   x402.Requirements
 	acceptsV1 x402.RequirementsV1
 	challenge mpp.Challenge
 	asset     x402.Asset
 }
 
-// Price is the price as a decimal of dollars.
+// Price returns the price in dollars, as a decimal.
 func (o Offer) Price() string { return money.Micros(o.AmountMicros).Decimal() }
 
-// Dropped is an offer that was not used, and why.
+// Dropped is an offer that was not used.
 type Dropped struct {
-	Way Way
-	// Network is the chain's name; empty if there is none or it cannot be read.
+	// Method is the payment method.
+	Method Method
+	// Network is the CAIP-2 id of the chain. It is empty if it is unknown.
 	Network string
-	// Reason is for people.
+	// Reason describes for a person why the offer was not used.
 	Reason string
 }
 
-// String returns the way, the network and the reason.
+// String returns the method, the network and the reason.
 func (d Dropped) String() string {
 	if d.Network != "" {
-		return string(d.Way) + " on " + d.Network + ": " + d.Reason
+		return string(d.Method) + " on " + d.Network + ": " + d.Reason
 	}
-	return string(d.Way) + ": " + d.Reason
+	return string(d.Method) + ": " + d.Reason
 }
 
-// Purchase is a payment that is about to be made.
+// Purchase is a payment that is about to be made, for [Config.Approve].
 type Purchase struct {
+	// Offer is the offer to pay.
 	Offer
 
-	Method string
-	// URL is the address asked, without query; Description is what the seller calls
-	// it, cut to what can be read, and not to be trusted.
-	URL, Description string
-	// Offers are all the ways that were offered and understood.
+	// Method is the HTTP method of the request.
+	HTTPMethod string
+	// URL is the requested address without its query.
+	URL string
+	// Description is the seller's description, shortened and without control characters.
+	// Do not trust it.
+	Description string
+	// Offers are all offers that were understood.
 	Offers []Offer
 	// Dropped are the offers that are not used, each with its reason.
 	Dropped []Dropped
 }
 
-// toMicros is an amount in base units in millionths of a dollar, rounded up. What
-// is beyond any price is the largest number there is.
+// toMicros converts an amount in base units to millionths of a dollar, rounded up. An
+// amount that does not fit becomes the largest int64, which exceeds every limit.
 func toMicros(amount string, decimals int) int64 {
 	n, ok := new(big.Int).SetString(amount, 10)
 	if !ok || !x402.IsAmount(amount) || decimals < 6 || decimals > 36 {
@@ -99,10 +107,10 @@ func toMicros(amount string, decimals int) int64 {
 	return n.Int64()
 }
 
-// maxDescription is how much of a seller's text is passed on, in bytes.
+// maxDescription is the maximum length of a seller's text, in bytes.
 const maxDescription = 200
 
-// plain returns a seller's text without what is unsafe to print.
+// plain removes from a seller's text what is unsafe to print.
 func plain(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) {

@@ -12,39 +12,39 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// maxOffers is the number of offers of one 402 that are looked at.
+// maxOffers is the maximum number of offers of one 402 that are considered.
 const maxOffers = 64
 
-// assetTransferMethod is the key of extra that asks for another kind of transfer.
+// assetTransferMethod is the member of extra that selects a kind of transfer.
 const assetTransferMethod, transferEIP3009 = "assetTransferMethod", "eip3009"
 
-// listing is the offers of a 402 for one address, cheapest first, and those that
-// are left out with the reason.
+// listing holds the offers of a 402, cheapest first, and the dropped ones with their
+// reasons.
 type listing struct {
 	offers  []Offer
 	dropped []Dropped
 }
 
-func (l *listing) drop(way Way, network, format string, args ...any) {
+func (l *listing) drop(method Method, network, format string, args ...any) {
 	if len(l.dropped) < 2*maxOffers {
-		l.dropped = append(l.dropped, Dropped{Way: way, Network: plain(network), Reason: plain(fmt.Sprintf(format, args...))})
+		l.dropped = append(l.dropped, Dropped{Method: method, Network: plain(network), Reason: plain(fmt.Sprintf(format, args...))})
 	}
 }
 
-// add keeps an offer; a reason makes it one that is only shown.
+// add adds an offer. With a reason it is listed but not usable.
 func (l *listing) add(o Offer, reason string) {
 	if len(l.offers) == maxOffers {
-		l.drop(o.Way, o.Network, "more than %d offers", maxOffers)
+		l.drop(o.Method, o.Network, "more than %d offers", maxOffers)
 		return
 	}
 	o.Usable = reason == ""
 	if !o.Usable {
-		l.drop(o.Way, o.Network, "%s", reason)
+		l.drop(o.Method, o.Network, "%s", reason)
 	}
 	l.offers = append(l.offers, o)
 }
 
-// list lists the ways to pay for a URL.
+// list returns the offers of a 402 for a URL.
 func (t *Transport) list(a asked, u *url.URL) (l listing) {
 	l.dropped = slices.Clone(a.unreadable)
 	t.listV2(&l, a, u)
@@ -52,18 +52,18 @@ func (t *Transport) list(a asked, u *url.URL) (l listing) {
 	t.listMPP(&l, a, u)
 	t.listOwn(&l, a, u)
 	rank := func(o Offer) int {
-		if o.Way == MPP && a.prefersMPP() {
-			return slices.Index(allWays(), X402)*2 - 1
+		if o.Method == MPP && a.prefersMPP() {
+			return slices.Index(allMethods(), X402)*2 - 1
 		}
-		return slices.Index(allWays(), o.Way) * 2
+		return slices.Index(allMethods(), o.Method) * 2
 	}
 	slices.SortStableFunc(l.offers, func(x, y Offer) int {
 		return cmp.Or(cmp.Compare(x.AmountMicros, y.AmountMicros), cmp.Compare(rank(x), rank(y)))
 	})
 	for i, o := range l.offers {
-		if o.Usable && len(t.cfg.Ways) > 0 && !slices.Contains(t.cfg.Ways, o.Way) {
+		if o.Usable && len(t.cfg.Methods) > 0 && !slices.Contains(t.cfg.Methods, o.Method) {
 			l.offers[i].Usable = false
-			l.drop(o.Way, o.Network, "the configured Ways leave it out")
+			l.drop(o.Method, o.Network, "Config.Methods leaves it out")
 		}
 	}
 	return l
@@ -78,7 +78,7 @@ func (t *Transport) listV2(l *listing, a asked, u *url.URL) {
 			l.drop(X402, r.Network, "scheme %q %s is not supported", r.Scheme, method)
 			continue
 		}
-		o := Offer{Way: X402, required: *a.two, accepts: r, resource: a.two.Resource.URL, Resource: otherThan(u, a.two.Resource.URL)}
+		o := Offer{Method: X402, required: *a.two, accepts: r, resource: a.two.Resource.URL, Resource: otherThan(u, a.two.Resource.URL)}
 		t.transfer(l, o, r.Network, r.Asset, r.PayTo, r.Amount)
 	}
 }
@@ -92,7 +92,7 @@ func (t *Transport) listV1(l *listing, a asked, u *url.URL) {
 			l.drop(X402V1, r.Network, "scheme %q is not supported", r.Scheme)
 			continue
 		}
-		o := Offer{Way: X402V1, acceptsV1: r, resource: r.Resource, Resource: otherThan(u, r.Resource)}
+		o := Offer{Method: X402V1, acceptsV1: r, resource: r.Resource, Resource: otherThan(u, r.Resource)}
 		t.transfer(l, o, r.Network, r.Asset, r.PayTo, r.MaxAmountRequired)
 	}
 }
@@ -104,12 +104,12 @@ func (t *Transport) listMPP(l *listing, a asked, u *url.URL) {
 			l.drop(MPP, "", "%s", reason)
 			continue
 		}
-		t.transfer(l, Offer{Way: MPP, challenge: c}, x402.NetworkOf(r.MethodDetails.ChainID).CAIP2, r.Currency, r.Recipient, r.Amount)
+		t.transfer(l, Offer{Method: MPP, challenge: c}, x402.NetworkOf(r.MethodDetails.ChainID).CAIP2, r.Currency, r.Recipient, r.Amount)
 	}
 }
 
-// chargeRequest reads what an MPP challenge asks for; a reason says why it cannot
-// be paid. A challenge of another realm was issued by another seller: whoever
+// chargeRequest reads what an MPP challenge asks for, and returns the reason if it cannot
+// be paid. A challenge of another realm was issued by another seller: the server that
 // relays it would redeem the credential there.
 func (t *Transport) chargeRequest(c mpp.Challenge, u *url.URL) (r mpp.ChargeRequest, reason string) {
 	if c.Method != mpp.MethodEVM || c.Intent != mpp.IntentCharge {
@@ -132,21 +132,21 @@ func (t *Transport) chargeRequest(c mpp.Challenge, u *url.URL) (r mpp.ChargeRequ
 	return r, ""
 }
 
-// isRealm reports whether a realm is the host of a URL, with or without port.
+// isRealm reports whether a realm is the host of a URL, with or without its port.
 func isRealm(realm string, u *url.URL) bool {
 	return strings.EqualFold(realm, u.Host) || strings.EqualFold(realm, u.Hostname()) || realm == origin(u)
 }
 
-// transfer adds an offer that is paid by a signed transfer. Without a wallet for
-// the token it assumes six decimals, which dollars on chain have, and is only shown.
+// transfer adds an offer that is paid by a signed transfer. If the wallet lacks the
+// token, the offer is only listed, with an assumed precision of six decimals.
 func (t *Transport) transfer(l *listing, o Offer, network, asset, payTo, amount string) {
 	n, err := x402.ParseNetwork(network)
 	if err != nil {
-		l.drop(o.Way, network, "the network cannot be read")
+		l.drop(o.Method, network, "the network cannot be read")
 		return
 	}
 	if o.PayTo, err = x402.ParseAddress(payTo); err != nil {
-		l.drop(o.Way, n.CAIP2, "payTo: %v", err)
+		l.drop(o.Method, n.CAIP2, "payTo: %v", err)
 		return
 	}
 	o.Network, o.chainID = n.CAIP2, n.ChainID
@@ -161,23 +161,23 @@ func (t *Transport) transfer(l *listing, o Offer, network, asset, payTo, amount 
 		o.asset, decimals = own, own.Decimals
 	}
 	if o.AmountMicros = toMicros(amount, decimals); o.AmountMicros <= 0 {
-		l.drop(o.Way, o.Network, "the amount is not positive")
+		l.drop(o.Method, o.Network, "the amount is not positive")
 		return
 	}
 	l.add(o, reason)
 }
 
-// listOwn adds the ways that are not x402: a bundle's credit, and a mandate. Of
-// each the first counts.
+// listOwn adds the methods that are not x402: a bundle's credit, and a mandate. Only the
+// first offer of each counts.
 func (t *Transport) listOwn(l *listing, a asked, u *url.URL) {
 	seen := map[string]bool{}
 	for _, m := range a.methods {
 		if m.Type != x402.MethodCreditBundle && m.Type != x402.MethodMandate {
-			l.drop(Way(plain(m.Type)), "", "is not a way known here")
-			continue
+			l.drop(Method(plain(m.Type)), "", "is an unknown payment method")
+			l.drop(Method(plain(m.Type)), "", "is an unknown payment method")
 		}
 		if seen[m.Type] {
-			l.drop(Way(m.Type), "", "is offered more than once")
+			l.drop(Method(m.Type), "", "is offered more than once")
 			continue
 		}
 		seen[m.Type] = true
@@ -189,7 +189,7 @@ func (t *Transport) listOwn(l *listing, a asked, u *url.URL) {
 		if _, have := t.cfg.BundleTokens[origin(u)]; !have {
 			reason = "no bundle token is configured for this origin"
 		}
-		l.add(Offer{Way: Bundle}, reason)
+		l.add(Offer{Method: Bundle}, reason)
 	}
 }
 
@@ -200,7 +200,7 @@ func (t *Transport) listMandate(l *listing, a asked, m x402.Method, u *url.URL) 
 		l.drop(Mandate, network, "the offer is not of a known form")
 		return
 	}
-	o := Offer{Way: Mandate, AmountMicros: toMicros(m.Amount, 6), Network: n.CAIP2, Resource: otherThan(u, resource)}
+	o := Offer{Method: Mandate, AmountMicros: toMicros(m.Amount, 6), Network: n.CAIP2, Resource: otherThan(u, resource)}
 	if o.PayTo, err = x402.ParseAddress(payTo); err != nil || o.AmountMicros == 0 {
 		l.drop(Mandate, n.CAIP2, "payee or amount cannot be read")
 		return
@@ -221,8 +221,8 @@ func (t *Transport) listMandate(l *listing, a asked, m x402.Method, u *url.URL) 
 	l.add(o, reason)
 }
 
-// payee is the resource, network and wallet that a mandate would pay: those of
-// the first x402 offer.
+// payee returns the resource, network and wallet that a mandate would pay: those of the
+// first x402 offer.
 func (a asked) payee() (resource, network, payTo string) {
 	switch {
 	case a.one != nil && len(a.one.Accepts) > 0:
@@ -235,9 +235,8 @@ func (a asked) payee() (resource, network, payTo string) {
 	return "", "", ""
 }
 
-// boundTo returns a resource as an address of the origin of u, and reports
-// whether it is one. A server behind a proxy that ends TLS says http where https
-// was asked.
+// boundTo returns a resource as an address of u's origin, and reports whether it is one.
+// A server behind a proxy that terminates TLS names http although https was requested.
 func boundTo(resource string, u *url.URL) (string, bool) {
 	r, err := url.Parse(resource)
 	if err != nil || r.User != nil {
@@ -254,7 +253,7 @@ func boundTo(resource string, u *url.URL) (string, bool) {
 	return resource, origin(r) == origin(u)
 }
 
-// otherThan returns a resource without its query if it is not the address asked.
+// otherThan returns a resource, without its query, if it is not the requested address.
 func otherThan(u *url.URL, resource string) string {
 	if resource == "" {
 		return ""

@@ -10,12 +10,12 @@ import (
 	"github.com/paywarrant/paywarrant/internal/retryafter"
 )
 
-// longestWait bounds what Retry-After is read as.
+// longestWait caps the value read from Retry-After.
 const longestWait = 24 * time.Hour
 
-// resend sends the credential that an earlier request of this kind left behind.
-// It returns nothing if there is none, or if the seller does not take it any more:
-// then the request is one that was not paid.
+// resend sends the credential that an earlier request of this kind left behind. It
+// returns nil if there is none or if the seller no longer accepts it: the request is
+// then one that was not paid.
 func (v *visit) resend() (*http.Response, error) {
 	key, err := v.requestKey()
 	if err != nil {
@@ -33,14 +33,14 @@ func (v *visit) resend() (*http.Response, error) {
 	return resp, err
 }
 
-// pay sends the request with a kept credential, and once more with the same one if
-// the answer is lost or says when to ask again. It returns the verdict of the
-// answer and the seller's reason.
+// pay sends the request with a kept credential, and once more with the same one if the
+// response was lost or has a Retry-After. It returns the verdict of the response and the
+// seller's reason.
 func (v *visit) pay(c *credential) (*http.Response, verdict, string, error) {
 	ctx := v.request.Context()
-	attrs := []any{slog.String("url", shown(v.request.URL)), slog.String("way", string(c.offer.Way)), slog.String("price", c.offer.Price())}
+	attrs := []any{slog.String("url", shown(v.request.URL)), slog.String("method", string(c.offer.Method)), slog.String("price", c.offer.Price())}
 	resp, err := v.send(c)
-	lost := false // an answer about the payment
+	lost := false // the response to an earlier attempt
 	if v.again(resp, err) {
 		lost = err != nil || undecided(resp.StatusCode)
 		if resp != nil {
@@ -52,7 +52,7 @@ func (v *visit) pay(c *credential) (*http.Response, verdict, string, error) {
 		until := v.kept.release(c, v.cfg.Clock().Add(unfulfilledLife))
 		v.cfg.Logger.WarnContext(ctx, "agent: a payment was not answered", attrs...)
 		return nil, open, "", &UndecidedError{
-			URL: shown(v.request.URL), Way: c.offer.Way, AmountMicros: c.offer.AmountMicros, Until: until, Err: err,
+			URL: shown(v.request.URL), Method: c.offer.Method, AmountMicros: c.offer.AmountMicros, Until: until, Err: err,
 		}
 	}
 	resp.Request = v.request.WithContext(context.WithValue(ctx, paidKey{}, c))
@@ -68,7 +68,7 @@ func (v *visit) pay(c *credential) (*http.Response, verdict, string, error) {
 	return resp, found, why, nil
 }
 
-// report calls OnPaid the first time that an answer confirms a payment, and leaves
+// report calls OnPaid when a response confirms a payment for the first time, and stores
 // the receipt for [Client.Fetch].
 func (v *visit) report(ctx context.Context, resp *http.Response, c *credential) {
 	receipt, ok := receiptOf(resp, c)
@@ -83,7 +83,7 @@ func (v *visit) report(ctx context.Context, resp *http.Response, c *credential) 
 	}
 }
 
-// unpaid logs an error that is returned instead of an answer.
+// unpaid logs why a payment was not made, and returns err.
 func (v *visit) unpaid(err error) error {
 	var undecided *UndecidedError
 	if !errors.As(err, &undecided) {
@@ -92,9 +92,9 @@ func (v *visit) unpaid(err error) error {
 	return err
 }
 
-// again reports whether to send the same credential once more now, and waits until
-// then. After a lost answer only a request is repeated that may be carried out
-// twice; after an answer only if it says when.
+// again reports whether to send the same credential once more, after it has waited for
+// Retry-After. After a lost response it repeats only requests that are safe to repeat;
+// after a response only if it has a Retry-After.
 func (v *visit) again(resp *http.Response, err error) bool {
 	ctx := v.request.Context()
 	if err != nil {
@@ -102,7 +102,7 @@ func (v *visit) again(resp *http.Response, err error) bool {
 	}
 	switch resp.StatusCode {
 	case http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable:
-	case http.StatusBadGateway, http.StatusGatewayTimeout: // behind it the request may have been carried out
+	case http.StatusBadGateway, http.StatusGatewayTimeout: // the server behind may have carried out the request
 		if !repeatable(v.request) {
 			return false
 		}
@@ -125,7 +125,7 @@ func (v *visit) again(resp *http.Response, err error) bool {
 }
 
 // repeatable reports whether a request may be carried out twice: its method is
-// idempotent, or its caller gave it an idempotency key (RFC 9110 §9.2.2).
+// idempotent, or its caller set an idempotency key (RFC 9110 §9.2.2).
 func repeatable(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete, "":

@@ -9,10 +9,10 @@ import (
 	"net/url"
 )
 
-// maxTries is the number of ways that are tried for one request.
+// maxTries is the maximum number of methods that are tried for one request.
 const maxTries = 3
 
-// purchase is the payment of one 402: at most [maxTries] ways, each once, and one
+// purchase is the payment of one 402: at most [maxTries] methods, each once, and one
 // approval.
 type purchase struct {
 	*visit
@@ -20,18 +20,18 @@ type purchase struct {
 
 	asked    asked
 	key      requestKey
-	approved *Offer // what Approve agreed to
-	tried    map[Way]bool
-	reason   error // what stands against the cheapest offer
+	approved *Offer // the offer that Approve accepted
+	tried    map[Method]bool
+	reason   error // why the cheapest offer is not used
 }
 
-// buy pays by the cheapest offer that every limit allows. It goes on to the next
-// way if nothing was sent for one, or if the seller definitely refused it.
+// buy pays the cheapest offer that every limit allows. It tries the next method if
+// nothing was sent for the last one, or if the seller definitely refused it.
 func (v *visit) buy(a asked, key requestKey) (*http.Response, error) {
-	p := &purchase{visit: v, listing: v.list(a, v.request.URL), asked: a, key: key, tried: map[Way]bool{}}
+	p := &purchase{visit: v, listing: v.list(a, v.request.URL), asked: a, key: key, tried: map[Method]bool{}}
 	var last *http.Response
 	for _, o := range p.offers {
-		if !o.Usable || p.tried[o.Way] || len(p.tried) == maxTries {
+		if !o.Usable || p.tried[o.Method] || len(p.tried) == maxTries {
 			continue
 		}
 		c, reason := p.prepare(o)
@@ -50,7 +50,7 @@ func (v *visit) buy(a asked, key requestKey) (*http.Response, error) {
 		if err != nil || found != refused {
 			return resp, err
 		}
-		p.drop(o.Way, o.Network, "the seller refused the payment: %s", why)
+		p.drop(o.Method, o.Network, "the seller refused the payment: %s", why)
 		last = resp
 	}
 	if last != nil {
@@ -59,35 +59,35 @@ func (v *visit) buy(a asked, key requestKey) (*http.Response, error) {
 	return nil, p.refusal()
 }
 
-// stops reports whether a reason speaks against every other way as well.
+// stops reports whether a reason rules out every other method as well.
 func stops(ctx context.Context, reason error) bool {
 	return errors.Is(reason, ErrNotApproved) || ctx.Err() != nil
 }
 
 // against records why an offer is not used.
 func (p *purchase) against(o Offer, reason error) {
-	p.drop(o.Way, o.Network, "%v", reason)
+	p.drop(o.Method, o.Network, "%v", reason)
 	if p.reason == nil {
 		p.reason = reason
 	}
 }
 
-// refusal is the error of a purchase that was not made.
+// refusal returns the error of a purchase that was not made.
 func (p *purchase) refusal() error {
 	if p.reason == nil {
-		p.reason = ErrNoWay
+		p.reason = ErrNoMethod
 	}
 	return &PaymentError{Reason: p.reason, URL: shown(p.request.URL), Offers: p.offers, Dropped: p.dropped}
 }
 
-// prepare checks an offer against every limit, asks for approval, and makes the
-// credential. The money is reserved first and given back if there is none.
+// prepare checks an offer against every limit, asks for approval and makes the
+// credential. The money is reserved first, and released if that fails.
 func (p *purchase) prepare(o Offer) (*credential, error) {
 	ctx := p.request.Context()
 	if limit := p.maxPrice(ctx); o.AmountMicros > limit {
-		return nil, fmt.Errorf("%w: asked %s USD by %s, allowed %s", ErrTooExpensive, o.Price(), o.Way, usd(limit))
+		return nil, fmt.Errorf("%w: asked %s USD by %s, allowed %s", ErrTooExpensive, o.Price(), o.Method, usd(limit))
 	}
-	if o.Way == Mandate {
+	if o.Method == Mandate {
 		if err := p.caps.check(ctx, o.AmountMicros); err != nil {
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func (p *purchase) prepare(o Offer) (*credential, error) {
 		giveBack()
 		return nil, err
 	}
-	p.tried[o.Way] = true
+	p.tried[o.Method] = true
 	c, err := p.make(ctx, o, p.request)
 	if err != nil {
 		giveBack()
@@ -110,8 +110,8 @@ func (p *purchase) prepare(o Offer) (*credential, error) {
 	return c, nil
 }
 
-// approve asks once a request. What was approved covers other ways to pay the
-// same payee no more than the same price.
+// approve asks for approval once per request. An approval covers other methods to pay the
+// same payee no more than the approved price.
 func (p *purchase) approve(ctx context.Context, o Offer) error {
 	if p.cfg.Approve == nil || (p.cfg.ApproveAboveMicros > 0 && o.AmountMicros <= p.cfg.ApproveAboveMicros) {
 		return nil
@@ -123,7 +123,7 @@ func (p *purchase) approve(ctx context.Context, o Offer) error {
 		return nil
 	}
 	err := p.cfg.Approve(ctx, Purchase{
-		Offer: o, Method: p.request.Method, URL: shown(p.request.URL), Description: p.asked.description(), Offers: p.offers, Dropped: p.dropped,
+		Offer: o, HTTPMethod: p.request.Method, URL: shown(p.request.URL), Description: p.asked.description(), Offers: p.offers, Dropped: p.dropped,
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotApproved, err)
@@ -132,14 +132,14 @@ func (p *purchase) approve(ctx context.Context, o Offer) error {
 	return nil
 }
 
-// usd is an amount as a decimal of dollars.
+// usd formats an amount in dollars, as a decimal.
 func usd(micros int64) string { return Offer{AmountMicros: micros}.Price() }
 
-// shown is a URL without what may be secret in it.
+// shown returns a URL without its query and user, which may be secret.
 func shown(u *url.URL) string { return origin(u) + u.EscapedPath() }
 
-// discard reads the little that is left of an answer, so that its connection can
-// be used again, and closes it.
+// discard reads the rest of a short response, so that its connection can be reused, and
+// closes it.
 func discard(resp *http.Response) {
 	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
 	_ = resp.Body.Close()

@@ -40,7 +40,7 @@ func (s *counted) CreatePresentation(_ context.Context, _ string, p apiclient.Pr
 	return apiclient.Presentation{Presentation: "presentation", ExpiresAt: time.Now().Add(5 * time.Minute)}, s.err
 }
 
-// everyWay is a 402 with every way to pay, all of one price in base units.
+// everyWay answers 402 with every payment method, all at the same price in base units.
 func everyWay(w http.ResponseWriter, r *http.Request, amount string, mandates int) {
 	here := "http://" + r.Host + r.URL.Path
 	request, err := mpp.EncodeJSON(mpp.ChargeRequest{
@@ -158,7 +158,7 @@ func TestApprovalComesAfterEveryLimit(t *testing.T) {
 		}
 	})
 	for name, change := range map[string]func(*agent.Config){
-		"velocity": func(c *agent.Config) { c.Velocities = []agent.Velocity{{Window: time.Hour, MaxMicros: 9_999}} },
+		"velocity": func(c *agent.Config) { c.VelocityLimits = []agent.VelocityLimit{{Window: time.Hour, MaxMicros: 9_999}} },
 		"budget":   func(c *agent.Config) { c.BudgetMicros = 9_999 },
 		"price":    func(c *agent.Config) { c.MaxPriceMicros = 9_999 },
 		"mandate": func(c *agent.Config) {
@@ -183,7 +183,7 @@ func TestRefusedApprovalGivesTheMoneyBack(t *testing.T) {
 	t.Parallel()
 	s := paidWith(t, func(http.ResponseWriter, *http.Request) {})
 	cfg := withWallet(t)
-	cfg.Velocities = []agent.Velocity{{Window: time.Hour, MaxPayments: 1}}
+	cfg.VelocityLimits = []agent.VelocityLimit{{Window: time.Hour, MaxPayments: 1}}
 	cfg.BudgetMicros = 10_000
 	answers := []error{errors.New("not now"), errors.New("still not"), nil}
 	cfg.Approve = func(ctx, agent.Purchase) (err error) {
@@ -214,7 +214,7 @@ func TestApprovalCoversNoOtherPayeeAndNoMore(t *testing.T) {
 		})
 		cfg := withWallet(t)
 		cfg.Approve = func(_ ctx, p agent.Purchase) error {
-			require.Equal(t, agent.X402, p.Way)
+			require.Equal(t, agent.X402, p.Method)
 			return nil
 		}
 		_, err := get(t, client(t, cfg), s.URL)
@@ -289,7 +289,7 @@ func TestVelocityWindowEndsOnTime(t *testing.T) {
 	now := &movable{now: time.Now()}
 	cfg := withWallet(t)
 	cfg.Clock = now.Now
-	cfg.Velocities = []agent.Velocity{{Window: time.Minute, MaxPayments: 1}, {Window: time.Hour, MaxPayments: 2}}
+	cfg.VelocityLimits = []agent.VelocityLimit{{Window: time.Minute, MaxPayments: 1}, {Window: time.Hour, MaxPayments: 2}}
 	c := client(t, cfg)
 	_, err := get(t, c, s.URL)
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 
 type (
 	paidKey     struct{} // the credential of a paid request
-	receiptsKey struct{} // where the receipts of a fetch are collected
+	receiptsKey struct{} // collects the receipts of a fetch
 )
 
 // receipts collects the receipts of a chain of redirects.
@@ -32,29 +32,32 @@ func (l *receipts) latest() *Receipt {
 	return l.last
 }
 
-// Receipt is what was paid for an answer. Transaction, Payer and
-// CreditsRemaining are the seller's word.
+// Receipt is a payment for a response. Transaction, Payer and CreditsRemaining are only
+// the seller's claim.
 type Receipt struct {
-	Way Way `json:"way"`
-	// AmountMicros is the price in millionths of a US dollar; 0 for a bundle.
+	// Method is the payment method.
+	Method Method `json:"method"`
+	// AmountMicros is the price in millionths of a US dollar. It is 0 for a bundle.
 	AmountMicros int64 `json:"amountMicros"`
-	// PayTo was paid on Network: the chain's CAIP-2 name, or "card".
-	PayTo   string `json:"payTo,omitempty"`
+	// PayTo is the wallet address of the payee.
+	PayTo string `json:"payTo,omitempty"`
+	// Network is the CAIP-2 id of the chain, or "card".
 	Network string `json:"network,omitempty"`
-	// Transaction is the hash on chain, or the processor's payment id.
+	// Transaction is the transaction hash on chain, or the card processor's payment id.
+	// It is empty if the seller sent no readable receipt.
 	Transaction string `json:"transaction,omitempty"`
-	Payer       string `json:"payer,omitempty"`
-	// CreditsRemaining are left of a bundle.
+	// Payer is the wallet that paid, or the mandate's id.
+	Payer string `json:"payer,omitempty"`
+	// CreditsRemaining is the number of credits left of a bundle.
 	CreditsRemaining int64 `json:"creditsRemaining,omitempty"`
-	// Header is the seller's receipt as it came: the service can verify that of a
+	// Header is the seller's receipt as received. The service can verify the receipt of a
 	// mandate or of x402.
 	Header string `json:"header,omitempty"`
 }
 
-// ReceiptFrom returns the receipt of an answer that a [Transport] paid for, or of
-// the last one before it in its chain of redirects. It reports false if nothing
-// was paid or the seller did not serve. A receipt without Transaction is one that
-// the seller left out, or that cannot be read.
+// ReceiptFrom returns the receipt of a response that a [Transport] paid for, or of the
+// last paid response before it in its chain of redirects. It returns false if nothing was
+// paid or if the seller did not serve.
 func ReceiptFrom(resp *http.Response) (Receipt, bool) {
 	for resp != nil && resp.Request != nil {
 		if c, ok := resp.Request.Context().Value(paidKey{}).(*credential); ok {
@@ -65,21 +68,21 @@ func ReceiptFrom(resp *http.Response) (Receipt, bool) {
 	return Receipt{}, false
 }
 
-// receiptOf is the receipt of the answer to one credential.
+// receiptOf returns the receipt of the response to one credential.
 func receiptOf(resp *http.Response, c *credential) (Receipt, bool) {
-	if resp.StatusCode >= http.StatusBadRequest && !told(resp.Header) {
+	if resp.StatusCode >= http.StatusBadRequest && !confirms(resp.Header) {
 		return Receipt{}, false
 	}
 	o := c.offer
-	r := Receipt{Way: o.Way, AmountMicros: o.AmountMicros, PayTo: o.PayTo, Network: o.Network}
-	switch o.Way {
+	r := Receipt{Method: o.Method, AmountMicros: o.AmountMicros, PayTo: o.PayTo, Network: o.Network}
+	switch o.Method {
 	case Bundle:
 		r.Header = resp.Header.Get(HeaderCreditsRemaining)
 		r.CreditsRemaining, _ = strconv.ParseInt(r.Header, 10, 64) // 0 if it is missing
 	case MPP:
 		r.Header = resp.Header.Get(mpp.HeaderReceipt)
-		if told, err := mpp.ParseReceipt(r.Header); err == nil {
-			r.Transaction = told.Reference
+		if parsed, err := mpp.ParseReceipt(r.Header); err == nil {
+			r.Transaction = parsed.Reference
 		}
 	case X402:
 		r.read(resp.Header.Get(x402.HeaderPaymentResponse))
@@ -96,8 +99,8 @@ func (r *Receipt) read(header string) {
 	}
 }
 
-// told reports whether an answer confirms a payment.
-func told(h http.Header) bool {
+// confirms reports whether a response confirms a payment.
+func confirms(h http.Header) bool {
 	for _, name := range receiptHeaders() {
 		value := h.Get(name)
 		if s, err := x402.DecodeSettlement(value); value != "" && (err != nil || s.Success) {

@@ -53,7 +53,7 @@ func TestReceiptIsFoundAcrossRedirects(t *testing.T) {
 	require.Equal(t, "free", resp.text)
 	r, ok := agent.ReceiptFrom(resp.Response)
 	require.True(t, ok)
-	require.Equal(t, []any{agent.X402, int64(10_000), "0x1", payTo}, []any{r.Way, r.AmountMicros, r.Transaction, r.Payer})
+	require.Equal(t, []any{agent.X402, int64(10_000), "0x1", payTo}, []any{r.Method, r.AmountMicros, r.Transaction, r.Payer})
 	resp, err = get(t, client(t, withWallet(t)), s.URL+"/free")
 	require.NoError(t, err)
 	_, ok = agent.ReceiptFrom(resp.Response)

@@ -8,27 +8,27 @@ import (
 	"sync"
 )
 
-// recording keeps what was read from a body, up to [MaxBody]. A goroutine reads
-// the source, so that whoever waits for it can stop waiting: net/http does not
-// return from a round trip while a body is being read. It ends with the source,
-// which is closed once neither the request nor a transport needs it.
+// recording keeps what is read from a body, up to [MaxBody]. A goroutine reads the
+// source, so that waiting for it can be interrupted: net/http does not return from a
+// round trip while a body is being read. The goroutine ends with the source, which is
+// closed once neither the request nor a transport needs it.
 type recording struct {
 	ctx    context.Context //nolint:containedctx // of the request, for readers whose interface has none
 	source io.ReadCloser
 	chunks chan []byte   // what was read; closed at the end, after failed is set
 	failed error         // io.EOF if the source ended
-	taken  chan struct{} // closed once the first sending may read no more
+	taken  chan struct{} // closed when readAll takes over from the first sending
 	stop   chan struct{} // closed with the source
 
 	begin, take, shut sync.Once
 
-	mu   sync.Mutex // held by who reads
+	mu   sync.Mutex // held while reading
 	rest []byte     // of the last chunk
 	data []byte
-	cut  bool // there was more than is kept
+	cut  bool // the source exceeds MaxBody
 
 	state sync.Mutex
-	ended bool // the request is over: nobody needs what is left
+	ended bool // the request is over, and the rest is not needed
 	left  bool // the transport has closed its reader
 }
 
@@ -36,8 +36,8 @@ func newRecording(ctx context.Context, source io.ReadCloser) *recording {
 	return &recording{ctx: ctx, source: source, chunks: make(chan []byte), taken: make(chan struct{}), stop: make(chan struct{})}
 }
 
-// pump reads the source into two buffers in turn. A chunk is asked for only when
-// the one before has been used.
+// pump reads the source into two buffers in turn. It reads the next chunk only when the
+// previous one has been used.
 func (r *recording) pump() {
 	defer close(r.chunks)
 	var buffers [2][]byte
@@ -60,7 +60,7 @@ func (r *recording) pump() {
 	}
 }
 
-// next waits for a chunk, unless one is left. The reader holds r.mu.
+// next waits for a chunk, unless the last one has a rest. The caller holds r.mu.
 func (r *recording) next(taken <-chan struct{}) error {
 	r.begin.Do(func() { go r.pump() })
 	if len(r.rest) > 0 {
@@ -121,8 +121,8 @@ func (r *recording) end() {
 	}
 }
 
-// recordingReader is what the first sending reads. Its Close leaves the source
-// open while the rest may still be needed.
+// recordingReader is the body of the first sending. Its Close leaves the source open
+// while the rest may still be needed.
 type recordingReader struct{ *recording }
 
 // Read implements [io.Reader].

@@ -10,20 +10,20 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// Transport is an http.RoundTripper that pays. Create one with [NewTransport] and
-// keep it: it remembers what was paid and not delivered. It is safe for
-// concurrent use.
+// Transport is an http.RoundTripper that pays. Create one with [NewTransport] and reuse
+// it: it keeps the credentials of payments whose content was not delivered yet. It is
+// safe for concurrent use.
 type Transport struct {
 	cfg   Config
-	base  http.RoundTripper // sends: cfg.Base, wrapped by cfg.WrapTransport
+	base  http.RoundTripper // cfg.Base, wrapped by cfg.WrapTransport
 	spent *spending
 	caps  *caps
 	kept  *kept
 }
 
-// NewTransport creates a transport. It sends nothing, and reaches whatever
-// Config.Base reaches; [New] is for addresses that somebody else chooses. The
-// returned error names the invalid field.
+// NewTransport returns a Transport. It performs no I/O. A Transport connects to any
+// address that Config.Base does; use [New] if others choose the URLs. The returned error
+// names the invalid field.
 func NewTransport(c Config) (*Transport, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -36,17 +36,17 @@ func NewTransport(c Config) (*Transport, error) {
 	return t, nil
 }
 
-// CloseIdleConnections closes the connections that no request is using.
+// CloseIdleConnections closes connections that no request is using.
 func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.cfg.Base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// RoundTrip sends a request, pays if a payment is required, and returns the answer.
+// RoundTrip sends a request, pays if a payment is required, and returns the response.
 //
 // It returns a [*PaymentError] if a required payment was not made, an
-// [*UndecidedError] if a paid request was not answered, and the errors of Base.
+// [*UndecidedError] if a paid request got no response, and the errors of Base.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	v := &visit{Transport: t, request: r, body: newBody(r)}
 	defer v.body.end()
@@ -62,14 +62,14 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return v.answer(resp)
 }
 
-// visit is one request on its way.
+// visit is one call of RoundTrip.
 type visit struct {
 	*Transport
 	request *http.Request
 	body    *body
 }
 
-// send sends the request once, with a credential or without.
+// send sends the request once, with a credential unless c is nil.
 func (v *visit) send(c *credential) (*http.Response, error) {
 	r := v.request.Clone(v.request.Context())
 	if err := v.body.set(r); err != nil {
@@ -77,7 +77,7 @@ func (v *visit) send(c *credential) (*http.Response, error) {
 	}
 	if first := firstRequest(v.request); first != nil && origin(first.URL) != origin(r.URL) {
 		for _, name := range credentialHeaders() {
-			r.Header.Del(name) // the caller's own, for the origin that it was meant for
+			r.Header.Del(name) // set by the caller for the origin of the first request
 		}
 	}
 	if c != nil {
@@ -90,7 +90,7 @@ func (v *visit) send(c *credential) (*http.Response, error) {
 	return resp, err
 }
 
-// firstRequest is the one that a chain of redirects began with, or nil.
+// firstRequest returns the request that started a chain of redirects, or nil.
 func firstRequest(r *http.Request) (first *http.Request) {
 	for r.Response != nil && r.Response.Request != nil {
 		r = r.Response.Request
@@ -110,7 +110,7 @@ func paidBefore(r *http.Request) bool {
 	return false
 }
 
-// answer pays a 402, or returns the reason why not.
+// answer pays a 402, or returns the reason why it does not.
 func (v *visit) answer(resp *http.Response) (*http.Response, error) {
 	head, err := peek(resp)
 	if err != nil {
@@ -135,7 +135,7 @@ func (v *visit) answer(resp *http.Response) (*http.Response, error) {
 	case !secure(v.request.URL):
 		return nil, v.unpaid(refuse(ErrInsecure))
 	}
-	if v.body.record != nil && v.kept.any(targetOf(v.request)) { // its key was not known before
+	if v.body.record != nil && v.kept.any(targetOf(v.request)) { // the request's key is known only now
 		if resp, err := v.resend(); resp != nil || err != nil {
 			return resp, err
 		}
@@ -154,7 +154,7 @@ func (v *visit) answer(resp *http.Response) (*http.Response, error) {
 	return paid, nil
 }
 
-// peek reads the beginning of a 402 and leaves the answer as it came.
+// peek reads the beginning of a 402, and leaves the response readable from its start.
 func peek(resp *http.Response) ([]byte, error) {
 	head, err := io.ReadAll(io.LimitReader(resp.Body, x402.MaxRequiredSize+1))
 	if err != nil {
@@ -178,9 +178,9 @@ func receiptHeaders() []string {
 
 type limitKey struct{}
 
-// WithMaxPrice returns a context in which a request may cost at most so many
-// millionths of a US dollar, and never more than [Config.MaxPriceMicros]. With 0
-// only what takes no money is paid: the credit of a bundle.
+// WithMaxPrice returns a context that limits the price of a request, in millionths of a
+// US dollar, in addition to [Config.MaxPriceMicros]. With 0 only the credit of a bundle
+// is used. A limit can be lowered by another call, but not raised.
 func WithMaxPrice(ctx context.Context, micros int64) context.Context {
 	if limit, ok := ctx.Value(limitKey{}).(int64); ok {
 		micros = min(micros, limit)
@@ -188,7 +188,7 @@ func WithMaxPrice(ctx context.Context, micros int64) context.Context {
 	return context.WithValue(ctx, limitKey{}, micros)
 }
 
-// maxPrice is the limit of one request.
+// maxPrice returns the limit of one request.
 func (t *Transport) maxPrice(ctx context.Context) int64 {
 	if limit, ok := ctx.Value(limitKey{}).(int64); ok {
 		return min(limit, t.cfg.MaxPriceMicros)

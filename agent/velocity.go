@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// maxVelocity is how many payments are kept in a window.
-const maxVelocity = 10_000
+// maxVelocity is the maximum number of payments in a window.
+const maxVelocityPayments = 10_000
 
-// spending counts what was spent, in all and in sliding windows.
+// spending counts what was spent, in total and in sliding windows.
 type spending struct {
 	clock   func() time.Time
-	budget  int64 // 0: not bounded
-	limits  []Velocity
+	budget  int64 // 0: no limit
+	limits  []VelocityLimit
 	longest time.Duration
 
 	mu    sync.Mutex
@@ -27,15 +27,15 @@ type expense struct {
 }
 
 func newSpending(c Config) *spending {
-	s := &spending{clock: c.Clock, budget: c.BudgetMicros, limits: c.Velocities}
+	s := &spending{clock: c.Clock, budget: c.BudgetMicros, limits: c.VelocityLimits}
 	for _, v := range s.limits {
 		s.longest = max(s.longest, v.Window)
 	}
 	return s
 }
 
-// reserve counts a payment, or refuses it with [ErrBudget] or [ErrVelocity]. A
-// payment that is not sent after all is given back.
+// reserve counts a payment, or refuses it with [ErrBudget] or [ErrVelocity]. The returned
+// function releases a payment that was not sent.
 func (s *spending) reserve(micros int64) (giveBack func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,13 +64,13 @@ func (s *spending) checkWindows(now time.Time, micros int64) error {
 			return err
 		}
 	}
-	if len(s.made) >= maxVelocity {
+	if len(s.made) >= maxVelocityPayments {
 		return fmt.Errorf("%w: %d payments", ErrVelocity, len(s.made))
 	}
 	return nil
 }
 
-func (v Velocity) check(made []*expense, now time.Time, micros int64) error {
+func (v VelocityLimit) check(made []*expense, now time.Time, micros int64) error {
 	count, sum := 1, micros
 	for _, m := range made {
 		if now.Sub(m.at) < v.Window {

@@ -9,26 +9,26 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// verdict is what an answer says about the credential that was sent.
+// verdict is what a response reveals about the credential that was sent.
 type verdict int
 
 const (
-	// accepted: any answer but 402.
+	// accepted: any response but 402.
 	accepted verdict = iota
-	// refused: a 402 that definitely moved nothing.
+	// refused: a 402 that definitely moved no money.
 	refused
-	// spent: a 402 because the credential has paid for something before.
+	// spent: a 402 because the credential was used before.
 	spent
 	// open: a 402 after which the payment may still happen, or has happened.
 	open
 )
 
-// judge reads the verdict of an answer, and the seller's reason for a 402.
+// judge returns the verdict of a response, and the seller's reason for a 402.
 func judge(resp *http.Response) (verdict, string) {
 	if resp.StatusCode != http.StatusPaymentRequired {
 		return accepted, ""
 	}
-	if told(resp.Header) {
+	if confirms(resp.Header) {
 		return open, "the seller reports a payment and asks for another"
 	}
 	reasons, settled := refusalReasons(resp)
@@ -53,9 +53,9 @@ func judge(resp *http.Response) (verdict, string) {
 	return refused, reasons[0]
 }
 
-// refusalReasons lists what a 402 gives as its reason: of a settlement, of our
-// gate's code, and of the challenges. Settled reports whether a settlement was
-// tried whose outcome is not clear.
+// refusalReasons returns the reasons that a 402 gives: in a settlement, in the code of
+// Paywarrant's gate, and in the challenges. Settled reports whether a settlement was
+// attempted whose outcome is unclear.
 func refusalReasons(resp *http.Response) (reasons []string, settled bool) {
 	for _, name := range []string{x402.HeaderPaymentResponse, x402.HeaderPaymentResponseV1} {
 		if s, err := x402.DecodeSettlement(resp.Header.Get(name)); err == nil {

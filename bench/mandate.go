@@ -26,7 +26,7 @@ func mandateRows(ctx context.Context) ([]row, error) {
 	issuer := mandate.Issuer{URL: "https://pay.example", Signer: mandate.FixedSigner(key)}
 	token, err := issuer.Issue(ctx, mandate.Terms{
 		ID: "del_bench", Limits: mandate.Limits{MaxPerTxCents: 500, MaxMonthlyCents: 5000},
-		Payees: []mandate.Payee{{ID: "mer_1", Name: "Merchant"}}, Rails: []mandate.Rail{mandate.FiatRail},
+		Payees: []mandate.Payee{{ID: "mer_1", Name: "Merchant"}}, Rails: []mandate.Rail{mandate.CardRail},
 		IssuedAt: now, ExpiresAt: now.Add(time.Hour), SessionKey: public,
 	})
 	if err != nil {

@@ -113,7 +113,7 @@ func reserver(ctx context.Context, dir string) (reserve func(i int) error, close
 		return nil, nil, err
 	}
 	m := ledger.Merchant{ID: id.New(id.Merchant, now), Name: "Bench", Active: true, CreatedAt: now}
-	terms := ledger.Terms{MaxPerTx: 1e6, MaxMonthly: 1e11, Rails: []rail.Name{rail.Fiat}, Payees: []string{m.ID}, ExpiresAt: now.Add(time.Hour)}
+	terms := ledger.Terms{MaxPerTx: 1e6, MaxMonthly: 1e11, Rails: []rail.Name{rail.Card}, Payees: []string{m.ID}, ExpiresAt: now.Add(time.Hour)}
 	mandates := make([]string, callers)
 	for i := range mandates {
 		mandates[i] = id.New(id.Mandate, now)
@@ -131,7 +131,7 @@ func reserver(ctx context.Context, dir string) (reserve func(i int) error, close
 	return func(i int) error {
 			_, err := l.Reserve(ctx, ledger.Reserve{
 				ChargeID: id.New(id.Charge, time.Now()), MandateID: mandates[i], TokenValid: true, Payee: m, Amount: 10_000, Currency: "usd",
-				Description: "bench", Rails: []rail.Name{rail.Fiat}, IdempotencyKey: id.NewCapability("k"), Fingerprint: "f", Lease: time.Minute,
+				Description: "bench", Rails: []rail.Name{rail.Card}, IdempotencyKey: id.NewCapability("k"), Fingerprint: "f", Lease: time.Minute,
 			})
 			return err
 		}, func() {

@@ -54,7 +54,7 @@ type Config struct {
 	Timeout time.Duration
 }
 
-// validate returns an error that names the invalid field. The error never contains the
+// validate checks the fields. The returned error names the invalid one but never contains the
 // value, because a key may have been put in the wrong field.
 func (c Config) validate() error {
 	if err := validateBaseURL(c.BaseURL); err != nil {

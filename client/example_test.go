@@ -176,7 +176,7 @@ func ExampleClient_WaitForSetup() {
 		fmt.Println("no mandate:", failed.Reason)
 		return
 	}
-	fmt.Println(s.DelegateID)
+	fmt.Println(s.MandateID)
 	// Output: no mandate: declined
 }
 

@@ -24,7 +24,7 @@ func show(f fmt.State, verb rune, hidden any) {
 type printedSession Session
 
 func (s Session) hidden() printedSession {
-	s.SessionToken, s.SetupURL, s.IntentMandate = hide(s.SessionToken), hide(s.SetupURL), hide(s.IntentMandate)
+	s.SessionToken, s.SetupURL, s.Mandate = hide(s.SessionToken), hide(s.SetupURL), hide(s.Mandate)
 	return printedSession(s)
 }
 

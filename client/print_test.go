@@ -15,7 +15,7 @@ func TestTokensArePrintedNowhereButOnTheWire(t *testing.T) {
 	t.Parallel()
 	const canary = "TokenCanary"
 	for _, v := range []any{
-		client.Session{SessionToken: canary, SetupURL: "https://pay.example/setup/" + canary, IntentMandate: canary, DelegateID: "del_1"},
+		client.Session{SessionToken: canary, SetupURL: "https://pay.example/setup/" + canary, Mandate: canary, MandateID: "del_1"},
 		client.Presentation{Presentation: canary},
 		client.ChargeParams{Mandate: canary, AmountCents: 250},
 		client.PaywallSettlementParams{Mandate: canary, Price: "0.01"},
@@ -37,5 +37,5 @@ func TestTokensArePrintedNowhereButOnTheWire(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, string(wire), canary)
 	}
-	require.Contains(t, fmt.Sprintf("%+v", client.Session{DelegateID: "del_1"}), "DelegateID:del_1")
+	require.Contains(t, fmt.Sprintf("%+v", client.Session{MandateID: "del_1"}), "MandateID:del_1")
 }

@@ -34,7 +34,7 @@ func (c *Client) CompleteTestSession(ctx context.Context, sessionToken string, p
 	return do(ctx, c, call{
 		doing: "complete session", method: http.MethodPost, body: p,
 		pattern: "/v1/test_helpers/mandates/session/{sessionToken}/complete", value: sessionToken, secrets: []string{sessionToken},
-	}, func(s *Session, _ answer) bool { return s.IntentMandate != "" })
+	}, func(s *Session, _ answer) bool { return s.Mandate != "" })
 }
 
 // FailTestSession declines a session of the sandbox as a person would:

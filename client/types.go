@@ -7,7 +7,7 @@ type Rail string
 
 // The rails, and the choice between them in [SessionParams].
 const (
-	FiatRail  Rail = "fiatrail"
+	CardRail  Rail = "fiatrail"
 	ChainRail Rail = "chainrail"
 	BothRails Rail = "both"
 )
@@ -63,8 +63,8 @@ type RailUsed string
 
 // The rails in a charge result.
 const (
-	Fiat   RailUsed = "fiat"
-	Crypto RailUsed = "crypto"
+	CardUsed  RailUsed = "fiat"
+	ChainUsed RailUsed = "crypto"
 )
 
 // FailureReason is the reason why a charge failed on its rail.
@@ -89,7 +89,7 @@ type SessionParams struct {
 	// MaxMonthlySpendCents limits the sum of a calendar month (UTC), in US cents: up
 	// to 10,000,000. Required.
 	MaxMonthlySpendCents int64 `json:"maxMonthlySpendCents"`
-	// RequestedRail is FiatRail, ChainRail or BothRails. Default: BothRails.
+	// RequestedRail is CardRail, ChainRail or BothRails. Default: BothRails.
 	RequestedRail Rail `json:"requestedRail,omitempty"`
 	// AllowedMerchantIDs lists the merchants that the mandate may pay. Default: only
 	// you. The single entry "*" allows any merchant.
@@ -112,11 +112,11 @@ type Session struct {
 	SetupURL string `json:"setupUrl,omitempty"`
 	// Status is pending until the person has decided.
 	Status SessionStatus `json:"status,omitempty"`
-	// IntentMandate is the mandate's token, set once the session is completed. It is a
+	// Mandate is the mandate's token, set once the session is completed. It is a
 	// secret: together with merchant credentials it can be charged.
-	IntentMandate string `json:"intentMandate,omitempty"`
-	// DelegateID is the mandate's id (del_…), set once the session is completed.
-	DelegateID string `json:"delegateId,omitempty"`
+	Mandate string `json:"intentMandate,omitempty"`
+	// MandateID is the mandate's id (del_…), set once the session is completed.
+	MandateID string `json:"delegateId,omitempty"`
 	// FailureReason is declined, expired or too_many_attempts, set if the session failed.
 	FailureReason string `json:"failureReason,omitempty"`
 	// ExpiresAt is when the session expires: 24 hours after it was created.
@@ -126,8 +126,8 @@ type Session struct {
 // Balance is what a mandate allows and what is left of it this month. The amount
 // spent is rounded up to cents and the remainder down, so that they add up to the limit.
 type Balance struct {
-	// DelegateID is the mandate's id (del_…).
-	DelegateID string `json:"delegateId"`
+	// MandateID is the mandate's id (del_…).
+	MandateID string `json:"delegateId"`
 	// Status is active, revoked or expired.
 	Status MandateStatus `json:"status"`
 	// MaxPerTxCents is the limit per payment, in US cents.
@@ -235,8 +235,8 @@ type Receipt struct {
 type Stats struct {
 	// TotalVolumeCents is the sum of all succeeded charges, in US cents.
 	TotalVolumeCents int64 `json:"totalVolumeCents"`
-	// ActiveDelegates is the number of active mandates that allow the merchant.
-	ActiveDelegates int64 `json:"activeDelegates"`
+	// ActiveMandates is the number of active mandates that allow the merchant.
+	ActiveMandates int64 `json:"activeDelegates"`
 	// TransactionCount is the number of succeeded charges.
 	TransactionCount int64 `json:"transactionCount"`
 }
@@ -245,8 +245,8 @@ type Stats struct {
 type Transaction struct {
 	// ID is the charge's id (txn_…).
 	ID string `json:"id"`
-	// DelegateID is the id of the charged mandate (del_…).
-	DelegateID string `json:"delegateId"`
+	// MandateID is the id of the charged mandate (del_…).
+	MandateID string `json:"delegateId"`
 	// AmountCents is the amount charged, in US cents.
 	AmountCents int64 `json:"amountCents"`
 	// Status is Succeeded, Pending or Failed.

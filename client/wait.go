@@ -49,10 +49,10 @@ func (c *Client) WaitForMandate(ctx context.Context, sessionToken string) (strin
 	if err != nil {
 		return "", err
 	}
-	if s.IntentMandate == "" {
+	if s.Mandate == "" {
 		return "", fmt.Errorf("wait for setup: completed without a mandate: %w", ErrUnexpectedAnswer)
 	}
-	return s.IntentMandate, nil
+	return s.Mandate, nil
 }
 
 // WaitForSetup polls a session until the person has decided, and returns the completed

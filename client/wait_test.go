@@ -32,7 +32,7 @@ func TestWaitForMandate(t *testing.T) {
 
 		s, err := c.WaitForSetup(t.Context(), sessToken)
 		require.NoError(t, err)
-		require.Equal(t, client.Session{Status: client.SessionCompleted, IntentMandate: token, DelegateID: "del_1"}, s)
+		require.Equal(t, client.Session{Status: client.SessionCompleted, Mandate: token, MandateID: "del_1"}, s)
 	})
 }
 

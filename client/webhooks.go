@@ -42,9 +42,9 @@ type WebhookEndpoint struct {
 	// Secret signs the deliveries. It is returned only when the endpoint is created and
 	// when the secret is rotated.
 	Secret string `json:"secret,omitempty"`
-	// FormerSecretExpiresAt is when deliveries stop being signed with the previous
+	// PreviousSecretExpiresAt is when deliveries stop being signed with the previous
 	// secret as well. It is zero if there is none.
-	FormerSecretExpiresAt time.Time `json:"formerSecretExpiresAt,omitzero"`
+	PreviousSecretExpiresAt time.Time `json:"formerSecretExpiresAt,omitzero"`
 	// FailingSince is the beginning of the current series of failed deliveries. After
 	// five days the endpoint is disabled. It is zero if the last delivery succeeded.
 	FailingSince time.Time `json:"failingSince,omitzero"`

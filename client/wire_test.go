@@ -34,7 +34,7 @@ var methods = []method{
 	{
 		"create session", func(ctx context.Context, c *client.Client) (any, error) {
 			return c.CreateSession(ctx, client.SessionParams{
-				MaxPerTxCents: 500, MaxMonthlySpendCents: 5000, RequestedRail: client.FiatRail,
+				MaxPerTxCents: 500, MaxMonthlySpendCents: 5000, RequestedRail: client.CardRail,
 				AllowedMerchantIDs: []string{"*"}, ExpiresAt: noon, ReturnURL: "https://shop.example/", Metadata: map[string]string{"a": "b"},
 			})
 		},
@@ -55,15 +55,15 @@ var methods = []method{
 		"read session", func(ctx context.Context, c *client.Client) (any, error) { return c.Session(ctx, sessToken) },
 		"GET /v1/mandates/session/" + sessToken, "",
 		`{"status":"completed","intentMandate":"dtok_1","delegateId":"del_1"}`,
-		client.Session{Status: client.SessionCompleted, IntentMandate: "dtok_1", DelegateID: "del_1"},
+		client.Session{Status: client.SessionCompleted, Mandate: "dtok_1", MandateID: "del_1"},
 	},
 	{
 		"balance", func(ctx context.Context, c *client.Client) (any, error) { return c.Balance(ctx, token) },
 		"GET /v1/mandates/" + token + "/balance", "",
 		`{"delegateId":"del_1","status":"active","maxPerTxCents":500,"maxMonthlySpendCents":5000,"currentMonthlySpendCents":250,"remainingMonthlySpendCents":4750,"currentMonth":"2026-11","expiresAt":"2026-11-21T12:00:00.000Z","rails":["fiatrail"],"allowedMerchantIds":["mer_1"]}`,
 		client.Balance{
-			DelegateID: "del_1", Status: client.MandateActive, MaxPerTxCents: 500, MaxMonthlySpendCents: 5000, CurrentMonthlySpendCents: 250,
-			RemainingMonthlySpendCents: 4750, CurrentMonth: "2026-11", ExpiresAt: noon, Rails: []client.Rail{client.FiatRail}, AllowedMerchantIDs: []string{"mer_1"},
+			MandateID: "del_1", Status: client.MandateActive, MaxPerTxCents: 500, MaxMonthlySpendCents: 5000, CurrentMonthlySpendCents: 250,
+			RemainingMonthlySpendCents: 4750, CurrentMonth: "2026-11", ExpiresAt: noon, Rails: []client.Rail{client.CardRail}, AllowedMerchantIDs: []string{"mer_1"},
 		},
 	},
 	{
@@ -123,7 +123,7 @@ var methods = []method{
 		`{"intentMandate":"` + token + `","amountCents":250,"currency":"usd","description":"October report","idempotencyKey":"order 7","metadata":{"order":"7"}}`,
 		`{"transactionId":"txn_1","status":"failed","amountCents":250,"railUsed":"crypto","txHash":"0xabc","feeMicros":30000,"failureReason":"reverted","createdAt":"2026-11-21T12:00:00.000Z"}`,
 		client.Charge{
-			TransactionID: "txn_1", Status: client.Failed, AmountCents: 250, RailUsed: client.Crypto, TxHash: "0xabc",
+			TransactionID: "txn_1", Status: client.Failed, AmountCents: 250, RailUsed: client.ChainUsed, TxHash: "0xabc",
 			FeeMicros: 30000, FailureReason: client.Reverted, CreatedAt: noon,
 		},
 	},
@@ -132,7 +132,7 @@ var methods = []method{
 		"GET /v1/payments/txn_1/receipt", "",
 		`{"id":"txn_1","status":"succeeded","amountCents":250,"currency":"usd","rail":"fiatrail","receiptUrl":"https://pay.example/r/1","feeMicros":0,"createdAt":"2026-11-21T12:00:00.000Z","settledAt":"2026-11-21T12:00:00.000Z"}`,
 		client.Receipt{
-			ID: "txn_1", Status: client.Succeeded, AmountCents: 250, Currency: client.USD, Rail: client.FiatRail,
+			ID: "txn_1", Status: client.Succeeded, AmountCents: 250, Currency: client.USD, Rail: client.CardRail,
 			ReceiptURL: "https://pay.example/r/1", CreatedAt: noon, SettledAt: noon,
 		},
 	},
@@ -140,7 +140,7 @@ var methods = []method{
 		"stats", func(ctx context.Context, c *client.Client) (any, error) { return c.Stats(ctx) },
 		"GET /v1/merchants/stats", "",
 		`{"totalVolumeCents":1250,"activeDelegates":2,"transactionCount":5}`,
-		client.Stats{TotalVolumeCents: 1250, ActiveDelegates: 2, TransactionCount: 5},
+		client.Stats{TotalVolumeCents: 1250, ActiveMandates: 2, TransactionCount: 5},
 	},
 	{
 		"first page", func(ctx context.Context, c *client.Client) (any, error) {
@@ -157,7 +157,7 @@ var methods = []method{
 		"GET /v1/merchants/transactions?limit=2&starting_after=txn_9%26limit%3D100", "",
 		`{"hasMore":true,"data":[{"id":"txn_8","delegateId":"del_1","amountCents":1,"status":"pending","rail":"chainrail","createdAt":"2026-11-21T12:00:00.000Z"}]}`,
 		client.TransactionPage{HasMore: true, Data: []client.Transaction{
-			{ID: "txn_8", DelegateID: "del_1", AmountCents: 1, Status: client.Pending, Rail: client.ChainRail, CreatedAt: noon},
+			{ID: "txn_8", MandateID: "del_1", AmountCents: 1, Status: client.Pending, Rail: client.ChainRail, CreatedAt: noon},
 		}},
 	},
 	{

@@ -20,7 +20,7 @@ var endpoint = client.WebhookEndpoint{
 }
 
 func withSecret(e client.WebhookEndpoint) client.WebhookEndpoint {
-	e.Secret, e.FormerSecretExpiresAt = "whsec_1", noon
+	e.Secret, e.PreviousSecretExpiresAt = "whsec_1", noon
 	return e
 }
 

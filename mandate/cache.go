@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// cache keeps what was verified, for speed only: whoever takes something out
-// of it judges time, key and status again. Two generations bound it without
-// any order to keep: when the young one is full, the old one is forgotten.
-// Only verified mandates get in, so that garbage cannot push them out.
+// cache holds verified mandates, for speed only: the caller checks time, key and status
+// again. It is bounded by two generations: when the young one is full, it replaces the
+// old one. Only verified mandates are added, so that garbage cannot evict them.
 type cache struct {
 	mu         sync.RWMutex
 	limit      int // of a generation
 	young, old map[digest]*verified
 }
 
-// digest is the SHA-256 of a text: what is kept holds no text.
+// digest is the SHA-256 of a text. The cache does not hold the text itself.
 type digest = [sha256.Size]byte
 
-// newCache keeps at most size mandates; nil, which keeps none, where size is not positive.
+// newCache returns a cache of at most size mandates, or nil, which holds none, if size is
+// not positive.
 func newCache(size int) *cache {
 	if size <= 0 {
 		return nil
@@ -27,8 +27,7 @@ func newCache(size int) *cache {
 	return &cache{limit: limit, young: make(map[digest]*verified)}
 }
 
-// get finds what was put for the text, nil where it is not there, and the
-// digest to put it under.
+// get returns the mandate stored for the text, or nil, and the digest to store it under.
 func (c *cache) get(text string) (digest, *verified) {
 	if c == nil {
 		return digest{}, nil
@@ -46,7 +45,7 @@ func (c *cache) get(text string) (digest, *verified) {
 	return sum, v
 }
 
-// put keeps v, which nobody may change from now on.
+// put stores v, which must not be modified afterwards.
 func (c *cache) put(sum digest, v *verified) {
 	if c == nil {
 		return

@@ -8,29 +8,29 @@ import (
 	"github.com/paywarrant/paywarrant/internal/sdjwt/ijson"
 )
 
-// maxSafe is the largest integer that every JSON implementation keeps exact.
+// maxSafe is the largest integer that every JSON implementation represents exactly.
 const maxSafe = 1<<53 - 1
 
-// maxJTI is how long the id may be behind its prefix.
+// maxJTI is the maximum length of an id after its prefix.
 const maxJTI = 64
 
-// verified is a mandate with what is needed to judge it again later.
+// verified is a mandate with what is needed to check it again later.
 type verified struct {
 	Mandate
 	key           PublicKey // of the issuer
-	iat, exp, nbf int64     // nbf is 0 where there is none
+	iat, exp, nbf int64     // nbf is 0 if there is none
 }
 
-// window is the time at which a mandate is judged.
+// window is the time at which a mandate is checked.
 type window struct {
 	now, skew int64 // Unix seconds, seconds
-	ignore    bool  // the service judges time by its ledger
+	ignore    bool  // skip comparisons with the clock
 }
 
 func (w window) early(t int64) bool { return !w.ignore && t > w.now+w.skew }
 func (w window) late(t int64) bool  { return !w.ignore && w.now >= t+w.skew }
 
-// check repeats the rules of time for a mandate that was verified before.
+// check repeats the time rules for a mandate that was verified before.
 func (v *verified) check(w window) error {
 	switch {
 	case w.early(v.iat):
@@ -43,7 +43,7 @@ func (v *verified) check(w window) error {
 	return nil
 }
 
-// readClaims goes through rules 19 to 29.
+// readClaims checks rules 19 to 29.
 func readClaims(c claims, trusted issuerURL, w window) (*verified, error) {
 	v := &verified{}
 	if !c.own("vct").Is(vct) {
@@ -57,14 +57,14 @@ func readClaims(c claims, trusted issuerURL, w window) (*verified, error) {
 	if !ok || !validID(jti) {
 		return nil, refuse(BadJti)
 	}
-	v.ID = strings.Clone(jti) // a result that is kept holds no text of the token
+	v.ID = strings.Clone(jti) // a cached result must not retain the token's text
 	if err := v.readTimes(c, w); err != nil {
 		return nil, err
 	}
 	if v.SessionKey, ok = readJWK(c.own("cnf").Get("jwk")); !ok {
 		return nil, refuse(BadCnf)
 	}
-	v.RequiresBinding = c.either("key_binding_required") != nil // whatever its value: who names it means it
+	v.RequiresBinding = c.either("key_binding_required") != nil // even with the value false
 	if v.Status, ok = readStatus(c.either("status"), trusted); !ok {
 		return nil, refuse(BadStatus)
 	}
@@ -74,7 +74,7 @@ func readClaims(c claims, trusted issuerURL, w window) (*verified, error) {
 	return v, v.readConstraints(c.own("constraints"))
 }
 
-// validID tells whether s is a mandate's id: del_ and 1 to 64 of A-Za-z0-9_-.
+// validID reports whether s is a mandate's id: del_ and 1 to 64 of A-Za-z0-9_-.
 func validID(s string) bool {
 	rest, ok := strings.CutPrefix(s, "del_")
 	if !ok || rest == "" || len(rest) > maxJTI {
@@ -89,7 +89,7 @@ func validID(s string) bool {
 	return true
 }
 
-// readTimes goes through rules 22 to 24.
+// readTimes checks rules 22 to 24.
 func (v *verified) readTimes(c claims, w window) error {
 	var ok bool
 	if v.iat, ok = date(c.either("iat")); !ok {
@@ -125,7 +125,7 @@ func (v *verified) readTimes(c claims, w window) error {
 
 func date(v *ijson.Value) (int64, bool) { return v.Int(1, sdjwt.MaxDate) }
 
-// readStatus reads rule 26; a mandate without the claim has no status.
+// readStatus checks rule 26. A mandate without the claim has no status.
 func readStatus(v *ijson.Value, trusted issuerURL) (*StatusRef, bool) {
 	if v == nil {
 		return nil, true
@@ -139,7 +139,7 @@ func readStatus(v *ijson.Value, trusted issuerURL) (*StatusRef, bool) {
 	return &StatusRef{Index: index, URI: strings.Clone(uri)}, true
 }
 
-// readLimits reads rule 27: exactly the five members.
+// readLimits checks rule 27: exactly five members.
 func readLimits(v *ijson.Value) (Limits, bool) {
 	perTx, okTx := v.Get("max_per_tx_cents").Int(1, maxSafe)
 	monthly, okMonth := v.Get("max_monthly_cents").Int(1, maxSafe)

@@ -17,19 +17,19 @@ const (
 	typeInstruments = "payment.allowed_payment_instruments"
 )
 
-// told is what the constraints tell about the limits.
-type told struct {
+// stated holds the limits that the constraints state.
+type stated struct {
 	maxPerTx, maxMonthly               int64 // cents
 	rangeCurrency, budgetCurrency      string
 	hasRange, hasBudget, hasRecurrence bool
 }
 
-// readConstraints goes through rules 28 and 29.
+// readConstraints checks rules 28 and 29.
 func (v *verified) readConstraints(list *ijson.Value) error {
 	if list.Kind() != ijson.Array {
 		return refuse(BadConstraints)
 	}
-	var t told
+	var t stated
 	for c := range list.Children() {
 		if !v.readConstraint(c, &t) {
 			return refuse(BadConstraints)
@@ -45,8 +45,8 @@ func (v *verified) readConstraints(list *ijson.Value) error {
 	return nil
 }
 
-// readConstraint reads one constraint; its type must be new, its members all known.
-func (v *verified) readConstraint(c *ijson.Value, t *told) (ok bool) {
+// readConstraint reads one constraint. Its type must not repeat, and all members must be known.
+func (v *verified) readConstraint(c *ijson.Value, t *stated) (ok bool) {
 	kind, _ := c.Get("type").Str()
 	members := c.Len()
 	switch kind {
@@ -65,14 +65,14 @@ func (v *verified) readConstraint(c *ijson.Value, t *told) (ok bool) {
 	}
 }
 
-// first sets a mark and tells whether it was not set before.
+// first sets a mark and reports whether it was unset before.
 func first(mark *bool) bool {
 	was := *mark
 	*mark = true
 	return !was
 }
 
-func (t *told) readRange(c *ijson.Value) bool {
+func (t *stated) readRange(c *ijson.Value) bool {
 	var okCurrency, okMax bool
 	t.rangeCurrency, okCurrency = c.Get("currency").Str()
 	t.maxPerTx, okMax = c.Get("max").Int(1, maxSafe)
@@ -80,7 +80,7 @@ func (t *told) readRange(c *ijson.Value) bool {
 	return okCurrency && okMax && okMin
 }
 
-func (t *told) readBudget(c *ijson.Value) bool {
+func (t *stated) readBudget(c *ijson.Value) bool {
 	var okCurrency, okMax bool
 	t.budgetCurrency, okCurrency = c.Get("currency").Str()
 	literal, _ := c.Get("max").Literal()
@@ -88,8 +88,8 @@ func (t *told) readBudget(c *ijson.Value) bool {
 	return okCurrency && okMax
 }
 
-// centsOf reads dollars written as a plain decimal with at most two decimals.
-// Nothing is rounded: AP2's own arithmetic in floating point loses cents.
+// centsOf parses dollars written as a plain decimal with at most two decimals. It does not
+// round: AP2's own floating-point arithmetic loses cents.
 func centsOf(literal string) (int64, bool) {
 	whole, frac, dot := strings.Cut(literal, ".")
 	if whole == "" || len(frac) > 2 || (dot && frac == "") {
@@ -137,11 +137,11 @@ func (v *verified) readRails(allowed *ijson.Value) bool {
 	return true
 }
 
-// known is the rail of that name, empty where there is none.
+// known returns the rail with that name, or "" if there is none.
 func known(id string) Rail {
 	switch r := Rail(id); r {
-	case FiatRail:
-		return FiatRail
+	case CardRail:
+		return CardRail
 	case ChainRail:
 		return ChainRail
 	default:

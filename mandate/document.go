@@ -10,7 +10,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/sdjwt"
 )
 
-// document is a public text that changes seldom, served with its ETag.
+// document is a public text that rarely changes, served with an ETag.
 type document struct {
 	contentType, etag, cacheControl string
 	body                            []byte
@@ -46,10 +46,10 @@ func (d document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	_, _ = w.Write(d.body) // a reader that is gone is no concern of ours
+	_, _ = w.Write(d.body) // the client may be gone
 }
 
-// matches compares weakly, as RFC 9110 section 13.1.2 wants. Our tags hold no comma.
+// matches compares weakly, as RFC 9110 section 13.1.2 requires. Our tags contain no comma.
 func matches(values []string, etag string) bool {
 	for _, v := range values {
 		for tag := range strings.SplitSeq(v, ",") {

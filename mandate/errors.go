@@ -7,34 +7,36 @@ import (
 	"github.com/paywarrant/paywarrant/internal/sdjwt"
 )
 
-// Classes of refusals, for errors.Is. Every [*Error] is of exactly one.
+// Classes of refusals, for errors.Is. Every [*Error] belongs to exactly one.
 var (
-	// ErrMalformed is a text that is no token at all.
+	// ErrMalformed reports a text that is not a token.
 	ErrMalformed = errors.New("malformed mandate")
-	// ErrInvalid is a well-formed token that proves nothing: signature, key, issuer, claims or binding.
+	// ErrInvalid reports a well-formed token that proves nothing: its signature, key,
+	// issuer, claims or binding is wrong.
 	ErrInvalid = errors.New("invalid mandate")
-	// ErrExpired is a mandate that is over.
+	// ErrExpired reports a mandate that has expired.
 	ErrExpired = errors.New("mandate expired")
-	// ErrRevoked is a mandate that was taken back.
+	// ErrRevoked reports a mandate that was revoked.
 	ErrRevoked = errors.New("mandate revoked")
-	// ErrPerTxLimit is a payment above the per-transaction limit.
+	// ErrPerTxLimit reports a payment above the limit per payment.
 	ErrPerTxLimit = errors.New("amount above the per-transaction limit")
-	// ErrPayeeNotAllowed is a payment to somebody whom the mandate does not name.
+	// ErrPayeeNotAllowed reports a payment to a merchant that the mandate does not list.
 	ErrPayeeNotAllowed = errors.New("payee not allowed")
-	// ErrRailNotAllowed is a payment by a rail that the mandate does not have.
+	// ErrRailNotAllowed reports a payment on a rail that the mandate does not have.
 	ErrRailNotAllowed = errors.New("rail not allowed")
-	// ErrBadPayment is a payment that is none, whatever the mandate.
+	// ErrBadPayment reports a payment that no mandate could allow, such as a non-positive
+	// amount.
 	ErrBadPayment = errors.New("bad payment")
-	// ErrUnavailable is no verdict: keys or status cannot be read now. Nothing
-	// may be allowed on it; asking again later may help.
+	// ErrUnavailable reports that the mandate cannot be checked, because keys or status are
+	// not available now. Allow nothing, and retry later.
 	ErrUnavailable = errors.New("mandate cannot be checked now")
 )
 
-// Error is a refusal. It never carries text of the token.
+// Error is a refusal. It never contains text of the token.
 type Error struct {
 	// Reason is the rule that was broken.
 	Reason Reason
-	// Err is the cause where there is one beyond the token, nil otherwise.
+	// Err is the cause if it is outside the token, such as a network error. Otherwise it is nil.
 	Err error
 }
 
@@ -46,10 +48,10 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is tells whether target is the class of the error, or an [*Error] of the same reason.
+// Is reports whether target is the class of the error, or an [*Error] with the same reason.
 func (e *Error) Is(target error) bool {
 	if t, ok := target.(*Error); ok {
 		return t.Reason == e.Reason
@@ -57,14 +59,13 @@ func (e *Error) Is(target error) bool {
 	return e.class().outside().sentinel == target
 }
 
-// HTTPStatus is the status that a service answers with.
+// HTTPStatus returns the status for an HTTP response.
 func (e *Error) HTTPStatus() int { return e.class().outside().status }
 
-// Code is the error code of the merchant API.
+// Code returns the error code of the merchant API.
 func (e *Error) Code() string { return e.class().outside().code }
 
-// AP2Code is the code of AP2's mandate errors that comes nearest; empty where
-// AP2 has none.
+// AP2Code returns the closest code of AP2's mandate errors, or "" if there is none.
 func (e *Error) AP2Code() string {
 	switch e.Reason {
 	case KBMissing:
@@ -81,7 +82,7 @@ func (e *Error) AP2Code() string {
 type class uint8
 
 const (
-	classInvalid class = iota // what is not named in [Error.class]
+	classInvalid class = iota // all reasons that [Error.class] does not list
 	classMalformed
 	classExpired
 	classRevoked
@@ -92,15 +93,15 @@ const (
 	classUnavailable
 )
 
-// outside is how a class of refusals shows itself to others.
+// outside is the public form of a class of refusals.
 type outside struct {
 	sentinel  error
 	status    int
 	code, ap2 string
 }
 
-// outside is the one mapping of refusals to the outside. A revoked mandate is
-// told to AP2 as expired: AP2 has no code of its own for it.
+// outside maps a class to its public form. AP2 has no code for a revoked mandate, so it
+// becomes AP2's expired.
 func (c class) outside() outside {
 	switch c {
 	case classMalformed:
@@ -149,7 +150,7 @@ func (e *Error) class() class {
 
 func refuse(r Reason) error { return &Error{Reason: r} }
 
-// wrap gives a refusal of the lower layer its public form.
+// wrap converts a refusal of package sdjwt to an [*Error].
 func wrap(err error) error {
 	if e := (*sdjwt.Error)(nil); errors.As(err, &e) {
 		return refuse(Reason(e.Reason))

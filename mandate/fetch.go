@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// fetcher gets public documents. Its client follows no redirect: where keys
-// come from is configured, not found on the way.
+// fetcher fetches public documents. It follows no redirects: the source of keys is
+// configured, and a response must not change it.
 type fetcher struct {
 	once   sync.Once
 	client *http.Client
@@ -21,14 +21,14 @@ type fetcher struct {
 
 type request struct {
 	url, accept, etag string
-	limit             int64 // bytes of the body
+	limit             int64 // maximum size of the body, in bytes
 }
 
 type fetched struct {
 	unchanged bool
 	body      []byte
 	etag      string
-	fresh     time.Duration // how long it may be kept, by Cache-Control and Age
+	fresh     time.Duration // how long it may be cached, by Cache-Control and Age
 }
 
 var errRedirect = errors.New("redirects are not followed")
@@ -80,7 +80,7 @@ func read(res *http.Response, q request) (fetched, error) {
 	return got, nil
 }
 
-// freshness reads max-age, less Age, within our own bounds.
+// freshness returns max-age minus Age, within our own bounds.
 func freshness(h http.Header) time.Duration {
 	fresh := defaultFresh
 	for _, line := range h.Values("Cache-Control") {
@@ -100,10 +100,10 @@ func freshness(h http.Header) time.Duration {
 	return min(max(fresh, minFresh), maxFresh)
 }
 
-// deltaSeconds reads whole seconds; what is no number is 0, what is too large is the limit.
+// deltaSeconds parses whole seconds, and caps them at limit. It returns 0 for other text.
 func deltaSeconds(s string, limit time.Duration) time.Duration {
 	n, err := strconv.ParseInt(strings.Trim(s, `"`), 10, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) { // out of range n is the largest there is
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // out of range, n is the largest int64
 		return 0
 	}
 	return time.Duration(min(max(n, 0), int64(limit/time.Second))) * time.Second

@@ -5,33 +5,33 @@ import (
 	"github.com/paywarrant/paywarrant/internal/sdjwt/ijson"
 )
 
-// Values and names of the profile.
+// Names and values of the profile.
 const (
 	typ      = "dc+sd-jwt"
 	vct      = "mandate.payment.open.1"
 	delegate = "delegate_payload"
 )
 
-// Places in the payload, beyond those of sdjwt.
+// Scopes in the payload, in addition to those of sdjwt.
 const (
 	delegateList   sdjwt.Scope = 2                // array of mandates in AP2's form
 	constraintList sdjwt.Scope = sdjwt.Sealed + 1 // array of constraints
-	constraint     sdjwt.Scope = sdjwt.Sealed + 2 // one of them
-	allowedList    sdjwt.Scope = sdjwt.Sealed + 3 // its allowed array, the elements of which may be hidden
+	constraint     sdjwt.Scope = sdjwt.Sealed + 2 // one constraint
+	allowedList    sdjwt.Scope = sdjwt.Sealed + 3 // its array allowed, whose elements may be hidden
 )
 
-// form is the shape of a payload, and what may be hidden in it.
+// form is the shape of a payload. It determines what may be hidden in it.
 type form struct {
-	delegated bool // the mandate sits under delegate_payload
+	delegated bool // the mandate is in delegate_payload
 }
 
-// formOf tells AP2's form from the flat one. Both names must be in plain sight,
-// so that no disclosure can change the form.
+// formOf distinguishes AP2's form from the flat one. It reads only what is not hidden, so
+// that no disclosure can change the form.
 func formOf(payload *ijson.Value) form {
 	return form{delegated: payload.Get("vct") == nil && payload.Get(delegate).Kind() == ijson.Array}
 }
 
-// Member is the place of a member.
+// Member returns the scope of a member.
 func (f form) Member(object sdjwt.Scope, name string) sdjwt.Scope {
 	switch object {
 	case sdjwt.Root:
@@ -56,7 +56,7 @@ func (f form) Member(object sdjwt.Scope, name string) sdjwt.Scope {
 	}
 }
 
-// Element is the place of an array's elements.
+// Element returns the scope of an array's elements.
 func (f form) Element(array sdjwt.Scope) sdjwt.Scope {
 	switch array {
 	case delegateList:
@@ -70,10 +70,11 @@ func (f form) Element(array sdjwt.Scope) sdjwt.Scope {
 	}
 }
 
-// inherit is the place of what has no meaning of its own: sealed below the sealed.
+// inherit returns the scope of a value without a meaning of its own: sealed inside a
+// sealed one.
 func inherit(s sdjwt.Scope) sdjwt.Scope { return s & sdjwt.Sealed }
 
-// Reserved tells the claims that never come by disclosure.
+// Reserved reports whether a claim must not be disclosed.
 func (f form) Reserved(name string) bool {
 	switch name {
 	case "iss", "iat", "exp", "nbf", "aud", "vct", "vct#integrity", "cnf", "status", "jti",
@@ -84,15 +85,15 @@ func (f form) Reserved(name string) bool {
 	}
 }
 
-// claims finds the claims of a processed payload in either form.
+// claims holds the claims of a processed payload in either form.
 type claims struct {
 	outer *ijson.Value
-	inner *ijson.Value // the mandate of AP2's form, nil in the flat one
-	twice *ijson.Value // a null: what a claim reads as that stands in both places
+	inner *ijson.Value // the mandate in AP2's form; nil in the flat form
+	twice *ijson.Value // a null, returned for a claim that is in both places
 }
 
-// claims of the processed payload. Errors: [*Error] with bad_vct where AP2's
-// form does not show exactly one mandate.
+// claims returns the claims of the processed payload. It returns an [*Error] with bad_vct
+// if AP2's form does not disclose exactly one mandate.
 func (f form) claims(payload *ijson.Value) (claims, error) {
 	if !f.delegated {
 		return claims{outer: payload}, nil
@@ -105,7 +106,7 @@ func (f form) claims(payload *ijson.Value) (claims, error) {
 	return claims{outer: payload, inner: list.Child(0), twice: null}, nil
 }
 
-// own is a claim of the mandate itself.
+// own returns a claim of the mandate itself.
 func (c claims) own(name string) *ijson.Value {
 	switch v := c.outer.Get(name); {
 	case c.inner == nil:
@@ -117,8 +118,8 @@ func (c claims) own(name string) *ijson.Value {
 	}
 }
 
-// either is a claim that AP2's form may have in or around the mandate. A claim
-// in both places is refused, since nothing says which one counts.
+// either returns a claim that AP2's form allows in the mandate or around it. A claim in
+// both places is refused, since it is undefined which one counts.
 func (c claims) either(name string) *ijson.Value {
 	outer, inner := c.outer.Get(name), c.inner.Get(name)
 	switch {

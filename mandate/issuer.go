@@ -12,57 +12,60 @@ import (
 	"github.com/paywarrant/paywarrant/internal/sdjwt"
 )
 
-// SignerFunc gives the key to sign with now. It is asked for every mandate, so
-// that keys can rotate and be unsealed for one signature only. The signer must
-// be of ECDSA on P-256; its kid is the thumbprint of its public key.
+// SignerFunc returns the key to sign with. It is called for every mandate, so that keys
+// can rotate and can be unsealed for a single signature. The signer must be ECDSA on
+// P-256; its kid is the thumbprint of its public key.
 type SignerFunc func(ctx context.Context) (crypto.Signer, error)
 
-// FixedSigner always gives key.
+// FixedSigner returns a SignerFunc that always returns key.
 func FixedSigner(key crypto.Signer) SignerFunc {
 	return func(context.Context) (crypto.Signer, error) { return key, nil }
 }
 
-// Issuer makes mandates. Set the fields and use it, from many goroutines if need be.
+// Issuer issues mandates. Set the fields before the first use. It is safe for concurrent use.
 type Issuer struct {
-	// URL is the address of the service, the claim iss: an https URL, or for
+	// URL is the address of the service, used as the claim iss: an https URL, or for
 	// development an http URL of the loopback interface. Required.
 	URL string
-	// Signer gives the key. Required.
+	// Signer returns the signing key. Required.
 	Signer SignerFunc
 }
 
-// Terms are what a mandate will say. Everything is required but NotBefore, Status
-// and RequireBinding.
+// Terms are the content of a mandate. All fields without a stated default are required.
 type Terms struct {
-	// ID is del_ and 1 to 64 of A-Za-z0-9_-.
-	ID     string
+	// ID is the mandate's id: del_ and 1 to 64 of A-Za-z0-9_-.
+	ID string
+	// Limits are the spending limits.
 	Limits Limits
-	// Payees are those who may be paid; [AnyPayee] alone allows anybody.
+	// Payees are the merchants that may be paid. [AnyPayee] alone allows any merchant.
 	Payees []Payee
-	// Rails are the ways to pay, each once.
+	// Rails are the rails that the mandate can pay on, without duplicates.
 	Rails []Rail
-	// IssuedAt, ExpiresAt and NotBefore are cut to whole seconds.
-	IssuedAt, ExpiresAt, NotBefore time.Time
+	// IssuedAt is when the mandate is issued, truncated to seconds.
+	IssuedAt time.Time
+	// ExpiresAt is when the mandate expires, truncated to seconds.
+	ExpiresAt time.Time
+	// NotBefore is when the mandate becomes valid, truncated to seconds. Default: IssuedAt.
+	NotBefore time.Time
 	// SessionKey is the public part of the mandate's own key.
 	SessionKey PublicKey
-	// Status is the mandate's place in a status list.
+	// Status refers to the mandate's entry in a status list. Default: none.
 	Status *StatusRef
-	// RequireBinding makes a token that is good only with a key binding. Whoever
-	// is shown a presentation can cut the binding off; presentations that go to
-	// strangers are made of such a token, so that the rest is worth nothing.
+	// RequireBinding makes the token valid only with a key binding. The receiver of a
+	// presentation can remove the binding, so presentations for third parties are made of
+	// such a token: what is left cannot be used. Default: false.
 	RequireBinding bool
 }
 
-// errLost tells that a mandate would not say what its terms do.
-var errLost = errors.New("terms cannot be told exactly (invalid UTF-8, or a rail named twice)")
+// errLost reports that a token would differ from its terms.
+var errLost = errors.New("terms cannot be expressed exactly (invalid UTF-8, or a duplicate rail)")
 
-// Issue signs a mandate. What it returns was read back as a verifier reads it,
-// and says exactly the terms.
+// Issue signs a mandate. It reads the result back as a verifier does, and returns it only
+// if it has exactly these terms.
 //
-// Errors: [*Error] with the reason of the rule that the terms break
-// (bad_limits, bad_constraints, bad_exp, too_large, …); those of the Signer;
-// any other says that the Issuer is not configured or that the terms cannot be
-// told exactly.
+// It returns an [*Error] with the rule that the terms break (bad_limits, bad_constraints,
+// bad_exp, too_large, …), the errors of Signer, or another error if the Issuer is not
+// configured or the terms cannot be expressed exactly.
 func (i *Issuer) Issue(ctx context.Context, terms Terms) (Token, error) {
 	text, err := i.issue(ctx, terms)
 	if err != nil {
@@ -102,7 +105,7 @@ func (i *Issuer) issue(ctx context.Context, terms Terms) (string, error) {
 	return jwt + "~", terms.prove(jwt+"~", trusted, key)
 }
 
-// publicOf is the public part of a signer of ECDSA on P-256.
+// publicOf returns the public key of a signer, which must be ECDSA on P-256.
 func publicOf(s crypto.Signer) (PublicKey, error) {
 	if s == nil {
 		return PublicKey{}, errors.New("no signer")
@@ -114,8 +117,8 @@ func publicOf(s crypto.Signer) (PublicKey, error) {
 	return NewPublicKey(pub)
 }
 
-// prove reads a token back and compares it with its terms: a signer that lies
-// about its key, or terms that JSON repairs, never get out of here.
+// prove reads a token back and compares it with its terms. It catches signers that use
+// another key than they claim, and terms that JSON encoding changes.
 func (t Terms) prove(text string, trusted issuerURL, key PublicKey) error {
 	tok, err := split(Prefix + text)
 	if err != nil {

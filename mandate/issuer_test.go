@@ -85,7 +85,7 @@ func TestIssueRefusesWhatNoVerifierWouldTake(t *testing.T) {
 		"payee without name":  {mandate.BadConstraints, func(x *mandate.Terms) { x.Payees[0].Name = "" }},
 		"no rail":             {mandate.BadConstraints, func(x *mandate.Terms) { x.Rails = nil }},
 		"unknown rail":        {mandate.BadConstraints, func(x *mandate.Terms) { x.Rails = []mandate.Rail{"goldrail"} }},
-		"rail twice":          {"", func(x *mandate.Terms) { x.Rails = []mandate.Rail{mandate.FiatRail, mandate.FiatRail} }},
+		"rail twice":          {"", func(x *mandate.Terms) { x.Rails = []mandate.Rail{mandate.CardRail, mandate.CardRail} }},
 		"invalid UTF-8":       {"", func(x *mandate.Terms) { x.Payees[0].Name = "a\xffb" }},
 		"noncharacter":        {mandate.BadJSON, func(x *mandate.Terms) { x.Payees[0].Name = "a\uffff" }},
 		"not issued":          {mandate.BadIat, func(x *mandate.Terms) { x.IssuedAt = time.Time{} }},

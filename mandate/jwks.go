@@ -8,11 +8,11 @@ import (
 	"github.com/paywarrant/paywarrant/internal/sdjwt/ijson"
 )
 
-// keysMaxAge is how long verifiers may keep the key set before they ask again.
+// keysMaxAge is how long verifiers may cache the key set.
 const keysMaxAge = 300 * time.Second
 
-// jwks writes the keys that are published: the current one, the next ones, the
-// retired ones.
+// jwks returns the published keys as a JWKS: the current one, then the next ones, then
+// the retired ones.
 func jwks(keys []Key) []byte {
 	dst := []byte(`{"keys":[`)
 	empty := len(dst)
@@ -30,7 +30,7 @@ func jwks(keys []Key) []byte {
 	return append(dst, `]}`...)
 }
 
-// appendPublished writes the JWK with kid, use and alg.
+// appendPublished appends the JWK with kid, use and alg.
 func (k PublicKey) appendPublished(dst []byte) []byte {
 	dst = k.appendJWK(dst)
 	dst = append(dst[:len(dst)-1], `,"kid":"`...)
@@ -38,9 +38,8 @@ func (k PublicKey) appendPublished(dst []byte) []byte {
 	return append(dst, `","use":"sig","alg":"ES256"}`...)
 }
 
-// Handler serves the key set for /.well-known/jwks.json: GET and HEAD, with
-// ETag, If-None-Match and Cache-Control: public, max-age=300. Revoked keys are
-// not in it.
+// Handler serves the key set for /.well-known/jwks.json. It answers GET and HEAD, with
+// ETag, If-None-Match and Cache-Control: public, max-age=300. It leaves out revoked keys.
 func (s *KeySet) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.RLock()
@@ -50,8 +49,8 @@ func (s *KeySet) Handler() http.Handler {
 	})
 }
 
-// IssuerHandler serves the SD-JWT VC issuer's metadata for
-// /.well-known/jwt-vc-issuer: who the issuer is and where its keys are.
+// IssuerHandler serves the SD-JWT VC issuer metadata for /.well-known/jwt-vc-issuer: the
+// issuer's URL and the address of its keys.
 func IssuerHandler(issuer, jwksURI string) http.Handler {
 	b := ijson.AppendString([]byte(`{"issuer":`), issuer)
 	b = ijson.AppendString(append(b, `,"jwks_uri":`...), jwksURI)

@@ -12,20 +12,20 @@ import (
 	"github.com/paywarrant/paywarrant/internal/sdjwt/ijson"
 )
 
-// coordinate is the length of x and y on P-256.
+// coordinate is the length of x and y on P-256, in bytes.
 const coordinate = 32
 
-// ErrBadKey tells that a key is no usable P-256 public key.
+// ErrBadKey reports a key that is not a usable P-256 public key.
 var ErrBadKey = errors.New("not a usable P-256 public key")
 
-// PublicKey is a P-256 public key that nobody can change. The zero PublicKey is
-// none. Its JSON form is a JWK (RFC 7517).
+// PublicKey is an immutable P-256 public key. The zero PublicKey is no key. Its JSON form
+// is a JWK (RFC 7517).
 type PublicKey struct {
-	key *ecdsa.PublicKey // never handed out
+	key *ecdsa.PublicKey // never returned to callers
 }
 
-// NewPublicKey takes over a copy of key.
-// Errors: [ErrBadKey] where it is nil, on another curve or no point of it.
+// NewPublicKey returns a PublicKey with a copy of key. It returns [ErrBadKey] if key is
+// nil, on another curve, or not a point on its curve.
 func NewPublicKey(key *ecdsa.PublicKey) (PublicKey, error) {
 	if key == nil || key.Curve != elliptic.P256() || key.X == nil || key.Y == nil { //nolint:staticcheck // read only to see that they are there: Bytes panics without
 		return PublicKey{}, ErrBadKey
@@ -37,7 +37,7 @@ func NewPublicKey(key *ecdsa.PublicKey) (PublicKey, error) {
 	return publicKeyOf(point)
 }
 
-// publicKeyOf reads an uncompressed point; coordinates that are not reduced are refused.
+// publicKeyOf parses an uncompressed point. It refuses coordinates that are not reduced.
 func publicKeyOf(point []byte) (PublicKey, error) {
 	key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
 	if err != nil {
@@ -46,10 +46,10 @@ func publicKeyOf(point []byte) (PublicKey, error) {
 	return PublicKey{key: key}, nil
 }
 
-// IsZero tells whether k is no key.
+// IsZero reports whether k is the zero PublicKey.
 func (k PublicKey) IsZero() bool { return k.key == nil }
 
-// Equal tells whether both are the same key, or both none.
+// Equal reports whether both are the same key, or both are zero.
 func (k PublicKey) Equal(o PublicKey) bool {
 	if k.key == nil || o.key == nil || k.key == o.key {
 		return k.key == o.key
@@ -57,7 +57,7 @@ func (k PublicKey) Equal(o PublicKey) bool {
 	return k.key.Equal(o.key)
 }
 
-// ECDSA is a copy of the key, nil for the zero PublicKey.
+// ECDSA returns a copy of the key, or nil for the zero PublicKey.
 func (k PublicKey) ECDSA() *ecdsa.PublicKey {
 	if k.key == nil {
 		return nil
@@ -69,7 +69,7 @@ func (k PublicKey) ECDSA() *ecdsa.PublicKey {
 	return c
 }
 
-// point is the uncompressed form.
+// point returns the uncompressed form.
 func (k PublicKey) point() []byte {
 	b, err := k.key.Bytes()
 	if err != nil {
@@ -78,8 +78,8 @@ func (k PublicKey) point() []byte {
 	return b
 }
 
-// ID is the thumbprint of the key (RFC 7638), which is its kid everywhere;
-// empty for the zero PublicKey.
+// ID returns the key's thumbprint (RFC 7638), which is its kid everywhere, or "" for the
+// zero PublicKey.
 func (k PublicKey) ID() string {
 	if k.key == nil {
 		return ""
@@ -88,7 +88,7 @@ func (k PublicKey) ID() string {
 	return sdjwt.Encode64(sum[:])
 }
 
-// appendJWK writes the required members in the order of RFC 7638 section 3.2.
+// appendJWK appends the required members in the order of RFC 7638 section 3.2.
 func (k PublicKey) appendJWK(dst []byte) []byte {
 	p := k.point()
 	dst = append(dst, `{"crv":"P-256","kty":"EC","x":"`...)
@@ -98,7 +98,7 @@ func (k PublicKey) appendJWK(dst []byte) []byte {
 	return append(dst, `"}`...)
 }
 
-// MarshalJSON writes the JWK, null for the zero PublicKey.
+// MarshalJSON returns the JWK, or null for the zero PublicKey.
 func (k PublicKey) MarshalJSON() ([]byte, error) {
 	if k.key == nil {
 		return []byte("null"), nil
@@ -106,7 +106,7 @@ func (k PublicKey) MarshalJSON() ([]byte, error) {
 	return k.appendJWK(nil), nil
 }
 
-// UnmarshalJSON reads a JWK strictly. Errors: [ErrBadKey].
+// UnmarshalJSON parses a JWK strictly. It returns [ErrBadKey] if that fails.
 func (k *PublicKey) UnmarshalJSON(b []byte) error {
 	v, err := ijson.Parse(string(b), ijson.Object)
 	if err != nil {
@@ -120,9 +120,9 @@ func (k *PublicKey) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// readJWK takes a JWK only where nothing about it is in doubt: no other type,
-// curve, use or algorithm, no private part, coordinates of full length in
-// strict base64url, a point on the curve.
+// readJWK accepts a JWK only if nothing about it is ambiguous: no other type, curve, use
+// or algorithm, no private part, coordinates of full length in strict base64url, and a
+// point on the curve.
 func readJWK(v *ijson.Value) (PublicKey, bool) {
 	use, alg := v.Get("use"), v.Get("alg")
 	if !v.Get("kty").Is("EC") || !v.Get("crv").Is("P-256") || v.Get("d") != nil ||

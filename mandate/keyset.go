@@ -8,64 +8,65 @@ import (
 	"sync"
 )
 
-// KeyState is where a signing key is in its life: next, current, retired,
-// revoked, in this order, none of them twice.
+// KeyState is the state of a signing key: next, current, retired, revoked. A key moves
+// forward through them and never back.
 type KeyState string
 
 // The states of a key.
 const (
-	// KeyNext is published and does not sign yet: verifiers get to know it before they need it.
+	// KeyNext is published but does not sign yet, so that verifiers know it in advance.
 	KeyNext KeyState = "next"
 	// KeyCurrent signs. There is at most one.
 	KeyCurrent KeyState = "current"
-	// KeyRetired signs no more; what it signed stays valid, and it stays
-	// published for longer than the longest mandate.
+	// KeyRetired no longer signs. What it signed stays valid, and it stays published for
+	// longer than the longest mandate.
 	KeyRetired KeyState = "retired"
-	// KeyRevoked is not published: nothing it ever signed is valid.
+	// KeyRevoked is not published. Nothing that it signed is valid.
 	KeyRevoked KeyState = "revoked"
 )
 
 // Errors of [KeySet].
 var (
-	// ErrKeyState tells that a key is not in a state for what was asked.
+	// ErrKeyState reports a key whose state does not allow the change.
 	ErrKeyState = errors.New("key is not in the state for that")
-	// ErrKeyExists tells that a key is already there; a revoked one never comes back.
+	// ErrKeyExists reports a duplicate key. A revoked key cannot be added again.
 	ErrKeyExists = errors.New("key exists")
 )
 
-// Key is a signing key's public part and its state.
+// Key is the public part of a signing key, and its state.
 type Key struct {
 	PublicKey
+
+	// State is next, current, retired or revoked.
 	State KeyState
 }
 
-// KeySet is the issuer's set of signing keys, public parts only. It is a
-// [KeySource] for the service itself and publishes the set to others through
-// [KeySet.Handler]. The service keeps keys and states in its store; here they
-// are checked and served.
+// KeySet is the issuer's set of signing keys, public parts only. It is a [KeySource] for
+// the service itself, and publishes the set through [KeySet.Handler]. It does not store
+// the keys; the service does. It is safe for concurrent use.
 type KeySet struct {
 	mu   sync.RWMutex
 	keys []Key
-	byID map[string]PublicKey // those that are published
+	byID map[string]PublicKey // the published keys
 	doc  document
 }
 
-// NewKeySet makes a set of the keys. Errors: those of [KeySet.Replace].
+// NewKeySet returns a set of the keys. Errors are those of [KeySet.Replace].
 func NewKeySet(keys ...Key) (*KeySet, error) {
 	s := &KeySet{}
 	return s, s.Replace(keys...)
 }
 
-// Replace sets all keys at once, as they were stored. Errors: [ErrBadKey] for
-// a zero key, [ErrKeyExists] for a key twice, [ErrKeyState] for an unknown
-// state or two current keys; the set is then as before.
+// Replace replaces all keys. It returns [ErrBadKey] for a zero key, [ErrKeyExists] for a
+// duplicate key, and [ErrKeyState] for an unknown state or a second current key. On error
+// the set does not change.
 func (s *KeySet) Replace(keys ...Key) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.set(slices.Clone(keys))
 }
 
-// set checks keys and takes them over. The lock is held.
+// set validates keys and installs them. The caller holds the lock.
 func (s *KeySet) set(keys []Key) error {
 	seen := make(map[string]bool, len(keys))
 	byID := make(map[string]PublicKey, len(keys))
@@ -97,14 +98,14 @@ func (s *KeySet) set(keys []Key) error {
 	return nil
 }
 
-// Keys are all keys, in the order in which they came.
+// Keys returns all keys in their original order.
 func (s *KeySet) Keys() []Key {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.Clone(s.keys)
 }
 
-// Current is the key that signs, and whether there is one.
+// Current returns the key that signs, and false if there is none.
 func (s *KeySet) Current() (PublicKey, bool) {
 	for _, k := range s.Keys() {
 		if k.State == KeyCurrent {
@@ -114,7 +115,8 @@ func (s *KeySet) Current() (PublicKey, bool) {
 	return PublicKey{}, false
 }
 
-// Key is a published key. Errors: [ErrKeyUnknown], also for revoked ones.
+// Key returns a published key. It returns [ErrKeyUnknown] for other keys, including
+// revoked ones.
 func (s *KeySet) Key(_ context.Context, kid string) (PublicKey, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -125,15 +127,15 @@ func (s *KeySet) Key(_ context.Context, kid string) (PublicKey, error) {
 	return k, nil
 }
 
-// Add puts a new key into the state next. Errors: [ErrBadKey], [ErrKeyExists].
+// Add adds a key with the state next. It returns [ErrBadKey] or [ErrKeyExists].
 func (s *KeySet) Add(k PublicKey) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.set(append(slices.Clone(s.keys), Key{k, KeyNext}))
 }
 
-// Promote makes the next key with that thumbprint the current one; the one
-// before it is retired. Errors: [ErrKeyUnknown], [ErrKeyState].
+// Promote makes the next key with that thumbprint current, and retires the previous
+// current key. It returns [ErrKeyUnknown] or [ErrKeyState].
 func (s *KeySet) Promote(kid string) error {
 	return s.change(kid, func(keys []Key, i int) error {
 		if keys[i].State != KeyNext {
@@ -149,8 +151,8 @@ func (s *KeySet) Promote(kid string) error {
 	})
 }
 
-// Revoke takes a key out of use for good, from any state; doing it again
-// changes nothing. Errors: [ErrKeyUnknown].
+// Revoke revokes a key for good, from any state. Revoking it again has no effect. It
+// returns [ErrKeyUnknown] if there is no such key.
 func (s *KeySet) Revoke(kid string) error {
 	return s.change(kid, func(keys []Key, i int) error {
 		keys[i].State = KeyRevoked

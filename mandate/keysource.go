@@ -8,22 +8,21 @@ import (
 	"github.com/paywarrant/paywarrant/internal/sdjwt/ijson"
 )
 
-// ErrKeyUnknown is what a [KeySource] answers for a key that the issuer does
-// not publish.
+// ErrKeyUnknown is returned by a [KeySource] for a key that the issuer does not publish.
 var ErrKeyUnknown = errors.New("unknown key")
 
-// KeySource finds the issuer's keys by their thumbprint. [StaticKeys],
-// [RemoteKeys] and [*KeySet] are there; implementations must be safe for
-// concurrent use and fast, since every verification asks, cached or not.
+// KeySource finds the issuer's keys by thumbprint. [StaticKeys], [RemoteKeys] and
+// [*KeySet] implement it. Implementations must be safe for concurrent use, and fast,
+// because every verification calls them, cached or not.
 type KeySource interface {
-	// Key is the key with that thumbprint. Errors: ErrKeyUnknown where the
-	// issuer has no such key; any other error says that this cannot be known now.
+	// Key returns the key with the thumbprint kid. It returns ErrKeyUnknown if the issuer
+	// has no such key; any other error means that the keys are not available now.
 	Key(ctx context.Context, kid string) (PublicKey, error)
 }
 
 type staticKeys map[string]PublicKey
 
-// StaticKeys is a source of these keys and no others; zero keys are left out.
+// StaticKeys returns a source of exactly these keys. Zero keys are ignored.
 func StaticKeys(keys ...PublicKey) KeySource {
 	s := make(staticKeys, len(keys))
 	for _, k := range keys {
@@ -42,12 +41,12 @@ func (s staticKeys) Key(_ context.Context, kid string) (PublicKey, error) {
 	return k, nil
 }
 
-// MaxJWKSKeys is how many entries a key set may have.
+// MaxJWKSKeys is the maximum number of entries of a key set.
 const MaxJWKSKeys = 100
 
-// ParseJWKS reads a JSON Web Key Set strictly and returns its usable keys:
-// P-256, for signatures, with a kid that is their own thumbprint. Others are
-// left out. Errors: that it is no key set, or one of more than [MaxJWKSKeys] entries.
+// ParseJWKS parses a JSON Web Key Set strictly and returns its usable keys: P-256, for
+// signatures, with their own thumbprint as kid. Other keys are left out. It returns an
+// error if b is not a key set, or has more than [MaxJWKSKeys] entries.
 func ParseJWKS(b []byte) ([]PublicKey, error) {
 	v, err := ijson.Parse(string(b), ijson.Object)
 	if err != nil {

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// Rail is a way for money to move, as a mandate names its instruments.
+// Rail is a network that money moves on, as the mandate's instruments name it.
 type Rail string
 
-// The rails there are.
+// The rails.
 const (
-	// FiatRail is a card.
-	FiatRail Rail = "fiatrail"
-	// ChainRail is a stablecoin on chain.
+	// CardRail is the card rail.
+	CardRail Rail = "fiatrail"
+	// ChainRail is the chain rail: a stablecoin on chain.
 	ChainRail Rail = "chainrail"
 )
 
-// instrumentType is AP2's type of the instrument; empty for what is no rail.
+// instrumentType returns AP2's type of the instrument, or "" for an unknown rail.
 func (r Rail) instrumentType() string {
 	switch r {
-	case FiatRail:
+	case CardRail:
 		return "card"
 	case ChainRail:
 		return "stablecoin"
@@ -28,72 +28,82 @@ func (r Rail) instrumentType() string {
 	}
 }
 
-// Limits are what may be spent, in US cents, both at least 1 and the first not
-// above the second. The month is the calendar month in UTC.
+// Limits are the spending limits in US cents. Both are at least 1, and MaxPerTxCents does
+// not exceed MaxMonthlyCents.
 type Limits struct {
-	MaxPerTxCents   int64
+	// MaxPerTxCents limits one payment, in US cents.
+	MaxPerTxCents int64
+	// MaxMonthlyCents limits the sum of a calendar month in UTC, in US cents.
 	MaxMonthlyCents int64
 }
 
-// Payee is somebody who may be paid.
+// Payee is a merchant that may be paid.
 type Payee struct {
-	// ID is the merchant's id; "*" allows anybody.
+	// ID is the merchant's id (mer_…). "*" allows any merchant.
 	ID string
-	// Name is for people to read.
+	// Name is the merchant's name, for people.
 	Name string
-	// Website may be empty.
+	// Website is the merchant's website. It may be empty.
 	Website string
 }
 
-// anyID is the id of the payee that stands for everybody.
+// anyID is the id of the payee that stands for any merchant.
 const anyID = "*"
 
-// AnyPayee is the one payee of a mandate that may pay anybody.
+// AnyPayee returns the single payee of a mandate that may pay any merchant.
 func AnyPayee() Payee { return Payee{ID: anyID, Name: "Any merchant"} }
 
-// StatusRef says where a revocation will be told: an index in a status list.
+// StatusRef refers to the mandate's entry in a status list.
 type StatusRef struct {
+	// Index is the index in the list.
 	Index int64
-	URI   string
+	// URI is the address of the list.
+	URI string
 }
 
-// Mandate is what a verified token says. It belongs to the caller: changing it
-// changes nothing else.
+// Mandate is the content of a verified token. The caller may modify it.
 type Mandate struct {
-	// ID is the identity: del_….
+	// ID identifies the mandate (del_…).
 	ID string
-	// Issuer is the address of the service that keeps the mandate.
+	// Issuer is the URL of the service that issued the mandate.
 	Issuer string
+	// Limits are the spending limits.
 	Limits Limits
-	// Payees are those whom the token shows; others may have been withheld.
+	// Payees are the payees that the token discloses. Others may have been withheld.
 	Payees []Payee
-	Rails  []Rail
-	// IssuedAt and ExpiresAt are whole seconds in UTC; NotBefore is zero where the mandate has none.
-	IssuedAt, ExpiresAt, NotBefore time.Time
-	// SessionKey is the key that presentations of the mandate are signed with.
+	// Rails are the rails that the mandate can pay on.
+	Rails []Rail
+	// IssuedAt is when the mandate was issued, in whole seconds and UTC.
+	IssuedAt time.Time
+	// ExpiresAt is when the mandate expires, in whole seconds and UTC.
+	ExpiresAt time.Time
+	// NotBefore is when the mandate becomes valid, in whole seconds and UTC. It is zero if
+	// the mandate is valid from the start.
+	NotBefore time.Time
+	// SessionKey verifies presentations of the mandate.
 	SessionKey PublicKey
-	// RequiresBinding tells that the token is good only with a key binding.
+	// RequiresBinding reports whether the token is valid only with a key binding.
 	RequiresBinding bool
-	// Status is nil where the mandate has no place in a status list.
+	// Status refers to the mandate's status list. It is nil if there is none.
 	Status *StatusRef
-	// Bound tells that the text carried a key binding, which was verified.
+	// Bound reports whether the token had a key binding, which was verified.
 	Bound bool
 	// KeyID is the thumbprint of the issuer's key.
 	KeyID string
 }
 
-// AllowsAnyPayee tells whether anybody may be paid.
+// AllowsAnyPayee reports whether the mandate may pay any merchant.
 func (m *Mandate) AllowsAnyPayee() bool { return m.AllowsPayee(anyID) }
 
-// AllowsPayee tells whether the payee with that id may be paid.
+// AllowsPayee reports whether the mandate may pay the merchant with that id.
 func (m *Mandate) AllowsPayee(id string) bool {
 	return id != "" && slices.ContainsFunc(m.Payees, func(p Payee) bool { return p.ID == id || p.ID == anyID })
 }
 
-// AllowsRail tells whether the mandate has the rail.
+// AllowsRail reports whether the mandate can pay on the rail.
 func (m *Mandate) AllowsRail(r Rail) bool { return slices.Contains(m.Rails, r) }
 
-// clone is a copy that shares nothing that can be changed. Small ones take one allocation.
+// clone returns a deep copy, in one allocation for small mandates.
 func (m *Mandate) clone() *Mandate {
 	c := &struct {
 		Mandate

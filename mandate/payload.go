@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// payload is the flat form, in the order in which a person would read it.
+// payload is the flat form, with its members in reading order.
 type payload struct {
 	Vct         string        `json:"vct"`
 	Iss         string        `json:"iss"`
@@ -80,7 +80,7 @@ type payloadInstrument struct {
 	Type string `json:"type"`
 }
 
-// payload writes the claims. Whether they keep the rules is found by reading them back.
+// payload encodes the claims. Issue verifies them by reading them back.
 func (t Terms) payload(iss string) ([]byte, error) {
 	p := payload{
 		Vct: vct, Iss: iss, JTI: t.ID, Iat: seconds(t.IssuedAt), Nbf: seconds(t.NotBefore), Exp: seconds(t.ExpiresAt),
@@ -113,7 +113,7 @@ func (t Terms) payload(iss string) ([]byte, error) {
 	return b, nil
 }
 
-// seconds is Unix time, 0 for the zero time.
+// seconds returns Unix time, or 0 for the zero time.
 func seconds(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -121,7 +121,7 @@ func seconds(t time.Time) int64 {
 	return t.Unix()
 }
 
-// dollars writes cents as AP2's major units, exactly: 50000 as 500, 115 as 1.15.
+// dollars formats cents in AP2's major units, exactly: 50000 as 500, 115 as 1.15.
 func dollars(cents int64) json.Number {
 	s := strconv.FormatInt(cents/100, 10)
 	if part := cents % 100; part > 0 {

@@ -6,20 +6,20 @@ import (
 	"github.com/paywarrant/paywarrant/internal/sdjwt"
 )
 
-// Peeked is what a token says. Nothing of it is verified: it is for showing to a
-// person, and for finding out whom to ask for keys, never for deciding.
+// Peeked is the content of a token that is not verified. Use it to show the token to a
+// person or to find out whose keys to fetch, never for a decision.
 type Peeked struct {
-	// Presentation holds the mandate, and what its key binding says where one was
-	// sent; Mandate.Bound is false even then.
+	// Presentation contains the mandate, and the claims of the key binding if there is
+	// one. Mandate.Bound is always false.
 	Presentation
-	// HasBinding tells that a key binding was sent.
+	// HasBinding reports whether the token has a key binding.
 	HasBinding bool
-	// Disclosures are those that were sent, as JSON.
+	// Disclosures are the token's disclosures, as JSON.
 	Disclosures []string
 }
 
-// Peek reads a token without verifying signatures, issuer or times. Errors:
-// [*Error] where it cannot be read as a mandate.
+// Peek reads a token without verifying signatures, issuer or times. It returns an
+// [*Error] if the token cannot be read as a mandate.
 func Peek(token string) (*Peeked, error) {
 	tok, err := split(token)
 	if err != nil {
@@ -59,7 +59,7 @@ func Peek(token string) (*Peeked, error) {
 	return p, nil
 }
 
-// peekBinding reads what it can.
+// peekBinding reads the claims of the key binding that are readable.
 func (p *Peeked) peekBinding(tok *sdjwt.Token) {
 	if tok.Binding == nil {
 		return

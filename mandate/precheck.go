@@ -2,23 +2,23 @@ package mandate
 
 import "time"
 
-// Payment is what [Mandate.Precheck] judges.
+// Payment is a payment for [Mandate.Precheck] to check.
 type Payment struct {
-	// AmountMicros is in millionths of a US dollar.
+	// AmountMicros is the amount in millionths of a US dollar.
 	AmountMicros int64
-	// Payee is the id of the merchant.
+	// Payee is the id of the merchant (mer_…).
 	Payee string
-	// Rail is how it would be paid; empty where any rail of the mandate will do.
+	// Rail is the rail that would be used. Default: any rail of the mandate.
 	Rail Rail
 }
 
-// microsPerCent is how many millionths of a dollar make a cent.
+// microsPerCent is the number of millionths of a dollar in a cent.
 const microsPerCent = 10_000
 
-// Precheck tells whether the mandate could allow the payment at the time now,
-// by what was signed. It cannot know what was spent this month, nor status or
-// revocation: nil means that asking the service is worth it, not that money
-// will move. The times of the mandate are taken exactly, without clock skew.
+// Precheck reports whether the mandate could allow the payment at the time now, judging
+// by what was signed. It does not know what was spent this month, nor whether the mandate
+// was revoked: a nil error means that it is worth asking the service, not that money will
+// move. The mandate's times are compared exactly, without clock skew.
 //
 // Errors: [*Error] with bad_amount ([ErrBadPayment]), expired ([ErrExpired]),
 // not_yet_valid ([ErrInvalid]), payee_not_allowed ([ErrPayeeNotAllowed]),
@@ -41,5 +41,5 @@ func (m *Mandate) Precheck(p Payment, now time.Time) error {
 	return nil
 }
 
-// centsUp rounds a positive amount up to cents, so that no product can overflow.
+// centsUp rounds a positive amount up to cents. It cannot overflow.
 func centsUp(micros int64) int64 { return (micros-1)/microsPerCent + 1 }

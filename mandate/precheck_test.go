@@ -57,7 +57,7 @@ func TestPrecheckDoesNotOverflow(t *testing.T) {
 	t.Parallel()
 	m := mandate.Mandate{
 		Limits: mandate.Limits{MaxPerTxCents: 1<<53 - 1, MaxMonthlyCents: 1<<53 - 1}, Payees: []mandate.Payee{mandate.AnyPayee()},
-		Rails: []mandate.Rail{mandate.FiatRail}, ExpiresAt: time.Unix(2, 0),
+		Rails: []mandate.Rail{mandate.CardRail}, ExpiresAt: time.Unix(2, 0),
 	}
 	require.NoError(t, m.Precheck(mandate.Payment{AmountMicros: math.MaxInt64, Payee: "x"}, time.Unix(1, 0)))
 }

@@ -10,29 +10,29 @@ import (
 	"github.com/paywarrant/paywarrant/internal/sdjwt"
 )
 
-// ErrWrongKey tells that a key is not the session key of the mandate.
+// ErrWrongKey reports a key that is not the session key of the mandate.
 var ErrWrongKey = errors.New("not the session key of the mandate")
 
-// Binding is what a presentation binds a mandate to. Everything is required
-// but ExpiresAt.
+// Binding is what a presentation binds a mandate to. All fields except ExpiresAt are
+// required.
 type Binding struct {
-	// Audience is whom the presentation is for: the origin of the resource.
+	// Audience is the origin of the resource.
 	Audience string
-	// Nonce is the id of the challenge that it answers.
+	// Nonce is the id of the challenge that the presentation answers.
 	Nonce string
-	// IssuedAt is now. Verifiers take a presentation for 300 s from then on.
+	// IssuedAt is the current time. Verifiers accept a presentation for 300 s from then on.
 	IssuedAt time.Time
-	// ExpiresAt ends it sooner; zero leaves it to the verifier.
+	// ExpiresAt is when the presentation expires, if earlier. Default: the verifier decides.
 	ExpiresAt time.Time
-	// Transaction is the one payment.
+	// Transaction is the payment.
 	Transaction TransactionData
 }
 
-// Present binds a mandate to one payment with a key-binding JWT, signed with the
-// mandate's session key. The mandate is not verified; it must have no key binding yet.
+// Present binds a mandate to one payment with a key-binding JWT, signed with the mandate's
+// session key. The mandate is not verified, and must not have a key binding yet.
 //
-// Errors: [*Error] where the mandate cannot be read; [ErrWrongKey]; those of
-// the key; any other says what is missing in the binding.
+// It returns an [*Error] if the mandate cannot be read, [ErrWrongKey], the errors of the
+// key, or an error that names what the binding lacks.
 func Present(m Token, key crypto.Signer, b Binding) (Token, error) {
 	text, err := present(m, key, b)
 	if err != nil {
@@ -75,7 +75,7 @@ func present(m Token, key crypto.Signer, b Binding) (string, error) {
 	return tok.Bound() + jwt, nil
 }
 
-// sessionKey reads cnf.jwk of a token that was not verified.
+// sessionKey returns cnf.jwk of a token that is not verified.
 func sessionKey(tok *sdjwt.Token) (PublicKey, error) {
 	payload, err := tok.Issuer.Claims()
 	if err != nil {

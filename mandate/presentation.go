@@ -7,48 +7,54 @@ import (
 	"github.com/paywarrant/paywarrant/internal/sdjwt/ijson"
 )
 
-// Expect is what a presentation must be made for. Everything is required
-// unless a field says otherwise.
+// Expect is what a presentation must have been made for. All fields without a stated
+// default are required.
 type Expect struct {
-	// Audience is whom it is for: the origin of the resource.
+	// Audience is the origin of the resource.
 	Audience string
-	// Nonce is the id of the challenge that it answers.
+	// Nonce is the id of the challenge that the presentation answers.
 	Nonce string
-	// AllowUnbound takes a mandate without key binding too, and an empty
-	// Audience or Nonce for any value. A binding that was sent is checked.
+	// AllowUnbound also accepts a mandate without a key binding, and treats an empty
+	// Audience or Nonce as any. An existing binding is verified. Default: false.
 	AllowUnbound bool
-	// AllowStale takes a binding that is too old as well, and says so in
-	// [Presentation.Stale]: for whoever settled it before and is asked again.
+	// AllowStale also accepts a binding that is too old, and reports it in
+	// [Presentation.Stale]. It is meant for replaying a result that was settled before.
+	// Default: false.
 	AllowStale bool
-	// IgnoreTransaction does not read transaction_data, be it there or not.
+	// IgnoreTransaction skips transaction_data. Default: false.
 	IgnoreTransaction bool
 }
 
-// TransactionData is the one payment that a presentation is made for.
+// TransactionData is the payment that a presentation is bound to.
 type TransactionData struct {
-	// AmountMicros is in millionths of a US dollar.
+	// AmountMicros is the amount in millionths of a US dollar.
 	AmountMicros int64
-	// PayTo is the address or id that is paid.
+	// PayTo is the address or id of the payee.
 	PayTo string
-	// Network is the chain, or another name for how it is paid.
+	// Network is the chain, or another name for the means of payment.
 	Network string
 	// Resource is the URL that is paid for.
 	Resource string
 }
 
-// Presentation is a mandate with the binding that came with it.
+// Presentation is a mandate and its key binding.
 type Presentation struct {
+	// Mandate is the verified mandate.
 	Mandate *Mandate
-	// Transaction is the payment that it is bound to; nil only where [Expect]
-	// allows no binding or ignores transactions. Whether it is the payment
-	// asked for is checked where it is settled.
+	// Transaction is the payment that the presentation is bound to. It is nil if [Expect]
+	// allows no binding or ignores transactions. The caller must compare it with the
+	// requested payment.
 	Transaction *TransactionData
-	// Audience, Nonce and IssuedAt are the binding's; zero without one.
-	Audience, Nonce string
-	IssuedAt        time.Time
-	// ExpiresAt is the binding's own end, zero where it has none.
+	// Audience is the binding's aud. It is empty without a binding.
+	Audience string
+	// Nonce is the binding's nonce. It is empty without a binding.
+	Nonce string
+	// IssuedAt is the binding's iat. It is zero without a binding.
+	IssuedAt time.Time
+	// ExpiresAt is the binding's exp. It is zero if the binding has none.
 	ExpiresAt time.Time
-	// Stale: the binding is too old, which [Expect] allows. Nothing new may be paid with it.
+	// Stale reports that the binding is too old, which [Expect] allowed. It must not be
+	// used for a new payment.
 	Stale bool
 }
 
@@ -64,7 +70,7 @@ func (v *Verifier) binding(m *verified, want Expect, w window) sdjwt.Binding {
 	}
 }
 
-// bind checks the key binding (rules 30 to 34) and reads it into p.
+// bind verifies the key binding (rules 30 to 34) and copies its claims to p.
 func (p *Presentation) bind(tok *sdjwt.Token, b sdjwt.Binding, want Expect) error {
 	claims, err := tok.VerifyBinding(b)
 	if err != nil {
@@ -88,8 +94,8 @@ func (p *Presentation) bind(tok *sdjwt.Token, b sdjwt.Binding, want Expect) erro
 	return nil
 }
 
-// readTransaction reads exactly the four members: one that is not known here
-// could mean that the holder agreed to something else.
+// readTransaction reads exactly four members: an unknown member could mean that the
+// holder agreed to something else.
 func readTransaction(v *ijson.Value) (*TransactionData, bool) {
 	var t TransactionData
 	var ok [4]bool

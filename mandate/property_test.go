@@ -16,7 +16,7 @@ func drawTerms(r *rapid.T, f *fixture, session mandate.PublicKey) mandate.Terms 
 	terms := mandate.Terms{
 		ID:         "del_" + rapid.StringMatching(`[A-Za-z0-9_-]{1,64}`).Draw(r, "id"),
 		Limits:     mandate.Limits{MaxPerTxCents: rapid.Int64Range(1, monthly).Draw(r, "per tx"), MaxMonthlyCents: monthly},
-		Rails:      rapid.SampledFrom([][]mandate.Rail{{mandate.FiatRail}, {mandate.ChainRail}, {mandate.ChainRail, mandate.FiatRail}}).Draw(r, "rails"),
+		Rails:      rapid.SampledFrom([][]mandate.Rail{{mandate.CardRail}, {mandate.ChainRail}, {mandate.ChainRail, mandate.CardRail}}).Draw(r, "rails"),
 		IssuedAt:   f.now.Add(-time.Duration(rapid.Int64Range(0, 1e6).Draw(r, "age")) * time.Second),
 		ExpiresAt:  f.now.Add(time.Duration(rapid.Int64Range(1, 6e7).Draw(r, "rest")) * time.Second),
 		SessionKey: session,

@@ -18,69 +18,68 @@ const (
 	DefaultKeysMissing  = 5 * time.Minute
 )
 
-// Bounds of what the publisher's Cache-Control may ask for.
+// Limits for the publisher's Cache-Control.
 const (
 	minFresh     = 30 * time.Second
 	maxFresh     = 24 * time.Hour
 	defaultFresh = 5 * time.Minute
 )
 
-// maxMissing bounds the negative cache.
+// maxMissing limits the negative cache.
 const maxMissing = 1024
 
-// RemoteKeySource reads the issuer's keys from its published key set. Set the
-// fields and use it, from as many goroutines as you like; it must not be copied
-// or changed after its first use.
+// RemoteKeySource fetches the issuer's keys from its published key set. Set the fields
+// before the first use; afterwards it must not be copied or modified. It is safe for
+// concurrent use.
 //
-// It starts no goroutine: reading the set is done by the verification that
-// needs it, within that one's context, by one at a time. From four fifths of
-// its max-age on the set is read again ahead of need, while other verifications
-// go on with the keys that are known.
+// It starts no goroutine: the verification that needs the set fetches it, within its own
+// context, one at a time. After four fifths of its max-age the set is fetched again in
+// advance, while other verifications continue with the cached keys.
 type RemoteKeySource struct {
-	// URL is the key set's: https, or http on the loopback interface. Required.
+	// URL is the address of the key set: https, or http on the loopback interface. Required.
 	URL string
-	// HTTPClient does the requests. Redirects are not followed. Default: a
-	// client with http.DefaultTransport.
+	// HTTPClient sends the requests. Redirects are not followed. Default: a client with
+	// http.DefaultTransport.
 	HTTPClient *http.Client
 	// Clock returns the current time. Default: time.Now.
 	Clock func() time.Time
-	// Timeout ends a request. Default: DefaultKeysTimeout.
+	// Timeout limits a request. Default: DefaultKeysTimeout.
 	Timeout time.Duration
-	// MaxBytes is the longest body that is read. Default: DefaultKeysMaxBytes.
+	// MaxBytes is the maximum size of the response, in bytes. Default: DefaultKeysMaxBytes.
 	MaxBytes int64
-	// MaxStale is for how long after its max-age a set is used on while the
-	// publisher does not answer. Default: DefaultKeysMaxStale; negative: not at all.
+	// MaxStale is how long a set is used beyond its max-age if the publisher cannot be
+	// reached. Default: DefaultKeysMaxStale. Negative: not at all.
 	MaxStale time.Duration
-	// Retry is how soon the set is asked for again after a failure, or for
-	// another key that is not in it. Default: DefaultKeysRetry.
+	// Retry is the minimum interval between requests after a failure, and between requests
+	// for different keys that the set lacks. Default: DefaultKeysRetry.
 	Retry time.Duration
-	// Missing is for how long a key that was not in the set is taken to be
-	// unknown without asking. Default: DefaultKeysMissing.
+	// Missing is how long a key that the set lacks is treated as unknown without another
+	// request. Default: DefaultKeysMissing.
 	Missing time.Duration
 
 	fetcher fetcher
 	mu      sync.RWMutex
 	state   keyState
-	flight  chan struct{} // closed when the request under way has ended; nil without one
+	flight  chan struct{} // closed when the current request has ended; nil if there is none
 }
 
-// RemoteKeys is a source that reads the key set at url. [RemoteKeySource] has
-// more to set.
+// RemoteKeys returns a source that fetches the key set at url. Use [RemoteKeySource] to
+// set more.
 func RemoteKeys(url string) *RemoteKeySource { return &RemoteKeySource{URL: url} }
 
-// keyState is what is known of the set.
+// keyState is the cached set.
 type keyState struct {
-	keys    staticKeys // nil before the first answer
+	keys    staticKeys // nil before the first response
 	etag    string
-	read    time.Time // when the set was last read in full or found unchanged
+	read    time.Time // when the set was last fetched or found unchanged
 	fresh   time.Duration
-	tried   time.Time // when it was last asked for
-	err     error     // of that
+	tried   time.Time // time of the last request
+	err     error     // result of the last request
 	missing map[string]time.Time
 }
 
-// Key is the key with that thumbprint. Errors: [ErrKeyUnknown] where the set
-// does not have it; any other says that the set cannot be read now.
+// Key returns the key with that thumbprint. It returns [ErrKeyUnknown] if the set does not
+// contain it; any other error means that the set cannot be fetched now.
 func (s *RemoteKeySource) Key(ctx context.Context, kid string) (PublicKey, error) {
 	for {
 		now := s.now()
@@ -102,31 +101,31 @@ func (s *RemoteKeySource) Key(ctx context.Context, kid string) (PublicKey, error
 			return a.key, nil
 		}
 		select {
-		case <-wait: // what it found is judged anew
+		case <-wait: // check the result again
 		case <-ctx.Done():
 			return PublicKey{}, fmt.Errorf("wait for issuer keys: %w", ctx.Err())
 		}
 	}
 }
 
-// asking says whether the set must be read before a key can be told.
+// asking is whether the set must be fetched before a key can be returned.
 type asking uint8
 
 const (
 	no    asking = iota
-	ahead        // the answer is there; reading now saves others from waiting later
+	ahead        // the key is known; fetch now so that others need not wait later
 	must
 )
 
-// answer is what can be said about a key without reading the set; it does not
-// count where ask is must.
+// answer is the result for a key without fetching the set. It is only valid if ask is not
+// must.
 type answer struct {
 	key PublicKey
 	err error
 	ask asking
 }
 
-// find looks kid up in what is known.
+// find looks kid up in the cached set.
 func (s *keyState) find(kid string, now time.Time, maxStale, retry time.Duration) answer {
 	age, since := now.Sub(s.read), now.Sub(s.tried)
 	tooSoon := since >= 0 && since < retry
@@ -151,7 +150,7 @@ func (s *keyState) find(kid string, now time.Time, maxStale, retry time.Duration
 	}
 }
 
-// settled answers after a request that was made for kid: whatever is known now counts.
+// settled returns the result after a request that was made for kid.
 func (s *RemoteKeySource) settled(kid string) (PublicKey, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -172,7 +171,7 @@ func (s *RemoteKeySource) settled(kid string) (PublicKey, error) {
 	return PublicKey{}, ErrKeyUnknown
 }
 
-// begin makes the caller the one who asks, or gives it what to wait for.
+// begin makes the caller the one that fetches, or returns a channel to wait on.
 func (s *RemoteKeySource) begin() (mine bool, wait <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +182,7 @@ func (s *RemoteKeySource) begin() (mine bool, wait <-chan struct{}) {
 	return true, nil
 }
 
-// end lets those who waited go on.
+// end wakes the waiting callers.
 func (s *RemoteKeySource) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,8 +190,8 @@ func (s *RemoteKeySource) end() {
 	s.flight = nil
 }
 
-// refresh asks for the set and takes over the answer. A caller that gave up
-// leaves no trace, so that the next one asks anew.
+// refresh fetches the set and stores the result. A caller whose context is canceled stores
+// nothing, so that the next caller fetches again.
 func (s *RemoteKeySource) refresh(ctx context.Context, kid string) error {
 	defer s.end()
 	s.mu.RLock()
@@ -222,13 +221,13 @@ func (s *RemoteKeySource) refresh(ctx context.Context, kid string) error {
 	return nil
 }
 
-// forget notes that kid is not in the set that was just read.
+// forget records that kid is not in the set that was just fetched.
 func (s *keyState) forget(kid string, now time.Time, ttl time.Duration) {
 	if _, ok := s.keys[kid]; ok {
 		delete(s.missing, kid)
 		return
 	}
-	if s.missing == nil || len(s.missing) >= maxMissing { // forgetting costs a request at worst, and those are spaced
+	if s.missing == nil || len(s.missing) >= maxMissing { // emptying it costs at most spaced requests
 		s.missing = make(map[string]time.Time)
 	}
 	s.missing[kid] = now.Add(ttl)

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// StatusSource tells whether a mandate was revoked. [RemoteStatuses] is there;
-// implementations must be safe for concurrent use.
+// StatusSource reports whether a mandate was revoked. [RemoteStatusSource] implements it.
+// Implementations must be safe for concurrent use.
 type StatusSource interface {
-	// Revoked tells the status at the reference. Errors: any error says that
-	// it cannot be known now, and the mandate is then refused.
+	// Revoked returns the status at the reference. An error means that the status is not
+	// available now, and the mandate is refused.
 	Revoked(ctx context.Context, ref StatusRef) (bool, error)
 }
 
@@ -25,31 +25,32 @@ const (
 	DefaultStatusRetry    = 5 * time.Second
 )
 
-// maxStatusLists bounds how many lists are kept.
+// maxStatusLists limits the number of cached lists.
 const maxStatusLists = 64
 
-// RemoteStatusSource reads status lists from where mandates say they are, and
-// keeps each for its ttl. What is older is not used: while a list cannot be
-// read, the mandates in it are refused. Set the fields and use it, from as many
-// goroutines as you like; it must not be copied or changed after its first use.
+// RemoteStatusSource fetches status lists from the addresses that mandates contain, and
+// caches each for its ttl. It does not use an older list: if a list cannot be fetched,
+// its mandates are refused. Set the fields before the first use; afterwards it must not
+// be copied or modified. It is safe for concurrent use.
 //
-// It starts no goroutine: a list is read by the verification that needs it, by
-// one at a time, and from four fifths of its ttl on ahead of need.
+// It starts no goroutine: the verification that needs a list fetches it, one at a time.
+// After four fifths of the ttl the list is fetched again in advance.
 type RemoteStatusSource struct {
-	// Keys are those of the mandates' issuer, who signs the lists too. Required.
+	// Keys are the keys of the mandates' issuer, which signs the lists too. Required.
 	Keys KeySource
-	// HTTPClient does the requests. Redirects are not followed. Default: a
-	// client with http.DefaultTransport.
+	// HTTPClient sends the requests. Redirects are not followed. Default: a client with
+	// http.DefaultTransport.
 	HTTPClient *http.Client
 	// Clock returns the current time. Default: time.Now.
 	Clock func() time.Time
-	// Skew is how far clocks may be apart. Default: DefaultSkew; negative: not at all.
+	// Skew is the tolerated difference between clocks. Default: DefaultSkew. Negative: none.
 	Skew time.Duration
-	// Timeout ends a request. Default: DefaultStatusTimeout.
+	// Timeout limits a request. Default: DefaultStatusTimeout.
 	Timeout time.Duration
-	// MaxBytes is the longest token that is read. Default: DefaultStatusMaxBytes.
+	// MaxBytes is the maximum size of a token, in bytes. Default: DefaultStatusMaxBytes.
 	MaxBytes int64
-	// Retry is how soon a list is asked for again after a failure. Default: DefaultStatusRetry.
+	// Retry is the minimum interval between requests after a failure. Default:
+	// DefaultStatusRetry.
 	Retry time.Duration
 
 	fetcher fetcher
@@ -57,13 +58,13 @@ type RemoteStatusSource struct {
 	lists   map[string]*remoteList
 }
 
-// RemoteStatuses is a source of the lists that are signed with keys.
-// [RemoteStatusSource] has more to set.
+// RemoteStatuses returns a source of the lists that are signed with keys. Use
+// [RemoteStatusSource] to set more.
 func RemoteStatuses(keys KeySource) *RemoteStatusSource { return &RemoteStatusSource{Keys: keys} }
 
-// remoteList is a list and the right to read it anew.
+// remoteList is a cached list. Only the holder of its turn fetches it.
 type remoteList struct {
-	turn chan struct{} // holds one value while somebody reads
+	turn chan struct{} // holds one value while the list is being fetched
 
 	mu    sync.Mutex
 	token statusToken
@@ -73,9 +74,9 @@ type remoteList struct {
 	err   error
 }
 
-// Revoked looks the mandate up. Errors: that its list cannot be read now, that
-// the list is not a signed one of the issuer ([ErrStatusList]), or that the
-// index is not in it ([ErrStatusIndex]).
+// Revoked reports whether a mandate was revoked. It returns an error if the list cannot be
+// fetched now, [ErrStatusList] if it is not a valid list signed by the issuer, and
+// [ErrStatusIndex] if the index is outside the list.
 func (s *RemoteStatusSource) Revoked(ctx context.Context, ref StatusRef) (bool, error) {
 	l := s.list(ref.URI)
 	list, ask, err := l.current(s.now(), s.retry())
@@ -88,7 +89,7 @@ func (s *RemoteStatusSource) Revoked(ctx context.Context, ref StatusRef) (bool, 
 	return list.Revoked(ref.Index)
 }
 
-// list is the entry of an address. Forgetting one costs a request.
+// list returns the entry of an address. A full cache is emptied, which costs requests.
 func (s *RemoteStatusSource) list(uri string) *remoteList {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +104,7 @@ func (s *RemoteStatusSource) list(uri string) *remoteList {
 	return l
 }
 
-// current is the list that is known, and whether it must be read anew.
+// current returns the cached list, and whether it must be fetched again.
 func (l *remoteList) current(now time.Time, retry time.Duration) (*StatusList, asking, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,8 +123,8 @@ func (l *remoteList) current(now time.Time, retry time.Duration) (*StatusList, a
 	}
 }
 
-// turn reads the list anew when it is the caller's turn. With a list at hand
-// (known) nobody waits for somebody else's turn to end, and a failure is no harm.
+// turn fetches the list when it is the caller's turn. If a list is cached (known), the
+// caller does not wait for its turn, and a failure is ignored.
 func (s *RemoteStatusSource) turn(ctx context.Context, l *remoteList, uri string, known *StatusList) (*StatusList, error) {
 	if known != nil {
 		select {
@@ -140,7 +141,7 @@ func (s *RemoteStatusSource) turn(ctx context.Context, l *remoteList, uri string
 	}
 	defer func() { <-l.turn }()
 	if list, ask, err := l.current(s.now(), s.retry()); ask == no {
-		return list, err // somebody else has read it meanwhile
+		return list, err // another call fetched it in the meantime
 	}
 	token, err := s.read(ctx, uri)
 	if err = l.take(token, err, s.now(), errors.Is(ctx.Err(), context.Canceled)); err != nil && known == nil {
@@ -153,8 +154,8 @@ func (s *RemoteStatusSource) turn(ctx context.Context, l *remoteList, uri string
 	return list, err
 }
 
-// take keeps what was read. An older list never replaces a newer one: nobody
-// can bring a revoked mandate back by showing an old list.
+// take stores a fetched list. An older list never replaces a newer one, so a replayed old
+// list cannot restore a revoked mandate.
 func (l *remoteList) take(t statusToken, err error, now time.Time, gaveUp bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -68,7 +68,7 @@ func (f *fixture) terms(t testing.TB) mandate.Terms {
 		ID:     "del_01JD7Q8XKQ2V5T9N3W6Y0ZB4CF",
 		Limits: mandate.Limits{MaxPerTxCents: 500, MaxMonthlyCents: 5015},
 		Payees: []mandate.Payee{{ID: "mer_0001", Name: "Weather", Website: "https://weather.example"}, {ID: "mer_0002", Name: "Karten & Söhne"}},
-		Rails:  []mandate.Rail{mandate.FiatRail, mandate.ChainRail},
+		Rails:  []mandate.Rail{mandate.CardRail, mandate.ChainRail},
 		// issued a while ago, so that the clock can go both ways
 		IssuedAt: f.now.Add(-time.Hour), ExpiresAt: f.now.Add(30 * 24 * time.Hour),
 		SessionKey: public(t, f.sessionKey),

@@ -9,29 +9,28 @@ import (
 	"slices"
 )
 
-// MaxStatusListBytes is the longest status list that is read, decompressed:
-// room for eight million mandates.
+// MaxStatusListBytes is the maximum size of a status list, decompressed: eight million
+// mandates.
 const MaxStatusListBytes = 1 << 20
 
 // Errors of status lists.
 var (
-	// ErrStatusIndex tells that an index is not in the list.
+	// ErrStatusIndex reports an index outside the list.
 	ErrStatusIndex = errors.New("index is not in the status list")
-	// ErrStatusList tells that a status list cannot be read.
+	// ErrStatusList reports a status list that is malformed or not valid.
 	ErrStatusList = errors.New("not a usable status list")
 )
 
-// StatusList is a list of one bit for each mandate, set where it is revoked: a
-// Token Status List (draft-ietf-oauth-status-list section 4) with bits = 1.
-// The zero StatusList is empty. It is not safe for concurrent use while it is
-// being changed.
+// StatusList is a list of one bit per mandate, set if the mandate is revoked: a Token
+// Status List (draft-ietf-oauth-status-list section 4) with bits = 1. The zero StatusList
+// is empty. It is not safe for concurrent use while it is modified.
 type StatusList struct {
 	bits []byte // index 0 is the lowest bit of byte 0
 }
 
-// NewStatusList is a list of at least size mandates, none revoked; the size is
-// rounded up to whole bytes. Errors: [ErrStatusIndex] where size is negative or
-// beyond [MaxStatusListBytes].
+// NewStatusList returns a list of size mandates, rounded up to whole bytes, of which none
+// is revoked. It returns [ErrStatusIndex] if size is negative or exceeds
+// [MaxStatusListBytes].
 func NewStatusList(size int64) (*StatusList, error) {
 	if size < 0 || size > 8*MaxStatusListBytes {
 		return nil, fmt.Errorf("status list of %d: %w", size, ErrStatusIndex)
@@ -39,10 +38,11 @@ func NewStatusList(size int64) (*StatusList, error) {
 	return &StatusList{bits: make([]byte, (size+7)/8)}, nil
 }
 
-// Len is how many mandates the list has room for.
+// Len returns the number of mandates in the list.
 func (l *StatusList) Len() int64 { return 8 * int64(len(l.bits)) }
 
-// Revoke sets the bit of a mandate. There is no way back. Errors: [ErrStatusIndex].
+// Revoke sets the bit of a mandate. It cannot be undone. It returns [ErrStatusIndex] for
+// an index outside the list.
 func (l *StatusList) Revoke(index int64) error {
 	if index < 0 || index >= l.Len() {
 		return fmt.Errorf("revoke %d of %d: %w", index, l.Len(), ErrStatusIndex)
@@ -51,7 +51,8 @@ func (l *StatusList) Revoke(index int64) error {
 	return nil
 }
 
-// Revoked reads the bit of a mandate. Errors: [ErrStatusIndex].
+// Revoked reports whether a mandate is revoked. It returns [ErrStatusIndex] for an index
+// outside the list.
 func (l *StatusList) Revoked(index int64) (bool, error) {
 	if index < 0 || index >= l.Len() {
 		return false, fmt.Errorf("status %d of %d: %w", index, l.Len(), ErrStatusIndex)
@@ -59,10 +60,10 @@ func (l *StatusList) Revoked(index int64) (bool, error) {
 	return l.bits[index/8]>>(index%8)&1 == 1, nil
 }
 
-// Clone is a copy that shares nothing.
+// Clone returns a deep copy.
 func (l *StatusList) Clone() *StatusList { return &StatusList{bits: slices.Clone(l.bits)} }
 
-// compress is the lst of the list: zlib at its best compression.
+// compress returns the lst of the list: zlib with the best compression.
 func (l *StatusList) compress() ([]byte, error) {
 	var b bytes.Buffer
 	w, err := zlib.NewWriterLevel(&b, zlib.BestCompression)
@@ -78,8 +79,8 @@ func (l *StatusList) compress() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// decompressStatusList reads lst: one zlib stream, its checksum right, nothing
-// behind it, and no longer than allowed.
+// decompressStatusList decodes lst: one zlib stream with a valid checksum, no data after
+// it, and at most MaxStatusListBytes.
 func decompressStatusList(lst []byte) (*StatusList, error) {
 	in := bytes.NewReader(lst)
 	r, err := zlib.NewReader(in)

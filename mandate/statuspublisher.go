@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// DefaultStatusTTL is how long verifiers may keep a status list.
+// DefaultStatusTTL is how long verifiers may cache a status list.
 const DefaultStatusTTL = 5 * time.Minute
 
-// StatusPublisher serves a status list as a signed token at its address. Set
-// the fields and use it; it must not be copied or changed after its first use.
+// StatusPublisher serves a status list as a signed token at its address. Set the fields
+// before the first use; afterwards it must not be copied or modified. It is safe for
+// concurrent use.
 //
-// What it serves is signed again when the list has changed, and before it gets
-// old. HTTP caches must ask each time, so that no more than the ttl lies
-// between a revocation and the last verifier that hears of it.
+// The list is signed again when it changes, and before it expires. HTTP caches must
+// revalidate each time, so that every verifier learns of a revocation within the ttl.
 type StatusPublisher struct {
-	// URI is the list's address, as mandates name it. Required.
+	// URI is the list's address as mandates contain it. Required.
 	URI string
-	// Signer gives the key. Required.
+	// Signer returns the signing key. Required.
 	Signer SignerFunc
-	// TTL is how long verifiers may keep the list, in whole seconds up to a
-	// day. Default: DefaultStatusTTL.
+	// TTL is how long verifiers may cache the list, in whole seconds up to a day.
+	// Default: DefaultStatusTTL.
 	TTL time.Duration
 	// Clock returns the current time. Default: time.Now.
 	Clock func() time.Time
@@ -32,10 +32,10 @@ type StatusPublisher struct {
 	mu     sync.Mutex
 	list   *StatusList
 	doc    document
-	signed time.Time // zero where doc is not of the list
+	signed time.Time // zero if doc is out of date
 }
 
-// Publish serves a copy of list from now on. Errors: that list is nil.
+// Publish replaces the served list with a copy of list. It returns an error if list is nil.
 func (p *StatusPublisher) Publish(list *StatusList) error {
 	if list == nil {
 		return errors.New("publish status list: no list")
@@ -46,7 +46,8 @@ func (p *StatusPublisher) Publish(list *StatusList) error {
 	return nil
 }
 
-// Revoke sets a bit of the list that is served. Errors: [ErrStatusIndex].
+// Revoke sets a bit of the served list. It returns [ErrStatusIndex] for an index outside
+// the list.
 func (p *StatusPublisher) Revoke(index int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,7 +58,8 @@ func (p *StatusPublisher) Revoke(index int64) error {
 	return p.list.Revoke(index)
 }
 
-// Token is the signed list. Errors: that there is no list, or those of the Signer.
+// Token returns the signed list. It returns an error if there is no list, and the errors
+// of Signer.
 func (p *StatusPublisher) Token(ctx context.Context) (string, error) {
 	doc, err := p.document(ctx)
 	return string(doc.body), err
@@ -84,7 +86,7 @@ func (p *StatusPublisher) document(ctx context.Context) (document, error) {
 	return p.doc, nil
 }
 
-// ServeHTTP answers GET and HEAD with the signed list, 503 where it cannot be signed.
+// ServeHTTP answers GET and HEAD with the signed list, or with 503 if it cannot be signed.
 func (p *StatusPublisher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	doc, err := p.document(r.Context())
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/paywarrant/paywarrant/internal/sdjwt/ijson"
 )
 
-// statusTyp is the typ of a status list token, and its media type's subtype.
+// statusTyp is the typ of a status list token and the subtype of its media type.
 const statusTyp = "statuslist+jwt"
 
-// statusToken is what stands in a status list token (draft-ietf-oauth-status-list section 5.1).
+// statusToken holds the claims of a status list token (draft-ietf-oauth-status-list section 5.1).
 type statusToken struct {
 	list     *StatusList
-	iat, exp int64         // exp is 0 where there is none
-	ttl      time.Duration // 0 where there is none
+	iat, exp int64         // exp is 0 if there is none
+	ttl      time.Duration // 0 if there is none
 }
 
-// signStatusList makes the token of a list.
+// signStatusList returns the signed token of a list.
 func signStatusList(ctx context.Context, signer SignerFunc, uri string, t statusToken) (string, error) {
 	if signer == nil {
 		return "", errors.New("no Signer")
@@ -44,8 +44,8 @@ func signStatusList(ctx context.Context, signer SignerFunc, uri string, t status
 	return sdjwt.Sign([]byte(`{"alg":"ES256","typ":"`+statusTyp+`","kid":"`+public.ID()+`"}`), payload, key)
 }
 
-// verifyStatusList checks a token as strictly as a mandate: the header's kid
-// finds the key, sub must be the address that the list was asked for at.
+// verifyStatusList verifies a token as strictly as a mandate: kid selects the key, and sub
+// must be the address that the list was fetched from.
 func verifyStatusList(ctx context.Context, keys KeySource, uri, token string, w window) (statusToken, error) {
 	jwt, err := sdjwt.ParseJWT(token)
 	if err != nil {

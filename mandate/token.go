@@ -8,28 +8,26 @@ import (
 	"github.com/paywarrant/paywarrant/internal/sdjwt"
 )
 
-// Prefix stands before the text of every mandate that is issued here. On input
-// it may be missing.
+// Prefix starts the text of every mandate that is issued here. Input may lack it.
 const Prefix = "dtok_"
 
-// MaxTokenBytes is the longest text that is read, prefix included.
+// MaxTokenBytes is the maximum length of a token, including the prefix.
 const MaxTokenBytes = sdjwt.MaxBytes
 
 const redacted = Prefix + "[redacted]"
 
-// Token is the text of a mandate or of a presentation of one. Who has the text
-// may spend, so that it shows itself nowhere: printing, logging and JSON give a
-// placeholder, also from inside other structs. [Token.Reveal] gives the text.
+// Token is the text of a mandate or of a presentation. The text allows its holder to
+// spend, so it is hidden: printing, logging and JSON return a placeholder, also if the
+// Token is inside another struct. [Token.Reveal] returns the text.
 //
-// The zero Token is empty. Tokens are not to be compared: see the package
-// comment on identity.
+// The zero Token is empty. Do not compare tokens: see the package comment on identity.
 type Token struct {
-	text *string // behind a pointer, so that fmt shows no text even where it cannot call methods
+	text *string // a pointer, so that fmt cannot print the text even if it cannot call methods
 }
 
-// ParseToken reads the envelope of a token and verifies nothing: that is what
-// [Verifier] does. Errors: [*Error] with too_large, bad_format or
-// bad_base64url, all of them [ErrMalformed].
+// ParseToken parses the envelope of a token. It verifies nothing; use [Verifier] for that.
+// It returns an [*Error] with too_large, bad_format or bad_base64url, which are all
+// [ErrMalformed].
 func ParseToken(s string) (Token, error) {
 	if _, err := split(s); err != nil {
 		return Token{}, err
@@ -37,13 +35,13 @@ func ParseToken(s string) (Token, error) {
 	return newToken(strings.TrimPrefix(s, Prefix)), nil
 }
 
-// newToken takes text without prefix.
+// newToken returns the Token of a text without prefix.
 func newToken(text string) Token {
 	text = Prefix + text
 	return Token{text: &text}
 }
 
-// split cuts the prefix and takes the envelope apart (rules 1 to 5).
+// split removes the prefix and splits the envelope (rules 1 to 5).
 func split(s string) (*sdjwt.Token, error) {
 	if len(s) > MaxTokenBytes {
 		return nil, refuse(TooLarge)
@@ -55,8 +53,8 @@ func split(s string) (*sdjwt.Token, error) {
 	return tok, nil
 }
 
-// Reveal is the text, with its prefix; empty for the zero Token. It belongs in
-// a request to whom the mandate is meant for and nowhere else.
+// Reveal returns the text with its prefix, or "" for the zero Token. Send it only to the
+// party that the mandate is meant for.
 func (t Token) Reveal() string {
 	if t.text == nil {
 		return ""
@@ -64,10 +62,10 @@ func (t Token) Reveal() string {
 	return *t.text
 }
 
-// IsZero tells whether t is the zero Token.
+// IsZero reports whether t is the zero Token.
 func (t Token) IsZero() bool { return t.text == nil }
 
-// String is a placeholder.
+// String returns a placeholder.
 func (t Token) String() string {
 	if t.text == nil {
 		return ""
@@ -75,10 +73,10 @@ func (t Token) String() string {
 	return redacted
 }
 
-// GoString is a placeholder.
+// GoString returns a placeholder.
 func (t Token) GoString() string { return "mandate.Token(" + t.String() + ")" }
 
-// Format writes the placeholder for every verb.
+// Format prints a placeholder for every verb.
 func (t Token) Format(f fmt.State, verb rune) {
 	if verb == 'v' && f.Flag('#') {
 		_, _ = f.Write([]byte(t.GoString()))
@@ -87,17 +85,17 @@ func (t Token) Format(f fmt.State, verb rune) {
 	_, _ = f.Write([]byte(t.String()))
 }
 
-// LogValue is a placeholder.
+// LogValue returns a placeholder.
 func (t Token) LogValue() slog.Value { return slog.StringValue(t.String()) }
 
-// MarshalJSON writes a placeholder; wire types carry what [Token.Reveal] gives.
+// MarshalJSON returns a placeholder. Wire types must use [Token.Reveal].
 func (t Token) MarshalJSON() ([]byte, error) { return []byte(`"` + t.String() + `"`), nil }
 
-// MarshalText writes a placeholder.
+// MarshalText returns a placeholder.
 func (t Token) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// ClaimedID returns the mandate id that a token claims. It verifies nothing, so the
-// id is only good for finding out what an earlier, verified request with the token led to.
+// ClaimedID returns the mandate id that a token claims to have. The token is not verified:
+// use the id only to find an earlier, verified request with the same token.
 func ClaimedID(token string) (string, bool) {
 	tok, err := split(token)
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/paywarrant/paywarrant/internal/loopback"
 )
 
-// issuerURL is the configured issuer.
+// issuerURL is the URL of the configured issuer.
 type issuerURL struct {
 	text     string
-	loopback bool // http on the loopback interface: for development
+	loopback bool // http on the loopback interface, for development
 }
 
-// parseIssuer takes an https address, or an http one of the loopback interface.
+// parseIssuer accepts an https URL, or an http URL of the loopback interface.
 func parseIssuer(s string) (issuerURL, error) {
 	if validURL(s, false) {
 		return issuerURL{text: s}, nil

@@ -18,31 +18,31 @@ const (
 	DefaultCacheSize          = 1024
 )
 
-// Verifier checks mandates. Set the fields and use it, from as many goroutines
-// as you like; it must not be copied or changed after its first use.
+// Verifier verifies mandates. Set the fields before the first use; afterwards it must not
+// be copied or modified. It is safe for concurrent use.
 type Verifier struct {
-	// Issuer is the address of the service whose mandates are taken: an https
-	// URL, exactly as in the claim iss. An http URL of the loopback interface
-	// is taken too, for development; then, and only then, the mandate's
-	// status.uri may be such a one as well. Required.
+	// Issuer is the URL of the service whose mandates are accepted, exactly as in the claim
+	// iss: an https URL, or for development an http URL of the loopback interface. Only in
+	// the latter case may the mandate's status.uri be an http URL too. Required.
 	Issuer string
 	// Keys are the issuer's keys. Required.
 	Keys KeySource
-	// Statuses makes revocations known. Default: nil, they are not looked for.
+	// Statuses reports revocations. Default: revocations are not checked.
 	Statuses StatusSource
 	// Clock returns the current time. Default: time.Now.
 	Clock func() time.Time
-	// Skew is how far clocks may be apart. Default: DefaultSkew; negative: not at all.
+	// Skew is the tolerated difference between clocks. Default: DefaultSkew. Negative: none.
 	Skew time.Duration
-	// MaxPresentationAge is how old a key binding may be. Default: DefaultMaxPresentationAge.
+	// MaxPresentationAge is the maximum age of a key binding. Default:
+	// DefaultMaxPresentationAge.
 	MaxPresentationAge time.Duration
-	// CacheSize is how many verified mandates are remembered, so that seeing
-	// one again costs no signature check. Times, key and status are judged
-	// each time. Default: DefaultCacheSize; negative: none.
+	// CacheSize is the number of verified mandates that are cached, so that verifying one
+	// again needs no signature check. Times, key and status are checked every time.
+	// Default: DefaultCacheSize. Negative: none.
 	CacheSize int
-	// IgnoreTimes leaves out the comparisons of iat, exp and nbf with the
-	// clock, for the service itself, which judges them exactly by its ledger.
-	// The claims must still be well-formed, and key bindings still be fresh.
+	// IgnoreTimes skips comparing iat, exp and nbf with the clock. The service uses it,
+	// because its ledger decides. The claims must still be well-formed, and key bindings
+	// fresh. Default: false.
 	IgnoreTimes bool
 
 	once    sync.Once
@@ -69,13 +69,12 @@ func (v *Verifier) setup() error {
 	return nil
 }
 
-// Verify checks the text of a mandate, as it came in a header, and returns
-// what it says. A key binding is not required; where one was sent it is
-// checked, for whatever audience and nonce.
+// Verify verifies the text of a mandate, as received in a header, and returns its content.
+// A key binding is not required. If there is one, it is verified for any audience and
+// nonce.
 //
-// Errors: [*Error], whose classes are [ErrMalformed], [ErrInvalid],
-// [ErrExpired], [ErrRevoked] and [ErrUnavailable]; any other error says that
-// the Verifier is not configured.
+// It returns an [*Error] of the class [ErrMalformed], [ErrInvalid], [ErrExpired],
+// [ErrRevoked] or [ErrUnavailable], or another error if the Verifier is not configured.
 func (v *Verifier) Verify(ctx context.Context, token string) (*Mandate, error) {
 	p, err := v.VerifyPresentation(ctx, token, Expect{AllowUnbound: true, IgnoreTransaction: true})
 	if err != nil {
@@ -84,11 +83,10 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*Mandate, error) {
 	return p.Mandate, nil
 }
 
-// VerifyPresentation checks a mandate with its key binding. That a
-// presentation is used once only is not known here: whoever settles it keeps
-// that, by mandate id and nonce.
+// VerifyPresentation verifies a mandate with its key binding. It does not detect that a
+// presentation is used twice: the caller must, by mandate id and nonce.
 //
-// Errors: as [Verifier.Verify].
+// Errors are those of [Verifier.Verify].
 func (v *Verifier) VerifyPresentation(ctx context.Context, token string, want Expect) (*Presentation, error) {
 	if err := v.setup(); err != nil {
 		return nil, err
@@ -130,7 +128,7 @@ func (v *Verifier) VerifyPresentation(ctx context.Context, token string, want Ex
 
 func (v *Verifier) window() window { return windowAt(v.Clock, v.Skew, v.IgnoreTimes) }
 
-// windowAt is now by the clock, with the skew allowed; both have their defaults.
+// windowAt returns the current time and the tolerated skew, each with its default.
 func windowAt(clock func() time.Time, skew time.Duration, ignore bool) window {
 	now := time.Now
 	if clock != nil {
@@ -142,7 +140,7 @@ func windowAt(clock func() time.Time, skew time.Duration, ignore bool) window {
 	return window{now: now().Unix(), skew: int64(max(skew, 0) / time.Second), ignore: ignore}
 }
 
-// issued goes through rules 6 to 29.
+// issued checks rules 6 to 29.
 func (v *Verifier) issued(ctx context.Context, tok *sdjwt.Token, w window) (*verified, error) {
 	kid, err := tok.Issuer.Header(typ)
 	if err != nil {
@@ -163,7 +161,7 @@ func (v *Verifier) issued(ctx context.Context, tok *sdjwt.Token, w window) (*ver
 	return m, nil
 }
 
-// readIssued goes through rules 14 to 29: what stands under the signature.
+// readIssued checks rules 14 to 29, which concern the signed content.
 func readIssued(tok *sdjwt.Token, trusted issuerURL, w window) (*verified, error) {
 	payload, err := tok.Issuer.Claims()
 	if err != nil {
@@ -180,7 +178,7 @@ func readIssued(tok *sdjwt.Token, trusted issuerURL, w window) (*verified, error
 	return readClaims(c, trusted, w)
 }
 
-// key asks the source, and tells an unknown key from one that cannot be known now.
+// key returns the issuer's key. The error distinguishes an unknown key from unavailable keys.
 func (v *Verifier) key(ctx context.Context, kid string) (PublicKey, error) {
 	key, err := v.Keys.Key(ctx, kid)
 	switch {
@@ -192,7 +190,7 @@ func (v *Verifier) key(ctx context.Context, kid string) (PublicKey, error) {
 	return key, nil
 }
 
-// again judges what can have changed since the mandate was verified.
+// again checks what can change after a mandate was verified.
 func (v *Verifier) again(ctx context.Context, m *verified, w window) error {
 	key, err := v.key(ctx, m.KeyID)
 	if err != nil {
@@ -204,7 +202,7 @@ func (v *Verifier) again(ctx context.Context, m *verified, w window) error {
 	return m.check(w)
 }
 
-// status looks the mandate up in its status list, where both are there.
+// status checks the mandate's status list if there is one and Statuses is set.
 func (v *Verifier) status(ctx context.Context, m *verified) error {
 	if v.Statuses == nil || m.Status == nil {
 		return nil

@@ -148,7 +148,7 @@ func TestRealServiceMandatePaysByCard(t *testing.T) {
 	require.Equal(t, got.header.Get("X-Payer"), paid.Payer)
 	balance, err := s.service.Client().Balance(t.Context(), m)
 	require.NoError(t, err)
-	require.Equal(t, balance.DelegateID, paid.Payer)
+	require.Equal(t, balance.MandateID, paid.Payer)
 	require.Equal(t, int64(50), balance.CurrentMonthlySpendCents)
 
 	require.Equal(t, http.StatusOK, s.get("X-Service-Mandate", m).status, "each bare mandate is a purchase of its own")

@@ -346,7 +346,7 @@ func (s *service) mandate(change func(*mandate.Terms)) mandate.Token {
 	now := s.clock.Now()
 	terms := mandate.Terms{
 		ID: "del_01JD7Q8XKQ2V5T9N3W6Y0ZB4CF", Limits: mandate.Limits{MaxPerTxCents: 500, MaxMonthlyCents: 5000},
-		Payees: []mandate.Payee{mandate.AnyPayee()}, Rails: []mandate.Rail{mandate.FiatRail, mandate.ChainRail},
+		Payees: []mandate.Payee{mandate.AnyPayee()}, Rails: []mandate.Rail{mandate.CardRail, mandate.ChainRail},
 		IssuedAt: now.Add(-time.Hour), ExpiresAt: now.Add(30 * 24 * time.Hour), SessionKey: public,
 		Status: &mandate.StatusRef{Index: 7, URI: s.URL + "/status/1"},
 	}

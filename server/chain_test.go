@@ -28,7 +28,7 @@ func TestFeesOfTheChain(t *testing.T) {
 	for cents, fee := range map[int64]int64{10: 5_000, 50: 15_000, 99: 29_700, 100: 30_000, 10_000: 30_000} {
 		ch := c.chargeIn(t, m, cents, client.USDC)
 		require.Equal(t, client.Completed, ch.Status, ch.FailureReason)
-		require.Equal(t, client.Crypto, ch.RailUsed)
+		require.Equal(t, client.ChainUsed, ch.RailUsed)
 		require.Regexp(t, "^0x[0-9a-f]{64}$", ch.TxHash)
 		require.Equal(t, fee, ch.FeeMicros, cents)
 	}
@@ -39,10 +39,10 @@ func TestFallbackBothWays(t *testing.T) {
 	t.Parallel()
 	c := onChain(t)
 	declined := c.chargeIn(t, c.mandate(t, 500, 1000, "card_decline_after_setup", "wallet"), 100, client.USD)
-	require.Equal(t, client.Crypto, declined.RailUsed)
+	require.Equal(t, client.ChainUsed, declined.RailUsed)
 	require.NotZero(t, declined.FeeMicros)
 	empty := c.chargeIn(t, c.mandate(t, 500, 1000, "wallet_empty", "card_visa"), 100, client.USDC)
-	require.Equal(t, client.Fiat, empty.RailUsed)
+	require.Equal(t, client.CardUsed, empty.RailUsed)
 	require.Zero(t, empty.FeeMicros)
 	both := c.chargeIn(t, c.mandate(t, 500, 1000, "card_decline_after_setup", "wallet_empty"), 100, client.USD)
 	require.Equal(t, []any{client.Failed, client.CardDeclined}, []any{both.Status, both.FailureReason})

@@ -191,7 +191,7 @@ func TestWorstCaseCountsEachCalendarMonth(t *testing.T) {
 func TestChainOnlySessionOffersNoCard(t *testing.T) {
 	t.Parallel()
 	c := onChain(t)
-	for rail, offered := range map[client.Rail][2]bool{client.ChainRail: {false, true}, client.FiatRail: {true, false}, client.BothRails: {true, true}} {
+	for rail, offered := range map[client.Rail][2]bool{client.ChainRail: {false, true}, client.CardRail: {true, false}, client.BothRails: {true, true}} {
 		s, err := c.Client().CreateSession(t.Context(), client.SessionParams{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000, RequestedRail: rail})
 		require.NoError(t, err)
 		text := c.page(t, s.SetupURL).Text

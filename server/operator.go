@@ -198,7 +198,7 @@ func (r *Resolution) validate(c ledger.Charge) error {
 		return errors.New("transaction: only for a charge that succeeded")
 	case r.Succeeded && r.Rail == rail.Chain && r.TxHash == "":
 		return errors.New("transaction hash: required for a charge that succeeded on the chain")
-	case r.Succeeded && r.Rail == rail.Fiat && r.ProcessorID == "":
+	case r.Succeeded && r.Rail == rail.Card && r.ProcessorID == "":
 		return errors.New("processor id: required for a charge that succeeded by card")
 	case r.Succeeded && r.Rail == "":
 		return errors.New("rail: required for a charge that succeeded")

@@ -22,7 +22,7 @@ import (
 )
 
 // bought pays for /weather by one way, and gives the receipt that came with it.
-func (c caller) bought(t *testing.T, way agent.Way) client.ReceiptParams {
+func (c caller) bought(t *testing.T, way agent.Method) client.ReceiptParams {
 	t.Helper()
 	api := httptest.NewUnstartedServer(nil)
 	p := client.ReceiptParams{
@@ -36,7 +36,7 @@ func (c caller) bought(t *testing.T, way agent.Way) client.ReceiptParams {
 	wallet, err := evm.NewWallet(evm.WalletConfig{Key: devchain.Wallets()[2].Key()})
 	require.NoError(t, err)
 	a, err := agent.New(agent.Config{
-		MaxPriceMicros: 10_000, Wallet: wallet, Service: c.Client(), Mandate: c.mandate(t, 500, 5000, "wallet"), Ways: []agent.Way{way}, Clock: c.Clock.Now,
+		MaxPriceMicros: 10_000, Wallet: wallet, Service: c.Client(), Mandate: c.mandate(t, 500, 5000, "wallet"), Methods: []agent.Method{way}, Clock: c.Clock.Now,
 		AllowPrivate: true,
 	})
 	require.NoError(t, err)
@@ -60,7 +60,7 @@ func (c caller) verdict(t *testing.T, p client.ReceiptParams) client.ReceiptVerd
 // TestReceiptIsGoodForWhatItWasPaidFor: and for nothing else, and not twice.
 func TestReceiptIsGoodForWhatItWasPaidFor(t *testing.T) {
 	t.Parallel()
-	for _, way := range []agent.Way{agent.Mandate, agent.X402, agent.X402V1} {
+	for _, way := range []agent.Method{agent.Mandate, agent.X402, agent.X402V1} {
 		t.Run(string(way), func(t *testing.T) {
 			t.Parallel()
 			c := onChain(t)

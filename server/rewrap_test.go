@@ -72,7 +72,7 @@ func TestKeyEncryptionKeyRotatesUnderCharges(t *testing.T) {
 
 			again, err := c.Client().Session(t.Context(), session.SessionToken)
 			require.NoError(t, err)
-			require.Equal(t, m, again.IntentMandate)
+			require.Equal(t, m, again.Mandate)
 			_, err = c.Client().CreatePresentation(t.Context(), m, purchase())
 			require.NoError(t, err)
 			tested, err := c.Client().TestWebhookEndpoint(t.Context(), hook.Endpoint.ID)

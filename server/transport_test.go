@@ -51,8 +51,8 @@ func TestGateSettlesWithinTheProcess(t *testing.T) {
 	wallet, err := evm.NewWallet(evm.WalletConfig{Key: devchain.Wallets()[0].Key()})
 	require.NoError(t, err)
 	mandate := srv.Mandate(t, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000, PaymentMethods: []string{"wallet"}})
-	for _, way := range []agent.Way{agent.Mandate, agent.X402, agent.X402V1, agent.MPP} {
-		a, err := agent.New(agent.Config{MaxPriceMicros: 10_000, Wallet: wallet, Service: service, Mandate: mandate, Ways: []agent.Way{way}, AllowPrivate: true})
+	for _, way := range []agent.Method{agent.Mandate, agent.X402, agent.X402V1, agent.MPP} {
+		a, err := agent.New(agent.Config{MaxPriceMicros: 10_000, Wallet: wallet, Service: service, Mandate: mandate, Methods: []agent.Method{way}, AllowPrivate: true})
 		require.NoError(t, err)
 		got, err := a.Fetch(t.Context(), agent.FetchParams{URL: url})
 		require.NoError(t, err, way)

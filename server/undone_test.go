@@ -42,6 +42,6 @@ func TestUndonePaymentsOfRailsReachTheLedger(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
 	require.NotNil(t, one.tell)
-	require.NoError(t, one.tell(t.Context(), rail.Undone{Rail: rail.Fiat, Reference: "txn_unknown.fiat", TxHash: "0x1"}))
+	require.NoError(t, one.tell(t.Context(), rail.Undone{Rail: rail.Card, Reference: "txn_unknown.fiat", TxHash: "0x1"}))
 	require.Contains(t, logged.String(), "txn_unknown.fiat")
 }

@@ -58,7 +58,7 @@ func TestWalletOnTheSetupPage(t *testing.T) {
 		return strings.Contains(a.Text, "<script")
 	}
 	require.True(t, withScript(session(client.BothRails)))
-	cards := session(client.FiatRail)
+	cards := session(client.CardRail)
 	require.False(t, withScript(cards))
 
 	s := session(client.BothRails)

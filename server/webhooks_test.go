@@ -275,7 +275,7 @@ func TestSecretRotationMidFlight(t *testing.T) {
 	fresh, err := c.Client().RotateWebhookSecret(t.Context(), r.ID)
 	require.NoError(t, err)
 	require.NotEqual(t, r.Secret, fresh.Secret)
-	require.False(t, fresh.FormerSecretExpiresAt.IsZero())
+	require.False(t, fresh.PreviousSecretExpiresAt.IsZero())
 	verify(r.Secret, len(r.bodies)) // what was on its way
 	verify(fresh.Secret, 20)
 	verify(r.Secret, 20)

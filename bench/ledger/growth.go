@@ -191,15 +191,15 @@ func (f *filler) charges(m ledger.Mandate, n int) ledger.Effects {
 		at := f.began.Add(time.Duration(f.stored) * 50 * time.Millisecond).Truncate(time.Millisecond)
 		c := ledger.Charge{
 			ID: id.New(id.Charge, at), MandateID: m.ID, MerchantID: f.payee.ID, Amount: dollar, Currency: "usd", Description: "bench",
-			Metadata: map[string]string{"order": "1"}, Rails: []rail.Name{rail.Fiat}, Month: m.Month, Status: ledger.ChargeSucceeded,
-			Rail: rail.Fiat, ProcessorID: "pay_1", CreatedAt: at, SettledAt: at,
+			Metadata: map[string]string{"order": "1"}, Rails: []rail.Name{rail.Card}, Month: m.Month, Status: ledger.ChargeSucceeded,
+			Rail: rail.Card, ProcessorID: "pay_1", CreatedAt: at, SettledAt: at,
 		}
 		e.Insert.Charges = append(e.Insert.Charges, c)
 		e.Insert.Idempotency = append(e.Insert.Idempotency, ledger.Idempotency{
 			IdempotencyKey: ledger.IdempotencyKey{MerchantID: f.payee.ID, Kind: ledger.ChargeKey, Key: id.NewCapability("key_")}, Fingerprint: id.Hash(c.ID),
 			ChargeID: c.ID, CreatedAt: at,
 		})
-		clearing := "rail:" + string(rail.Fiat) + ":clearing"
+		clearing := "rail:" + string(rail.Card) + ":clearing"
 		e.Insert.Postings = append(e.Insert.Postings,
 			ledger.Posting{ChargeID: c.ID, MandateID: m.ID, From: "mandate:" + m.ID, To: clearing, Amount: dollar, At: at},
 			ledger.Posting{ChargeID: c.ID, N: 1, MandateID: m.ID, From: clearing, To: "merchant:" + f.payee.ID, Amount: dollar, At: at})

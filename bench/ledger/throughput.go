@@ -160,7 +160,7 @@ func (w *work) mandate(ctx context.Context) (ledger.Mandate, error) {
 		Hash: id.Hash(id.NewCapability(id.Session)), MerchantID: w.payee.ID, Status: ledger.SessionPending, CreatedAt: now,
 		ExpiresAt: now.Add(time.Hour), Terms: ledger.Terms{
 			MaxPerTx: 100 * dollar, MaxMonthly: 100_000_000 * dollar, Payees: []string{w.payee.ID},
-			Rails: []rail.Name{rail.Fiat}, ExpiresAt: now.AddDate(1, 0, 0).Truncate(time.Second),
+			Rails: []rail.Name{rail.Card}, ExpiresAt: now.AddDate(1, 0, 0).Truncate(time.Second),
 		},
 	}
 	if err := w.CreateSession(ctx, s); err != nil {
@@ -175,7 +175,7 @@ func (w *work) request(m ledger.Mandate) ledger.Reserve {
 	charge := id.New(id.Charge, time.Now())
 	return ledger.Reserve{
 		ChargeID: charge, MandateID: m.ID, TokenValid: true, Payee: w.payee, Amount: dollar, Currency: "usd",
-		Description: "bench", Metadata: map[string]string{"order": "1"}, Rails: []rail.Name{rail.Fiat},
+		Description: "bench", Metadata: map[string]string{"order": "1"}, Rails: []rail.Name{rail.Card},
 		IdempotencyKey: "key-" + charge, Fingerprint: id.Hash(charge), RequestID: "req_1", Lease: time.Hour,
 	}
 }

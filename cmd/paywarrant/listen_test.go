@@ -125,7 +125,7 @@ func TestMandateIsMadeInASandbox(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 250, b.MaxPerTxCents)
 	require.EqualValues(t, 700, b.MaxMonthlySpendCents)
-	require.Equal(t, made.DelegateID, b.DelegateID)
+	require.Equal(t, made.DelegateID, b.MandateID)
 }
 
 // TestSecondDevOnADataFolderIsRefused, until the first one has ended.

@@ -33,12 +33,12 @@ func TestMandateInspect(t *testing.T) {
 	require.NoError(t, err)
 	done, err := c.CompleteTestSession(t.Context(), session.SessionToken, client.TestCompletion{})
 	require.NoError(t, err)
-	token := done.IntentMandate
+	token := done.Mandate
 
 	text, err := inspect(t, token, "--status")
 	require.NoError(t, err)
 	for _, line := range []string{
-		`(?m)^Mandate +` + done.DelegateID + `$`, `(?m)^Verdict +good: signed by ` + s.BaseURL + `$`,
+		`(?m)^Mandate +` + done.MandateID + `$`, `(?m)^Verdict +good: signed by ` + s.BaseURL + `$`,
 		`(?m)^Verified against +` + s.BaseURL + `/\.well-known/jwks\.json, key \S{43}$`,
 		`(?m)^One payment +up to \$5\.15$`, `(?m)^A month +up to \$50\.00 `, `(?m)^Payees +Weather & Co \(` + s.People.Merchant.ID + `\) https://example\.com$`,
 		`(?m)^Rails +fiatrail$`, `(?m)^Until +\S+, 36[45] days left$`, `(?m)^Its own key +\S{43}$`, `(?m)^Status list +index \d+ of \S+ not revoked$`,
@@ -54,7 +54,7 @@ func TestMandateInspect(t *testing.T) {
 	var got inspectionJSON
 	require.NoError(t, json.Unmarshal(piped.Bytes(), &got))
 	require.True(t, got.Good)
-	require.Equal(t, done.DelegateID, got.ID)
+	require.Equal(t, done.MandateID, got.ID)
 
 	made, err := c.CreatePresentation(t.Context(), token, client.PresentationParams{
 		Audience: "https://api.example.com", Nonce: "ch_1", Amount: "0.05", PayTo: s.People.Merchant.PayTo, Network: "eip155:8453", Resource: "https://api.example.com/x",

@@ -65,8 +65,8 @@ func (c mandateCreateCmd) Run(ctx context.Context, o output) error {
 		return json.NewEncoder(o.out).Encode(struct {
 			DelegateID    string `json:"delegateId"`
 			IntentMandate string `json:"intentMandate"`
-		}{done.DelegateID, done.IntentMandate})
+		}{done.MandateID, done.Mandate})
 	}
-	_, err = fmt.Fprintln(o.out, done.IntentMandate)
+	_, err = fmt.Fprintln(o.out, done.Mandate)
 	return err
 }

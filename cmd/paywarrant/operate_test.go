@@ -181,12 +181,12 @@ func (p place) stuck(t *testing.T, merchantID string) string {
 	l, err := ledger.New(ledger.Config{Store: store, Clock: stopped(now).Now})
 	require.NoError(t, err)
 	defer l.Close()
-	terms := ledger.Terms{MaxPerTx: 1e6, MaxMonthly: 1e6, Payees: []string{merchantID}, Rails: []rail.Name{rail.Fiat}, ExpiresAt: now.Add(time.Hour)}
+	terms := ledger.Terms{MaxPerTx: 1e6, MaxMonthly: 1e6, Payees: []string{merchantID}, Rails: []rail.Name{rail.Card}, ExpiresAt: now.Add(time.Hour)}
 	s := ledger.Session{Hash: "h", MerchantID: merchantID, Status: ledger.SessionPending, Terms: terms, CreatedAt: now, ExpiresAt: now.Add(time.Hour)}
 	require.NoError(t, l.CreateSession(t.Context(), s))
-	begun, err := l.BeginInstrument(t.Context(), rail.Connection{Reference: "h", Session: "h"}, rail.Fiat)
+	begun, err := l.BeginInstrument(t.Context(), rail.Connection{Reference: "h", Session: "h"}, rail.Card)
 	require.NoError(t, err)
-	_, err = l.ConnectedInstrument(t.Context(), begun.Reference, rail.Instrument{Rail: rail.Fiat})
+	_, err = l.ConnectedInstrument(t.Context(), begun.Reference, rail.Instrument{Rail: rail.Card})
 	require.NoError(t, err)
 	m, err := l.CompleteSession(t.Context(), ledger.Completion{
 		SessionHash: "h", MandateID: id.New(id.Mandate, now), Terms: terms, SealedToken: []byte{1}, Instruments: []string{begun.Reference},
@@ -194,7 +194,7 @@ func (p place) stuck(t *testing.T, merchantID string) string {
 	require.NoError(t, err)
 	r, err := l.Reserve(t.Context(), ledger.Reserve{
 		ChargeID: id.New(id.Charge, now), MandateID: m.ID, TokenValid: true, Payee: ledger.Merchant{ID: merchantID, Active: true}, Amount: 5e5,
-		Currency: "usd", Rails: []rail.Name{rail.Fiat}, IdempotencyKey: "k", Fingerprint: "f", Lease: 20 * time.Second,
+		Currency: "usd", Rails: []rail.Name{rail.Card}, IdempotencyKey: "k", Fingerprint: "f", Lease: 20 * time.Second,
 	})
 	require.NoError(t, err)
 	return r.Charge.ID

@@ -52,13 +52,13 @@ type paid struct {
 	reason      error
 }
 
-// wayOffered is one way to pay.
+// wayOffered is one payment method of a 402.
 type wayOffered struct {
-	Way     agent.Way `json:"way"`
-	Price   string    `json:"price"`
-	PayTo   string    `json:"payTo,omitempty"`
-	Network string    `json:"network,omitempty"`
-	Usable  bool      `json:"usable"`
+	Method  agent.Method `json:"method"`
+	Price   string       `json:"price"`
+	PayTo   string       `json:"payTo,omitempty"`
+	Network string       `json:"network,omitempty"`
+	Usable  bool         `json:"usable"`
 }
 
 // Run pays and prints. It fails if the address did not answer with 2xx.
@@ -85,7 +85,7 @@ func (c payCmd) Run(ctx context.Context, o output) error {
 		err = &exitError{code: exitRefused, err: errors.New("the seller refused the payment: it answered 402 again")}
 	case err == nil && (got.Status < 200 || got.Status > 299):
 		err = fmt.Errorf("the seller answered %d", got.Status)
-	case errors.Is(err, agent.ErrNoWay) && c.Mandate == "" && c.Bundle == "" && cfg.Wallet == nil:
+	case errors.Is(err, agent.ErrNoMethod) && c.Mandate == "" && c.Bundle == "" && cfg.Wallet == nil:
 		err = &exitError{code: exitRefused, err: fmt.Errorf("%s costs money: give --wallet, --mandate or --bundle to pay", c.URL)}
 	case errors.Is(err, agent.ErrTooExpensive):
 		err = &exitError{code: exitRefused, err: fmt.Errorf("%w; raise --max %s to pay more", err, c.Max)}
@@ -159,7 +159,7 @@ func secretOf(value string) (string, error) {
 }
 
 func way(o agent.Offer) wayOffered {
-	return wayOffered{Way: o.Way, Price: o.Price(), PayTo: o.PayTo, Network: o.Network, Usable: o.Usable}
+	return wayOffered{Method: o.Method, Price: o.Price(), PayTo: o.PayTo, Network: o.Network, Usable: o.Usable}
 }
 
 func ways(offers []agent.Offer) []wayOffered {
@@ -171,10 +171,10 @@ func ways(offers []agent.Offer) []wayOffered {
 }
 
 func (w wayOffered) text() string {
-	if w.Way == agent.Bundle {
+	if w.Method == agent.Bundle {
 		return "one credit of a bundle"
 	}
-	if w.Way == agent.Mandate {
+	if w.Method == agent.Mandate {
 		return w.Price + " USD to " + w.PayTo + ", from the mandate's card or wallet"
 	}
 	return w.Price + " USD to " + w.PayTo + " on " + w.Network
@@ -193,12 +193,12 @@ func (p paid) print(o output, asJSON bool) error {
 	if len(p.Challenge) > 0 {
 		var facts []fact
 		for _, w := range p.Challenge {
-			facts = append(facts, fact{string(w.Way), w.text()})
+			facts = append(facts, fact{string(w.Method), w.text()})
 		}
 		t.tell("The challenge: "+p.URL+" is paid in one of these ways", facts...)
 	}
 	if p.Choice != nil {
-		t.tell("The choice: the cheapest that the limits allow", fact{string(p.Choice.Way), p.Choice.text()})
+		t.tell("The choice: the cheapest that the limits allow", fact{string(p.Choice.Method), p.Choice.text()})
 	}
 	if r := p.Receipt; r != nil {
 		t.tell("The receipt, as the seller gives it", receiptFacts(r)...)
@@ -211,7 +211,7 @@ func (p paid) print(o output, asJSON bool) error {
 }
 
 func receiptFacts(r *agent.Receipt) []fact {
-	if r.Way == agent.Bundle {
+	if r.Method == agent.Bundle {
 		return []fact{{"credits left", fmt.Sprint(r.CreditsRemaining)}}
 	}
 	facts := []fact{{"paid", money.Micros(r.AmountMicros).Decimal() + " USD to " + r.PayTo}, {"network", printable(r.Network)}, {"transaction", printable(r.Transaction)}}

@@ -30,7 +30,7 @@ func TestPayShowsChallengeChoiceAndReceipt(t *testing.T) {
 	done, err := c.CompleteTestSession(t.Context(), session.SessionToken, client.TestCompletion{})
 	require.NoError(t, err)
 	report := s.API.BaseURL + "/report"
-	means := []string{"--mandate", done.IntentMandate, "--service", s.BaseURL, "--merchant-id", m.ID, "--api-key", m.APIKey}
+	means := []string{"--mandate", done.Mandate, "--service", s.BaseURL, "--merchant-id", m.ID, "--api-key", m.APIKey}
 	pay := func(args ...string) (string, error) { return command(t, append([]string{"pay"}, args...)...) }
 
 	text, err := pay(append(means, report)...)
@@ -44,7 +44,7 @@ func TestPayShowsChallengeChoiceAndReceipt(t *testing.T) {
 	require.NoError(t, err, text)
 	var p paid
 	require.NoError(t, json.Unmarshal([]byte(text), &p))
-	require.Equal(t, []any{agent.Mandate, "0.50", 200, "card"}, []any{p.Choice.Way, p.Choice.Price, p.Status, p.Receipt.Network})
+	require.Equal(t, []any{agent.Mandate, "0.50", 200, "card"}, []any{p.Choice.Method, p.Choice.Price, p.Status, p.Receipt.Network})
 	require.Len(t, p.Challenge, 5)
 
 	_, err = pay(append(means, report, "--max", "0.49")...)
@@ -67,7 +67,7 @@ func TestPayShowsChallengeChoiceAndReceipt(t *testing.T) {
 		require.Equal(t, exitUsage, exitCode(err), "%v", err)
 	}
 
-	order := fmt.Sprintf(`{"tier":"small","mandate":%q}`, done.IntentMandate)
+	order := fmt.Sprintf(`{"tier":"small","mandate":%q}`, done.Mandate)
 	text, err = pay(s.API.Bundle.PurchaseURL, "--data", order, "--json")
 	require.NoError(t, err, text)
 	require.NoError(t, json.Unmarshal([]byte(text), &p))
@@ -95,7 +95,7 @@ func TestPayFromAWallet(t *testing.T) {
 	require.NoError(t, err, text)
 	var p paid
 	require.NoError(t, json.Unmarshal([]byte(text), &p))
-	require.Equal(t, []any{agent.X402, "0.01", 200}, []any{p.Choice.Way, p.Choice.Price, p.Status})
+	require.Equal(t, []any{agent.X402, "0.01", 200}, []any{p.Choice.Method, p.Choice.Price, p.Status})
 	require.Regexp(t, "^0x[0-9a-f]{64}$", p.Receipt.Transaction)
 	require.NotContains(t, text, key[2:])
 

@@ -152,7 +152,7 @@ func (s *operated) setUp(t *testing.T, owner devchain.Wallet) (mandate string) {
 	done, err := c.Session(t.Context(), session.SessionToken)
 	require.NoError(t, err)
 	require.Equal(t, client.SessionCompleted, done.Status)
-	return done.IntentMandate
+	return done.Mandate
 }
 
 // submit posts a form as the page does, and returns the answer's text.
@@ -205,7 +205,7 @@ func TestServicesShareAChainOnPostgres(t *testing.T) {
 			ch, err := c.Charge(t.Context(), client.ChargeParams{
 				Mandate: m, AmountCents: 100, Currency: client.USDC, Description: "report", IdempotencyKey: fmt.Sprint("key", i),
 			})
-			if err != nil || ch.Status != client.Completed || ch.RailUsed != client.Crypto {
+			if err != nil || ch.Status != client.Completed || ch.RailUsed != client.ChainUsed {
 				t.Errorf("charge %d: %+v, %v", i, ch, err)
 			}
 		})
@@ -297,7 +297,7 @@ func (s *operated) charge(t *testing.T, mandate, key string) {
 	ch, err := s.client(t).Charge(t.Context(), client.ChargeParams{Mandate: mandate, AmountCents: 500, Currency: client.USDC, Description: "report", IdempotencyKey: key})
 	require.NoError(t, err)
 	require.Equal(t, client.Completed, ch.Status, ch.FailureReason)
-	require.Equal(t, client.Crypto, ch.RailUsed)
+	require.Equal(t, client.ChainUsed, ch.RailUsed)
 	receipt, err := s.chain.Client().TransactionReceipt(t.Context(), common.HexToHash(ch.TxHash))
 	require.NoError(t, err)
 	require.EqualValues(t, 1, receipt.Status)

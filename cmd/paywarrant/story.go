@@ -53,9 +53,9 @@ func (d *story) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.token = done.IntentMandate
+	d.token = done.Mandate
 	d.tell("A person lowers the month to $10.00, connects a card and confirms",
-		fact{"session", string(done.Status)}, fact{"mandate", done.DelegateID}, fact{"token", short(d.token, 48)})
+		fact{"session", string(done.Status)}, fact{"mandate", done.MandateID}, fact{"token", short(d.token, 48)})
 	return nil
 }
 

@@ -18,7 +18,7 @@ func (d *story) grant(ctx context.Context, methods ...string) (string, error) {
 		return "", err
 	}
 	done, err := d.merchant.CompleteTestSession(ctx, s.SessionToken, client.TestCompletion{PaymentMethods: methods})
-	return done.IntentMandate, err
+	return done.Mandate, err
 }
 
 // chargeVia charges a mandate and requires the rail that it should go over.
@@ -35,7 +35,7 @@ func (d *story) chargeByChain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := d.chargeVia(ctx, m, 75, client.USDC, client.Crypto)
+	c, err := d.chargeVia(ctx, m, 75, client.USDC, client.ChainUsed)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (d *story) fallBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := d.chargeVia(ctx, m, 120, client.USDC, client.Fiat)
+	c, err := d.chargeVia(ctx, m, 120, client.USDC, client.CardUsed)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (d *story) fallBack(ctx context.Context) error {
 	if m, err = d.grant(ctx, "card_decline_after_setup", "wallet"); err != nil {
 		return err
 	}
-	if c, err = d.chargeVia(ctx, m, 200, client.USD, client.Crypto); err != nil {
+	if c, err = d.chargeVia(ctx, m, 200, client.USD, client.ChainUsed); err != nil {
 		return err
 	}
 	d.tell("Where the card is declined, the wallet pays", fact{"amount", dollars(c.AmountCents)}, fact{"rail", string(c.RailUsed)},

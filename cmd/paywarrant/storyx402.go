@@ -18,11 +18,11 @@ import (
 // the service as facilitator.
 func (d *story) payFromWallet(ctx context.Context) error {
 	for _, by := range []struct {
-		way  agent.Way
+		way  agent.Method
 		name string
 	}{{agent.X402V1, "x402 v1"}, {agent.X402, "x402 v2"}, {agent.MPP, "the Payment scheme (MPP)"}} {
 		pays, err := agent.NewTransport(agent.Config{
-			MaxPriceMicros: 20_000, Wallet: devrail.Wallet(devchain.Wallets()[0]), Ways: []agent.Way{by.way},
+			MaxPriceMicros: 20_000, Wallet: devrail.Wallet(devchain.Wallets()[0]), Methods: []agent.Method{by.way},
 		})
 		if err != nil {
 			return err

@@ -60,11 +60,11 @@ func (c webhooksTriggerCmd) Run(ctx context.Context, o output) error {
 	if err != nil {
 		return err
 	}
-	what := done.DelegateID
+	what := done.MandateID
 	switch c.Type {
 	case webhook.PaymentSucceeded, webhook.PaymentFailed:
 		ch, err := merchant.Charge(ctx, client.ChargeParams{
-			Mandate: done.IntentMandate, AmountCents: 250, Currency: client.USD, Description: "paywarrant webhooks trigger",
+			Mandate: done.Mandate, AmountCents: 250, Currency: client.USD, Description: "paywarrant webhooks trigger",
 		})
 		if err != nil {
 			return err
@@ -72,7 +72,7 @@ func (c webhooksTriggerCmd) Run(ctx context.Context, o output) error {
 		what = ch.TransactionID
 	case webhook.DelegateCreated, webhook.Test: // the mandate is all that it takes
 	case webhook.DelegateRevoked:
-		if _, err := merchant.Revoke(ctx, done.DelegateID); err != nil {
+		if _, err := merchant.Revoke(ctx, done.MandateID); err != nil {
 			return err
 		}
 	}

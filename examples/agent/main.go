@@ -37,10 +37,10 @@ func main() {
 func read(ctx context.Context, out io.Writer, c *client.Client, m, url string) error {
 	transport, err := agent.NewTransport(agent.Config{
 		Service: c, Mandate: m,
-		MaxPriceMicros: 1_000_000,                                                   // a dollar for one request
-		Velocities:     []agent.Velocity{{Window: time.Hour, MaxMicros: 5_000_000}}, // five an hour
+		MaxPriceMicros: 1_000_000,                                                        // a dollar for one request
+		VelocityLimits: []agent.VelocityLimit{{Window: time.Hour, MaxMicros: 5_000_000}}, // five an hour
 		Approve: func(_ context.Context, p agent.Purchase) error {
-			fmt.Fprintf(out, "paying %s USD by %s for %s\n", p.Price(), p.Way, p.URL)
+			fmt.Fprintf(out, "paying %s USD by %s for %s\n", p.Price(), p.Method, p.URL)
 			return nil // an error would stop it: ask a person here
 		},
 	})

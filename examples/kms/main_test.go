@@ -95,7 +95,7 @@ func TestServiceOnAKeyInTheCloud(t *testing.T) {
 		t.Helper()
 		again, err := srv.Client().Session(t.Context(), session.SessionToken)
 		require.NoError(t, err)
-		require.Equal(t, m, again.IntentMandate)
+		require.Equal(t, m, again.Mandate)
 	}
 	opens()
 

@@ -18,7 +18,7 @@ func TestFeeIsRoundedUp(t *testing.T) {
 		1: 5000, 166_666: 5000, 166_667: 5001, 333_333: 10_000, 333_334: 10_001, 999_999: 30_000, 1_000_000: 30_000, 5_000_000: 30_000,
 	} {
 		require.Equal(t, fee, ledger.Fee(rail.Chain, amount), amount)
-		require.Zero(t, ledger.Fee(rail.Fiat, amount))
+		require.Zero(t, ledger.Fee(rail.Card, amount))
 	}
 }
 
@@ -65,7 +65,7 @@ func TestCounterAboveItsLimitIsNotWritten(t *testing.T) {
 			charge:  ledger.Charge{ID: "txn_1", MandateID: "del_1", MerchantID: "mer_1", Amount: 1, Month: month, Status: ledger.ChargePending},
 		}
 		l := start(t, h, 0)
-		_, err := l.Settle(t.Context(), h.charge, ledger.Settlement{Rail: rail.Fiat, Outcome: rail.Outcome{Status: rail.Succeeded}})
+		_, err := l.Settle(t.Context(), h.charge, ledger.Settlement{Rail: rail.Card, Outcome: rail.Outcome{Status: rail.Succeeded}})
 		l.Close()
 		if sound {
 			require.NoError(t, err)

@@ -25,7 +25,7 @@ type Name string
 
 // The rails.
 const (
-	Fiat  Name = "fiatrail"
+	Card  Name = "fiatrail"
 	Chain Name = "chainrail"
 )
 

@@ -24,7 +24,7 @@ const maxAttempts = 2
 type Router struct {
 	// Asking is told of each attempt: of its beginning, and by the function that it
 	// returns of its end. It may change the attempt's context. Nil: nobody is told.
-	Asking func(context.Context, Name) (context.Context, func(Outcome, error))
+	OnAttempt func(context.Context, Name) (context.Context, func(Outcome, error))
 
 	rails map[Name]Rail
 	names []Name
@@ -56,9 +56,9 @@ func NewRouter(rails []Rail) (*Router, error) {
 func Preferred(currency string) []Name {
 	switch currency {
 	case "usd":
-		return []Name{Fiat, Chain}
+		return []Name{Card, Chain}
 	case "usdc", "usdt":
-		return []Name{Chain, Fiat}
+		return []Name{Chain, Card}
 	default:
 		return nil
 	}
@@ -162,8 +162,8 @@ func (r *Router) ask(ctx context.Context, name Name, attempt Charge) (Outcome, e
 	}
 	failpoint.Hit(failpoint.RailChosen)
 	ended := func(Outcome, error) {}
-	if r.Asking != nil {
-		ctx, ended = r.Asking(ctx, name)
+	if r.OnAttempt != nil {
+		ctx, ended = r.OnAttempt(ctx, name)
 	}
 	outcome, err := one.Charge(ctx, attempt)
 	if errors.Is(err, ErrReferenceReused) {

@@ -50,16 +50,16 @@ func newRouter(t *testing.T, rails ...rail.Rail) *rail.Router {
 
 // both are a payer's instruments of both rails.
 func both() []rail.Instrument {
-	return []rail.Instrument{{Rail: rail.Chain, Method: "0x01"}, {Rail: rail.Fiat, Method: "pm_1"}}
+	return []rail.Instrument{{Rail: rail.Chain, Method: "0x01"}, {Rail: rail.Card, Method: "pm_1"}}
 }
 
 func refused(why rail.Reason) rail.Outcome { return rail.Outcome{Status: rail.Refused, Reason: why} }
 
 func TestPreferred(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, []rail.Name{rail.Fiat, rail.Chain}, rail.Preferred("usd"))
-	require.Equal(t, []rail.Name{rail.Chain, rail.Fiat}, rail.Preferred("usdc"))
-	require.Equal(t, []rail.Name{rail.Chain, rail.Fiat}, rail.Preferred("usdt"))
+	require.Equal(t, []rail.Name{rail.Card, rail.Chain}, rail.Preferred("usd"))
+	require.Equal(t, []rail.Name{rail.Chain, rail.Card}, rail.Preferred("usdc"))
+	require.Equal(t, []rail.Name{rail.Chain, rail.Card}, rail.Preferred("usdt"))
 	for _, unknown := range []string{"", "USD", "eur"} {
 		require.Empty(t, rail.Preferred(unknown))
 	}
@@ -67,7 +67,7 @@ func TestPreferred(t *testing.T) {
 
 func TestNewRouterRefusesAmbiguousRails(t *testing.T) {
 	t.Parallel()
-	_, err := rail.NewRouter([]rail.Rail{&scripted{name: rail.Fiat}, &scripted{name: rail.Fiat}})
+	_, err := rail.NewRouter([]rail.Rail{&scripted{name: rail.Card}, &scripted{name: rail.Card}})
 	require.ErrorContains(t, err, "twice")
 	_, err = rail.NewRouter([]rail.Rail{nil})
 	require.ErrorContains(t, err, "nil")
@@ -75,13 +75,13 @@ func TestNewRouterRefusesAmbiguousRails(t *testing.T) {
 
 func TestRouterKnowsItsRails(t *testing.T) {
 	t.Parallel()
-	fiat := &scripted{name: rail.Fiat}
+	fiat := &scripted{name: rail.Card}
 	router := newRouter(t, &scripted{name: rail.Chain}, fiat)
-	require.Equal(t, []rail.Name{rail.Chain, rail.Fiat}, router.Names())
-	got, ok := router.Rail(rail.Fiat)
+	require.Equal(t, []rail.Name{rail.Chain, rail.Card}, router.Names())
+	got, ok := router.Rail(rail.Card)
 	require.True(t, ok)
 	require.Same(t, fiat, got)
-	_, ok = newRouter(t).Rail(rail.Fiat)
+	_, ok = newRouter(t).Rail(rail.Card)
 	require.False(t, ok)
 }
 
@@ -98,22 +98,22 @@ func TestFallback(t *testing.T) {
 		wantErr       error
 		secondAsked   bool
 	}{
-		"first succeeds":            {first: paid, used: rail.Fiat, outcome: paid},
-		"first is pending":          {first: rail.Outcome{Status: rail.Pending}, used: rail.Fiat, outcome: rail.Outcome{Status: rail.Pending}},
-		"first is unknown":          {firstErr: errUnknown, used: rail.Fiat, wantErr: errUnknown},
-		"reference reused":          {firstErr: rail.ErrReferenceReused, used: rail.Fiat, wantErr: rail.ErrReferenceReused},
+		"first succeeds":            {first: paid, used: rail.Card, outcome: paid},
+		"first is pending":          {first: rail.Outcome{Status: rail.Pending}, used: rail.Card, outcome: rail.Outcome{Status: rail.Pending}},
+		"first is unknown":          {firstErr: errUnknown, used: rail.Card, wantErr: errUnknown},
+		"reference reused":          {firstErr: rail.ErrReferenceReused, used: rail.Card, wantErr: rail.ErrReferenceReused},
 		"first refuses":             {first: refused(rail.CardDeclined), second: paid, used: rail.Chain, outcome: paid, secondAsked: true},
 		"first is unavailable":      {first: refused(rail.Unavailable), second: paid, used: rail.Chain, outcome: paid, secondAsked: true},
 		"second is pending":         {first: refused(rail.CardDeclined), second: rail.Outcome{Status: rail.Pending}, used: rail.Chain, outcome: rail.Outcome{Status: rail.Pending}, secondAsked: true},
 		"second is unknown":         {first: refused(rail.CardDeclined), secondErr: errUnknown, used: rail.Chain, wantErr: errUnknown, secondAsked: true},
-		"both refuse":               {first: refused(rail.CardDeclined), second: refused(rail.Reverted), used: rail.Fiat, outcome: refused(rail.CardDeclined), secondAsked: true},
+		"both refuse":               {first: refused(rail.CardDeclined), second: refused(rail.Reverted), used: rail.Card, outcome: refused(rail.CardDeclined), secondAsked: true},
 		"unavailable, then refused": {first: refused(rail.Unavailable), second: refused(rail.Reverted), used: rail.Chain, outcome: refused(rail.Reverted), secondAsked: true},
-		"refused, then unavailable": {first: refused(rail.ExpiredCard), second: refused(rail.Unavailable), used: rail.Fiat, outcome: refused(rail.ExpiredCard), secondAsked: true},
-		"both unavailable":          {first: refused(rail.Unavailable), second: refused(rail.Unavailable), used: rail.Fiat, outcome: refused(rail.Unavailable), secondAsked: true},
+		"refused, then unavailable": {first: refused(rail.ExpiredCard), second: refused(rail.Unavailable), used: rail.Card, outcome: refused(rail.ExpiredCard), secondAsked: true},
+		"both unavailable":          {first: refused(rail.Unavailable), second: refused(rail.Unavailable), used: rail.Card, outcome: refused(rail.Unavailable), secondAsked: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			fiat := &scripted{name: rail.Fiat, outcome: c.first, err: c.firstErr}
+			fiat := &scripted{name: rail.Card, outcome: c.first, err: c.firstErr}
 			chain := &scripted{name: rail.Chain, outcome: c.second, err: c.secondErr}
 			used, outcome, err := newRouter(t, chain, fiat).Charge(t.Context(), rail.Preferred("usd"), both(), rail.Charge{Reference: "txn_1"}, nil)
 			require.ErrorIs(t, err, c.wantErr)
@@ -134,7 +134,7 @@ func TestFallback(t *testing.T) {
 func TestStatusThatIsNoAnswerIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, status := range []rail.Status{rail.Unseen, "", "done"} {
-		fiat, chain := &scripted{name: rail.Fiat, outcome: rail.Outcome{Status: status}}, &scripted{name: rail.Chain}
+		fiat, chain := &scripted{name: rail.Card, outcome: rail.Outcome{Status: status}}, &scripted{name: rail.Chain}
 		_, outcome, err := newRouter(t, fiat, chain).Charge(t.Context(), rail.Preferred("usd"), both(), rail.Charge{Reference: "txn_1"}, nil)
 		require.ErrorContains(t, err, "no answer to a charge")
 		require.Empty(t, outcome)
@@ -144,12 +144,12 @@ func TestStatusThatIsNoAnswerIsAnError(t *testing.T) {
 
 func TestOnlyConnectedRailsAreAsked(t *testing.T) {
 	t.Parallel()
-	fiat := &scripted{name: rail.Fiat, outcome: refused(rail.CardDeclined)}
+	fiat := &scripted{name: rail.Card, outcome: refused(rail.CardDeclined)}
 	chain := &scripted{name: rail.Chain, outcome: rail.Outcome{Status: rail.Succeeded}}
 	router := newRouter(t, fiat, chain)
-	used, outcome, err := router.Charge(t.Context(), []rail.Name{rail.Fiat, rail.Chain, rail.Fiat}, both()[1:], rail.Charge{Reference: "txn_1"}, nil)
+	used, outcome, err := router.Charge(t.Context(), []rail.Name{rail.Card, rail.Chain, rail.Card}, both()[1:], rail.Charge{Reference: "txn_1"}, nil)
 	require.NoError(t, err)
-	require.Equal(t, rail.Fiat, used)
+	require.Equal(t, rail.Card, used)
 	require.Equal(t, refused(rail.CardDeclined), outcome)
 	require.Len(t, fiat.asked, 1, "a rail named twice is asked once")
 	require.Empty(t, chain.asked)
@@ -181,14 +181,14 @@ func TestOneFallbackAtMost(t *testing.T) {
 func TestRailThatIsNotConfigured(t *testing.T) {
 	t.Parallel()
 	paid := rail.Outcome{Status: rail.Succeeded}
-	fiat := &scripted{name: rail.Fiat, outcome: paid}
+	fiat := &scripted{name: rail.Card, outcome: paid}
 	router := newRouter(t, fiat)
 	// A plan made now leaves the chain out, and so the card takes its place.
 	plan := router.Plan(rail.Preferred("usdc"), both())
-	require.Equal(t, []rail.Name{rail.Fiat}, plan)
+	require.Equal(t, []rail.Name{rail.Card}, plan)
 	used, outcome, err := router.Charge(t.Context(), plan, both(), rail.Charge{Reference: "txn_1"}, nil)
 	require.NoError(t, err)
-	require.Equal(t, rail.Fiat, used)
+	require.Equal(t, rail.Card, used)
 	require.Equal(t, paid, outcome)
 	// A plan of another configuration may have moved money on the chain already.
 	fiat.asked = nil
@@ -206,7 +206,7 @@ func TestRailThatIsNotConfigured(t *testing.T) {
 
 func TestCancelledChargeAsksNobody(t *testing.T) {
 	t.Parallel()
-	fiat := &scripted{name: rail.Fiat, outcome: refused(rail.CardDeclined)}
+	fiat := &scripted{name: rail.Card, outcome: refused(rail.CardDeclined)}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, outcome, err := newRouter(t, fiat).Charge(ctx, rail.Preferred("usd"), both(), rail.Charge{Reference: "txn_1"}, nil)
@@ -227,7 +227,7 @@ func (r renamed) Connect(ctx context.Context, c rail.Connection) (rail.Instrumen
 }
 
 func (r renamed) Charge(ctx context.Context, c rail.Charge) (rail.Outcome, error) {
-	c.Instrument.Rail = rail.Fiat
+	c.Instrument.Rail = rail.Card
 	return r.Rail.Charge(ctx, c)
 }
 
@@ -288,13 +288,13 @@ func TestRunAgainUntilAnsweredMovesTheMoneyOnce(t *testing.T) {
 		}
 		switch {
 		case first != "card_expired":
-			require.Equal(rt, rail.Fiat, used)
+			require.Equal(rt, rail.Card, used)
 			require.Equal(rt, rail.Succeeded, outcome.Status)
 		case second != "card_expired":
 			require.Equal(rt, rail.Chain, used)
 			require.Equal(rt, rail.Succeeded, outcome.Status)
 		default:
-			require.Equal(rt, rail.Fiat, used)
+			require.Equal(rt, rail.Card, used)
 			require.Equal(rt, rail.ExpiredCard, outcome.Reason)
 		}
 		want := before

@@ -226,7 +226,7 @@ func (s *Server) CompleteSetup(t testing.TB, sessionToken string, paymentMethods
 	if err != nil {
 		t.Fatalf("servertest: complete session: %v", err)
 	}
-	return done.IntentMandate
+	return done.Mandate
 }
 
 // Mail implements server.Mailer: it keeps the message for Mails.

@@ -36,7 +36,7 @@ func chargesWithinLimits(t *testing.T, o *servertest.Options) {
 		ch, err := charge(500)
 		require.NoError(t, err)
 		require.Equal(t, client.Completed, ch.Status)
-		require.Equal(t, client.Fiat, ch.RailUsed)
+		require.Equal(t, client.CardUsed, ch.RailUsed)
 	}
 	_, err := charge(501)
 	require.ErrorIs(t, err, client.ErrPerTxLimit)

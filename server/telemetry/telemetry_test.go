@@ -33,7 +33,7 @@ func TestNobodyIsTold(t *testing.T) {
 	span.Set(slog.Bool("b", true))
 	span.End("problem")
 	require.Equal(t, t.Context(), ctx)
-	ctx, ended := none.Asking(ctx, rail.Fiat)
+	ctx, ended := none.Asking(ctx, rail.Card)
 	ended(rail.Outcome{}, errors.New("x"))
 	require.Equal(t, t.Context(), ctx)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
@@ -75,7 +75,7 @@ func TestAChargeIsCountedOnce(t *testing.T) {
 		})
 		require.ErrorIs(t, err, lost)
 	}
-	ended := ledger.Charge{Rail: rail.Fiat, Status: ledger.ChargeSucceeded, Amount: 3_000_000, CreatedAt: time.Now()}
+	ended := ledger.Charge{Rail: rail.Card, Status: ledger.ChargeSucceeded, Amount: 3_000_000, CreatedAt: time.Now()}
 	settle(ledger.ErrUnavailable, ended)
 	settle(nil, ended, ledger.Charge{Status: ledger.ChargePending, Amount: 1})
 	settle(nil)

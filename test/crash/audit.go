@@ -49,7 +49,7 @@ func (d *chainDrill) compare(ctx context.Context, r *chainReport) (err error) {
 		if err != nil {
 			return fmt.Errorf("read charge %s: %w", id, err)
 		}
-		if answer.Status == client.Failed && c.MandateID == d.empty.DelegateID && c.Status == ledger.ChargeFailed {
+		if answer.Status == client.Failed && c.MandateID == d.empty.MandateID && c.Status == ledger.ChargeFailed {
 			failed++ // as it must
 			continue
 		}

@@ -129,7 +129,7 @@ func (d *chainDrill) begin(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		d.mandates = append(d.mandates, m.IntentMandate)
+		d.mandates = append(d.mandates, m.Mandate)
 	}
 	return nil
 }

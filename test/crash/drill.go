@@ -162,7 +162,7 @@ func (d *drill) begun(ctx context.Context) error {
 // meanwhile.
 func (d *drill) mandate(ctx context.Context, monthly int64) (string, error) {
 	done, err := d.completed(ctx, client.SessionParams{MaxPerTxCents: 1000, MaxMonthlySpendCents: monthly}, client.TestCompletion{})
-	return done.IntentMandate, err
+	return done.Mandate, err
 }
 
 // completed makes a session and completes it: what is cut off is asked again, of the

@@ -59,7 +59,7 @@ func (d *chainDrill) load(ctx, until context.Context, running *sync.WaitGroup) {
 	}
 	running.Go(func() {
 		d.repeat(ctx, until, 40, func(ctx context.Context, random *mathrand.Rand) error {
-			d.chargeOnce(ctx, d.empty.IntentMandate, random)
+			d.chargeOnce(ctx, d.empty.Mandate, random)
 			return sleep(ctx, 300*time.Millisecond)
 		})
 	})
@@ -96,9 +96,9 @@ func (d *chainDrill) live(ctx context.Context, random *mathrand.Rand) error {
 	if err != nil {
 		return fmt.Errorf("make mandate: %w", err)
 	}
-	l.mandate = done.DelegateID
+	l.mandate = done.MandateID
 	if random.IntN(2) == 0 {
-		d.chargeOnce(ctx, done.IntentMandate, random)
+		d.chargeOnce(ctx, done.Mandate, random)
 	}
 	if random.IntN(2) == 0 {
 		l.ended = ledger.RevokedByMerchant

@@ -95,7 +95,7 @@ func (f *fleet) wallet(t *testing.T, owner devchain.Wallet) string {
 	done, err := c.Session(t.Context(), s.SessionToken)
 	require.NoError(t, err)
 	require.Equal(t, client.SessionCompleted, done.Status)
-	return done.IntentMandate
+	return done.Mandate
 }
 
 // submit posts a form as the page does.

@@ -106,7 +106,7 @@ func (f *fleet) mandate(t *testing.T, perTx, monthly int64) string {
 	require.NoError(t, err)
 	done, err := c.CompleteTestSession(t.Context(), s.SessionToken, client.TestCompletion{})
 	require.NoError(t, err)
-	return done.IntentMandate
+	return done.Mandate
 }
 
 // settled waits until nothing is pending, and checks the ledger.

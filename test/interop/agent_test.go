@@ -55,7 +55,7 @@ func TestOurAgentPaysOfficialServers(t *testing.T) {
 	project := nodetest.Open(t, "x402")
 	for _, by := range []struct {
 		server   string
-		way      agent.Way
+		way      agent.Method
 		proxy    string
 		resource string // that differs from the address asked
 	}{
@@ -71,8 +71,8 @@ func TestOurAgentPaysOfficialServers(t *testing.T) {
 	} {
 		t.Run(by.server+" by "+string(by.way)+" proxy "+by.proxy, func(t *testing.T) {
 			t.Parallel()
-			purchase := buy(t, project, by.server, by.proxy, []agent.Way{by.way})
-			require.Equal(t, by.way, purchase.Way)
+			purchase := buy(t, project, by.server, by.proxy, []agent.Method{by.way})
+			require.Equal(t, by.way, purchase.Method)
 			require.Equal(t, by.resource, purchase.Resource)
 		})
 	}
@@ -83,11 +83,11 @@ func TestOurAgentPaysOfficialServers(t *testing.T) {
 func TestMPPXWithRouteBindingIsPaidByItsOwnProtocol(t *testing.T) {
 	t.Parallel()
 	purchase := buy(t, nodetest.Open(t, "x402"), "mppx, bound", "none", nil)
-	require.Equal(t, agent.MPP, purchase.Way)
+	require.Equal(t, agent.MPP, purchase.Method)
 }
 
 // buy buys /weather from an official server, and returns what was approved.
-func buy(t *testing.T, project nodetest.Project, server, proxy string, by []agent.Way) (approved agent.Purchase) {
+func buy(t *testing.T, project nodetest.Project, server, proxy string, by []agent.Method) (approved agent.Purchase) {
 	t.Helper()
 	srv := servertest.Start(t, &servertest.Options{Chain: chain.Start})
 	var shop struct{ URL string }
@@ -99,7 +99,7 @@ func buy(t *testing.T, project nodetest.Project, server, proxy string, by []agen
 	wallet, err := evm.NewWallet(evm.WalletConfig{Key: devchain.Wallets()[0].Key()})
 	require.NoError(t, err)
 	pays, err := agent.NewTransport(agent.Config{
-		MaxPriceMicros: 10_000, Wallet: wallet, Ways: by, Base: base,
+		MaxPriceMicros: 10_000, Wallet: wallet, Methods: by, Base: base,
 		Approve: func(_ context.Context, p agent.Purchase) error {
 			approved = p
 			return nil

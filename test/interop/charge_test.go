@@ -29,10 +29,10 @@ func TestChargesAsSomebodyElseReadsThem(t *testing.T) {
 	var hashes []string
 	for _, f := range fees {
 		ch, err := merchant.Charge(t.Context(), client.ChargeParams{
-			Mandate: done.IntentMandate, AmountCents: f.cents, Currency: client.USDC, Description: "read by another",
+			Mandate: done.Mandate, AmountCents: f.cents, Currency: client.USDC, Description: "read by another",
 		})
 		require.NoError(t, err)
-		require.Equal(t, []any{client.Completed, client.Crypto, f.feeMicros}, []any{ch.Status, ch.RailUsed, ch.FeeMicros}, "%d cents: %s", f.cents, ch.FailureReason)
+		require.Equal(t, []any{client.Completed, client.ChainUsed, f.feeMicros}, []any{ch.Status, ch.RailUsed, ch.FeeMicros}, "%d cents: %s", f.cents, ch.FailureReason)
 		hashes = append(hashes, ch.TxHash)
 	}
 	request["hashes"] = hashes

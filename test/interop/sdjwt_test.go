@@ -95,7 +95,7 @@ func TestOursVerifiesTheirs(t *testing.T) {
 	terms := mandate.Terms{
 		ID: "del_01JD7Q8XKQ2V5T9N3W6Y0ZB4CF", Limits: mandate.Limits{MaxPerTxCents: 515, MaxMonthlyCents: 5015},
 		Payees: []mandate.Payee{{ID: "mer_1", Name: "Weather"}, {ID: "mer_2", Name: "Karten & Söhne", Website: "https://karten.example"}},
-		Rails:  []mandate.Rail{mandate.FiatRail}, IssuedAt: now, ExpiresAt: now.Add(time.Hour), SessionKey: public(t, holder),
+		Rails:  []mandate.Rail{mandate.CardRail}, IssuedAt: now, ExpiresAt: now.Add(time.Hour), SessionKey: public(t, holder),
 	}
 	const iss = "https://pay.example"
 	own, err := (&mandate.Issuer{URL: iss, Signer: mandate.FixedSigner(issuer)}).Issue(t.Context(), terms)

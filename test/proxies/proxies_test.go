@@ -106,12 +106,12 @@ func (b *buyer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-func (s *site) pay(t *testing.T, way agent.Way, wallet int) (content string, paid http.Header) {
+func (s *site) pay(t *testing.T, way agent.Method, wallet int) (content string, paid http.Header) {
 	t.Helper()
 	signs, err := evm.NewWallet(evm.WalletConfig{Key: devchain.Wallets()[wallet].Key()})
 	require.NoError(t, err)
 	b := &buyer{RoundTripper: s.transport(t)}
-	cfg := agent.Config{MaxPriceMicros: 10_000, Wallet: signs, Ways: []agent.Way{way}, Base: b}
+	cfg := agent.Config{MaxPriceMicros: 10_000, Wallet: signs, Methods: []agent.Method{way}, Base: b}
 	if way == agent.Mandate {
 		cfg.Service = s.Client()
 		cfg.Mandate = s.Mandate(t, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000, PaymentMethods: []string{"wallet"}})
@@ -186,7 +186,7 @@ func (s *site) sellsToOneEach(t *testing.T) {
 	t.Helper()
 	anybody := &http.Client{Transport: s.transport(t)}
 	contents := map[string]bool{}
-	for _, way := range []agent.Way{agent.Mandate, agent.X402, agent.X402V1, agent.MPP} {
+	for _, way := range []agent.Method{agent.Mandate, agent.X402, agent.X402V1, agent.MPP} {
 		before := s.unpaid(t, anybody)
 		content, paid := s.pay(t, way, 1)
 		require.Regexp(t, "^content [0-9]+$", content)
@@ -211,7 +211,7 @@ func (s *site) sellsWhileOthersAsk(t *testing.T) {
 	anybody := &http.Client{Transport: s.transport(t)}
 	var all sync.WaitGroup
 	var contents sync.Map
-	for i, way := range []agent.Way{agent.X402, agent.X402V1, agent.MPP, agent.X402, agent.X402V1} {
+	for i, way := range []agent.Method{agent.X402, agent.X402V1, agent.MPP, agent.X402, agent.X402V1} {
 		all.Go(func() {
 			content, _ := s.pay(t, way, 2+i)
 			_, sold := contents.LoadOrStore(content, true)

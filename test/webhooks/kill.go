@@ -167,7 +167,7 @@ func sell(ctx, until context.Context, merchant *client.Client) {
 		}
 		m, err := merchant.CompleteTestSession(ctx, s.SessionToken, client.TestCompletion{})
 		for n := 0; n < perMandate && err == nil && until.Err() == nil; n++ {
-			_, err = merchant.Charge(ctx, client.ChargeParams{Mandate: m.IntentMandate, AmountCents: 1, Currency: client.USD, Description: "drill"})
+			_, err = merchant.Charge(ctx, client.ChargeParams{Mandate: m.Mandate, AmountCents: 1, Currency: client.USD, Description: "drill"})
 		}
 	}
 }

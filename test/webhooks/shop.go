@@ -76,14 +76,14 @@ func (s *shop) live(ctx context.Context, n int, turn func(context.Context)) erro
 	if err != nil {
 		return err
 	}
-	s.happened(done.DelegateID, string(webhook.DelegateCreated))
+	s.happened(done.MandateID, string(webhook.DelegateCreated))
 	for range n - 1 {
 		turn(ctx)
-		c, err := s.merchant.Charge(ctx, client.ChargeParams{Mandate: done.IntentMandate, AmountCents: 1, Currency: client.USD, Description: "drill"})
+		c, err := s.merchant.Charge(ctx, client.ChargeParams{Mandate: done.Mandate, AmountCents: 1, Currency: client.USD, Description: "drill"})
 		if err != nil {
 			return err
 		}
-		s.happened(done.DelegateID, c.TransactionID)
+		s.happened(done.MandateID, c.TransactionID)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func (a *API) balance(ctx context.Context, c call[struct{}]) (reply, error) {
 	month := max(ledger.MonthOf(now), m.Month) // a clock that went backwards does not reset the counter
 	spent := m.SpentIn(month)
 	b := client.Balance{
-		DelegateID: m.ID, Status: client.MandateStatus(m.Status),
+		MandateID: m.ID, Status: client.MandateStatus(m.Status),
 		MaxPerTxCents:              int64(m.Terms.MaxPerTx.CentsDown()),
 		MaxMonthlySpendCents:       int64(m.Terms.MaxMonthly.CentsDown()),
 		CurrentMonthlySpendCents:   int64(spent.CentsUp()),

@@ -21,7 +21,7 @@ func (a *API) stats(ctx context.Context, c call[struct{}]) (reply, error) {
 		return reply{}, err
 	}
 	return reply{Body: client.Stats{
-		TotalVolumeCents: int64(s.Volume.CentsDown()), ActiveDelegates: s.ActiveMandates, TransactionCount: s.Count,
+		TotalVolumeCents: int64(s.Volume.CentsDown()), ActiveMandates: s.ActiveMandates, TransactionCount: s.Count,
 	}}, nil
 }
 
@@ -49,7 +49,7 @@ func (a *API) transactions(ctx context.Context, c call[struct{}]) (reply, error)
 	page := client.TransactionPage{HasMore: len(list) > size, Data: []client.Transaction{}}
 	for _, ch := range list[:min(len(list), size)] {
 		page.Data = append(page.Data, client.Transaction{
-			ID: ch.ID, DelegateID: ch.MandateID, AmountCents: int64(ch.Amount.CentsUp()),
+			ID: ch.ID, MandateID: ch.MandateID, AmountCents: int64(ch.Amount.CentsUp()),
 			Status: client.Status(ch.Status), Rail: client.Rail(ch.Rail), CreatedAt: ch.CreatedAt,
 		})
 	}

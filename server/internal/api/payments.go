@@ -110,10 +110,10 @@ func chargeView(c ledger.Charge) client.Charge {
 		v.Status = client.Completed
 	}
 	switch c.Rail {
-	case rail.Fiat:
-		v.RailUsed = client.Fiat
+	case rail.Card:
+		v.RailUsed = client.CardUsed
 	case rail.Chain:
-		v.RailUsed = client.Crypto
+		v.RailUsed = client.ChainUsed
 	}
 	return v
 }

@@ -99,8 +99,8 @@ func limit(param string, cents int64) (ledger.Micros, error) {
 
 func (a *API) requestedRails(requested string) ([]rail.Name, error) {
 	rails := map[string][]rail.Name{
-		"": {rail.Fiat, rail.Chain}, "both": {rail.Fiat, rail.Chain},
-		"fiatrail": {rail.Fiat}, "chainrail": {rail.Chain},
+		"": {rail.Card, rail.Chain}, "both": {rail.Card, rail.Chain},
+		"fiatrail": {rail.Card}, "chainrail": {rail.Chain},
 	}[requested]
 	if rails == nil {
 		return nil, invalid("requestedRail", "must be fiatrail, chainrail or both")
@@ -161,7 +161,7 @@ func (a *API) session(ctx context.Context, c call[struct{}]) (reply, error) {
 
 func sessionView(s payment.Session) client.Session {
 	return client.Session{
-		Status: client.SessionStatus(s.Status), IntentMandate: s.Mandate, DelegateID: s.MandateID,
+		Status: client.SessionStatus(s.Status), Mandate: s.Mandate, MandateID: s.MandateID,
 		FailureReason: s.FailureReason, ExpiresAt: s.ExpiresAt,
 	}
 }

@@ -95,7 +95,7 @@ func (a *API) endpointView(e ledger.WebhookEndpoint, secret string) client.Webho
 		v.Status = client.EndpointDisabled
 	}
 	if a.Clock().Before(e.FormerUntil) {
-		v.FormerSecretExpiresAt = e.FormerUntil
+		v.PreviousSecretExpiresAt = e.FormerUntil
 	}
 	return v
 }

@@ -57,7 +57,7 @@ func (p *Pages) showCheckoutForm(w http.ResponseWriter, r *http.Request, c payme
 	f.Action, f.Merchant, f.Website = r.URL.Path, m.Name, host(m.Website)
 	f.Description, f.Amount = c.Description, dollars(c.Amount)
 	f.AsksMail = p.Mail != nil
-	f.Methods, f.ByMandate = choices(p.Methods(rail.Fiat), f.Method), f.Method == byMandate
+	f.Methods, f.ByMandate = choices(p.Methods(rail.Card), f.Method), f.Method == byMandate
 	p.render(w, r, status, p.pay, "Pay "+m.Name, f)
 }
 

@@ -39,7 +39,7 @@ func receiptView(found payment.Receipt) result {
 	case ledger.ChargeSucceeded:
 		v.Facts = append(v.Facts, fact{"Settled", moment(c.SettledAt)})
 	}
-	if c.Status != ledger.ChargeFailed && c.Rail == rail.Fiat && found.Instrument.Brand != "" {
+	if c.Status != ledger.ChargeFailed && c.Rail == rail.Card && found.Instrument.Brand != "" {
 		v.Facts = append(v.Facts, fact{"Paid with", found.Instrument.Brand + " •••• " + found.Instrument.LastFour})
 	}
 	if c.TxHash != "" {

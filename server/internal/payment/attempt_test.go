@@ -73,7 +73,7 @@ func TestFallbackBegunBeforeRevocationIsRecorded(t *testing.T) {
 	b.Start(t.Context())
 	c = b.finished(t, c)
 	require.Equal(t, ledger.ChargeSucceeded, c.Status)
-	require.Equal(t, rail.Fiat, c.Rail)
+	require.Equal(t, rail.Card, c.Rail)
 }
 
 // reserved is a charge of a mandate whose process ended before it asked a rail.
@@ -81,7 +81,7 @@ func (b *bench) reserved(t *testing.T, m ledger.Mandate, key string) ledger.Char
 	t.Helper()
 	r, err := b.Ledger.Reserve(t.Context(), ledger.Reserve{
 		ChargeID: id.New(id.Charge, b.time.Now()), MandateID: m.ID, TokenValid: true, Payee: b.merchant, Amount: 10_000, Currency: "usdc",
-		Rails: []rail.Name{rail.Chain, rail.Fiat}, IdempotencyKey: key, Fingerprint: key, Lease: time.Second,
+		Rails: []rail.Name{rail.Chain, rail.Card}, IdempotencyKey: key, Fingerprint: key, Lease: time.Second,
 	})
 	require.NoError(t, err)
 	return r.Charge

@@ -127,7 +127,7 @@ func (s *Service) newCheckoutSession(c ledger.Checkout) ledger.Session {
 	return ledger.Session{
 		Hash: c.SessionHash, MerchantID: c.MerchantID, Status: ledger.SessionPending, ReturnURL: c.ReturnURL,
 		Terms: ledger.Terms{
-			MaxPerTx: c.Amount, MaxMonthly: c.Amount, Rails: []rail.Name{rail.Fiat}, Payees: []string{c.MerchantID},
+			MaxPerTx: c.Amount, MaxMonthly: c.Amount, Rails: []rail.Name{rail.Card}, Payees: []string{c.MerchantID},
 			ExpiresAt: c.CreatedAt.Add(checkoutMandateLife).Truncate(time.Second),
 		},
 		CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt,

@@ -65,7 +65,7 @@ func setup(t *testing.T, places int64) (*payment.Service, ledger.Merchant) {
 // both is a service with two scripted rails.
 func both(t *testing.T) *bench {
 	t.Helper()
-	fiat, chain := newPuppet(rail.Fiat), newPuppet(rail.Chain)
+	fiat, chain := newPuppet(rail.Card), newPuppet(rail.Chain)
 	b := on(t, 1024, func(*sqlite.Store) []rail.Rail { return []rail.Rail{fiat, chain} })
 	b.card, b.chain = fiat, chain
 	return b
@@ -115,7 +115,7 @@ func on(t *testing.T, places int64, rails func(*sqlite.Store) []rail.Rail) *benc
 // terms allow a dollar, on both rails.
 func (b *bench) terms() ledger.Terms {
 	return ledger.Terms{
-		MaxPerTx: 1_000_000, MaxMonthly: 1_000_000, Rails: []rail.Name{rail.Fiat, rail.Chain}, Payees: []string{b.merchant.ID},
+		MaxPerTx: 1_000_000, MaxMonthly: 1_000_000, Rails: []rail.Name{rail.Card, rail.Chain}, Payees: []string{b.merchant.ID},
 		ExpiresAt: b.time.Now().Add(30 * 24 * time.Hour).Truncate(time.Second),
 	}
 }
@@ -125,7 +125,7 @@ func (b *bench) confirmed(t *testing.T) (ledger.Mandate, string) {
 	t.Helper()
 	session, err := b.CreateSession(t.Context(), payment.NewSession{Merchant: b.merchant, Terms: b.terms()})
 	require.NoError(t, err)
-	m, err := b.Confirm(t.Context(), session.Token, payment.Confirmation{Terms: b.terms(), Methods: []string{string(rail.Fiat), string(rail.Chain)}})
+	m, err := b.Confirm(t.Context(), session.Token, payment.Confirmation{Terms: b.terms(), Methods: []string{string(rail.Card), string(rail.Chain)}})
 	require.NoError(t, err)
 	done, err := b.Session(t.Context(), session.Token)
 	require.NoError(t, err)
@@ -136,7 +136,7 @@ func (b *bench) confirmed(t *testing.T) (ledger.Mandate, string) {
 func confirm(t *testing.T, s *payment.Service, m ledger.Merchant) (ledger.Mandate, error) {
 	t.Helper()
 	terms := ledger.Terms{
-		MaxPerTx: 1_000_000, MaxMonthly: 1_000_000, Rails: []rail.Name{rail.Fiat}, Payees: []string{m.ID},
+		MaxPerTx: 1_000_000, MaxMonthly: 1_000_000, Rails: []rail.Name{rail.Card}, Payees: []string{m.ID},
 		ExpiresAt: s.Clock().Add(24 * time.Hour).Truncate(time.Second),
 	}
 	session, err := s.CreateSession(t.Context(), payment.NewSession{Merchant: m, Terms: terms})

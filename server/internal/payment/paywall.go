@@ -108,7 +108,7 @@ func (s *Service) charge(r PaywallRequest, payee ledger.Merchant) ChargeRequest 
 		order = append(order, rail.Chain)
 	}
 	if r.Price >= MinimumByCard && !ledger.IsWallet(payee.ID) { // a card pays registered merchants only
-		order = append(order, rail.Fiat)
+		order = append(order, rail.Card)
 	}
 	return ChargeRequest{
 		Payee: payee, Token: r.Token, Amount: r.Price, Currency: "usdc",

@@ -127,10 +127,10 @@ func TestHungRailDoesNotHoldUpTheOther(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	now := &clock.Movable{}
-	hung, card := &scripted{name: rail.Chain, hangs: make(chan struct{})}, &scripted{name: rail.Fiat}
+	hung, card := &scripted{name: rail.Chain, hangs: make(chan struct{})}, &scripted{name: rail.Card}
 	before := newInstance(t, store, now.Now, hung, card)
 	before.pending(t, now.Now, 300, rail.Chain)
-	onCard := before.pending(t, now.Now, 1, rail.Fiat)[0]
+	onCard := before.pending(t, now.Now, 1, rail.Card)[0]
 	before.Close()
 	next := newInstance(t, store, now.Now, hung, card)
 	require.NoError(t, next.Start(t.Context()))

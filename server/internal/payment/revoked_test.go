@@ -18,7 +18,7 @@ func TestEndedBeforeItWasBound(t *testing.T) {
 	t.Parallel()
 	s, merchant := setup(t, 100)
 	terms := ledger.Terms{
-		MaxPerTx: 1_000_000, MaxMonthly: 1_000_000, Rails: []rail.Name{rail.Fiat}, Payees: []string{merchant.ID},
+		MaxPerTx: 1_000_000, MaxMonthly: 1_000_000, Rails: []rail.Name{rail.Card}, Payees: []string{merchant.ID},
 		ExpiresAt: s.Clock().Add(24 * time.Hour).Truncate(time.Second),
 	}
 	session, err := s.CreateSession(t.Context(), payment.NewSession{Merchant: merchant, Terms: terms})

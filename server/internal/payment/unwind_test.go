@@ -103,7 +103,7 @@ func TestRevocationOfADeadProcessIsFinished(t *testing.T) {
 // TestInstrumentsThatLeadToNoMandateAreEnded, in each way in which a session can leave one.
 func TestInstrumentsThatLeadToNoMandateAreEnded(t *testing.T) {
 	t.Parallel()
-	methods := []string{string(rail.Fiat), string(rail.Chain)}
+	methods := []string{string(rail.Card), string(rail.Chain)}
 	for name, c := range map[string]struct {
 		chain  error // connecting on the chain, the second method
 		after  func(t *testing.T, b *bench, token string)
@@ -157,7 +157,7 @@ func TestInstrumentsOfAMandateAreNotEnded(t *testing.T) {
 	b := both(t)
 	session, err := b.CreateSession(t.Context(), payment.NewSession{Merchant: b.merchant, Terms: b.terms()})
 	require.NoError(t, err)
-	confirm := payment.Confirmation{Terms: b.terms(), Methods: []string{string(rail.Fiat), string(rail.Chain)}}
+	confirm := payment.Confirmation{Terms: b.terms(), Methods: []string{string(rail.Card), string(rail.Chain)}}
 	b.chain.failing(errAway, nil)
 	_, err = b.Confirm(t.Context(), session.Token, confirm)
 	require.ErrorIs(t, err, errAway)

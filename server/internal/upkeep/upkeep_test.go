@@ -72,7 +72,7 @@ func setup(t *testing.T, age time.Duration) *bench {
 	require.NoError(t, err)
 	t.Cleanup(b.l.Close)
 	now := b.clock.Now().Truncate(time.Second)
-	terms := ledger.Terms{MaxPerTx: 1e6, MaxMonthly: 1e6, Payees: []string{"mer_1"}, Rails: []rail.Name{rail.Fiat}, ExpiresAt: now.Add(time.Hour)}
+	terms := ledger.Terms{MaxPerTx: 1e6, MaxMonthly: 1e6, Payees: []string{"mer_1"}, Rails: []rail.Name{rail.Card}, ExpiresAt: now.Add(time.Hour)}
 	s := ledger.Session{Hash: "h", MerchantID: "mer_1", Status: ledger.SessionPending, Terms: terms, CreatedAt: now, ExpiresAt: now.Add(time.Hour)}
 	require.NoError(t, b.l.CreateSession(t.Context(), s))
 	_, err = b.l.CompleteSession(t.Context(), ledger.Completion{SessionHash: "h", MandateID: id.New(id.Mandate, now), Terms: terms, SealedToken: []byte{1}})

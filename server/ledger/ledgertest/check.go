@@ -35,7 +35,7 @@ func checkerFinds(t *testing.T, b *bench) {
 		{"event told of and not there", func(r *ledger.Rows) { r.Mandates[0].EventSeq++ }, true},
 		{"revoked without an event", func(r *ledger.Rows) { r.Mandates[0].Status = ledger.MandateRevoked }, true},
 		{"captured without a posting", func(r *ledger.Rows) {
-			r.Charges[1].Status, r.Charges[1].Rail, r.Charges[1].SettledAt = ledger.ChargeSucceeded, rail.Fiat, paid.SettledAt
+			r.Charges[1].Status, r.Charges[1].Rail, r.Charges[1].SettledAt = ledger.ChargeSucceeded, rail.Card, paid.SettledAt
 		}, true},
 		{"released without giving back", func(r *ledger.Rows) {
 			r.Charges[1].Status, r.Charges[1].FailureReason = ledger.ChargeFailed, rail.CardDeclined

@@ -170,7 +170,7 @@ const cent = ledger.Micros(10_000)
 // terms allow per cents a payment and month cents a month, to the bench's merchant.
 func (b *bench) terms(per, month ledger.Micros) ledger.Terms {
 	return ledger.Terms{
-		MaxPerTx: per, MaxMonthly: month, Rails: []rail.Name{rail.Fiat, rail.Chain},
+		MaxPerTx: per, MaxMonthly: month, Rails: []rail.Name{rail.Card, rail.Chain},
 		Payees: []string{b.merchant.ID}, ExpiresAt: b.clock.Now().AddDate(1, 0, 0),
 	}
 }
@@ -188,10 +188,10 @@ func (b *bench) session(t require.TestingT, terms ledger.Terms) ledger.Session {
 // mandate completes a session with the terms.
 func (b *bench) mandate(t require.TestingT, terms ledger.Terms) ledger.Mandate {
 	s := b.session(t, terms)
-	terms.Rails = []rail.Name{rail.Fiat}
+	terms.Rails = []rail.Name{rail.Card}
 	m, err := b.CompleteSession(context.Background(), ledger.Completion{
 		SessionHash: s.Hash, MandateID: id.New(id.Mandate, b.clock.Now()), Terms: terms, SealedToken: []byte("sealed"),
-		Instruments: []string{b.connected(t, s, rail.Fiat, "pm_1")}, Email: "ada@example.com",
+		Instruments: []string{b.connected(t, s, rail.Card, "pm_1")}, Email: "ada@example.com",
 	})
 	require.NoError(t, err)
 	return m
@@ -212,7 +212,7 @@ func (b *bench) request(m ledger.Mandate, amount ledger.Micros) ledger.Reserve {
 	return ledger.Reserve{
 		ChargeID: id.New(id.Charge, b.clock.Now()), MandateID: m.ID, TokenValid: true, Payee: b.merchant,
 		Amount: amount, Currency: "usd", Description: "test", Metadata: map[string]string{"k": "v"},
-		Rails: []rail.Name{rail.Fiat, rail.Chain}, IdempotencyKey: key, Fingerprint: fmt.Sprint(m.ID, amount),
+		Rails: []rail.Name{rail.Card, rail.Chain}, IdempotencyKey: key, Fingerprint: fmt.Sprint(m.ID, amount),
 		RequestID: "req_1", Lease: 20 * time.Second,
 	}
 }
@@ -233,11 +233,11 @@ func (b *bench) refused(t require.TestingT, r ledger.Reserve, code ledger.Refusa
 }
 
 func succeeded() ledger.Settlement {
-	return ledger.Settlement{Rail: rail.Fiat, Outcome: rail.Outcome{Status: rail.Succeeded, ProcessorID: "pay_1"}}
+	return ledger.Settlement{Rail: rail.Card, Outcome: rail.Outcome{Status: rail.Succeeded, ProcessorID: "pay_1"}}
 }
 
 func declined() ledger.Settlement {
-	return ledger.Settlement{Rail: rail.Fiat, Outcome: rail.Outcome{Status: rail.Refused, Reason: rail.CardDeclined}}
+	return ledger.Settlement{Rail: rail.Card, Outcome: rail.Outcome{Status: rail.Refused, Reason: rail.CardDeclined}}
 }
 
 func (b *bench) settle(t require.TestingT, c ledger.Charge, end ledger.Settlement) ledger.Charge {

@@ -199,15 +199,15 @@ func lapsedByRail(t *testing.T, b *bench) {
 	require.NoError(t, err)
 	onCard := b.reserve(t, m, cent)
 	request := b.request(m, cent)
-	request.Rails = []rail.Name{rail.Chain, rail.Fiat}
+	request.Rails = []rail.Name{rail.Chain, rail.Card}
 	r, err := b.Reserve(t.Context(), request)
 	require.NoError(t, err)
 	require.Equal(t, rail.Chain, r.Charge.Waiting())
 	b.clock.set(b.clock.Now().Add(time.Minute))
 	require.Len(t, b.lapsed(t), 2)
 	require.Equal(t, []ledger.Charge{onCard}, b.lapsed(t, rail.Chain))
-	require.Equal(t, []ledger.Charge{r.Charge}, b.lapsed(t, rail.Fiat))
-	require.Empty(t, b.lapsed(t, rail.Chain, rail.Fiat))
+	require.Equal(t, []ledger.Charge{r.Charge}, b.lapsed(t, rail.Card))
+	require.Empty(t, b.lapsed(t, rail.Chain, rail.Card))
 }
 
 // leasesOfEarlierProcesses: an instance that starts takes over what an earlier process

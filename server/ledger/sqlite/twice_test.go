@@ -36,7 +36,7 @@ func TestCommitsOfAnotherConnectionAreSeen(t *testing.T) {
 	now := time.Now().Truncate(time.Second)
 	shop := ledger.Merchant{ID: id.New(id.Merchant, now), Active: true}
 	const limit = 20
-	terms := ledger.Terms{MaxPerTx: 1, MaxMonthly: limit, Rails: []rail.Name{rail.Fiat}, Payees: []string{shop.ID}, ExpiresAt: now.Add(time.Hour)}
+	terms := ledger.Terms{MaxPerTx: 1, MaxMonthly: limit, Rails: []rail.Name{rail.Card}, Payees: []string{shop.ID}, ExpiresAt: now.Add(time.Hour)}
 	session := ledger.Session{Hash: "h", MerchantID: shop.ID, Status: ledger.SessionPending, Terms: terms, CreatedAt: now, ExpiresAt: now.Add(time.Hour)}
 	require.NoError(t, both[0].CreateSession(ctx, session))
 	m, err := both[1].CompleteSession(ctx, ledger.Completion{SessionHash: "h", MandateID: id.New(id.Mandate, now), Terms: terms, SealedToken: []byte{1}})
@@ -50,7 +50,7 @@ func TestCommitsOfAnotherConnectionAreSeen(t *testing.T) {
 	for n := range limit {
 		r, err := reserve(both[n%2], n)
 		require.NoError(t, err, n)
-		_, err = both[n/2%2].Settle(ctx, r.Charge, ledger.Settlement{Rail: rail.Fiat, Outcome: rail.Outcome{Status: rail.Succeeded, ProcessorID: "p"}})
+		_, err = both[n/2%2].Settle(ctx, r.Charge, ledger.Settlement{Rail: rail.Card, Outcome: rail.Outcome{Status: rail.Succeeded, ProcessorID: "p"}})
 		require.NoError(t, err, n)
 	}
 	var refusal *ledger.Refusal

@@ -64,8 +64,8 @@ func newRail(gateway func(context.Context) (Gateway, error), closer func() error
 	return &Rail{gateway: gateway, close: closer, timeout: 10 * time.Second, logger: slog.New(slog.DiscardHandler)}
 }
 
-// Name is [rail.Fiat].
-func (r *Rail) Name() rail.Name { return rail.Fiat }
+// Name is [rail.Card].
+func (r *Rail) Name() rail.Name { return rail.Card }
 
 // Close closes what [Sandbox] opened; a gateway that was given stays open. It may
 // be called twice.
@@ -87,7 +87,7 @@ func (r *Rail) Connect(ctx context.Context, c rail.Connection) (rail.Instrument,
 		return rail.Instrument{}, &rail.RefusedError{Reason: reason(method.Reason)}
 	}
 	return rail.Instrument{
-		Rail: rail.Fiat, Customer: method.Customer, Method: method.ID,
+		Rail: rail.Card, Customer: method.Customer, Method: method.ID,
 		Brand: method.Brand, LastFour: method.LastFour,
 	}, nil
 }
@@ -126,7 +126,7 @@ func (r *Rail) connect(ctx context.Context, c rail.Connection) (Method, error) {
 // broken connection, an answer that is not the processor's.
 func (r *Rail) Charge(ctx context.Context, c rail.Charge) (rail.Outcome, error) {
 	cents, whole := c.Amount.WholeCents()
-	if !whole || cents <= 0 || c.MerchantID == "" || c.Instrument.Rail != rail.Fiat {
+	if !whole || cents <= 0 || c.MerchantID == "" || c.Instrument.Rail != rail.Card {
 		return refused(rail.Unavailable), nil
 	}
 	return r.ask(ctx, "charge", c.Reference, func(ctx context.Context, gateway Gateway) (Payment, error) {

@@ -104,7 +104,7 @@ func TestOnlyTheProcessorsOwnAnswersAreDefinite(t *testing.T) {
 				w.WriteHeader(answer.status)
 				_, _ = fmt.Fprint(w, answer.body)
 			}), ""))
-			instrument := rail.Instrument{Rail: rail.Fiat, Customer: "cus_1", Method: "pm_1"}
+			instrument := rail.Instrument{Rail: rail.Card, Customer: "cus_1", Method: "pm_1"}
 			outcome, err := r.Charge(t.Context(), charge("txn_1.fiatrail", instrument))
 			require.Error(t, err)
 			require.Empty(t, outcome)

@@ -43,7 +43,7 @@ func TestSandboxThatWasNeverUsedLeavesNothing(t *testing.T) {
 	t.Parallel()
 	near := folder(t.TempDir())
 	r := card.Sandbox(near)
-	require.Equal(t, rail.Fiat, r.Name())
+	require.Equal(t, rail.Card, r.Name())
 	require.NoError(t, r.Close())
 	entries, err := os.ReadDir(string(near))
 	require.NoError(t, err)

@@ -87,7 +87,7 @@ func TestRefusedBeforeGasIsSpent(t *testing.T) {
 		"merchant has no wallet": {in: good, change: func(c *rail.Charge) { c.PayTo = "" }, reason: rail.Unavailable},
 		"payee is no address":    {in: good, change: func(c *rail.Charge) { c.PayTo = "0x12" }, reason: rail.Unavailable},
 		"payee is nobody":        {in: good, change: func(c *rail.Charge) { c.PayTo = common.Address{}.Hex() }, reason: rail.Unavailable},
-		"a card":                 {in: rail.Instrument{Rail: rail.Fiat, Method: good.Method, Customer: good.Customer}, reason: rail.Unavailable},
+		"a card":                 {in: rail.Instrument{Rail: rail.Card, Method: good.Method, Customer: good.Customer}, reason: rail.Unavailable},
 		"another's grant":        {in: rail.Instrument{Rail: rail.Chain, Method: good.Method, Customer: empty.Customer}, reason: rail.Unavailable},
 	} {
 		c := charge("refused "+name, test.in)

@@ -118,6 +118,6 @@ func TestWalletOfAPersonIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, rail.ErrNoProposal)
 	_, err = w.rail.Accept(t.Context(), p.ID, limits, good)
 	require.NoError(t, err)
-	_, ok := w.rail.RevokeCall(rail.Instrument{Rail: rail.Fiat, Method: p.ID})
+	_, ok := w.rail.RevokeCall(rail.Instrument{Rail: rail.Card, Method: p.ID})
 	require.False(t, ok)
 }
