@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// maxVelocity is the maximum number of payments in a window.
+// maxVelocityPayments is the maximum number of payments in a window.
 const maxVelocityPayments = 10_000
 
 // spending counts what was spent, in total and in sliding windows.
