@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/paywarrant/paywarrant/internal/clock"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
@@ -26,7 +25,7 @@ func TestCommitsOfAnotherConnectionAreSeen(t *testing.T) {
 	for i := range both {
 		store, err := sqlite.Open(ctx, path)
 		require.NoError(t, err)
-		both[i], err = ledger.New(ledger.Config{Store: store, Clock: clock.System{}})
+		both[i], err = ledger.New(ledger.Config{Store: store, Clock: time.Now})
 		require.NoError(t, err)
 		t.Cleanup(func() {
 			both[i].Close()
