@@ -1,29 +1,29 @@
 package mpp
 
 import (
-	"cmp"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 )
 
-// Preference is one entry of Accept-Payment: a method and an intent, either of
-// them "*", and how much it is wanted.
+// Preference is one entry of an Accept-Payment header.
 type Preference struct {
-	Method, Intent string
-	// Milli is the q-value in thousandths: 0 excludes, 1000 is the default.
+	// Method is a payment method, such as [MethodEVM], or "*" for any.
+	Method string
+	// Intent is a payment intent, such as [IntentCharge], or "*" for any.
+	Intent string
+	// Milli is the weight (q-value) in thousandths. 0 excludes; 1000 is the default.
 	Milli int
 }
 
-// maxPreferences is how many entries of Accept-Payment are read.
+// maxPreferences is the largest number of entries in an Accept-Payment header.
 const maxPreferences = 64
 
-// ErrAccept is a malformed Accept-Payment.
+// ErrAccept reports a malformed Accept-Payment header.
 var ErrAccept = errors.New("malformed Accept-Payment")
 
-// ParseAccept reads an Accept-Payment value: "evm/charge, tempo/*;q=0.5".
-// [ErrAccept] where it is malformed; such a header is best ignored.
+// ParseAccept parses the value of an Accept-Payment header: "evm/charge, tempo/*;q=0.5".
+// It returns [ErrAccept] if the value is malformed; a server should then ignore it.
 func ParseAccept(value string) ([]Preference, error) {
 	var out []Preference
 	for entry := range strings.SplitSeq(value, ",") {
@@ -81,7 +81,7 @@ func name(s string) bool {
 	return s != ""
 }
 
-// quality reads a qvalue (RFC 9110 §12.4.2) in thousandths.
+// quality parses a qvalue (RFC 9110 §12.4.2) in thousandths.
 func quality(s string) (int, bool) {
 	whole, frac, _ := strings.Cut(s, ".")
 	if (whole != "0" && whole != "1") || len(frac) > 3 {
@@ -91,33 +91,13 @@ func quality(s string) (int, bool) {
 	return int(n), err == nil && n <= 1000
 }
 
-// Rank orders offers by what is wanted most and leaves out what is not wanted;
-// among equals the order of the offers stays. The most specific entry decides on
-// an offer. Without preferences every offer stays.
-func Rank[T any](offers []T, key func(T) (method, intent string), wanted []Preference) []T {
+// Weight returns how much a client wants a payment method and intent, in thousandths: 0 if
+// its preferences exclude them, 1000 if it has no preferences. The most specific preference
+// decides.
+func Weight(wanted []Preference, method, intent string) int {
 	if len(wanted) == 0 {
-		return offers
+		return 1000
 	}
-	type ranked struct {
-		offer T
-		milli int
-	}
-	var list []ranked
-	for _, offer := range offers {
-		method, intent := key(offer)
-		if milli := best(method, intent, wanted); milli > 0 {
-			list = append(list, ranked{offer, milli})
-		}
-	}
-	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(b.milli, a.milli) })
-	out := make([]T, len(list))
-	for i, r := range list {
-		out[i] = r.offer
-	}
-	return out
-}
-
-func best(method, intent string, wanted []Preference) int {
 	milli, specificity := 0, -1
 	for _, p := range wanted {
 		if (p.Method != "*" && p.Method != method) || (p.Intent != "*" && p.Intent != intent) {

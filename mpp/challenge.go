@@ -7,34 +7,36 @@ import (
 	"time"
 )
 
-// Challenge is one offer to pay: a WWW-Authenticate challenge of the scheme.
+// Challenge is a WWW-Authenticate challenge of the scheme: one offer to pay.
 type Challenge struct {
-	// ID identifies the challenge; see [Signer].
+	// ID binds the challenge to the server; see [Signer].
 	ID string `json:"id"`
-	// Realm is the space that is protected: a host.
+	// Realm is the protection space: the host of the resource.
 	Realm string `json:"realm"`
-	// Method and Intent say how and what for: "evm", "charge".
+	// Method is the payment method, such as [MethodEVM].
 	Method string `json:"method"`
+	// Intent is the kind of payment, such as [IntentCharge].
 	Intent string `json:"intent"`
-	// Request is what is asked, of the method's own form ([EncodeJSON]).
+	// Request describes the payment in the form of the method, encoded by [EncodeJSON];
+	// see [ChargeRequest].
 	Request string `json:"request"`
-	// Expires is when the challenge ends, RFC 3339. Optional.
+	// Expires is when the challenge expires, in RFC 3339. Optional.
 	Expires string `json:"expires,omitempty"`
 	// Digest binds the body of the request (RFC 9530). Optional.
 	Digest string `json:"digest,omitempty"`
-	// Description is for people. Optional, and not bound by the id.
+	// Description is a text for people. Optional. The id does not bind it.
 	Description string `json:"description,omitempty"`
-	// Opaque is the server's own, given back untouched. Optional.
+	// Opaque is data of the server, which clients return unchanged. Optional.
 	Opaque string `json:"opaque,omitempty"`
 }
 
-// param is one parameter, in the order in which they are written.
+// param is a parameter of a challenge, or a member of an object.
 type param struct {
 	name  string
 	value *string
 }
 
-// params lists the parameters; the first five are required.
+// params returns the parameters in the order of the header. The first five are required.
 func (c *Challenge) params() [9]param {
 	return [9]param{
 		{"id", &c.ID},
@@ -51,9 +53,9 @@ func (c *Challenge) params() [9]param {
 
 const requiredParams = 5
 
-// Header writes the challenge as a WWW-Authenticate value, every parameter a
-// quoted-string. An error where a required parameter is empty, or one has a
-// character that no header may carry: CR and LF would start a header of their own.
+// Header returns the challenge as a WWW-Authenticate value, with every parameter a
+// quoted-string. It returns an error if a required parameter is empty, or if one has a
+// control character: CR and LF would start another header.
 func (c Challenge) Header() (string, error) {
 	b := make([]byte, 0, 128+len(c.Request))
 	b = append(b, Scheme...)
@@ -75,7 +77,7 @@ func (c Challenge) Header() (string, error) {
 	return string(b), nil
 }
 
-// complete tells whether every required parameter is there.
+// complete reports whether every required parameter is set.
 func (c *Challenge) complete() bool {
 	params := c.params()
 	for _, p := range params[:requiredParams] {
@@ -86,8 +88,8 @@ func (c *Challenge) complete() bool {
 	return true
 }
 
-// ExpiresAt reads Expires; zero where the challenge does not end. An error where
-// it is not RFC 3339.
+// ExpiresAt returns the time of Expires, or the zero time if the challenge does not
+// expire. It returns an error if Expires is not in RFC 3339.
 func (c Challenge) ExpiresAt() (time.Time, error) {
 	if c.Expires == "" {
 		return time.Time{}, nil
@@ -101,17 +103,16 @@ func (c Challenge) ExpiresAt() (time.Time, error) {
 
 // Errors of [ParseChallenges].
 var (
-	// ErrNoChallenge: there is no complete challenge of the scheme.
+	// ErrNoChallenge reports that there is no complete challenge of the scheme.
 	ErrNoChallenge = errors.New("no Payment challenge")
-	// ErrSyntax: it is no list of challenges.
+	// ErrSyntax reports a value that is not a list of challenges.
 	ErrSyntax = errors.New("malformed authentication header")
 )
 
-// ParseChallenges reads the challenges of the scheme out of WWW-Authenticate
-// values: one header a value, or several joined by commas, those of other
-// schemes among them. An offer that lacks a required parameter is left out; of a
-// parameter given twice the first counts. [ErrNoChallenge] where none is left,
-// [ErrSyntax] where a value cannot be read to its end.
+// ParseChallenges returns the challenges of the scheme in WWW-Authenticate values. A value
+// may hold several challenges, and challenges of other schemes. Challenges that lack a
+// required parameter are skipped; of a repeated parameter the first counts. It returns
+// [ErrNoChallenge] if none remains, and [ErrSyntax] if a value is malformed.
 func ParseChallenges(values ...string) ([]Challenge, error) {
 	var out []Challenge
 	total := 0
@@ -132,7 +133,7 @@ func ParseChallenges(values ...string) ([]Challenge, error) {
 	return out, nil
 }
 
-// set keeps a parameter, unless it is there already.
+// set sets a parameter unless it is already set.
 func (c *Challenge) set(name, value string) {
 	for _, p := range c.params() {
 		if strings.EqualFold(p.name, name) {

@@ -11,29 +11,30 @@ import (
 	"github.com/paywarrant/paywarrant/internal/sdjwt/ijson"
 )
 
-// Credential is a paid challenge: the challenge echoed, and the proof.
+// Credential is the payment of a challenge.
 type Credential struct {
+	// Challenge is the challenge that is paid, unchanged.
 	Challenge Challenge
-	// Source identifies the payer, as a DID. Optional, and only claimed.
+	// Source is the DID of the payer, which is not verified. Optional.
 	Source string
-	// Payload is the proof, of the method's own form.
+	// Payload is the proof of payment in the form of the method; see
+	// [AuthorizationPayload].
 	Payload json.RawMessage
 }
 
 // Errors of [CredentialFrom].
 var (
-	// ErrNoCredential: no header carries a credential of the scheme.
+	// ErrNoCredential reports that no header has a credential of the scheme.
 	ErrNoCredential = errors.New("no Payment credential")
-	// ErrMultipleCredentials: there are several, and none can be preferred.
+	// ErrMultipleCredentials reports more than one credential of the scheme.
 	ErrMultipleCredentials = errors.New("more than one Payment credential")
-	// ErrMalformedCredential: it cannot be read.
+	// ErrMalformedCredential reports a credential that cannot be decoded.
 	ErrMalformedCredential = errors.New("malformed Payment credential")
 )
 
-// CredentialFrom finds the one credential of the scheme in Authorization and
-// Payment-Authorization, beside credentials of other schemes.
-//
-// Errors: [ErrNoCredential], [ErrMultipleCredentials], [ErrMalformedCredential].
+// CredentialFrom returns the credential of the scheme in Authorization or
+// Payment-Authorization. It ignores credentials of other schemes. It returns
+// [ErrNoCredential], [ErrMultipleCredentials] or [ErrMalformedCredential].
 func CredentialFrom(h http.Header) (Credential, error) {
 	found, count := "", 0
 	for _, name := range [...]string{HeaderCredential, HeaderCredentialAside} {
@@ -56,7 +57,7 @@ func CredentialFrom(h http.Header) (Credential, error) {
 }
 
 // RemoveCredential removes every credential of the scheme from Authorization and
-// Payment-Authorization. Credentials of other schemes stay as they are.
+// Payment-Authorization. It keeps credentials of other schemes.
 func RemoveCredential(h http.Header) {
 	for _, name := range [...]string{HeaderCredential, HeaderCredentialAside} {
 		key := http.CanonicalHeaderKey(name)
@@ -74,7 +75,7 @@ func RemoveCredential(h http.Header) {
 	}
 }
 
-// withoutScheme is a header value without credentials of the scheme.
+// withoutScheme returns a header value without credentials of the scheme.
 func withoutScheme(value string) string {
 	var kept []string
 	removed := false
@@ -91,7 +92,7 @@ func withoutScheme(value string) string {
 	return strings.Join(kept, ", ")
 }
 
-// elements splits a header value at the commas outside of quoted strings.
+// elements splits a header value at commas outside of quoted strings.
 func elements(value string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		start, quoted := 0, false
@@ -112,8 +113,8 @@ func elements(value string) func(yield func(string) bool) {
 	}
 }
 
-// ParseCredential reads one value: the scheme and base64url of strict JSON.
-// [ErrMalformedCredential] with what is wrong.
+// ParseCredential parses an Authorization value of the scheme: "Payment" and base64url of
+// strict JSON. It returns an [ErrMalformedCredential] that states the defect.
 func ParseCredential(value string) (Credential, error) {
 	c, err := parseCredential(value)
 	if err != nil {
@@ -161,7 +162,7 @@ func parseCredential(value string) (c Credential, err error) {
 	return c, nil
 }
 
-// Header writes the credential as an Authorization value. An error where the
+// Header returns the credential as an Authorization value. It returns an error if the
 // payload is not JSON.
 func (c Credential) Header() (string, error) {
 	data, err := json.Marshal(struct {

@@ -2,47 +2,50 @@
 // (draft-httpauth-payment-00) with its charge intent on EVM chains
 // (draft-payment-intent-charge-00, draft-evm-charge-00), in both directions.
 //
-// A server challenges, statelessly: the id of a [Challenge] is an HMAC over
-// everything else in it, so that nothing is stored until it is paid.
+// A server challenges without storing anything: the id of a [Challenge] is an HMAC over
+// its parameters.
 //
 //	signer, err := mpp.NewSigner(os.Getenv("PAYWALL_SECRET"))
 //	issuer, err := mpp.NewIssuer(signer, mpp.Challenge{Realm: "api.example.com", Method: mpp.MethodEVM, Intent: mpp.IntentCharge, Request: request})
-//	w.Header().Set("WWW-Authenticate", issuer.Issue(time.Now().Add(time.Minute)))
+//	w.Header().Set("WWW-Authenticate", issuer.Issue(time.Now().Add(time.Minute)).Header)
 //
-// and reads the credential that comes back:
+// It then reads the credential that the client sends:
 //
 //	c, err := mpp.CredentialFrom(r.Header)
 //	if err != nil || !signer.Verify(c.Challenge) {
-//		// answer a fresh challenge and a Problem
+//		// respond with a fresh challenge and a Problem
 //	}
 //
-// Header fields follow RFC 9110 §11 and §5.6, JSON is canonical by RFC 8785, and
-// problems are those of RFC 9457. The payer's signature is not checked here, and
-// no chain is asked.
+// Header fields follow RFC 9110 §11 and §5.6, JSON is canonical by RFC 8785, and problems
+// follow RFC 9457. The package does not verify the payer's signature and does not call a
+// chain.
 package mpp
 
 // Names of the headers of the scheme.
 const (
-	HeaderChallenge  = "WWW-Authenticate"
+	// HeaderChallenge carries challenges.
+	HeaderChallenge = "WWW-Authenticate"
+	// HeaderCredential carries a credential.
 	HeaderCredential = "Authorization"
-	// HeaderCredentialAside carries a credential where Authorization is taken by
-	// the application.
+	// HeaderCredentialAside carries a credential if the application uses Authorization
+	// for its own.
 	HeaderCredentialAside = "Payment-Authorization"
-	HeaderReceipt         = "Payment-Receipt"
-	// HeaderAccept is the client's preference among payment methods.
+	// HeaderReceipt carries a receipt.
+	HeaderReceipt = "Payment-Receipt"
+	// HeaderAccept carries the client's preferences among payment methods.
 	HeaderAccept = "Accept-Payment"
 )
 
 // Scheme is the name of the authentication scheme.
 const Scheme = "Payment"
 
-// Methods and intents known here.
+// Methods and intents that this package supports.
 const (
-	MethodEVM    = "evm"
-	IntentCharge = "charge"
+	MethodEVM    = "evm"    // tokens on EVM chains
+	IntentCharge = "charge" // one payment, at once
 )
 
-// Limits on what is read.
+// Limits on parsed input.
 const (
 	// MaxChallengeHeader is the longest list of challenges that is parsed, in bytes.
 	MaxChallengeHeader = 64 << 10

@@ -12,9 +12,9 @@ import (
 	"github.com/paywarrant/paywarrant/internal/sdjwt/ijson"
 )
 
-// Canonical rewrites JSON by RFC 8785: the one text that every implementation
-// makes of the same data. An error where it is not I-JSON (RFC 7493): duplicate
-// names, lone surrogates and numbers out of range are refused as well.
+// Canonical returns the canonical form of JSON (RFC 8785). It returns an error if data is
+// not I-JSON (RFC 7493): duplicate names, lone surrogates and numbers out of range are
+// rejected.
 func Canonical(data []byte) ([]byte, error) {
 	out, err := jcs.Transform(data)
 	if err != nil {
@@ -23,8 +23,8 @@ func Canonical(data []byte) ([]byte, error) {
 	return out, nil
 }
 
-// EncodeJSON writes a value as the scheme's parameters carry it: base64url
-// without padding of its canonical JSON. An error where it cannot be encoded.
+// EncodeJSON encodes a value for a parameter of the scheme: unpadded base64url of its
+// canonical JSON. It returns an error if v cannot be encoded.
 func EncodeJSON(v any) (string, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -39,8 +39,8 @@ func EncodeJSON(v any) (string, error) {
 
 var errBase64 = errors.New("not base64url")
 
-// DecodeBase64 reads base64url with or without its padding, and in one spelling
-// only: no line breaks, no stray bits. An error otherwise.
+// DecodeBase64 decodes base64url with or without padding. It returns an error if s has
+// line breaks, wrong padding or non-zero trailing bits.
 func DecodeBase64(s string) ([]byte, error) {
 	if padded := strings.TrimRight(s, "="); padded != s {
 		if len(s)%4 != 0 || len(s)-len(padded) > 2 {
@@ -48,7 +48,7 @@ func DecodeBase64(s string) ([]byte, error) {
 		}
 		s = padded
 	}
-	if strings.ContainsAny(s, "\r\n") { // package base64 skips them, even when strict
+	if strings.ContainsAny(s, "\r\n") { // package base64 skips them even in strict mode
 		return nil, errBase64
 	}
 	out, err := base64.RawURLEncoding.Strict().DecodeString(s)
@@ -58,7 +58,7 @@ func DecodeBase64(s string) ([]byte, error) {
 	return out, nil
 }
 
-// members reads one strict JSON object, its members by their exact names.
+// members parses one strict JSON object, whose members are read by their exact names.
 func members(data []byte) (*ijson.Value, error) {
 	v, err := ijson.Parse(string(data), ijson.Object)
 	if err != nil {
@@ -67,7 +67,7 @@ func members(data []byte) (*ijson.Value, error) {
 	return v, nil
 }
 
-// text takes a member that is a string, or absent.
+// text returns a string member, or "" if it is absent.
 func text(object *ijson.Value, name string) (string, error) {
 	v := object.Get(name)
 	if v == nil {

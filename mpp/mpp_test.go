@@ -1,6 +1,8 @@
 package mpp_test
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -15,6 +17,13 @@ import (
 )
 
 const secret = "a secret of at least sixteen bytes"
+
+// challengeID computes the id of a challenge from its definition.
+func challengeID(secret []byte, c mpp.Challenge) string {
+	mac := hmac.New(sha256.New, secret)
+	mac.Write([]byte(strings.Join([]string{c.Realm, c.Method, c.Intent, c.Request, c.Expires, c.Digest, c.Opaque}, "|")))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
 
 func signer(t require.TestingT, secrets ...string) *mpp.Signer {
 	s, err := mpp.NewSigner(secrets...)
@@ -46,7 +55,7 @@ func TestIssuedChallengesParseAndVerify(t *testing.T) {
 		got := parsed[0]
 		require.Equal(t, issued.ID, got.ID, name)
 		require.True(t, s.Verify(got), name)
-		require.Equal(t, got.ID, mpp.ChallengeID([]byte(secret), got), name)
+		require.Equal(t, got.ID, challengeID([]byte(secret), got), name)
 		require.Equal(t, "2026-11-21T09:00:00.123Z", got.Expires, name)
 		at, err := got.ExpiresAt()
 		require.NoError(t, err)
@@ -84,7 +93,7 @@ func TestEveryBoundParameterIsBound(t *testing.T) {
 	for _, shifted := range []mpp.Challenge{
 		{Realm: "a|b", Method: "m", Intent: "i", Request: "q"}, {Realm: "a", Method: "b|m", Intent: "i", Request: "q"},
 	} {
-		shifted.ID = mpp.ChallengeID([]byte(secret), shifted)
+		shifted.ID = challengeID([]byte(secret), shifted)
 		require.False(t, s.Verify(shifted), "one id for two challenges")
 	}
 	c.Description = "not bound"
@@ -274,20 +283,22 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-func TestAcceptPaymentRanks(t *testing.T) {
+func TestMostSpecificPreferenceDecides(t *testing.T) {
 	t.Parallel()
-	offers := []string{"evm/charge", "tempo/charge", "stripe/charge"}
-	rank := func(header string) []string {
+	weights := func(header string) (w [3]int) {
 		wanted, err := mpp.ParseAccept(header)
 		require.NoError(t, err, header)
-		return mpp.Rank(offers, func(s string) (string, string) { m, i, _ := strings.Cut(s, "/"); return m, i }, wanted)
+		for i, method := range []string{"evm", "tempo", "stripe"} {
+			w[i] = mpp.Weight(wanted, method, "charge")
+		}
+		return w
 	}
-	require.Equal(t, []string{"evm/charge"}, rank("evm/charge"))
-	require.Equal(t, []string{"tempo/charge", "evm/charge"}, rank("evm/charge;q=0.5, tempo/*"))
-	require.Equal(t, []string{"evm/charge", "stripe/charge"}, rank("*/*, tempo/charge;q=0"))
-	require.Equal(t, []string{"stripe/charge"}, rank(" , */charge ; q=0 , stripe/charge ; a=b ; q=0.001"))
-	require.Empty(t, rank("evm/session"))
-	require.Equal(t, offers, mpp.Rank(offers, func(string) (string, string) { return "", "" }, nil))
+	require.Equal(t, [3]int{1000, 0, 0}, weights("evm/charge"))
+	require.Equal(t, [3]int{500, 1000, 0}, weights("evm/charge;q=0.5, tempo/*"))
+	require.Equal(t, [3]int{1000, 0, 1000}, weights("*/*, tempo/charge;q=0"))
+	require.Equal(t, [3]int{0, 0, 1}, weights(" , */charge ; q=0 , stripe/charge ; a=b ; q=0.001"))
+	require.Zero(t, weights("evm/session"))
+	require.Equal(t, 1000, mpp.Weight(nil, "evm", "charge"))
 	for _, bad := range []string{"", " , ", "evm", "evm/", "/charge", "EVM/charge", "evm/charge;q", "evm/charge;q=2", "evm/charge;q=1.001", "evm/charge;q=0.1234", "evm/charge;q=a", "evm/charge;q=0.+1", strings.Repeat("a/b,", 65)} {
 		_, err := mpp.ParseAccept(bad)
 		require.ErrorIs(t, err, mpp.ErrAccept, bad)

@@ -2,12 +2,12 @@ package mpp
 
 import "net/http"
 
-// ProblemType is the URI of a kind of problem (RFC 9457 §3.1.1).
+// ProblemType is the URI of a problem type (RFC 9457 §3.1.1).
 type ProblemType string
 
 const problems = "https://paymentauth.org/problems/"
 
-// The kinds of problem.
+// The problem types.
 const (
 	ProblemPaymentRequired     ProblemType = problems + "payment-required"
 	ProblemPaymentInsufficient ProblemType = problems + "payment-insufficient"
@@ -18,7 +18,7 @@ const (
 	ProblemInvalidChallenge    ProblemType = problems + "invalid-challenge"
 )
 
-// Title is the short text of the kind.
+// Title returns the short text of the problem type.
 func (t ProblemType) Title() string {
 	switch t {
 	case ProblemPaymentInsufficient:
@@ -39,8 +39,8 @@ func (t ProblemType) Title() string {
 	return http.StatusText(t.Status())
 }
 
-// Status is the HTTP status of the kind: 400 for a method that is not offered,
-// else 402.
+// Status returns the HTTP status of the problem type: 400 for a method that is not
+// offered, otherwise 402.
 func (t ProblemType) Status() int {
 	if t == ProblemMethodUnsupported {
 		return http.StatusBadRequest
@@ -50,13 +50,17 @@ func (t ProblemType) Status() int {
 
 // Problem is the body of a refusal, application/problem+json.
 type Problem struct {
-	Type   ProblemType `json:"type"`
-	Title  string      `json:"title"`
-	Status int         `json:"status"`
-	Detail string      `json:"detail,omitempty"`
+	// Type is the problem type.
+	Type ProblemType `json:"type"`
+	// Title is the short text of the type.
+	Title string `json:"title"`
+	// Status is the HTTP status of the response.
+	Status int `json:"status"`
+	// Detail explains this occurrence to people. Optional.
+	Detail string `json:"detail,omitempty"`
 }
 
-// NewProblem fills in title and status.
+// NewProblem returns a Problem with the title and status of its type.
 func NewProblem(t ProblemType, detail string) Problem {
 	return Problem{Type: t, Title: t.Title(), Status: t.Status(), Detail: detail}
 }

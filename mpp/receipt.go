@@ -13,20 +13,24 @@ import (
 // StatusSuccess is the only status of a receipt; failures are problems.
 const StatusSuccess = "success"
 
-// Receipt tells that a payment was made: the Payment-Receipt header.
+// Receipt confirms a payment: the Payment-Receipt header.
 type Receipt struct {
+	// Method is the payment method, such as [MethodEVM].
 	Method string `json:"method"`
-	// Reference is the method's own: a transaction hash.
-	Reference string    `json:"reference"`
-	Status    string    `json:"status"`
+	// Reference identifies the payment within the method: a transaction hash.
+	Reference string `json:"reference"`
+	// Status is [StatusSuccess].
+	Status string `json:"status"`
+	// Timestamp is when the payment was made.
 	Timestamp time.Time `json:"timestamp"`
-	// ChallengeID is the challenge that was paid. Optional.
+	// ChallengeID is the id of the challenge that was paid. Optional.
 	ChallengeID string `json:"challengeId,omitempty"`
-	// Extra holds the members that a method adds. Only from [ParseReceipt].
+	// Extra holds the members that a method adds. Only [ParseReceipt] sets it.
 	Extra map[string]json.RawMessage `json:"-"`
 }
 
-// Header writes the receipt. An error where a required member is empty.
+// Header returns the receipt as a header value. It returns an error if a required field is
+// empty.
 func (r Receipt) Header() (string, error) {
 	if r.Method == "" || r.Reference == "" || r.Status != StatusSuccess || r.Timestamp.IsZero() {
 		return "", errors.New("encode receipt: method, reference, status success and timestamp are required")
@@ -39,10 +43,9 @@ func (r Receipt) Header() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(data), nil
 }
 
-// DecodeToken reads what the scheme sends as base64url of a JSON object, such as
-// a receipt or a session event, and gives the JSON as it came, so that numbers
-// beyond 2^53 are not rounded. An error where it is over [MaxReceiptHeader] or
-// no strict JSON object.
+// DecodeToken decodes base64url of a JSON object, such as a receipt or a session event,
+// and returns the JSON unchanged, so that numbers above 2^53 are not rounded. It returns
+// an error if value is longer than [MaxReceiptHeader] or not a strict JSON object.
 func DecodeToken(value string) (json.RawMessage, error) {
 	if len(value) > MaxReceiptHeader {
 		return nil, fmt.Errorf("over %d bytes", MaxReceiptHeader)
@@ -57,8 +60,8 @@ func DecodeToken(value string) (json.RawMessage, error) {
 	return data, nil
 }
 
-// ParseReceipt reads a Payment-Receipt. An error where it is malformed or lacks
-// a required member.
+// ParseReceipt parses the value of a Payment-Receipt header. It returns an error if the
+// value is malformed or lacks a required member.
 func ParseReceipt(value string) (r Receipt, err error) {
 	data, err := DecodeToken(value)
 	if err != nil {
@@ -90,7 +93,7 @@ func ParseReceipt(value string) (r Receipt, err error) {
 	return r, nil
 }
 
-// extra is what a receipt has beyond the members of [Receipt].
+// extra returns the members of a receipt that [Receipt] has no fields for.
 func extra(receipt *ijson.Value) map[string]json.RawMessage {
 	var out map[string]json.RawMessage
 	for m := range receipt.Children() {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// scanner reads a list of challenges or credentials (RFC 9110 §11.2, §5.6).
+// scanner parses a list of challenges or credentials (RFC 9110 §11.2, §5.6).
 type scanner struct {
 	text string
 	at   int
 }
 
-// challenges reads the whole list and keeps the complete ones of the scheme.
+// challenges parses the whole list and returns the complete challenges of the scheme.
 func (s *scanner) challenges() ([]Challenge, error) {
 	var out []Challenge
 	var current *Challenge // nil: the parameters belong to another scheme
@@ -51,8 +51,8 @@ func (s *scanner) challenges() ([]Challenge, error) {
 	return out, nil
 }
 
-// afterScheme reads what may follow a scheme before the next comma: a first
-// parameter, a token68, or nothing.
+// afterScheme parses what follows a scheme up to the next comma: a first parameter, a
+// token68, or nothing.
 func (s *scanner) afterScheme(c *Challenge) error {
 	if s.end() || s.text[s.at] == ',' {
 		return nil
@@ -69,7 +69,7 @@ func (s *scanner) afterScheme(c *Challenge) error {
 	return nil
 }
 
-// param reads a value and keeps it in c, where c wants it.
+// param parses a value and sets it in c, unless c is nil.
 func (s *scanner) param(c *Challenge, name string) error {
 	var value string
 	var err error
@@ -90,7 +90,7 @@ func (s *scanner) param(c *Challenge, name string) error {
 	return nil
 }
 
-// listItem skips commas and white space; false at the end.
+// listItem skips commas and white space. It reports false at the end.
 func (s *scanner) listItem() bool {
 	for !s.end() && (s.text[s.at] == ',' || s.text[s.at] == ' ' || s.text[s.at] == '\t') {
 		s.at++
@@ -106,7 +106,8 @@ func (s *scanner) space() {
 	}
 }
 
-// equals skips white space, and an equals sign with the white space after it.
+// equals skips white space, an equals sign and the white space after it. It reports
+// whether there was an equals sign.
 func (s *scanner) equals() bool {
 	s.space()
 	if s.end() || s.text[s.at] != '=' {
@@ -117,7 +118,7 @@ func (s *scanner) equals() bool {
 	return true
 }
 
-// valueFollows tells a parameter from a token68 that ends in equals signs.
+// valueFollows distinguishes a parameter from a token68 that ends in equals signs.
 func (s *scanner) valueFollows() bool {
 	return !s.end() && (s.text[s.at] == '"' || tokenChar(s.text[s.at]))
 }
@@ -140,7 +141,7 @@ func (s *scanner) token68() {
 	s.space()
 }
 
-// quoted reads a quoted-string and takes its quoted-pairs apart.
+// quoted parses a quoted-string and unescapes it.
 func (s *scanner) quoted() (string, error) {
 	var b strings.Builder
 	for s.at++; !s.end(); s.at++ {
@@ -167,7 +168,7 @@ func (s *scanner) fail(want string) error {
 	return fmt.Errorf("%w: want %s at byte %d", ErrSyntax, want, s.at)
 }
 
-// tokenChar tells the tchar of RFC 9110 §5.6.2.
+// tokenChar reports whether c is a tchar (RFC 9110 §5.6.2).
 func tokenChar(c byte) bool {
 	switch {
 	case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
@@ -176,12 +177,13 @@ func tokenChar(c byte) bool {
 	return strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
 }
 
-// textChar tells what may stand in a quoted-string: tab, space, visible and obs-text.
+// textChar reports whether c may occur in a quoted-string: tab, space, visible characters
+// and obs-text.
 func textChar(c byte) bool { return c == '\t' || (c >= ' ' && c != 0x7f) }
 
 var errControl = errors.New("has a control character")
 
-// appendQuoted writes a quoted-string (RFC 9110 §5.6.4).
+// appendQuoted appends a quoted-string (RFC 9110 §5.6.4).
 func appendQuoted(b []byte, value string) ([]byte, error) {
 	b = append(b, '"')
 	for i := range len(value) {

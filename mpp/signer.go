@@ -13,35 +13,30 @@ import (
 	"time"
 )
 
-// minSecret is the shortest secret that is taken, in bytes.
+// minSecret is the shortest secret that is accepted, in bytes.
 const minSecret = 16
 
-// ChallengeID is the id that binds a challenge to a secret: base64url of the
-// HMAC-SHA256 over realm, method, intent, request, expires, digest and opaque,
-// joined by "|", empty ones kept. The description is not bound.
-//
-// Separators are not escaped, so that values with "|" could be shifted from one
-// slot to the next under one id: [Signer] takes none.
-func ChallengeID(secret []byte, c Challenge) string {
-	mac := hmac.New(sha256.New, secret)
-	mac.Write([]byte(bound(c)))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-}
-
+// bound returns the text that the id of a challenge binds: realm, method, intent, request,
+// expires, digest and opaque, joined by "|".
 func bound(c Challenge) string { return strings.Join(slots(c), "|") }
 
 func slots(c Challenge) []string {
 	return []string{c.Realm, c.Method, c.Intent, c.Request, c.Expires, c.Digest, c.Opaque}
 }
 
-// Signer makes and checks the ids of challenges. Safe for concurrent use.
+// Signer signs and verifies challenges. The id of a challenge is the base64url of an
+// HMAC-SHA256 over realm, method, intent, request, expires, digest and opaque, joined by
+// "|". The description is not bound. The separators are not escaped, so a Signer rejects
+// parameters with "|": they could move from one position to the next under one id.
+//
+// It is safe for concurrent use.
 type Signer struct {
-	macs []*sync.Pool // of hash.Hash, one pool a secret: keying one costs more than using it
+	macs []*sync.Pool // of hash.Hash, a pool for each secret: creating one costs more than using it
 }
 
-// NewSigner takes secrets of at least 16 bytes: the first signs, all verify, so
-// that a new one can be put in front while challenges of the old one are out. An
-// error that names the position of the one that is wrong.
+// NewSigner returns a Signer with secrets of at least 16 bytes. The first signs and all
+// verify, so that secrets can be rotated. The returned error gives the position of the
+// invalid secret.
 func NewSigner(secrets ...string) (*Signer, error) {
 	if len(secrets) == 0 {
 		return nil, errors.New("no secret")
@@ -56,7 +51,8 @@ func NewSigner(secrets ...string) (*Signer, error) {
 	return s, nil
 }
 
-// Sign sets the id. An error where a bound parameter has a "|" or a required one is empty.
+// Sign sets the id of c. It returns an error if a required parameter is empty or a bound
+// one has a "|".
 func (s *Signer) Sign(c *Challenge) error {
 	c.ID = "-" // so that it is complete
 	if !c.complete() {
@@ -69,8 +65,8 @@ func (s *Signer) Sign(c *Challenge) error {
 	return nil
 }
 
-// Verify tells whether the challenge is one of ours, whole and unchanged. It
-// says nothing of its expiry, nor of whether it fits the route.
+// Verify reports whether the challenge was signed with one of the secrets and is unchanged.
+// It does not check the expiry, nor that the challenge is for this resource.
 func (s *Signer) Verify(c Challenge) bool {
 	if !c.complete() || !separable(c) {
 		return false
@@ -78,7 +74,7 @@ func (s *Signer) Verify(c Challenge) bool {
 	text, ok := bound(c), false
 	for i := range s.macs {
 		if hmac.Equal([]byte(s.id(i, text)), []byte(c.ID)) {
-			ok = true // and go on: time must not tell which secret it was
+			ok = true // no early return, which would reveal which secret matched
 		}
 	}
 	return ok
@@ -102,8 +98,8 @@ func (s *Signer) id(secret int, text string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(sum[:0]))
 }
 
-// Issuer makes many challenges that differ in id, expiry and nonce alone.
-// Everything else is encoded once. Safe for concurrent use.
+// Issuer issues challenges that differ only in id, expiry and nonce. It encodes everything
+// else once. It is safe for concurrent use.
 type Issuer struct {
 	signer *Signer
 	fixed  Challenge
@@ -112,9 +108,9 @@ type Issuer struct {
 	after  string // between the expiry and the nonce
 }
 
-// NewIssuer prepares challenges like c; its ID, Expires and Opaque are set anew
-// for each. An error where c is incomplete or has a character that no header, or
-// no bound parameter, may carry.
+// NewIssuer returns an Issuer of challenges like c. ID, Expires and Opaque are set for each
+// challenge. It returns an error if c is incomplete, or if a parameter has a control
+// character or a bound one has a "|".
 func NewIssuer(s *Signer, c Challenge) (*Issuer, error) {
 	c.Expires, c.Opaque = "", ""
 	if err := s.Sign(&c); err != nil {
@@ -133,7 +129,7 @@ func NewIssuer(s *Signer, c Challenge) (*Issuer, error) {
 	return i, nil
 }
 
-// Issued is a challenge on its way to a client.
+// Issued is an issued challenge.
 type Issued struct {
 	// ID is the id of the challenge.
 	ID string
@@ -141,12 +137,12 @@ type Issued struct {
 	Header string
 }
 
-// nonceSize is the size of the nonce that tells two challenges of one moment apart.
+// nonceSize is the size of the nonce of a challenge, in bytes.
 const nonceSize = 12
 
-// Issue makes one challenge that ends at expires, cut to milliseconds. Its
-// opaque parameter holds a random nonce: without it two challenges of the same
-// millisecond would be one, and one payer could use up the other's.
+// Issue returns a challenge that expires at a time, truncated to milliseconds. Its opaque
+// parameter holds a random nonce. Without it two challenges of one millisecond would be
+// equal, and one payer could use up the other's.
 func (i *Issuer) Issue(expires time.Time) Issued {
 	var nonce [nonceSize]byte
 	_, _ = rand.Read(nonce[:]) // never fails: crypto/rand ends the program instead

@@ -128,7 +128,7 @@ func TestVectorsOfChallengeIDs(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, all.ChallengeIDs)
 	for _, v := range all.ChallengeIDs {
-		require.Equal(t, v.Params.ID, mpp.ChallengeID(secret, v.Params), v.Name)
+		require.Equal(t, v.Params.ID, challengeID(secret, v.Params), v.Name)
 	}
 }
 

@@ -102,8 +102,7 @@ func (g *Gate) offersMPP(h http.Header) bool {
 	if err != nil {
 		return true
 	}
-	offers := mpp.Rank([]string{mpp.MethodEVM}, func(m string) (string, string) { return m, mpp.IntentCharge }, wanted)
-	return len(offers) > 0
+	return mpp.Weight(wanted, mpp.MethodEVM, mpp.IntentCharge) > 0
 }
 
 // refuse answers a request whose credential was not taken, with fresh challenges.

@@ -108,7 +108,7 @@ func DecodePayload(header string) (p Payload, err error) {
 	return p, nil
 }
 
-// DecodePayloadV1 reads an X-PAYMENT header. A [*DecodeError] as [DecodePayload].
+// DecodePayloadV1 decodes an X-PAYMENT header. Its errors are those of [DecodePayload].
 func DecodePayloadV1(header string) (p PayloadV1, err error) {
 	o, err := decodeHeader(header, MaxPaymentHeader)
 	if err != nil {

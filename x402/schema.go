@@ -193,7 +193,7 @@ func checkString(s map[string]any, v, path string) error {
 	if !ok {
 		return nil
 	}
-	// ECMAScript's patterns go beyond Go's: one that Go cannot read is not checked here.
+	// ECMAScript has patterns that Go cannot compile; these are not checked.
 	if re, err := regexp.Compile(pattern); err == nil && !re.MatchString(v) {
 		return fmt.Errorf("%s: does not match %q", path, pattern)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
-// BenchmarkDigest tells how many times faster a digest is than a general
+// BenchmarkDigest measures how many times faster a digest is than a general
 // encoder's ("ratio"), the domain's hash being at hand in ours, as a service has it.
 func BenchmarkDigest(b *testing.B) {
 	domain := evm.Domain{Name: "USDC", Version: "2", ChainID: 84532, Contract: common.Address{1}}

@@ -1,19 +1,18 @@
-// Package evm hashes, signs and recovers the typed data (EIP-712) that moves
-// dollars on EVM chains: transfer authorizations (EIP-3009), permits (EIP-2612),
-// and the grants, charges and revocations of the mandate router.
+// Package evm hashes and signs the typed data (EIP-712) that moves dollar tokens on EVM
+// chains, and recovers its signers: transfer authorizations (EIP-3009), permits
+// (EIP-2612), and the grants, charges and revocations of the mandate router.
 //
 //	domain := evm.Domain{Name: "USDC", Version: "2", ChainID: 84532, Contract: usdc}.Separator()
 //	digest := evm.Digest(domain, evm.TransferAuthorization{From: from, To: to, Value: evm.Uint64(10_000), …})
 //	signature, err := evm.Sign(digest, key)
 //	signer, err := evm.Recover(digest, signature)
 //
-// The encoding is written out by hand for each type, so that a hash costs little;
-// a property test compares it with go-ethereum's general encoder. A domain's
-// separator is computed once and kept by the caller.
+// Each type has its own encoder, which is faster than a general one; a property test
+// compares them with go-ethereum's. Compute a domain's separator once and keep it.
 //
-// Wallets that are contracts sign as they like (ERC-1271), even before they are
-// deployed (ERC-6492); [Verifier] asks them over a small interface. The package
-// dials nobody and sends no transaction.
+// Contract wallets verify their own signatures (ERC-1271), even before they are deployed
+// (ERC-6492); [Verifier] calls them through a small interface. The package opens no
+// connection and sends no transaction.
 package evm
 
 import (
@@ -24,25 +23,29 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// ErrSignature tells that a signature is not the signer's, or not one at all.
+// ErrSignature reports a signature that is malformed or not the signer's.
 var ErrSignature = errors.New("evm: signature is not valid")
 
-// Message is typed data: one of this package's types.
+// Message is typed data: one of the types of this package.
 type Message interface {
-	// structHash is hashStruct of EIP-712.
+	// structHash returns the hashStruct of EIP-712.
 	structHash() common.Hash
-	// typed is the message as wallets read it.
+	// typed returns the message in the form that wallets show.
 	typed() (name string, fields []field)
 }
 
-// Separator is a domain's hash.
+// Separator is the hash of a [Domain].
 type Separator common.Hash
 
-// Domain says for which contract on which chain something is signed.
+// Domain is the contract and chain that a signature is for.
 type Domain struct {
-	Name     string
-	Version  string
-	ChainID  uint64
+	// Name is the name of the contract's domain, such as "USD Coin".
+	Name string
+	// Version is the version of the contract's domain, such as "2".
+	Version string
+	// ChainID is the EIP-155 chain id.
+	ChainID uint64
+	// Contract is the address of the contract that verifies the signature.
 	Contract common.Address
 }
 
@@ -50,7 +53,7 @@ type Domain struct {
 // EIP712Domain(string name,string version,uint256 chainId,address verifyingContract).
 const domainTypeHash = "\x8b\x73\xc3\xc6\x9b\xb8\xfe\x3d\x51\x2e\xcc\x4c\xf7\x59\xcc\x79\x23\x9f\x7b\x17\x9b\x0f\xfa\xca\xa9\xa7\x5d\x52\x2b\x39\x40\x0f"
 
-// Separator hashes the domain.
+// Separator returns the hash of the domain.
 func (d Domain) Separator() Separator {
 	var b [5 * word]byte
 	copy(b[:], domainTypeHash)
@@ -62,7 +65,7 @@ func (d Domain) Separator() Separator {
 	return Separator(crypto.Keccak256Hash(b[:]))
 }
 
-// Digest is what is signed: the hash of a message for a domain.
+// Digest returns the hash that is signed: that of a message for a domain.
 func Digest(s Separator, m Message) common.Hash {
 	hash := m.structHash()
 	var b [2 + 2*word]byte
@@ -72,11 +75,11 @@ func Digest(s Separator, m Message) common.Hash {
 	return crypto.Keccak256Hash(b[:])
 }
 
-// word is how many bytes a value takes.
+// word is the size of an ABI word in bytes.
 const word = 32
 
-// address writes an address as a word.
+// address encodes an address as a word.
 func address(to []byte, a common.Address) { copy(to[word-len(a):word], a[:]) }
 
-// number writes a small number as a word.
+// number encodes a number as a word.
 func number(to []byte, n uint64) { binary.BigEndian.PutUint64(to[word-8:word], n) }

@@ -17,22 +17,31 @@ const chargeTypeHash = "\x68\xab\xb0\x46\xb2\x08\xfd\xf0\x28\xe4\x37\x86\x30\x7f
 // revokeTypeHash is the hash of Revoke(bytes32 grantId).
 const revokeTypeHash = "\x47\xa1\x43\x07\xa9\x49\x60\x21\x4a\x34\x45\x00\x38\x38\xae\x50\x4b\x3c\x52\x1c\xd0\x0f\x98\xad\x28\x2d\xe1\xb0\x02\xba\x97\xb1"
 
-// Grant is what an owner signs for the mandate router.
+// Grant allows a session key to charge an owner's tokens through the mandate router. The
+// owner signs it.
 type Grant struct {
-	Owner        common.Address
-	Token        common.Address
-	SessionKey   common.Address
-	MaxPerCharge uint64           // base units
-	MaxPerMonth  uint64           // base units
-	ExpiresAt    uint64           // Unix seconds, exclusive
-	Payees       []common.Address // none: anybody may be paid
-	Salt         common.Hash
+	// Owner is the account that pays.
+	Owner common.Address
+	// Token is the contract of the token that is charged.
+	Token common.Address
+	// SessionKey is the address of the key that signs charges.
+	SessionKey common.Address
+	// MaxPerCharge is the largest charge, in base units.
+	MaxPerCharge uint64
+	// MaxPerMonth is the limit for a calendar month, in base units.
+	MaxPerMonth uint64
+	// ExpiresAt is the end of the grant in Unix seconds, exclusive.
+	ExpiresAt uint64
+	// Payees are the accounts that may be paid. Empty means any account.
+	Payees []common.Address
+	// Salt distinguishes the grants of one owner.
+	Salt common.Hash
 }
 
-// AnyPayee tells whether anybody may be paid.
+// AnyPayee reports whether any account may be paid.
 func (g Grant) AnyPayee() bool { return len(g.Payees) == 0 }
 
-// ID is the grant's id on a router of a chain.
+// ID returns the id of the grant on a router of a chain.
 func (g Grant) ID(chainID uint64, router common.Address) common.Hash {
 	var b [4 * word]byte
 	number(b[:], chainID)
@@ -82,13 +91,18 @@ func (g Grant) typed() (string, []field) {
 	}
 }
 
-// Charge is what a session key signs for the mandate router.
+// Charge is one payment under a [Grant]. The session key signs it.
 type Charge struct {
-	GrantID  common.Hash
-	Payee    common.Address
-	Amount   uint64 // base units
-	Ref      common.Hash
-	Deadline uint64 // Unix seconds, inclusive
+	// GrantID is the id of the grant; see [Grant.ID].
+	GrantID common.Hash
+	// Payee is the account that is paid.
+	Payee common.Address
+	// Amount is the amount in base units.
+	Amount uint64
+	// Ref identifies the charge. The router accepts each one once.
+	Ref common.Hash
+	// Deadline is the last time at which the charge is accepted, in Unix seconds.
+	Deadline uint64
 }
 
 func (c Charge) structHash() common.Hash {
@@ -112,8 +126,9 @@ func (c Charge) typed() (string, []field) {
 	}
 }
 
-// Revoke is what an owner signs to end a grant.
+// Revoke ends a [Grant]. The owner signs it.
 type Revoke struct {
+	// GrantID is the id of the grant; see [Grant.ID].
 	GrantID common.Hash
 }
 

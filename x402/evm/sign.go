@@ -8,10 +8,12 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// SignatureSize is the size of a key's signature: r, s and v, which is 27 or 28.
+// SignatureSize is the size of a key's signature in bytes: r, s, and v, which is 27 or
+// 28.
 const SignatureSize = 65
 
-// Sign signs a digest with a secp256k1 key. An error where the key is not one.
+// Sign signs a digest with a secp256k1 key. It returns an error if the key is on another
+// curve.
 func Sign(digest common.Hash, key *ecdsa.PrivateKey) ([]byte, error) {
 	signature, err := crypto.Sign(digest[:], key)
 	if err != nil {
@@ -21,9 +23,9 @@ func Sign(digest common.Hash, key *ecdsa.PrivateKey) ([]byte, error) {
 	return signature, nil
 }
 
-// Recover returns who signed a digest. [ErrSignature] where the signature is none
-// that a token accepts: 65 bytes, s in the lower half, v 27 or 28. A digest that
-// somebody else signed, or a changed one, gives another address, not an error.
+// Recover returns the address that signed a digest. It returns [ErrSignature] if the
+// signature is not in the form that tokens accept: 65 bytes, s in the lower half, v 27 or
+// 28. A signature of another digest or key yields another address, not an error.
 func Recover(digest common.Hash, signature []byte) (common.Address, error) {
 	if len(signature) != SignatureSize || (signature[64] != 27 && signature[64] != 28) || !lowS(signature[32:64]) {
 		return common.Address{}, ErrSignature
@@ -41,5 +43,5 @@ func Recover(digest common.Hash, signature []byte) (common.Address, error) {
 // halfOrder is half of the order of secp256k1, rounded down.
 const halfOrder = "\x7f\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x5d\x57\x6e\x73\x57\xa4\x50\x1d\xdf\xe9\x2f\x46\x68\x1b\x20\xa0"
 
-// lowS tells whether s is the one of the two that contracts take (EIP-2).
+// lowS reports whether s is the one of its two values that contracts accept (EIP-2).
 func lowS(s []byte) bool { return string(s) <= halfOrder }

@@ -17,18 +17,25 @@ const transferTypeHash = "\x7c\x7c\x6c\xdb\x67\xa1\x87\x43\xf4\x9e\xc6\xfa\x9b\x
 // uint256 nonce,uint256 deadline).
 const permitTypeHash = "\x6e\x71\xed\xae\x12\xb1\xb9\x7f\x4d\x1f\x60\x37\x0f\xef\x10\x10\x5f\xa2\xfa\xae\x01\x26\x11\x4a\x16\x9c\x64\x84\x5d\x61\x26\xc9"
 
-// TransferAuthorization is EIP-3009's: who holds the signature may move the
-// tokens, once.
+// TransferAuthorization is a TransferWithAuthorization of EIP-3009. Any holder of the
+// signature can execute the transfer, once.
 type TransferAuthorization struct {
-	From, To    common.Address
-	Value       Uint256
-	ValidAfter  Uint256 // Unix seconds, exclusive
-	ValidBefore Uint256 // Unix seconds, exclusive
-	Nonce       common.Hash
+	// From is the payer, which signs.
+	From common.Address
+	// To is the payee.
+	To common.Address
+	// Value is the amount in base units.
+	Value Uint256
+	// ValidAfter is the start of the validity window in Unix seconds, exclusive.
+	ValidAfter Uint256
+	// ValidBefore is the end of the validity window in Unix seconds, exclusive.
+	ValidBefore Uint256
+	// Nonce identifies the authorization. The token accepts each nonce of a payer once.
+	Nonce common.Hash
 }
 
-// ParseAuthorization reads the wire's form. [ErrNumber] for numbers, an error that
-// names the field for everything else that is malformed.
+// ParseAuthorization converts an authorization from its x402 form. The returned error
+// names the malformed field; it is [ErrNumber] for numbers.
 func ParseAuthorization(a x402.Authorization) (t TransferAuthorization, err error) {
 	for _, f := range []struct {
 		name, text string
@@ -52,7 +59,7 @@ func ParseAuthorization(a x402.Authorization) (t TransferAuthorization, err erro
 	return t, nil
 }
 
-// Wire is the authorization as x402 writes it.
+// Wire returns the authorization in its x402 form.
 func (t TransferAuthorization) Wire() x402.Authorization {
 	return x402.Authorization{
 		From: t.From.Hex(), To: t.To.Hex(), Value: t.Value.String(),
@@ -83,12 +90,18 @@ func (t TransferAuthorization) typed() (string, []field) {
 	}
 }
 
-// Permit is EIP-2612's: it sets an allowance.
+// Permit is a Permit of EIP-2612, which sets an allowance.
 type Permit struct {
-	Owner, Spender common.Address
-	Value          Uint256
-	Nonce          Uint256 // the owner's at the token
-	Deadline       Uint256 // Unix seconds, inclusive
+	// Owner is the account whose tokens may be spent. It signs.
+	Owner common.Address
+	// Spender is the account that may spend them.
+	Spender common.Address
+	// Value is the allowance in base units.
+	Value Uint256
+	// Nonce is the owner's current nonce at the token.
+	Nonce Uint256
+	// Deadline is the last time at which the permit is accepted, in Unix seconds.
+	Deadline Uint256
 }
 
 func (p Permit) structHash() common.Hash {

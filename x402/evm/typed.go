@@ -13,8 +13,9 @@ type field struct {
 	value      any
 }
 
-// TypedData is a message as wallets show and sign it (eth_signTypedData_v4): types,
-// primaryType, domain and message in JSON, numbers as decimal strings.
+// TypedData returns a message in the JSON form that wallets show and sign
+// (eth_signTypedData_v4): types, primaryType, domain and message, with numbers as decimal
+// strings.
 func TypedData(d Domain, m Message) json.RawMessage {
 	type member struct {
 		Name string `json:"name"`
@@ -40,10 +41,10 @@ func TypedData(d Domain, m Message) json.RawMessage {
 	return text
 }
 
-// errHex tells that a text is not "0x" and the digits that were expected.
+// errHex reports a text that is not "0x" and the expected number of digits.
 var errHex = errors.New("evm: not hexadecimal of the right length")
 
-// parseHex reads "0x" and as many digits as to takes.
+// parseHex decodes "0x" and hexadecimal digits, which must fill to.
 func parseHex(to []byte, s string) error {
 	if len(s) != 2+2*len(to) || s[:2] != "0x" {
 		return errHex

@@ -8,20 +8,21 @@ import (
 	"math/bits"
 )
 
-// ErrNumber tells that a text is no canonical number of at most 256 bits.
+// ErrNumber reports a text that is not a canonical decimal number of at most 256 bits.
 var ErrNumber = errors.New("evm: not a number of at most 256 bits")
 
-// Uint256 is a number as the chain has it: 32 bytes, the largest first. The zero
-// value is 0, and there are no others than valid ones.
+// Uint256 is an unsigned number of 256 bits, big-endian. Its zero value is 0, and every
+// value is valid.
 type Uint256 [32]byte
 
-// Uint64 is a small number.
+// Uint64 returns n as a Uint256.
 func Uint64(n uint64) (u Uint256) {
 	binary.BigEndian.PutUint64(u[24:], n)
 	return u
 }
 
-// FromBig is a big number; [ErrNumber] where it is negative or longer than 256 bits.
+// FromBig returns n as a Uint256. It returns [ErrNumber] if n is negative or has more than
+// 256 bits.
 func FromBig(n *big.Int) (u Uint256, err error) {
 	if n.Sign() < 0 || n.BitLen() > 256 {
 		return u, ErrNumber
@@ -30,13 +31,13 @@ func FromBig(n *big.Int) (u Uint256, err error) {
 	return u, nil
 }
 
-// ParseUint256 reads decimal digits without a leading zero; [ErrNumber] for
-// anything else.
+// ParseUint256 parses decimal digits without a leading zero. It returns [ErrNumber] for
+// any other text.
 func ParseUint256(s string) (u Uint256, err error) {
 	if s == "" || len(s) > 78 || (s[0] == '0' && len(s) > 1) {
 		return u, fmt.Errorf("read number of %d characters: %w", len(s), ErrNumber)
 	}
-	var limbs [4]uint64 // the least first
+	var limbs [4]uint64 // least significant first
 	for i := range len(s) {
 		digit := s[i] - '0'
 		if digit > 9 {
@@ -59,8 +60,8 @@ func ParseUint256(s string) (u Uint256, err error) {
 	return u, nil
 }
 
-// Big is the number as the standard library has it.
+// Big returns the number as a big.Int.
 func (u Uint256) Big() *big.Int { return new(big.Int).SetBytes(u[:]) }
 
-// String is the number in decimal digits.
+// String returns the number in decimal digits.
 func (u Uint256) String() string { return u.Big().String() }

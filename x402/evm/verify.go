@@ -9,45 +9,48 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Chain answers questions about the newest block. A contract that refuses a call
-// is an answer, not an error: empty output.
+// Chain reads the latest block of a chain.
 type Chain interface {
-	// Call runs a call of to, or code where to is nil, and undoes all that it did.
+	// Call executes a call of to with data, or runs data as creation code if to is nil,
+	// and discards all changes. It returns the output, which is empty if the call reverts.
+	// An error means that the chain could not be asked.
 	Call(ctx context.Context, to *common.Address, data []byte, gas uint64) ([]byte, error)
-	// Code is the code at an address, empty where there is none.
+	// Code returns the code at an address, or nothing if the account has none.
 	Code(ctx context.Context, at common.Address) ([]byte, error)
 }
 
-// Verifier tells whether an account signed. An account with code is asked itself
-// (ERC-1271), as tokens do; any other signed with its key, or is a wallet that is
-// yet to be deployed (ERC-6492).
+// Verifier verifies signatures of accounts. It calls an account with code (ERC-1271), as
+// tokens do. Any other account signs with its key, or is a wallet that is not deployed
+// yet (ERC-6492).
 type Verifier struct {
-	// Chain is asked about accounts with code. Required.
+	// Chain calls accounts with code. Required.
 	Chain Chain
-	// Gas is the most that one question may use. Zero: 500,000; a question that
-	// deploys a wallet may use ten times that.
+	// Gas limits one call. A call that deploys a wallet may use ten times as much.
+	// Default: 500,000.
 	Gas uint64
 }
 
-// Signer is how an account signed.
+// Signer describes how an account signed.
 type Signer struct {
-	// Contract tells that the account is a contract, deployed or yet to be.
+	// Contract reports whether the account is a contract, deployed or not.
 	Contract bool
-	// Deploy is what deploys it, where it is not there yet. It is taken from the
-	// signature: whoever sends it somewhere must trust the factory.
+	// Deploy deploys the account. It is nil if the account is deployed. It comes from the
+	// signature, so it must not be sent to a factory that is not trusted.
 	Deploy *Wrapped
-	// Signature is what the account itself, and so the token, understands.
+	// Signature is the signature that the account, and so the token, accepts.
 	Signature []byte
 }
 
-// magic is what isValidSignature(bytes32,bytes) answers, and its selector.
+// magic is the selector of isValidSignature(bytes32,bytes), and what it returns for a
+// valid signature.
 const magic = "\x16\x26\xba\x7e"
 
-// deployFactor is how much more gas a question may use that deploys a wallet.
+// deployFactor is how much more gas a call that deploys a wallet may use.
 const deployFactor = 10
 
-// Verify tells how an account signed a digest. [ErrSignature] or [ErrWrapper]
-// where it did not; any other error is the chain's, and then it is unknown.
+// Verify returns how an account signed a digest. It returns [ErrSignature] or
+// [ErrWrapper] if the account did not sign. With any other error, which is the chain's,
+// the signature may be valid.
 func (v Verifier) Verify(ctx context.Context, account common.Address, digest common.Hash, signature []byte) (Signer, error) {
 	signer := Signer{Signature: signature}
 	if IsWrapped(signature) {
@@ -80,7 +83,7 @@ func (v Verifier) Verify(ctx context.Context, account common.Address, digest com
 	return signer, nil
 }
 
-// ask asks a contract whether it signed.
+// ask calls a contract to verify its signature.
 func (v Verifier) ask(ctx context.Context, account common.Address, digest common.Hash, signature []byte) error {
 	data := append([]byte(magic), digest[:]...)
 	data = append(data, make([]byte, word)...)
@@ -97,7 +100,7 @@ func (v Verifier) ask(ctx context.Context, account common.Address, digest common
 
 var errProbe = errors.New("evm: probe code is not hexadecimal")
 
-// probe deploys a wallet in a call that is undone, and asks it there.
+// probe deploys a wallet within a call, calls it there, and discards both.
 func (v Verifier) probe(ctx context.Context, account common.Address, digest common.Hash, w Wrapped) error {
 	code, err := hex.DecodeString(probeCode)
 	if err != nil {

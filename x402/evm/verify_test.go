@@ -129,7 +129,7 @@ func TestVerify(t *testing.T) {
 	require.Empty(t, code, "asking deploys nothing")
 }
 
-// TestChainThatFailsIsNoVerdict: without an answer nobody knows.
+// TestChainThatFailsIsNoVerdict: without a response the result is unknown.
 func TestChainThatFailsIsNoVerdict(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

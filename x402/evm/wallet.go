@@ -16,30 +16,29 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// ErrNotMine tells that a wallet was asked to sign for another payer, or for a
-// token that it does not pay with.
+// ErrNotMine reports a request to sign for another payer, or for a token that the wallet
+// does not pay with.
 var ErrNotMine = errors.New("evm: not this wallet's to sign")
 
-// WalletConfig says what a wallet signs with and for.
+// WalletConfig configures a [Wallet].
 type WalletConfig struct {
-	// Key signs; [ParseKey] reads one. Required.
+	// Key is the secp256k1 key that signs; [ParseKey] parses one. Required.
 	Key *ecdsa.PrivateKey
-	// Assets are the dollar tokens that it pays with, by chain id. Default: USDC on
-	// Base and Base Sepolia.
+	// Assets are the dollar tokens that the wallet pays with, by chain id. Default: USDC
+	// on Base and Base Sepolia.
 	Assets map[int64]x402.Asset
 }
 
-// Wallet signs transfer authorizations (EIP-3009) with a key in memory. It is an
-// agent.Wallet, and safe for concurrent use. However it is printed or logged, it
-// shows its address and never its key.
+// Wallet signs transfer authorizations (EIP-3009) with a key in memory. It implements
+// agent.Wallet. Printed or logged, it shows its address and never its key. It is safe for
+// concurrent use.
 type Wallet struct {
 	key     *ecdsa.PrivateKey
 	address string
 	assets  map[int64]x402.Asset
 }
 
-// NewWallet makes a wallet. An error where the key is missing or not secp256k1's,
-// or an asset's address or decimals are not valid.
+// NewWallet returns a Wallet. The returned error names the invalid field.
 func NewWallet(c WalletConfig) (*Wallet, error) {
 	if c.Key == nil || c.Key.Curve != crypto.S256() {
 		return nil, errors.New("evm: Key is required, on secp256k1")
@@ -55,11 +54,11 @@ func NewWallet(c WalletConfig) (*Wallet, error) {
 	return &Wallet{key: c.Key, address: crypto.PubkeyToAddress(c.Key.PublicKey).Hex(), assets: maps.Clone(c.Assets)}, nil
 }
 
-// maxDecimals is how many decimals a token has at most.
+// maxDecimals is the largest number of decimals that is accepted.
 const maxDecimals = 36
 
-// ParseKey reads a secp256k1 key of 64 hexadecimal digits, with or without "0x".
-// The error does not repeat the text.
+// ParseKey parses a secp256k1 key of 64 hexadecimal digits, with or without "0x". Its
+// error does not contain the text.
 func ParseKey(text string) (*ecdsa.PrivateKey, error) {
 	key, err := crypto.HexToECDSA(strings.TrimPrefix(text, "0x"))
 	if err != nil {
@@ -68,11 +67,11 @@ func ParseKey(text string) (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
-// Address is the account that pays, EIP-55 checksummed.
+// Address returns the account that pays, with its EIP-55 checksum.
 func (w *Wallet) Address() string { return w.address }
 
-// Asset is the dollar token that the wallet pays with on a chain; false where it
-// has none there.
+// Asset returns the dollar token that the wallet pays with on a chain. It reports false if
+// there is none.
 func (w *Wallet) Asset(chainID int64) (x402.Asset, bool) {
 	if w.assets == nil {
 		return x402.USDC(chainID)
@@ -81,9 +80,9 @@ func (w *Wallet) Asset(chainID int64) (x402.Asset, bool) {
 	return a, ok
 }
 
-// SignTransfer signs an authorization and returns the signature as "0x" and
-// hexadecimal. [ErrNotMine] where somebody else pays or the token is not the one of
-// Asset, [ErrNumber] or an error that names the field where the authorization is
+// SignTransfer signs an authorization and returns the signature as "0x" and hexadecimal.
+// It returns [ErrNotMine] if the payer is another account or the token is not that of
+// [Wallet.Asset], and the errors of [ParseAuthorization] if the authorization is
 // malformed.
 func (w *Wallet) SignTransfer(_ context.Context, chainID int64, asset x402.Asset, a x402.Authorization) (string, error) {
 	if own, ok := w.Asset(chainID); !ok || own != asset || !x402.SameAddress(a.From, w.address) {
@@ -101,14 +100,14 @@ func (w *Wallet) SignTransfer(_ context.Context, chainID int64, asset x402.Asset
 	return "0x" + hex.EncodeToString(signature), nil
 }
 
-// String is the wallet's address.
+// String returns the wallet's address.
 func (w *Wallet) String() string { return w.address }
 
-// Format prints the address, whatever the verb.
+// Format prints the wallet's address for every verb.
 func (w *Wallet) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(w.address)) }
 
-// LogValue is the wallet's address.
+// LogValue returns the wallet's address.
 func (w *Wallet) LogValue() slog.Value { return slog.StringValue(w.address) }
 
-// MarshalText is the wallet's address.
+// MarshalText returns the wallet's address.
 func (w *Wallet) MarshalText() ([]byte, error) { return []byte(w.address), nil }

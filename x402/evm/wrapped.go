@@ -8,28 +8,31 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// ErrWrapper tells that a signature says that it is ERC-6492's and is not.
+// ErrWrapper reports a malformed ERC-6492 signature.
 var ErrWrapper = errors.New("evm: malformed ERC-6492 signature")
 
-// wrapperMark ends a signature of a wallet that may not be deployed yet: 32 bytes.
+// wrapperMark is the 32 bytes that end an ERC-6492 signature.
 const wrapperMark = "\x64\x92\x64\x92\x64\x92\x64\x92\x64\x92\x64\x92\x64\x92\x64\x92\x64\x92\x64\x92\x64\x92\x64\x92\x64\x92\x64\x92\x64\x92\x64\x92"
 
-// Wrapped is an ERC-6492 signature: what the wallet will say, and who deploys it.
+// Wrapped is an ERC-6492 signature of a wallet that may not be deployed yet.
 type Wrapped struct {
-	Factory     common.Address
+	// Factory is the contract that deploys the wallet.
+	Factory common.Address
+	// FactoryCall is the calldata with which the factory deploys it.
 	FactoryCall []byte
-	Signature   []byte
+	// Signature is the signature that the wallet verifies (ERC-1271).
+	Signature []byte
 }
 
-// IsWrapped tells whether a signature ends as ERC-6492 says.
+// IsWrapped reports whether a signature ends with the mark of ERC-6492.
 func IsWrapped(signature []byte) bool {
 	return len(signature) >= word && string(signature[len(signature)-word:]) == wrapperMark
 }
 
-// Unwrap reads an ERC-6492 signature: abi.encode(address, bytes, bytes) and the
-// mark. [ErrWrapper] where it is none: offsets that point outside, an address
-// longer than one, bytes that overlap are refused, because another reader might
-// see another signature in them.
+// Unwrap decodes an ERC-6492 signature: abi.encode(address, bytes, bytes) and the mark. It
+// returns [ErrWrapper] if the signature is malformed. Offsets out of bounds, dirty
+// padding and overlapping values are rejected, because another parser might read another
+// signature from them.
 func Unwrap(signature []byte) (w Wrapped, err error) {
 	if !IsWrapped(signature) {
 		return w, ErrWrapper
@@ -54,8 +57,8 @@ func Unwrap(signature []byte) (w Wrapped, err error) {
 	return w, nil
 }
 
-// member reads bytes whose offset stands in the word at index, and which must
-// begin where the one before ended. It returns where it ends itself.
+// member returns the bytes whose offset is in the word at index, and their end. They must
+// start at begin, the end of the previous member.
 func member(b []byte, index, begin int) (value []byte, end int, err error) {
 	offset, ok := small(b[index*word:], len(b))
 	if !ok || offset != begin || len(b) < begin+word {
@@ -73,7 +76,7 @@ func member(b []byte, index, begin int) (value []byte, end int, err error) {
 	return b[begin : begin+size], begin + padded, nil
 }
 
-// small reads a word as a number that is at most limit.
+// small decodes a word as a number of at most limit.
 func small(b []byte, limit int) (int, bool) {
 	if len(b) < word || !zero(b[:word-8]) {
 		return 0, false
@@ -94,7 +97,7 @@ func zero(b []byte) bool {
 	return true
 }
 
-// Wrap is the other direction of [Unwrap].
+// Wrap encodes the signature; [Unwrap] decodes it.
 func (w Wrapped) Wrap() []byte {
 	var head [3 * word]byte
 	address(head[:], w.Factory)
@@ -106,7 +109,7 @@ func (w Wrapped) Wrap() []byte {
 	return append(b, wrapperMark...)
 }
 
-// tail is bytes as the ABI has them: their length and themselves, filled up.
+// tail returns the ABI encoding of bytes: their length, and the bytes padded to words.
 func tail(value []byte) []byte {
 	b := make([]byte, word+(len(value)+word-1)/word*word)
 	number(b, uint64(len(value)))
