@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/loopback"
@@ -17,7 +19,9 @@ import (
 const (
 	DefaultMaxTimeout = 60 * time.Second
 	DefaultTimeout    = 20 * time.Second
-	DefaultMimeType   = "application/json"
+	// DefaultUnprovenPerSecond is the default of [Config.UnprovenPerSecond].
+	DefaultUnprovenPerSecond = 10
+	DefaultMimeType          = "application/json"
 )
 
 // Addresses of external facilitators, in live and in test mode.
@@ -117,6 +121,18 @@ type Config struct {
 	// network. Default: the service over HTTP.
 	Settler Settler
 
+	// UnprovenPerSecond is how many signed transfers that turn out worthless one client
+	// address may send each second, with a burst of ten times that; further ones are
+	// answered 429 and the facilitator is not asked. Good transfers do not count, nor
+	// do those of payers who paid from the same address within the last hour. An IPv6
+	// address counts with its /64. Default: 10. Negative: no limit.
+	UnprovenPerSecond int
+	// TrustedProxies are the addresses of the proxies that forward requests. The
+	// client's address is the last one in X-Forwarded-For or Forwarded that is none of
+	// them; headers that others send do not count. Default: none, and the client is
+	// whoever connects: behind a proxy, all clients then share one limit.
+	TrustedProxies []netip.Prefix
+
 	// Redemptions remembers what was redeemed; several instances share an [SQL].
 	// Default: memory of this process, for [DefaultMaxRedemptions] credentials.
 	Redemptions Redemptions
@@ -189,6 +205,9 @@ func (c Config) withDefaults() Config {
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
 	}
+	if c.UnprovenPerSecond == 0 {
+		c.UnprovenPerSecond = DefaultUnprovenPerSecond
+	}
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
@@ -255,6 +274,9 @@ func (c Config) validate() error {
 	}
 	if c.Timeout < 0 {
 		return field("Timeout", errors.New("is negative"))
+	}
+	if slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return !p.IsValid() }) {
+		return field("TrustedProxies", errors.New("has an invalid prefix"))
 	}
 	if c.Page != nil && c.NoPage {
 		return field("NoPage", errors.New("is set together with Page"))

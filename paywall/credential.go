@@ -80,6 +80,8 @@ type visit struct {
 type purchase struct {
 	// claims are taken in order before anything is settled; none for a bundle.
 	claims []Claim
+	// payer is whom a signed transfer names; "" if the credential is no transfer.
+	payer string
 	// late is why the credential is not valid any more. It is refused with it,
 	// unless it was settled before.
 	late *refusal

@@ -43,6 +43,7 @@ func (v *visit) planMPP() (*purchase, error) {
 	}
 	return &purchase{
 		claims: []Claim{claim},
+		payer:  a.From,
 		late:   late,
 		settle: func(ctx context.Context, _ ClaimState) (settled, error) {
 			s, err := settleTransfer(ctx, func(ctx context.Context) (x402.Settlement, error) { return v.settler.SettleTransfer(ctx, req) })

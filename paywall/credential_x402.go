@@ -46,6 +46,7 @@ func (v *visit) planX402() (*purchase, error) {
 	}
 	return &purchase{
 		claims: claims,
+		payer:  a.From,
 		late:   v.lateTransfer(a),
 		verify: func(ctx context.Context) error {
 			if err := v.verifyV2(ctx, req); err != nil {
@@ -144,6 +145,7 @@ func (v *visit) planX402V1() (*purchase, error) {
 	}
 	return &purchase{
 		claims: []Claim{claim},
+		payer:  a.From,
 		late:   v.lateTransfer(a),
 		settle: func(ctx context.Context, _ ClaimState) (settled, error) {
 			s, err := settleTransfer(ctx, func(ctx context.Context) (x402.Settlement, error) { return v.settler.SettleTransfer(ctx, req) })

@@ -8,7 +8,7 @@ const docs = "https://github.com/paywarrant/paywarrant/blob/main/docs/errors/"
 // documented are the codes that have a page. Those of x402 have none.
 var documented = map[string]bool{
 	codePaymentRequired: true, codeMultiple: true, codeMalformed: true, codeNoCredits: true, codeRedeemed: true, codeBusy: true,
-	codeOtherPayment: true, codeFacilitator: true, codeTimeout: true, codePending: true, codeUnavailable: true, codeInternal: true,
+	codeOtherPayment: true, codeFacilitator: true, codeTimeout: true, codePending: true, codeTooMany: true, codeUnavailable: true, codeInternal: true,
 	string(client.CodeValidation): true, string(client.CodePerTxLimit): true, string(client.CodeMonthlyLimit): true,
 	string(client.CodeMerchantLimit): true, string(client.CodeRailUnavailable): true, string(client.CodeMerchantInactive): true,
 	string(client.CodeMandateInvalid): true, string(client.CodeMandateRevoked): true, string(client.CodeMandateExpired): true,

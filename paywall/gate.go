@@ -36,6 +36,7 @@ type shared struct {
 	timeout     time.Duration
 	bounded     bool // redemptions and settler end by themselves: no timer is needed around them
 	unfinished  *unfinished
+	strangers   *strangers
 	listing     *listing
 	skip        func(*http.Request) bool
 	served      func(status int) bool
@@ -53,7 +54,7 @@ func New(c Config) (*Gate, error) {
 	}
 	s := &shared{
 		clock: c.Clock, logger: c.Logger, redemptions: c.Redemptions, settler: c.Settler, timeout: c.Timeout,
-		unfinished: newUnfinished(c.Clock), listing: &listing{logger: c.Logger},
+		unfinished: newUnfinished(c.Clock), strangers: newStrangers(c), listing: &listing{logger: c.Logger},
 		skip: c.Skip, served: c.Served, onPaid: c.OnPaid, onRefused: c.OnRefused,
 	}
 	if owned {
@@ -290,7 +291,8 @@ func (g *Gate) turnAway(w http.ResponseWriter, r *http.Request, o *offer, id str
 	if g.onRefused != nil {
 		g.onRefused(r, Refusal{Credential: kind, Status: no.status, Code: no.code, Message: no.message, RequestID: id})
 	}
-	if no.status >= http.StatusInternalServerError || no.status == http.StatusConflict || no.status == http.StatusUnprocessableEntity {
+	if no.status >= http.StatusInternalServerError || no.status == http.StatusConflict ||
+		no.status == http.StatusUnprocessableEntity || no.status == http.StatusTooManyRequests {
 		g.fail(w, id, no)
 		return
 	}

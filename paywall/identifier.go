@@ -39,7 +39,12 @@ func (h *hold) entitle(ctx context.Context, i int) error {
 		if h.late != nil {
 			return h.late
 		}
-		if err := h.prove(ctx); err != nil {
+		if err := h.count(); err != nil {
+			return err
+		}
+		err := h.prove(ctx)
+		h.judge(err)
+		if err != nil {
 			return err
 		}
 	}

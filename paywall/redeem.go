@@ -58,6 +58,9 @@ type hold struct {
 	done    bool // finished
 	// entitled: the credential may have what was paid for under its identifier.
 	entitled bool
+	// pass is what a transfer was counted against, if the facilitator was asked.
+	pass     *pass
+	admitted bool
 }
 
 type heldClaim struct {
@@ -125,12 +128,41 @@ func (h *hold) check(ctx context.Context) error {
 	if h.late != nil {
 		err = h.late
 	} else if h.verify != nil {
-		err = h.verify(ctx)
+		if err = h.count(); err == nil {
+			err = h.verify(ctx)
+			h.judge(err)
+		}
 	}
 	if err != nil {
 		h.end = Refused // nothing was sent that could move money
 	}
 	return err
+}
+
+// count counts a signed transfer against its client's address, once, before the
+// facilitator is asked about it.
+func (h *hold) count() error {
+	if h.payer == "" || h.admitted {
+		return nil
+	}
+	var wait time.Duration
+	if h.pass, wait = h.strangers.admit(h.request, h.payer); wait > 0 {
+		return tooMany(wait)
+	}
+	h.admitted = true
+	return nil
+}
+
+// judge gives back what a transfer was counted against, unless it was refused or
+// nobody answered for it.
+func (h *hold) judge(err error) {
+	var no *refusal
+	switch errors.As(err, &no); {
+	case err == nil, no != nil && no.code == codePending:
+		h.pass.good()
+	case no != nil && !no.undecided():
+		h.pass.refused()
+	}
 }
 
 // take claims everything the credential needs, or gives back what it got.
@@ -233,7 +265,14 @@ func (h *hold) pay(ctx context.Context) (Payment, error) {
 	if h.state == Paid {
 		return h.paid, nil
 	}
+	if err := h.count(); err != nil {
+		if h.state == Fresh {
+			h.end = Refused
+		}
+		return Payment{}, err
+	}
 	s, err := h.settle(ctx, h.state)
+	h.judge(err)
 	if err != nil {
 		var no *refusal
 		// After an undecided try, a refusal does not decide that one. A first try that was
@@ -250,6 +289,7 @@ func (h *hold) pay(ctx context.Context) (Payment, error) {
 		h.end = Served
 		return Payment{}, alreadyRedeemed()
 	}
+	h.pass.paid()
 	for _, c := range h.held {
 		h.note(ctx, c.key, s.payment)
 	}

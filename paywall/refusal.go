@@ -25,6 +25,7 @@ const (
 	codeTimeout         = "facilitator_timeout"
 	codePending         = "settlement_pending"
 	codeUnavailable     = "unavailable"
+	codeTooMany         = "rate_limit_exceeded"
 	codeInternal        = "internal_error"
 )
 
@@ -213,6 +214,15 @@ func fromCheck(err error) *refusal {
 	r := refuse(e.Code(), "The mandate was refused: "+string(e.Reason)+".")
 	r.cause = err
 	return r
+}
+
+// tooMany is a transfer that the facilitator is not asked about: its client's address
+// has sent too many that were worthless.
+func tooMany(wait time.Duration) *refusal {
+	return &refusal{
+		status: http.StatusTooManyRequests, code: codeTooMany, wait: wait, unsent: true,
+		message: "Too many refused payments from this address. Send the same credential again later.",
+	}
 }
 
 // alreadyRedeemed is a credential that was settled and served before, or whose

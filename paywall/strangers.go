@@ -1,0 +1,164 @@
+package paywall
+
+import (
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/paywarrant/paywarrant/internal/clientaddr"
+)
+
+const (
+	// burstSeconds is the size of a bucket, in seconds of its refill.
+	burstSeconds = 10
+	// provenFor is how long a payer who paid is not limited at the same address.
+	provenFor = time.Hour
+	// maxRemembered bounds the addresses, and the payers, that are remembered.
+	maxRemembered = 50_000
+)
+
+// strangers limit how often one client address may have the facilitator asked about
+// transfers. Anybody can sign a transfer with a key that was made up, and the
+// facilitator counts every one that is worthless against the gate's merchant: without
+// this limit one client could use up what the merchant has for honest payers.
+//
+// A transfer takes a token of its address before the facilitator is asked, and gets it
+// back if it turns out good. A payer who has paid from the same address within the last
+// hour takes none, until one of its transfers is refused.
+type strangers struct {
+	clock   Clock
+	logger  *slog.Logger
+	proxies clientaddr.Proxies
+	rate    float64 // tokens a second; negative: no limit
+
+	mu      sync.Mutex
+	buckets recent[*bucket]
+	proven  recent[time.Time] // by address and payer
+	warned  bool
+}
+
+type bucket struct {
+	tokens float64
+	at     time.Time
+}
+
+func newStrangers(c Config) *strangers {
+	return &strangers{clock: c.Clock, logger: c.Logger, proxies: c.TrustedProxies, rate: float64(c.UnprovenPerSecond)}
+}
+
+// pass is what a transfer was counted against. A nil pass counts nothing.
+type pass struct {
+	*strangers
+	address, pair string
+	taken         bool
+}
+
+// admit counts a transfer of a payer. If the address has no token left, it returns how
+// long to wait for one.
+func (s *strangers) admit(r *http.Request, payer string) (p *pass, wait time.Duration) {
+	if s.rate < 0 {
+		return nil, 0
+	}
+	client := s.proxies.Client(r)
+	p = &pass{strangers: s, address: clientaddr.Network(client)}
+	p.pair = p.address + " " + strings.ToLower(payer)
+	now := s.clock.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.warn(r, client)
+	if since, ok := s.proven.get(p.pair); ok && now.Sub(since) < provenFor {
+		return p, 0
+	}
+	b := s.bucket(p.address, now)
+	if b.tokens < 1 {
+		return nil, time.Duration((1 - b.tokens) / s.rate * float64(time.Second))
+	}
+	b.tokens--
+	p.taken = true
+	return p, 0
+}
+
+// warn logs once that clients come through a proxy that the configuration does not name.
+func (s *strangers) warn(r *http.Request, client netip.Addr) {
+	if s.warned || len(s.proxies) > 0 || (r.Header["X-Forwarded-For"] == nil && r.Header["Forwarded"] == nil) {
+		return
+	}
+	s.warned = true
+	s.logger.WarnContext(r.Context(), "paywall: requests name a forwarding proxy, and TrustedProxies is empty: all clients of a proxy share one limit",
+		slog.String("peer", client.String()))
+}
+
+// bucket returns the bucket of an address, refilled. The lock is held.
+func (s *strangers) bucket(address string, now time.Time) *bucket {
+	b, ok := s.buckets.get(address)
+	if !ok {
+		b = &bucket{tokens: s.rate * burstSeconds, at: now}
+		s.buckets.set(address, b)
+	}
+	if passed := now.Sub(b.at); passed > 0 {
+		b.tokens = min(b.tokens+passed.Seconds()*s.rate, s.rate*burstSeconds)
+		b.at = now
+	}
+	return b
+}
+
+// good gives the token back: the transfer would be settled.
+func (p *pass) good() {
+	if p == nil || !p.taken {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken = false
+	b := p.bucket(p.address, p.clock.Now())
+	b.tokens = min(b.tokens+1, p.rate*burstSeconds)
+}
+
+// paid gives the token back, and remembers the payer.
+func (p *pass) paid() {
+	if p == nil {
+		return
+	}
+	p.good()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.proven.set(p.pair, p.clock.Now())
+}
+
+// refused counts the transfer against its address, whoever sent it.
+func (p *pass) refused() {
+	if p == nil || p.taken {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken = true
+	p.proven.set(p.pair, time.Time{})
+	b := p.bucket(p.address, p.clock.Now())
+	b.tokens = max(b.tokens-1, 0)
+}
+
+// recent is a map that keeps the entries used last, at least maxRemembered of them and
+// at most twice as many.
+type recent[V any] struct{ young, old map[string]V }
+
+func (r *recent[V]) get(name string) (V, bool) {
+	if v, ok := r.young[name]; ok {
+		return v, true
+	}
+	v, ok := r.old[name]
+	if ok {
+		r.set(name, v)
+	}
+	return v, ok
+}
+
+func (r *recent[V]) set(name string, v V) {
+	if r.young == nil || len(r.young) >= maxRemembered {
+		r.young, r.old = map[string]V{}, r.young
+	}
+	r.young[name] = v
+}
