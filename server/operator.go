@@ -166,6 +166,18 @@ func (o *Operator) Charge(ctx context.Context, transactionID string) (ledger.Cha
 	return c, log, err
 }
 
+// Conflicts lists outcomes that differ from the one that decided their charge, by charge
+// id, for charges whose id comes after an id.
+func (o *Operator) Conflicts(ctx context.Context, after string, limit int) ([]ledger.OutcomeConflict, error) {
+	return o.config.Store.OutcomeConflicts(ctx, after, limit)
+}
+
+// AuditLog lists what operators did, the latest first, before the entry with an id;
+// empty: from the latest on.
+func (o *Operator) AuditLog(ctx context.Context, before string, limit int) ([]ledger.AuditEntry, error) {
+	return o.config.Store.AuditLog(ctx, before, limit)
+}
+
 // Resolution is the outcome of a charge whose rail reports none. The operator knows it
 // from the card processor or the chain.
 type Resolution struct {
@@ -210,8 +222,8 @@ func (r *Resolution) validate(c ledger.Charge) error {
 }
 
 // ResolveCharge decides a pending charge: it captures the charge with its postings, or
-// releases it. It returns [ErrDecided], [ErrBeingAsked], or an error that names the
-// invalid field. If the rail later reports a different outcome, the service records an
+// releases it. It returns [ErrDecided] or [ErrBeingAsked]; other errors name the invalid
+// field. If the rail later reports a different outcome, the service records an
 // outcome conflict, as for every charge.
 func (o *Operator) ResolveCharge(ctx context.Context, transactionID string, r Resolution) (ledger.Charge, error) {
 	c, _, err := o.Charge(ctx, transactionID)

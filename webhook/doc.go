@@ -1,17 +1,18 @@
-// Package webhook receives the events that Paywarrant tells a merchant of: it
-// verifies deliveries, and hands each event to the function for its type.
+// Package webhook receives the events that Paywarrant sends to a merchant: it verifies
+// deliveries and passes each event to the function for its type.
 //
-//	mux.Handle("POST /hooks", webhook.Handler(webhook.Config{
+//	hooks, err := webhook.NewHandler(webhook.Config{
 //		Secrets:          []string{os.Getenv("WEBHOOK_SECRET")},
 //		PaymentSucceeded: func(ctx context.Context, e webhook.Event, p webhook.Payment) error { … },
-//	}))
+//	})
+//	mux.Handle("POST /hooks", hooks)
 //
-// A function that returns an error makes the answer 500, so that the event is sent
-// again: at least once is what is promised, and the handler lets each event through
-// once, as far as it remembers ([Config].Remember). Events of one mandate come in
-// order; one that is refused holds back those behind it until it is taken or given up.
+// Events are delivered at least once. If a function returns an error, the answer is 500
+// and the event is sent again; the handler passes each event on once, as far as it
+// remembers ([Config].Remember). Events of one mandate arrive in order: one that fails
+// holds back the later ones until it succeeds or expires.
 //
-// [Verifier] is for those who want only the verification, [Sign] for tests.
+// [Verifier] verifies without a handler, [Sign] signs deliveries in tests.
 //
 // # Signature
 //

@@ -14,6 +14,9 @@ const (
 	PaymentSucceeded Type = "payment.succeeded"
 	// PaymentFailed: a charge has failed on its rail.
 	PaymentFailed Type = "payment.failed"
+	// PaymentReversed: a payment that was reported as succeeded was taken back by its
+	// rail: on a chain, by a deep reorganization. The payee does not have the money.
+	PaymentReversed Type = "payment.reversed"
 	// DelegateCreated: a person has completed a setup session.
 	DelegateCreated Type = "delegate.created"
 	// DelegateRevoked: a mandate has been revoked, by whomever.
@@ -26,7 +29,7 @@ const Test Type = "webhook.test"
 
 // Types lists the event types that tell of something.
 func Types() []Type {
-	return []Type{PaymentSucceeded, PaymentFailed, DelegateCreated, DelegateRevoked}
+	return []Type{PaymentSucceeded, PaymentFailed, PaymentReversed, DelegateCreated, DelegateRevoked}
 }
 
 // Event is what is delivered: one thing that happened, told in Data.
@@ -38,15 +41,25 @@ type Event struct {
 	Livemode  bool            `json:"livemode"`
 }
 
+// StatusReversed is [Payment].Status in a [PaymentReversed] event. The transaction
+// itself stays "succeeded" in the API.
+const StatusReversed = "reversed"
+
 // Payment is the data of payment events.
 type Payment struct {
+	// TransactionID is the charge (txn_…), DelegateID its mandate (del_…).
 	TransactionID string `json:"transactionId"`
 	DelegateID    string `json:"delegateId"`
-	AmountCents   int64  `json:"amountCents"`
-	AmountMicros  int64  `json:"amountMicros"`
-	Rail          string `json:"rail,omitempty"`
-	Status        string `json:"status"`
-	TxHash        string `json:"txHash,omitempty"`
+	// AmountCents is AmountMicros, rounded up to cents.
+	AmountCents  int64 `json:"amountCents"`
+	AmountMicros int64 `json:"amountMicros"`
+	// Rail is fiatrail (card) or chainrail.
+	Rail string `json:"rail,omitempty"`
+	// Status is succeeded, failed or [StatusReversed].
+	Status string `json:"status"`
+	// TxHash is the transaction of a chain payment.
+	TxHash string `json:"txHash,omitempty"`
+	// FailureReason is empty if the payment succeeded.
 	FailureReason string `json:"failureReason,omitempty"`
 }
 

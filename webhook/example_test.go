@@ -12,16 +12,21 @@ import (
 )
 
 // A receiver, and a test of it that signs as the service does.
-func ExampleHandler() {
+func ExampleNewHandler() {
 	secret := webhook.NewSecret() // of the endpoint, from the environment
-	mux := http.NewServeMux()
-	mux.Handle("POST /hooks", webhook.Handler(webhook.Config{
+	hooks, err := webhook.NewHandler(webhook.Config{
 		Secrets: []string{secret},
 		PaymentSucceeded: func(_ context.Context, e webhook.Event, p webhook.Payment) error {
 			fmt.Println(e.ID, "paid", p.AmountCents)
 			return nil
 		},
-	}))
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /hooks", hooks)
 
 	body := []byte(`{"id":"evt_1","type":"payment.succeeded","data":{"amountCents":250},"created_at":"2026-11-21T12:00:00.000Z","livemode":false}`)
 	r := httptest.NewRequest(http.MethodPost, "/hooks", bytes.NewReader(body))

@@ -11,33 +11,33 @@ import (
 	"time"
 )
 
-// defaultRemember is how many events are remembered where Config does not say.
+// defaultRemember is the default of [Config.Remember].
 const defaultRemember = 10_000
 
-// Config configures [Handler]. Printed, it does not show the secrets.
+// Config configures a [Handler]. However it is printed, it does not show the secrets.
 type Config struct {
-	// Secrets, Tolerance and Clock are those of [Verifier]. Secrets are required:
-	// without, every delivery is answered 500.
+	// Secrets, Tolerance and Clock are those of [Verifier]. Secrets are required.
 	Secrets   []string
 	Tolerance time.Duration
 	Clock     func() time.Time
 
-	// One function a type. Nil: events of the type are taken and dropped. An error
-	// makes the answer 500, so that the event is sent again; the error is logged and
-	// not sent. ctx is the request's.
+	// One function for each type. Default: events of the type are acknowledged and
+	// dropped. If the function returns an error, the answer is 500 and the event is
+	// sent again; the error is logged and not sent. ctx is the request's.
 	PaymentSucceeded func(context.Context, Event, Payment) error
 	PaymentFailed    func(context.Context, Event, Payment) error
+	PaymentReversed  func(context.Context, Event, Payment) error
 	DelegateCreated  func(context.Context, Event, Delegate) error
 	DelegateRevoked  func(context.Context, Event, Delegate) error
 	// Other gets events of types that this version does not know, and test events.
 	Other func(context.Context, Event) error
 
-	// Remember is how many events the handler remembers, so as not to hand them out
-	// twice, the latest ones; it forgets all when the process ends. Default: 10,000.
-	// Negative: none. Where twice would do harm across restarts, or over several
-	// processes, keep the event's id with what the function writes.
+	// Remember is how many of the latest events the handler remembers, so that it
+	// passes each on once. It forgets them when the process ends: if an event must not
+	// be handled twice across restarts or by several processes, store its id together
+	// with what the function writes. Default: 10,000. Negative: none.
 	Remember int
-	// Logger is told what failed, without secrets. Default: nothing.
+	// Logger logs failures, without secrets. Default: none.
 	Logger *slog.Logger
 }
 
@@ -46,12 +46,33 @@ func (c Config) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "webhook.Config{Secrets:[%d redacted] Tolerance:%s Remember:%d}", len(c.Secrets), c.Tolerance, c.Remember)
 }
 
-// Handler receives deliveries: it verifies each and calls the function for its
-// type. It answers 204 once the event was taken, now or earlier; 500 where the
-// function returned an error; 400 where the delivery does not verify; 405 and 413
-// for what is no delivery at all.
-func Handler(cfg Config) http.Handler {
-	h := &handler{Config: cfg, log: cfg.Logger}
+// Handler is an http.Handler that receives deliveries. It verifies each one and calls
+// the function for its type. Create one with [NewHandler]. It is safe for concurrent use.
+//
+// It answers 204 once the event was handled, now or earlier; 500 if the function
+// returned an error; 400 if the delivery does not verify; 405 and 413 if the request is
+// not a delivery.
+type Handler struct {
+	config Config
+	log    *slog.Logger
+	seen   *seen // nil: nothing is remembered
+}
+
+// NewHandler returns a Handler. The returned error names the invalid field; it matches
+// [ErrSecret] if a secret is missing or malformed, and never shows it.
+func NewHandler(cfg Config) (*Handler, error) {
+	if len(cfg.Secrets) == 0 {
+		return nil, fmt.Errorf("%w: Secrets is empty", ErrSecret)
+	}
+	for i, secret := range cfg.Secrets {
+		if _, err := keys([]string{secret}); err != nil {
+			return nil, fmt.Errorf("%w: Secrets[%d]", err, i)
+		}
+	}
+	if cfg.Tolerance < 0 {
+		return nil, errors.New("webhook: Tolerance is negative")
+	}
+	h := &Handler{config: cfg, log: cfg.Logger}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
@@ -61,18 +82,11 @@ func Handler(cfg Config) http.Handler {
 	case cfg.Remember > 0:
 		h.seen = newSeen(cfg.Remember)
 	}
-	return h
-}
-
-type handler struct {
-	Config
-
-	log  *slog.Logger
-	seen *seen // nil: nothing is remembered
+	return h, nil
 }
 
 // ServeHTTP receives one delivery.
-func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		http.Error(w, "deliveries are sent with POST", http.StatusMethodNotAllowed)
@@ -88,54 +102,52 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the body ended early", http.StatusBadRequest)
 		return
 	}
-	e, err := Verifier{Secrets: h.Secrets, Tolerance: h.Tolerance, Clock: h.Clock}.Verify(r.Header, body)
-	switch {
-	case errors.Is(err, ErrSecret):
-		h.log.ErrorContext(r.Context(), "webhook handler has no usable secret")
-		http.Error(w, "the receiver is not configured", http.StatusInternalServerError)
-	case err != nil:
+	e, err := Verifier{Secrets: h.config.Secrets, Tolerance: h.config.Tolerance, Clock: h.config.Clock}.Verify(r.Header, body)
+	if err != nil {
 		h.log.WarnContext(r.Context(), "webhook refused", slog.String("error", err.Error()))
 		http.Error(w, err.Error(), http.StatusBadRequest)
-	default:
-		h.receive(w, r, e)
+		return
 	}
+	h.receive(w, r, e)
 }
 
-func (h *handler) receive(w http.ResponseWriter, r *http.Request, e Event) {
+func (h *Handler) receive(w http.ResponseWriter, r *http.Request, e Event) {
 	err := h.once(r.Context(), e)
 	if err != nil {
-		h.log.ErrorContext(r.Context(), "webhook not taken", slog.String("event", e.ID), slog.String("type", string(e.Type)),
+		h.log.ErrorContext(r.Context(), "webhook not handled", slog.String("event", e.ID), slog.String("type", string(e.Type)),
 			slog.String("error", err.Error()))
-		http.Error(w, "the event was not taken", http.StatusInternalServerError)
+		http.Error(w, "the event was not handled", http.StatusInternalServerError)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// once dispatches an event that was not taken yet.
-func (h *handler) once(ctx context.Context, e Event) error {
+// once dispatches an event that was not handled yet.
+func (h *Handler) once(ctx context.Context, e Event) error {
 	if h.seen == nil {
 		return h.dispatch(ctx, e)
 	}
 	return h.seen.do(ctx, e.ID, func() error { return h.dispatch(ctx, e) })
 }
 
-func (h *handler) dispatch(ctx context.Context, e Event) error {
+func (h *Handler) dispatch(ctx context.Context, e Event) error {
 	switch e.Type {
 	case PaymentSucceeded:
-		return typed(ctx, e, h.PaymentSucceeded)
+		return typed(ctx, e, h.config.PaymentSucceeded)
 	case PaymentFailed:
-		return typed(ctx, e, h.PaymentFailed)
+		return typed(ctx, e, h.config.PaymentFailed)
+	case PaymentReversed:
+		return typed(ctx, e, h.config.PaymentReversed)
 	case DelegateCreated:
-		return typed(ctx, e, h.DelegateCreated)
+		return typed(ctx, e, h.config.DelegateCreated)
 	case DelegateRevoked:
-		return typed(ctx, e, h.DelegateRevoked)
+		return typed(ctx, e, h.config.DelegateRevoked)
 	default: // Test, and those of newer services
 	}
-	if h.Other == nil {
+	if h.config.Other == nil {
 		return nil
 	}
-	return h.Other(ctx, e)
+	return h.config.Other(ctx, e)
 }
 
 func typed[Data any](ctx context.Context, e Event, f func(context.Context, Event, Data) error) error {

@@ -28,13 +28,16 @@ func TestEachTypeHasItsFunction(t *testing.T) {
 		got = append(got, name+" "+e.ID+" "+what)
 		return nil
 	}
-	h := webhook.Handler(webhook.Config{
+	h := handler(t, webhook.Config{
 		Secrets: []string{secret}, Clock: atNoon,
 		PaymentSucceeded: func(_ context.Context, e webhook.Event, p webhook.Payment) error {
 			return note("succeeded", e, p.TransactionID)
 		},
 		PaymentFailed: func(_ context.Context, e webhook.Event, p webhook.Payment) error {
 			return note("failed", e, p.FailureReason)
+		},
+		PaymentReversed: func(_ context.Context, e webhook.Event, p webhook.Payment) error {
+			return note(p.Status, e, p.TxHash)
 		},
 		DelegateCreated: func(_ context.Context, e webhook.Event, d webhook.Delegate) error {
 			return note("created", e, d.DelegateID)
@@ -49,18 +52,19 @@ func TestEachTypeHasItsFunction(t *testing.T) {
 		event("evt_b", webhook.PaymentFailed, `{"failureReason":"card_declined"}`),
 		event("evt_c", webhook.DelegateCreated, `{"delegateId":"del_1","new":1}`),
 		event("evt_d", webhook.DelegateRevoked, `{"revokedBy":"user"}`),
+		event("evt_f", webhook.PaymentReversed, `{"txHash":"0x1","status":"reversed"}`),
 		event("evt_e", "payment.refunded", `{"a":[1]}`),
 	} {
 		require.Equal(t, http.StatusNoContent, deliver(t, h, sign(t, noon, body, secret), body), i)
 	}
 	require.Equal(t, []string{
-		"succeeded evt_a txn_1", "failed evt_b card_declined", "created evt_c del_1", "revoked evt_d user", `other evt_e {"a":[1]}`,
+		"succeeded evt_a txn_1", "failed evt_b card_declined", "created evt_c del_1", "revoked evt_d user", "reversed evt_f 0x1", `other evt_e {"a":[1]}`,
 	}, got)
 }
 
 func TestTypesWithoutFunctionAreTaken(t *testing.T) {
 	t.Parallel()
-	h := webhook.Handler(webhook.Config{Secrets: []string{secret}, Clock: atNoon})
+	h := handler(t, webhook.Config{Secrets: []string{secret}, Clock: atNoon})
 	for _, kind := range append(webhook.Types(), webhook.Test) {
 		body := event("evt_"+string(kind), kind, `{}`)
 		require.Equal(t, http.StatusNoContent, deliver(t, h, sign(t, noon, body, secret), body))
@@ -71,7 +75,7 @@ func TestAnErrorIsSentAgainAndThenOnce(t *testing.T) {
 	t.Parallel()
 	for _, remember := range []int{0, -1} {
 		calls := 0
-		h := webhook.Handler(webhook.Config{
+		h := handler(t, webhook.Config{
 			Secrets: []string{secret}, Clock: atNoon, Remember: remember,
 			PaymentSucceeded: func(context.Context, webhook.Event, webhook.Payment) error {
 				if calls++; calls < 3 {
@@ -90,7 +94,7 @@ func TestAnErrorIsSentAgainAndThenOnce(t *testing.T) {
 
 func TestDataThatDoesNotFitIsSentAgain(t *testing.T) {
 	t.Parallel()
-	h := webhook.Handler(webhook.Config{
+	h := handler(t, webhook.Config{
 		Secrets: []string{secret}, Clock: atNoon,
 		PaymentSucceeded: func(context.Context, webhook.Event, webhook.Payment) error { return nil },
 	})
@@ -100,7 +104,7 @@ func TestDataThatDoesNotFitIsSentAgain(t *testing.T) {
 
 func TestWhatIsNoDeliveryIsRefused(t *testing.T) {
 	t.Parallel()
-	h := webhook.Handler(webhook.Config{
+	h := handler(t, webhook.Config{
 		Secrets: []string{secret}, Clock: atNoon,
 		PaymentSucceeded: func(context.Context, webhook.Event, webhook.Payment) error {
 			t.Error("an event came through")
@@ -114,8 +118,23 @@ func TestWhatIsNoDeliveryIsRefused(t *testing.T) {
 	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
 	require.Equal(t, 405, w.Code)
 	require.Equal(t, "POST", w.Header().Get("Allow"))
-	none := webhook.Handler(webhook.Config{Secrets: []string{""}, Clock: atNoon})
-	require.Equal(t, 500, deliver(t, none, sign(t, noon, payment, secret), payment), "so that it is sent again once configured")
+}
+
+func TestHandlerWithABadConfigurationIsNotMade(t *testing.T) {
+	t.Parallel()
+	for text, bad := range map[string]webhook.Config{
+		"Secrets is empty":      {},
+		"Secrets[1]":            {Secrets: []string{secret, "whsec_hidden"}},
+		"Tolerance is negative": {Secrets: []string{secret}, Tolerance: -1},
+	} {
+		h, err := webhook.NewHandler(bad)
+		require.ErrorContains(t, err, text)
+		require.NotContains(t, err.Error(), "hidden")
+		require.Nil(t, h)
+		if bad.Tolerance == 0 {
+			require.ErrorIs(t, err, webhook.ErrSecret)
+		}
+	}
 }
 
 // TestConcurrentDeliveriesOfOneEvent: the function runs once, and everybody gets
@@ -124,7 +143,7 @@ func TestConcurrentDeliveriesOfOneEvent(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
 	inside, leave := make(chan struct{}), make(chan struct{})
-	h := webhook.Handler(webhook.Config{
+	h := handler(t, webhook.Config{
 		Secrets: []string{secret}, Clock: atNoon,
 		PaymentSucceeded: func(context.Context, webhook.Event, webhook.Payment) error {
 			if calls.Add(1) == 1 {
@@ -152,7 +171,7 @@ func TestConcurrentDeliveriesOfOneEvent(t *testing.T) {
 func TestAPanicIsNotTaken(t *testing.T) {
 	t.Parallel()
 	calls := 0
-	h := webhook.Handler(webhook.Config{
+	h := handler(t, webhook.Config{
 		Secrets: []string{secret}, Clock: atNoon,
 		PaymentSucceeded: func(context.Context, webhook.Event, webhook.Payment) error {
 			if calls++; calls == 1 {
@@ -170,7 +189,7 @@ func TestAPanicIsNotTaken(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	var got strings.Builder
-	h := webhook.Handler(webhook.Config{
+	h := handler(t, webhook.Config{
 		Secrets: []string{secret}, Clock: atNoon, Remember: 2,
 		Other: func(_ context.Context, e webhook.Event) error {
 			got.WriteString(e.ID)

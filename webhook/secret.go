@@ -14,8 +14,8 @@ const SecretPrefix = "whsec_"
 // allows 24 to 64.
 const minSecret, maxSecret = 24, 64
 
-// ErrSecret tells that a signing secret is missing, or is not one.
-var ErrSecret = errors.New("webhook: not a signing secret (whsec_…)")
+// ErrSecret reports a signing secret that is missing or malformed.
+var ErrSecret = errors.New("webhook: a signing secret (whsec_…) is missing or malformed")
 
 // NewSecret makes a signing secret of 256 random bits.
 func NewSecret() string {

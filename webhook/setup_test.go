@@ -31,6 +31,12 @@ func sign(t require.TestingT, at time.Time, body []byte, secrets ...string) http
 	return h
 }
 
+func handler(t require.TestingT, cfg webhook.Config) http.Handler {
+	h, err := webhook.NewHandler(cfg)
+	require.NoError(t, err)
+	return h
+}
+
 // deliver sends a delivery to a handler and returns the answer's status.
 func deliver(t *testing.T, h http.Handler, header http.Header, body []byte) int {
 	t.Helper()

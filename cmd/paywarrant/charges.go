@@ -10,8 +10,9 @@ import (
 )
 
 type chargesCmd struct {
-	Show    chargesShowCmd    `cmd:"" help:"Show a charge, and what operators did to it."`
-	Resolve chargesResolveCmd `cmd:"" help:"Decide a charge that its rail leaves pending, by what the processor or the chain shows."`
+	Show      chargesShowCmd      `cmd:"" help:"Show a charge, and what operators did to it."`
+	Conflicts chargesConflictsCmd `cmd:"" help:"List charges whose rail later reported another outcome than the one that decided them."`
+	Resolve   chargesResolveCmd   `cmd:"" help:"Decide a charge that its rail leaves pending, by what the processor or the chain shows."`
 }
 
 type chargeArg struct {

@@ -38,8 +38,11 @@ func (s *stack) hear(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	m.WebhookSecret = e.Secret
-	s.API.routes.Handle(hooksPath, webhook.Handler(hookConfig(e.Secret, log)))
-	return nil
+	h, err := webhook.NewHandler(hookConfig(e.Secret, log))
+	if err == nil {
+		s.API.routes.Handle(hooksPath, h)
+	}
+	return err
 }
 
 // hookConfig logs every event, whatever the time: the service's clock may be moved.
@@ -52,6 +55,6 @@ func hookConfig(secret string, log *slog.Logger) webhook.Config {
 	delegate := func(ctx context.Context, e webhook.Event, _ webhook.Delegate) error { note(ctx, e); return nil }
 	return webhook.Config{
 		Secrets: []string{secret}, Tolerance: math.MaxInt64, Logger: log, Other: heard, PaymentSucceeded: payment, PaymentFailed: payment,
-		DelegateCreated: delegate, DelegateRevoked: delegate,
+		PaymentReversed: payment, DelegateCreated: delegate, DelegateRevoked: delegate,
 	}
 }

@@ -26,7 +26,8 @@ type cli struct {
 	Keys             keysCmd             `cmd:"" help:"Look after the keys: those that sign mandates, and the one that seals secrets."`
 	Merchants        merchantsCmd        `cmd:"" help:"Make, list, suspend and limit merchants."`
 	APIKeys          apiKeysCmd          `cmd:"" name:"api-keys" help:"List, make and revoke the API keys of merchants."`
-	Charges          chargesCmd          `cmd:"" help:"Show a charge, and decide one that is stuck."`
+	Charges          chargesCmd          `cmd:"" help:"Show charges and contradicting outcomes, and decide a charge that is stuck."`
+	Audit            auditCmd            `cmd:"" help:"Show what operators did."`
 	Ledger           ledgerCmd           `cmd:"" help:"Look after the ledger."`
 	Mandate          mandateCmd          `cmd:"" help:"Look at mandates."`
 	Pay              payCmd              `cmd:"" help:"Fetch an address that asks for money: show the challenge, pay, show the receipt."`

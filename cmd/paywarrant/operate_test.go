@@ -171,6 +171,44 @@ func TestStuckChargesAreShownAndResolved(t *testing.T) {
 	require.Contains(t, report.String(), "ledger is sound")
 }
 
+func TestContradictingOutcomesAndTheAuditLogAreListed(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	txn := p.stuck(t, p.merchant(t))
+	require.Empty(t, p.ok(t, "charges", "conflicts"))
+	p.ok(t, "charges", "resolve", txn, "--outcome", "succeeded", "--processor-id", "pay_7", "--reason", "shown as captured")
+
+	store, err := sqlite.Open(t.Context(), p.store)
+	require.NoError(t, err)
+	l, err := ledger.New(ledger.Config{Store: store, Clock: stopped(time.Now())})
+	require.NoError(t, err)
+	charge, err := l.Charge(t.Context(), txn)
+	require.NoError(t, err)
+	for _, hash := range []string{"0xa", "0xb"} {
+		_, err = l.Settle(t.Context(), charge, ledger.Settlement{Rail: rail.Chain, Outcome: rail.Outcome{Status: rail.Succeeded, TxHash: hash}})
+		require.ErrorIs(t, err, ledger.ErrConflictingOutcome)
+	}
+	l.Close()
+	require.NoError(t, store.Close())
+
+	list := p.ok(t, "charges", "conflicts")
+	require.Len(t, list, 2)
+	require.Equal(t, []any{txn, "succeeded", "chainrail", "succeeded", "0xa"},
+		[]any{list[0]["transactionId"], list[0]["status"], list[0]["reportedRail"], list[0]["reported"], list[0]["reportedTxHash"]})
+	out, err := p.do(t, "charges", "conflicts")
+	require.NoError(t, err)
+	require.Contains(t, out, txn)
+
+	log := p.ok(t, "audit", "list", "--limit", "1")
+	require.Len(t, log, 1)
+	require.Equal(t, []any{"charge.resolve", txn, "shown as captured"}, []any{log[0]["action"], log[0]["subject"], log[0]["reason"]})
+	out, err = p.do(t, "audit", "list")
+	require.NoError(t, err)
+	require.Contains(t, out, "charge.resolve")
+	_, err = p.do(t, "audit", "list", "--limit", "0")
+	require.Equal(t, exitUsage, exitCode(err))
+}
+
 // stuck makes a charge that a rail left pending.
 func (p place) stuck(t *testing.T, merchantID string) string {
 	t.Helper()

@@ -25,6 +25,9 @@ type heard struct {
 	signature string
 }
 
+// signatureKey is the key of a delivery's signature in the context.
+type signatureKey struct{}
+
 // hearWithin is how long a delivery may take.
 const hearWithin = 10 * time.Second
 
@@ -42,17 +45,22 @@ func (d *story) listenForEvents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	received, err := webhook.NewHandler(webhook.Config{
+		Secrets: []string{h.endpoint.Secret},
+		PaymentSucceeded: func(ctx context.Context, e webhook.Event, p webhook.Payment) error {
+			signature, _ := ctx.Value(signatureKey{}).(string)
+			select {
+			case h.heard <- heard{event: e, payment: p, signature: signature}:
+			default: // the story shows the first one only
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		return err
+	}
 	l.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		webhook.Handler(webhook.Config{
-			Secrets: []string{h.endpoint.Secret},
-			PaymentSucceeded: func(_ context.Context, e webhook.Event, p webhook.Payment) error {
-				select {
-				case h.heard <- heard{event: e, payment: p, signature: r.Header.Get(webhook.HeaderSignature)}:
-				default: // only the first is told of
-				}
-				return nil
-			},
-		}).ServeHTTP(w, r)
+		received.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), signatureKey{}, r.Header.Get(webhook.HeaderSignature))))
 	}), "", "")
 	d.hook = h
 	return nil

@@ -20,23 +20,28 @@ import (
 
 func main() {
 	mux := http.NewServeMux()
-	receive(mux, os.Getenv("WEBHOOK_SECRET"), os.Stdout)
+	if err := receive(mux, os.Getenv("WEBHOOK_SECRET"), os.Stdout); err != nil {
+		log.Fatal(err)
+	}
 	srv := &http.Server{Addr: "127.0.0.1:8090", Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	log.Fatal(srv.ListenAndServe())
 }
 
-func receive(mux *http.ServeMux, secret string, out io.Writer) {
-	tell := func(what ...any) error {
-		_, err := fmt.Fprintln(out, what...)
-		return err
-	}
-	mux.Handle("POST /hooks", webhook.Handler(webhook.Config{
+func receive(mux *http.ServeMux, secret string, out io.Writer) error {
+	hooks, err := webhook.NewHandler(webhook.Config{
 		Secrets: []string{secret},
 		PaymentSucceeded: func(_ context.Context, _ webhook.Event, p webhook.Payment) error {
-			return tell("paid:", p.TransactionID, p.AmountCents) // an error answers 500, and the event is sent again
+			_, err := fmt.Fprintln(out, "paid:", p.TransactionID, p.AmountCents)
+			return err // an error answers 500, and the event is sent again
 		},
 		DelegateRevoked: func(_ context.Context, _ webhook.Event, d webhook.Delegate) error {
-			return tell("revoked:", d.DelegateID, "by the", d.RevokedBy)
+			_, err := fmt.Fprintln(out, "revoked:", d.DelegateID, "by the", d.RevokedBy)
+			return err
 		},
-	}))
+	})
+	if err != nil {
+		return err
+	}
+	mux.Handle("POST /hooks", hooks)
+	return nil
 }

@@ -22,7 +22,7 @@ func TestReceive(t *testing.T) {
 	defer receiver.Close()
 	e, err := srv.Client().CreateWebhookEndpoint(t.Context(), client.WebhookEndpointParams{URL: receiver.URL + "/hooks"})
 	require.NoError(t, err)
-	receive(mux, e.Secret, in)
+	require.NoError(t, receive(mux, e.Secret, in))
 
 	m := srv.Mandate(t, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000})
 	_, err = srv.Client().Charge(t.Context(), client.ChargeParams{Mandate: m, AmountCents: 250, Currency: client.USD, Description: "test"})

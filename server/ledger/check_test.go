@@ -20,6 +20,11 @@ type snapshot struct {
 	events  []ledger.Event
 }
 
+// OutcomeConflicts implements [ledger.Reader].
+func (s snapshot) OutcomeConflicts(context.Context, string, int) ([]ledger.OutcomeConflict, error) {
+	return nil, nil
+}
+
 func (s snapshot) Audit(_ context.Context, check func(ledger.Audit) error) error {
 	return check(audited{s: s})
 }

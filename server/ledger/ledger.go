@@ -175,13 +175,14 @@ func (l *Ledger) Reserve(ctx context.Context, r Reserve) (Reservation, error) {
 // Settle captures a pending charge with its postings, or releases the amount that it
 // holds, depending on the outcome on its rail. A decided charge does not change and is
 // returned; if the settlement contradicts its outcome, Settle records that and returns
-// [ErrConflictingOutcome]. It returns [ErrNotFound] if there is no such charge.
+// [ErrConflictingOutcome]. It records the reversal of a succeeded charge in the same way,
+// and emits its event once. It returns [ErrNotFound] if there is no such charge.
 func (l *Ledger) Settle(ctx context.Context, c Charge, end Settlement) (Charge, error) {
 	var (
 		result      Charge
 		conflicting bool
 	)
-	err := l.run(ctx, c.MandateID, settleKeys(c), func(s *State, now time.Time) (e Effects, err error) {
+	err := l.run(ctx, c.MandateID, end.keys(c), func(s *State, now time.Time) (e Effects, err error) {
 		e, result, conflicting, err = decideSettle(s, c.ID, end, now)
 		return e, err
 	})

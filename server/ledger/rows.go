@@ -221,6 +221,7 @@ const (
 	PaywallKey      KeyKind = "paywall"      // chosen by a gate for a settlement
 	PresentationKey KeyKind = "presentation" // of a mandate and a challenge
 	ReceiptKey      KeyKind = "receipt"      // a payment whose receipt was redeemed
+	ReversalKey     KeyKind = "reversal"     // a charge's id, once its reversal has its event
 )
 
 // IdempotencyKey identifies a request of a merchant.
@@ -247,6 +248,10 @@ type Idempotency struct {
 	// CreatedAt is the time of the request.
 	CreatedAt time.Time
 }
+
+// Reversed is the status of an [OutcomeConflict] whose rail took back the payment that had
+// decided the charge. One payment.reversed event is emitted for it.
+const Reversed rail.Status = "reversed"
 
 // OutcomeConflict is an outcome that differs from the one that decided the charge. The
 // charge does not change; a person must compare it with the rail.

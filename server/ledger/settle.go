@@ -15,6 +15,9 @@ type Settlement struct {
 	Rail rail.Name
 	// Outcome is Succeeded or Refused.
 	Outcome rail.Outcome
+	// Reversed reports that the rail took back a payment that it had reported as
+	// succeeded. Outcome is then Refused, with the transaction that was taken back.
+	Reversed bool
 }
 
 // The accounts that postings move money between.
@@ -29,14 +32,23 @@ func merchantAccount(id string) string {
 func feesDueAccount(id string) string       { return "merchant:" + id + ":fees_due" }
 func clearingAccount(name rail.Name) string { return "rail:" + string(name) + ":clearing" }
 
-// settleKeys returns the rows that settling a charge needs. The charge was read before for
+// keys returns the rows that settling a charge needs. The charge was read before for
 // its mandate and payee, which never change; its status is read again under lock.
-func settleKeys(c Charge) Keys {
-	return Keys{
+func (end Settlement) keys(c Charge) Keys {
+	k := Keys{
 		Mandates: []string{c.MandateID},
 		Charges:  []string{c.ID},
 		Tallies:  []TallyKey{{MandateID: c.MandateID, MerchantID: c.MerchantID}},
 	}
+	if end.Reversed {
+		k.Idempotency = []IdempotencyKey{reversalKey(c)}
+	}
+	return k
+}
+
+// reversalKey marks a charge whose reversal has its event.
+func reversalKey(c Charge) IdempotencyKey {
+	return IdempotencyKey{MerchantID: c.MerchantID, Kind: ReversalKey, Key: c.ID}
 }
 
 // conflicts reports whether the settlement contradicts the outcome that decided c: the
@@ -65,13 +77,43 @@ func decideSettle(s *State, chargeID string, end Settlement, now time.Time) (e E
 		return Effects{}, Charge{}, false, ErrNotFound
 	}
 	if c.Status != ChargePending {
-		if end.conflicts(c) {
-			return end.conflict(c, now), c, true, nil
+		if !end.conflicts(c) {
+			return Effects{}, c, false, nil
 		}
-		return Effects{}, c, false, nil
+		if end.reverses(c) {
+			e, err = end.reversal(s, c, now)
+			return e, c, true, err
+		}
+		return end.conflict(c, now), c, true, nil
 	}
 	e, c, err = decideEnd(s, c, end, now)
 	return e, c, false, err
+}
+
+// reverses reports whether the rail took back the payment that decided c.
+func (end Settlement) reverses(c Charge) bool {
+	return end.Reversed && c.Status == ChargeSucceeded && c.Rail == end.Rail && c.TxHash == end.Outcome.TxHash
+}
+
+// reversal records that a payment was taken back, with its event, once. The charge and
+// its postings stay as they are: a person must look.
+func (end Settlement) reversal(s *State, c Charge, now time.Time) (Effects, error) {
+	key := reversalKey(c)
+	if _, done := s.Idempotency[key]; done {
+		return Effects{}, nil
+	}
+	m, ok := s.Mandates[c.MandateID]
+	if !ok {
+		return Effects{}, fmt.Errorf("%w: mandate of charge %s is missing", ErrInvariant, c.ID)
+	}
+	e := end.conflict(c, now)
+	e.Insert.Conflicts[0].Status = Reversed
+	e.Insert.Idempotency = []Idempotency{{IdempotencyKey: key, ChargeID: c.ID, CreatedAt: now}}
+	data := paymentData(&c)
+	data.Status, data.FailureReason = webhook.StatusReversed, string(end.Outcome.Reason)
+	recordEvent(&e, &m, c.MerchantID, webhook.PaymentReversed, data, now)
+	e.Update.Mandates = []Mandate{m}
+	return e, nil
 }
 
 // decideEnd captures or releases a pending charge.

@@ -114,6 +114,9 @@ type Accounts interface {
 
 	// AddAudit adds an entry to the audit log.
 	AddAudit(ctx context.Context, e AuditEntry) error
+	// AuditLog lists entries of the audit log, the latest first, those before the entry
+	// with the id before; empty: from the latest on.
+	AuditLog(ctx context.Context, before string, limit int) ([]AuditEntry, error)
 	// AuditOf lists the entries about a subject, the latest first.
 	AuditOf(ctx context.Context, subject string, limit int) ([]AuditEntry, error)
 

@@ -43,6 +43,7 @@ func (s *Server) Webhook(t testing.TB, types ...webhook.Type) *Receiver {
 	cfg := webhook.Config{
 		Clock: s.Clock.Now, Other: keep,
 		PaymentSucceeded: func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
+		PaymentReversed:  func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
 		PaymentFailed:    func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
 		DelegateCreated:  func(ctx context.Context, e webhook.Event, _ webhook.Delegate) error { return keep(ctx, e) },
 		DelegateRevoked:  func(ctx context.Context, e webhook.Event, _ webhook.Delegate) error { return keep(ctx, e) },
@@ -57,7 +58,9 @@ func (s *Server) Webhook(t testing.TB, types ...webhook.Type) *Receiver {
 	}
 
 	cfg.Secrets = []string{r.Endpoint.Secret}
-	listener.Config.Handler = webhook.Handler(cfg)
+	if listener.Config.Handler, err = webhook.NewHandler(cfg); err != nil {
+		t.Fatalf("servertest: %v", err)
+	}
 	listener.Start()
 	t.Cleanup(listener.Close)
 	return r

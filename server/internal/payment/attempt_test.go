@@ -10,6 +10,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/webhook"
 )
 
 // charge charges a mandate of both rails, the chain first.
@@ -222,11 +223,16 @@ func TestChargeUndoneOnItsRailIsAConflict(t *testing.T) {
 	list, err := b.Ledger.OutcomeConflicts(t.Context(), "", 10)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
-	require.Equal(t, []any{c.ID, rail.Chain, rail.Refused, rail.Reverted, "0x1"},
+	require.Equal(t, []any{c.ID, rail.Chain, ledger.Reversed, rail.Reverted, "0x1"},
 		[]any{list[0].ChargeID, list[0].Rail, list[0].Status, list[0].Reason, list[0].TxHash})
 	kept, err := b.Ledger.Charge(t.Context(), c.ID)
 	require.NoError(t, err)
 	require.Equal(t, ledger.ChargeSucceeded, kept.Status)
+
+	events, err := b.store.StreamEvents(t.Context(), c.MerchantID, 0, 10)
+	require.NoError(t, err)
+	require.Len(t, events, 3, "the mandate, the payment, and one reversal")
+	require.Equal(t, webhook.PaymentReversed, events[2].Type)
 
 	b.chain.answer(rail.Outcome{Status: rail.Pending}, nil)
 	pending := b.charge(t, token, "k2")

@@ -29,8 +29,9 @@ func (s *Service) settle(ctx context.Context, c ledger.Charge, d ledger.Settleme
 }
 
 // UndoneOnRail records that a rail has undone a payment that it reported as succeeded.
-// The ledger stores an outcome conflict and the charge stays as it is; a charge that is
-// still pending fails. Signed transfers are not charges, and are ignored.
+// The ledger stores an outcome conflict and emits one payment.reversed event, and the
+// charge stays as it is; a charge that is still pending fails. Signed transfers are not
+// charges, and are ignored.
 func (s *Service) UndoneOnRail(ctx context.Context, u rail.Undone) error {
 	if u.Reference == "" {
 		return nil
@@ -45,7 +46,7 @@ func (s *Service) UndoneOnRail(ctx context.Context, u rail.Undone) error {
 		return err
 	}
 	_, err = s.settle(ctx, c, ledger.Settlement{
-		Rail: u.Rail, Outcome: rail.Outcome{Status: rail.Refused, Reason: rail.Reverted, TxHash: u.TxHash},
+		Rail: u.Rail, Reversed: true, Outcome: rail.Outcome{Status: rail.Refused, Reason: rail.Reverted, TxHash: u.TxHash},
 	})
 	if errors.Is(err, ledger.ErrConflictingOutcome) {
 		return nil // the ledger has recorded it

@@ -52,6 +52,7 @@ func Run(t *testing.T, fresh Fresh) {
 		"capture and release":              captureAndRelease,
 		"late release after rollover":      lateRelease,
 		"conflicting outcomes":             conflictingOutcomes,
+		"reversed payments":                reversedPayments,
 		"attempts on further rails":        nextRails,
 		"kinds of keys":                    keyKinds,
 		"charges of a transaction":         chargesOfTransaction,

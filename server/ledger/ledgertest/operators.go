@@ -52,4 +52,15 @@ func operators(t *testing.T, b *bench) {
 	entries, err := b.store.AuditOf(ctx, m.ID, 10)
 	require.NoError(t, err)
 	require.Equal(t, []ledger.AuditEntry{entry}, entries)
+	later := entry
+	later.ID, later.Subject = "aud_2", "txn_1"
+	require.NoError(t, b.store.AddAudit(ctx, later))
+	for before, want := range map[string][]ledger.AuditEntry{"": {later, entry}, "aud_2": {entry}, "aud_1": {}} {
+		log, err := b.store.AuditLog(ctx, before, 10)
+		require.NoError(t, err)
+		require.ElementsMatch(t, want, log)
+		if before == "" {
+			require.Equal(t, want, log)
+		}
+	}
 }

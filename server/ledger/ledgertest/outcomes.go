@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/webhook"
 )
 
 // conflictingOutcomes: a second outcome that contradicts the first is an error and a
@@ -43,6 +45,51 @@ func conflictingOutcomes(t *testing.T, b *bench) {
 	require.Empty(t, rest)
 	require.Equal(t, 10*cent, b.spent(t, m))
 	b.sound(t)
+}
+
+// reversedPayments: a success that the rail took back is a conflict with one event,
+// however often it is reported, and changes neither charge nor counters.
+func reversedPayments(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.terms(100*cent, 1000*cent))
+	onChain := succeeded()
+	onChain.Rail, onChain.Outcome = rail.Chain, rail.Outcome{Status: rail.Succeeded, TxHash: "0xabc"}
+	paid := b.settle(t, b.reserve(t, m, 10*cent), onChain)
+	reversal := ledger.Settlement{Rail: rail.Chain, Reversed: true, Outcome: rail.Outcome{Status: rail.Refused, Reason: rail.Reverted, TxHash: "0xabc"}}
+	other := reversal
+	other.Outcome.TxHash = "0xdef"
+	for _, end := range []ledger.Settlement{other, reversal, reversal, reversal} {
+		got, err := b.Settle(ctx, paid, end)
+		require.ErrorIs(t, err, ledger.ErrConflictingOutcome)
+		require.Equal(t, paid, got)
+	}
+	stream, err := b.store.StreamEvents(ctx, paid.MerchantID, 0, 10)
+	require.NoError(t, err)
+	require.Equal(t, []webhook.Type{webhook.DelegateCreated, webhook.PaymentSucceeded, webhook.PaymentReversed}, typesOf(stream))
+	var data webhook.Payment
+	require.NoError(t, json.Unmarshal([]byte(stream[2].Data), &data))
+	require.Equal(t, webhook.Payment{
+		TransactionID: paid.ID, DelegateID: m.ID, AmountCents: 10, AmountMicros: int64(10 * cent), Rail: string(rail.Chain),
+		Status: webhook.StatusReversed, TxHash: "0xabc", FailureReason: string(rail.Reverted),
+	}, data)
+	require.Equal(t, 10*cent, b.spent(t, m))
+
+	pending := b.reserve(t, m, 10*cent)
+	failed, err := b.Settle(ctx, pending, reversal)
+	require.NoError(t, err)
+	require.Equal(t, ledger.ChargeFailed, failed.Status)
+	again, err := b.Settle(ctx, pending, reversal)
+	require.NoError(t, err, "it is not paid, and that is what is reported")
+	require.Equal(t, failed, again)
+	b.sound(t)
+}
+
+func typesOf(events []ledger.Event) []webhook.Type {
+	types := make([]webhook.Type, len(events))
+	for i, e := range events {
+		types[i] = e.Type
+	}
+	return types
 }
 
 // nextRails: a rail is asked for the first time only under an active mandate, and

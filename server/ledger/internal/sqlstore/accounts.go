@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -88,13 +89,20 @@ func (s *Store) AddAudit(ctx context.Context, e ledger.AuditEntry) error {
 	})
 }
 
+func auditEntry(r db.AuditLog) (ledger.AuditEntry, error) {
+	return ledger.AuditEntry{
+		ID: r.ID, At: row.At(r.AtMs), Actor: r.Actor, Action: r.Action, Subject: r.Subject, Reason: r.Reason, Detail: r.Detail,
+	}, nil
+}
+
+// AuditLog implements [ledger.Accounts].
+func (s *Store) AuditLog(ctx context.Context, before string, limit int) ([]ledger.AuditEntry, error) {
+	return many(s, auditEntry)(s.readQ.AuditLog(ctx, db.AuditLogParams{Before: cmp.Or(before, "~"), Most: int64(limit)}))
+}
+
 // AuditOf implements [ledger.Accounts].
 func (s *Store) AuditOf(ctx context.Context, subject string, limit int) ([]ledger.AuditEntry, error) {
-	return many(s, func(r db.AuditLog) (ledger.AuditEntry, error) {
-		return ledger.AuditEntry{
-			ID: r.ID, At: row.At(r.AtMs), Actor: r.Actor, Action: r.Action, Subject: r.Subject, Reason: r.Reason, Detail: r.Detail,
-		}, nil
-	})(s.readQ.AuditOf(ctx, db.AuditOfParams{Subject: subject, Most: int64(limit)}))
+	return many(s, auditEntry)(s.readQ.AuditOf(ctx, db.AuditOfParams{Subject: subject, Most: int64(limit)}))
 }
 
 // SealedKeys implements [ledger.Accounts].

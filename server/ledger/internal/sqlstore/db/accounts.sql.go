@@ -162,6 +162,46 @@ func (q *Queries) AddSealedKey(ctx context.Context, arg AddSealedKeyParams) (int
 	return result.RowsAffected()
 }
 
+const auditLog = `-- name: AuditLog :many
+SELECT id, at_ms, actor, action, subject, reason, detail FROM audit_log WHERE id < $1 ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
+`
+
+type AuditLogParams struct {
+	Before string
+	Most   int64
+}
+
+func (q *Queries) AuditLog(ctx context.Context, arg AuditLogParams) ([]AuditLog, error) {
+	rows, err := q.query(ctx, q.auditLogStmt, auditLog, arg.Before, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditLog
+	for rows.Next() {
+		var i AuditLog
+		if err := rows.Scan(
+			&i.ID,
+			&i.AtMs,
+			&i.Actor,
+			&i.Action,
+			&i.Subject,
+			&i.Reason,
+			&i.Detail,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const auditOf = `-- name: AuditOf :many
 SELECT id, at_ms, actor, action, subject, reason, detail FROM audit_log WHERE subject = $1 ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
 `

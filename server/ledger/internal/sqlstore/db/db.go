@@ -45,6 +45,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.anyWebhookEndpointStmt, err = db.PrepareContext(ctx, anyWebhookEndpoint); err != nil {
 		return nil, fmt.Errorf("error preparing query AnyWebhookEndpoint: %w", err)
 	}
+	if q.auditLogStmt, err = db.PrepareContext(ctx, auditLog); err != nil {
+		return nil, fmt.Errorf("error preparing query AuditLog: %w", err)
+	}
 	if q.auditOfStmt, err = db.PrepareContext(ctx, auditOf); err != nil {
 		return nil, fmt.Errorf("error preparing query AuditOf: %w", err)
 	}
@@ -395,6 +398,11 @@ func (q *Queries) Close() error {
 	if q.anyWebhookEndpointStmt != nil {
 		if cerr := q.anyWebhookEndpointStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing anyWebhookEndpointStmt: %w", cerr)
+		}
+	}
+	if q.auditLogStmt != nil {
+		if cerr := q.auditLogStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing auditLogStmt: %w", cerr)
 		}
 	}
 	if q.auditOfStmt != nil {
@@ -963,6 +971,7 @@ type Queries struct {
 	addAuditStmt               *sql.Stmt
 	addSealedKeyStmt           *sql.Stmt
 	anyWebhookEndpointStmt     *sql.Stmt
+	auditLogStmt               *sql.Stmt
 	auditOfStmt                *sql.Stmt
 	backlogStmt                *sql.Stmt
 	chargeStmt                 *sql.Stmt
@@ -1080,6 +1089,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		addAuditStmt:               q.addAuditStmt,
 		addSealedKeyStmt:           q.addSealedKeyStmt,
 		anyWebhookEndpointStmt:     q.anyWebhookEndpointStmt,
+		auditLogStmt:               q.auditLogStmt,
 		auditOfStmt:                q.auditOfStmt,
 		backlogStmt:                q.backlogStmt,
 		chargeStmt:                 q.chargeStmt,
