@@ -29,7 +29,7 @@ const (
 // back if it turns out good. A payer who has paid from the same address within the last
 // hour takes none, until one of its transfers is refused.
 type strangers struct {
-	clock   Clock
+	clock   func() time.Time
 	logger  *slog.Logger
 	proxies clientaddr.Proxies
 	rate    float64 // tokens a second; negative: no limit
@@ -65,7 +65,7 @@ func (s *strangers) admit(r *http.Request, payer string) (p *pass, wait time.Dur
 	client := s.proxies.Client(r)
 	p = &pass{strangers: s, address: clientaddr.Network(client)}
 	p.pair = p.address + " " + strings.ToLower(payer)
-	now := s.clock.Now()
+	now := s.clock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.warn(r, client)
@@ -113,7 +113,7 @@ func (p *pass) good() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.taken = false
-	b := p.bucket(p.address, p.clock.Now())
+	b := p.bucket(p.address, p.clock())
 	b.tokens = min(b.tokens+1, p.rate*burstSeconds)
 }
 
@@ -125,7 +125,7 @@ func (p *pass) paid() {
 	p.good()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.proven.set(p.pair, p.clock.Now())
+	p.proven.set(p.pair, p.clock())
 }
 
 // refused counts the transfer against its address, whoever sent it.
@@ -137,7 +137,7 @@ func (p *pass) refused() {
 	defer p.mu.Unlock()
 	p.taken = true
 	p.proven.set(p.pair, time.Time{})
-	b := p.bucket(p.address, p.clock.Now())
+	b := p.bucket(p.address, p.clock())
 	b.tokens = max(b.tokens-1, 0)
 }
 

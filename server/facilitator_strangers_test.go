@@ -21,7 +21,7 @@ func TestStrangerAtAGateLeavesItsMerchantsLimitToNewPayers(t *testing.T) {
 	t.Parallel()
 	f := facilitate(t, func(c *server.Config) { c.RequestsPerSecond = 10 })
 	gate, err := paywall.New(paywall.Config{
-		Price: "0.01", PayTo: f.payee, APIURL: f.URL, TestMode: true, Resource: sold, Clock: f.Clock, UnprovenPerSecond: 1,
+		Price: "0.01", PayTo: f.payee, APIURL: f.URL, TestMode: true, Resource: sold, Clock: f.Clock.Now, UnprovenPerSecond: 1,
 		Merchant:       paywall.Merchant{ID: f.Merchant.ID, APIKey: f.Merchant.APIKey},
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 	})

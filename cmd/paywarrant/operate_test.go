@@ -180,7 +180,7 @@ func TestContradictingOutcomesAndTheAuditLogAreListed(t *testing.T) {
 
 	store, err := sqlite.Open(t.Context(), p.store)
 	require.NoError(t, err)
-	l, err := ledger.New(ledger.Config{Store: store, Clock: stopped(time.Now())})
+	l, err := ledger.New(ledger.Config{Store: store, Clock: stopped(time.Now()).Now})
 	require.NoError(t, err)
 	charge, err := l.Charge(t.Context(), txn)
 	require.NoError(t, err)
