@@ -78,6 +78,7 @@ const (
 	Reverted          FailureReason = "reverted"
 	OutOfGas          FailureReason = "out_of_gas"
 	AllowanceMissing  FailureReason = "allowance_missing"
+	WalletBlocked     FailureReason = "wallet_blocked" // by the token's issuer: the payer's or the payee's
 	RailUnavailable   FailureReason = "rail_unavailable"
 	ProcessorError    FailureReason = "processor_error"
 )

@@ -34,27 +34,28 @@ func TestOnlyOperatorsBringCharges(t *testing.T) {
 
 func TestChargeMovesExactlyTheAmount(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	id := w.granted(t, w.grant())
-	for i, amount := range []uint64{1, 999, 10_000_000} {
-		payer, payee := w.balance(t, w.owner.Address), w.balance(t, w.payee)
-		ref := common.Hash{byte(i + 1)}
-		receipt := w.must(t, relayer(), w.chain.Router(), w.charge(t, evm.Charge{GrantID: id, Payee: w.payee, Amount: amount, Ref: ref}))
-		require.Equal(t, payer-amount, w.balance(t, w.owner.Address))
-		require.Equal(t, payee+amount, w.balance(t, w.payee))
-		require.Len(t, receipt.Logs, 2)
-		event, err := w.router.UnpackChargedEvent(receipt.Logs[0])
-		require.NoError(t, err)
-		require.EqualValues(t, id, event.GrantId)
-		require.EqualValues(t, ref, event.Ref)
-		require.Equal(t, w.payee, event.Payee)
-		require.Equal(t, amount, event.Amount.Uint64())
-		moved, err := w.token.UnpackTransferEvent(receipt.Logs[1])
-		require.NoError(t, err)
-		require.Equal(t, amount, moved.Value.Uint64())
-		require.Zero(t, w.balance(t, w.chain.Router()), "the router keeps nothing")
-	}
-	require.EqualValues(t, 25_000_000-10_001_000, w.remaining(t, id))
+	onEachForm(t, func(t *testing.T, w *world) {
+		id := w.granted(t, w.grant())
+		for i, amount := range []uint64{1, 999, 10_000_000} {
+			payer, payee := w.balance(t, w.owner.Address), w.balance(t, w.payee)
+			ref := common.Hash{byte(i + 1)}
+			receipt := w.must(t, relayer(), w.chain.Router(), w.charge(t, evm.Charge{GrantID: id, Payee: w.payee, Amount: amount, Ref: ref}))
+			require.Equal(t, payer-amount, w.balance(t, w.owner.Address))
+			require.Equal(t, payee+amount, w.balance(t, w.payee))
+			require.Len(t, receipt.Logs, 2)
+			event, err := w.router.UnpackChargedEvent(receipt.Logs[0])
+			require.NoError(t, err)
+			require.EqualValues(t, id, event.GrantId)
+			require.EqualValues(t, ref, event.Ref)
+			require.Equal(t, w.payee, event.Payee)
+			require.Equal(t, amount, event.Amount.Uint64())
+			moved, err := w.token.UnpackTransferEvent(receipt.Logs[1])
+			require.NoError(t, err)
+			require.Equal(t, amount, moved.Value.Uint64())
+			require.Zero(t, w.balance(t, w.chain.Router()), "the router keeps nothing")
+		}
+		require.EqualValues(t, 25_000_000-10_001_000, w.remaining(t, id))
+	})
 }
 
 func TestChargeCap(t *testing.T) {
@@ -173,26 +174,27 @@ func TestDeadline(t *testing.T) {
 
 func TestReplayOfRef(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	id := w.granted(t, w.grant())
-	c := evm.Charge{GrantID: id, Payee: w.payee, Amount: 5, Ref: common.Hash{1}}
-	w.must(t, relayer(), w.chain.Router(), w.charge(t, c))
-	receipt := w.must(t, relayer(), w.chain.Router(), w.charge(t, c))
-	require.Empty(t, receipt.Logs, "a repeat says nothing")
-	require.EqualValues(t, 5, w.balance(t, w.payee))
-	more := c
-	more.Amount = 6
-	refused[contracts.MandateRouterRefReused](t, w, relayer(), w.charge(t, more))
-	other := c
-	other.GrantID = w.granted(t, w.grant())
-	w.must(t, relayer(), w.chain.Router(), w.charge(t, other))
-	require.EqualValues(t, 10, w.balance(t, w.payee), "another grant's refs are its own")
-	answer, err := w.router.UnpackCharged(w.call(t, w.chain.Router(), w.router.PackCharged(id, c.Ref, c.Payee, big.NewInt(5))))
-	require.NoError(t, err)
-	require.Equal(t, contracts.ChargedOutput{Any: true, Same: true}, answer)
-	answer, err = w.router.UnpackCharged(w.call(t, w.chain.Router(), w.router.PackCharged(id, c.Ref, c.Payee, big.NewInt(6))))
-	require.NoError(t, err)
-	require.Equal(t, contracts.ChargedOutput{Any: true}, answer)
+	onEachForm(t, func(t *testing.T, w *world) {
+		id := w.granted(t, w.grant())
+		c := evm.Charge{GrantID: id, Payee: w.payee, Amount: 5, Ref: common.Hash{1}}
+		w.must(t, relayer(), w.chain.Router(), w.charge(t, c))
+		receipt := w.must(t, relayer(), w.chain.Router(), w.charge(t, c))
+		require.Empty(t, receipt.Logs, "a repeat says nothing")
+		require.EqualValues(t, 5, w.balance(t, w.payee))
+		more := c
+		more.Amount = 6
+		refused[contracts.MandateRouterRefReused](t, w, relayer(), w.charge(t, more))
+		other := c
+		other.GrantID = w.granted(t, w.grant())
+		w.must(t, relayer(), w.chain.Router(), w.charge(t, other))
+		require.EqualValues(t, 10, w.balance(t, w.payee), "another grant's refs are its own")
+		answer, err := w.router.UnpackCharged(w.call(t, w.chain.Router(), w.router.PackCharged(id, c.Ref, c.Payee, big.NewInt(5))))
+		require.NoError(t, err)
+		require.Equal(t, contracts.ChargedOutput{Any: true, Same: true}, answer)
+		answer, err = w.router.UnpackCharged(w.call(t, w.chain.Router(), w.router.PackCharged(id, c.Ref, c.Payee, big.NewInt(6))))
+		require.NoError(t, err)
+		require.Equal(t, contracts.ChargedOutput{Any: true}, answer)
+	})
 }
 
 // TestWrongSignature: nobody but the session key, for nothing but what it signed.
@@ -245,10 +247,11 @@ func TestChargeWithoutGrant(t *testing.T) {
 // TestOwnerWithoutMoney: a charge that the token refuses leaves no trace.
 func TestOwnerWithoutMoney(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	id := w.granted(t, w.grant())
-	w.must(t, w.owner, devchain.USDC(), w.token.PackApprove(w.chain.Router(), big.NewInt(3)))
-	refused[contracts.TestUSDCERC20InsufficientAllowance](t, w, relayer(), w.charge(t, evm.Charge{GrantID: id, Payee: w.payee, Amount: 4, Ref: common.Hash{1}}))
-	require.EqualValues(t, 25_000_000, w.remaining(t, id))
-	w.must(t, relayer(), w.chain.Router(), w.charge(t, evm.Charge{GrantID: id, Payee: w.payee, Amount: 3, Ref: common.Hash{1}}))
+	onEachForm(t, func(t *testing.T, w *world) {
+		id := w.granted(t, w.grant())
+		w.must(t, w.owner, devchain.USDC(), w.token.PackApprove(w.chain.Router(), big.NewInt(3)))
+		refused[contracts.TestUSDCERC20InsufficientAllowance](t, w, relayer(), w.charge(t, evm.Charge{GrantID: id, Payee: w.payee, Amount: 4, Ref: common.Hash{1}}))
+		require.EqualValues(t, 25_000_000, w.remaining(t, id))
+		w.must(t, relayer(), w.chain.Router(), w.charge(t, evm.Charge{GrantID: id, Payee: w.payee, Amount: 3, Ref: common.Hash{1}}))
+	})
 }

@@ -28,6 +28,12 @@ import (
 //go:embed artifacts/TestUSDC.json
 var testUSDC []byte
 
+//go:embed artifacts/IssuedUSDC.json
+var issuedUSDC []byte
+
+//go:embed artifacts/IssuedUSDCProxy.json
+var issuedUSDCProxy []byte
+
 // Names and versions in the signing domains (EIP-712).
 const (
 	RouterDomainName    = "MandateRouter"
@@ -41,27 +47,46 @@ const (
 	StateRevoked
 )
 
-// Genesis returns the code and the storage that put a [TestUSDC] into a genesis
-// block, with a name and a version of at most 31 bytes each and the balances. An
-// error where one of the texts is longer.
-func Genesis(name, version string, balances map[common.Address]*big.Int) (code []byte, storage map[common.Hash]common.Hash, err error) {
-	var artifact struct {
-		Runtime hexutil.Bytes `json:"runtime"`
-		Storage []struct {
-			Label string      `json:"label"`
-			Slot  json.Number `json:"slot"`
-		} `json:"storage"`
-	}
-	if err := json.Unmarshal(testUSDC, &artifact); err != nil {
-		return nil, nil, fmt.Errorf("read artifact: %w", err)
-	}
+// artifact is what compile.mjs writes, as far as a genesis needs it.
+type artifact struct {
+	Runtime hexutil.Bytes `json:"runtime"`
+	Storage []struct {
+		Label string      `json:"label"`
+		Slot  json.Number `json:"slot"`
+	} `json:"storage"`
+}
+
+// slots returns the storage slots of the contract's variables.
+func (a artifact) slots() (map[string]common.Hash, error) {
 	slots := map[string]common.Hash{}
-	for _, s := range artifact.Storage {
+	for _, s := range a.Storage {
 		n, err := s.Slot.Int64()
 		if err != nil {
-			return nil, nil, fmt.Errorf("read artifact: slot of %s: %w", s.Label, err)
+			return nil, fmt.Errorf("read artifact: slot of %s: %w", s.Label, err)
 		}
 		slots[s.Label] = common.BigToHash(big.NewInt(n))
+	}
+	return slots, nil
+}
+
+func readArtifact(text []byte) (a artifact, err error) {
+	if err := json.Unmarshal(text, &a); err != nil {
+		return a, fmt.Errorf("read artifact: %w", err)
+	}
+	return a, nil
+}
+
+// Genesis returns the code and the storage that put a [TestUSDC] into a genesis
+// block, with the balances. It returns an error if name or version is longer than
+// 31 bytes.
+func Genesis(name, version string, balances map[common.Address]*big.Int) (code []byte, storage map[common.Hash]common.Hash, err error) {
+	a, err := readArtifact(testUSDC)
+	if err != nil {
+		return nil, nil, err
+	}
+	slots, err := a.slots()
+	if err != nil {
+		return nil, nil, err
 	}
 	storage = map[common.Hash]common.Hash{}
 	for label, text := range map[string]string{"_name": name, "_symbol": "USDC", "version": version} {
@@ -77,7 +102,28 @@ func Genesis(name, version string, balances map[common.Address]*big.Int) (code [
 		storage[key] = common.BigToHash(balance)
 	}
 	storage[slots["_totalSupply"]] = common.BigToHash(supply)
-	return artifact.Runtime, storage, nil
+	return a.Runtime, storage, nil
+}
+
+// implementationSlot is where a proxy keeps the address of its code (ERC-1967).
+var implementationSlot = common.HexToHash("0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc")
+
+// IssuedGenesis is like [Genesis] for the form that behaves like the deployed USDC:
+// an issuer can pause it and block accounts, refusals are texts, and its code is
+// behind a proxy. It returns the proxy's code and storage, and the code that belongs
+// at the address implementation.
+func IssuedGenesis(name, version string, balances map[common.Address]*big.Int, implementation common.Address) (proxy []byte, storage map[common.Hash]common.Hash, code []byte, err error) {
+	_, storage, err = Genesis(name, version, balances)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	storage[implementationSlot] = common.BytesToHash(implementation[:])
+	front, err := readArtifact(issuedUSDCProxy)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	behind, err := readArtifact(issuedUSDC)
+	return front.Runtime, storage, behind.Runtime, err
 }
 
 // shortString is how Solidity keeps a string of at most 31 bytes: the text first,

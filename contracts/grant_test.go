@@ -41,51 +41,54 @@ func (w *world) allowance(t *testing.T) uint64 {
 
 func TestGrantRelayedWithPermit(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	g := w.grant()
-	call := w.router.PackGrantWithPermit(abi(g), w.sign(t, g, w.owner.Key()), w.permit(t, 77, w.owner))
-	receipt := w.must(t, anyone(), w.chain.Router(), call)
-	require.EqualValues(t, 77, w.allowance(t))
-	event, err := w.router.UnpackMandateGrantedEvent(receipt.Logs[0])
-	require.NoError(t, err)
-	id := g.ID(devchain.ChainID, w.chain.Router())
-	require.EqualValues(t, id, event.GrantId)
-	require.Equal(t, g.Payees, event.Payees)
-	kept, err := w.router.UnpackMandate(w.call(t, w.chain.Router(), w.router.PackMandate(id)))
-	require.NoError(t, err)
-	require.Equal(t, g.Owner, kept.Owner)
-	require.Equal(t, g.Token, kept.Token)
-	require.Equal(t, g.SessionKey, kept.SessionKey)
-	require.Equal(t, g.MaxPerCharge, kept.MaxPerCharge.Uint64())
-	require.Equal(t, g.MaxPerMonth, kept.MaxPerMonth.Uint64())
-	require.Equal(t, g.ExpiresAt, kept.ExpiresAt)
-	require.Equal(t, contracts.StateActive, kept.State)
-	require.False(t, kept.AnyPayee)
-	for payee, want := range map[common.Address]bool{w.payee: true, devchain.Payee(1).Address: false} {
-		is, err := w.router.UnpackIsPayee(w.call(t, w.chain.Router(), w.router.PackIsPayee(id, payee)))
+	onEachForm(t, func(t *testing.T, w *world) {
+		g := w.grant()
+		call := w.router.PackGrantWithPermit(abi(g), w.sign(t, g, w.owner.Key()), w.permit(t, 77, w.owner))
+		receipt := w.must(t, anyone(), w.chain.Router(), call)
+		require.EqualValues(t, 77, w.allowance(t))
+		event, err := w.router.UnpackMandateGrantedEvent(receipt.Logs[0])
 		require.NoError(t, err)
-		require.Equal(t, want, is)
-	}
+		id := g.ID(devchain.ChainID, w.chain.Router())
+		require.EqualValues(t, id, event.GrantId)
+		require.Equal(t, g.Payees, event.Payees)
+		kept, err := w.router.UnpackMandate(w.call(t, w.chain.Router(), w.router.PackMandate(id)))
+		require.NoError(t, err)
+		require.Equal(t, g.Owner, kept.Owner)
+		require.Equal(t, g.Token, kept.Token)
+		require.Equal(t, g.SessionKey, kept.SessionKey)
+		require.Equal(t, g.MaxPerCharge, kept.MaxPerCharge.Uint64())
+		require.Equal(t, g.MaxPerMonth, kept.MaxPerMonth.Uint64())
+		require.Equal(t, g.ExpiresAt, kept.ExpiresAt)
+		require.Equal(t, contracts.StateActive, kept.State)
+		require.False(t, kept.AnyPayee)
+		for payee, want := range map[common.Address]bool{w.payee: true, devchain.Payee(1).Address: false} {
+			is, err := w.router.UnpackIsPayee(w.call(t, w.chain.Router(), w.router.PackIsPayee(id, payee)))
+			require.NoError(t, err)
+			require.Equal(t, want, is)
+		}
+	})
 }
 
 // TestPermitBroughtBefore: somebody takes the permit out of the relayed call and
 // brings it first; the grant must not fail for it.
 func TestPermitBroughtBefore(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	g, p := w.grant(), w.permit(t, 77, w.owner)
-	w.must(t, anyone(), devchain.USDC(), w.token.PackPermit0(w.owner.Address, w.chain.Router(), p.Value, p.Deadline, p.V, p.R, p.S))
-	w.must(t, anyone(), w.chain.Router(), w.router.PackGrantWithPermit(abi(g), w.sign(t, g, w.owner.Key()), p))
-	require.EqualValues(t, 77, w.allowance(t))
+	onEachForm(t, func(t *testing.T, w *world) {
+		g, p := w.grant(), w.permit(t, 77, w.owner)
+		w.must(t, anyone(), devchain.USDC(), w.token.PackPermit0(w.owner.Address, w.chain.Router(), p.Value, p.Deadline, p.V, p.R, p.S))
+		w.must(t, anyone(), w.chain.Router(), w.router.PackGrantWithPermit(abi(g), w.sign(t, g, w.owner.Key()), p))
+		require.EqualValues(t, 77, w.allowance(t))
+	})
 }
 
 func TestPermitOfSomebodyElseChangesNothing(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	before := w.allowance(t)
-	g := w.grant()
-	w.must(t, anyone(), w.chain.Router(), w.router.PackGrantWithPermit(abi(g), w.sign(t, g, w.owner.Key()), w.permit(t, 77, anyone())))
-	require.Equal(t, before, w.allowance(t))
+	onEachForm(t, func(t *testing.T, w *world) {
+		before := w.allowance(t)
+		g := w.grant()
+		w.must(t, anyone(), w.chain.Router(), w.router.PackGrantWithPermit(abi(g), w.sign(t, g, w.owner.Key()), w.permit(t, 77, anyone())))
+		require.Equal(t, before, w.allowance(t))
+	})
 }
 
 func TestGrantNeedsItsOwner(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/contracts"
 	"github.com/paywarrant/paywarrant/internal/devchain"
+	"github.com/paywarrant/paywarrant/internal/devchain/devchaintest"
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
@@ -43,8 +44,13 @@ func monthOf(at time.Time) int { return at.Year()*12 + int(at.Month()) }
 // what left the owner is what the model says, and within every cap.
 func TestNoSequenceMovesMoreThanWasSigned(t *testing.T) {
 	t.Parallel()
+	issued := devchaintest.IssuedUSDC(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		chain, err := devchain.Start(devchain.Config{Manual: true})
+		config := devchain.Config{Manual: true}
+		if rapid.Bool().Draw(rt, "issued") {
+			config.Genesis = issued
+		}
+		chain, err := devchain.Start(config)
 		require.NoError(rt, err)
 		defer func() { require.NoError(rt, chain.Close()) }()
 		w := newWorld(rt, chain)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum"
+	gethabi "github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -47,6 +48,18 @@ type world struct {
 func setup(t *testing.T) *world {
 	t.Helper()
 	return newWorld(t, devchaintest.Start(t, devchain.Config{Manual: true}))
+}
+
+// onEachForm runs a test on the plain test dollar and on the one that behaves like the
+// deployed USDC, which refuses with texts.
+func onEachForm(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	for name, accounts := range map[string]types.GenesisAlloc{"plain": nil, "issued": devchaintest.IssuedUSDC(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, newWorld(t, devchaintest.Start(t, devchain.Config{Manual: true, Genesis: accounts})))
+		})
+	}
 }
 
 func newWorld(t require.TestingT, chain *devchain.Chain) *world {
@@ -150,9 +163,26 @@ func (w *world) unpack(t require.TestingT, err error) any {
 	if unpacked, err := w.router.UnpackError(raw); err == nil {
 		return unpacked
 	}
+	if text, err := gethabi.UnpackRevert(raw); err == nil {
+		require.Contains(t, texts, text)
+		return texts[text]
+	}
 	unpacked, err := w.token.UnpackError(raw)
 	require.NoError(t, err, "error %x", raw)
 	return unpacked
+}
+
+// texts are the refusals of the deployed USDC, with those of [contracts.TestUSDC] that
+// mean the same.
+var texts = map[string]any{
+	"ERC20: transfer amount exceeds allowance":       &contracts.TestUSDCERC20InsufficientAllowance{},
+	"ERC20: transfer amount exceeds balance":         &contracts.TestUSDCERC20InsufficientBalance{},
+	"FiatTokenV2: authorization is expired":          &contracts.TestUSDCAuthorizationExpired{},
+	"FiatTokenV2: authorization is not yet valid":    &contracts.TestUSDCAuthorizationNotYetValid{},
+	"FiatTokenV2: authorization is used or canceled": &contracts.TestUSDCAuthorizationUsedOrCanceled{},
+	"FiatTokenV2: caller must be the payee":          &contracts.TestUSDCCallerIsNotPayee{},
+	"FiatTokenV2: invalid signature":                 &contracts.TestUSDCInvalidSignature{},
+	"FiatTokenV2: permit is expired":                 &contracts.TestUSDCPermitExpired{},
 }
 
 // must sends a call that must succeed.

@@ -106,7 +106,7 @@ type chargesResolveCmd struct {
 	Rail        string `help:"The rail that moved the money. Default: the one that the charge waits for." enum:",fiatrail,chainrail" default:"" placeholder:"RAIL"`
 	ProcessorID string `help:"With succeeded, by card: the processor's id of the payment." placeholder:"ID"`
 	TxHash      string `help:"With succeeded, on the chain: the hash of the transaction." placeholder:"0x…"`
-	Failure     string `help:"With failed: the failure reason that the merchant is shown. Default: processor_error." placeholder:"CODE" default:"" enum:",card_declined,insufficient_funds,expired_card,reverted,out_of_gas,allowance_missing,rail_unavailable,processor_error"`
+	Failure     string `help:"With failed: the failure reason that the merchant is shown. Default: processor_error." placeholder:"CODE" default:"" enum:",card_declined,insufficient_funds,expired_card,reverted,out_of_gas,allowance_missing,wallet_blocked,rail_unavailable,processor_error"`
 }
 
 // Run decides the charge.

@@ -33,7 +33,7 @@ func bindings() []binding {
 		{path: "bindings.go", pkg: "contracts", contracts: []string{"MandateRouter", "TestUSDC"}},
 		{
 			path: "contracttest/bindings.go", pkg: "contracttest",
-			contracts: []string{"ReentrantToken", "SilentToken", "SmartWallet", "SmartWalletFactory"},
+			contracts: []string{"IssuedUSDC", "ReentrantToken", "SilentToken", "SmartWallet", "SmartWalletFactory"},
 		},
 	}
 }

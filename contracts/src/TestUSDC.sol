@@ -78,7 +78,10 @@ contract TestUSDC is ERC20, Nonces {
     }
 
     /// @notice As the other form; the signature may be a contract's (ERC-1271).
-    function permit(address owner, address spender, uint256 value, uint256 deadline, bytes memory signature) public {
+    function permit(address owner, address spender, uint256 value, uint256 deadline, bytes memory signature)
+        public
+        virtual
+    {
         if (block.timestamp > deadline) revert PermitExpired(deadline);
         _check(owner, keccak256(abi.encode(PERMIT_TYPEHASH, owner, spender, value, _useNonce(owner), deadline)), signature);
         _approve(owner, spender, value);
@@ -140,7 +143,7 @@ contract TestUSDC is ERC20, Nonces {
         uint256 validBefore,
         bytes32 nonce,
         bytes memory signature
-    ) public {
+    ) public virtual {
         if (msg.sender != to) revert CallerIsNotPayee(msg.sender);
         _useAuthorization(
             RECEIVE_WITH_AUTHORIZATION_TYPEHASH, from, to, value, validAfter, validBefore, nonce, signature
@@ -153,7 +156,7 @@ contract TestUSDC is ERC20, Nonces {
     }
 
     /// @notice As the other form; the signature may be a contract's (ERC-1271).
-    function cancelAuthorization(address authorizer, bytes32 nonce, bytes memory signature) public {
+    function cancelAuthorization(address authorizer, bytes32 nonce, bytes memory signature) public virtual {
         if (authorizationState[authorizer][nonce]) revert AuthorizationUsedOrCanceled(authorizer, nonce);
         _check(authorizer, keccak256(abi.encode(CANCEL_AUTHORIZATION_TYPEHASH, authorizer, nonce)), signature);
         authorizationState[authorizer][nonce] = true;
@@ -169,7 +172,7 @@ contract TestUSDC is ERC20, Nonces {
         uint256 validBefore,
         bytes32 nonce,
         bytes memory signature
-    ) private {
+    ) internal virtual {
         if (block.timestamp <= validAfter) revert AuthorizationNotYetValid(validAfter);
         if (block.timestamp >= validBefore) revert AuthorizationExpired(validBefore);
         if (authorizationState[from][nonce]) revert AuthorizationUsedOrCanceled(from, nonce);
@@ -180,7 +183,7 @@ contract TestUSDC is ERC20, Nonces {
     }
 
     /// @dev Any account may have signed by key or by contract, as it has code or not.
-    function _check(address signer, bytes32 structHash, bytes memory signature) private view {
+    function _check(address signer, bytes32 structHash, bytes memory signature) internal view virtual {
         bytes32 digest = MessageHashUtils.toTypedDataHash(DOMAIN_SEPARATOR(), structHash);
         if (!SignatureChecker.isValidSignatureNow(signer, digest, signature)) revert InvalidSignature();
     }

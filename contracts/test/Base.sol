@@ -3,6 +3,7 @@ pragma solidity 0.8.30;
 
 import {MandateRouter} from "../src/MandateRouter.sol";
 import {TestUSDC} from "../src/TestUSDC.sol";
+import {IssuedUSDC, IssuedUSDCProxy} from "../src/testing/IssuedUSDC.sol";
 
 /// @notice The cheat codes that the tests use.
 interface Vm {
@@ -14,6 +15,8 @@ interface Vm {
 
     function recordLogs() external;
     function getRecordedLogs() external returns (Log[] memory);
+    function etch(address target, bytes calldata code) external;
+    function store(address target, bytes32 slot, bytes32 value) external;
     function addr(uint256 key) external pure returns (address);
     function sign(uint256 key, bytes32 digest) external pure returns (uint8 v, bytes32 r, bytes32 s);
     function warp(uint256 timestamp) external;
@@ -21,6 +24,7 @@ interface Vm {
     function prank(address caller) external;
     function expectRevert() external;
     function expectRevert(bytes4 selector) external;
+    function expectRevert(bytes calldata data) external;
     function assume(bool condition) external pure;
 }
 
@@ -37,6 +41,12 @@ abstract contract Base {
     uint96 internal constant PER_CHARGE = 10e6;
     uint96 internal constant PER_MONTH = 25e6;
 
+    /// @dev Where ERC-1967 keeps a proxy's implementation.
+    bytes32 private constant IMPLEMENTATION = 0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc;
+
+    /// @dev Set by the constructors of tests that run on the token as it is deployed:
+    /// behind a proxy, with an issuer, refusing with texts.
+    bool internal issuedForm;
     MandateRouter internal router;
     TestUSDC internal token;
     address internal owner;
@@ -44,13 +54,33 @@ abstract contract Base {
     function deploy() internal {
         VM.warp(1_800_000_000);
         router = new MandateRouter(ADMIN);
-        token = new TestUSDC("USDC", "2");
+        token = newToken();
         owner = VM.addr(OWNER_KEY);
         token.mint(owner, 1e12);
         VM.prank(owner);
         token.approve(address(router), type(uint256).max);
         VM.prank(ADMIN);
         router.setOperator(OPERATOR, true);
+    }
+
+    /// @dev The token that the tests run on. The issued form is a plain one that was
+    /// upgraded: name and version stay in its storage.
+    function newToken() private returns (TestUSDC plain) {
+        plain = new TestUSDC("USDC", "2");
+        if (!issuedForm) return plain;
+        IssuedUSDC implementation = new IssuedUSDC();
+        VM.etch(address(plain), address(new IssuedUSDCProxy(address(implementation))).code);
+        VM.store(address(plain), IMPLEMENTATION, bytes32(uint256(uint160(address(implementation)))));
+    }
+
+    /// @dev The token's next call must be refused because of its signature.
+    function expectInvalidSignature() internal {
+        if (issuedForm) expectText("FiatTokenV2: invalid signature");
+        else VM.expectRevert(TestUSDC.InvalidSignature.selector);
+    }
+
+    function expectText(string memory text) internal {
+        VM.expectRevert(abi.encodeWithSignature("Error(string)", text));
     }
 
     function terms(bytes32 salt) internal view returns (MandateRouter.Grant memory g) {

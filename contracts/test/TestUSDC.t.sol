@@ -2,7 +2,6 @@
 pragma solidity 0.8.30;
 
 import {Base} from "./Base.sol";
-import {TestUSDC} from "../src/TestUSDC.sol";
 
 /// @notice Every function of the token that takes a signature, with random arguments.
 contract TestUSDCTest is Base {
@@ -35,7 +34,7 @@ contract TestUSDCTest is Base {
         key = bound(key, 1, type(uint128).max);
         VM.assume(key != OWNER_KEY);
         bytes memory s = signed(key, transferHash(PAYEE, value, 0, LATER, 0));
-        VM.expectRevert(TestUSDC.InvalidSignature.selector);
+        expectInvalidSignature();
         token.transferWithAuthorization(owner, PAYEE, value, 0, LATER, 0, s);
     }
 
@@ -82,7 +81,7 @@ contract TestUSDCTest is Base {
         }
         token.permit(owner, PAYEE, value, deadline, v, r, s);
         require(token.allowance(owner, PAYEE) == value, "allowance");
-        VM.expectRevert(TestUSDC.InvalidSignature.selector);
+        expectInvalidSignature();
         token.permit(owner, PAYEE, value, deadline, v, r, s);
     }
 

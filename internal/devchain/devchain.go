@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/ethclient"
 	"github.com/ethereum/go-ethereum/rpc"
@@ -62,6 +63,9 @@ type Config struct {
 	// authorizations with a time window would expire early. A chain that is
 	// further ahead waits before the next block. Default: five seconds.
 	MaxLead time.Duration
+	// Genesis holds accounts of the first block that replace the chain's own.
+	// Default: none.
+	Genesis types.GenesisAlloc
 }
 
 // Chain is a running chain. It is safe for concurrent use.
@@ -103,7 +107,7 @@ func (c *Chain) open(config Config) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.history, err = newHistory(); err != nil {
+	if c.history, err = newHistory(config.Genesis); err != nil {
 		return err
 	}
 	if c.rpc, err = newRPC(c); err != nil {

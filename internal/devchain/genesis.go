@@ -2,6 +2,7 @@ package devchain
 
 import (
 	"fmt"
+	"maps"
 	"math/big"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -24,8 +25,9 @@ func rules() *params.ChainConfig {
 	return &config
 }
 
-// genesis returns the first block, with the token and the funded accounts.
-func genesis() (*core.Genesis, error) {
+// genesis returns the first block, with the token and the funded accounts unless
+// others replace them.
+func genesis(others types.GenesisAlloc) (*core.Genesis, error) {
 	alloc := core.SystemContractAllocs()
 	balances := map[common.Address]*big.Int{}
 	ether := new(big.Int).Mul(big.NewInt(10_000), big.NewInt(params.Ether))
@@ -41,5 +43,6 @@ func genesis() (*core.Genesis, error) {
 		return nil, fmt.Errorf("put the token into the genesis: %w", err)
 	}
 	alloc[USDC()] = types.Account{Code: code, Storage: storage, Balance: new(big.Int)}
+	maps.Copy(alloc, others)
 	return &core.Genesis{Config: rules(), GasLimit: blockGas, Alloc: alloc, Difficulty: new(big.Int)}, nil
 }

@@ -54,8 +54,8 @@ type history struct {
 	pool   pool
 }
 
-func newHistory() (*history, error) {
-	start, err := genesis()
+func newHistory(others types.GenesisAlloc) (*history, error) {
+	start, err := genesis(others)
 	if err != nil {
 		return nil, err
 	}

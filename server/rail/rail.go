@@ -57,6 +57,7 @@ const (
 	Reverted          Reason = "reverted"
 	OutOfGas          Reason = "out_of_gas"
 	AllowanceMissing  Reason = "allowance_missing"
+	WalletBlocked     Reason = "wallet_blocked" // by the token's issuer: the payer's or the payee's
 	Unavailable       Reason = "rail_unavailable"
 	ProcessorError    Reason = "processor_error"
 )

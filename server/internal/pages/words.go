@@ -106,6 +106,8 @@ func reasonText(r rail.Reason) string {
 		return "The card has expired"
 	case rail.AllowanceMissing:
 		return "The wallet's allowance is gone"
+	case rail.WalletBlocked:
+		return "The issuer of the dollar has blocked a wallet"
 	default:
 		return "The payment network refused it (" + strings.ReplaceAll(string(r), "_", " ") + ")"
 	}

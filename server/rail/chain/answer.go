@@ -3,12 +3,15 @@ package chain
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math/big"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/paywarrant/paywarrant/server/rail"
 )
 
 // Codes of JSON-RPC errors.
@@ -54,8 +57,8 @@ func isAnswer(err error) bool {
 // errPaused reports that the token makes no transfers for now.
 var errPaused = errors.New("chain: the token is paused")
 
-// tokenStops reports what a token's issuer has stopped, as USDC tells it: [errPaused],
-// which passes, or a [*refusedError] that names a blocked account.
+// tokenStops reports what a token's issuer has stopped, as USDC reports it: [errPaused],
+// which is temporary, or a [*refusedError] that names a blocked account.
 func (r *Rail) tokenStops(ctx context.Context, accounts ...common.Address) error {
 	paused, err := r.flag(ctx, "paused()", nil)
 	if err != nil || paused {
@@ -71,6 +74,18 @@ func (r *Rail) tokenStops(ctx context.Context, accounts ...common.Address) error
 		}
 	}
 	return nil
+}
+
+// whyTokenRefused returns [rail.WalletBlocked] if the token's issuer has blocked one of
+// the accounts, and otherwise the reason that is given. A pause is [errPaused].
+func (r *Rail) whyTokenRefused(ctx context.Context, otherwise rail.Reason, accounts ...common.Address) (rail.Reason, error) {
+	err := r.tokenStops(ctx, accounts...)
+	var blocked *refusedError
+	if errors.As(err, &blocked) {
+		r.config.Logger.WarnContext(ctx, "the token's issuer has blocked an account", slog.String("problem", blocked.Error()))
+		return rail.WalletBlocked, nil
+	}
+	return otherwise, err
 }
 
 func errPausedIf(paused bool) error {

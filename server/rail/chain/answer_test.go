@@ -1,7 +1,6 @@
 package chain_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math/big"
@@ -9,14 +8,11 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum"
-	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/chain"
-	"github.com/paywarrant/paywarrant/x402"
 )
 
 // coded is an error of JSON-RPC.
@@ -28,37 +24,19 @@ type coded struct {
 func (c coded) Error() string  { return c.text }
 func (c coded) ErrorCode() int { return c.code }
 
-// stopping is a node of a token whose issuer has stopped transfers or an account, and
-// which says so in the words of some client.
+// stopping is a node whose simulations fail with an error, in the words of some client.
 type stopping struct {
 	chain.RPC
 
-	err      error
-	stopped  string // the question that is answered with yes
-	switched bool
+	err error
+	on  bool
 }
 
 func (s *stopping) CallContract(ctx context.Context, call ethereum.CallMsg, block *big.Int) ([]byte, error) {
-	if !s.switched || call.To == nil || *call.To != devchain.USDC() {
-		return s.RPC.CallContract(ctx, call, block)
-	}
-	asks := func(question string) bool { return bytes.HasPrefix(call.Data, crypto.Keccak256([]byte(question))[:4]) }
-	switch {
-	case s.stopped != "" && asks(s.stopped):
-		return common.LeftPadBytes([]byte{1}, 32), nil
-	case asks("paused()"), asks("isBlacklisted(address)"):
-		return make([]byte, 32), nil
-	case call.From == devchain.Relayer().Address:
+	if s.on && call.To != nil && *call.To == devchain.USDC() && call.From == devchain.Relayer().Address {
 		return nil, s.err
 	}
 	return s.RPC.CallContract(ctx, call, block)
-}
-
-func (s *stopping) EstimateGas(ctx context.Context, call ethereum.CallMsg) (uint64, error) {
-	if s.switched && *call.To == devchain.Router() {
-		return 0, withData{coded{3, "execution reverted"}}
-	}
-	return s.RPC.EstimateGas(ctx, call)
 }
 
 // withData is a revert with a reason in text: Error("stop").
@@ -78,7 +56,7 @@ func TestHaltsAreToldByCodes(t *testing.T) {
 		node.RPC = c.RPC
 		c.RPC = node
 	})
-	node.switched = true
+	node.on = true
 	e := w.authorize(t, devchain.Wallets()[0])
 	for _, err := range []error{
 		coded{3, "whatever"},
@@ -99,29 +77,6 @@ func TestHaltsAreToldByCodes(t *testing.T) {
 		_, verifyErr := w.rail.VerifyAuthorization(t.Context(), e, resource)
 		require.Error(t, verifyErr, "%s", err)
 	}
-}
-
-// TestPausedTokenIsTemporary: a settlement is undecided and a charge not refused, so
-// that both go through once the pause is over; a blocked account has a reason of its own.
-func TestPausedTokenIsTemporary(t *testing.T) {
-	t.Parallel()
-	node := &stopping{err: withData{coded{3, "execution reverted: Pausable: paused"}}}
-	w := setup(t, devchain.Config{}, func(c *chain.Config) {
-		node.RPC = c.RPC
-		c.RPC = node
-	})
-	in := w.connect(t, "setup", chain.MethodWallet)
-	e := w.authorize(t, devchain.Wallets()[0])
-	node.switched, node.stopped = true, "isBlacklisted(address)"
-	require.Equal(t, chain.ReasonBlocked, w.settle(t, e).ErrorReason)
-	node.stopped = "paused()"
-	_, err := w.rail.SettleAuthorization(t.Context(), e, resource)
-	require.ErrorContains(t, err, "paused")
-	_, err = w.rail.Charge(t.Context(), charge("txn", in))
-	require.ErrorContains(t, err, "paused")
-	node.switched = false
-	require.Equal(t, rail.Succeeded, w.pay(t, charge("txn", in)).Status)
-	require.Equal(t, []any{true, x402.Reason("")}, func() []any { s := w.settle(t, e); return []any{s.Success, s.ErrorReason} }())
 }
 
 // TestFirstChargeOfAMonthWaitsForItsBlock: while the newest block is of the last month,

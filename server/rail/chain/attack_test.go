@@ -180,47 +180,49 @@ func (c counterfactual) authorize(t *testing.T) x402.Exact {
 // once a wallet, and no other, whatever a signature says.
 func TestFactoriesThatAreTrusted(t *testing.T) {
 	t.Parallel()
-	w := setup(t, devchain.Config{}, nil)
-	trusted := w.deploy(t, contracttest.SmartWalletFactoryMetaData.Bin)
-	other := w.deploy(t, contracttest.SmartWalletFactoryMetaData.Bin)
-	w.config.Authorizations.Factories = []common.Address{trusted}
-	w.restart(t)
-	refused := func(name string, reason x402.Reason, c counterfactual) {
-		t.Helper()
-		s := w.settle(t, c.authorize(t))
-		require.Equal(t, []any{false, reason, ""}, []any{s.Success, s.ErrorReason, s.Transaction}, name)
-		code, err := w.chain.Client().CodeAt(t.Context(), c.address, nil)
-		require.NoError(t, err)
-		require.Empty(t, code, name)
-	}
-	refused("a factory that is not trusted", chain.ReasonUndeployed, w.counterfactual(t, other, devchain.Wallets()[1]))
-	wallet := w.counterfactual(t, trusted, devchain.Wallets()[2])
-	twisted := wallet
-	twisted.create = contracttest.NewSmartWalletFactory().PackCreate(devchain.Wallets()[3].Address)
-	refused("a call that makes another's wallet", x402.ReasonSignature, twisted)
-	twisted.create = []byte{1, 2, 3, 4}
-	refused("a call that the factory does not know", x402.ReasonSignature, twisted)
-	twisted = wallet
-	twisted.factory = other
-	refused("another factory of the same code", x402.ReasonSignature, twisted)
-	twisted = wallet
-	twisted.factory, twisted.create = devchain.USDC(), contracts.NewTestUSDC().PackTransfer(devchain.Wallets()[9].Address, big.NewInt(1))
-	refused("the token as factory", x402.ReasonSignature, twisted)
-	twisted = wallet
-	twisted.key = devchain.Wallets()[4].Key()
-	refused("signed by another key", x402.ReasonSignature, twisted)
+	onEachForm(t, func(t *testing.T, genesis types.GenesisAlloc) {
+		w := setup(t, devchain.Config{Genesis: genesis}, nil)
+		trusted := w.deploy(t, contracttest.SmartWalletFactoryMetaData.Bin)
+		other := w.deploy(t, contracttest.SmartWalletFactoryMetaData.Bin)
+		w.config.Authorizations.Factories = []common.Address{trusted}
+		w.restart(t)
+		refused := func(name string, reason x402.Reason, c counterfactual) {
+			t.Helper()
+			s := w.settle(t, c.authorize(t))
+			require.Equal(t, []any{false, reason, ""}, []any{s.Success, s.ErrorReason, s.Transaction}, name)
+			code, err := w.chain.Client().CodeAt(t.Context(), c.address, nil)
+			require.NoError(t, err)
+			require.Empty(t, code, name)
+		}
+		refused("a factory that is not trusted", chain.ReasonUndeployed, w.counterfactual(t, other, devchain.Wallets()[1]))
+		wallet := w.counterfactual(t, trusted, devchain.Wallets()[2])
+		twisted := wallet
+		twisted.create = contracttest.NewSmartWalletFactory().PackCreate(devchain.Wallets()[3].Address)
+		refused("a call that makes another's wallet", x402.ReasonSignature, twisted)
+		twisted.create = []byte{1, 2, 3, 4}
+		refused("a call that the factory does not know", x402.ReasonSignature, twisted)
+		twisted = wallet
+		twisted.factory = other
+		refused("another factory of the same code", x402.ReasonSignature, twisted)
+		twisted = wallet
+		twisted.factory, twisted.create = devchain.USDC(), contracts.NewTestUSDC().PackTransfer(devchain.Wallets()[9].Address, big.NewInt(1))
+		refused("the token as factory", x402.ReasonSignature, twisted)
+		twisted = wallet
+		twisted.key = devchain.Wallets()[4].Key()
+		refused("signed by another key", x402.ReasonSignature, twisted)
 
-	e := wallet.authorize(t)
-	v, err := w.rail.VerifyAuthorization(t.Context(), e, resource)
-	require.NoError(t, err)
-	require.True(t, v.IsValid, v.InvalidMessage)
-	s := w.ended(t, e)
-	require.True(t, s.Success, s.ErrorMessage)
-	require.True(t, w.ended(t, wallet.authorize(t)).Success, "it is there now")
-	require.Equal(t, 2*dollar, w.moved(t))
-	spent, err := w.chain.Client().NonceAt(t.Context(), devchain.Relayer().Address, nil)
-	require.NoError(t, err)
-	require.EqualValues(t, 3, spent, "deployed once, paid twice")
+		e := wallet.authorize(t)
+		v, err := w.rail.VerifyAuthorization(t.Context(), e, resource)
+		require.NoError(t, err)
+		require.True(t, v.IsValid, v.InvalidMessage)
+		s := w.ended(t, e)
+		require.True(t, s.Success, s.ErrorMessage)
+		require.True(t, w.ended(t, wallet.authorize(t)).Success, "it is there now")
+		require.Equal(t, 2*dollar, w.moved(t))
+		spent, err := w.chain.Client().NonceAt(t.Context(), devchain.Relayer().Address, nil)
+		require.NoError(t, err)
+		require.EqualValues(t, 3, spent, "deployed once, paid twice")
+	})
 }
 
 // TestDeploymentThatIsLate: pending, over a restart, then paid; nothing is deployed

@@ -160,6 +160,12 @@ func (r *Rail) relay(ctx context.Context, key string, record connectionRecord, g
 		if there, err := r.onChain(ctx, record.GrantID, grant); err == nil && there { // somebody else brought it
 			return r.checkAllowance(ctx, key, record.GrantID, grant, nil)
 		}
+		if why, err := r.whyTokenRefused(ctx, "", grant.Grant.Owner); err != nil || why != "" {
+			if err != nil {
+				return err
+			}
+			return r.decideConnection(ctx, key, why)
+		}
 		w := work{
 			task: grantTask(record.GrantID), to: r.config.Router, data: r.relayCall(grant),
 			stored: failpoint.GrantStored, sent: failpoint.GrantSent,

@@ -21,7 +21,7 @@ func permitTask(id common.Hash) string { return "permit/" + id.Hex() }
 // checkAllowance connects a grant that is on the chain once its permit has worked in
 // full, and brings the permit to the token if the grant came without it: whoever
 // brought the grant can have left it out. It refuses a wallet whose permit does not
-// work. The receipt is that of the grant's transaction, nil if somebody else sent it.
+// work, and returns [errPaused] while the token is paused. The receipt is that of the grant's transaction, nil if somebody else sent it.
 func (r *Rail) checkAllowance(ctx context.Context, key string, id common.Hash, grant grantRecord, receipt *types.Receipt) error {
 	if grant.Consent.Permit == nil { // the sandbox's wallet without an allowance
 		return r.decideConnection(ctx, key, "")
@@ -38,13 +38,14 @@ func (r *Rail) checkAllowance(ctx context.Context, key string, id common.Hash, g
 			ok, err = r.permitted(ctx, grant, receipt)
 		}
 	}
-	switch {
-	case err != nil:
-		return err
-	case !ok:
-		return r.decideConnection(ctx, key, rail.AllowanceMissing)
+	var why rail.Reason
+	if err == nil && !ok {
+		why, err = r.whyTokenRefused(ctx, rail.AllowanceMissing, grant.Grant.Owner)
 	}
-	return r.decideConnection(ctx, key, "")
+	if err != nil {
+		return err
+	}
+	return r.decideConnection(ctx, key, why)
 }
 
 // permitted reports whether a permit has worked: the allowance is as high as it says

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/signer/core/apitypes"
 	"github.com/stretchr/testify/require"
@@ -56,29 +57,33 @@ func (w *world) allowance(t *testing.T, owner common.Address) *big.Int {
 // permit first; the wallet is connected all the same, with its allowance.
 func TestGrantStrippedOfItsPermitGetsItBrought(t *testing.T) {
 	t.Parallel()
-	w := setup(t, devchain.Config{}, nil)
-	owner := devchain.Wallets()[4]
-	s := w.signGrant(t, owner, 10*dollar)
-	method := w.consent(t, s)
-	w.bringGrant(t, s)
-	require.Zero(t, w.allowance(t, owner.Address).Sign())
-	in := w.connect(t, "setup", method)
-	require.Equal(t, s.proposal.PermitValue.Big(), w.allowance(t, owner.Address))
-	require.Equal(t, rail.Succeeded, w.pay(t, charge("txn", in)).Status)
+	onEachForm(t, func(t *testing.T, genesis types.GenesisAlloc) {
+		w := setup(t, devchain.Config{Genesis: genesis}, nil)
+		owner := devchain.Wallets()[4]
+		s := w.signGrant(t, owner, 10*dollar)
+		method := w.consent(t, s)
+		w.bringGrant(t, s)
+		require.Zero(t, w.allowance(t, owner.Address).Sign())
+		in := w.connect(t, "setup", method)
+		require.Equal(t, s.proposal.PermitValue.Big(), w.allowance(t, owner.Address))
+		require.Equal(t, rail.Succeeded, w.pay(t, charge("txn", in)).Status)
+	})
 }
 
 // TestPermitThatABystanderBroughtIsGood: the allowance is what counts.
 func TestPermitThatABystanderBroughtIsGood(t *testing.T) {
 	t.Parallel()
-	w := setup(t, devchain.Config{}, nil)
-	owner := devchain.Wallets()[4]
-	s := w.signGrant(t, owner, 10*dollar)
-	method := w.consent(t, s)
-	p := s.consent.Permit
-	call := contracts.NewTestUSDC().PackPermit(owner.Address, w.chain.Router(), p.Value.Big(), new(big.Int).SetUint64(p.Deadline), p.Signature)
-	require.EqualValues(t, 1, w.mined(t, w.send(t, devchain.Wallets()[8], devchain.USDC(), call)).Status)
-	in := w.connect(t, "setup", method)
-	require.Equal(t, rail.Succeeded, w.pay(t, charge("txn", in)).Status)
+	onEachForm(t, func(t *testing.T, genesis types.GenesisAlloc) {
+		w := setup(t, devchain.Config{Genesis: genesis}, nil)
+		owner := devchain.Wallets()[4]
+		s := w.signGrant(t, owner, 10*dollar)
+		method := w.consent(t, s)
+		p := s.consent.Permit
+		call := contracts.NewTestUSDC().PackPermit(owner.Address, w.chain.Router(), p.Value.Big(), new(big.Int).SetUint64(p.Deadline), p.Signature)
+		require.EqualValues(t, 1, w.mined(t, w.send(t, devchain.Wallets()[8], devchain.USDC(), call)).Status)
+		in := w.connect(t, "setup", method)
+		require.Equal(t, rail.Succeeded, w.pay(t, charge("txn", in)).Status)
+	})
 }
 
 // TestTwoGrantsSignedWithOnePermitNonce: one of the permits alone can work, so that the

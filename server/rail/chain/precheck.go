@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum"
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/paywarrant/paywarrant/contracts"
@@ -37,7 +38,7 @@ func (r *Rail) prepareCharge(ctx context.Context, grant grantRecord, c evm.Charg
 	w.gas, err = r.estimate(ctx, w)
 	var refusal *revertError
 	if errors.As(err, &refusal) {
-		why, err := r.whyReverted(ctx, refusal)
+		why, err := r.whyReverted(ctx, refusal, grant.Grant.Owner, c.Payee)
 		return work{}, why, err
 	}
 	if err != nil {
@@ -124,12 +125,13 @@ func (r *Rail) affordGas(ctx context.Context, w *work) (rail.Reason, error) {
 	return "", nil
 }
 
-// whyReverted puts the router's refusal in the seam's terms. A grant that is not on
-// the chain yet, or no longer, is no refusal: its transaction is sent again.
-func (r *Rail) whyReverted(ctx context.Context, e *revertError) (rail.Reason, error) {
+// whyReverted returns the reason for the router's or the token's refusal of a charge.
+// A grant that is not on the chain yet, or no longer, is no refusal: its transaction
+// is sent again. A paused token is none either.
+func (r *Rail) whyReverted(ctx context.Context, e *revertError, payer, payee common.Address) (rail.Reason, error) {
 	unpacked, err := r.router.UnpackError(e.data)
-	if err != nil { // the token's refusal; a pause passes
-		return rail.Reverted, r.tokenStops(ctx)
+	if err != nil { // the token's
+		return r.whyTokenRefused(ctx, rail.Reverted, payer, payee)
 	}
 	switch unpacked.(type) {
 	case *contracts.MandateRouterNoGrant:

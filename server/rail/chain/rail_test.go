@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/stretchr/testify/require"
 
@@ -32,75 +33,79 @@ func ownerOf(t *testing.T, in rail.Instrument) devchain.Wallet {
 
 func TestChargeTellsItsTransaction(t *testing.T) {
 	t.Parallel()
-	w := setup(t, devchain.Config{}, nil)
-	in := w.connect(t, "setup", chain.MethodWallet)
-	owner := ownerOf(t, in)
-	before := w.balance(t, owner.Address)
-	outcome := w.pay(t, charge("txn_1.chainrail", in))
-	require.Equal(t, rail.Succeeded, outcome.Status)
-	receipt := w.mined(t, common.HexToHash(outcome.TxHash))
-	require.Equal(t, dollar, w.moved(t))
-	require.Equal(t, before-dollar, w.balance(t, owner.Address), "the payer pays the amount and no gas")
-	header, err := w.chain.Client().HeaderByNumber(t.Context(), receipt.BlockNumber)
-	require.NoError(t, err)
-	require.EqualValues(t, header.Time, outcome.SettledAt.Unix())
-	require.Less(t, receipt.GasUsed, uint64(160_000))
+	onEachForm(t, func(t *testing.T, genesis types.GenesisAlloc) {
+		w := setup(t, devchain.Config{Genesis: genesis}, nil)
+		in := w.connect(t, "setup", chain.MethodWallet)
+		owner := ownerOf(t, in)
+		before := w.balance(t, owner.Address)
+		outcome := w.pay(t, charge("txn_1.chainrail", in))
+		require.Equal(t, rail.Succeeded, outcome.Status)
+		receipt := w.mined(t, common.HexToHash(outcome.TxHash))
+		require.Equal(t, dollar, w.moved(t))
+		require.Equal(t, before-dollar, w.balance(t, owner.Address), "the payer pays the amount and no gas")
+		header, err := w.chain.Client().HeaderByNumber(t.Context(), receipt.BlockNumber)
+		require.NoError(t, err)
+		require.EqualValues(t, header.Time, outcome.SettledAt.Unix())
+		require.Less(t, receipt.GasUsed, uint64(160_000))
+	})
 }
 
 // TestRefusedBeforeGasIsSpent is the table of what the wallet and the grant do not
 // give; no transaction is made for any of it.
 func TestRefusedBeforeGasIsSpent(t *testing.T) {
 	t.Parallel()
-	w := setup(t, devchain.Config{}, func(c *chain.Config) {
-		c.Sandbox.Terms = chain.Terms{
-			MaxPerCharge: 5 * dollar, MaxPerMonth: 8 * dollar, ExpiresAt: time.Now().Add(24 * time.Hour),
-			Payees: []common.Address{devchain.Payee(0).Address},
-		}
-	})
-	good, empty, bare := w.connect(t, "1", chain.MethodWallet), w.connect(t, "2", chain.MethodEmpty), w.connect(t, "3", chain.MethodNoAllowance)
-	ended := w.connect(t, "4", chain.MethodWallet)
-	require.NoError(t, w.rail.Disconnect(t.Context(), ended))
-	full := w.connect(t, "5", chain.MethodWallet)
-	c := charge("fill", full)
-	c.Amount = 5 * dollar
-	require.Equal(t, rail.Succeeded, w.pay(t, c).Status)
-	bound := w.connect(t, "6", chain.MethodWallet)
-	c = charge("bind", bound)
-	c.MandateID = "del_other"
-	require.Equal(t, rail.Succeeded, w.pay(t, c).Status)
+	onEachForm(t, func(t *testing.T, genesis types.GenesisAlloc) {
+		w := setup(t, devchain.Config{Genesis: genesis}, func(c *chain.Config) {
+			c.Sandbox.Terms = chain.Terms{
+				MaxPerCharge: 5 * dollar, MaxPerMonth: 8 * dollar, ExpiresAt: time.Now().Add(24 * time.Hour),
+				Payees: []common.Address{devchain.Payee(0).Address},
+			}
+		})
+		good, empty, bare := w.connect(t, "1", chain.MethodWallet), w.connect(t, "2", chain.MethodEmpty), w.connect(t, "3", chain.MethodNoAllowance)
+		ended := w.connect(t, "4", chain.MethodWallet)
+		require.NoError(t, w.rail.Disconnect(t.Context(), ended))
+		full := w.connect(t, "5", chain.MethodWallet)
+		c := charge("fill", full)
+		c.Amount = 5 * dollar
+		require.Equal(t, rail.Succeeded, w.pay(t, c).Status)
+		bound := w.connect(t, "6", chain.MethodWallet)
+		c = charge("bind", bound)
+		c.MandateID = "del_other"
+		require.Equal(t, rail.Succeeded, w.pay(t, c).Status)
 
-	nonce, err := w.chain.Client().PendingNonceAt(t.Context(), w.rail.Relayer())
-	require.NoError(t, err)
-	moved := w.moved(t)
-	for name, test := range map[string]struct {
-		in     rail.Instrument
-		change func(*rail.Charge)
-		reason rail.Reason
-	}{
-		"empty wallet":           {in: empty, reason: rail.InsufficientFunds},
-		"no allowance":           {in: bare, reason: rail.AllowanceMissing},
-		"over the charge's cap":  {in: good, change: func(c *rail.Charge) { c.Amount = 5*dollar + 1 }, reason: rail.AllowanceMissing},
-		"over the month's cap":   {in: full, change: func(c *rail.Charge) { c.Amount = 3*dollar + 1 }, reason: rail.AllowanceMissing},
-		"payee not granted":      {in: good, change: func(c *rail.Charge) { c.PayTo = devchain.Payee(1).Address.Hex() }, reason: rail.AllowanceMissing},
-		"disconnected":           {in: ended, reason: rail.Unavailable},
-		"another mandate's":      {in: bound, reason: rail.Unavailable},
-		"merchant has no wallet": {in: good, change: func(c *rail.Charge) { c.PayTo = "" }, reason: rail.Unavailable},
-		"payee is no address":    {in: good, change: func(c *rail.Charge) { c.PayTo = "0x12" }, reason: rail.Unavailable},
-		"payee is nobody":        {in: good, change: func(c *rail.Charge) { c.PayTo = common.Address{}.Hex() }, reason: rail.Unavailable},
-		"a card":                 {in: rail.Instrument{Rail: rail.Card, Method: good.Method, Customer: good.Customer}, reason: rail.Unavailable},
-		"another's grant":        {in: rail.Instrument{Rail: rail.Chain, Method: good.Method, Customer: empty.Customer}, reason: rail.Unavailable},
-	} {
-		c := charge("refused "+name, test.in)
-		if test.change != nil {
-			test.change(&c)
+		nonce, err := w.chain.Client().PendingNonceAt(t.Context(), w.rail.Relayer())
+		require.NoError(t, err)
+		moved := w.moved(t)
+		for name, test := range map[string]struct {
+			in     rail.Instrument
+			change func(*rail.Charge)
+			reason rail.Reason
+		}{
+			"empty wallet":           {in: empty, reason: rail.InsufficientFunds},
+			"no allowance":           {in: bare, reason: rail.AllowanceMissing},
+			"over the charge's cap":  {in: good, change: func(c *rail.Charge) { c.Amount = 5*dollar + 1 }, reason: rail.AllowanceMissing},
+			"over the month's cap":   {in: full, change: func(c *rail.Charge) { c.Amount = 3*dollar + 1 }, reason: rail.AllowanceMissing},
+			"payee not granted":      {in: good, change: func(c *rail.Charge) { c.PayTo = devchain.Payee(1).Address.Hex() }, reason: rail.AllowanceMissing},
+			"disconnected":           {in: ended, reason: rail.Unavailable},
+			"another mandate's":      {in: bound, reason: rail.Unavailable},
+			"merchant has no wallet": {in: good, change: func(c *rail.Charge) { c.PayTo = "" }, reason: rail.Unavailable},
+			"payee is no address":    {in: good, change: func(c *rail.Charge) { c.PayTo = "0x12" }, reason: rail.Unavailable},
+			"payee is nobody":        {in: good, change: func(c *rail.Charge) { c.PayTo = common.Address{}.Hex() }, reason: rail.Unavailable},
+			"a card":                 {in: rail.Instrument{Rail: rail.Card, Method: good.Method, Customer: good.Customer}, reason: rail.Unavailable},
+			"another's grant":        {in: rail.Instrument{Rail: rail.Chain, Method: good.Method, Customer: empty.Customer}, reason: rail.Unavailable},
+		} {
+			c := charge("refused "+name, test.in)
+			if test.change != nil {
+				test.change(&c)
+			}
+			outcome := w.pay(t, c)
+			require.Equal(t, rail.Outcome{Status: rail.Refused, Reason: test.reason}, outcome, name)
 		}
-		outcome := w.pay(t, c)
-		require.Equal(t, rail.Outcome{Status: rail.Refused, Reason: test.reason}, outcome, name)
-	}
-	after, err := w.chain.Client().PendingNonceAt(t.Context(), w.rail.Relayer())
-	require.NoError(t, err)
-	require.LessOrEqual(t, after, nonce+1, "the revocation may have come late, nothing else")
-	require.Equal(t, moved, w.moved(t))
+		after, err := w.chain.Client().PendingNonceAt(t.Context(), w.rail.Relayer())
+		require.NoError(t, err)
+		require.LessOrEqual(t, after, nonce+1, "the revocation may have come late, nothing else")
+		require.Equal(t, moved, w.moved(t))
+	})
 }
 
 // TestRevertedOnChain: the wallet is emptied while the charge is on its way.
@@ -188,7 +193,7 @@ func TestReorganizedCharge(t *testing.T) {
 				require.Zero(t, w.moved(t), "the chain has forgotten it")
 			}
 			require.NoError(t, w.rail.Start(t.Context()))
-			require.Eventually(t, func() bool { return w.moved(t) == dollar }, 20*time.Second, 10*time.Millisecond)
+			require.Eventually(t, func() bool { return w.moved(t) == dollar }, time.Minute, 10*time.Millisecond)
 			require.Equal(t, rail.Succeeded, w.pay(t, charge("txn", in)).Status)
 			require.Equal(t, rail.Succeeded, w.pay(t, charge("txn_2", in)).Status)
 			require.Equal(t, 2*dollar, w.moved(t))
@@ -255,7 +260,7 @@ func TestDeadline(t *testing.T) {
 		w.commit(t, 1)
 		outcome, err := w.rail.Lookup(t.Context(), "txn_2")
 		return err == nil && outcome.Status == rail.Succeeded
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	require.Equal(t, dollar, w.moved(t), "the second alone")
 }
 
@@ -286,7 +291,7 @@ func TestRevokedOnTheContract(t *testing.T) {
 		defer w.mu.Unlock()
 		return w.revoked
 	}
-	require.Eventually(t, func() bool { return len(seen()) == 1 }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(seen()) == 1 }, time.Minute, 5*time.Millisecond)
 	require.Equal(t, in.Method, seen()[0].Method())
 	require.Equal(t, "del_1", seen()[0].MandateID)
 	require.Equal(t, owner.Address, seen()[0].By)
@@ -296,7 +301,7 @@ func TestRevokedOnTheContract(t *testing.T) {
 	require.NoError(t, w.rail.Start(t.Context()))
 	require.NoError(t, w.rail.Disconnect(t.Context(), other))
 	require.NoError(t, w.rail.Disconnect(t.Context(), other))
-	require.Eventually(t, func() bool { return len(seen()) == 2 }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(seen()) == 2 }, time.Minute, 5*time.Millisecond)
 	require.Equal(t, other.Method, seen()[1].Method(), "the first is not told again after a restart")
 	require.Equal(t, w.rail.Relayer(), seen()[1].By)
 }
@@ -304,74 +309,78 @@ func TestRevokedOnTheContract(t *testing.T) {
 // TestWalletSigns is the way of a real wallet: the rail never has its key.
 func TestWalletSigns(t *testing.T) {
 	t.Parallel()
-	w := setup(t, devchain.Config{}, nil)
-	owner := devchain.Wallets()[4]
-	terms := chain.Terms{MaxPerCharge: 2 * dollar, MaxPerMonth: 3 * dollar, ExpiresAt: time.Now().AddDate(0, 5, 0)}
-	p, err := w.rail.Prepare(t.Context(), owner.Address, terms)
-	require.NoError(t, err)
-	_, err = w.rail.Connect(t.Context(), rail.Connection{Reference: "early", Method: "wallet:" + p.GrantID.Hex()})
-	require.ErrorIs(t, err, rail.ErrUnknownMethod, "nobody has signed")
-	sign := func(typed []byte) []byte {
-		s, err := crypto.Sign(hashTyped(t, typed), owner.Key())
+	onEachForm(t, func(t *testing.T, genesis types.GenesisAlloc) {
+		w := setup(t, devchain.Config{Genesis: genesis}, nil)
+		owner := devchain.Wallets()[4]
+		terms := chain.Terms{MaxPerCharge: 2 * dollar, MaxPerMonth: 3 * dollar, ExpiresAt: time.Now().AddDate(0, 5, 0)}
+		p, err := w.rail.Prepare(t.Context(), owner.Address, terms)
 		require.NoError(t, err)
-		s[64] += 27
-		return s
-	}
-	method, err := w.rail.Consent(t.Context(), p.GrantID, chain.Consent{
-		Signature: sign(p.Grant), Permit: &chain.PermitConsent{Value: p.PermitValue, Deadline: p.PermitDeadline, Signature: sign(p.Permit)},
+		_, err = w.rail.Connect(t.Context(), rail.Connection{Reference: "early", Method: "wallet:" + p.GrantID.Hex()})
+		require.ErrorIs(t, err, rail.ErrUnknownMethod, "nobody has signed")
+		sign := func(typed []byte) []byte {
+			s, err := crypto.Sign(hashTyped(t, typed), owner.Key())
+			require.NoError(t, err)
+			s[64] += 27
+			return s
+		}
+		method, err := w.rail.Consent(t.Context(), p.GrantID, chain.Consent{
+			Signature: sign(p.Grant), Permit: &chain.PermitConsent{Value: p.PermitValue, Deadline: p.PermitDeadline, Signature: sign(p.Permit)},
+		})
+		require.NoError(t, err)
+		_, err = w.rail.Consent(t.Context(), p.GrantID, chain.Consent{Signature: sign(p.Grant)})
+		require.ErrorIs(t, err, chain.ErrNoProposal, "once")
+		ether, err := w.chain.Client().BalanceAt(t.Context(), owner.Address, nil)
+		require.NoError(t, err)
+		in := w.connect(t, "setup", method)
+		require.Equal(t, owner.Address.Hex(), in.Customer)
+		require.Equal(t, rail.Succeeded, w.pay(t, charge("txn", in)).Status)
+		after, err := w.chain.Client().BalanceAt(t.Context(), owner.Address, nil)
+		require.NoError(t, err)
+		require.Equal(t, ether, after, "no gas")
+		c := charge("txn_2", in)
+		c.Amount = 2*dollar + 1
+		require.Equal(t, rail.AllowanceMissing, w.pay(t, c).Reason)
 	})
-	require.NoError(t, err)
-	_, err = w.rail.Consent(t.Context(), p.GrantID, chain.Consent{Signature: sign(p.Grant)})
-	require.ErrorIs(t, err, chain.ErrNoProposal, "once")
-	ether, err := w.chain.Client().BalanceAt(t.Context(), owner.Address, nil)
-	require.NoError(t, err)
-	in := w.connect(t, "setup", method)
-	require.Equal(t, owner.Address.Hex(), in.Customer)
-	require.Equal(t, rail.Succeeded, w.pay(t, charge("txn", in)).Status)
-	after, err := w.chain.Client().BalanceAt(t.Context(), owner.Address, nil)
-	require.NoError(t, err)
-	require.Equal(t, ether, after, "no gas")
-	c := charge("txn_2", in)
-	c.Amount = 2*dollar + 1
-	require.Equal(t, rail.AllowanceMissing, w.pay(t, c).Reason)
 }
 
 func TestWalletThatSignsWrongIsRefused(t *testing.T) {
 	t.Parallel()
-	w := setup(t, devchain.Config{}, nil)
-	owner := devchain.Wallets()[4]
-	terms := chain.Terms{MaxPerCharge: 2 * dollar, MaxPerMonth: 3 * dollar, ExpiresAt: time.Now().AddDate(0, 5, 0)}
-	for name, key := range map[string]devchain.Wallet{"permit by another": devchain.Wallets()[5]} {
-		p, err := w.rail.Prepare(t.Context(), owner.Address, terms)
-		require.NoError(t, err)
-		grant, err := crypto.Sign(hashTyped(t, p.Grant), owner.Key())
-		require.NoError(t, err)
-		grant[64] += 27
-		permit, err := crypto.Sign(hashTyped(t, p.Permit), key.Key())
-		require.NoError(t, err)
-		permit[64] += 27
-		method, err := w.rail.Consent(t.Context(), p.GrantID, chain.Consent{
-			Signature: grant, Permit: &chain.PermitConsent{Value: p.PermitValue, Deadline: p.PermitDeadline, Signature: permit},
-		})
-		require.NoError(t, err)
-		var refused *rail.RefusedError
-		_, err = w.rail.Connect(t.Context(), rail.Connection{Reference: name, Method: method})
-		require.ErrorAs(t, err, &refused)
-		require.Equal(t, rail.AllowanceMissing, refused.Reason)
-	}
-	_, err := w.rail.Consent(t.Context(), common.Hash{1}, chain.Consent{})
-	require.ErrorIs(t, err, chain.ErrNoProposal)
-	_, err = w.rail.Consent(t.Context(), common.Hash{1}, chain.Consent{Permit: &chain.PermitConsent{}})
-	require.ErrorIs(t, err, evm.ErrSignature)
-	for _, bad := range []chain.Terms{
-		{},
-		{MaxPerCharge: 2, MaxPerMonth: 1, ExpiresAt: terms.ExpiresAt},
-		{MaxPerCharge: 1, MaxPerMonth: 1, ExpiresAt: time.Unix(1, 0)},
-		{MaxPerCharge: 1, MaxPerMonth: 1, ExpiresAt: terms.ExpiresAt, Payees: make([]common.Address, 33)},
-	} {
-		_, err := w.rail.Prepare(t.Context(), owner.Address, bad)
-		require.ErrorIs(t, err, chain.ErrTerms)
-	}
+	onEachForm(t, func(t *testing.T, genesis types.GenesisAlloc) {
+		w := setup(t, devchain.Config{Genesis: genesis}, nil)
+		owner := devchain.Wallets()[4]
+		terms := chain.Terms{MaxPerCharge: 2 * dollar, MaxPerMonth: 3 * dollar, ExpiresAt: time.Now().AddDate(0, 5, 0)}
+		for name, key := range map[string]devchain.Wallet{"permit by another": devchain.Wallets()[5]} {
+			p, err := w.rail.Prepare(t.Context(), owner.Address, terms)
+			require.NoError(t, err)
+			grant, err := crypto.Sign(hashTyped(t, p.Grant), owner.Key())
+			require.NoError(t, err)
+			grant[64] += 27
+			permit, err := crypto.Sign(hashTyped(t, p.Permit), key.Key())
+			require.NoError(t, err)
+			permit[64] += 27
+			method, err := w.rail.Consent(t.Context(), p.GrantID, chain.Consent{
+				Signature: grant, Permit: &chain.PermitConsent{Value: p.PermitValue, Deadline: p.PermitDeadline, Signature: permit},
+			})
+			require.NoError(t, err)
+			var refused *rail.RefusedError
+			_, err = w.rail.Connect(t.Context(), rail.Connection{Reference: name, Method: method})
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, rail.AllowanceMissing, refused.Reason)
+		}
+		_, err := w.rail.Consent(t.Context(), common.Hash{1}, chain.Consent{})
+		require.ErrorIs(t, err, chain.ErrNoProposal)
+		_, err = w.rail.Consent(t.Context(), common.Hash{1}, chain.Consent{Permit: &chain.PermitConsent{}})
+		require.ErrorIs(t, err, evm.ErrSignature)
+		for _, bad := range []chain.Terms{
+			{},
+			{MaxPerCharge: 2, MaxPerMonth: 1, ExpiresAt: terms.ExpiresAt},
+			{MaxPerCharge: 1, MaxPerMonth: 1, ExpiresAt: time.Unix(1, 0)},
+			{MaxPerCharge: 1, MaxPerMonth: 1, ExpiresAt: terms.ExpiresAt, Payees: make([]common.Address, 33)},
+		} {
+			_, err := w.rail.Prepare(t.Context(), owner.Address, bad)
+			require.ErrorIs(t, err, chain.ErrTerms)
+		}
+	})
 }
 
 func TestSandboxConsentHasTheMandatesTerms(t *testing.T) {

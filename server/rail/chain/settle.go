@@ -84,9 +84,12 @@ func (r *Rail) readFinal(ctx context.Context, record chargeRecord, s slot, recei
 		return rail.Outcome{}, fmt.Errorf("transaction %s succeeded and moved nothing: %w", receipt.TxHash, errOutcome)
 	case receipt.GasUsed*100 >= s.Gas*outOfGasPercent:
 		return refused(rail.OutOfGas), nil
-	default:
-		return refused(rail.Reverted), nil
 	}
+	why, err := r.whyTokenRefused(ctx, rail.Reverted, record.Owner, record.Charge.Payee)
+	if errors.Is(err, errPaused) { // this transaction has failed, whatever comes after the pause
+		why, err = rail.Reverted, nil
+	}
+	return refused(why), err
 }
 
 // moved tells whether logs hold the router's word and the token's for exactly this

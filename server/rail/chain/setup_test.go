@@ -168,6 +168,6 @@ func (w *world) mined(t *testing.T, hash common.Hash) *types.Receipt {
 		var err error
 		receipt, err = w.chain.Client().TransactionReceipt(t.Context(), hash)
 		return err == nil
-	}, 20*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	return receipt
 }
