@@ -59,11 +59,11 @@ func TestKeysOfARunningServiceRotate(t *testing.T) {
 	text, err := command(t, "keys", "rotate", "--force", "--store", store)
 	require.NoError(t, err)
 	require.Contains(t, text, before[1].ID+" signs from now on")
-	require.Eventually(t, func() bool { return len(published()) == 3 && published()[0].ID() == before[1].ID }, 10*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return len(published()) == 3 && published()[0].ID() == before[1].ID }, time.Minute, 20*time.Millisecond)
 
 	_, err = command(t, "keys", "revoke", "--store", store, before[0].ID)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(published()) == 2 }, 10*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return len(published()) == 2 }, time.Minute, 20*time.Millisecond)
 	text, err = command(t, "keys", "list", "--store", store)
 	require.NoError(t, err)
 	require.Regexp(t, `(?m)^`+before[0].ID+` +revoked .* no$`, text)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/paywarrant/paywarrant/internal/programtest"
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
 	"github.com/paywarrant/paywarrant/server/servertest"
@@ -165,9 +166,9 @@ func TestLedgerCheckTakesTheConfiguration(t *testing.T) {
 // TestDemoWhoseReaderIsGoneLeavesNothingBehind: demo | head -1.
 func TestDemoWhoseReaderIsGoneLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
-	program, tmp := filepath.Join(t.TempDir(), "paywarrant"), t.TempDir()
-	built, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput()
-	require.NoError(t, err, "%s", built)
+	program, err := programtest.Build(t.Context(), t.TempDir())
+	require.NoError(t, err)
+	tmp := t.TempDir()
 	demo := exec.CommandContext(t.Context(), "bash", "-c", `set -o pipefail; "$0" demo | head -1`, program)
 	demo.Env = append(os.Environ(), "TMPDIR="+tmp)
 	_, _ = demo.Output() // that it fails, or that nothing was left to write, is not the point

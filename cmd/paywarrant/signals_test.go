@@ -1,30 +1,32 @@
 package main
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/internal/programtest"
 )
 
 // TestHangupEndsDevInOrder: a closed terminal is no kill: nothing is left behind.
 func TestHangupEndsDevInOrder(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	binary, temp := filepath.Join(dir, "paywarrant"), filepath.Join(dir, "temp")
-	require.NoError(t, os.Mkdir(temp, 0o700))
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, string(out))
 	// A child inherits ignored signals (nohup), but not caught ones.
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	t.Cleanup(func() { signal.Stop(hangups) })
-	dev := exec.CommandContext(t.Context(), binary, "dev", "--addr", "127.0.0.1:0", "--no-chain")
+	program, err := programtest.Build(t.Context(), t.TempDir())
+	require.NoError(t, err)
+	temp := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	dev := exec.CommandContext(ctx, program, "dev", "--addr", "127.0.0.1:0", "--no-chain")
 	dev.Env = append(os.Environ(), "TMPDIR="+temp)
 	ready, err := dev.StdoutPipe()
 	require.NoError(t, err)

@@ -48,7 +48,7 @@ func mined(t *testing.T, chain *devchain.Chain, hash common.Hash) *types.Receipt
 		var err error
 		receipt, err = chain.Client().TransactionReceipt(t.Context(), hash)
 		return err == nil
-	}, 20*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	return receipt
 }
 

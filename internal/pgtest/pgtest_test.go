@@ -104,5 +104,5 @@ func TestNothingIsLeftOfAKilledProcess(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(folder(t, at))
 		return os.IsNotExist(err)
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/failpoint"
+	"github.com/paywarrant/paywarrant/internal/programtest"
 	"github.com/paywarrant/paywarrant/test/internal/process"
 )
 
@@ -28,7 +29,7 @@ type readyLine struct {
 
 // build compiles the service and finds an address for it.
 func build(ctx context.Context, dir string, args ...string) (*service, error) {
-	binary, err := process.Build(ctx, dir, "failpoint")
+	binary, err := programtest.Build(ctx, dir, "failpoint")
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func (d *drill) open(ctx context.Context) (ledger.Store, error) {
 }
 
 // decidedWithin is how long recovery may take after the last restart.
-const decidedWithin = 30 * time.Second
+const decidedWithin = 2 * time.Minute
 
 // healed stops the service and compares, and has it run on for as long as something
 // is undecided and recovery may still do it.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/internal/programtest"
 )
 
 var (
@@ -85,9 +87,8 @@ func commands(t *testing.T, text string) string {
 
 func build(t *testing.T) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "paywarrant")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/paywarrant").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	program, err := programtest.Build(t.Context(), t.TempDir())
+	require.NoError(t, err)
 	return program
 }
 

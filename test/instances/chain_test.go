@@ -23,6 +23,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/internal/devchain/devchaintest"
 	"github.com/paywarrant/paywarrant/internal/pgtest"
+	"github.com/paywarrant/paywarrant/internal/programtest"
 	"github.com/paywarrant/paywarrant/test/internal/process"
 )
 
@@ -33,7 +34,7 @@ func onChain(t *testing.T, n int) (*fleet, *devchain.Chain) {
 	t.Helper()
 	ctx, dir := t.Context(), t.TempDir()
 	f, chain := &fleet{cluster: pgtest.Start(t)}, devchaintest.Start(t, devchain.Config{MaxLead: 24 * time.Hour})
-	binary, err := process.Build(ctx, dir)
+	binary, err := programtest.Build(ctx, dir)
 	require.NoError(t, err)
 	key, config := filepath.Join(dir, "relayer"), ""
 	require.NoError(t, os.WriteFile(key, []byte(devchain.Relayer().PrivateKey()), 0o600))

@@ -20,6 +20,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/pgtest"
+	"github.com/paywarrant/paywarrant/internal/programtest"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/ledger/postgres"
 	"github.com/paywarrant/paywarrant/server/rail/card"
@@ -49,7 +50,7 @@ func setup(t *testing.T, n int) *fleet {
 	t.Cleanup(func() { require.NoError(t, f.processor.Close()) })
 	gateway := httptest.NewServer(f.processor.Handler())
 	t.Cleanup(gateway.Close)
-	binary, err := process.Build(ctx, dir)
+	binary, err := programtest.Build(ctx, dir)
 	require.NoError(t, err)
 	for i := range n {
 		addr, err := process.FreeAddr(ctx)
@@ -72,7 +73,7 @@ processor_url = %q
 		one := &instance{url: "http://" + addr, process: p}
 		f.instances = append(f.instances, one)
 		t.Cleanup(func() { _ = one.process.Kill() })
-		require.Eventually(t, one.ready, 20*time.Second, 20*time.Millisecond)
+		require.Eventually(t, one.ready, time.Minute, 20*time.Millisecond)
 	}
 	f.merchant, err = f.client(t, 0, client.Merchant{ID: "mer_none", APIKey: "sk_test_none"}).CreateTestMerchant(ctx, "Fleet")
 	require.NoError(t, err)
@@ -169,7 +170,7 @@ func TestTwoInstancesHoldOneLimit(t *testing.T) {
 	all.Wait()
 	require.EqualValues(t, 200, succeeded.Load())
 	require.EqualValues(t, 200, refused.Load())
-	require.Equal(t, 200, f.sound(t, 30*time.Second).Succeeded)
+	require.Equal(t, 200, f.sound(t, 2*time.Minute).Succeeded)
 }
 
 // TestDatabaseRestartsUnderLoad: clients see errors that can be retried, and
@@ -201,15 +202,15 @@ func TestDatabaseRestartsUnderLoad(t *testing.T) {
 	}
 	for range 3 {
 		before := succeeded.Load()
-		require.Eventually(t, func() bool { return succeeded.Load() > before+50 }, 30*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return succeeded.Load() > before+50 }, time.Minute, 10*time.Millisecond)
 		require.NoError(t, f.cluster.Restart(t.Context()))
 	}
 	before := succeeded.Load()
-	require.Eventually(t, func() bool { return succeeded.Load() > before+50 }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return succeeded.Load() > before+50 }, time.Minute, 10*time.Millisecond)
 	stop()
 	all.Wait()
 	t.Logf("%d charges, %d answers that were to be retried", succeeded.Load(), interrupted.Load())
-	require.EqualValues(t, succeeded.Load(), f.sound(t, 30*time.Second).Succeeded)
+	require.EqualValues(t, succeeded.Load(), f.sound(t, 2*time.Minute).Succeeded)
 }
 
 // retryable requires an error whose request may be repeated.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/paywarrant/paywarrant/internal/programtest"
 	"github.com/paywarrant/paywarrant/mpp"
 	"github.com/paywarrant/paywarrant/test/internal/nodetest"
 	"github.com/paywarrant/paywarrant/test/internal/process"
@@ -29,7 +30,7 @@ type devSystem struct {
 func startDev(t *testing.T) (d devSystem) {
 	t.Helper()
 	dir := t.TempDir()
-	binary, err := process.Build(t.Context(), dir)
+	binary, err := programtest.Build(t.Context(), dir)
 	require.NoError(t, err)
 	child, err := process.Command{
 		Binary: binary, Log: filepath.Join(dir, "log"), Args: []string{"dev", "--addr", "127.0.0.1:0"},

@@ -13,6 +13,7 @@ import (
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/internal/pgtest"
+	"github.com/paywarrant/paywarrant/internal/programtest"
 	"github.com/paywarrant/paywarrant/test/internal/process"
 )
 
@@ -48,7 +49,7 @@ func startService(ctx context.Context, o options) (s *service, err error) {
 	if o.Points {
 		tags = []string{"failpoint"}
 	}
-	binary, err := process.Build(ctx, s.dir, tags...)
+	binary, err := programtest.Build(ctx, s.dir, tags...)
 	if err != nil {
 		return s, err
 	}

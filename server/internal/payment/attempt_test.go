@@ -36,7 +36,7 @@ func (b *bench) finished(t *testing.T, c ledger.Charge) ledger.Charge {
 		c, err = b.Ledger.Charge(t.Context(), c.ID)
 		require.NoError(t, err)
 		return c.Status != ledger.ChargePending
-	}, 20*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	return c
 }
 
@@ -136,7 +136,7 @@ func TestChargeThatMayBeOnItsWayIsNotGivenUp(t *testing.T) {
 		c, err = b.Ledger.Charge(t.Context(), c.ID)
 		require.NoError(t, err)
 		return c.Asked >= 2
-	}, 20*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 	require.Equal(t, ledger.ChargePending, c.Status)
 	b.chain.arrives(c.ID)
 	c = b.finished(t, c)

@@ -70,7 +70,7 @@ func TestRevocationIsFinishedHoweverOftenARailFails(t *testing.T) {
 	require.NoError(t, b.Start(t.Context()))
 	require.Eventually(t, func() bool { // the card is ended, the chain not yet
 		return len(b.card.ended()) > 0
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	backlog, err := b.Ledger.UnwindingBacklog(t.Context())
 	require.NoError(t, err)
 	require.Positive(t, backlog.Count)

@@ -11,22 +11,9 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 )
-
-// Build compiles the binary into a folder and returns its path. Tags are build tags.
-func Build(ctx context.Context, dir string, tags ...string) (string, error) {
-	binary := filepath.Join(dir, "paywarrant")
-	out, err := exec.CommandContext(ctx, "go", "build", "-tags", strings.Join(tags, ","), "-o", binary,
-		"github.com/paywarrant/paywarrant/cmd/paywarrant").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build: %w: %s", err, out)
-	}
-	return binary, nil
-}
 
 // FreeAddr is a loopback address that was free a moment ago.
 func FreeAddr(ctx context.Context) (string, error) {
