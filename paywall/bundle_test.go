@@ -35,7 +35,7 @@ func (b *wallet) config(c *paywall.Config) {
 		b.left--
 		return paywall.BundleResult{Valid: true, CreditsRemaining: b.left, TenantID: "acme"}, nil
 	})
-	c.CreditBundle.GiveBack = func(_ context.Context, token string) error {
+	c.CreditBundle.Refund = func(_ context.Context, token string) error {
 		b.left++
 		b.given++
 		return nil

@@ -176,9 +176,9 @@ type CreditBundle struct {
 	// ValidateAndDeduct checks a token and takes one credit, atomically. If it
 	// returns an error, the outcome is not known and the gate answers 503. Required.
 	ValidateAndDeduct func(ctx context.Context, token string) (BundleResult, error)
-	// GiveBack returns the credit of a request that was not served. Default: none is
+	// Refund returns the credit of a request that was not served. Default: none is
 	// returned.
-	GiveBack func(ctx context.Context, token string) error
+	Refund func(ctx context.Context, token string) error
 }
 
 // Tier is one size of bundle; see [x402.Tier].

@@ -42,10 +42,10 @@ func (v *visit) planBundle() (*purchase, error) {
 			h.Set(HeaderCreditsRemaining, strconv.FormatInt(p.CreditsRemaining, 10))
 		},
 		ended: func(ctx context.Context, end End) {
-			if end != Unserved || v.bundle.GiveBack == nil {
+			if end != Unserved || v.bundle.Refund == nil {
 				return
 			}
-			if err := v.bundle.GiveBack(ctx, token); err != nil {
+			if err := v.bundle.Refund(ctx, token); err != nil {
 				v.logger.ErrorContext(ctx, "paywall: a credit was not given back", slog.String("request_id", v.id), slog.String("error", redactText(err, token)))
 			}
 		},

@@ -10,8 +10,9 @@ import (
 	"github.com/paywarrant/paywarrant/paywall"
 )
 
-// Balance tells what is left of the bundle whose token comes in X-Bundle-Token:
-// mount it at BalanceURL. It takes no credit. 401 where the token is not good.
+// Balance returns a handler that reports the remaining credits of the bundle whose token
+// is in X-Bundle-Token. Mount it at [Config.BalanceURL]. It takes no credit, and answers
+// 401 if the token is not valid.
 func (s *Shop) Balance() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -19,7 +20,7 @@ func (s *Shop) Balance() http.Handler {
 		h.Add("Vary", paywall.HeaderBundleToken)
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			h.Set("Allow", "GET, HEAD")
-			refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "GET tells what is left.")
+			refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "Use GET to read the balance.")
 			return
 		}
 		id, err := s.read(r.Header.Get(paywall.HeaderBundleToken))
@@ -31,7 +32,7 @@ func (s *Shop) Balance() http.Handler {
 		case errors.Is(err, ErrToken), errors.Is(err, ErrNotFound):
 			refuse(w, http.StatusUnauthorized, "invalid_bundle_token", "Send the token of a bundle in X-Bundle-Token.")
 		case err != nil:
-			s.cfg.Logger.ErrorContext(r.Context(), "bundle: no balance", slog.Any("error", err))
+			s.cfg.Logger.ErrorContext(r.Context(), "bundle: read balance", slog.Any("error", err))
 			retryafter.Set(h, time.Second)
 			refuse(w, http.StatusServiceUnavailable, "unavailable", "The balance cannot be read now.")
 		default:

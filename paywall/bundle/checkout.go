@@ -8,15 +8,17 @@ import (
 	"github.com/paywarrant/paywarrant/client"
 )
 
-// Cashier makes checkouts, and charges mandates. A [*client.Client] is one.
+// Cashier creates checkouts and charges mandates. A [*client.Client] implements it.
 type Cashier interface {
 	Charger
+	// CreateCheckout creates a checkout, or returns the one that was created before with
+	// the same idempotency key.
 	CreateCheckout(ctx context.Context, p client.CheckoutParams) (client.Checkout, error)
 }
 
-// ByCheckout sells on a page of the service, where a person pays by card or from a
-// mandate; an order that carries a mandate is charged as [ByMandate] does. An order
-// is one checkout, however often it is sent, and is paid once.
+// ByCheckout returns a [Config.Sell] that sells on a page of the service, on which a
+// person pays by card or from a mandate. An order with a mandate is charged as by
+// [ByMandate]. A repeated order has the same checkout and is paid once.
 func ByCheckout(c Cashier) func(context.Context, Order) (Sale, error) {
 	byMandate := ByMandate(c)
 	return func(ctx context.Context, o Order) (Sale, error) {
@@ -34,7 +36,7 @@ func ByCheckout(c Cashier) func(context.Context, Order) (Sale, error) {
 		case client.CheckoutPaid:
 			return Sale{Paid: true}, nil
 		case client.CheckoutFailed, client.CheckoutExpired:
-			return Sale{}, &RefusedError{Status: http.StatusPaymentRequired, Code: "checkout_" + string(k.Status), Message: "It was not paid. Order again, with another Idempotency-Key."}
+			return Sale{}, &RefusedError{Status: http.StatusPaymentRequired, Code: "checkout_" + string(k.Status), Message: "The checkout was not paid. Order again with another Idempotency-Key."}
 		default:
 			return Sale{CheckoutURL: k.URL}, nil
 		}

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// returnURL is the address that shows an order paid elsewhere: with its key, which
-// nobody can guess, and with a signature, because only a POST makes an order.
+// returnURL returns the address that shows an order after its checkout. It holds the key
+// of the order, which is a secret, and a signature, because only a POST may create an
+// order.
 func (s *Shop) returnURL(key, tier string) string {
 	u, err := url.Parse(s.cfg.PurchaseURL)
 	if err != nil { // cannot happen: it was checked
@@ -24,7 +25,7 @@ func (s *Shop) returnURL(key, tier string) string {
 	return u.String()
 }
 
-// ours reports whether a return address is one that this shop gave out.
+// ours reports whether this shop signed a return address.
 func (s *Shop) ours(key, tier, signature string) bool {
 	for _, k := range s.cfg.Keys {
 		if hmac.Equal([]byte(signature), []byte(k.mac(key, tier))) {
@@ -34,8 +35,8 @@ func (s *Shop) ours(key, tier, signature string) bool {
 	return false
 }
 
-// comeBack answers a person, or a program, that comes back from a checkout: with the
-// bundle if it is paid, else with the checkout. It makes no order.
+// comeBack answers a request to the return address of an order: with the bundle if the
+// order is paid, otherwise with its checkout. It creates no order.
 func (s *Shop) comeBack(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	key, name := q.Get("key"), q.Get("tier")
@@ -50,16 +51,16 @@ func (s *Shop) comeBack(w http.ResponseWriter, r *http.Request) {
 	var no *RefusedError
 	switch {
 	case err != nil && page && errors.As(err, &no):
-		s.tell(w, r, no.Status, told{Headline: "Nothing was bought", Text: no.Message, Again: s.cfg.PurchaseURL})
+		s.showOrder(w, r, no.Status, orderPage{Headline: "Nothing was bought", Text: no.Message, Again: s.cfg.PurchaseURL})
 	case err != nil:
 		s.fail(w, r, o, err)
 	case !sale.Paid && page:
-		s.tell(w, r, http.StatusOK, told{Headline: "Not paid yet", Text: "The bundle is here once it is paid.", Checkout: sale.CheckoutURL})
+		s.showOrder(w, r, http.StatusOK, orderPage{Headline: "Not paid yet", Text: "Your bundle appears here once it is paid.", Checkout: sale.CheckoutURL})
 	case !sale.Paid:
 		s.checkout(w, r, o, sale, false)
 	case page:
-		s.tell(w, r, http.StatusOK, told{
-			Headline: "Your bundle", Text: "Send this token in the header X-Bundle-Token. Anybody who has it can use the credits, so keep it secret.", Token: b.Token,
+		s.showOrder(w, r, http.StatusOK, orderPage{
+			Headline: "Your bundle", Text: "Send this token in the header X-Bundle-Token. Anyone who has it can use the credits, so keep it secret.", Token: b.Token,
 		})
 	default:
 		writeJSON(w, http.StatusOK, o.bought(b))

@@ -1,5 +1,5 @@
-// Package bundle sells requests in advance, for package paywall: signed tokens,
-// the records of what is left of them, a page that sells them, and a balance.
+// Package bundle sells prepaid requests for package paywall: it issues signed tokens, keeps
+// their remaining credits, and has a page that sells them and an endpoint for the balance.
 //
 //	key, err := bundle.HS256("2026-11", secret) // or bundle.ES256, for others to verify
 //	shop, err := bundle.New(bundle.Config{
@@ -14,23 +14,22 @@
 //
 // # Selling
 //
-// GET of the purchase address lists the tiers, as JSON, or as a page for browsers
-// that works without JavaScript. POST {"tier":"small"} buys: [Config.Sell] takes
-// the money, or answers with a link where a person pays. [ByCheckout] does both:
-// from a mandate that the order carries, or on a page of the service, from which
-// the person comes back to the order's return address. An order is paid once and
-// its bundle issued once: the same POST with the same Idempotency-Key, the return
-// address, and [Shop.Issue] for what is paid elsewhere give the same bundle,
-// however often.
+// GET of the purchase address lists the tiers, as JSON or, for browsers, as a page that
+// works without JavaScript. POST {"tier":"small"} buys one: [Config.Sell] takes the money,
+// or returns a link to a page on which a person pays. [ByCheckout] does both. It charges
+// the mandate of the order if there is one; otherwise it sends the person to a page of
+// the service, which redirects to the order's return address.
+//
+// An order is paid once and its bundle is issued once. A repeated POST with the same
+// Idempotency-Key, the return address, and [Shop.Issue] all return the same bundle.
 //
 // # Tokens
 //
-// A token is a JWT that names a bundle; what is left of it is in the [Store], so
-// that a copy of the token is no second bundle. The algorithm belongs to the key:
-// a token that says another is refused, and so is one whose key is not listed.
-// The first key signs, all verify, so that keys can be replaced.
+// A token is a JWT that names a bundle. The remaining credits are in the [Store], so a copy
+// of the token has no credits of its own. Each key has one algorithm; a token of another
+// algorithm or of an unknown key is refused. The first key signs and all verify, so that
+// keys can be rotated.
 //
-// A credit is taken in one step with the check that there is one, and given back
-// where the handler failed. The package takes no payment itself, and counts no
-// credit without its Store: [NewMemory] forgets with the process, [NewSQL] does not.
+// A credit is checked and taken in one step, and refunded if the handler fails. [NewMemory]
+// loses the bundles when the process ends; [NewSQL] keeps them in a database.
 package bundle

@@ -17,7 +17,8 @@ import (
 // minSecret is the shortest secret of HS256, in bytes: that of its hash.
 const minSecret = 32
 
-// Key signs and verifies tokens, by one algorithm alone. It shows itself nowhere.
+// Key signs and verifies tokens with one algorithm. Printed or logged, it does not show
+// the key.
 type Key struct {
 	id     string
 	method jwt.SigningMethod
@@ -26,21 +27,22 @@ type Key struct {
 	secret []byte // for mac
 }
 
-// HS256 returns a key that only the merchant verifies with: a secret of at least 32
-// bytes. The id stands in tokens. It returns an error if either is too short.
+// HS256 returns a symmetric key: a secret of at least 32 bytes. Tokens contain the id. It
+// returns an error if the secret is too short, or if the id does not have 1 to 64 bytes.
 func HS256(id string, secret []byte) (Key, error) {
 	if len(secret) < minSecret {
-		return Key{}, fmt.Errorf("bundle: key %q: %d bytes, want %d or more", id, len(secret), minSecret)
+		return Key{}, fmt.Errorf("bundle: key %q: has %d bytes, want at least %d", id, len(secret), minSecret)
 	}
 	kept := append([]byte(nil), secret...)
 	return newKey(id, jwt.SigningMethodHS256, kept, kept, kept)
 }
 
-// ES256 returns a key on P-256, whose public part others may verify with. The id
-// stands in tokens. It returns an error if the key is of another curve.
+// ES256 returns a key on P-256, whose public key others can verify tokens with. Tokens
+// contain the id. It returns an error if the key is on another curve, or if the id does
+// not have 1 to 64 bytes.
 func ES256(id string, key *ecdsa.PrivateKey) (Key, error) {
 	if key == nil || key.Curve != elliptic.P256() {
-		return Key{}, fmt.Errorf("bundle: key %q: not of P-256", id)
+		return Key{}, fmt.Errorf("bundle: key %q: is not on P-256", id)
 	}
 	secret, err := key.Bytes()
 	if err != nil {
@@ -56,15 +58,15 @@ func newKey(id string, m jwt.SigningMethod, sign, verify any, secret []byte) (Ke
 	return Key{id: id, method: m, sign: sign, verify: verify, secret: secret}, nil
 }
 
-// mac authenticates the return address of an order. Its text holds a space, so it
-// is never the text of a token.
+// mac authenticates the return address of an order. Its text has a space, so it cannot be
+// the text of a token.
 func (k Key) mac(key, tier string) string {
 	h := hmac.New(sha256.New, k.secret)
 	_, _ = fmt.Fprintf(h, "bundle order %d:%s%s", len(key), key, tier)
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
-// Format shows id and algorithm, whatever the verb.
+// Format prints the id and the algorithm for every verb.
 func (k Key) Format(f fmt.State, _ rune) {
 	alg := "none"
 	if k.method != nil {
@@ -73,5 +75,5 @@ func (k Key) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, "bundle.Key{"+alg+" "+k.id+"}")
 }
 
-// LogValue shows the id.
+// LogValue returns the id.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.id) }

@@ -10,13 +10,15 @@ import (
 	"github.com/paywarrant/paywarrant/client"
 )
 
-// Charger charges mandates. A [*client.Client] is one.
+// Charger charges mandates. A [*client.Client] implements it.
 type Charger interface {
+	// Charge charges a mandate once for an idempotency key.
 	Charge(ctx context.Context, p client.ChargeParams) (client.Charge, error)
 }
 
-// ByMandate sells for an intent mandate that names the merchant: the POST carries
-// it as "mandate". An order is charged once, however often it is sent.
+// ByMandate returns a [Config.Sell] that charges the mandate of the order, which the POST
+// carries as "mandate". The mandate must name the merchant. A repeated order is charged
+// once.
 func ByMandate(c Charger) func(context.Context, Order) (Sale, error) {
 	return func(ctx context.Context, o Order) (Sale, error) {
 		if o.Mandate == "" {
@@ -35,7 +37,7 @@ func ByMandate(c Charger) func(context.Context, Order) (Sale, error) {
 		case client.Pending:
 			return Sale{}, &RefusedError{
 				Status: http.StatusConflict, Code: "payment_pending", RetryAfter: 2 * time.Second,
-				Message: "The payment is on its way. Send the same order again, with its Idempotency-Key.",
+				Message: "The payment is pending. Send the same order again with its Idempotency-Key.",
 			}
 		default:
 			return Sale{}, &RefusedError{Status: http.StatusPaymentRequired, Code: string(ch.FailureReason), Message: "The payment was refused."}
@@ -43,7 +45,8 @@ func ByMandate(c Charger) func(context.Context, Order) (Sale, error) {
 	}
 }
 
-// refused sorts the service's errors: what the buyer can mend is told, the rest is not.
+// refused returns a [RefusedError] for errors of the service that the buyer can resolve, and
+// other errors as they are.
 func refused(err error) error {
 	var e *client.Error
 	if errors.Is(err, client.ErrUnknownOutcome) || !errors.As(err, &e) {

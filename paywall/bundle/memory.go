@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// maxBundles is how many bundles [Memory] keeps.
+// maxBundles is the capacity of [Memory].
 const maxBundles = 100_000
 
-// ErrFull is what [Memory] answers where it keeps as many bundles as it may.
-var ErrFull = errors.New("bundle: too many bundles to remember")
+// ErrFull reports that [Memory] has reached its capacity of 100,000 bundles.
+var ErrFull = errors.New("bundle: the memory store is full")
 
-// Memory keeps bundles in this process, and forgets them with it: for tests and
-// demonstrations.
+// Memory is a [Store] in memory, for tests and demonstrations. It is safe for concurrent
+// use.
 type Memory struct {
 	mu      sync.Mutex
 	bundles map[string]*Bundle
 }
 
-// NewMemory makes an empty one.
+// NewMemory returns an empty Memory.
 func NewMemory() *Memory { return &Memory{bundles: map[string]*Bundle{}} }
 
-// Create implements [Store]. [ErrFull] where there is no room.
+// Create implements [Store]. It returns [ErrFull] if the store is full.
 func (m *Memory) Create(_ context.Context, b Bundle) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,8 +52,8 @@ func (m *Memory) Deduct(_ context.Context, id string, now time.Time) (Bundle, er
 	return *b, nil
 }
 
-// GiveBack implements [Store].
-func (m *Memory) GiveBack(_ context.Context, id string) error {
+// Refund implements [Store].
+func (m *Memory) Refund(_ context.Context, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	b, ok := m.bundles[id]

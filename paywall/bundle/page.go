@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// pageText works without JavaScript and loads nothing.
+// pageText is the page that lists the tiers. It works without JavaScript and loads nothing.
 const pageText = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Buy requests</title>
@@ -22,12 +22,12 @@ button{font:inherit;padding:.4rem 1rem}code{overflow-wrap:anywhere}</style></hea
 <form method="post" action="{{$.Action}}"><input type="hidden" name="tier" value="{{.Name}}"><button>Buy {{.Name}}</button></form></td></tr>
 {{end}}</tbody></table>
 <p>Agents: <code>POST</code> here <code>{"tier":"…"}</code>, with <code>"mandate":"…"</code> to pay by spending mandate, and an <code>Idempotency-Key</code>.
-What is left of a bundle: <code>GET {{.BalanceURL}}</code> with its token.</p>
+The balance of a bundle: <code>GET {{.BalanceURL}}</code> with its token.</p>
 </body></html>
 `
 
-// toldText is the page that people come back to.
-const toldText = `<!doctype html>
+// orderText is the page at the return address of an order.
+const orderText = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{{.Headline}}</title>
 <style>body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
@@ -40,21 +40,21 @@ code{display:block;overflow-wrap:anywhere;padding:1rem;background:#f2f2f2}</styl
 </body></html>
 `
 
-type told struct{ Headline, Text, Token, Checkout, Again string }
+// orderPage is the content of orderText.
+type orderPage struct{ Headline, Text, Token, Checkout, Again string }
 
-// tell is for people who come back.
-func (s *Shop) tell(w http.ResponseWriter, r *http.Request, status int, v told) {
-	s.show(w, r, status, toldText, v)
+func (s *Shop) showOrder(w http.ResponseWriter, r *http.Request, status int, v orderPage) {
+	s.show(w, r, status, orderText, v)
 }
 
 func dollars(cents int64) string { return fmt.Sprintf("$%d.%02d", cents/100, cents%100) }
 
-// page is for people.
+// page shows the tiers.
 func (s *Shop) page(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, http.StatusOK, pageText, map[string]any{"Tiers": s.cfg.Tiers, "Action": s.cfg.PurchaseURL, "BalanceURL": s.cfg.BalanceURL})
 }
 
-// show writes a page whole or not at all.
+// show renders a page. It writes 500 if the page cannot be rendered.
 func (s *Shop) show(w http.ResponseWriter, r *http.Request, status int, text string, content any) {
 	t, err := template.New("").Funcs(template.FuncMap{"dollars": dollars}).Parse(text)
 	var page bytes.Buffer
@@ -62,7 +62,7 @@ func (s *Shop) show(w http.ResponseWriter, r *http.Request, status int, text str
 		err = t.Execute(&page, content)
 	}
 	if err != nil {
-		s.cfg.Logger.ErrorContext(r.Context(), "bundle: no page", slog.Any("error", err))
+		s.cfg.Logger.ErrorContext(r.Context(), "bundle: render page", slog.Any("error", err))
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		return
 	}

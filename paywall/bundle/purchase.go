@@ -21,53 +21,60 @@ import (
 	"github.com/paywarrant/paywarrant/paywall"
 )
 
-// maxOrder is the longest body of an order that is read, in bytes.
+// maxOrder is the longest order that is accepted, in bytes.
 const maxOrder = 256 << 10
 
-// minKey is the shortest Idempotency-Key of an order that nothing else keeps apart.
+// minKey is the shortest Idempotency-Key of an order without a mandate.
 const minKey = 16
 
-// Order is a wish to buy.
+// Order is a request to buy a bundle.
 type Order struct {
-	// ID is the same for an order that is repeated, and a good idempotency key.
-	ID   string
+	// ID identifies the order. It is the same for a repeated order, and so serves as an
+	// idempotency key.
+	ID string
+	// Tier is the size of the bundle.
 	Tier paywall.Tier
-	// Mandate is the payer's token where one was sent; it is a secret.
+	// Mandate is the mandate that pays. It is a secret. Empty if none was sent.
 	Mandate string
-	// ReturnURL is where a person comes back to from a checkout. It opens the order,
-	// so that it is a secret as well. Empty with a mandate.
+	// ReturnURL is the address to which a checkout redirects. It shows the bundle, so it
+	// is a secret. Empty if Mandate is set.
 	ReturnURL string
 }
 
-// Sale is what became of an order.
+// Sale is the result of an order.
 type Sale struct {
-	// Paid tells that the money is there: the bundle is issued at once.
+	// Paid reports whether the order is paid. The bundle is then issued at once.
 	Paid bool
-	// CheckoutURL is where a person pays, where it is not.
+	// CheckoutURL is the page on which a person pays. Required if Paid is false.
 	CheckoutURL string
 	// TenantID is the merchant's own name for the buyer. Default: none.
 	TenantID string
 }
 
-// RefusedError is an order that will not be paid, or not yet: what Sell answers
-// for what the buyer can mend.
+// RefusedError reports an order that is refused for a reason that the buyer can resolve.
+// [Config.Sell] returns it.
 type RefusedError struct {
-	// Status, 402 or another of 4xx, Code and Message are told to the buyer.
-	Status        int
-	Code, Message string
-	// RetryAfter asks to repeat the same order, where that may help.
+	// Status is the HTTP status of the response: 402 or another 4xx.
+	Status int
+	// Code is the error code of the response.
+	Code string
+	// Message is the error message of the response.
+	Message string
+	// RetryAfter is how long the buyer should wait before repeating the order. Zero: the
+	// response does not say.
 	RetryAfter time.Duration
 }
 
-// Error tells code and message.
+// Error returns the code and the message.
 func (e *RefusedError) Error() string { return "bundle: " + e.Code + ": " + e.Message }
 
-// Purchase lists the tiers (GET) and sells (POST): mount it at PurchaseURL.
+// Purchase returns a handler that lists the tiers (GET) and sells bundles (POST). Mount it
+// at [Config.PurchaseURL].
 //
-// POST takes {"tier":"…"} and, to pay by mandate, "mandate":"…", as JSON or as a
-// form. It answers 201 with the token, 202 with "checkoutUrl" and "returnUrl" where
-// a person has to pay (303 for a form), 402 where the payment was refused. The same
-// order again, or a GET of its returnUrl, gives the same bundle once it is paid.
+// POST takes {"tier":"…"} and, to pay from a mandate, "mandate":"…", as JSON or as a form.
+// It answers 201 with the token; 202 with "checkoutUrl" and "returnUrl" if a person has to
+// pay (303 for a form); and 402 if the payment was refused. A repeated order, and a GET of
+// its returnUrl, return the same bundle once it is paid.
 func (s *Shop) Purchase() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -93,7 +100,7 @@ func (s *Shop) Purchase() http.Handler {
 	})
 }
 
-// buy takes an order.
+// buy handles an order.
 func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
 	o, form, no := s.order(w, r)
 	if no == nil && s.cfg.Sell == nil {
@@ -103,7 +110,7 @@ func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
 		refuse(w, no.Status, no.Code, no.Message)
 		return
 	}
-	b, sale, err := s.fill(context.WithoutCancel(r.Context()), o) // a buyer who leaves has paid nevertheless
+	b, sale, err := s.fill(context.WithoutCancel(r.Context()), o) // continues if the buyer disconnects
 	switch {
 	case err != nil:
 		s.fail(w, r, o, err)
@@ -114,8 +121,8 @@ func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// fill sells what was ordered and issues its bundle, once: an order whose bundle is
-// there is not sold again, however long ago that was.
+// fill sells an order and issues its bundle. An order whose bundle exists is not sold
+// again.
 func (s *Shop) fill(ctx context.Context, o Order) (Issued, Sale, error) {
 	b, err := s.cfg.Store.Read(ctx, bundleID(o.ID))
 	switch {
@@ -133,7 +140,7 @@ func (s *Shop) fill(ctx context.Context, o Order) (Issued, Sale, error) {
 	return issued, sale, err
 }
 
-// bought is the answer to an order that is paid.
+// bought returns the response to a paid order.
 func (o Order) bought(b Issued) map[string]any {
 	return map[string]any{
 		"bundleToken": b.Token, "tier": b.Tier, "requests": b.Requests, "creditsRemaining": b.Remaining,
@@ -141,7 +148,7 @@ func (o Order) bought(b Issued) map[string]any {
 	}
 }
 
-// order reads what is wanted.
+// order reads the order of a request.
 func (s *Shop) order(w http.ResponseWriter, r *http.Request) (o Order, form bool, no *RefusedError) {
 	bad := func(message string) *RefusedError {
 		return &RefusedError{Status: http.StatusBadRequest, Code: "validation_error", Message: message}
@@ -163,12 +170,12 @@ func (s *Shop) order(w http.ResponseWriter, r *http.Request) (o Order, form bool
 	}
 	key := r.Header.Get(paywall.HeaderIdempotencyKey)
 	if len(key) > 255 || (key != "" && len(key) < minKey && in.Mandate == "") {
-		// Who repeats an order gets its bundle: the key, or the mandate, is the secret.
-		return o, form, bad("Idempotency-Key: want 16 to 255 bytes that nobody can guess.")
+		// A repeated order returns its bundle, so the key or the mandate is a secret.
+		return o, form, bad("Idempotency-Key: want 16 to 255 bytes that cannot be guessed.")
 	}
 	var ok bool
 	if o.Tier, ok = s.tier(in.Tier); !ok {
-		return o, form, bad("tier: is none of those that GET lists.")
+		return o, form, bad("tier: want one of those that GET lists.")
 	}
 	if key == "" {
 		key = rand.Text()
@@ -180,8 +187,8 @@ func (s *Shop) order(w http.ResponseWriter, r *http.Request) (o Order, form bool
 	return o, form, nil
 }
 
-// orderID is one for orders that are one: the same key, tier and mandate. The
-// mandate is part of it, so that nobody gets another's bundle for its key.
+// orderID returns the id of an order, which depends on its key, tier and mandate. Because
+// of the mandate, the key of another buyer does not yield that buyer's bundle.
 func orderID(key, tier, mandate string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%d:%s%s", len(key), key, len(tier), tier, mandate))
 	return "ord_" + hex.EncodeToString(sum[:16])
@@ -215,7 +222,7 @@ func (s *Shop) fail(w http.ResponseWriter, r *http.Request, o Order, err error) 
 	}
 	s.cfg.Logger.ErrorContext(r.Context(), "bundle: not sold", slog.String("order", o.ID), slog.String("error", text))
 	retryafter.Set(w.Header(), 5*time.Second)
-	refuse(w, http.StatusServiceUnavailable, "unavailable", "The order cannot be taken now. Send the same again, with its Idempotency-Key.")
+	refuse(w, http.StatusServiceUnavailable, "unavailable", "The order cannot be taken now. Send the same order again with its Idempotency-Key.")
 }
 
 func refuse(w http.ResponseWriter, status int, code, message string) {

@@ -19,33 +19,33 @@ import (
 // DefaultLife is the default of [Config.Life].
 const DefaultLife = 365 * 24 * time.Hour
 
-// Config describes what is sold, and how it is paid.
+// Config configures a [Shop].
 type Config struct {
-	// Issuer signs and accepts tokens: the origin of the API. Required.
+	// Issuer is the issuer and audience of tokens: the origin of the API. Required.
 	Issuer string
-	// Keys sign and verify tokens: the first signs, all verify. Required.
+	// Keys sign and verify tokens. The first signs and all verify. Required.
 	Keys []Key
-	// Tiers are what is sold, each with a name of its own. Required.
+	// Tiers are the bundles that are sold. Their names must differ. Required.
 	Tiers []paywall.Tier
-	// PurchaseURL and BalanceURL are where [Shop.Purchase] and [Shop.Balance] are
-	// mounted. Required.
-	PurchaseURL, BalanceURL string
-	// Sell takes the money of an order, or returns the page on which a person pays
-	// it. It is called again when the request is repeated or its return address is
-	// opened, and must take the money once for one Order.ID. Required, unless nothing
-	// is sold by POST.
+	// PurchaseURL is the address of [Shop.Purchase]. Required.
+	PurchaseURL string
+	// BalanceURL is the address of [Shop.Balance]. Required.
+	BalanceURL string
+	// Sell takes the money for an order, or returns the page on which a person pays. It is
+	// called again if the order is repeated or its return address is opened, and must take
+	// the money once for an Order.ID. Default: POST sells nothing.
 	Sell func(ctx context.Context, o Order) (Sale, error)
-	// Store keeps the bundles. Default: [NewMemory].
+	// Store keeps the bundles. Default: a [Memory].
 	Store Store
 	// Life is how long a bundle is valid. Default: [DefaultLife].
 	Life time.Duration
-	// Logger gets what went wrong, never a token. Default: none.
+	// Logger logs errors, never tokens. Default: none.
 	Logger *slog.Logger
 	// Clock returns the current time. Default: time.Now.
 	Clock func() time.Time
 }
 
-// Shop sells bundles and takes their tokens. Create one with [New]. It is safe for
+// Shop sells bundles and redeems their tokens. Create one with [New]. It is safe for
 // concurrent use.
 type Shop struct {
 	cfg    Config
@@ -72,7 +72,7 @@ func New(c Config) (*Shop, error) {
 	return &Shop{cfg: c, parser: newParser(c)}, nil
 }
 
-// validate names the field that is wrong.
+// validate reports the first invalid field.
 func (c Config) validate() error {
 	wrong := func(field, want string) error { return fmt.Errorf("bundle: %s: %s", field, want) }
 	for _, f := range []struct{ name, url string }{{"Issuer", c.Issuer}, {"PurchaseURL", c.PurchaseURL}, {"BalanceURL", c.BalanceURL}} {
@@ -81,7 +81,7 @@ func (c Config) validate() error {
 		}
 	}
 	if len(c.Keys) == 0 || len(c.Tiers) == 0 {
-		return wrong("Keys, Tiers", "want one at least of each")
+		return wrong("Keys, Tiers", "want at least one of each")
 	}
 	for i, k := range c.Keys {
 		if k.method == nil || slices.ContainsFunc(c.Keys[:i], func(o Key) bool { return o.id == k.id }) {
@@ -99,21 +99,22 @@ func (c Config) validate() error {
 	return nil
 }
 
-// CreditBundle returns what a gate needs to offer these bundles and take their tokens.
+// CreditBundle returns the configuration with which a gate offers these bundles and
+// redeems their tokens.
 func (s *Shop) CreditBundle() *paywall.CreditBundle {
 	return &paywall.CreditBundle{
 		Tiers: s.cfg.Tiers, PurchaseURL: s.cfg.PurchaseURL, BalanceURL: s.cfg.BalanceURL,
-		ValidateAndDeduct: s.ValidateAndDeduct, GiveBack: s.GiveBack,
+		ValidateAndDeduct: s.ValidateAndDeduct, Refund: s.Refund,
 	}
 }
 
-// ValidateAndDeduct checks a token and takes one credit, for
-// [paywall.CreditBundle]. It returns an error if this cannot be decided now. A token
-// that is not good is not an error: the result is not valid.
+// ValidateAndDeduct checks a token and takes one credit, for [paywall.CreditBundle]. If the
+// token is not valid, the result says so and the error is nil. An error means that the
+// outcome is unknown.
 func (s *Shop) ValidateAndDeduct(ctx context.Context, token string) (paywall.BundleResult, error) {
 	id, err := s.read(token)
 	if err != nil {
-		return paywall.BundleResult{}, nil //nolint:nilerr // not valid is an answer
+		return paywall.BundleResult{}, nil //nolint:nilerr // an invalid token is a result
 	}
 	b, err := s.cfg.Store.Deduct(ctx, id, s.cfg.Clock())
 	switch {
@@ -125,25 +126,25 @@ func (s *Shop) ValidateAndDeduct(ctx context.Context, token string) (paywall.Bun
 	return paywall.BundleResult{Valid: true, CreditsRemaining: b.Remaining, TenantID: b.TenantID}, nil
 }
 
-// GiveBack returns the credit of a request that was not served, for
-// [paywall.CreditBundle]. Errors: [ErrToken], and those of the store.
-func (s *Shop) GiveBack(ctx context.Context, token string) error {
+// Refund refunds the credit of a request that was not served, for [paywall.CreditBundle].
+// It returns [ErrToken], and errors of the store.
+func (s *Shop) Refund(ctx context.Context, token string) error {
 	id, err := s.read(token)
 	if err != nil {
 		return err
 	}
-	return s.cfg.Store.GiveBack(ctx, id)
+	return s.cfg.Store.Refund(ctx, id)
 }
 
-// Issued is a bundle with its token, which is a secret: whoever has it can use the
-// credits. Printed or logged, it does not show the token.
+// Issued is a bundle with its token. Printed or logged, it does not show the token.
 type Issued struct {
 	Bundle
 
+	// Token is the secret with which the credits are used.
 	Token string
 }
 
-// Format hides the token, whatever the verb.
+// Format hides the token for every verb.
 func (i Issued) Format(f fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(f, "bundle.Issued{Bundle:"+fmt.FormatString(f, verb)+" Token:[redacted]}", i.Bundle)
 }
@@ -153,10 +154,9 @@ func (i Issued) LogValue() slog.Value {
 	return slog.GroupValue(slog.Any("bundle", i.Bundle), slog.String("token", "[redacted]"))
 }
 
-// Issue makes the bundle of an order that was paid, and its token: for merchants
-// whose money comes later than the order. For an order that was issued before it
-// returns the same bundle again. It returns an error if there is no such tier, and
-// errors of the store.
+// Issue returns the bundle of an order and its token, for merchants whose payments arrive
+// after the order. It returns the same bundle if it was issued before. It returns an error
+// if there is no such tier, and errors of the store.
 func (s *Shop) Issue(ctx context.Context, orderID, tier, tenantID string) (Issued, error) {
 	t, ok := s.tier(tier)
 	if !ok {
@@ -189,7 +189,7 @@ func (s *Shop) tier(name string) (paywall.Tier, bool) {
 	return s.cfg.Tiers[i], true
 }
 
-// bundleID is the bundle of an order: one, however often it is issued.
+// bundleID returns the id of an order's bundle.
 func bundleID(orderID string) string {
 	sum := sha256.Sum256([]byte("bundle of order " + orderID))
 	return "bun_" + hex.EncodeToString(sum[:16])

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// SQLSchema is the table that [SQL] needs, for SQLite and for databases that
-// speak PostgreSQL's language.
+// SQLSchema creates the table that [SQL] uses, on SQLite and on databases that speak
+// PostgreSQL's dialect.
 const SQLSchema = `CREATE TABLE IF NOT EXISTS paywall_bundles (
 	id TEXT PRIMARY KEY,
 	tenant_id TEXT NOT NULL,
@@ -22,14 +22,15 @@ const SQLSchema = `CREATE TABLE IF NOT EXISTS paywall_bundles (
 
 const sqlColumns = "id, tenant_id, tier, requests, remaining, created_at, expires_at"
 
-// SQL keeps bundles in a database, where several instances share them.
+// SQL is a [Store] in a database, which several instances can share. It is safe for
+// concurrent use.
 type SQL struct{ db *sql.DB }
 
-// NewSQL takes a database whose driver understands $1 and RETURNING. It makes no
-// call; the table is [SQLSchema], which [SQL.Migrate] makes.
+// NewSQL returns an SQL. The driver must support $1 and RETURNING. It performs no I/O;
+// [SQL.Migrate] creates the table.
 func NewSQL(db *sql.DB) *SQL { return &SQL{db} }
 
-// Migrate makes the table where there is none. Errors of the database.
+// Migrate creates the table unless it exists. It returns errors of the database.
 func (s *SQL) Migrate(ctx context.Context) error {
 	if _, err := s.db.ExecContext(ctx, SQLSchema); err != nil {
 		return fmt.Errorf("bundle: migrate: %w", err)
@@ -45,8 +46,8 @@ func (s *SQL) Create(ctx context.Context, b Bundle) error {
 	return changed(done, err, "create", ErrExists)
 }
 
-// Deduct implements [Store]: one statement takes the credit, so that of two at the
-// last one, one gets it.
+// Deduct implements [Store]. One statement checks and takes the credit, so that concurrent
+// calls cannot both take the last one.
 func (s *SQL) Deduct(ctx context.Context, id string, now time.Time) (Bundle, error) {
 	b, err := scan(s.db.QueryRowContext(ctx,
 		"UPDATE paywall_bundles SET remaining = remaining - 1 WHERE id = $1 AND remaining > 0 AND expires_at > $2 RETURNING "+sqlColumns,
@@ -60,13 +61,13 @@ func (s *SQL) Deduct(ctx context.Context, id string, now time.Time) (Bundle, err
 	return b, ErrEmpty
 }
 
-// GiveBack implements [Store].
-func (s *SQL) GiveBack(ctx context.Context, id string) error {
+// Refund implements [Store].
+func (s *SQL) Refund(ctx context.Context, id string) error {
 	done, err := s.db.ExecContext(ctx, "UPDATE paywall_bundles SET remaining = remaining + 1 WHERE id = $1 AND remaining < requests", id)
-	if err = changed(done, err, "give back", ErrNotFound); !errors.Is(err, ErrNotFound) {
+	if err = changed(done, err, "refund", ErrNotFound); !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	_, err = s.Read(ctx, id) // full, or not there
+	_, err = s.Read(ctx, id) // all credits are there, or no such bundle
 	return err
 }
 
@@ -75,7 +76,7 @@ func (s *SQL) Read(ctx context.Context, id string) (Bundle, error) {
 	return scan(s.db.QueryRowContext(ctx, "SELECT "+sqlColumns+" FROM paywall_bundles WHERE id = $1", id), "read")
 }
 
-// changed tells by none where no row was changed.
+// changed returns none if no row was changed.
 func changed(done sql.Result, err error, doing string, none error) error {
 	var rows int64
 	if err == nil {

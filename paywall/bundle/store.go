@@ -8,35 +8,42 @@ import (
 
 // Errors of a [Store].
 var (
-	// ErrExists: there is a bundle of that id.
+	// ErrExists reports that a bundle with this id exists.
 	ErrExists = errors.New("bundle: exists")
-	// ErrNotFound: there is no bundle of that id.
+	// ErrNotFound reports that no bundle has this id.
 	ErrNotFound = errors.New("bundle: not found")
-	// ErrEmpty: no credit is left, or the bundle has expired.
+	// ErrEmpty reports that no credit is left, or that the bundle has expired.
 	ErrEmpty = errors.New("bundle: no credit left")
 )
 
-// Bundle is what was sold, and what is left of it.
+// Bundle is a number of prepaid requests.
 type Bundle struct {
+	// ID identifies the bundle: bun_….
 	ID string
-	// TenantID is the merchant's own name for the buyer; may be empty.
+	// TenantID is the merchant's own name for the buyer. May be empty.
 	TenantID string
-	Tier     string
-	// Requests were bought, Remaining are left.
-	Requests, Remaining  int64
-	CreatedAt, ExpiresAt time.Time
+	// Tier is the name of the tier that was bought.
+	Tier string
+	// Requests is the number of requests that were bought.
+	Requests int64
+	// Remaining is the number of requests that are left.
+	Remaining int64
+	// CreatedAt is when the bundle was issued.
+	CreatedAt time.Time
+	// ExpiresAt is when the remaining requests expire.
+	ExpiresAt time.Time
 }
 
-// Store keeps bundles. Every method is atomic, and safe for concurrent use. Times
-// are kept to the second at least.
+// Store keeps bundles. Its methods are atomic and safe for concurrent use. Times must keep
+// a resolution of a second or better.
 type Store interface {
-	// Create keeps a new bundle. [ErrExists] where there is one of its id.
+	// Create stores a new bundle. It returns [ErrExists] if a bundle has its id.
 	Create(ctx context.Context, b Bundle) error
-	// Deduct takes one credit, and returns what is left: check and deduction are
-	// one step. [ErrNotFound], [ErrEmpty].
+	// Deduct checks for a credit and takes it in one step, and returns the bundle after
+	// that. It returns [ErrNotFound] or [ErrEmpty].
 	Deduct(ctx context.Context, id string, now time.Time) (Bundle, error)
-	// GiveBack returns a credit, never beyond what was bought. [ErrNotFound].
-	GiveBack(ctx context.Context, id string) error
-	// Read returns a bundle. [ErrNotFound].
+	// Refund adds a credit, up to the number that was bought. It returns [ErrNotFound].
+	Refund(ctx context.Context, id string) error
+	// Read returns a bundle. It returns [ErrNotFound].
 	Read(ctx context.Context, id string) (Bundle, error)
 }

@@ -67,7 +67,7 @@ func testStore(t *testing.T, s bundle.Store) {
 	require.NoError(t, err)
 	same(b, got)
 
-	require.NoError(t, s.GiveBack(ctx, "bun_1"), "full: nothing happens")
+	require.NoError(t, s.Refund(ctx, "bun_1"), "full: nothing happens")
 	for left := int64(1); left >= 0; left-- {
 		got, err = s.Deduct(ctx, "bun_1", now)
 		require.NoError(t, err)
@@ -77,14 +77,14 @@ func testStore(t *testing.T, s bundle.Store) {
 	got, err = s.Deduct(ctx, "bun_1", now)
 	require.ErrorIs(t, err, bundle.ErrEmpty)
 	require.Equal(t, "acme", got.TenantID)
-	require.NoError(t, s.GiveBack(ctx, "bun_1"))
+	require.NoError(t, s.Refund(ctx, "bun_1"))
 	_, err = s.Deduct(ctx, "bun_1", now.Add(time.Hour))
 	require.ErrorIs(t, err, bundle.ErrEmpty, "expired")
 	got, err = s.Deduct(ctx, "bun_1", now.Add(time.Hour-time.Second))
 	require.NoError(t, err)
 	require.Zero(t, got.Remaining)
 
-	for _, err := range []error{s.GiveBack(ctx, "bun_2"), second(s.Read(ctx, "bun_2")), second(s.Deduct(ctx, "bun_2", now))} {
+	for _, err := range []error{s.Refund(ctx, "bun_2"), second(s.Read(ctx, "bun_2")), second(s.Deduct(ctx, "bun_2", now))} {
 		require.ErrorIs(t, err, bundle.ErrNotFound)
 	}
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// maxToken is the longest token that is read, in bytes.
+// maxToken is the longest token that is accepted, in bytes.
 const maxToken = 4 << 10
 
-// tokenType is the typ of a token's header: no other JWT of these keys is one.
+// tokenType is the typ of a token's header. It keeps other JWTs of the keys apart.
 const tokenType = "credit-bundle+jwt"
 
-// ErrToken tells that a token is not one of this shop, or has expired.
+// ErrToken reports a token that is not valid at this shop, or has expired.
 var ErrToken = errors.New("bundle: the token is not valid")
 
 type claims struct {
@@ -22,7 +22,7 @@ type claims struct {
 	jwt.RegisteredClaims
 }
 
-// token writes the token of a bundle. The same bundle makes the same claims.
+// token returns the token of a bundle. Its claims depend only on the bundle.
 func (s *Shop) token(b Bundle) (string, error) {
 	key := s.cfg.Keys[0]
 	t := jwt.NewWithClaims(key.method, claims{Tier: b.Tier, RegisteredClaims: jwt.RegisteredClaims{
@@ -37,8 +37,8 @@ func (s *Shop) token(b Bundle) (string, error) {
 	return text, nil
 }
 
-// read verifies a token and returns the id of its bundle. [ErrToken] where it is
-// not good, whatever is wrong with it: who made it up learns nothing.
+// read verifies a token and returns the id of its bundle. It returns [ErrToken] for every
+// defect, so that a forger learns nothing.
 func (s *Shop) read(token string) (id string, err error) {
 	if len(token) > maxToken {
 		return "", ErrToken
@@ -49,7 +49,7 @@ func (s *Shop) read(token string) (id string, err error) {
 			return nil, ErrToken
 		}
 		for _, key := range s.cfg.Keys {
-			// The algorithm is the key's: what the token says must be that.
+			// The token must name the algorithm of the key.
 			if t.Header["kid"] == key.id && t.Method.Alg() == key.method.Alg() {
 				return key.verify, nil
 			}
