@@ -16,7 +16,7 @@ import (
 
 var exampleTime = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// exampleKeys are an issuer's key and a mandate's session key.
+// exampleKeys returns an issuer's key and a mandate's session key.
 func exampleKeys() (issuer, session *ecdsa.PrivateKey) {
 	issuer, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -76,6 +76,36 @@ func ExampleVerifier_Verify() {
 	// true mandate: per_tx
 }
 
+// Issue signs a mandate with the issuer's current key.
+func ExampleIssuer_Issue() {
+	issuer, session := exampleKeys()
+	sessionKey, err := mandate.NewPublicKey(&session.PublicKey)
+	if err != nil {
+		log.Fatal(err)
+	}
+	i := mandate.Issuer{URL: "https://pay.example", Signer: mandate.FixedSigner(issuer)}
+	token, err := i.Issue(context.Background(), mandate.Terms{
+		ID:     "del_01JD7Q8XKQ2V5T9N3W6Y0ZB4CF",
+		Limits: mandate.Limits{MaxPerTxCents: 500, MaxMonthlyCents: 5000},
+		Payees: []mandate.Payee{mandate.AnyPayee()}, Rails: []mandate.Rail{mandate.CardRail},
+		IssuedAt: exampleTime, ExpiresAt: exampleTime.AddDate(1, 0, 0), SessionKey: sessionKey,
+	})
+	fmt.Println(token, err)
+	// Output: dtok_[redacted] <nil>
+}
+
+// ParseToken checks the form only. The Token can be logged without revealing its text.
+func ExampleParseToken() {
+	text := exampleMandate(exampleKeys()).Reveal()
+	token, err := mandate.ParseToken(text)
+	fmt.Println(token, err)
+	_, err = mandate.ParseToken("dtok_hello")
+	fmt.Println(err)
+	// Output:
+	// dtok_[redacted] <nil>
+	// mandate: bad_format
+}
+
 func ExampleToken() {
 	token := exampleMandate(exampleKeys())
 	fmt.Printf("%v %s\n", token, token)
@@ -102,6 +132,20 @@ func ExamplePresent() {
 	}
 	fmt.Println(p.Mandate.Bound, p.Transaction.AmountMicros, p.Transaction.Network)
 	// Output: true 10000 base
+}
+
+// A verifier with a status source refuses a revoked mandate.
+func ExampleStatusList() {
+	list, err := mandate.NewStatusList(1000)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := list.Revoke(7); err != nil {
+		log.Fatal(err)
+	}
+	revoked, err := list.Revoked(7)
+	fmt.Println(list.Len(), revoked, err)
+	// Output: 1000 true <nil>
 }
 
 func ExampleKeySet() {

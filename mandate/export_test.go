@@ -2,7 +2,7 @@ package mandate
 
 import "github.com/paywarrant/paywarrant/internal/sdjwt"
 
-// Cached tells how many mandates a verifier remembers.
+// Cached returns the number of mandates in a verifier's cache.
 func Cached(v *Verifier) int {
 	v.cache.mu.RLock()
 	defer v.cache.mu.RUnlock()

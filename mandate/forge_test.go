@@ -22,7 +22,7 @@ var b64 = base64.RawURLEncoding
 type forge struct {
 	header, payload string
 	disclosures     []string // JSON
-	kbHeader, kb    string   // JSON; a KB-JWT is there where kb is not empty; #hash stands for the true sd_hash
+	kbHeader, kb    string   // JSON; an empty kb means no KB-JWT; #hash stands for the true sd_hash
 	issuer, holder  *ecdsa.PrivateKey
 }
 
@@ -60,7 +60,7 @@ func in(t testing.TB, s *string, old, with string) {
 	*s = strings.Replace(*s, old, with, 1)
 }
 
-// member sets a top-level member of JSON, or takes it away where value is empty.
+// member sets a top-level member of JSON, or removes it if value is empty.
 func member(t testing.TB, s *string, name, value string) {
 	t.Helper()
 	var m map[string]json.RawMessage

@@ -32,7 +32,7 @@ type Binding struct {
 // session key. The mandate is not verified, and must not have a key binding yet.
 //
 // It returns an [*Error] if the mandate cannot be read, [ErrWrongKey], the errors of the
-// key, or an error that names what the binding lacks.
+// key, or an error about the incomplete binding.
 func Present(m Token, key crypto.Signer, b Binding) (Token, error) {
 	text, err := present(m, key, b)
 	if err != nil {

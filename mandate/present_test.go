@@ -101,8 +101,8 @@ func TestPresentRefuses(t *testing.T) {
 	require.Equal(t, mandate.TooLarge, reasonOf(t, err))
 }
 
-// TestACutOffBindingLeavesNothing: whoever was shown a presentation cannot use
-// the mandate in it.
+// TestACutOffBindingLeavesNothing: the receiver of a presentation cannot use the mandate
+// in it without the binding.
 func TestACutOffBindingLeavesNothing(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

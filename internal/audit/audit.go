@@ -1,11 +1,11 @@
-// Package audit logs security events in one form: who authenticated wrongly, and what
-// was allowed, revoked, redeemed and created, each with the request and the address of
-// its client. It logs ids and never a secret.
+// Package audit logs security events in one form: failed authentications, and what was
+// allowed, revoked, redeemed and created, each with the request and the client's address.
+// It logs ids and never a secret.
 //
 //	log := audit.New(logger, clock)
 //	log.Record(ctx, audit.MandateRevoked, slog.String("mandateId", m.ID))
 //
-// An operator finds the lines by msg="security event"; "event" names the kind.
+// Operators select the records with msg="security event"; "event" is the kind.
 package audit
 
 import (
@@ -41,7 +41,7 @@ const noiseBurst = 10
 type Log struct {
 	logger *slog.Logger
 	noise  *ratelimit.Limits
-	unsaid atomic.Int64 // failures that were not logged since the last one that was
+	unsaid atomic.Int64 // failures that were not logged since the last record
 }
 
 // New returns a log.
@@ -49,9 +49,9 @@ func New(logger *slog.Logger, clock func() time.Time) *Log {
 	return &Log{logger: logger, noise: ratelimit.New(ratelimit.Config{PerSecond: 1, Burst: noiseBurst, Clock: clock})}
 }
 
-// Record logs an event of the request that ctx belongs to. Failed authentication is a
-// warning; so that nobody can fill the log with it, it is limited by address, and a
-// line reports in "suppressed" how many were left out before it.
+// Record logs an event of the request that ctx belongs to. A failed authentication is
+// logged as a warning. Such records are limited by address, so that callers cannot flood
+// the log; "suppressed" is the number of records left out before.
 func (l *Log) Record(ctx context.Context, e Event, attrs ...slog.Attr) {
 	if l == nil {
 		return

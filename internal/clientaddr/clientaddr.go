@@ -4,7 +4,7 @@
 //	proxies := clientaddr.Proxies{netip.MustParsePrefix("10.0.0.0/8")}
 //	limits.Take(clientaddr.Network(proxies.Client(r)))
 //
-// Anybody can send the headers that proxies add, so they count only if the connection
+// Any client can send the headers that proxies add. They count only if the connection
 // comes from a trusted proxy, and only as far as trusted proxies wrote them.
 package clientaddr
 
@@ -43,8 +43,8 @@ func (p Proxies) Client(r *http.Request) netip.Addr {
 	return peer
 }
 
-// trusts reports whether a peer is a trusted proxy. Something that connects without an
-// IP address runs on the same machine, and is one if there are any.
+// trusts reports whether a peer is a trusted proxy. A peer without an IP address runs on
+// the same machine, and is trusted if any proxy is.
 func (p Proxies) trusts(a netip.Addr) bool {
 	if !a.IsValid() {
 		return len(p) > 0
@@ -57,8 +57,8 @@ func (p Proxies) trusts(a netip.Addr) bool {
 	return false
 }
 
-// last returns the last of the hops that is not a trusted proxy. A hop that is not an
-// address ends the search at the proxy that reported it.
+// last returns the last hop that is not a trusted proxy. A hop that is not an address ends
+// the search at the proxy that reported it.
 func (p Proxies) last(peer netip.Addr, hops []string) netip.Addr {
 	client := peer
 	for i := len(hops) - 1; i >= max(len(hops)-maxHops, 0); i-- {
@@ -74,7 +74,7 @@ func (p Proxies) last(peer netip.Addr, hops []string) netip.Addr {
 	return client
 }
 
-// listedHops reads X-Forwarded-For: addresses with commas between them.
+// listedHops parses X-Forwarded-For: addresses separated by commas.
 func listedHops(h http.Header) []string {
 	values := h.Values("X-Forwarded-For")
 	if len(values) == 0 {
@@ -104,11 +104,11 @@ func forwardedHops(h http.Header) []string {
 	return hops
 }
 
-// parse reads an address with or without a port and brackets; the zero value if it is
-// none.
+// parse parses an address with or without a port and brackets. It returns the zero value
+// for other text.
 func parse(s string) netip.Addr {
 	s = strings.TrimSpace(s)
-	with, err := netip.ParseAddrPort(s) // first, as every peer has a port
+	with, err := netip.ParseAddrPort(s) // first, because every peer has a port
 	if err == nil {
 		return with.Addr().Unmap().WithZone("")
 	}
@@ -119,9 +119,8 @@ func parse(s string) netip.Addr {
 	return a.Unmap().WithZone("")
 }
 
-// Network returns the name that a client's requests are counted under: its IPv4
-// address, or the /64 of its IPv6 address, since whoever has one address of a /64 has
-// them all.
+// Network returns the name that a client's requests are counted under: its IPv4 address,
+// or the /64 of its IPv6 address, because the owner of one address of a /64 has them all.
 func Network(a netip.Addr) string {
 	if a.Is6() {
 		prefix, err := a.Prefix(64)

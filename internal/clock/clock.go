@@ -1,5 +1,5 @@
-// Package clock is a clock that can be moved forward: time passes as usual, from an
-// offset that [Movable.Advance] adds to.
+// Package clock is a clock that can be moved forward: time passes as usual, plus an offset
+// that [Movable.Advance] increases.
 package clock
 
 import (
@@ -7,19 +7,18 @@ import (
 	"time"
 )
 
-// Last is the time that no clock is moved past.
+// Last is the latest time that a clock can be moved to.
 var Last = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Movable is a clock that can run ahead of the system's. The zero value shows the
-// system's time. It is safe for concurrent use.
+// Movable is a clock that can run ahead of the system's. The zero value shows the system's
+// time. It is safe for concurrent use.
 type Movable struct{ ahead atomic.Int64 }
 
-// Now returns the time with the offset.
+// Now returns the system's time plus the offset.
 func (m *Movable) Now() time.Time { return time.Now().Add(time.Duration(m.ahead.Load())) }
 
-// Advance moves the clock forward, up to [Last]; by a negative duration, back, at most
-// to the system's time a century ago. However often it is called, the sum of what it
-// was moved by stays within these bounds.
+// Advance moves the clock forward, up to [Last], or back by a negative duration, to at most
+// a century before the system's time. The sum of all calls stays within these limits.
 func (m *Movable) Advance(d time.Duration) {
 	now := time.Now()
 	most := max(Last.Sub(now), 0)

@@ -1,5 +1,5 @@
-// Package dnstest is a name server for tests: names resolve to what the test says,
-// also to something else the next time.
+// Package dnstest is a DNS server for tests: names resolve to the addresses that the test
+// chooses, which may change between lookups.
 package dnstest
 
 import (
@@ -12,12 +12,12 @@ import (
 	"testing"
 )
 
-// Types of questions (RFC 1035, section 3.2.2; RFC 3596).
+// Query types (RFC 1035, section 3.2.2; RFC 3596).
 const typeA, typeAAAA = 1, 28
 
-// Start starts a name server that ends with the test, and returns a resolver that
-// asks it alone. addresses tells what a name resolves to at its nth lookup, counted
-// from 0; none: there is no such name.
+// Start starts a DNS server that stops with the test, and returns a resolver that uses only
+// this server. addresses returns the addresses of a name at its nth lookup, counted from
+// 0. If it returns none, the name does not exist.
 func Start(t testing.TB, addresses func(name string, nth int) []netip.Addr) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -28,7 +28,7 @@ func Start(t testing.TB, addresses func(name string, nth int) []netip.Addr) *net
 	var loop sync.WaitGroup
 	loop.Go(func() { s.serve(conn) })
 	t.Cleanup(func() {
-		_ = conn.Close() // which ends the loop
+		_ = conn.Close() // ends the loop
 		loop.Wait()
 	})
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -55,12 +55,12 @@ func (s *server) serve(conn *net.UDPConn) {
 			return // closed
 		}
 		if out := s.answer(in[:n]); out != nil {
-			_, _ = conn.WriteToUDPAddrPort(out, from) // who asked asks again
+			_, _ = conn.WriteToUDPAddrPort(out, from) // the client retries if this fails
 		}
 	}
 }
 
-// answer is the message that answers one with a single question (RFC 1035, section 4).
+// answer returns the response to a message with a single question (RFC 1035, section 4).
 func (s *server) answer(in []byte) []byte {
 	const header = 12
 	if len(in) < header {
@@ -92,7 +92,7 @@ func (s *server) answer(in []byte) []byte {
 			continue
 		}
 		raw := a.AsSlice()
-		out = append(out, 0xc0, header, 0, byte(q.kind), 0, 1, 0, 0, 0, 0, 0, byte(len(raw))) // not to be cached
+		out = append(out, 0xc0, header, 0, byte(q.kind), 0, 1, 0, 0, 0, 0, 0, byte(len(raw))) // TTL 0: not cached
 		out = append(out, raw...)
 		out[7]++
 	}

@@ -1,20 +1,20 @@
 package failpoint
 
-// The points of a delivery.
+// The points of a webhook delivery.
 const (
-	// EndpointTaken: an endpoint is leased, and nothing of its stream was read.
+	// EndpointTaken: an endpoint is leased; nothing of its stream was read yet.
 	EndpointTaken Point = "endpoint-taken"
 	// Sending: a delivery is about to be made.
 	Sending Point = "delivery-sending"
-	// Sent: the receiver has answered, and nobody knows.
+	// Sent: the receiver has responded; the result is not recorded yet.
 	Sent Point = "delivery-sent"
-	// DeliveriesSaving: how far endpoints have come is about to be saved.
+	// DeliveriesSaving: the progress of endpoints is about to be saved.
 	DeliveriesSaving Point = "deliveries-saving"
-	// DeliveriesSaved: it is saved, and nobody knows.
+	// DeliveriesSaved: it is saved; the worker does not know yet.
 	DeliveriesSaved Point = "deliveries-saved"
 )
 
-// DeliveryPoints are those of a delivery; a drill that delivers owes them.
+// DeliveryPoints returns the points of a delivery. A drill that delivers must reach them.
 func DeliveryPoints() []Point {
 	return []Point{EndpointTaken, Sending, Sent, DeliveriesSaving, DeliveriesSaved}
 }

@@ -1,18 +1,18 @@
-// Package failpoint names the moments of a charge, and of the chain rail, at which a
-// drill ends the process, as a power cut would.
+// Package failpoint names the points of a charge, of the chain rail and of a delivery at
+// which a drill ends the process, as a power failure would.
 //
 //	failpoint.Hit(failpoint.Reserved)
 //
 // In a build without the tag "failpoint" a point does nothing and costs nothing.
-// With it, the process kills itself with SIGKILL when it comes to the point that
-// PAYWARRANT_FAILPOINT names, for the n-th time: "charge-reserved:3". The tag is
-// for drills (test/crash); a release is never built with it.
+// With it, the process kills itself with SIGKILL when it reaches the point that
+// PAYWARRANT_FAILPOINT names for the n-th time, as in "charge-reserved:3". The tag is for
+// drills (test/crash). Releases are never built with it.
 package failpoint
 
-// Point is a moment that a process can be ended at.
+// Point is a point at which a process can be ended.
 type Point string
 
-// The points of a charge, in the order in which one comes to them.
+// The points of a charge, in the order in which a charge passes them.
 const (
 	// Received: a charge is about to be reserved.
 	Received Point = "charge-received"
@@ -20,33 +20,33 @@ const (
 	BatchTaken Point = "batch-taken"
 	// StoreLoaded: the rows of a batch are locked and read.
 	StoreLoaded Point = "store-loaded"
-	// StoreDecided: what a batch changes is decided, and nothing of it written.
+	// StoreDecided: the changes of a batch are decided; none is written yet.
 	StoreDecided Point = "store-decided"
-	// StoreCommitted: a batch is on stable storage, and nobody knows.
+	// StoreCommitted: a batch is on stable storage; the committer does not know yet.
 	StoreCommitted Point = "store-committed"
-	// BatchCommitted: the committer knows, and has answered nobody.
+	// BatchCommitted: the committer knows; it has answered no caller yet.
 	BatchCommitted Point = "batch-committed"
-	// Reserved: a charge holds its amount, and no rail was asked.
+	// Reserved: a charge holds its amount; no rail was asked yet.
 	Reserved Point = "charge-reserved"
-	// RailChosen: one rail is about to be asked.
+	// RailChosen: a rail is about to be asked.
 	RailChosen Point = "rail-chosen"
-	// RailAnswered: the rail has answered, or its time was up.
+	// RailAnswered: the rail has answered, or its time has run out.
 	RailAnswered Point = "rail-answered"
-	// Decided: the outcome is known, and not in the ledger.
+	// Decided: the outcome is known; it is not in the ledger yet.
 	Decided Point = "charge-decided"
-	// Settled: the outcome is in the ledger, and the caller does not know.
+	// Settled: the outcome is in the ledger; the caller does not know yet.
 	Settled Point = "charge-settled"
-	// PutOff: the outcome is unknown, and recovery will ask later.
+	// PutOff: the outcome is unknown; recovery will ask later.
 	PutOff Point = "charge-put-off"
-	// Lapsed: recovery has found a charge that somebody left.
+	// Lapsed: recovery has found a charge whose lease expired.
 	Lapsed Point = "recovery-found"
-	// Leased: recovery holds its lease, and has asked nobody.
+	// Leased: recovery holds its lease; it has asked no rail yet.
 	Leased Point = "recovery-leased"
 	// Recovered: recovery has finished it.
 	Recovered Point = "recovery-finished"
 )
 
-// Points are those of a charge; each drill that charges owes them.
+// Points returns the points of a charge. Every drill that charges must reach them.
 func Points() []Point {
 	return []Point{
 		Received, BatchTaken, StoreLoaded, StoreDecided, StoreCommitted, BatchCommitted, Reserved, RailChosen, RailAnswered,

@@ -14,7 +14,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/failpoint"
 )
 
-// TestHitDoesNothing: a release does not hear the variable that arms a point.
+// TestHitDoesNothing: a release ignores the variable that arms a point.
 func TestHitDoesNothing(t *testing.T) {
 	t.Setenv("PAYWARRANT_FAILPOINT", string(failpoint.Received)+":1")
 	for _, p := range slices.Concat(failpoint.Points(), failpoint.ChainPoints(), failpoint.DeliveryPoints()) {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// armed is the point to end at, read once, and how often it is still to be passed.
+// armed is the point to end the process at, and how often it is still to be passed.
 var armed = sync.OnceValue(func() *arm {
 	name, times, _ := strings.Cut(os.Getenv("PAYWARRANT_FAILPOINT"), ":")
 	n, _ := strconv.ParseInt(times, 10, 64)
@@ -25,10 +25,10 @@ type arm struct {
 	left  atomic.Int64
 }
 
-// Hit ends the process where p is the point that it is to end at; none is nowhere.
+// Hit ends the process if p is the point that it is to end at.
 func Hit(p Point) {
 	if a := armed(); p != "" && a.point == p && a.left.Add(-1) == 0 {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // nothing can refuse it
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // cannot be caught
 		select {}
 	}
 }

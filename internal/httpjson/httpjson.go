@@ -1,6 +1,6 @@
-// Package httpjson reads and writes JSON bodies strictly: one value, no
-// duplicate names, exact case, valid UTF-8, integers that are integers, a size limit.
-// Unknown members are ignored.
+// Package httpjson reads and writes JSON bodies strictly: a single value, no duplicate
+// names, exact case, valid UTF-8, integers written as integers, and a size limit. Unknown
+// members are ignored.
 package httpjson
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxBody is the largest body that is read.
+// MaxBody is the maximum size of a request body, in bytes.
 const MaxBody = 64 << 10
 
 // Errors of Decode, besides [*FieldError].
@@ -27,9 +27,9 @@ var (
 	ErrRead      = errors.New("body ended early")
 )
 
-// FieldError is a body, or a member of it, that cannot be read.
+// FieldError reports a body, or a member of it, that cannot be read.
 type FieldError struct {
-	Field   string // the member, "a.b.0"; empty where it is the whole body
+	Field   string // the member, such as "a.b.0"; empty if the whole body is wrong
 	Message string
 }
 
@@ -40,7 +40,7 @@ func (e *FieldError) Error() string {
 	return e.Field + ": " + e.Message
 }
 
-// Decode reads the body into v. An absent body is read as an empty object.
+// Decode reads the body into v. A missing body is read as an empty object.
 func Decode(w http.ResponseWriter, r *http.Request, v any) error {
 	body, err := read(http.MaxBytesReader(w, r.Body, MaxBody), r.ContentLength)
 	var large *http.MaxBytesError
@@ -60,8 +60,8 @@ func Decode(w http.ResponseWriter, r *http.Request, v any) error {
 	return Unmarshal(body, v)
 }
 
-// read reads all of r, whose length was said to be so much. What was said counts
-// only up to the limit, and only for the room that is made.
+// read reads all of r. The announced length is trusted only up to the limit, and only for
+// the buffer's size.
 func read(r io.Reader, said int64) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(int(min(max(said, 0), MaxBody)) + bytes.MinRead)
@@ -86,7 +86,7 @@ func Unmarshal(body []byte, v any) error {
 	}
 }
 
-// field turns a JSON pointer into the dotted form of parameters.
+// field converts a JSON pointer to the dotted form of parameters.
 func field(p jsontext.Pointer) string {
 	var parts []string
 	for token := range p.Tokens() {
@@ -95,7 +95,7 @@ func field(p jsontext.Pointer) string {
 	return strings.Join(parts, ".")
 }
 
-// kind says for a person what was expected.
+// kind describes for a person what was expected.
 func kind(e *json.SemanticError) string {
 	if e.GoType == nil {
 		return "of another type"
@@ -114,19 +114,19 @@ func kind(e *json.SemanticError) string {
 	}
 }
 
-// timestamp is the one form of times: RFC 3339, UTC, milliseconds.
+// timestamp is the format of times: RFC 3339, UTC, milliseconds.
 const timestamp = "2006-01-02T15:04:05.000Z"
 
-// canonical is how values are encoded. It is read only, and made once: it remembers
-// how each type is encoded.
+// canonical holds the encoding options. It is created once, because it caches how each type
+// is encoded.
 var canonical = json.JoinOptions(json.Deterministic(true), json.WithMarshalers(json.MarshalToFunc(
 	func(e *jsontext.Encoder, t time.Time) error {
 		return e.WriteToken(jsontext.String(t.UTC().Format(timestamp)))
 	},
 )))
 
-// Marshal encodes v with every time in UTC and milliseconds, map members in
-// order. A value that cannot be encoded is an error in the caller, and panics.
+// Marshal encodes v, with times in UTC and milliseconds and with map members sorted. It
+// panics if v cannot be encoded, which is a bug of the caller.
 func Marshal(v any) []byte {
 	body, err := json.Marshal(v, canonical)
 	if err != nil {
@@ -135,10 +135,10 @@ func Marshal(v any) []byte {
 	return body
 }
 
-// Write answers with v as JSON, encoded by [Marshal].
+// Write sends v as a JSON response, encoded by [Marshal].
 func Write(w http.ResponseWriter, status int, v any) {
 	body := Marshal(v)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // the client may have gone
+	_, _ = w.Write(append(body, '\n')) // the client may be gone
 }

@@ -1,6 +1,6 @@
 // Package httplog gives each request an id and the address of its client, logs how the
-// request ended, and turns panics into answers. It logs the route that matched, never
-// the path, since paths carry tokens; nor does it log queries, headers or bodies.
+// request ended, and turns panics into responses. It logs the route that matched instead of
+// the path, because paths carry tokens. It never logs queries, headers or bodies.
 package httplog
 
 import (
@@ -15,11 +15,11 @@ import (
 	"github.com/felixge/httpsnoop"
 )
 
-// Header carries the request's id in every answer.
+// Header carries the request's id in every response.
 const Header = "X-Request-Id"
 
-// StatusClientClosedRequest is the status of a request whose client hung up before
-// the answer. Nobody sees it but the log and the metrics.
+// StatusClientClosedRequest is the status, in logs and metrics, of a request whose client
+// hung up before the response.
 const StatusClientClosedRequest = 499
 
 type contextKey struct{}
@@ -30,21 +30,21 @@ type origin struct {
 	client    netip.Addr
 }
 
-// RequestID returns the id of the request that ctx belongs to; empty outside of one.
+// RequestID returns the id of the request that ctx belongs to, or "" if there is none.
 func RequestID(ctx context.Context) string {
 	o, _ := ctx.Value(contextKey{}).(origin)
 	return o.requestID
 }
 
-// ClientAddr returns the address of the client whose request ctx belongs to; invalid
-// outside of one, and if it is unknown.
+// ClientAddr returns the address of the client whose request ctx belongs to. It is invalid
+// if there is none or if it is unknown.
 func ClientAddr(ctx context.Context) netip.Addr {
 	o, _ := ctx.Value(contextKey{}).(origin)
 	return o.client
 }
 
-// HungUp reports whether err is a consequence of the client having hung up: the
-// context of its request is done, and err wraps the reason.
+// HungUp reports whether err was caused by the client hanging up: the context of its
+// request is done, and err wraps the reason.
 func HungUp(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
 }
@@ -52,19 +52,19 @@ func HungUp(ctx context.Context, err error) bool {
 // Config configures [Wrap]. Every field is required, except ClientAddr and Watch.
 type Config struct {
 	Logger *slog.Logger
-	// NewID makes the id of a request.
+	// NewID returns the id of a request.
 	NewID func() string
-	// ClientAddr returns the address of a request's client. Nil: it is unknown.
+	// ClientAddr returns the address of a request's client. Default: it is unknown.
 	ClientAddr func(*http.Request) netip.Addr
-	// Panicked answers a request whose handler panicked before it answered.
+	// Panicked responds to a request whose handler panicked before it responded.
 	Panicked http.HandlerFunc
-	// Watch is called when a request begins; the function that it returns is called
-	// when the request ends. The request that it returns is handled. Nil: no calls.
+	// Watch is called when a request begins, and the function that it returns when the
+	// request ends. The returned request is the one that is handled. Default: none.
 	Watch func(*http.Request) (*http.Request, func(status int, took time.Duration))
 }
 
-// Wrap returns a handler that serves next with an id, a log line and a recovery from
-// panics for each request.
+// Wrap returns a handler that serves next with an id, a log record and recovery from panics
+// for each request.
 func Wrap(cfg Config, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requestID := cfg.NewID()
@@ -86,7 +86,7 @@ func Wrap(cfg Config, next http.Handler) http.Handler {
 					slog.String("route", r.Pattern), slog.String("stack", string(debug.Stack())))
 				if m.status != 0 || p == http.ErrAbortHandler { //nolint:errorlint // a panic value, compared as net/http does
 					ended(http.StatusInternalServerError, time.Since(m.began))
-					panic(http.ErrAbortHandler) // half an answer must not look whole
+					panic(http.ErrAbortHandler) // a partial response must not look complete
 				}
 				cfg.Panicked(w, r)
 			}
@@ -107,7 +107,7 @@ func level(status int) slog.Level {
 	return slog.LevelDebug
 }
 
-// measure counts what is written, and leaves flushing and the rest as it was.
+// measure counts what is written. It keeps the other methods of w, such as Flush.
 type measure struct {
 	began  time.Time
 	status int

@@ -1,6 +1,6 @@
-// Package id makes identifiers and capabilities. An id is a prefix and a ULID:
-// it names a thing and may be shown. A capability is a prefix and 256 random
-// bits: who has it may act, so only its [Hash] is stored.
+// Package id generates identifiers and capabilities. An id is a prefix and a ULID: it names
+// an object and may be shown. A capability is a prefix and 256 random bits: its holder may
+// act, so only its [Hash] is stored.
 package id
 
 import (
@@ -34,12 +34,12 @@ const (
 	LiveAPIKey = "sk_live_"
 )
 
-// New returns prefix and a ULID of the time: ids of one millisecond are in random order.
+// New returns prefix and a ULID of the time. Ids of the same millisecond are in random order.
 func New(prefix string, at time.Time) string {
 	return prefix + ulid.MustNew(ulid.Timestamp(at), rand.Reader).String()
 }
 
-// First is the lowest id with prefix that a time can have.
+// First returns the lowest id with prefix for a time.
 func First(prefix string, at time.Time) string {
 	var u ulid.ULID
 	if u.SetTime(ulid.Timestamp(at)) != nil { // thousands of years from now
@@ -48,7 +48,7 @@ func First(prefix string, at time.Time) string {
 	return prefix + u.String()
 }
 
-// Valid tells whether s is an id with the prefix.
+// Valid reports whether s is an id with the prefix.
 func Valid(prefix, s string) bool {
 	rest, ok := strings.CutPrefix(s, prefix)
 	if !ok {
@@ -61,11 +61,11 @@ func Valid(prefix, s string) bool {
 // NewCapability returns prefix and 256 random bits in base64url.
 func NewCapability(prefix string) string {
 	var b [32]byte
-	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand aborts the program instead
 	return prefix + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// Hash is the form in which a capability is stored: hexadecimal SHA-256.
+// Hash returns the form in which a capability is stored: hexadecimal SHA-256.
 func Hash(capability string) string {
 	sum := sha256.Sum256([]byte(capability))
 	return hex.EncodeToString(sum[:])

@@ -1,6 +1,5 @@
-// Package litedb opens SQLite files that keep what must not be lost: one
-// connection that writes and waits for the disk at each commit, and a pool that
-// only reads.
+// Package litedb opens SQLite files for data that must not be lost: one connection that
+// writes and syncs at each commit, and a pool that only reads.
 package litedb
 
 import (
@@ -12,29 +11,29 @@ import (
 	"os"
 	"path/filepath"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	_ "modernc.org/sqlite" // registers the driver "sqlite"
 )
 
 // DB is an open file.
 type DB struct {
-	// Write is for writing; its transactions take the lock at once.
+	// Write is the connection for writes. Its transactions take the lock when they begin.
 	Write *sql.DB
-	// Read cannot write. Its transactions see one snapshot.
+	// Read is the read-only pool. Each of its transactions sees one snapshot.
 	Read *sql.DB
 }
 
-// Options say what differs between files.
+// Options differ between files.
 type Options struct {
-	// Readers is how many connections read at a time. Default: 4.
+	// Readers is the number of read connections. Default: 4.
 	Readers int
-	// Pragmas are set on every connection: "cache_size(-65536)".
+	// Pragmas are set on every connection, such as "cache_size(-65536)".
 	Pragmas []string
 }
 
 const defaultReaders = 4
 
-// Open opens the file, and makes it where it is missing, readable by its owner
-// alone. The folder must exist. An error names the file.
+// Open opens the file, and creates it, readable only by its owner, if it does not exist.
+// The folder must exist. The returned error names the file.
 func Open(path string, o Options) (*DB, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -58,8 +57,8 @@ func Open(path string, o Options) (*DB, error) {
 	return db, nil
 }
 
-// pool opens connections that live as long as it: each has prepared statements
-// and a page cache of its own.
+// pool opens connections that live as long as the pool, since each has its own prepared
+// statements and page cache.
 func pool(path string, connections int, pragmas []string, option string) (*sql.DB, error) {
 	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: option}
 	for _, p := range append([]string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)"}, pragmas...) {
@@ -74,7 +73,7 @@ func pool(path string, connections int, pragmas []string, option string) (*sql.D
 	return db, nil
 }
 
-// Close closes both.
+// Close closes the connection and the pool.
 func (db *DB) Close() error {
 	var err error
 	for _, one := range []*sql.DB{db.Read, db.Write} {

@@ -1,6 +1,5 @@
-// Package money holds the two units that money is counted in here, as distinct
-// integer types with checked arithmetic: the API speaks [Cents], the ledger
-// counts [Micros]. No floating point touches money.
+// Package money defines the two units of money as distinct integer types with checked
+// arithmetic: the API uses [Cents], the ledger [Micros]. It uses no floating point.
 package money
 
 import (
@@ -19,16 +18,16 @@ type Cents int64
 type Micros int64
 
 const (
-	// MicrosPerCent is how many [Micros] make one of [Cents].
+	// MicrosPerCent is the number of [Micros] in one of [Cents].
 	MicrosPerCent = 10_000
-	// MicrosPerDollar is how many [Micros] make one US dollar.
+	// MicrosPerDollar is the number of [Micros] in a US dollar.
 	MicrosPerDollar = 1_000_000
 )
 
-// ErrOverflow tells that a result does not fit the unit.
+// ErrOverflow reports a result that does not fit its type.
 var ErrOverflow = errors.New("money: amount out of range")
 
-// Micros converts to the ledger's unit; [ErrOverflow] where it does not fit.
+// Micros converts to the ledger's unit. It returns [ErrOverflow] if the result does not fit.
 func (c Cents) Micros() (Micros, error) {
 	if c > math.MaxInt64/MicrosPerCent || c < math.MinInt64/MicrosPerCent {
 		return 0, fmt.Errorf("%d cents: %w", int64(c), ErrOverflow)
@@ -36,7 +35,7 @@ func (c Cents) Micros() (Micros, error) {
 	return Micros(c) * MicrosPerCent, nil
 }
 
-// CentsUp rounds away from zero for amounts above it: what is spent is never shown smaller.
+// CentsUp converts to cents, rounded up. Use it for amounts spent.
 func (m Micros) CentsUp() Cents {
 	c := m / MicrosPerCent
 	if m%MicrosPerCent > 0 {
@@ -45,7 +44,7 @@ func (m Micros) CentsUp() Cents {
 	return Cents(c)
 }
 
-// CentsDown rounds down: what is left is never shown larger.
+// CentsDown converts to cents, rounded down. Use it for amounts left.
 func (m Micros) CentsDown() Cents {
 	c := m / MicrosPerCent
 	if m%MicrosPerCent < 0 {
@@ -54,12 +53,12 @@ func (m Micros) CentsDown() Cents {
 	return Cents(c)
 }
 
-// WholeCents tells the amount in cents, and whether it is a whole number of them.
+// WholeCents returns the amount in cents, and whether it is a whole number of cents.
 func (m Micros) WholeCents() (Cents, bool) {
 	return Cents(m / MicrosPerCent), m%MicrosPerCent == 0
 }
 
-// Add returns m+n; [ErrOverflow] where the sum does not fit.
+// Add returns m+n, or [ErrOverflow] if the sum does not fit.
 func (m Micros) Add(n Micros) (Micros, error) {
 	s := m + n
 	if (n > 0 && s < m) || (n < 0 && s > m) {
@@ -68,7 +67,7 @@ func (m Micros) Add(n Micros) (Micros, error) {
 	return s, nil
 }
 
-// Sub returns m-n; [ErrOverflow] where the difference does not fit.
+// Sub returns m-n, or [ErrOverflow] if the difference does not fit.
 func (m Micros) Sub(n Micros) (Micros, error) {
 	d := m - n
 	if (n > 0 && d > m) || (n < 0 && d < m) {
@@ -77,8 +76,8 @@ func (m Micros) Sub(n Micros) (Micros, error) {
 	return d, nil
 }
 
-// ParseDecimal reads a plain decimal number of dollars with at most six decimals
-// ("0.01", "12", "1.000001"): no sign, no exponent, no white space.
+// ParseDecimal parses a plain decimal number of dollars with at most six decimals ("0.01",
+// "12", "1.000001"), without sign, exponent or white space.
 func ParseDecimal(s string) (Micros, error) {
 	whole, frac, dot := strings.Cut(s, ".")
 	if whole == "" || !digits(whole) || (dot && (frac == "" || !digits(frac))) {
@@ -94,7 +93,7 @@ func ParseDecimal(s string) (Micros, error) {
 	return Micros(n), nil
 }
 
-// Decimal writes the amount in dollars, with as many decimals as it needs but at least two.
+// Decimal formats the amount in dollars, with at least two decimals.
 func (m Micros) Decimal() string {
 	sign, u := "", uint64(m)
 	if m < 0 {

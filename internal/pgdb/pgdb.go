@@ -1,5 +1,5 @@
-// Package pgdb is what all that keep money's records in PostgreSQL share: how
-// connections are set, and which failures may be tried again.
+// Package pgdb holds what the PostgreSQL stores share: connection settings, and which
+// errors can be retried.
 package pgdb
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Configure sets what every connection has where the URL does not say otherwise: an
-// instance that died does not hold rows locked for long.
+// Configure sets defaults for every connection that the URL does not set: an instance that
+// died must not hold row locks for long.
 func Configure(c *pgx.ConnConfig) {
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = 5 * time.Second
@@ -27,8 +27,8 @@ func Configure(c *pgx.ConnConfig) {
 	}
 }
 
-// Durable makes commits wait for stable storage where the database was set not to; a
-// stronger setting than that is left. An error is the connection's.
+// Durable makes commits wait for stable storage if the database is configured not to. It
+// keeps a stronger setting. It returns errors of the connection.
 func Durable(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false)
 		WHERE current_setting('synchronous_commit') IN ('off', 'local')`)
@@ -38,23 +38,23 @@ func Durable(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// Lost tells that a transaction did nothing, because another one won: it may be run
-// again.
+// Lost reports whether a transaction had no effect because a concurrent one won, so that it
+// can be run again.
 func Lost(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
 }
 
-// Again tells whether a transaction that ended with err may succeed when it is run
-// again: it lost, or its connection or server ended. Of one that ended at its commit
-// nobody knows, unless it [Lost].
+// Again reports whether a transaction that ended with err may succeed when it is run again:
+// it lost against another, or its connection or server ended. Unless it [Lost], a
+// transaction that ended at its commit may have been committed.
 func Again(err error) bool {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {
 		return false
 	}
 	switch e.Code {
-	case "57P01", "57P02", "57P03": // the server ends or starts
+	case "57P01", "57P02", "57P03": // the server is stopping or starting
 		return true
 	}
 	return Lost(err) || e.Code[:2] == "08"

@@ -18,28 +18,28 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// guard is a shell script that starts the server whenever it reads a line, and
-// stops it and deletes the folder when its input ends: with this process, or
-// when the cluster is closed.
+// guard is a shell script that starts the server whenever it reads a line. When its input
+// ends, with this process or when the cluster is closed, it stops the server and deletes
+// the folder.
 //
 //go:embed guard.sh
 var guard string
 
-// readyWithin bounds how long a server may take to start, recovery included.
+// readyWithin limits how long a server may take to start, including recovery.
 const readyWithin = time.Minute
 
-// Cluster is a PostgreSQL server in a folder of its own.
+// Cluster is a PostgreSQL server in its own folder.
 type Cluster struct {
 	dir   string
 	guard *exec.Cmd
 	input io.WriteCloser
 }
 
-// New starts a cluster outside a test, in a program that measures. Its Close ends
-// it. It returns [ErrMissing] where no PostgreSQL is installed.
+// New starts a cluster outside a test, such as in a benchmark. Close stops it. It returns
+// [ErrMissing] if PostgreSQL is not installed.
 func New(ctx context.Context, settings ...string) (*Cluster, error) { return start(ctx, settings) }
 
-// start makes a cluster and starts its server.
+// start creates a cluster and starts its server.
 func start(ctx context.Context, settings []string) (*Cluster, error) {
 	bin, err := binaries()
 	if err != nil {
@@ -73,7 +73,7 @@ func start(ctx context.Context, settings []string) (*Cluster, error) {
 
 // init runs initdb and writes the settings.
 func (c *Cluster) init(ctx context.Context, bin string, who *syscall.Credential, settings []string) error {
-	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), // the program that was looked for
+	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), // found by binaries
 		"-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
 	initdb.Dir = c.dir
 	initdb.SysProcAttr = &syscall.SysProcAttr{Credential: who}
@@ -97,7 +97,7 @@ func (c *Cluster) init(ctx context.Context, bin string, who *syscall.Credential,
 	return nil
 }
 
-// watch starts the guard, which does not stop with the signals of a terminal.
+// watch starts the guard, which ignores the terminal's signals.
 func (c *Cluster) watch(bin string, who *syscall.Credential) error {
 	//nolint:noctx // it outlives every context: it ends when its input does
 	c.guard = exec.Command("/bin/sh", "-c", guard, "guard", filepath.Join(bin, "postgres"), c.data(), c.dir)
@@ -115,20 +115,20 @@ func (c *Cluster) watch(bin string, who *syscall.Credential) error {
 
 func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 
-// URL is where the server is reached, as its superuser.
+// URL returns the connection URL of the server's superuser.
 func (c *Cluster) URL() string {
 	return "postgres:///postgres?" + url.Values{"host": {c.dir}, "user": {"postgres"}}.Encode()
 }
 
-// Start starts the server after it was stopped or killed, and waits until it
-// answers. A server that still starts up or ends is waited for.
+// Start starts the server after it was stopped or killed, and waits until it accepts
+// connections, also if it is still starting or stopping.
 func (c *Cluster) Start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for {
-		if _, err := c.pid(); err != nil { // none runs: where an old one's processes still end, this one ends too
+		if _, err := c.pid(); err != nil { // not running: while old processes remain, a new server exits as well
 			if _, err := io.WriteString(c.input, "start\n"); err != nil {
 				return fmt.Errorf("pgtest: start server: %w", err)
 			}
@@ -157,7 +157,7 @@ func (c *Cluster) ping(ctx context.Context) error {
 	return conn.Ping(ctx)
 }
 
-// pid is of the server's first process; an error where none runs.
+// pid returns the id of the server's first process. It returns an error if none is running.
 func (c *Cluster) pid() (int, error) {
 	text, err := os.ReadFile(filepath.Join(c.dir, "pid"))
 	if err != nil {
@@ -170,11 +170,11 @@ func (c *Cluster) pid() (int, error) {
 	return pid, syscall.Kill(pid, 0)
 }
 
-// Stop ends the server as an operator does: connections are cut, nothing is lost.
+// Stop stops the server as an operator does: it closes connections and loses nothing.
 func (c *Cluster) Stop(ctx context.Context) error { return c.signal(ctx, syscall.SIGINT) }
 
-// Kill ends the server as a crash does: its processes have no time to finish
-// anything, and the next start recovers from the log.
+// Kill stops the server as a crash does: its processes cannot finish anything, and the next
+// start recovers from the log.
 func (c *Cluster) Kill(ctx context.Context) error { return c.signal(ctx, syscall.SIGQUIT) }
 
 // Restart stops the server and starts it again.
@@ -205,12 +205,12 @@ func (c *Cluster) signal(ctx context.Context, s syscall.Signal) error {
 	return nil
 }
 
-// Close ends the server and deletes the folder. It may be called twice.
+// Close stops the server and deletes the folder. It may be called twice.
 func (c *Cluster) Close() error {
 	if err := c.input.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("pgtest: end guard: %w", err)
 	}
-	_ = c.guard.Wait() // its status is the server's; what counts is that it has ended
+	_ = c.guard.Wait() // the server's exit status does not matter
 	if _, err := os.Stat(c.dir); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("pgtest: folder %s is still there", c.dir)
 	}

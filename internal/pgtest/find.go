@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// binaries finds the folder of initdb and postgres: in PATH, or where
-// distributions put them; the newest version where there are several.
+// binaries returns the folder of initdb and postgres: from PATH, or from the folders that
+// distributions use. It prefers the newest version.
 func binaries() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err == nil {
@@ -35,18 +35,18 @@ func binaries() (string, error) {
 	return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })), nil
 }
 
-// version is the number in a path; 0 where there is none.
+// version returns the number in a path, or 0 if there is none.
 func version(path string) int {
 	digits := strings.FieldsFunc(path, func(r rune) bool { return r < '0' || r > '9' })
 	if len(digits) == 0 {
 		return 0
 	}
-	n, _ := strconv.Atoi(digits[0]) // digits alone; out of range is no version
+	n, _ := strconv.Atoi(digits[0]) // only digits; a number out of range is not a version
 	return n
 }
 
-// unprivileged is who the server runs as, where this process is root, which
-// PostgreSQL refuses to run as; nil where it is not.
+// unprivileged returns the user to run the server as if this process is root, because
+// PostgreSQL refuses to run as root. Otherwise it returns nil.
 func unprivileged() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

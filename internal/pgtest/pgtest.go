@@ -1,19 +1,18 @@
-// Package pgtest gives tests a real PostgreSQL.
+// Package pgtest runs a real PostgreSQL for tests.
 //
 //	func TestStore(t *testing.T) {
 //		store, err := postgres.Open(t.Context(), pgtest.Schema(t))
 //		…
 //	}
 //
-// Schema returns the URL of an empty schema on a private cluster, which is started
-// once for the test process from the installed binaries, in a temporary folder,
-// reached through a unix socket. Where PAYWARRANT_TEST_POSTGRES holds a URL, that
-// server is used instead. Tests that stop or kill the server start one of their
-// own with [Start].
+// Schema returns the URL of an empty schema on a private cluster. The cluster is started
+// once per test process from the installed binaries, in a temporary folder, and is reached
+// through a unix socket. If PAYWARRANT_TEST_POSTGRES contains a URL, that server is used
+// instead. Tests that stop or kill the server start their own with [Start].
 //
-// Where no PostgreSQL is installed the test is skipped; where PAYWARRANT_REQUIRE
-// names postgres, it fails. A cluster ends, and its folder is deleted, with the
-// process that started it, however that ends.
+// If PostgreSQL is not installed, the test is skipped, or fails if PAYWARRANT_REQUIRE
+// contains postgres. A cluster ends, and its folder is deleted, with the process that
+// started it, however that ends.
 package pgtest
 
 import (
@@ -31,15 +30,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ErrMissing tells that no PostgreSQL is installed here.
+// ErrMissing reports that PostgreSQL is not installed.
 var ErrMissing = errors.New("pgtest: no PostgreSQL binaries found")
 
-// shared is the one cluster of a test process. It lives as long as the process,
-// so nobody but the process can own it.
+// shared is the cluster of the test process. It lives as long as the process.
 var shared = sync.OnceValues(func() (*Cluster, error) { return start(context.Background(), nil) })
 
-// Schema returns the URL of a schema that is empty, the test's own, and dropped
-// when the test ends.
+// Schema returns the URL of an empty schema for one test, which is dropped when the test
+// ends.
 func Schema(t testing.TB) string {
 	t.Helper()
 	base := os.Getenv("PAYWARRANT_TEST_POSTGRES")
@@ -62,8 +60,8 @@ func Schema(t testing.TB) string {
 	return u
 }
 
-// Start starts a cluster for one test alone, which may stop and kill it. Settings
-// are lines of postgresql.conf, such as "max_connections = 20".
+// Start starts a cluster for one test, which may stop and kill it. Settings are lines of
+// postgresql.conf, such as "max_connections = 20".
 func Start(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	c, err := start(t.Context(), settings)
@@ -76,8 +74,8 @@ func Start(t testing.TB, settings ...string) *Cluster {
 	return c
 }
 
-// need ends the test where there is no cluster: skipped where PostgreSQL is not
-// installed and not required, failed otherwise.
+// need ends the test if there is no cluster: the test is skipped if PostgreSQL is neither
+// installed nor required, and fails otherwise.
 func need(t testing.TB, err error) {
 	t.Helper()
 	switch {
@@ -89,8 +87,7 @@ func need(t testing.TB, err error) {
 	}
 }
 
-// NewSchema makes an empty schema on a server and returns the URL whose
-// connections use it.
+// NewSchema creates an empty schema on a server and returns the URL whose connections use it.
 func NewSchema(ctx context.Context, base string) (string, error) {
 	name := "test_" + strings.ToLower(rand.Text())
 	if err := run(ctx, base, "CREATE SCHEMA "+name); err != nil {
@@ -106,7 +103,7 @@ func NewSchema(ctx context.Context, base string) (string, error) {
 	return u.String(), nil
 }
 
-// DropSchema drops a schema that [NewSchema] made, with all in it.
+// DropSchema drops a schema that [NewSchema] created, with its content.
 func DropSchema(ctx context.Context, schemaURL string) error {
 	u, err := url.Parse(schemaURL)
 	if err != nil {

@@ -83,7 +83,7 @@ func TestNothingIsLeftOfAKilledProcess(t *testing.T) {
 		<-t.Context().Done()
 		return
 	}
-	pgtest.Start(t) // skips where there is no PostgreSQL
+	pgtest.Start(t) // skips if PostgreSQL is not installed
 	self, err := os.Executable()
 	require.NoError(t, err)
 	child := exec.CommandContext(t.Context(), self, "-test.run", "^"+t.Name()+"$") // this program

@@ -1,5 +1,4 @@
-// Package ratelimit counts requests in token buckets, each under a name of its own,
-// in bounded memory.
+// Package ratelimit counts requests in named token buckets, in bounded memory.
 //
 //	limits := ratelimit.New(ratelimit.Config{PerSecond: 100, Clock: clock})
 //	answer := limits.Take("mer_…")
@@ -18,13 +17,13 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// maxBuckets bounds the memory of one [Limits]. Buckets that were not used for the
-// longest time are dropped first: they are full again by then.
+// maxBuckets limits the memory of one [Limits]. The buckets unused for the longest time are
+// dropped first, because they are full again by then.
 const maxBuckets = 100_000
 
 // Config configures [Limits].
 type Config struct {
-	// PerSecond is how many tokens a bucket gains each second. Required.
+	// PerSecond is the number of tokens that a bucket gains per second. Required.
 	PerSecond int
 	// Burst is the size of a bucket. Default: twice PerSecond.
 	Burst int
@@ -54,9 +53,9 @@ type bucket struct {
 
 // Answer reports the state of a bucket after a request.
 type Answer struct {
-	// OK reports whether there was a token for the request.
+	// OK reports whether a token was available.
 	OK bool
-	// Wait is the time until there is one. Zero if OK.
+	// Wait is the time until one is available. It is zero if OK.
 	Wait time.Duration
 
 	config Config
@@ -96,8 +95,8 @@ func (l *Limits) Return(name string) {
 	b.tokens = min(b.tokens+1, float64(l.config.Burst))
 }
 
-// Header writes the state of the bucket into the headers of an answer
-// (draft-ietf-httpapi-ratelimit-headers-10), under the name of its policy.
+// Header writes the state of the bucket into a response's headers, with the name of its
+// policy (draft-ietf-httpapi-ratelimit-headers-10).
 func (a Answer) Header(h http.Header, policy string) {
 	rate, burst := a.config.PerSecond, a.config.Burst
 	full := math.Ceil((float64(burst) - a.left) / float64(rate))

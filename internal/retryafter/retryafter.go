@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Read returns how long a Retry-After asks to wait, given as seconds or as a date,
-// and at most limit. It returns 0 if the header is absent, malformed, or past.
+// Read returns how long a Retry-After asks to wait, given as seconds or as a date, but at
+// most limit. It returns 0 if the header is missing, malformed, or in the past.
 func Read(value string, limit time.Duration) time.Duration {
 	if value == "" {
 		return 0
@@ -24,8 +24,7 @@ func Read(value string, limit time.Duration) time.Duration {
 	return 0
 }
 
-// Set writes the header, in whole seconds, rounded up. It writes none if d is not
-// positive.
+// Set writes the header in whole seconds, rounded up. It writes nothing if d is not positive.
 func Set(h http.Header, d time.Duration) {
 	if d > 0 {
 		h.Set("Retry-After", strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10))

@@ -2,11 +2,11 @@ package sdjwt
 
 import "encoding/base64"
 
-// invalid marks what is no character of base64url.
+// invalid marks a byte that is not in the base64url alphabet.
 const invalid = 0xff
 
-// sextets has the six bits of each character, by its code. The standard decoder
-// skips CR and LF even when strict, and is slower.
+// sextets maps each character to its six bits. The standard decoder skips CR and LF even
+// in strict mode, and is slower.
 const sextets = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
 	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
 	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x3e\xff\xff" +
@@ -24,8 +24,8 @@ const sextets = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xf
 	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
 	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
 
-// appendDecoded decodes strict base64url behind dst: no padding, no other
-// characters, a length that is possible, unused low bits zero.
+// appendDecoded appends strict base64url, decoded: no padding, no other characters, a
+// possible length, and unused low bits zero.
 func appendDecoded(dst []byte, s string) ([]byte, bool) {
 	for len(s) >= 4 {
 		a, b, c, d := sextets[s[0]], sextets[s[1]], sextets[s[2]], sextets[s[3]]
@@ -49,7 +49,7 @@ func appendDecoded(dst []byte, s string) ([]byte, bool) {
 	}
 }
 
-// Decode64 decodes strict base64url and tells whether s is that.
+// Decode64 decodes strict base64url. It returns false if s is not strict base64url.
 func Decode64(s string) ([]byte, bool) {
 	return appendDecoded(make([]byte, 0, base64.RawURLEncoding.DecodedLen(len(s))), s)
 }

@@ -12,24 +12,24 @@ const MaxDate = 253402300799
 // BindingTyp is the typ of a key-binding JWT (RFC 9901 section 4.3).
 const BindingTyp = "kb+jwt"
 
-// Binding is what a key-binding JWT is checked against.
+// Binding is what a key-binding JWT is verified against.
 type Binding struct {
 	// Key is the holder's key, taken from the verified payload.
 	Key *ecdsa.PublicKey
-	// Now is the time in Unix seconds, Skew the allowed difference of clocks
-	// and MaxAge how old the binding may be, in seconds.
+	// Now is the time in Unix seconds, Skew the tolerated difference between clocks, and
+	// MaxAge the maximum age of the binding, in seconds.
 	Now, Skew, MaxAge int64
-	// Audience and Nonce are the values expected. Lax lets an empty one stand
-	// for any value; the claim must still be there.
+	// Audience and Nonce are the expected values. With Lax, an empty one matches any value,
+	// but the claim is still required.
 	Audience, Nonce string
 	Lax             bool
-	// AllowStale takes a binding that is too old as well; Stale tells.
+	// AllowStale also accepts a binding that is too old; Stale reports it.
 	AllowStale bool
 }
 
-// VerifyBinding checks the key-binding JWT (rules 30 to 34) and returns its
-// claims; nil where none was sent. Errors: [*Error] with bad_json,
-// duplicate_key or a reason of the key binding.
+// VerifyBinding verifies the key-binding JWT (rules 30 to 34) and returns its claims, or
+// nil if there is none. It returns an [*Error] with bad_json, duplicate_key or a reason
+// about the key binding.
 func (t *Token) VerifyBinding(b Binding) (*ijson.Value, error) {
 	if t.Binding == nil {
 		return nil, nil
@@ -74,14 +74,14 @@ func (b Binding) times(claims *ijson.Value) error {
 	return nil
 }
 
-// Stale tells whether a binding, given its verified claims, is too old.
+// Stale reports whether a binding is too old, given its verified claims.
 func (b Binding) Stale(claims *ijson.Value) bool {
 	iat, _ := claims.Get("iat").Int(1, MaxDate)
 	exp, ends := claims.Get("exp").Int(1, MaxDate)
 	return b.Now-iat > b.MaxAge || (ends && b.Now >= exp+b.Skew)
 }
 
-// named tells whether the claim is one non-empty string, and the expected one.
+// named reports whether the claim is one non-empty string, and the expected one.
 func (b Binding) named(claim *ijson.Value, expected string) bool {
 	s, ok := claim.Str()
 	if !ok || s == "" {

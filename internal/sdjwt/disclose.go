@@ -6,38 +6,38 @@ import (
 	"github.com/paywarrant/paywarrant/internal/sdjwt/ijson"
 )
 
-// Scope is a place in the payload, as a [Profile] tells places apart. Below an
-// Open place digests are allowed, in a Sealed one and below it they are not.
+// Scope is a location in the payload, as a [Profile] distinguishes them. Digests are
+// allowed below an Open location, but not in or below a Sealed one.
 type Scope uint8
 
-// The scopes that every profile has. Its own ones are numbers from 2 on, with
-// the bit of Sealed where digests are not allowed.
+// The scopes that every profile has. A profile numbers its own from 2, with the bit of
+// Sealed set if digests are not allowed.
 const (
 	Open   Scope = 0
-	Root   Scope = 1 // the claims themselves: reserved names never come by disclosure
+	Root   Scope = 1 // the claims themselves, whose reserved names cannot be disclosed
 	Sealed Scope = 0x80
 )
 
 func (s Scope) sealed() bool { return s&Sealed != 0 }
 
-// Profile says what a credential type lets be hidden.
+// Profile defines what a credential type allows to be hidden.
 type Profile interface {
-	// Member is the scope of a member of an object.
+	// Member returns the scope of a member of an object.
 	Member(object Scope, name string) Scope
-	// Element is the scope of the elements of an array.
+	// Element returns the scope of an array's elements.
 	Element(array Scope) Scope
-	// Reserved tells whether a claim at a Root place may not come by disclosure.
+	// Reserved reports whether a claim at a Root location must not be disclosed.
 	Reserved(name string) bool
 }
 
-// parsed is a disclosure that has been read.
+// parsed is a parsed disclosure.
 type parsed struct {
 	name   string
-	member bool // three elements: a member of an object
+	member bool // it has three elements: a member of an object
 	value  *ijson.Value
 }
 
-// walker puts disclosures into a payload.
+// walker inserts disclosures into a payload.
 type walker struct {
 	profile  Profile
 	byDigest map[string]*parsed
@@ -45,9 +45,9 @@ type walker struct {
 	unused   int
 }
 
-// Disclose puts the disclosures into claims, in place, and removes what belongs
-// to SD-JWT itself (rules 15 to 18). Errors: [*Error] with bad_json,
-// duplicate_key or a reason of the disclosures.
+// Disclose inserts the disclosures into claims, in place, and removes the members of
+// SD-JWT itself (rules 15 to 18). It returns an [*Error] with bad_json, duplicate_key or a
+// reason about the disclosures.
 func (t *Token) Disclose(claims *ijson.Value, profile Profile) error {
 	if alg := claims.Get("_sd_alg"); alg != nil && !alg.Is("sha-256") {
 		return refuse(BadSDAlg)
@@ -85,7 +85,7 @@ func (w *walker) read(disclosures []Disclosure) error {
 	return nil
 }
 
-// Digest is base64url(SHA-256(text)).
+// Digest returns base64url(SHA-256(text)).
 func Digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return Encode64(sum[:])
@@ -139,7 +139,7 @@ func (w *walker) object(o *ijson.Value, at Scope, top bool) error {
 			}
 		}
 	}
-	if special { // taken out first, so that what is disclosed meets true members only
+	if special { // removed first, so that disclosed members are compared with real ones only
 		_ = o.Rewrite(func(m *ijson.Value) (*ijson.Value, error) {
 			if m.Name() == "_sd" || m.Name() == "_sd_alg" {
 				return nil, nil
@@ -160,7 +160,7 @@ func (w *walker) object(o *ijson.Value, at Scope, top bool) error {
 	return nil
 }
 
-// hidden puts the disclosed members of o into it.
+// hidden inserts the disclosed members of o.
 func (w *walker) hidden(o, sd *ijson.Value, at Scope) error {
 	if sd.Kind() != ijson.Array {
 		return refuse(BadSD)
@@ -191,8 +191,8 @@ func (w *walker) hidden(o, sd *ijson.Value, at Scope) error {
 	return nil
 }
 
-// find looks a digest up, which may be met once only; nil where it is a decoy
-// or its disclosure was withheld.
+// find returns the disclosure of a digest, which may occur only once. It returns nil for a
+// decoy and for a withheld disclosure.
 func (w *walker) find(digest string, member bool) (*parsed, error) {
 	if _, ok := w.seen[digest]; ok {
 		return nil, refuse(DigestRepeated)

@@ -14,13 +14,13 @@ import (
 // half is the length of r and of s.
 const half = 32
 
-// verifyES256 checks a raw r||s signature; r and s of zero or not below the
-// order are refused by the library.
+// verifyES256 verifies a raw r||s signature. The library refuses r and s that are zero or
+// not below the order.
 func verifyES256(key *ecdsa.PublicKey, signed, signature string) bool {
 	if len(signature) != 2*half {
 		return false
 	}
-	var room [4096]byte // on the stack: tokens are hashed often, and are hardly ever longer
+	var room [4096]byte // on the stack: tokens are hashed often and are rarely longer
 	sum := sha256.Sum256(append(room[:0], signed...))
 	var buf [2*(half+3) + 2]byte
 	der := append(buf[:0], 0x30, 0)
@@ -30,7 +30,7 @@ func verifyES256(key *ecdsa.PublicKey, signed, signature string) bool {
 	return ecdsa.VerifyASN1(key, sum[:], der)
 }
 
-// appendInteger writes an unsigned big-endian number as the shortest DER INTEGER.
+// appendInteger appends an unsigned big-endian number as the shortest DER INTEGER.
 func appendInteger(der []byte, n string) []byte {
 	for len(n) > 1 && n[0] == 0 {
 		n = n[1:]
@@ -43,7 +43,7 @@ func appendInteger(der []byte, n string) []byte {
 
 var errSigner = errors.New("signer does not sign with ECDSA P-256")
 
-// signES256 signs and turns the signer's ASN.1 into r||s.
+// signES256 signs, and converts the signer's ASN.1 to r||s.
 func signES256(key crypto.Signer, signed string) ([]byte, error) {
 	pub, ok := key.Public().(*ecdsa.PublicKey)
 	if !ok || pub.Curve != elliptic.P256() {

@@ -15,8 +15,8 @@ type JWT struct {
 	signed                     string // header.payload as received
 }
 
-// ParseJWT takes a JWT apart that stands alone.
-// Errors: [*Error] with bad_format or bad_base64url.
+// ParseJWT parses a JWT that is not part of an SD-JWT. It returns an [*Error] with
+// bad_format or bad_base64url.
 func ParseJWT(text string) (JWT, error) {
 	c, ok := dots(text)
 	if !ok {
@@ -29,10 +29,10 @@ func ParseJWT(text string) (JWT, error) {
 	return j, nil
 }
 
-// compact is a JWT in three non-empty parts between dots, not decoded.
+// compact is a JWT: three non-empty parts separated by dots, not decoded.
 type compact struct {
 	text          string
-	first, second int // where the dots are
+	first, second int // positions of the dots
 }
 
 func dots(s string) (compact, bool) {
@@ -42,7 +42,7 @@ func dots(s string) (compact, bool) {
 	return c, ok
 }
 
-// decode decodes the three parts; buf is room for them.
+// decode decodes the three parts. Buf is a buffer for them.
 func (c compact) decode(buf []byte) (JWT, bool) {
 	buf, okHeader := appendDecoded(buf, c.text[:c.first])
 	header := len(buf)
@@ -56,12 +56,12 @@ func (c compact) decode(buf []byte) (JWT, bool) {
 	}, okHeader && okPayload && okSignature
 }
 
-// headerReasons are the codes that one kind of JWT gives to its header's faults.
+// headerReasons are the reasons for header errors of one kind of JWT.
 type headerReasons struct{ alg, typ, crit, forbidden Reason }
 
-// Header reads the header (rules 6 to 11) and returns its kid.
-// Errors: [*Error] with bad_json, duplicate_key, bad_alg, bad_typ,
-// crit_unsupported, header_forbidden or kid_missing.
+// Header checks the header (rules 6 to 11) and returns its kid. It returns an [*Error] with
+// bad_json, duplicate_key, bad_alg, bad_typ, crit_unsupported, header_forbidden or
+// kid_missing.
 func (j *JWT) Header(typ string) (kid string, err error) {
 	h, err := j.readHeader(typ, headerReasons{BadAlg, BadTyp, CritUnsupported, HeaderForbidden})
 	if err != nil {
@@ -88,15 +88,15 @@ func (j *JWT) readHeader(typ string, reasons headerReasons) (*ijson.Value, error
 	}
 	for m := range h.Children() {
 		switch m.Name() {
-		case "jwk", "jku", "x5u", "x5c", "x5t", "x5t#S256": // a key never comes with the token
+		case "jwk", "jku", "x5u", "x5c", "x5t", "x5t#S256": // a token must not bring its own key
 			return nil, refuse(reasons.forbidden)
 		}
 	}
 	return h, nil
 }
 
-// Verify checks the signature (rule 13). High s is valid: the text of a token
-// is no identity. Errors: [*Error] with bad_signature.
+// Verify verifies the signature (rule 13). High s is valid, so a token's text does not
+// identify it. It returns an [*Error] with bad_signature.
 func (j *JWT) Verify(key *ecdsa.PublicKey) error {
 	if !verifyES256(key, j.signed, j.signature) {
 		return refuse(BadSignature)
@@ -104,11 +104,11 @@ func (j *JWT) Verify(key *ecdsa.PublicKey) error {
 	return nil
 }
 
-// Claims parses the payload (rule 14). Errors: [*Error] with bad_json or duplicate_key.
+// Claims parses the payload (rule 14). It returns an [*Error] with bad_json or duplicate_key.
 func (j *JWT) Claims() (*ijson.Value, error) { return parse(j.payload, ijson.Object) }
 
-// Sign makes a JWT with an ES256 signature of the JSON texts header and payload.
-// Errors: those of the signer, or that its signature is none of P-256.
+// Sign returns a JWT with an ES256 signature of the JSON texts header and payload. It
+// returns the errors of the signer, or an error if its signature is not of P-256.
 func Sign(header, payload []byte, key crypto.Signer) (string, error) {
 	signed := Encode64(header) + "." + Encode64(payload)
 	sig, err := signES256(key, signed)

@@ -3,7 +3,7 @@ package sdjwt
 // Reason is the code of the rule that a token breaks.
 type Reason string
 
-// Reasons of the envelope (rules 1 to 5) and of any JSON text.
+// Reasons about the envelope (rules 1 to 5) and about any JSON text.
 const (
 	TooLarge     Reason = "too_large"
 	BadFormat    Reason = "bad_format"
@@ -13,7 +13,7 @@ const (
 	DuplicateKey Reason = "duplicate_key"
 )
 
-// Reasons of the issuer's header, key and signature (rules 6 to 13).
+// Reasons about the issuer's header, key and signature (rules 6 to 13).
 const (
 	BadAlg          Reason = "bad_alg"
 	BadTyp          Reason = "bad_typ"
@@ -24,7 +24,7 @@ const (
 	BadSignature    Reason = "bad_signature"
 )
 
-// Reasons of the disclosures (rules 15 to 18).
+// Reasons about the disclosures (rules 15 to 18).
 const (
 	BadSDAlg                Reason = "bad_sd_alg"
 	BadDisclosure           Reason = "bad_disclosure"
@@ -38,7 +38,7 @@ const (
 	DisclosureUnreferenced  Reason = "disclosure_unreferenced"
 )
 
-// Reasons of the key binding (rules 30 to 34).
+// Reasons about the key binding (rules 30 to 34).
 const (
 	KBBadAlg          Reason = "kb_bad_alg"
 	KBBadTyp          Reason = "kb_bad_typ"
@@ -52,7 +52,7 @@ const (
 	KBBadSDHash       Reason = "kb_bad_sd_hash"
 )
 
-// Error is a refusal. It never carries text of the token.
+// Error is a refusal. It never contains text of the token.
 type Error struct{ Reason Reason }
 
 func (e *Error) Error() string { return "sdjwt: " + string(e.Reason) }

@@ -1,19 +1,18 @@
-// Package sdjwt is a strict layer for SD-JWT (RFC 9901) with ES256: it splits,
-// verifies and signs, and takes nothing on trust from libraries that repair
-// their input.
+// Package sdjwt implements SD-JWT (RFC 9901) with ES256 strictly: it splits, verifies and
+// signs tokens, and does not use libraries that repair their input.
 //
-// A verifier goes through a token in the order of the profile, so that the
-// first broken rule gives the [Reason] of the [*Error]:
+// A verifier checks a token in the order of the profile, so that the first broken rule is
+// the [Reason] of the [*Error]:
 //
 //	tok, err := sdjwt.Split(text, false)              // envelope, base64url
 //	kid, err := tok.Issuer.Header("dc+sd-jwt")        // header
 //	err = tok.Issuer.Verify(key)                      // signature, key found by kid
 //	claims, err := tok.Issuer.Claims()                // payload
 //	err = tok.Disclose(claims, profile)               // disclosures, in place
-//	kb, err := tok.VerifyBinding(sdjwt.Binding{...})  // key binding, where sent
+//	kb, err := tok.VerifyBinding(sdjwt.Binding{...})  // key binding, if any
 //
-// What a claim means is not known here: a [Profile] says which claims may be
-// hidden, the caller judges the rest.
+// The package does not know what claims mean: a [Profile] defines which claims may be
+// hidden, and the caller checks the rest.
 package sdjwt
 
 import (
@@ -23,34 +22,34 @@ import (
 	"github.com/paywarrant/paywarrant/internal/sdjwt/ijson"
 )
 
-// MaxBytes is the longest text that [Split] takes.
+// MaxBytes is the maximum length of a token for [Split].
 const MaxBytes = 8192
 
-// Token is a split SD-JWT, its parts decoded and nothing verified.
+// Token is a split SD-JWT. Its parts are decoded, but nothing is verified.
 type Token struct {
 	// Issuer is the JWT of the issuer.
 	Issuer JWT
-	// Disclosures stand in the order sent.
+	// Disclosures are the disclosures in their original order.
 	Disclosures []Disclosure
-	// Binding is the key-binding JWT, nil where none was sent.
+	// Binding is the key-binding JWT. It is nil if there is none.
 	Binding *JWT
 
-	bound string // what a key binding signs over: up to and including the last ~
+	bound string // what a key binding signs: everything up to and including the last ~
 }
 
-// Disclosure is a disclosure as it was sent, and its JSON.
+// Disclosure is a disclosure as received, and its JSON.
 type Disclosure struct {
-	// Text is what its digest is taken over.
+	// Text is what its digest is computed from.
 	Text string
 	json string
 }
 
-// JSON is the disclosure decoded, not yet parsed.
+// JSON returns the decoded disclosure. It is not parsed.
 func (d Disclosure) JSON() string { return d.json }
 
-// Split takes a token apart: rules 1 and 3 to 5 of the profile. The text begins
-// with the issuer's JWT, without any prefix.
-// Errors: [*Error] with too_large, bad_format, kb_missing or bad_base64url.
+// Split splits a token (rules 1 and 3 to 5 of the profile). The text begins with the
+// issuer's JWT, without any prefix. It returns an [*Error] with too_large, bad_format,
+// kb_missing or bad_base64url.
 func Split(text string, requireBinding bool) (*Token, error) {
 	if len(text) > MaxBytes {
 		return nil, refuse(TooLarge)
@@ -81,13 +80,14 @@ func Split(text string, requireBinding bool) (*Token, error) {
 	return tok, tok.decode(issuer, hidden, binding, last != "")
 }
 
-// shaped tells whether s is disclosures, each non-empty, without dots and ended by a ~.
+// shaped reports whether s consists of disclosures, each non-empty, without dots, and
+// followed by a ~.
 func shaped(s string) bool {
 	return s == "" || (s[0] != '~' && !strings.Contains(s, "~~") && !strings.Contains(s, "."))
 }
 
 func (t *Token) decode(issuer compact, hidden string, binding compact, bound bool) error {
-	var room [4096]byte // on the stack; used again for each part
+	var room [4096]byte // on the stack, reused for each part
 	buf := room[:0]
 	var ok bool
 	if t.Issuer, ok = issuer.decode(buf); !ok {
@@ -112,11 +112,10 @@ func (t *Token) decode(issuer compact, hidden string, binding compact, bound boo
 	return nil
 }
 
-// Bound is the text that a key binding signs over: everything up to and
-// including the last ~.
+// Bound returns the text that a key binding signs: everything up to and including the last ~.
 func (t *Token) Bound() string { return t.bound }
 
-// parse reads JSON and gives its errors their codes.
+// parse parses JSON, and converts its errors to an [*Error].
 func parse(text string, want ijson.Kind) (*ijson.Value, error) {
 	v, err := ijson.Parse(text, want)
 	switch {

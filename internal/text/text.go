@@ -1,5 +1,4 @@
-// Package text checks text that callers send, before it is stored, logged, or shown
-// to a person.
+// Package text checks text from callers before it is stored, logged, or shown to a person.
 //
 //	if err := text.Check(name, 100); err != nil {
 //		return invalid("name", err.Error())
@@ -19,11 +18,10 @@ var (
 	ErrControl = errors.New("must have no control characters, line breaks or text direction characters")
 )
 
-// Check reports whether s is one line of text of at most longest characters: valid
-// UTF-8, without control characters, line and paragraph separators, and the
-// characters that change the direction of text (Unicode's Bidi_Control), which can
-// make a line read differently from what it says. The error's text fits after the
-// name of a field. Empty text is valid.
+// Check reports whether s is one line of text of at most longest characters: valid UTF-8,
+// without control characters, line and paragraph separators, and the characters that change
+// the direction of text (Unicode's Bidi_Control), which can make a line read differently
+// from its content. The error's text fits after the name of a field. Empty text is valid.
 func Check(s string, longest int) error {
 	switch {
 	case !utf8.ValidString(s):

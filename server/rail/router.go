@@ -9,21 +9,20 @@ import (
 	"github.com/paywarrant/paywarrant/internal/failpoint"
 )
 
-// ErrNotConfigured reports that a charge names a rail that the router does not
-// have. It is an error and not a refusal: an earlier run of the same charge may have
-// moved money over that rail, so no other rail may be asked instead.
+// ErrNotConfigured reports that a charge names a rail that the router does not have. It is
+// an error and not a refusal: an earlier run of the same charge may have moved money over
+// that rail, so no other rail may be asked instead.
 var ErrNotConfigured = errors.New("rail: not configured")
 
 // maxAttempts is the preferred rail and one fallback.
 const maxAttempts = 2
 
-// Router moves money over the preferred rail of several, and over a second one
-// where the first refuses. It has no memory: [Router.Charge] run again with the
-// same arguments, in whatever process, comes to the same end, and that is how a
-// charge is recovered after a crash.
+// Router moves money over the preferred of several rails, and over a second one if the
+// first refuses. It is stateless: calling [Router.Charge] again with the same arguments,
+// in any process, leads to the same result. That is how a charge is recovered after a crash.
 type Router struct {
-	// Asking is told of each attempt: of its beginning, and by the function that it
-	// returns of its end. It may change the attempt's context. Nil: nobody is told.
+	// OnAttempt is called when an attempt on a rail begins, and the function that it
+	// returns when the attempt ends. The attempt uses the returned context. Default: none.
 	OnAttempt func(context.Context, Name) (context.Context, func(Outcome, error))
 
 	rails map[Name]Rail
@@ -33,8 +32,8 @@ type Router struct {
 // May reports whether a charge may ask the n-th of its rails.
 type May func(ctx context.Context, n int, name Name) (bool, error)
 
-// NewRouter returns a router over the rails. An error where one is nil or two
-// have one name; none at all is allowed, and then every charge is refused.
+// NewRouter returns a Router over the rails. It returns an error if a rail is nil or if
+// two have the same name. Without rails, every charge is refused.
 func NewRouter(rails []Rail) (*Router, error) {
 	r := &Router{rails: make(map[Name]Rail, len(rails))}
 	for i, one := range rails {
@@ -51,8 +50,8 @@ func NewRouter(rails []Rail) (*Router, error) {
 	return r, nil
 }
 
-// Preferred returns the rails of a currency ("usd", "usdc", "usdt"), the
-// preferred one first; none for an unknown currency.
+// Preferred returns the rails of a currency ("usd", "usdc", "usdt"), the preferred one
+// first, or nil for an unknown currency.
 func Preferred(currency string) []Name {
 	switch currency {
 	case "usd":
@@ -64,28 +63,27 @@ func Preferred(currency string) []Name {
 	}
 }
 
-// Reference is the reference under which a rail is asked to move the money of a
-// transaction: the same for every attempt, another for every rail.
+// Reference returns the reference for charging a transaction on a rail: the same for every
+// attempt, a different one for every rail.
 func Reference(transactionID string, name Name) string {
 	return transactionID + "." + string(name)
 }
 
-// Names returns the rails there are, in the order they were given.
+// Names returns the names of the rails in their original order.
 func (r *Router) Names() []Name { return slices.Clone(r.names) }
 
-// Rail returns the rail of a name, and whether there is one.
+// Rail returns the rail with that name, and false if there is none.
 func (r *Router) Rail(name Name) (Rail, bool) {
 	one, ok := r.rails[name]
 	return one, ok
 }
 
-// Plan returns which rails a charge will ask, in this order: those of order that
-// the router has and the payer has connected, at most two. A rail that is not
-// configured is left out, so the next one takes its place.
+// Plan returns the rails that a charge will ask: those of order that the router has and
+// the payer has connected, at most two.
 //
-// The answer depends on the configuration of the moment. Store it with the
-// reservation and hand it to [Router.Charge] on every run, and a restart with
-// other rails cannot lead a charge that moved money on one of them to another.
+// The result depends on the current configuration. Store it with the reservation and pass
+// it to [Router.Charge] on every run, so that a restart with other rails cannot move the
+// money of a charge a second time.
 func (r *Router) Plan(order []Name, instruments []Instrument) []Name {
 	var plan []Name
 	for _, name := range connected(order, instruments) {
@@ -96,29 +94,24 @@ func (r *Router) Plan(order []Name, instruments []Instrument) []Name {
 	return plan
 }
 
-// Charge asks the rails of order that the payer has an instrument of, the first
-// one first, to move the money; the second one is asked at most once and only
-// after a definite refusal by the first. The charge's Reference is the
-// transaction id; each rail is asked under [Reference] of it, with the payer's
-// instrument for it.
+// Charge asks the rails of order that the payer has an instrument of to move the money.
+// It asks the second one at most once, and only after a definite refusal by the first.
+// The charge's Reference is the transaction id; each rail receives its own [Reference] of
+// it and the payer's instrument.
 //
-// It tells which rail the outcome is of. Where both refuse, that is the first
-// one with its reason, which is what the payer can put right, unless it was only
-// unavailable and the second had a reason of its own. Where the payer has no
-// instrument of any rail of order, the outcome is Refused with [Unavailable] and
-// used is empty.
+// Used is the rail that the outcome comes from. If both refuse, it is the first one, whose
+// reason the payer can act on, unless the first was only unavailable and the second had
+// another reason. If the payer has no instrument of any rail of order, the outcome is
+// Refused with [Unavailable], and used is empty. A refusal without a reason gets the
+// reason [ProcessorError].
 //
-// A refusal without a reason has the reason [ProcessorError].
+// Charge calls may before it asks the n-th rail, counted from 1. If it returns false, the
+// first refusal is the outcome; if that was the first rail, the outcome is as if the payer
+// had no instrument. A nil may allows everything.
 //
-// May decides whether the n-th rail, counted from 1, may be asked; Charge calls it
-// before it asks a rail. If it answers no, the first refusal is the outcome; if that
-// was the first rail, the outcome is as if the payer had no instrument. A nil May
-// allows everything.
-//
-// An error means that the outcome is unknown and that the same call must be made
-// again: [ErrNotConfigured] if a rail that may have been asked before is missing,
-// ctx's error, May's, or the rail's. No other rail is asked then, nor after
-// [Pending].
+// An error means that the outcome is unknown and that the same call must be repeated. It
+// is [ErrNotConfigured] if a rail that may have been asked before is missing, ctx's error,
+// may's, or the rail's. Charge asks no other rail after an error, nor after [Pending].
 func (r *Router) Charge(ctx context.Context, order []Name, instruments []Instrument, charge Charge, may May) (used Name, outcome Outcome, err error) {
 	var first Name
 	refusal := Outcome{Status: Refused, Reason: Unavailable}
@@ -150,8 +143,8 @@ func (r *Router) Charge(ctx context.Context, order []Name, instruments []Instrum
 	return first, refusal, nil
 }
 
-// ask makes one attempt. A status that Charge may not answer is an error: to
-// take it for a refusal could move the money twice.
+// ask makes one attempt. A status that Charge must not return is an error: treating it as
+// a refusal could move the money twice.
 func (r *Router) ask(ctx context.Context, name Name, attempt Charge) (Outcome, error) {
 	one, ok := r.rails[name]
 	if !ok {
@@ -183,13 +176,13 @@ func (r *Router) ask(ctx context.Context, name Name, attempt Charge) (Outcome, e
 	case Unseen:
 		fallthrough
 	default:
-		return Outcome{}, fmt.Errorf("ask %s: status %q is no answer to a charge", name, outcome.Status)
+		return Outcome{}, fmt.Errorf("ask %s: status %q is not a result of a charge", name, outcome.Status)
 	}
 }
 
-// reused is the outcome of an attempt whose reference the rail knows with other
-// parameters: these parameters never move money. It stays an error if the
-// reference did move money, or still may: then it is a person's to decide.
+// reused returns the outcome of an attempt whose reference the rail knows with other
+// parameters, which never move money. It remains an error if the reference did move money
+// or still may: then a person must decide.
 func reused(ctx context.Context, one Rail, attempt Charge, err error) (Outcome, error) {
 	known, lookup := one.Lookup(ctx, attempt.Reference)
 	if lookup != nil {
@@ -201,9 +194,9 @@ func reused(ctx context.Context, one Rail, attempt Charge, err error) (Outcome, 
 	return Outcome{Status: Refused, Reason: ProcessorError}, nil
 }
 
-// connected returns the rails of order, each once, that the payer has an
-// instrument of. The payer's instruments do not change while a charge is
-// pending, so neither does this.
+// connected returns the rails of order, without duplicates, that the payer has an
+// instrument of. The result is stable, because the instruments do not change while a
+// charge is pending.
 func connected(order []Name, instruments []Instrument) []Name {
 	var names []Name
 	for _, name := range order {
@@ -215,7 +208,7 @@ func connected(order []Name, instruments []Instrument) []Name {
 	return names
 }
 
-// instrument returns the payer's first instrument of a rail that connected found.
+// instrument returns the payer's first instrument of a rail that connected returned.
 func instrument(instruments []Instrument, name Name) Instrument {
 	i := slices.IndexFunc(instruments, func(in Instrument) bool { return in.Rail == name })
 	return instruments[i]

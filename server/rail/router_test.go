@@ -136,7 +136,7 @@ func TestStatusThatIsNoAnswerIsAnError(t *testing.T) {
 	for _, status := range []rail.Status{rail.Unseen, "", "done"} {
 		fiat, chain := &scripted{name: rail.Card, outcome: rail.Outcome{Status: status}}, &scripted{name: rail.Chain}
 		_, outcome, err := newRouter(t, fiat, chain).Charge(t.Context(), rail.Preferred("usd"), both(), rail.Charge{Reference: "txn_1"}, nil)
-		require.ErrorContains(t, err, "no answer to a charge")
+		require.ErrorContains(t, err, "not a result of a charge")
 		require.Empty(t, outcome)
 		require.Empty(t, chain.asked)
 	}
@@ -232,8 +232,8 @@ func (r renamed) Charge(ctx context.Context, c rail.Charge) (rail.Outcome, error
 }
 
 // TestRunAgainUntilAnsweredMovesTheMoneyOnce runs charges over two unreliable
-// processors, again after each error as recovery does, with rails made anew, and
-// compares the end with what the cards promise.
+// processors, repeated after each error as recovery does, with new rails, and compares
+// the outcome with what the cards promise.
 func TestRunAgainUntilAnsweredMovesTheMoneyOnce(t *testing.T) {
 	t.Parallel()
 	open := func(seed uint64) *card.Processor {

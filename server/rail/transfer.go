@@ -7,42 +7,44 @@ import (
 	"github.com/paywarrant/paywarrant/internal/money"
 )
 
-// TransferQuery asks for a transfer that somebody signed and a rail settled.
+// TransferQuery identifies a signed transfer that a rail settled.
 type TransferQuery struct {
-	// TxHash is the transaction.
+	// TxHash is the hash of the transaction.
 	TxHash string
-	// PayTo was paid Amount for Resource.
-	PayTo    string
-	Amount   money.Micros
+	// PayTo is the wallet address of the payee.
+	PayTo string
+	// Amount is the amount that was transferred.
+	Amount money.Micros
+	// Resource is the URL that was paid for.
 	Resource string
 }
 
-// SettleRequest says what a signed transfer is to be settled for, and for whom.
+// SettleRequest describes the settlement of a signed transfer.
 type SettleRequest struct {
-	// Resource is what is paid for. May be empty.
+	// Resource is the URL that is paid for. It may be empty.
 	Resource string
-	// IdempotencyKey lets a repeat with the same key get the first result again.
-	// Empty: every repeat is refused.
+	// IdempotencyKey identifies the settlement: a repeated call with the same key returns
+	// the first result. If it is empty, every repeated call is refused.
 	IdempotencyKey string
-	// Caller is whose budget the gas counts against, such as a client address.
-	// Empty: nobody's.
+	// Caller identifies whose budget the gas counts against, such as a client address.
+	// If it is empty, the gas counts against no caller's.
 	Caller string
 }
 
 // Transfer is a transfer that was settled.
 type Transfer struct {
-	// Payer is the wallet that signed.
-	Payer     string
+	// Payer is the wallet address that signed.
+	Payer string
+	// SettledAt is when the transfer was settled.
 	SettledAt time.Time
-	// Differs names what is not as it was asked for: "payTo", "amount" or "resource".
-	// Empty where all of it is.
+	// Differs names the field of the query that does not match: "payTo", "amount" or
+	// "resource". It is empty if all match.
 	Differs string
 }
 
-// TransferReader is a [Rail] that remembers which signed transfers it settled, and
-// for what.
+// TransferReader is a [Rail] that records which signed transfers it settled.
 type TransferReader interface {
-	// SettledTransfer finds the transfer of a transaction that fits best, and false
-	// where none of its transfers was settled here, for good.
+	// SettledTransfer returns the transfer of a transaction that matches the query best,
+	// and false if this rail settled, finally, no transfer of the transaction.
 	SettledTransfer(ctx context.Context, q TransferQuery) (Transfer, bool, error)
 }

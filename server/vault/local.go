@@ -16,14 +16,14 @@ import (
 	"sync"
 )
 
-// Local wraps data keys with key-encryption keys held in memory. The first key
-// wraps, all unwrap: to rotate, put a new one first and keep the old ones until all
-// is wrapped anew. It is safe for concurrent use.
+// Local wraps data keys with key-encryption keys in memory. The first key wraps, and all
+// keys unwrap. To rotate, add a new key at the front, and keep the old ones until
+// everything is wrapped with it. It is safe for concurrent use.
 type Local struct {
-	path string // of the file that the keys are from; empty: none
+	path string // the file with the keys; empty: none
 
 	mu   sync.Mutex
-	file fs.FileInfo // as it was when it was read
+	file fs.FileInfo // of the file when it was read
 	keys []localKey
 }
 
@@ -34,8 +34,8 @@ type localKey struct {
 	aead cipher.AEAD
 }
 
-// NewLocal returns a wrapper with keys of 32 bytes each. An error names what is
-// wrong with them.
+// NewLocal returns a Local with keys of 32 bytes each. The returned error names the
+// invalid key.
 func NewLocal(keys ...[]byte) (*Local, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("vault: at least one key-encryption key is required")
@@ -55,15 +55,15 @@ func NewLocal(keys ...[]byte) (*Local, error) {
 	return l, nil
 }
 
-// KeyFile reads key-encryption keys from a file: one base64 key of 32 bytes a
-// line, the current one first. A file that does not exist is made, readable by
-// its owner alone, with one new key. The file is read again when it changes, so that
-// a running service takes up a new key; one that cannot be read then changes
-// nothing. An error names the file.
+// KeyFile returns a Local with the keys of a file: one base64 key of 32 bytes per line, the
+// current one first. If the file does not exist, it is created with one new key, readable
+// only by its owner. The file is read again when it changes, so that a running service
+// uses a new key. If that fails, the previous keys remain. The returned error names the
+// file.
 func KeyFile(path string) (*Local, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := createKeyFile(path); err != nil {
-			return nil, fmt.Errorf("make key file: %w", err)
+			return nil, fmt.Errorf("create key file: %w", err)
 		}
 	}
 	l := &Local{path: path}
@@ -91,13 +91,13 @@ func (l *Local) reload() error {
 	return nil
 }
 
-// present are the keys as the file has them now.
+// present returns the current keys of the file.
 func (l *Local) present() []localKey {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.path != "" {
 		if info, err := os.Stat(l.path); err == nil && changed(l.file, info) {
-			_ = l.reload() // those at hand stay
+			_ = l.reload() // on failure the previous keys remain
 		}
 	}
 	return l.keys
@@ -125,8 +125,8 @@ func readKeyFile(path string) (keys [][]byte, err error) {
 	return keys, nil
 }
 
-// AddKey puts a new key first into a key file: from then on it wraps, and the others
-// only unwrap. An error names the file.
+// AddKey adds a new key at the front of a key file: it wraps from then on, and the others
+// only unwrap. The returned error names the file.
 func AddKey(path string) error {
 	keys, err := readKeyFile(path)
 	if err != nil {
@@ -135,8 +135,8 @@ func AddKey(path string) error {
 	return replaceKeyFile(path, append([][]byte{newKey()}, keys...))
 }
 
-// ForgetKeys leaves only the current key in a key file: whatever is still wrapped
-// under another one is lost for good. An error names the file.
+// ForgetKeys removes all keys but the current one from a key file. What is still wrapped
+// with another key is lost for good. The returned error names the file.
 func ForgetKeys(path string) error {
 	keys, err := readKeyFile(path)
 	if err != nil {
@@ -151,8 +151,8 @@ func newKey() []byte {
 	return key
 }
 
-// createKeyFile writes a new key so that either the whole file is there or none;
-// where another process was first, its file stays.
+// createKeyFile atomically creates a file with a new key. If another process was faster,
+// its file stays.
 func createKeyFile(path string) error {
 	name, err := writeKeys(path, [][]byte{newKey()})
 	if err != nil {
@@ -165,7 +165,7 @@ func createKeyFile(path string) error {
 	return nil
 }
 
-// replaceKeyFile has a reader see either the old file or the new one.
+// replaceKeyFile replaces the file atomically.
 func replaceKeyFile(path string, keys [][]byte) error {
 	name, err := writeKeys(path, keys)
 	if err == nil {
@@ -177,7 +177,7 @@ func replaceKeyFile(path string, keys [][]byte) error {
 	return nil
 }
 
-// writeKeys writes a file beside path, of mode 0600, and makes it durable.
+// writeKeys writes a temporary file next to path, with mode 0600, and syncs it.
 func writeKeys(path string, keys [][]byte) (name string, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".key-*")
 	if err != nil {
@@ -193,7 +193,8 @@ func writeKeys(path string, keys [][]byte) (name string, err error) {
 	return f.Name(), nil
 }
 
-// Wrap implements [Wrapper]. Wrapped is: key id (8 bytes), nonce (12 bytes), ciphertext and tag.
+// Wrap implements [Wrapper]. The result consists of the key id (8 bytes), the nonce (12
+// bytes), and the ciphertext with its tag.
 func (l *Local) Wrap(_ context.Context, dataKey, additional []byte) ([]byte, error) {
 	k := l.present()[0]
 	nonce := make([]byte, k.aead.NonceSize())

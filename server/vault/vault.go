@@ -1,14 +1,15 @@
-// Package vault seals what must be kept but not lie open: signing keys, session
-// keys, mandate tokens. Each secret has a data key of its own (AES-256-GCM),
-// which a [Wrapper] encrypts with a key-encryption key that the database never
-// sees: a local key file here, a cloud's key service elsewhere.
+// Package vault seals secrets that must be stored but not readable: signing keys, session
+// keys, mandate tokens. Each secret is encrypted with its own data key (AES-256-GCM),
+// which a [Wrapper] encrypts with a key-encryption key that the database never contains:
+// a local key file here, a cloud's key management service elsewhere.
 //
 //	v := vault.New(wrapper)
 //	sealed, err := v.Seal(ctx, vault.Label{Purpose: "session-key", Owner: "del_…"}, secret)
 //	secret, err := v.Open(ctx, vault.Label{Purpose: "session-key", Owner: "del_…"}, sealed)
 //
-// The label is bound in: what was sealed for one mandate and purpose opens for no
-// other. The package keeps nothing; who seals also stores, and destroys by deleting.
+// The label is authenticated: a secret that was sealed for one mandate and purpose opens
+// for no other. The package stores nothing. The caller stores sealed secrets, and destroys
+// them by deletion.
 package vault
 
 import (
@@ -21,30 +22,36 @@ import (
 	"fmt"
 )
 
-// ErrSealed tells that a secret does not open: it is damaged, was sealed under
-// another label, or its key-encryption key is not at hand.
+// ErrSealed reports that a secret cannot be opened: it is damaged, was sealed under another
+// label, or its key-encryption key is not available.
 var ErrSealed = errors.New("vault: secret does not open")
 
-// Wrapper encrypts data keys with a key-encryption key. Both methods bind the
-// additional data in: what was wrapped with one does not unwrap with another.
-// Wrap may include which key it used in what it returns.
+// Wrapper encrypts data keys with a key-encryption key. Both methods authenticate the
+// additional data: a data key that was wrapped with one value does not unwrap with another.
+// Implementations must be safe for concurrent use.
 type Wrapper interface {
+	// Wrap encrypts a data key. The result may include which key-encryption key was used.
 	Wrap(ctx context.Context, dataKey, additional []byte) (wrapped []byte, err error)
-	// Unwrap returns [ErrSealed] where wrapped does not open.
+	// Unwrap decrypts a data key. It returns [ErrSealed] if wrapped cannot be opened.
 	Unwrap(ctx context.Context, wrapped, additional []byte) (dataKey []byte, err error)
 }
 
-// Rotater is a [Wrapper] whose key changes: it tells what it wrapped with another
-// one than now. Of a Wrapper that is none, everything is taken to be up to date.
-type Rotater interface{ Stale(wrapped []byte) bool }
-
-// Label says what a secret is for, and whose.
-type Label struct {
-	Purpose string
-	Owner   string
+// Rotater is a [Wrapper] whose key-encryption key can change. A Wrapper that does not
+// implement it is treated as if everything were wrapped with the current key.
+type Rotater interface {
+	// Stale reports whether wrapped was wrapped with another key than the current one.
+	Stale(wrapped []byte) bool
 }
 
-// bytes is unambiguous: lengths keep the parts apart.
+// Label identifies what a secret is for, and whose it is.
+type Label struct {
+	// Purpose is what the secret is for, such as "session-key".
+	Purpose string
+	// Owner is the id of the object that the secret belongs to.
+	Owner string
+}
+
+// bytes encodes the label unambiguously, with the length of each part.
 func (l Label) bytes() []byte {
 	b := []byte("paywarrant/v1")
 	for _, part := range []string{l.Purpose, l.Owner} {
@@ -54,16 +61,17 @@ func (l Label) bytes() []byte {
 	return b
 }
 
-// Vault seals and opens.
+// Vault seals and opens secrets. It is safe for concurrent use.
 type Vault struct{ wrapper Wrapper }
 
-// New returns a vault whose data keys are wrapped by w.
+// New returns a Vault whose data keys are wrapped by w.
 func New(w Wrapper) *Vault { return &Vault{wrapper: w} }
 
 const version = 1
 
-// Seal encrypts a secret under a label. Sealed is: version (1 byte), length of
-// the wrapped data key (2 bytes), the wrapped data key, nonce (12 bytes), ciphertext and tag.
+// Seal encrypts a secret under a label. The result consists of the version (1 byte), the
+// length of the wrapped data key (2 bytes), the wrapped data key, the nonce (12 bytes), and
+// the ciphertext with its tag. It returns the errors of the Wrapper.
 func (v *Vault) Seal(ctx context.Context, l Label, secret []byte) ([]byte, error) {
 	var dataKey [32]byte
 	_, _ = rand.Read(dataKey[:]) // never fails
@@ -81,7 +89,7 @@ func (v *Vault) Seal(ctx context.Context, l Label, secret []byte) ([]byte, error
 	return aead.Seal(append(head, nonce...), nonce, secret, l.bytes()), nil
 }
 
-// head is what comes before the nonce: version, and the wrapped data key.
+// head returns what precedes the nonce: the version and the wrapped data key.
 func (v *Vault) head(ctx context.Context, l Label, dataKey []byte) ([]byte, error) {
 	wrapped, err := v.wrapper.Wrap(ctx, dataKey, l.bytes())
 	if err != nil {
@@ -93,7 +101,7 @@ func (v *Vault) head(ctx context.Context, l Label, dataKey []byte) ([]byte, erro
 	return append(binary.BigEndian.AppendUint16([]byte{version}, uint16(len(wrapped))), wrapped...), nil
 }
 
-// split takes what head made off.
+// split reverses head.
 func split(sealed []byte) (wrapped, rest []byte, err error) {
 	if len(sealed) < 3 || sealed[0] != version {
 		return nil, nil, ErrSealed
@@ -105,8 +113,9 @@ func split(sealed []byte) (wrapped, rest []byte, err error) {
 	return rest[:size], rest[size:], nil
 }
 
-// Open decrypts what Seal made under the same label; the caller clears it after
-// use. It returns [ErrSealed] where it does not open.
+// Open decrypts a secret that Seal encrypted under the same label. The caller should clear
+// it after use. It returns [ErrSealed] if the secret cannot be opened, and the errors of
+// the Wrapper.
 func (v *Vault) Open(ctx context.Context, l Label, sealed []byte) ([]byte, error) {
 	secret, err := v.open(ctx, l, sealed)
 	if err != nil {
@@ -139,9 +148,9 @@ func (v *Vault) open(ctx context.Context, l Label, sealed []byte) ([]byte, error
 	return secret, nil
 }
 
-// Rewrap wraps the data key of a secret under the wrapper's present key, where it is
-// wrapped under another one; the secret is not opened. Changed is false where there
-// is nothing to do. It returns [ErrSealed] where the data key does not open.
+// Rewrap wraps the data key of a secret with the current key-encryption key, if it is
+// wrapped with another one. It does not decrypt the secret. Changed is false if nothing had
+// to be done. It returns [ErrSealed] if the data key cannot be unwrapped.
 func (v *Vault) Rewrap(ctx context.Context, l Label, sealed []byte) (fresh []byte, changed bool, err error) {
 	wrapped, rest, err := split(sealed)
 	if r, ok := v.wrapper.(Rotater); err == nil && (!ok || !r.Stale(wrapped)) {

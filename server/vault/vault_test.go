@@ -99,8 +99,8 @@ func TestKeyFile(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A running service takes up a new key from its file; what is wrapped under the old
-// one opens until it is forgotten, and what was wrapped anew ever after.
+// A running service uses a new key from its file. What is wrapped under the old key opens
+// until that key is forgotten; what was rewrapped still opens afterwards.
 func TestKeyFileRotatesUnderway(t *testing.T) {
 	t.Parallel()
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "kek")

@@ -1,14 +1,14 @@
-// Package ijson reads I-JSON (RFC 7493) strictly, into a small tree instead of
-// maps: member names keep their case and their order, numbers keep their
-// literal, and nothing is repaired.
+// Package ijson parses I-JSON (RFC 7493) strictly, into a small tree instead of maps:
+// member names keep their case and order, numbers keep their literal, and nothing is
+// repaired.
 //
 //	v, err := ijson.Parse(text, ijson.Object)
 //	exp, ok := v.Get("exp").Int(1, 253402300799)
 //
-// What encoding/json lets pass is refused here: two members of one name (after
-// unescaping, at any depth), invalid UTF-8, a byte order mark, lone surrogate
-// escapes, noncharacters, text after the value. The package does not decode
-// into Go structs and does not limit the size of its input: callers do.
+// It refuses what encoding/json accepts: two members with the same name (after unescaping,
+// at any depth), invalid UTF-8, a byte order mark, lone surrogate escapes, noncharacters,
+// and text after the value. The package does not decode into Go structs. It does not limit
+// the size of its input; callers do.
 package ijson
 
 import (
@@ -19,16 +19,16 @@ import (
 
 // Errors of [Parse].
 var (
-	// ErrSyntax tells that the text is not one I-JSON value of the wanted kind.
+	// ErrSyntax reports a text that is not one I-JSON value of the expected kind.
 	ErrSyntax = errors.New("ijson: not one I-JSON value of the wanted kind")
-	// ErrDuplicate tells that an object has two members of one name.
+	// ErrDuplicate reports an object with two members of the same name.
 	ErrDuplicate = errors.New("ijson: two members of one name")
 )
 
 // Kind is the kind of a value.
 type Kind uint8
 
-// Kinds of values. Absent is the kind of a nil *Value; Any is what [Parse] takes for any kind.
+// Kinds of values. Absent is the kind of a nil *Value. Any makes [Parse] accept any kind.
 const (
 	Absent Kind = iota
 	Null
@@ -40,17 +40,17 @@ const (
 	Any
 )
 
-// Value is a node of the tree. A nil *Value stands for an absent value: all
-// methods that read can be called on it, so look-ups chain without checks.
+// Value is a node of the tree. A nil *Value is an absent value: all methods that read can
+// be called on it, so look-ups can be chained without checks.
 type Value struct {
 	kind  Kind
-	name  string // of the member that the value is, in an object
-	text  string // of a string: unescaped; of a number, true and false: the literal
+	name  string // the member's name, if the value is in an object
+	text  string // a string's unescaped text; the literal of a number, true or false
 	first *Value // child
 	next  *Value // sibling
 }
 
-// Kind is the kind of the value, [Absent] for nil.
+// Kind returns the kind of the value, [Absent] for nil.
 func (v *Value) Kind() Kind {
 	if v == nil {
 		return Absent
@@ -58,10 +58,10 @@ func (v *Value) Kind() Kind {
 	return v.kind
 }
 
-// Name is the member name of a value that stands in an object.
+// Name returns the member's name, if the value is in an object.
 func (v *Value) Name() string { return v.name }
 
-// Str is the unescaped text of a string, and whether v is one.
+// Str returns the unescaped text of a string, and false for other kinds.
 func (v *Value) Str() (string, bool) {
 	if v.Kind() != String {
 		return "", false
@@ -69,10 +69,10 @@ func (v *Value) Str() (string, bool) {
 	return v.text, true
 }
 
-// Is tells whether v is exactly the string s.
+// Is reports whether v is exactly the string s.
 func (v *Value) Is(s string) bool { return v.Kind() == String && v.text == s }
 
-// Literal is a number as it was written, and whether v is one.
+// Literal returns a number as it was written, and false for other kinds.
 func (v *Value) Literal() (string, bool) {
 	if v.Kind() != Number {
 		return "", false
@@ -80,8 +80,8 @@ func (v *Value) Literal() (string, bool) {
 	return v.text, true
 }
 
-// Int reads a number that is written as a plain integer literal (no point, no
-// exponent) and lies in [low, high].
+// Int returns a number that is written as a plain integer literal (no point, no exponent),
+// and false if it is not one or not in [low, high].
 func (v *Value) Int(low, high int64) (int64, bool) {
 	if v.Kind() != Number {
 		return 0, false
@@ -90,7 +90,7 @@ func (v *Value) Int(low, high int64) (int64, bool) {
 	return n, err == nil && n >= low && n <= high
 }
 
-// Get is the member called name, nil where v has none or is no object.
+// Get returns the member called name, or nil if there is none or v is not an object.
 func (v *Value) Get(name string) *Value {
 	if v.Kind() != Object {
 		return nil
@@ -103,7 +103,7 @@ func (v *Value) Get(name string) *Value {
 	return nil
 }
 
-// Len is the number of members or elements.
+// Len returns the number of members or elements.
 func (v *Value) Len() int {
 	n := 0
 	for range v.Children() {
@@ -112,7 +112,8 @@ func (v *Value) Len() int {
 	return n
 }
 
-// Children runs over the members of an object or the elements of an array, in order.
+// Children returns an iterator over the members of an object or the elements of an array,
+// in order.
 func (v *Value) Children() iter.Seq[*Value] {
 	return func(yield func(*Value) bool) {
 		if v == nil {
@@ -126,7 +127,7 @@ func (v *Value) Children() iter.Seq[*Value] {
 	}
 }
 
-// Child is the i-th member or element, nil where there is none.
+// Child returns the i-th member or element, or nil if there is none.
 func (v *Value) Child(i int) *Value {
 	for c := range v.Children() {
 		if i == 0 {
@@ -137,8 +138,8 @@ func (v *Value) Child(i int) *Value {
 	return nil
 }
 
-// Rewrite replaces every child of v by what keep returns for it; nil removes the child.
-// A returned value keeps the name of the child that it replaces.
+// Rewrite replaces every child of v with what keep returns for it; nil removes the child. A
+// replacement gets the name of the child that it replaces.
 func (v *Value) Rewrite(keep func(*Value) (*Value, error)) error {
 	for link := &v.first; *link != nil; {
 		old := *link
@@ -157,7 +158,7 @@ func (v *Value) Rewrite(keep func(*Value) (*Value, error)) error {
 	return nil
 }
 
-// Append puts c behind the members of the object v, under name.
+// Append adds c as the last member of the object v, with that name.
 func (v *Value) Append(name string, c *Value) {
 	link := &v.first
 	for *link != nil {

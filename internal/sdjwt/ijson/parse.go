@@ -5,15 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds recursion. A value within it needs twice as many bytes, so
-// that no token of 8 KiB reaches it.
+// maxDepth limits recursion. A value of that depth needs twice as many bytes, so no token
+// of 8 KiB reaches it.
 const maxDepth = 4096
 
-// manyMembers is the size from which names are compared through a set.
+// manyMembers is the number of members from which names are compared with a set.
 const manyMembers = 24
 
-// Parse reads exactly one value of the kind from text; [Any] takes every kind.
-// Errors: [ErrSyntax]; for text that is right in everything else, [ErrDuplicate].
+// Parse parses exactly one value of the kind; [Any] accepts every kind. It returns
+// [ErrSyntax], or [ErrDuplicate] if the text is otherwise valid.
 func Parse(text string, want Kind) (*Value, error) {
 	p := parser{src: text}
 	if !utf8.ValidString(text) {
@@ -41,7 +41,7 @@ type parser struct {
 	duplicate bool
 }
 
-// node takes a value from the slab: one allocation serves many values.
+// node returns a value from the slab, so that one allocation serves many values.
 func (p *parser) node(k Kind) *Value {
 	if len(p.slab) == 0 {
 		p.slab = make([]Value, p.more())
@@ -52,8 +52,8 @@ func (p *parser) node(k Kind) *Value {
 	return v
 }
 
-// more is how many values come next, as far as one can see without reading: each
-// follows on a comma, or is the first one of an object or array.
+// more returns an estimate of how many values follow: each follows a comma, or is the first
+// of an object or array.
 func (p *parser) more() int {
 	const most, sight = 64, 4096
 	near := p.src[p.pos:min(p.pos+sight, len(p.src))]
@@ -71,7 +71,7 @@ func (p *parser) space() {
 	}
 }
 
-// take consumes c after white space, where it comes next.
+// take consumes white space and c. It returns false if the next character is another one.
 func (p *parser) take(c byte) bool {
 	p.space()
 	if p.pos < len(p.src) && p.src[p.pos] == c {
@@ -156,7 +156,7 @@ func (p *parser) object(depth int) (*Value, bool) {
 	}
 }
 
-// mark notes a name that the object already has.
+// mark records that the object has the name twice.
 func (p *parser) mark(o *Value, names map[string]struct{}, name string) {
 	if names == nil {
 		if o.Get(name) != nil {
@@ -199,7 +199,7 @@ func (p *parser) array(depth int) (*Value, bool) {
 	}
 }
 
-// number reads the grammar of RFC 8259 section 6 and keeps the literal.
+// number parses the grammar of RFC 8259 section 6 and keeps the literal.
 func (p *parser) number() (*Value, bool) {
 	start := p.pos
 	p.skip('-')

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// string reads up to the closing quote; the opening one is consumed. Text
-// without escapes is a slice of the input.
+// string parses up to the closing quote, after the opening one. Text without escapes is a
+// slice of the input.
 func (p *parser) string() (string, bool) {
 	start, wide := p.pos, false
 	for ; p.pos < len(p.src); p.pos++ {
@@ -26,7 +26,7 @@ func (p *parser) string() (string, bool) {
 	return "", false
 }
 
-// escaped reads a string from its first escape on.
+// escaped parses a string from its first escape on.
 func (p *parser) escaped(start int) (string, bool) {
 	buf := append(make([]byte, 0, p.pos-start+32), p.src[start:p.pos]...)
 	for p.pos < len(p.src) {
@@ -51,7 +51,7 @@ func (p *parser) escaped(start int) (string, bool) {
 	return "", false
 }
 
-// escape reads what follows a backslash.
+// escape parses what follows a backslash.
 func (p *parser) escape() (rune, bool) {
 	if p.pos >= len(p.src) {
 		return 0, false
@@ -78,8 +78,8 @@ func (p *parser) escape() (rune, bool) {
 	}
 }
 
-// unicode reads four hexadecimal digits; a high surrogate must be followed by
-// the escape of a low one, and a low one never stands alone.
+// unicode parses four hexadecimal digits. A high surrogate must be followed by the escape
+// of a low one, and a low one must not stand alone.
 func (p *parser) unicode() (rune, bool) {
 	r, ok := p.hex4()
 	if !ok || !utf16.IsSurrogate(r) {
@@ -115,7 +115,7 @@ func (p *parser) hex4() (rune, bool) {
 	return r, true
 }
 
-// interchangeable tells whether s is free of noncharacters (RFC 7493 section 2.1).
+// interchangeable reports whether s is free of noncharacters (RFC 7493 section 2.1).
 func interchangeable(s string) bool {
 	for _, r := range s {
 		if r&0xfffe == 0xfffe || (r >= 0xfdd0 && r <= 0xfdef) {

@@ -2,8 +2,8 @@ package ijson
 
 import "encoding/json"
 
-// AppendJSON writes the value as JSON without white space behind dst: members
-// in order, numbers by their literal.
+// AppendJSON appends the value as JSON without white space: members in order, numbers by
+// their literal.
 func (v *Value) AppendJSON(dst []byte) []byte {
 	switch v.Kind() {
 	case Absent, Null, Any:
@@ -34,7 +34,7 @@ func (v *Value) AppendJSON(dst []byte) []byte {
 	return dst
 }
 
-// AppendString writes s as a JSON string behind dst.
+// AppendString appends s as a JSON string.
 func AppendString(dst []byte, s string) []byte {
 	b, _ := json.Marshal(s) // never fails for a string
 	return append(dst, b...)

@@ -246,7 +246,7 @@ func (r *Rail) claimOrder(ctx context.Context, o order, record authorizationReco
 	case record.Undone: // since this caller read it
 		s.ErrorReason, s.ErrorMessage = record.failure()
 	case first:
-		failpoint.Hit(failpoint.AuthorizationTold)
+		failpoint.Hit(failpoint.AuthorizationAnswered)
 		s.Success = true
 	case record.Told && record.Caller != "" && record.Caller == o.caller:
 		s.Success, s.Replayed = true, true

@@ -169,7 +169,7 @@ func (r *Rail) sawRevoked(ctx context.Context, seen Revocation) error {
 	if err != nil {
 		return fmt.Errorf("tell of revocation of %s: %w", seen.GrantID, err)
 	}
-	failpoint.Hit(failpoint.WatcherTold)
+	failpoint.Hit(failpoint.WatcherReported)
 	return nil
 }
 

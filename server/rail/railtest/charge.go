@@ -9,7 +9,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// chargesOnce: a repeat answers what became of the first.
+// chargesOnce: a repeated charge returns the outcome of the first.
 func chargesOnce(t *testing.T, b *bench) {
 	c := b.charge(b.connect(t, b.Works))
 	first := b.pay(t, c)
@@ -20,7 +20,7 @@ func chargesOnce(t *testing.T, b *bench) {
 	require.Equal(t, b.Amount, b.Moved(t))
 }
 
-// fiftyCallers: one reference, fifty at once, money once.
+// fiftyCallers: fifty concurrent charges with one reference move the money once.
 func fiftyCallers(t *testing.T, b *bench) {
 	c := b.charge(b.connect(t, b.Works))
 	var mu sync.Mutex
@@ -41,7 +41,7 @@ func fiftyCallers(t *testing.T, b *bench) {
 	require.Equal(t, b.Amount, b.Moved(t))
 }
 
-// manyReferences: references do not stand in each other's way.
+// manyReferences: charges with different references do not affect each other.
 func manyReferences(t *testing.T, b *bench) {
 	const n = 20
 	instrument := b.connect(t, b.Works)
@@ -62,7 +62,7 @@ func manyReferences(t *testing.T, b *bench) {
 	require.Equal(t, n*b.Amount, b.Moved(t))
 }
 
-// refusedStays: a refusal is the end of a reference, for Charge, Lookup, many
+// refusedStays: a refusal is final for its reference, for Charge, Lookup, concurrent
 // callers and the next process.
 func refusedStays(t *testing.T, b *bench) {
 	if b.RefusedAtCharge == "" {
@@ -92,7 +92,7 @@ func refusedStays(t *testing.T, b *bench) {
 	require.Zero(t, b.Moved(t))
 }
 
-// changedParameters: a used reference answers nobody who asks for other money.
+// changedParameters: a used reference never moves other money.
 func changedParameters(t *testing.T, b *bench) {
 	instrument, other := b.connect(t, b.Works), b.connect(t, b.Works)
 	c := b.charge(instrument)
@@ -129,7 +129,7 @@ func refusedIsUsedUp(t *testing.T, b *bench) {
 	require.Zero(t, b.Moved(t))
 }
 
-// worthlessAmounts: no charge of nothing or less succeeds.
+// worthlessAmounts: no charge of zero or less succeeds.
 func worthlessAmounts(t *testing.T, b *bench) {
 	instrument := b.connect(t, b.Works)
 	for _, amount := range []rail.Micros{0, -1, -b.Amount} {
@@ -143,7 +143,7 @@ func worthlessAmounts(t *testing.T, b *bench) {
 	require.Zero(t, b.Moved(t))
 }
 
-// unknownInstrument: nobody's method pays nothing.
+// unknownInstrument: an instrument that was never connected pays nothing.
 func unknownInstrument(t *testing.T, b *bench) {
 	instrument := b.connect(t, b.Works)
 	instrument.Method = "no such method"
@@ -156,8 +156,8 @@ func unknownInstrument(t *testing.T, b *bench) {
 	require.Zero(t, b.Moved(t))
 }
 
-// lookupUnseen: what nobody asked for is told apart from a refusal, and asking
-// does not use the reference up.
+// lookupUnseen: Lookup distinguishes an unknown reference from a refused one, and does not
+// use the reference up.
 func lookupUnseen(t *testing.T, b *bench) {
 	c := b.charge(b.connect(t, b.Works))
 	for range 2 {
@@ -168,7 +168,7 @@ func lookupUnseen(t *testing.T, b *bench) {
 	requireSucceeded(t, b.pay(t, c))
 }
 
-// lookupTells: Lookup answers as Charge did.
+// lookupTells: Lookup returns what Charge did.
 func lookupTells(t *testing.T, b *bench) {
 	c := b.charge(b.connect(t, b.Works))
 	paid := b.pay(t, c)

@@ -9,12 +9,12 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// connection asks for a method under a fresh reference.
+// connection connects a method with a new reference.
 func (b *bench) connection(method string) rail.Connection {
 	return rail.Connection{Reference: b.reference(), Method: method, Email: "payer@example.com"}
 }
 
-// connectsOnce: the same reference connects the same instrument, whoever asks.
+// connectsOnce: the same reference connects the same instrument, for every caller.
 func connectsOnce(t *testing.T, b *bench) {
 	c := b.connection(b.Works)
 	var mu sync.Mutex
@@ -34,7 +34,7 @@ func connectsOnce(t *testing.T, b *bench) {
 	require.Equal(t, 16, got[again])
 }
 
-// connectUnknown: no such method is told apart from a refusal.
+// connectUnknown: an unknown method is not reported as a refusal.
 func connectUnknown(t *testing.T, b *bench) {
 	_, err := b.Rail.Connect(t.Context(), b.connection("no such method"))
 	require.ErrorIs(t, err, rail.ErrUnknownMethod)
@@ -42,7 +42,7 @@ func connectUnknown(t *testing.T, b *bench) {
 	require.NotErrorAs(t, err, &refused)
 }
 
-// connectRefused: a refusal has its reason, and asking again changes nothing.
+// connectRefused: a refusal has its reason, and stays when the call is repeated.
 func connectRefused(t *testing.T, b *bench) {
 	if b.RefusedAtConnect == "" {
 		t.Skip("the rail refuses no method when it is connected")
@@ -57,7 +57,7 @@ func connectRefused(t *testing.T, b *bench) {
 	}
 }
 
-// connectChanged: a reference connects one thing, and the first stays.
+// connectChanged: a reference connects one method, and the first one stays.
 func connectChanged(t *testing.T, b *bench) {
 	c := b.connection(b.Works)
 	first, err := b.Rail.Connect(t.Context(), c)
@@ -71,7 +71,7 @@ func connectChanged(t *testing.T, b *bench) {
 	require.Equal(t, first, again)
 }
 
-// connectCancelled: who stops waiting learns nothing, and may ask again.
+// connectCancelled: a canceled caller gets no definite result, and may repeat the call.
 func connectCancelled(t *testing.T, b *bench) {
 	c := b.connection(b.Works)
 	_, err := b.Rail.Connect(cancelled(t), c)

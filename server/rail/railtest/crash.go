@@ -10,8 +10,8 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// cancelledIsNoRefusal: a caller that does not wait is told nothing definite, and
-// finds the end by asking again.
+// cancelledIsNoRefusal: a canceled caller gets no definite result, and learns the outcome
+// by repeating the call.
 func cancelledIsNoRefusal(t *testing.T, b *bench) {
 	c := b.charge(b.connect(t, b.Works))
 	outcome, err := b.Rail.Charge(cancelled(t), c)
@@ -22,8 +22,8 @@ func cancelledIsNoRefusal(t *testing.T, b *bench) {
 	require.Equal(t, b.Amount, b.Moved(t))
 }
 
-// givenUpMidway: callers give up at any moment of the work. Whatever they left
-// behind, asking again comes to one end, and the money moves once.
+// givenUpMidway: callers give up at any moment. Repeating their calls leads to one outcome,
+// and the money moves once.
 func givenUpMidway(t *testing.T, b *bench) {
 	const n = 24
 	instrument := b.connect(t, b.Works)
@@ -42,7 +42,7 @@ func givenUpMidway(t *testing.T, b *bench) {
 	require.Equal(t, sum, b.Moved(t))
 }
 
-// restartForgetsNothing: the next process knows what this one answered.
+// restartForgetsNothing: the next process knows what this one returned.
 func restartForgetsNothing(t *testing.T, b *bench) {
 	c := b.charge(b.connect(t, b.Works))
 	first := b.pay(t, c)
@@ -57,8 +57,8 @@ func restartForgetsNothing(t *testing.T, b *bench) {
 	require.Equal(t, 2*b.Amount, b.Moved(t))
 }
 
-// restartAmidCharges: the rail ends while charges are under way. Those that were
-// answered stand, the others are finished by asking again, each moves once.
+// restartAmidCharges: the rail ends during charges. Those with an outcome keep it, the
+// others are finished by repeating the call, and each moves money once.
 func restartAmidCharges(t *testing.T, b *bench) {
 	const n = 30
 	instrument := b.connect(t, b.Works)

@@ -1,14 +1,13 @@
-// Package railtest is the contract of [rail.Rail]: what every rail must hold
-// before money is trusted to it. A rail's own tests run it over their way of
-// making one:
+// Package railtest is the contract suite of [rail.Rail]: what every rail must guarantee
+// before it may move money. The tests of a rail run it with a function that opens one:
 //
 //	railtest.Run(t, func(t *testing.T) railtest.Fixture {
 //		…
 //		return railtest.Fixture{Rail: r, Works: "card_visa", Amount: 1_000_000, Moved: moved, …}
 //	})
 //
-// A new duty of rails gets its test here, never in one rail only. What a rail
-// does beyond the seam is its own tests' affair.
+// A new guarantee of rails gets its test here, never in one rail only. The rail's own tests
+// cover what it does beyond this interface.
 package railtest
 
 import (
@@ -23,41 +22,43 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// Fixture is a fresh rail with what a test must know of the world behind it.
+// Fixture is a new rail with what the suite must know about its environment.
 type Fixture struct {
-	// Rail under test, with nothing connected and nothing charged.
+	// Rail is the rail to test, with nothing connected and nothing charged. Required.
 	Rail rail.Rail
-	// Works is a method that connects and pays Amount as often as the suite asks,
-	// some two hundred times. Required.
+	// Works is a method that connects and pays Amount as often as the suite charges, about
+	// two hundred times. Required.
 	Works string
-	// RefusedAtConnect is a method that is refused when it is connected, with the
-	// reason ConnectReason. Empty: there is none, and its test is skipped.
+	// RefusedAtConnect is a method that is refused when it is connected. Default: there
+	// is none, and its test is skipped.
 	RefusedAtConnect string
-	ConnectReason    rail.Reason
-	// RefusedAtCharge is a method that connects, and whose every charge is refused
-	// with ChargeReason. Empty: there is none, and its tests are skipped.
+	// ConnectReason is the reason for that refusal.
+	ConnectReason rail.Reason
+	// RefusedAtCharge is a method that connects, but whose every charge is refused.
+	// Default: there is none, and its tests are skipped.
 	RefusedAtCharge string
-	ChargeReason    rail.Reason
-	// Amount of one charge; the rail can also pay twice that much. Required.
+	// ChargeReason is the reason for that refusal.
+	ChargeReason rail.Reason
+	// Amount is the amount of one charge. The rail must also be able to pay twice as much.
+	// Required.
 	Amount rail.Micros
-	// PayTo is the payee's wallet, for rails that pay to one.
+	// PayTo is the payee's wallet address, for rails that need one. Default: none.
 	PayTo string
-	// Moved tells all that the payee has received, from outside of the rail.
+	// Moved returns the total that the payee has received, as seen from outside the rail.
 	// Required.
 	Moved func(t *testing.T) rail.Micros
-	// Restart ends the rail without farewell, and returns one that has only what
-	// was durable. Nil: the rail keeps nothing that a restart could lose, and the
-	// rail itself is used on.
+	// Restart ends the rail as a crash does, and returns one that has only what was stored
+	// durably. Default: the rail has no state to lose, and is used further.
 	Restart func(t *testing.T) rail.Rail
-	// Advance lets the outside world go on, say by a block, so that what is Pending
-	// may end. Nil: the rail's charges end when they are answered.
+	// Advance lets time pass in the environment, such as by a block, so that pending charges
+	// may end. Default: charges end when they are answered.
 	Advance func(t *testing.T)
 }
 
-// patience is how often Advance is tried before a charge counts as stuck.
+// patience is the number of calls of Advance before a charge counts as stuck.
 const patience = 50
 
-// Run runs the contract over rails that open makes, a fresh one for each test.
+// Run runs the suite. It calls open for each test, which must return a new rail.
 func Run(t *testing.T, open func(t *testing.T) Fixture) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, *bench){
@@ -98,13 +99,13 @@ type bench struct {
 	references int
 }
 
-// reference returns one that was not used on this bench.
+// reference returns a new reference.
 func (b *bench) reference() string {
 	b.references++
 	return fmt.Sprintf("txn_%d.%s", b.references, b.Rail.Name())
 }
 
-// connect connects a method that must connect.
+// connect connects a method, which must succeed.
 func (b *bench) connect(t *testing.T, method string) rail.Instrument {
 	t.Helper()
 	instrument, err := b.Rail.Connect(t.Context(), rail.Connection{Reference: b.reference(), Method: method, Email: "payer@example.com"})
@@ -114,7 +115,7 @@ func (b *bench) connect(t *testing.T, method string) rail.Instrument {
 	return instrument
 }
 
-// charge is a charge of one Amount under a fresh reference.
+// charge returns a charge of one Amount with a new reference.
 func (b *bench) charge(instrument rail.Instrument) rail.Charge {
 	return rail.Charge{
 		Reference: b.reference(), MandateID: "del_railtest", MerchantID: "mer_railtest", PayTo: b.PayTo,
@@ -122,7 +123,7 @@ func (b *bench) charge(instrument rail.Instrument) rail.Charge {
 	}
 }
 
-// pay charges and waits for the end.
+// pay charges and waits for the final outcome.
 func (b *bench) pay(t *testing.T, c rail.Charge) rail.Outcome {
 	t.Helper()
 	outcome, err := b.Rail.Charge(t.Context(), c)
@@ -130,7 +131,7 @@ func (b *bench) pay(t *testing.T, c rail.Charge) rail.Outcome {
 	return b.end(t, c.Reference, outcome)
 }
 
-// end waits until a pending outcome ends.
+// end waits until a pending charge ends.
 func (b *bench) end(t *testing.T, reference string, outcome rail.Outcome) rail.Outcome {
 	t.Helper()
 	for range patience {
@@ -148,7 +149,7 @@ func (b *bench) end(t *testing.T, reference string, outcome rail.Outcome) rail.O
 	return outcome
 }
 
-// restart replaces the rail by one with only what was durable.
+// restart replaces the rail with one that has only what was stored durably.
 func (b *bench) restart(t *testing.T) {
 	t.Helper()
 	if b.Restart != nil {
@@ -170,7 +171,7 @@ func together(n int, call func(i int)) {
 	wg.Wait()
 }
 
-// requireSucceeded checks an outcome that says that the money has moved.
+// requireSucceeded checks that the outcome reports a success.
 func requireSucceeded(t *testing.T, outcome rail.Outcome) {
 	t.Helper()
 	require.Equal(t, rail.Succeeded, outcome.Status, "reason %q", outcome.Reason)
@@ -180,7 +181,7 @@ func requireSucceeded(t *testing.T, outcome rail.Outcome) {
 	require.NotEqual(t, outcome.ProcessorID == "", outcome.TxHash == "", "one of ProcessorID and TxHash")
 }
 
-// requireUnknown checks an error that must not pass for a refusal.
+// requireUnknown checks that the error cannot be mistaken for a refusal.
 func requireUnknown(t *testing.T, outcome rail.Outcome, err error) {
 	t.Helper()
 	require.Error(t, err)
@@ -189,7 +190,7 @@ func requireUnknown(t *testing.T, outcome rail.Outcome, err error) {
 	require.NotErrorAs(t, err, &refused)
 }
 
-// cancelled returns a context that is over.
+// cancelled returns a canceled context.
 func cancelled(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
