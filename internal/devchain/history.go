@@ -52,6 +52,7 @@ type history struct {
 	byHash map[common.Hash]*block
 	mined  map[common.Hash]position
 	pool   pool
+	grown  chan struct{} // closed when a block is added
 }
 
 func newHistory(others types.GenesisAlloc) (*history, error) {
@@ -62,7 +63,7 @@ func newHistory(others types.GenesisAlloc) (*history, error) {
 	disk := rawdb.NewMemoryDatabase()
 	h := &history{
 		config: start.Config, signer: types.LatestSigner(start.Config), nodes: triedb.NewDatabase(disk, triedb.HashDefaults),
-		byHash: map[common.Hash]*block{}, mined: map[common.Hash]position{}, pool: newPool(),
+		byHash: map[common.Hash]*block{}, mined: map[common.Hash]position{}, pool: newPool(), grown: make(chan struct{}),
 	}
 	h.states = state.NewMPTDatabase(h.nodes, state.NewCodeDB(disk))
 	first, err := start.Commit(disk, h.nodes, nil)
@@ -142,10 +143,19 @@ func (h *history) add(b *block) error {
 		h.mined[tx.Hash()] = position{b, i}
 		h.pool.used(h.sender(tx), tx.Nonce())
 	}
+	close(h.grown)
+	h.grown = make(chan struct{})
 	if old := len(h.blocks) - 1 - keptStates; old > 0 {
 		return h.nodes.Dereference(h.blocks[old].Root())
 	}
 	return nil
+}
+
+// NextBlock returns a channel that is closed when the next block is added.
+func (h *history) NextBlock() <-chan struct{} {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.grown
 }
 
 // takeBack removes the newest blocks. Their transactions wait again, unless all

@@ -52,6 +52,7 @@ func (r *Rail) deployWallet(ctx context.Context, o order, d evm.Wrapped) error {
 		}
 	}
 	for until := time.Now().Add(r.config.Wait); ; {
+		next := r.nextBlock()
 		became, receipt, err := r.examine(ctx, s)
 		if err != nil {
 			return err
@@ -72,7 +73,7 @@ func (r *Rail) deployWallet(ctx context.Context, o order, d evm.Wrapped) error {
 		if !time.Now().Before(until) {
 			return refuseAuthorization(x402.ReasonPending, "the payer's wallet is being deployed")
 		}
-		if err := pause(ctx, r.config.Poll); err != nil {
+		if err := pause(ctx, next, r.config.Poll); err != nil {
 			return err
 		}
 	}

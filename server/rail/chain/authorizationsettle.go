@@ -18,6 +18,7 @@ import (
 // awaitOrder asks the chain until the authorization has ended or it is late.
 func (r *Rail) awaitOrder(ctx context.Context, o order, record authorizationRecord, s x402.Settlement, until time.Time) (x402.Settlement, error) {
 	for {
+		next := r.nextBlock()
 		var pending common.Hash
 		var err error
 		if !record.decided() {
@@ -38,7 +39,7 @@ func (r *Rail) awaitOrder(ctx context.Context, o order, record authorizationReco
 			s.ErrorReason, s.Transaction = x402.ReasonPending, pending.Hex()
 			return s, nil
 		}
-		if err := pause(ctx, min(r.config.Poll, time.Until(until))); err != nil {
+		if err := pause(ctx, next, min(r.config.Poll, time.Until(until))); err != nil {
 			return s, err
 		}
 	}

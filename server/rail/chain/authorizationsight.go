@@ -103,7 +103,7 @@ func (r *Rail) writeSightings(ctx context.Context) {
 	for ended := false; !ended; {
 		select {
 		case <-r.seen.wake:
-			ended = pause(ctx, sightingDelay) != nil
+			ended = pause(ctx, nil, sightingDelay) != nil
 		case <-ctx.Done():
 			ended = true
 		}

@@ -178,7 +178,9 @@ type Rail struct {
 	alarms       alarms
 	tending      sync.Mutex // of checkpoint
 	checkpoint   checkpoint
-	watchedAll   atomic.Bool // whether the watcher has come to the newest block that it knows
+	rest         rest          // of the background work alone
+	slotsOpened  atomic.Uint64 // counts the slots that this instance may have opened
+	watchedAll   atomic.Bool   // whether the watcher has come to the newest block that it knows
 	committed    committed
 	foreign      atomic.Uint64 // the relayer's nonce when it was found to be used by somebody else
 	figures      figures
@@ -227,8 +229,8 @@ func (r *Rail) Start(ctx context.Context) error {
 		return fmt.Errorf("start chain rail: %w", err)
 	}
 	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
-	r.loop.Go(func() { r.every(ctx, max(r.config.Poll, tendEvery), "tend transactions", r.tend) })
-	r.loop.Go(func() { r.every(ctx, r.config.Poll, "watch the router", r.watch) })
+	r.loop.Go(func() { r.every(ctx, max(r.config.Poll, tendEvery), "tend transactions", r.tendUnlessAtRest) })
+	r.loop.Go(func() { r.watchAlways(ctx) })
 	r.loop.Go(func() { r.writeSightings(ctx) })
 	r.loop.Go(func() { r.every(ctx, forgetEvery, "forget proposals that nobody signed", r.forgetProposals) })
 	r.loop.Go(func() {
@@ -249,11 +251,18 @@ func (r *Rail) every(ctx context.Context, pause time.Duration, what string, work
 			return
 		case <-timer.C:
 		}
-		if err := work(ctx); err != nil && ctx.Err() == nil {
-			r.config.Logger.WarnContext(ctx, "background work of the chain rail failed", slog.String("work", what), slog.Any("error", err))
-		}
+		_ = r.logged(ctx, what, work)
 		timer.Reset(pause)
 	}
+}
+
+// logged does a piece of background work, and logs its error.
+func (r *Rail) logged(ctx context.Context, what string, work func(context.Context) error) error {
+	err := work(ctx)
+	if err != nil && ctx.Err() == nil {
+		r.config.Logger.WarnContext(ctx, "background work of the chain rail failed", slog.String("work", what), slog.Any("error", err))
+	}
+	return err
 }
 
 // Close ends the background work and closes the store. It may be called twice.

@@ -285,6 +285,7 @@ func (r *Rail) lookup(ctx context.Context, reference string) (rail.Outcome, erro
 // charge, before this one's, may be what it waits for.
 func (r *Rail) await(ctx context.Context, key string, record chargeRecord, until time.Time) (rail.Outcome, error) {
 	for round := 0; ; round++ {
+		next := r.nextBlock()
 		if record.Outcome != nil {
 			return *record.Outcome, nil
 		}
@@ -301,7 +302,7 @@ func (r *Rail) await(ctx context.Context, key string, record chargeRecord, until
 		if late {
 			return outcome, nil
 		}
-		if err := pause(ctx, min(r.config.Poll, time.Until(until))); err != nil {
+		if err := pause(ctx, next, min(r.config.Poll, time.Until(until))); err != nil {
 			return rail.Outcome{}, err
 		}
 	}
@@ -310,12 +311,15 @@ func (r *Rail) await(ctx context.Context, key string, record chargeRecord, until
 // tendRounds is how many rounds of await there are for each of tend.
 const tendRounds = 8
 
-// pause waits; ctx's error where it ends first.
-func pause(ctx context.Context, d time.Duration) error {
+// pause waits, at most until a block that next announces. It returns ctx's error if ctx
+// ends first.
+func pause(ctx context.Context, next <-chan struct{}, d time.Duration) error {
 	timer := time.NewTimer(max(d, 0))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return nil
+	case <-next:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -216,6 +216,7 @@ func (r *Rail) refuseUnlessBrought(ctx context.Context, key string, record conne
 // deep: should it come undone, it is sent again.
 func (r *Rail) awaitGrant(ctx context.Context, key string, record connectionRecord, grant grantRecord, s slot) error {
 	for {
+		next := r.nextBlock()
 		became, receipt, err := r.examine(ctx, s)
 		if err != nil {
 			return err
@@ -240,7 +241,7 @@ func (r *Rail) awaitGrant(ctx context.Context, key string, record connectionReco
 				return err
 			}
 		}
-		if err := pause(ctx, r.config.Poll); err != nil {
+		if err := pause(ctx, next, r.config.Poll); err != nil {
 			return err
 		}
 	}

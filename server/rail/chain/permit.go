@@ -101,6 +101,7 @@ func (r *Rail) bringPermit(ctx context.Context, id common.Hash, grant grantRecor
 		}
 	}
 	for {
+		next := r.nextBlock()
 		became, receipt, err := r.examine(ctx, s)
 		if err != nil {
 			return nil, err
@@ -115,7 +116,7 @@ func (r *Rail) bringPermit(ctx context.Context, id common.Hash, grant grantRecor
 				return nil, err
 			}
 		}
-		if err := pause(ctx, r.config.Poll); err != nil {
+		if err := pause(ctx, next, r.config.Poll); err != nil {
 			return nil, err
 		}
 	}

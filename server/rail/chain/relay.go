@@ -193,6 +193,7 @@ func (r *Rail) submit(ctx context.Context, w work) (slot, error) {
 		}
 		return w.also(tx)
 	})
+	r.slotsOpened.Add(1) // also after an error, which leaves it unknown
 	if err != nil {
 		return slot{}, fmt.Errorf("store transaction: %w", err)
 	}

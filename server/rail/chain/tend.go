@@ -17,6 +17,8 @@ import (
 const (
 	// tendEvery is the least time between two rounds of tend.
 	tendEvery = 500 * time.Millisecond
+	// restFor is how long rounds are left out while nothing changes.
+	restFor = 2 * time.Second
 	// tended is how many open slots one round looks at.
 	tended = 512
 	// watchedDepth is how long a slot that is final is still kept: a reorganization
@@ -35,10 +37,8 @@ type outlook struct {
 	next   uint64 // the relayer's nonce that the chain waits for
 }
 
-func (r *Rail) lookOut(ctx context.Context) (now outlook, err error) {
-	if now.header, err = r.newest(ctx); err != nil {
-		return now, err
-	}
+func (r *Rail) lookOut(ctx context.Context, header *types.Header) (now outlook, err error) {
+	now.header = header
 	now.head = now.header.Number.Uint64()
 	now.deep, now.final = r.confirmed(now.head)
 	if now.next, err = r.config.RPC.NonceAt(ctx, r.relayer, now.header.Number); err != nil {
@@ -47,13 +47,53 @@ func (r *Rail) lookOut(ctx context.Context) (now outlook, err error) {
 	return now, nil
 }
 
-// tend keeps the relayer's transactions going: it sends those again that the network
-// forgot, and replaces or cancels those that do not get into a block. The one that the
-// chain waits for comes first, however many are open.
-func (r *Rail) tend(ctx context.Context) error {
-	now, err := r.lookOut(ctx)
+// rest is how the last round of tend ended. While chain and records stay the same, the
+// next rounds have nothing to do.
+type rest struct {
+	head   common.Hash
+	opened uint64    // Rail.slotsOpened when the round began
+	until  time.Time // zero if something was left to do
+}
+
+// tendUnlessAtRest tends the transactions, unless there are none and nothing changed. At
+// rest it asks only for the newest header, and every restFor for what other instances
+// left.
+func (r *Rail) tendUnlessAtRest(ctx context.Context) error {
+	opened := r.slotsOpened.Load()
+	header, err := r.newest(ctx)
 	if err != nil {
 		return err
+	}
+	head := header.Hash()
+	if r.rest.head == head && r.rest.opened == opened && time.Now().Before(r.rest.until) {
+		return nil
+	}
+	r.rest = rest{head: head, opened: opened}
+	idle, err := r.tendAt(ctx, header)
+	if err == nil && idle {
+		r.rest.until = time.Now().Add(restFor)
+	}
+	return err
+}
+
+// tend does one round.
+func (r *Rail) tend(ctx context.Context) error {
+	header, err := r.newest(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = r.tendAt(ctx, header)
+	return err
+}
+
+// tendAt keeps the relayer's transactions going: it sends those again that the network
+// forgot, and replaces or cancels those that do not get into a block. The one that the
+// chain waits for comes first, however many are open. It reports whether nothing is
+// left to do before the next block.
+func (r *Rail) tendAt(ctx context.Context, header *types.Header) (idle bool, err error) {
+	now, err := r.lookOut(ctx, header)
+	if err != nil {
+		return false, err
 	}
 	errs := []error{r.tendFirst(ctx, now)}
 	open, err := r.openSlots(ctx)
@@ -61,8 +101,9 @@ func (r *Rail) tend(ctx context.Context) error {
 	if len(open) > 0 || r.looked.Load() == 0 {
 		errs = append(errs, r.checkBalance(ctx))
 	}
-	errs = append(errs, r.tellAgain(ctx), r.reportUndone(ctx), r.sweepSightings(ctx))
-	return errors.Join(errs...)
+	undecided, err := r.tellAgain(ctx)
+	errs = append(errs, err, r.reportUndone(ctx), r.sweepSightings(ctx))
+	return len(open) == 0 && undecided == 0, errors.Join(errs...)
 }
 
 // tendFirst pushes the slot whose nonce the chain waits for. If it seemed final or

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/big"
+	"time"
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
@@ -41,6 +42,42 @@ const (
 type cursor struct {
 	Block uint64      `json:"block"`
 	Hash  common.Hash `json:"hash"`
+}
+
+// announcer is an [RPC] that announces blocks. The rail then does not ask for them.
+type announcer interface {
+	// NextBlock returns a channel that is closed when the newest block changes.
+	NextBlock() <-chan struct{}
+}
+
+// nextBlock returns a channel that is closed when the node announces another newest
+// block; nil if it announces none.
+func (r *Rail) nextBlock() <-chan struct{} {
+	if a, ok := r.config.RPC.(announcer); ok {
+		return a.NextBlock()
+	}
+	return nil
+}
+
+// watchAlways watches every Config.Poll, or as soon as the node announces a block.
+func (r *Rail) watchAlways(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	<-timer.C
+	for {
+		next := r.nextBlock() // before the work: no block is missed
+		err := r.logged(ctx, "watch the router", r.watch)
+		if next == nil || err != nil {
+			timer.Reset(r.config.Poll)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-next:
+			timer.Stop()
+		case <-timer.C:
+		}
+	}
 }
 
 // watch looks for revocations in the blocks that became final since the last time.
@@ -173,18 +210,19 @@ func (r *Rail) sawRevoked(ctx context.Context, seen Revocation) error {
 	return nil
 }
 
-// tellAgain tells of revocations whose sessions were not decided when they were seen.
-func (r *Rail) tellAgain(ctx context.Context) error {
+// tellAgain tells of revocations whose sessions were not decided when they were seen. It
+// returns how many there were.
+func (r *Rail) tellAgain(ctx context.Context) (undecided int, err error) {
 	if r.config.OnRevoked == nil {
-		return nil
+		return 0, nil
 	}
 	var waiting []Record
-	err := r.config.Store.View(ctx, func(tx Tx) (err error) {
+	err = r.config.Store.View(ctx, func(tx Tx) (err error) {
 		waiting, err = tx.List(kindUndecided, "", tended)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("list undecided revocations: %w", err)
+		return 0, fmt.Errorf("list undecided revocations: %w", err)
 	}
 	var errs []error
 	for _, one := range waiting {
@@ -192,7 +230,7 @@ func (r *Rail) tellAgain(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("tell of revocation of %s again: %w", one.Key, err))
 		}
 	}
-	return errors.Join(errs...)
+	return len(waiting), errors.Join(errs...)
 }
 
 func (r *Rail) tellOne(ctx context.Context, one Record) error {

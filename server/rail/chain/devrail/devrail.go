@@ -89,7 +89,7 @@ func Start(ctx context.Context, c Config) (_ *Dev, err error) {
 		funded = append(funded, w.Key())
 	}
 	d.Rail, err = chain.New(chain.Config{
-		RPC: d.client, ChainID: devchain.ChainID, Router: devchain.Router(),
+		RPC: d.rpc(), ChainID: devchain.ChainID, Router: devchain.Router(),
 		Token: chain.Token{Address: devchain.USDC(), Name: devchain.USDCName, Version: devchain.USDCVersion},
 		Store: store, Vault: c.Vault, Relayer: devchain.Relayer().Key(), Poll: poll, BumpAfter: bump, Logger: c.Logger,
 		Sandbox: chain.Sandbox{Funded: funded, Empty: devchain.EmptyWallet().Key()},
@@ -98,6 +98,23 @@ func Start(ctx context.Context, c Config) (_ *Dev, err error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	return d, nil
+}
+
+// announcing is the client of a chain in the process, which announces its blocks.
+type announcing struct {
+	*ethclient.Client
+
+	inside *devchain.Chain
+}
+
+// NextBlock returns a channel that is closed when the chain has another newest block.
+func (a announcing) NextBlock() <-chan struct{} { return a.inside.NextBlock() }
+
+func (d *Dev) rpc() chain.RPC {
+	if d.Inside == nil {
+		return d.client
+	}
+	return announcing{d.client, d.Inside}
 }
 
 func (d *Dev) startInside() (err error) {
