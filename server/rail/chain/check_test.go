@@ -19,7 +19,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail/chain/sqlite"
 )
 
-// wrong are configurations that the development chain contradicts, by field.
+// wrong returns configurations that the development chain contradicts, by field.
 func wrong() map[string][]func(*chain.Config) {
 	return map[string][]func(*chain.Config){
 		"ChainID": {func(c *chain.Config) { c.ChainID = 8453 }},
@@ -57,15 +57,15 @@ func TestCheckFindsWhatTheChainContradicts(t *testing.T) {
 	require.ErrorIs(t, chain.Check(t.Context(), good), errNode, "a node that does not tell is no contradiction")
 }
 
-// silent is a node that answers no calls of contracts.
+// silent is a node that fails all calls of contracts.
 type silent struct{ chain.RPC }
 
 func (silent) CallContract(context.Context, ethereum.CallMsg, *big.Int) ([]byte, error) {
 	return nil, errNode
 }
 
-// TestStartRefusesWhatItIsNotFor: neither a configuration that the chain contradicts,
-// nor the records of another relayer, router or token.
+// TestStartRefusesWhatItIsNotFor covers configurations that the chain contradicts, and
+// the records of another relayer, router or token.
 func TestStartRefusesWhatItIsNotFor(t *testing.T) {
 	t.Parallel()
 	w := setup(t, devchain.Config{}, nil)
@@ -97,7 +97,7 @@ func (w *world) refusesToStart(t *testing.T, field string, change func(*chain.Co
 	require.NoError(t, r.Close())
 }
 
-// counting counts how many blocks the watcher asked for.
+// counting counts the blocks whose events the watcher reads.
 type counting struct {
 	chain.RPC
 
@@ -109,8 +109,8 @@ func (c *counting) FilterLogs(ctx context.Context, q ethereum.FilterQuery) ([]ty
 	return c.RPC.FilterLogs(ctx, q)
 }
 
-// TestWatcherOfNewRecordsBeginsAtTheNewestBlock: a chain's past is not read for
-// grants that were not made yet, and what was granted before Start is not missed.
+// TestWatcherOfNewRecordsBeginsAtTheNewestBlock checks that the watcher does not read
+// blocks older than the first grant, and misses no grant from before Start.
 func TestWatcherOfNewRecordsBeginsAtTheNewestBlock(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]bool{"new": false, "granted before": true} {
@@ -136,7 +136,7 @@ func TestWatcherOfNewRecordsBeginsAtTheNewestBlock(t *testing.T) {
 	}
 }
 
-// revokeOnChain has the owner revoke, and waits for it.
+// revokeOnChain revokes as the owner, and waits for the block.
 func (w *world) revokeOnChain(t *testing.T, in rail.Instrument) {
 	t.Helper()
 	hash := w.send(t, ownerOf(t, in), devchain.Router(), contracts.NewMandateRouter().PackRevoke(common.HexToHash(in.Method)))

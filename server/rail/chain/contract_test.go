@@ -27,7 +27,8 @@ func TestRailKeepsTheContract(t *testing.T) {
 	})
 }
 
-// TestRailKeepsTheContractThreeBlocksDeep: nothing is final when it is answered.
+// TestRailKeepsTheContractThreeBlocksDeep runs the contract with outcomes that are not
+// final when Charge returns.
 func TestRailKeepsTheContractThreeBlocksDeep(t *testing.T) {
 	t.Parallel()
 	railtest.Run(t, func(t *testing.T) railtest.Fixture {

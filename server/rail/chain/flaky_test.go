@@ -23,8 +23,8 @@ import (
 
 var errNode = errors.New("no answer")
 
-// flaky is a node that answers some calls with an error, forgets some transactions
-// that it took, and takes some that it says it did not.
+// flaky is a node that fails some calls, forgets some transactions that it took, and
+// takes some while it returns an error.
 type flaky struct {
 	chain.RPC
 
@@ -33,7 +33,7 @@ type flaky struct {
 	random *rand.Rand
 }
 
-// strikes tells whether a fault of a percentage happens.
+// strikes reports whether a fault with a probability in percent happens.
 func (f *flaky) strikes(percent int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,9 +80,8 @@ func (f *flaky) EstimateGas(ctx context.Context, call ethereum.CallMsg) (uint64,
 	return f.RPC.EstimateGas(ctx, call)
 }
 
-// TestUnreliableNodeMovesTheMoneyOnce charges through a flaky node, from many
-// callers, over restarts, with reorganizations underneath, and asks again until
-// each charge has ended.
+// TestUnreliableNodeMovesTheMoneyOnce charges through a flaky node, from many callers,
+// over restarts and reorganizations, and repeats each charge until it has ended.
 func TestUnreliableNodeMovesTheMoneyOnce(t *testing.T) {
 	t.Parallel()
 	node := &flaky{random: rand.New(rand.NewPCG(1, 2))}
@@ -121,7 +120,7 @@ func TestUnreliableNodeMovesTheMoneyOnce(t *testing.T) {
 	require.Equal(t, sum, w.moved(t))
 }
 
-// untilSucceeded asks again and again, as recovery does.
+// untilSucceeded repeats a charge until it succeeds, as recovery does.
 func (w *world) untilSucceeded(t *testing.T, c rail.Charge) {
 	t.Helper()
 	for range 2000 {

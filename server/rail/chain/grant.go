@@ -3,41 +3,43 @@ package chain
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"math/big"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"github.com/paywarrant/paywarrant/contracts"
 	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/rail/chain/internal/eth"
+	"github.com/paywarrant/paywarrant/server/rail/chain/records"
 	"github.com/paywarrant/paywarrant/server/vault"
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
 // Terms are what a person is asked to grant.
 type Terms struct {
+	// MaxPerCharge is the most that one charge may move.
 	MaxPerCharge money.Micros
-	MaxPerMonth  money.Micros
-	ExpiresAt    time.Time
-	// Payees are the wallets that may be paid; none: any.
+	// MaxPerMonth is the most that all charges of a calendar month (UTC) may move.
+	MaxPerMonth money.Micros
+	// ExpiresAt is when the grant ends.
+	ExpiresAt time.Time
+	// Payees are the wallets that may be paid, at most 32. Default: any.
 	Payees []common.Address
-	// Session is the setup session that the proposal is for, and whose proposals are
-	// bounded. Empty: none.
+	// Session is the setup session of the proposal. A session has at most five
+	// proposals. Default: none.
 	Session string
 }
 
-// maxPayees is how many the router takes.
+// maxPayees is the router's limit.
 const maxPayees = 32
 
-// ErrTerms tells that terms are none that the router takes.
+// ErrTerms reports terms that the router would not take.
 var ErrTerms = errors.New("chain: terms cannot be granted")
 
 func (t Terms) validate(now time.Time) error {
@@ -52,12 +54,12 @@ func (t Terms) validate(now time.Time) error {
 	return nil
 }
 
-// grantState is how far a grant has come.
+// grantState is the state of a grant in the records.
 type grantState string
 
 const (
-	proposed grantState = "proposed" // nobody has signed it yet
-	signed   grantState = "signed"   // it may be relayed
+	proposed grantState = "proposed" // not signed yet
+	signed   grantState = "signed"   // may be relayed and charged
 	revoked  grantState = "revoked"  // its key is destroyed
 )
 
@@ -67,13 +69,13 @@ type grantRecord struct {
 	Sealed    []byte     `json:"sealed,omitempty"` // the session key
 	State     grantState `json:"state"`
 	Consent   *Consent   `json:"consent,omitempty"`
-	Permit    evm.Permit `json:"permit"`              // that goes with it
-	Connected string     `json:"connected,omitempty"` // the connection that took it: one alone
-	MandateID string     `json:"mandateId,omitempty"` // that first charged it
+	Permit    evm.Permit `json:"permit"`              // that the wallet signs with the grant
+	Connected string     `json:"connected,omitempty"` // the one connection that uses it
+	MandateID string     `json:"mandateId,omitempty"` // the one mandate that may charge it
 	Session   string     `json:"session,omitempty"`   // in which it was proposed
 }
 
-// serves tells whether a mandate may charge it.
+// serves reports whether a mandate may charge the grant.
 func (g grantRecord) serves(mandateID string) bool {
 	return g.State == signed && len(g.Sealed) > 0 && (g.MandateID == "" || g.MandateID == mandateID)
 }
@@ -82,35 +84,45 @@ func sessionKeyLabel(grantID common.Hash) vault.Label {
 	return vault.Label{Purpose: "session-key/secp256k1", Owner: grantID.Hex()}
 }
 
-// Proposal is what a wallet is asked to sign, as eth_signTypedData_v4 takes it.
+// Proposal is what a wallet is asked to sign. Its messages are in the form of
+// eth_signTypedData_v4.
 type Proposal struct {
-	GrantID common.Hash     `json:"grantId"`
-	Grant   json.RawMessage `json:"grant"`
-	Permit  json.RawMessage `json:"permit"`
-	// The permit's parameters, which go back with its signature.
+	// GrantID is the grant's id on the chain.
+	GrantID common.Hash `json:"grantId"`
+	// Grant is the grant's message.
+	Grant json.RawMessage `json:"grant"`
+	// Permit is the message of the permit (EIP-2612) for the router.
+	Permit json.RawMessage `json:"permit"`
+	// PermitValue and PermitDeadline are the permit's parameters, which
+	// [PermitConsent] repeats with the signature.
 	PermitValue    evm.Uint256 `json:"-"`
-	PermitDeadline uint64      `json:"-"`
+	PermitDeadline uint64      `json:"-"` // Unix seconds
 }
 
 // Consent is what a wallet signed.
 type Consent struct {
-	Signature []byte         `json:"signature"` // of the grant
-	Permit    *PermitConsent `json:"permit,omitempty"`
+	// Signature is the grant's, of at most 8 KB.
+	Signature []byte `json:"signature"`
+	// Permit gives the router its allowance. Default: none, and every charge is refused.
+	Permit *PermitConsent `json:"permit,omitempty"`
 }
 
 // PermitConsent is a signed permit for the router.
 type PermitConsent struct {
-	Value     evm.Uint256 `json:"value"`
-	Deadline  uint64      `json:"deadline"`  // Unix seconds
-	Signature []byte      `json:"signature"` // of 65 bytes: a key's
+	// Value is the allowance.
+	Value evm.Uint256 `json:"value"`
+	// Deadline is when the permit expires, in Unix seconds.
+	Deadline uint64 `json:"deadline"`
+	// Signature is the 65 bytes of a key's signature.
+	Signature []byte `json:"signature"`
 }
 
 // permitLifetime is how long a person has to sign.
 const permitLifetime = 24 * time.Hour
 
-// Prepare makes a session key and what a wallet must sign for it to be granted.
-// [ErrTerms] where the router would not take it; any other error is the store's,
-// the vault's or the chain's, and the same call may be made again.
+// Prepare creates a session key, and returns what a wallet must sign to grant it. It
+// returns [ErrTerms] if the router would not take the terms. After any other error the
+// same call may be made again.
 func (r *Rail) Prepare(ctx context.Context, owner common.Address, terms Terms) (Proposal, error) {
 	p, _, err := r.prepare(ctx, owner, terms)
 	if err != nil {
@@ -119,47 +131,47 @@ func (r *Rail) Prepare(ctx context.Context, owner common.Address, terms Terms) (
 	return p, nil
 }
 
-func (r *Rail) prepare(ctx context.Context, owner common.Address, terms Terms) (Proposal, proposalTerms, error) {
-	header, err := r.newest(ctx)
+// proposalMessages are a proposal's messages.
+type proposalMessages struct {
+	grant  evm.Grant
+	permit evm.Permit
+}
+
+func (r *Rail) prepare(ctx context.Context, owner common.Address, terms Terms) (Proposal, proposalMessages, error) {
+	header, err := r.chain.Newest(ctx)
 	if err != nil {
-		return Proposal{}, proposalTerms{}, err
+		return Proposal{}, proposalMessages{}, err
 	}
-	now := time.Unix(int64(header.Time), 0)
+	now := eth.Time(header)
 	if err := terms.validate(now); err != nil {
-		return Proposal{}, proposalTerms{}, err
+		return Proposal{}, proposalMessages{}, err
 	}
 	record, id, err := r.newGrant(ctx, owner, terms)
 	if err != nil {
-		return Proposal{}, proposalTerms{}, err
+		return Proposal{}, proposalMessages{}, err
 	}
 	permit, err := r.permitFor(ctx, owner, terms, now)
 	if err != nil {
-		return Proposal{}, proposalTerms{}, err
+		return Proposal{}, proposalMessages{}, err
 	}
 	record.Permit, record.Session = permit, terms.Session
 	err = r.config.Store.Update(ctx, func(tx Tx) error {
-		if err := r.propose(tx, terms.Session, id); err != nil {
+		if err := r.addProposal(tx, terms.Session, id); err != nil {
 			return err
 		}
-		return write(tx, kindGrant, id.Hex(), record)
+		return records.Put(tx, kindGrant, id.Hex(), record)
 	})
 	if err != nil {
-		return Proposal{}, proposalTerms{}, fmt.Errorf("store grant: %w", err)
+		return Proposal{}, proposalMessages{}, fmt.Errorf("store grant: %w", err)
 	}
 	failpoint.Hit(failpoint.GrantProposed)
 	return Proposal{
 		GrantID: id, Grant: evm.TypedData(r.domain(), record.Grant), Permit: evm.TypedData(r.tokenDomain, permit),
 		PermitValue: permit.Value, PermitDeadline: permit.Deadline.Big().Uint64(),
-	}, proposalTerms{record.Grant, permit}, nil
+	}, proposalMessages{record.Grant, permit}, nil
 }
 
-// proposalTerms are a proposal's messages.
-type proposalTerms struct {
-	grant  evm.Grant
-	permit evm.Permit
-}
-
-// newGrant makes a session key, sealed, and a grant to it.
+// newGrant creates a sealed session key and a grant for it.
 func (r *Rail) newGrant(ctx context.Context, owner common.Address, terms Terms) (grantRecord, common.Hash, error) {
 	key, err := crypto.GenerateKey()
 	if err != nil {
@@ -181,10 +193,10 @@ func (r *Rail) newGrant(ctx context.Context, owner common.Address, terms Terms) 
 	return grantRecord{Grant: g, Sealed: sealed, State: proposed}, id, nil
 }
 
-// permitFor asks for an allowance of all that the grant can ever move, on top of
-// the one there is: other grants of the owner live from that.
+// permitFor returns a permit for all that the grant can ever move, added to the present
+// allowance, which other grants of the owner use.
 func (r *Rail) permitFor(ctx context.Context, owner common.Address, terms Terms, now time.Time) (evm.Permit, error) {
-	nonce, err := viewOf(ctx, r, r.config.Token.Address, r.token.PackNonces(owner), r.token.UnpackNonces)
+	nonce, err := eth.View(ctx, r.chain, r.config.Token.Address, r.token.PackNonces(owner), r.token.UnpackNonces)
 	if err != nil {
 		return evm.Permit{}, err
 	}
@@ -209,25 +221,24 @@ func (r *Rail) permitFor(ctx context.Context, owner common.Address, terms Terms,
 	return p, nil
 }
 
-// ErrNoProposal tells that there is no proposal of that id, or that it was signed
-// already: [rail.ErrNoProposal].
+// ErrNoProposal reports an id that no unsigned proposal has: [rail.ErrNoProposal].
 var ErrNoProposal = rail.ErrNoProposal
 
-// methodPrefix begins the names of methods that Consent returns.
+// methodPrefix begins the methods that Consent returns.
 const methodPrefix = "wallet:"
 
-// maxSignature is the longest signature kept; those of contract wallets can be long.
+// maxSignature bounds the stored signatures. Those of contract wallets can be long.
 const maxSignature = 8 << 10
 
-// Consent keeps what a wallet signed for a proposal, and returns the method to
-// connect: [Rail.Connect] relays it. Nothing is verified yet; the router does.
-// [ErrNoProposal] where there is no proposal that waits.
+// Consent stores what a wallet signed for a proposal, and returns the method to
+// connect: [Rail.Connect] relays the grant. It verifies nothing; the router does. It
+// returns [ErrNoProposal] if no unsigned proposal has the id.
 func (r *Rail) Consent(ctx context.Context, grantID common.Hash, c Consent) (method string, err error) {
 	if len(c.Signature) > maxSignature || (c.Permit != nil && len(c.Permit.Signature) != evm.SignatureSize) {
 		return "", fmt.Errorf("consent to %s: %w", grantID, evm.ErrSignature)
 	}
 	err = r.config.Store.Update(ctx, func(tx Tx) error {
-		record, found, err := read[grantRecord](tx, kindGrant, grantID.Hex())
+		record, found, err := records.Get[grantRecord](tx, kindGrant, grantID.Hex())
 		if err != nil {
 			return err
 		}
@@ -235,37 +246,11 @@ func (r *Rail) Consent(ctx context.Context, grantID common.Hash, c Consent) (met
 			return ErrNoProposal
 		}
 		record.State, record.Consent = signed, &c
-		return write(tx, kindGrant, grantID.Hex(), record)
+		return records.Put(tx, kindGrant, grantID.Hex(), record)
 	})
 	if err != nil {
 		return "", fmt.Errorf("consent to %s: %w", grantID, err)
 	}
 	failpoint.Hit(failpoint.GrantSigned)
 	return methodPrefix + grantID.Hex(), nil
-}
-
-// relayCall is the call that brings a signed grant to the router.
-func (r *Rail) relayCall(record grantRecord) []byte {
-	g, c := record.Grant, record.Consent
-	packed := contracts.MandateRouterGrant{
-		Owner: g.Owner, Token: g.Token, SessionKey: g.SessionKey, MaxPerCharge: new(big.Int).SetUint64(g.MaxPerCharge),
-		MaxPerMonth: new(big.Int).SetUint64(g.MaxPerMonth), ExpiresAt: g.ExpiresAt, AnyPayee: g.AnyPayee(), Payees: g.Payees, Salt: g.Salt,
-	}
-	if c.Permit == nil {
-		return r.router.PackGrantWithSignature(packed, c.Signature)
-	}
-	s := c.Permit.Signature
-	return r.router.PackGrantWithPermit(packed, c.Signature, contracts.MandateRouterPermit{
-		Value: c.Permit.Value.Big(), Deadline: new(big.Int).SetUint64(min(c.Permit.Deadline, math.MaxInt64)),
-		V: s[64], R: [32]byte(s[:32]), S: [32]byte(s[32:64]),
-	})
-}
-
-// parseHash reads "0x" and 64 digits, as the rail writes them.
-func parseHash(s string) (h common.Hash, ok bool) {
-	if len(s) != 2+2*len(h) || s[:2] != "0x" {
-		return h, false
-	}
-	_, err := hex.Decode(h[:], []byte(s[2:]))
-	return h, err == nil
 }

@@ -26,8 +26,8 @@ func (l lagging) CallContract(ctx context.Context, call ethereum.CallMsg, block 
 	return l.RPC.CallContract(ctx, call, block)
 }
 
-// A wallet that gave its allowance a moment ago is not refused for want of it,
-// because a node is late with its state.
+// TestConnectAtANodeThatLagsBehind checks that a wallet that has just given its allowance
+// is not refused because the node is late with its state.
 func TestConnectAtANodeThatLagsBehind(t *testing.T) {
 	t.Parallel()
 	w := setup(t, devchain.Config{}, func(c *chain.Config) { c.RPC = lagging{c.RPC} })

@@ -5,41 +5,41 @@ import (
 	"sync"
 )
 
-// locks lets one caller at a time into each key.
+// locks lets one caller at a time hold the lock of a key.
 type locks struct {
-	mu    sync.Mutex
-	doors map[string]*door
+	mu   sync.Mutex
+	keys map[string]*keyLock
 }
 
-type door struct {
-	open  chan struct{} // holds one where nobody is in
+type keyLock struct {
+	free  chan struct{} // holds one if no caller has the lock
 	users int
 }
 
-// lock waits until the key is free; ctx's error where it ends first.
+// lock waits until the key is free, and returns ctx's error if that ends first.
 func (l *locks) lock(ctx context.Context, key string) (unlock func(), err error) {
 	l.mu.Lock()
-	if l.doors == nil {
-		l.doors = map[string]*door{}
+	if l.keys == nil {
+		l.keys = map[string]*keyLock{}
 	}
-	d := l.doors[key]
-	if d == nil {
-		d = &door{open: make(chan struct{}, 1)}
-		d.open <- struct{}{}
-		l.doors[key] = d
+	k := l.keys[key]
+	if k == nil {
+		k = &keyLock{free: make(chan struct{}, 1)}
+		k.free <- struct{}{}
+		l.keys[key] = k
 	}
-	d.users++
+	k.users++
 	l.mu.Unlock()
 	leave := func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if d.users--; d.users == 0 {
-			delete(l.doors, key)
+		if k.users--; k.users == 0 {
+			delete(l.keys, key)
 		}
 	}
 	select {
-	case <-d.open:
-		return func() { d.open <- struct{}{}; leave() }, nil
+	case <-k.free:
+		return func() { k.free <- struct{}{}; leave() }, nil
 	case <-ctx.Done():
 		leave()
 		return nil, ctx.Err()

@@ -16,7 +16,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail/chain"
 )
 
-// asked is a node that counts some of the questions, and announces its blocks.
+// asked is a node that counts some of its calls, and announces its blocks.
 type asked struct {
 	chain.RPC
 
@@ -36,7 +36,7 @@ func (a asked) NonceAt(ctx context.Context, account common.Address, block *big.I
 	return a.RPC.NonceAt(ctx, account, block)
 }
 
-// announced is a world whose node announces its blocks.
+// announced starts a world whose node announces its blocks.
 func announced(t *testing.T, poll time.Duration) (*world, asked) {
 	t.Helper()
 	node := asked{numbers: &atomic.Int64{}, nonces: &atomic.Int64{}}
@@ -48,7 +48,7 @@ func announced(t *testing.T, poll time.Duration) (*world, asked) {
 	return w, node
 }
 
-// TestAnnouncedBlocksWakeTheRail: those who wait for a payment, and the watcher.
+// TestAnnouncedBlocksWakeTheRail covers calls that wait for a payment, and the watcher.
 func TestAnnouncedBlocksWakeTheRail(t *testing.T) {
 	t.Parallel()
 	w, _ := announced(t, time.Hour)
@@ -63,8 +63,8 @@ func TestAnnouncedBlocksWakeTheRail(t *testing.T) {
 	}, 20*time.Second, 5*time.Millisecond)
 }
 
-// TestAtRestTheRailAsksForTheNewestHeaderOnly: rounds of tend, which read the nonce, are
-// left out, and the watcher asks for nothing.
+// TestAtRestTheRailAsksForTheNewestHeaderOnly checks that rounds of tend, which read the
+// nonce, are skipped, and that the watcher calls nothing.
 func TestAtRestTheRailAsksForTheNewestHeaderOnly(t *testing.T) {
 	t.Parallel()
 	w, node := announced(t, 5*time.Millisecond)

@@ -43,8 +43,8 @@ type world struct {
 	revoked []chain.Revocation
 }
 
-// setup starts a chain, which makes blocks by itself unless it is manual, and a
-// rail whose configuration change may adapt.
+// setup starts a chain, which makes blocks by itself unless it is manual, and a rail,
+// whose configuration change may adapt.
 func setup(t *testing.T, dev devchain.Config, change func(*chain.Config)) *world {
 	t.Helper()
 	if dev.MaxLead == 0 {
@@ -79,7 +79,7 @@ func setup(t *testing.T, dev devchain.Config, change func(*chain.Config)) *world
 	return w
 }
 
-// open starts the rail on what is durable.
+// open opens the store and creates the rail.
 func (w *world) open(t *testing.T) {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), w.path)
@@ -91,7 +91,7 @@ func (w *world) open(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, w.rail.Close()) })
 }
 
-// restart ends the rail, and starts another one.
+// restart closes the rail and opens another one.
 func (w *world) restart(t *testing.T) rail.Rail {
 	t.Helper()
 	require.NoError(t, w.rail.Close())
@@ -112,7 +112,7 @@ func (w *world) balance(t *testing.T, of common.Address) rail.Micros {
 	return rail.Micros(balance.Int64())
 }
 
-// moved is what the payee has.
+// moved returns the payee's balance.
 func (w *world) moved(t *testing.T) rail.Micros {
 	t.Helper()
 	return w.balance(t, devchain.Payee(0).Address)
@@ -145,8 +145,8 @@ func (w *world) commit(t *testing.T, n int) {
 	}
 }
 
-// send sends a call as somebody other than the rail, and returns its hash. It pays a
-// higher tip than the rail, so it comes first in its block.
+// send sends a call without the rail, and returns its hash. It pays a higher tip than
+// the rail, so it lands first in its block.
 func (w *world) send(t *testing.T, from devchain.Wallet, to common.Address, data []byte) common.Hash {
 	t.Helper()
 	nonce, err := w.chain.Client().PendingNonceAt(t.Context(), from.Address)

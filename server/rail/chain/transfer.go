@@ -5,91 +5,181 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math/big"
-	"time"
+	"strings"
 
-	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/rail/chain/records"
+	"github.com/paywarrant/paywarrant/x402"
+	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
-// SettledTransfer implements [rail.TransferReader]: the chain must hold the
-// transfer, at the depth that is final, and the rail must have settled it for the
-// resource. An error where the chain or the store does not tell.
-func (r *Rail) SettledTransfer(ctx context.Context, q rail.TransferQuery) (rail.Transfer, bool, error) {
-	hash, ok := parseHash(q.TxHash)
-	if !ok {
-		return rail.Transfer{}, false, nil
-	}
-	receipt, err := r.config.RPC.TransactionReceipt(ctx, hash)
-	if errors.Is(err, ethereum.NotFound) {
-		return rail.Transfer{}, false, nil
-	}
-	if err != nil {
-		return rail.Transfer{}, false, fmt.Errorf("read receipt of %s: %w", hash, err)
-	}
-	head, err := r.config.RPC.BlockNumber(ctx)
-	if err != nil {
-		return rail.Transfer{}, false, fmt.Errorf("read newest block: %w", err)
-	}
-	deep, ok := r.confirmed(head)
-	if !ok || receipt.BlockNumber.Uint64() > deep || receipt.Status != types.ReceiptStatusSuccessful {
-		return rail.Transfer{}, false, nil
-	}
-	var best rail.Transfer
-	found := false
-	for i := range len(receipt.Logs) - 1 { // the use of a nonce, and right after it the transfer
-		t, ok, err := r.settledAt(ctx, receipt.Logs[i], receipt.Logs[i+1], q)
-		if err != nil {
-			return rail.Transfer{}, false, err
-		}
-		if ok && (!found || t.Differs == "") {
-			best, found = t, true
-		}
-	}
-	if !found {
-		return rail.Transfer{}, false, nil
-	}
-	best.SettledAt, err = r.timeOf(ctx, receipt.BlockNumber)
-	return best, err == nil, err
+// Transfer authorizations (EIP-3009) are signed outside the service. The rail verifies
+// them, submits each once through its relayer, and reports the outcome.
+
+const authorizationPrefix = "authorization/"
+
+func authorizationTask(key string) string { return authorizationPrefix + key }
+
+// authorizationRecord is an authorization that was submitted, or found on the chain. It
+// is written with its first broadcast, never before.
+type authorizationRecord struct {
+	Authorization x402.Authorization `json:"authorization"`
+	Signature     string             `json:"signature"`
+	Resource      string             `json:"resource"` // hash of what it pays for
+	Since         uint64             `json:"since"`    // the newest block while it was unused
+	Settled       common.Hash        `json:"settled"`  // the final transaction that moved the money
+	Failed        x402.Reason        `json:"failed,omitempty"`
+	FailedHash    common.Hash        `json:"failedHash"`
+	Answered      bool               `json:"told"`             // a caller got the answer that it is settled
+	Undone        bool               `json:"undone,omitempty"` // it was settled, and a reorganization took it back for good
+	// Caller is the hash of the idempotency key under which the settlement was first
+	// requested, or, without one, first answered. Empty: that request had no key.
+	Caller string `json:"caller,omitempty"`
 }
 
-// settledAt reads one pair of the token's logs.
-func (r *Rail) settledAt(ctx context.Context, first, second *types.Log, q rail.TransferQuery) (rail.Transfer, bool, error) {
-	if first.Address != r.config.Token.Address || second.Address != r.config.Token.Address {
-		return rail.Transfer{}, false, nil
+// transfer returns what the record authorizes.
+func (r authorizationRecord) transfer() (evm.TransferAuthorization, error) {
+	return evm.ParseAuthorization(r.Authorization)
+}
+
+func (r authorizationRecord) decided() bool { return r.Settled != common.Hash{} || r.Failed != "" }
+
+// failure returns why an authorization moved nothing.
+func (r authorizationRecord) failure() (x402.Reason, string) {
+	if r.Undone {
+		return x402.ReasonTransactionState, "a reorganization of the chain has taken the transfer back"
 	}
-	used, errUsed := r.token.UnpackAuthorizationUsedEvent(first)
-	moved, errMoved := r.token.UnpackTransferEvent(second)
-	if errUsed != nil || errMoved != nil || used.Authorizer != moved.From {
-		return rail.Transfer{}, false, nil //nolint:nilerr // logs of something else
-	}
-	key := hex.EncodeToString(crypto.Keccak256(used.Authorizer[:], used.Nonce[:]))
-	record, found, err := view[authorizationRecord](ctx, r.config.Store, kindAuthorization, key)
-	if err != nil || !found || record.Settled != first.TxHash {
-		return rail.Transfer{}, false, err
-	}
-	t := rail.Transfer{Payer: used.Authorizer.Hex()}
+	return r.Failed, "the transaction did not move the money"
+}
+
+// checkSame refuses an authorization unless the record is of the same one, for the same
+// resource.
+func (r authorizationRecord) checkSame(a authorization) error {
 	switch {
-	case moved.To != common.HexToAddress(q.PayTo):
-		t.Differs = "payTo"
-	case moved.Value.Cmp(big.NewInt(int64(q.Amount))) != 0:
-		t.Differs = "amount"
-	case record.Resource != printOf(q.Resource):
-		t.Differs = "resource"
+	case r.Authorization != a.wire:
+		return refuseAuthorization(x402.ReasonNonceUsed, "another authorization of the same nonce was submitted")
+	case r.Resource != a.resource:
+		return refuseAuthorization(x402.ReasonNonceUsed, "the authorization was submitted for another resource")
 	}
-	return t, true, nil
+	return nil
 }
 
-func (r *Rail) timeOf(ctx context.Context, block *big.Int) (time.Time, error) {
-	header, err := r.config.RPC.HeaderByNumber(ctx, block)
+// authorization is a transfer authorization as a request presents it.
+type authorization struct {
+	evm.TransferAuthorization
+
+	wire      x402.Authorization
+	signature []byte
+	resource  string // hash
+	key       string // in the store
+	caller    string // hash of the caller's idempotency key; empty if it sent none
+	from      string // caller whose budget the gas counts against; may be empty
+}
+
+func parseAuthorization(e x402.Exact, resource string) (authorization, error) {
+	if err := e.Validate(); err != nil {
+		return authorization{}, err
+	}
+	t, err := evm.ParseAuthorization(e.Authorization)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read block %s: %w", block, err)
+		return authorization{}, err
 	}
-	return time.Unix(int64(header.Time), 0).UTC(), nil
+	signature, err := hex.DecodeString(strings.TrimPrefix(e.Signature, "0x"))
+	if err != nil {
+		return authorization{}, fmt.Errorf("signature: %w", err)
+	}
+	return authorization{
+		TransferAuthorization: t, wire: t.Wire(), signature: signature, resource: fingerprint(resource),
+		key: authorizationKey(t.From, t.Nonce),
+	}, nil
 }
 
-var _ rail.TransferReader = (*Rail)(nil)
+// authorizationKey returns the key of an authorization's records.
+func authorizationKey(signer common.Address, nonce common.Hash) string {
+	return hex.EncodeToString(crypto.Keccak256(signer[:], nonce[:]))
+}
+
+// refusedError reports an authorization that is not settled, and why.
+type refusedError struct {
+	reason  x402.Reason
+	message string
+}
+
+func (e *refusedError) Error() string { return string(e.reason) + ": " + e.message }
+
+func refuseAuthorization(reason x402.Reason, format string, args ...any) error {
+	return &refusedError{reason, fmt.Sprintf(format, args...)}
+}
+
+// Dollar returns the network and the token of the authorizations that the rail settles.
+func (r *Rail) Dollar() (x402.Network, x402.Asset) {
+	t := r.config.Token
+	return x402.NetworkOf(int64(r.config.ChainID)), // chain ids are below 2⁶³
+		x402.Asset{Address: t.Address.Hex(), Name: t.Name, Version: t.Version, Decimals: decimals}
+}
+
+// Signer returns the address that submits authorizations.
+func (r *Rail) Signer() string { return r.relayer.Address().Hex() }
+
+// SignedByKey reports whether the payer's own key signed an authorization. It calls no
+// node, so a request without a valid signature costs no call.
+func (r *Rail) SignedByKey(e x402.Exact) bool {
+	a, err := parseAuthorization(e, "")
+	if err != nil || len(a.signature) != evm.SignatureSize {
+		return false
+	}
+	by, err := evm.Recover(evm.Digest(r.tokenDomain.Separator(), a.TransferAuthorization), a.signature)
+	return err == nil && by == a.From
+}
+
+// VerifyAuthorization reports whether an authorization would be settled now, and moves
+// nothing. It returns an error if the chain or the store does not answer.
+func (r *Rail) VerifyAuthorization(ctx context.Context, e x402.Exact, resource string) (x402.Verification, error) {
+	v := x402.Verification{Payer: e.Authorization.From}
+	err := r.verifyAuthorization(ctx, e, resource)
+	var no *refusedError
+	if errors.As(err, &no) {
+		v.InvalidReason, v.InvalidMessage = no.reason, no.message
+		return v, nil
+	}
+	if err != nil {
+		return x402.Verification{}, fmt.Errorf("verify authorization: %w", err)
+	}
+	v.IsValid = true
+	return v, nil
+}
+
+func (r *Rail) verifyAuthorization(ctx context.Context, e x402.Exact, resource string) error {
+	a, err := parseAuthorization(e, resource)
+	if err != nil {
+		return refuseAuthorization(x402.ReasonInvalidPayload, "%v", err)
+	}
+	record, found, err := records.Load[authorizationRecord](ctx, r.config.Store, kindAuthorization, a.key)
+	switch {
+	case err != nil:
+		return err
+	case found && record.Answered:
+		return refuseAuthorization(x402.ReasonNonceUsed, "the authorization was settled before")
+	case found && (record.Failed != "" || record.Undone):
+		reason, message := record.failure()
+		return &refusedError{reason, message}
+	case found:
+		return record.checkSame(a)
+	}
+	header, err := r.chain.Newest(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = r.checkAuthorization(ctx, a)
+	if errors.Is(err, errUsed) {
+		_, err = r.findSighted(ctx, a)
+		return err
+	}
+	var undeployed *undeployedError
+	if err == nil || errors.As(err, &undeployed) { // settling deploys the wallet
+		return r.recordSighting(ctx, a, header.Number.Uint64())
+	}
+	return err
+}

@@ -23,7 +23,7 @@ import (
 
 var errNoAnswer = errors.New("the process ends before it answers")
 
-// unanswered is a store that fails when a settlement is about to be answered.
+// unanswered is a store that fails when the answer of a settlement is recorded.
 type unanswered struct{ chain.Store }
 
 type unansweredTx struct{ chain.Tx }
@@ -39,7 +39,7 @@ func (tx unansweredTx) Put(kind, key string, value []byte) error {
 	return tx.Tx.Put(kind, key, value)
 }
 
-// searched is a node that calls a function once when a transfer is looked for.
+// searched is a node that runs a function once before it returns logs.
 type searched struct {
 	chain.RPC
 
@@ -55,7 +55,7 @@ func (n *searched) FilterLogs(ctx context.Context, q ethereum.FilterQuery) ([]ty
 	return n.RPC.FilterLogs(ctx, q)
 }
 
-// records are all values of a kind in the rail's store.
+// records returns all values of a kind in the rail's store.
 func (w *world) records(t *testing.T, kind string) (values []string) {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), w.path)
@@ -72,7 +72,7 @@ func (w *world) records(t *testing.T, kind string) (values []string) {
 	return values
 }
 
-// spendFirst reorganizes the chain, and the payer's money goes elsewhere there.
+// spendFirst reorganizes the chain, and spends the payer's money on the new branch.
 func (w *world) spendFirst(t *testing.T, from devchain.Wallet) {
 	t.Helper()
 	w.commit(t, 1)
@@ -82,9 +82,8 @@ func (w *world) spendFirst(t *testing.T, from devchain.Wallet) {
 	w.commit(t, 1)
 }
 
-// TestUndoneSettlementIsNotAnsweredAsSuccess: neither to a new caller, nor again to the
-// one with the first one's key. An answer that another instance gives while the
-// reorganization is judged stays recorded.
+// TestUndoneSettlementIsNotAnsweredAsSuccess covers new callers and callers with the first
+// one's key. An answer that another instance records meanwhile is kept.
 func TestUndoneSettlementIsNotAnsweredAsSuccess(t *testing.T) {
 	t.Parallel()
 	node := &searched{}
@@ -139,8 +138,8 @@ func TestUndoneSettlementIsNotAnsweredAsSuccess(t *testing.T) {
 	require.False(t, v.IsValid)
 }
 
-// TestUndonePaymentIsReportedUntilThatIsTaken: a report that fails is made again by the
-// next process, and a report that was taken is not.
+// TestUndonePaymentIsReportedUntilThatIsTaken checks that the next process repeats a report
+// that failed, and none that was taken.
 func TestUndonePaymentIsReportedUntilThatIsTaken(t *testing.T) {
 	t.Parallel()
 	reports, failed := &undoneReports{}, atomic.Int64{}

@@ -1,16 +1,16 @@
-// Package node reaches a chain's node over JSON-RPC, as [chain.Config] wants it:
+// Package node calls a chain's node over JSON-RPC, for [chain.Config]:
 //
 //	n, err := node.New(node.Config{URL: "https://node.example/secret"})
 //	defer n.Close()
 //	rail, err := chain.New(chain.Config{RPC: n, …})
 //
-// Every call ends: with its context, or after Config.Timeout. Answers are bounded,
-// redirections are not followed, and errors name the node's host alone, since the
-// paths of such addresses are often secrets.
+// Every call ends with its context or after Config.Timeout. Answers are bounded,
+// redirects are not followed, and errors name only the node's host, since the paths of
+// such URLs are often secrets.
 //
-// It speaks to one node. The rail decides about money by what the node says, and
-// nodes that are not equally far would contradict each other: an address behind
-// which several answer in turn belongs behind something that keeps a caller to one.
+// The URL must lead to one node. The rail decides about money from the node's answers,
+// and nodes at different blocks contradict each other. A load balancer must keep a
+// client on one node.
 package node
 
 import (
@@ -29,21 +29,21 @@ import (
 )
 
 const (
-	// maxAnswer is how long an answer may be, in bytes.
+	// maxAnswer bounds an answer, in bytes.
 	maxAnswer = 16 << 20
-	// maxRefusal is how much is read of an answer that is not 2xx; its text ends up
-	// in logs.
+	// maxRefusal bounds what is read of an answer that is not 2xx, in bytes: its text
+	// is logged.
 	maxRefusal = 1 << 10
 )
 
-// Config says where the node is.
+// Config configures a [Client].
 type Config struct {
-	// URL is its JSON-RPC, by http or https. User and password in it are sent as basic
-	// authentication. Required.
+	// URL is the node's JSON-RPC endpoint, http or https. A user and password in it are
+	// sent as basic authentication. Required.
 	URL string
-	// Timeout is how long one call may take. Default: 15 seconds.
+	// Timeout bounds one call. Default: 15 seconds.
 	Timeout time.Duration
-	// Transport carries the calls. Default: one like [http.DefaultTransport].
+	// Transport sends the requests. Default: a copy of [http.DefaultTransport].
 	Transport http.RoundTripper
 }
 
@@ -56,8 +56,8 @@ type Client struct {
 
 var _ chain.RPC = (*Client)(nil)
 
-// New returns a client; it calls nobody yet. An error names the field that is wrong,
-// without the URL.
+// New returns a client. It does no I/O. The returned error names the invalid field, and
+// does not contain the URL.
 func New(c Config) (*Client, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -77,7 +77,7 @@ func New(c Config) (*Client, error) {
 		Transport: t, Timeout: c.Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	// What goes into the client ends up in its errors: the origin alone.
+	// The client's errors contain its URL, so it gets the origin alone.
 	calls, err := rpc.DialOptions(context.Background(), u.Scheme+"://"+u.Host, rpc.WithHTTPClient(known))
 	if err != nil {
 		return nil, fmt.Errorf("node: URL: %w", err)
@@ -85,13 +85,13 @@ func New(c Config) (*Client, error) {
 	return &Client{Client: ethclient.NewClient(calls), idle: known.CloseIdleConnections}, nil
 }
 
-// Close gives the connections back.
+// Close closes the connections.
 func (c *Client) Close() {
 	c.Client.Close()
 	c.idle()
 }
 
-// transport sends each call to the whole URL.
+// transport sends each request to the complete URL.
 type transport struct {
 	to   *url.URL
 	base http.RoundTripper
@@ -121,14 +121,14 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// CloseIdleConnections lets the client close those of the base.
+// CloseIdleConnections closes those of the base transport.
 func (t *transport) CloseIdleConnections() {
 	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// cut is the beginning of a body.
+// cut is the beginning of a response body.
 type cut struct {
 	io.Reader
 	io.Closer

@@ -36,7 +36,7 @@ func TestAsksADevelopmentChain(t *testing.T) {
 	require.EqualValues(t, devchain.ChainID, id.Int64())
 }
 
-// answering is a node that answers each call the same, and what it was asked with.
+// answering is a node that answers each call the same, and records the requests.
 func answering(t *testing.T, status int, body string) (address string, asked chan *http.Request) {
 	t.Helper()
 	asked = make(chan *http.Request, 10)
@@ -66,9 +66,9 @@ func TestCallsGoToTheWholeURL(t *testing.T) {
 	require.Equal(t, "me secret", name+" "+password)
 }
 
-// TestErrorsTellNoSecret: what a node answers badly, or does not, is told without the
-// path and the password of its address.
-func TestErrorsTellNoSecret(t *testing.T) {
+// TestErrorsContainNoSecret checks that errors of a failing node have neither the path nor
+// the password of its URL.
+func TestErrorsContainNoSecret(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<20)
 	for name, test := range map[string]struct {

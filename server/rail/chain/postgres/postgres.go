@@ -4,14 +4,14 @@
 //	store, err := postgres.Open(ctx, "postgres://pay@db.example/pay")
 //	rail, err := chain.New(chain.Config{Store: store, …})
 //
-// Updates are serial over all instances: each locks one row first, so that a nonce of
-// the relayer is given out once, and a broadcast is stored before it is sent,
-// whichever instance does it. One that dies loses its lock with its connection, one
-// that stands still after ten seconds; what it had begun is undone then.
+// Updates are serial over all instances: each locks one row first, so a nonce of the
+// relayer is assigned once. An instance that dies loses the lock with its connection,
+// and one that stops responding loses it after ten seconds; the database rolls its
+// update back.
 //
-// The table, chain_records, lies in the schema that the connection's search_path
-// names first. Sealed keys that were destroyed are gone once the database has
-// vacuumed it and its write-ahead log is deleted.
+// The table, chain_records, is in the first schema of the connection's search_path.
+// Destroyed session keys are gone once the database has vacuumed the table and deleted
+// its write-ahead log.
 package postgres
 
 import (
@@ -28,8 +28,8 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail/chain"
 )
 
-// schema makes the table, and the row that updates lock. Its value is the schema's
-// version.
+// schema creates the table, and the row that updates lock. The row's value is the
+// schema's version.
 const schema = `CREATE TABLE IF NOT EXISTS chain_records (
   kind  TEXT COLLATE "C" NOT NULL,
   key   TEXT COLLATE "C" NOT NULL,
@@ -40,20 +40,20 @@ INSERT INTO chain_records (kind, key, value) VALUES ('lock', '', '1') ON CONFLIC
 
 const schemaVersion = "1"
 
-// ErrNoRecords: there are none in the database, and none were to be made.
+// ErrNoRecords reports a database without the table, if Config.MustExist is set.
 var ErrNoRecords = errors.New("postgres: there are no records of a chain rail")
 
-// errLocked: the row that updates lock is gone.
+// errLocked reports that the row that updates lock is missing.
 var errLocked = errors.New("postgres: the records' lock is missing")
 
 // Config configures a [Store].
 type Config struct {
-	// URL of the database, or a libpq connection string. Required.
+	// URL is the database's URL, or a libpq connection string. Required.
 	URL string
-	// Connections is how many there are at most. Default: 8.
+	// Connections bounds the pool, at most 1,000. Default: 8.
 	Connections int
-	// MustExist has Open return [ErrNoRecords] where there is no table. Default: it
-	// makes one.
+	// MustExist makes Open return [ErrNoRecords] if there is no table. Default: Open
+	// creates the table.
 	MustExist bool
 }
 
@@ -73,19 +73,19 @@ func (c *Config) validate() error {
 // Store is a table in a database.
 type Store struct {
 	pool    *pgxpool.Pool
-	writing chan struct{} // holds one where no update of this instance runs
+	writing chan struct{} // holds one if no update of this instance runs
 }
 
 var _ chain.Store = (*Store)(nil)
 
-// Open connects to the database at url, and makes the table where there is none. An
-// error names the part of the configuration that is wrong, or is a failure to connect.
+// Open connects to the database at url, and creates the table if there is none. The
+// returned error names the invalid part of the URL, or is a failure to connect.
 func Open(ctx context.Context, url string) (*Store, error) {
 	return OpenConfig(ctx, Config{URL: url})
 }
 
-// OpenConfig is [Open] with more to say. It returns [ErrNoRecords] where there must
-// be records and are none.
+// OpenConfig is [Open] with a configuration. It returns [ErrNoRecords] if the table must
+// exist and does not.
 func OpenConfig(ctx context.Context, cfg Config) (*Store, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -110,8 +110,8 @@ func OpenConfig(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// prepare finds the table, or makes it: of several instances that start at once one
-// does, and the others wait.
+// prepare creates the table if there is none. If several instances start at once, one
+// creates it and the others wait.
 func (s *Store) prepare(ctx context.Context, mustExist bool) error {
 	if there, err := s.exists(ctx); err != nil || there {
 		return err
@@ -120,12 +120,12 @@ func (s *Store) prepare(ctx context.Context, mustExist bool) error {
 		return ErrNoRecords
 	}
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		var place string
-		if err := tx.QueryRow(ctx, "SELECT COALESCE(current_schema(), '')").Scan(&place); err != nil {
+		var schemaName string
+		if err := tx.QueryRow(ctx, "SELECT COALESCE(current_schema(), '')").Scan(&schemaName); err != nil {
 			return fmt.Errorf("find schema: %w", err)
 		}
-		sum := sha256.Sum256([]byte("paywarrant chain records of " + place))
-		lock := int64(binary.BigEndian.Uint64(sum[:])) // any number will do
+		sum := sha256.Sum256([]byte("paywarrant chain records of " + schemaName))
+		lock := int64(binary.BigEndian.Uint64(sum[:])) // any number works
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", lock); err != nil {
 			return fmt.Errorf("wait for other instances: %w", err)
 		}
@@ -144,7 +144,7 @@ func (s *Store) exists(ctx context.Context) (there bool, err error) {
 	return there, nil
 }
 
-// Close implements [chain.Store]. It may be called twice.
+// Close implements [chain.Store].
 func (s *Store) Close() error {
 	s.pool.Close()
 	return nil

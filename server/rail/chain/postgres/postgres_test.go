@@ -61,7 +61,7 @@ func TestOpen(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// admin runs a statement beside the store.
+// admin runs a statement without the store.
 func admin(t *testing.T, url, statement string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -73,8 +73,8 @@ func admin(t *testing.T, url, statement string) {
 
 func put(tx chain.Tx) error { return tx.Put("kind", "key", []byte("value")) }
 
-// TestUpdatesWithoutTheirLockAreRefused: nothing is written where the row that makes
-// updates serial is gone, or is of a later version.
+// TestUpdatesWithoutTheirLockAreRefused checks that nothing is written if the row that
+// updates lock is missing, or is of a later version.
 func TestUpdatesWithoutTheirLockAreRefused(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Schema(t)
@@ -86,8 +86,8 @@ func TestUpdatesWithoutTheirLockAreRefused(t *testing.T) {
 	require.ErrorContains(t, s.Update(t.Context(), put), "lock is missing")
 }
 
-// TestAnInstanceThatStandsStillLosesItsLock: the database ends its transaction, whose
-// writes are gone, and the others go on.
+// TestAnInstanceThatStandsStillLosesItsLock checks that the database rolls its transaction
+// back, and that others can write.
 func TestAnInstanceThatStandsStillLosesItsLock(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Schema(t)
@@ -117,8 +117,8 @@ func TestAnInstanceThatStandsStillLosesItsLock(t *testing.T) {
 	}))
 }
 
-// TestTransactionsThatLoseAreRunAgain: every other update ends with a serialization
-// failure, as a distributed engine's do when they collide.
+// TestTransactionsThatLoseAreRunAgain makes every other update fail to serialize, as
+// colliding updates of a distributed engine do.
 func TestTransactionsThatLoseAreRunAgain(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Schema(t)
@@ -136,8 +136,8 @@ func TestTransactionsThatLoseAreRunAgain(t *testing.T) {
 	require.Equal(t, 20, runs)
 }
 
-// TestRestartOfTheDatabase: what was kept is there afterwards, and connections are
-// made anew.
+// TestRestartOfTheDatabase checks that records survive a restart and the store connects
+// again.
 func TestRestartOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)

@@ -1,12 +1,12 @@
-// Package sqlite keeps the chain rail's records in a file of its own, beside the
+// Package sqlite keeps the chain rail's records in a file of its own, next to the
 // ledger's:
 //
 //	store, err := sqlite.Open(ctx, "chain.db")
 //	rail, err := chain.New(chain.Config{Store: store, …})
 //
 // One connection writes and waits for the disk at each commit; a small pool reads.
-// Instances on one machine may open the same file: their updates are serial. Those on
-// several machines keep their records in PostgreSQL, by package postgres.
+// Instances on one machine may open the same file: their updates are serial. Instances
+// on several machines use the postgres package.
 package sqlite
 
 import (
@@ -17,7 +17,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/internal/litedb"
-	"github.com/paywarrant/paywarrant/server/rail/chain"
+	"github.com/paywarrant/paywarrant/server/rail/chain/records"
 )
 
 const schema = `CREATE TABLE IF NOT EXISTS records (
@@ -30,17 +30,17 @@ const schema = `CREATE TABLE IF NOT EXISTS records (
 // schemaVersion is what PRAGMA user_version says of a file with this schema.
 const schemaVersion = 1
 
-// readers is how many transactions read at a time.
+// readers is the number of transactions that may read at a time.
 const readers = 4
 
 // Store is an open file.
 type Store struct{ file *litedb.DB }
 
-var _ chain.Store = (*Store)(nil)
+var _ records.Store = (*Store)(nil)
 
-// Open opens the file, and makes it where it is missing, readable by its owner
-// alone. The folder must exist. An error names the file. What is deleted is
-// overwritten: sealed keys are among it.
+// Open opens the file. If the file is missing, Open creates it, readable by its owner
+// alone; the folder must exist. Deleted records are overwritten, since they may contain
+// sealed keys. The returned error names the file.
 func Open(ctx context.Context, path string) (*Store, error) {
 	file, err := litedb.Open(path, litedb.Options{Readers: readers, Pragmas: []string{"secure_delete(1)"}})
 	if err != nil {
@@ -53,7 +53,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	return s, nil
 }
 
-// migrate gives a new file the schema. A file of a later version is left alone.
+// migrate creates the schema of a new file. It refuses a file of another version.
 func (s *Store) migrate(ctx context.Context) error {
 	var version int
 	if err := s.file.Write.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
@@ -71,10 +71,10 @@ func (s *Store) migrate(ctx context.Context) error {
 	return nil
 }
 
-// Update implements [chain.Store]. An error of the commit leaves it unknown
-// whether anything was kept.
-func (s *Store) Update(ctx context.Context, run func(chain.Tx) error) error {
-	err := transact(ctx, s.file.Write, func(tx chain.Tx) error {
+// Update implements [records.Store]. After an error of the commit it is unknown whether
+// the writes were committed.
+func (s *Store) Update(ctx context.Context, run func(records.Tx) error) error {
+	err := transact(ctx, s.file.Write, func(tx records.Tx) error {
 		if err := run(tx); err != nil {
 			return err
 		}
@@ -85,12 +85,12 @@ func (s *Store) Update(ctx context.Context, run func(chain.Tx) error) error {
 	return err
 }
 
-// View implements [chain.Store].
-func (s *Store) View(ctx context.Context, run func(chain.Tx) error) error {
+// View implements [records.Store].
+func (s *Store) View(ctx context.Context, run func(records.Tx) error) error {
 	return transact(ctx, s.file.Read, run)
 }
 
-func transact(ctx context.Context, db *sql.DB, run func(chain.Tx) error) error {
+func transact(ctx context.Context, db *sql.DB, run func(records.Tx) error) error {
 	sqlTx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -105,7 +105,7 @@ func transact(ctx context.Context, db *sql.DB, run func(chain.Tx) error) error {
 	return nil
 }
 
-// Close implements [chain.Store]. It may be called twice.
+// Close implements [records.Store].
 func (s *Store) Close() error {
 	return s.file.Close()
 }
@@ -143,21 +143,21 @@ func (t *transaction) Delete(kind, key string) error {
 	return nil
 }
 
-func (t *transaction) List(kind, after string, limit int) (records []chain.Record, err error) {
+func (t *transaction) List(kind, after string, limit int) (list []records.Record, err error) {
 	rows, err := t.tx.QueryContext(t.ctx, "SELECT key, value FROM records WHERE kind = $1 AND key > $2 ORDER BY key LIMIT $3", kind, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list records: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var r chain.Record
+		var r records.Record
 		if err := rows.Scan(&r.Key, &r.Value); err != nil {
 			return nil, fmt.Errorf("list records: %w", err)
 		}
-		records = append(records, r)
+		list = append(list, r)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("list records: %w", err)
 	}
-	return records, nil
+	return list, nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/paywarrant/paywarrant/server/rail/chain"
+	"github.com/paywarrant/paywarrant/server/rail/chain/records"
 	"github.com/paywarrant/paywarrant/server/rail/chain/sqlite"
 	"github.com/paywarrant/paywarrant/server/rail/chain/storetest"
 )
@@ -16,7 +16,7 @@ func TestStore(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Open {
 		path := filepath.Join(t.TempDir(), "a b?.db")
-		return func() (chain.Store, error) { return sqlite.Open(t.Context(), path) }
+		return func() (records.Store, error) { return sqlite.Open(t.Context(), path) }
 	})
 }
 

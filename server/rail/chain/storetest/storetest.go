@@ -1,8 +1,8 @@
-// Package storetest is what every [chain.Store] must do:
+// Package storetest tests an implementation of [records.Store]:
 //
 //	func TestStore(t *testing.T) {
 //		path := filepath.Join(t.TempDir(), "chain.db")
-//		storetest.Run(t, func() (chain.Store, error) { return sqlite.Open(t.Context(), path) })
+//		storetest.Run(t, func() (records.Store, error) { return sqlite.Open(t.Context(), path) })
 //	}
 package storetest
 
@@ -15,13 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/paywarrant/paywarrant/server/rail/chain"
+	"github.com/paywarrant/paywarrant/server/rail/chain/records"
 )
 
-// Open opens the records, which are new at first and the same at each call.
-type Open func() (chain.Store, error)
+// Open opens a store. The store is new at the first call and the same at each later one.
+type Open func() (records.Store, error)
 
-// Run runs the suite on new records of each test.
+// Run runs the suite, each test on a new store.
 func Run(t *testing.T, fresh func(t *testing.T) Open) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Open){
@@ -35,7 +35,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 	}
 }
 
-func opened(t *testing.T, open Open) chain.Store {
+func opened(t *testing.T, open Open) records.Store {
 	t.Helper()
 	s, err := open()
 	require.NoError(t, err)
@@ -45,8 +45,7 @@ func opened(t *testing.T, open Open) chain.Store {
 
 var errGivenUp = errors.New("given up")
 
-// keepsWhatAMapKeeps compares random transactions, some of which are given up, with
-// a map.
+// keepsWhatAMapKeeps compares random transactions, some of which fail, with a map.
 func keepsWhatAMapKeeps(t *testing.T, open Open) {
 	s := opened(t, open)
 	want := map[[2]string]string{}
@@ -54,7 +53,7 @@ func keepsWhatAMapKeeps(t *testing.T, open Open) {
 	rapid.Check(t, func(rt *rapid.T) {
 		kind, key := kinds.Draw(rt, "kind"), keys.Draw(rt, "key")
 		value, del, keep := rapid.String().Draw(rt, "value"), rapid.Bool().Draw(rt, "delete"), rapid.Bool().Draw(rt, "keep")
-		err := s.Update(t.Context(), func(tx chain.Tx) error {
+		err := s.Update(t.Context(), func(tx records.Tx) error {
 			before, found, err := tx.Get(kind, key)
 			require.NoError(rt, err)
 			old, had := want[[2]string{kind, key}]
@@ -84,9 +83,9 @@ func keepsWhatAMapKeeps(t *testing.T, open Open) {
 	})
 }
 
-// listsLikeAMap: records come in the order of their keys' bytes.
-func listsLikeAMap(rt *rapid.T, t *testing.T, s chain.Store, want map[[2]string]string, kind, after string, limit int) {
-	require.NoError(rt, s.View(t.Context(), func(tx chain.Tx) error {
+// listsLikeAMap checks that records are listed in the order of their keys' bytes.
+func listsLikeAMap(rt *rapid.T, t *testing.T, s records.Store, want map[[2]string]string, kind, after string, limit int) {
+	require.NoError(rt, s.View(t.Context(), func(tx records.Tx) error {
 		got, err := tx.List(kind, after, limit)
 		require.NoError(rt, err)
 		var expected []string
@@ -106,12 +105,12 @@ func listsLikeAMap(rt *rapid.T, t *testing.T, s chain.Store, want map[[2]string]
 
 func reopens(t *testing.T, open Open) {
 	s := opened(t, open)
-	require.NoError(t, s.Update(t.Context(), func(tx chain.Tx) error { return tx.Put("kind", "key", []byte("value")) }))
+	require.NoError(t, s.Update(t.Context(), func(tx records.Tx) error { return tx.Put("kind", "key", []byte("value")) }))
 	require.NoError(t, s.Close())
 	require.NoError(t, s.Close())
-	require.Error(t, s.View(t.Context(), func(chain.Tx) error { return nil }))
-	require.Error(t, s.Update(t.Context(), func(chain.Tx) error { return nil }))
-	require.NoError(t, opened(t, open).View(t.Context(), func(tx chain.Tx) error {
+	require.Error(t, s.View(t.Context(), func(records.Tx) error { return nil }))
+	require.Error(t, s.Update(t.Context(), func(records.Tx) error { return nil }))
+	require.NoError(t, opened(t, open).View(t.Context(), func(tx records.Tx) error {
 		value, found, err := tx.Get("kind", "key")
 		require.True(t, found)
 		require.Equal(t, "value", string(value))
@@ -121,27 +120,27 @@ func reopens(t *testing.T, open Open) {
 
 func viewDoesNotWrite(t *testing.T, open Open) {
 	s := opened(t, open)
-	require.Error(t, s.View(t.Context(), func(tx chain.Tx) error { return tx.Put("kind", "key", []byte("value")) }))
+	require.Error(t, s.View(t.Context(), func(tx records.Tx) error { return tx.Put("kind", "key", []byte("value")) }))
 }
 
 func viewSeesOneState(t *testing.T, open Open) {
 	s := opened(t, open)
-	require.NoError(t, s.View(t.Context(), func(tx chain.Tx) error {
+	require.NoError(t, s.View(t.Context(), func(tx records.Tx) error {
 		_, found, err := tx.Get("kind", "key")
 		require.NoError(t, err)
 		require.False(t, found)
-		require.NoError(t, s.Update(t.Context(), func(tx chain.Tx) error { return tx.Put("kind", "key", []byte("value")) }))
+		require.NoError(t, s.Update(t.Context(), func(tx records.Tx) error { return tx.Put("kind", "key", []byte("value")) }))
 		_, found, err = tx.Get("kind", "key")
 		require.False(t, found)
 		return err
 	}))
 }
 
-// updatesAreSerial counts in two stores on the same records, as two instances do:
-// nothing that one read is out of date when it writes.
+// updatesAreSerial counts in two stores on the same records, as two instances do: a
+// value that an update read must not change before it writes.
 func updatesAreSerial(t *testing.T, open Open) {
 	const callers, each = 4, 10
-	stores := []chain.Store{opened(t, open), opened(t, open)}
+	stores := []records.Store{opened(t, open), opened(t, open)}
 	var all sync.WaitGroup
 	failed := make(chan error, callers*each)
 	for i := range callers {
@@ -158,14 +157,14 @@ func updatesAreSerial(t *testing.T, open Open) {
 	for err := range failed {
 		require.NoError(t, err)
 	}
-	require.NoError(t, stores[0].View(t.Context(), func(tx chain.Tx) error {
+	require.NoError(t, stores[0].View(t.Context(), func(tx records.Tx) error {
 		value, _, err := tx.Get("kind", "count")
 		require.Equal(t, strconv.Itoa(callers*each), string(value))
 		return err
 	}))
 }
 
-func increment(tx chain.Tx) error {
+func increment(tx records.Tx) error {
 	value, found, err := tx.Get("kind", "count")
 	if err != nil {
 		return err

@@ -1,0 +1,84 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/paywarrant/paywarrant/server/rail/chain/internal/relayer"
+	"github.com/paywarrant/paywarrant/x402"
+	"github.com/paywarrant/paywarrant/x402/evm"
+)
+
+// findTransfer returns the final transaction that made exactly this transfer, of any
+// sender. The authorization must have been recorded, unused, when since was the newest
+// block: anyone can copy a used one from the chain. findTransfer returns a
+// [*refusedError] if there is no such transaction, with [x402.ReasonPending] if there
+// is one that is not final.
+func (r *Rail) findTransfer(ctx context.Context, t evm.TransferAuthorization, since uint64) (common.Hash, error) {
+	head, err := r.chain.Head(ctx)
+	if err != nil {
+		return common.Hash{}, err
+	}
+	final, _ := r.chain.Final(head)
+	event := crypto.Keccak256Hash([]byte("AuthorizationUsed(address,bytes32)"))
+	since -= min(since, relayer.WatchedDepth) // a reorganization can move the transfer to a lower block
+	since = max(since, head-min(head, r.config.Authorizations.Lookback))
+	for first := since; first <= head; first += watchSpan {
+		logs, err := r.config.RPC.FilterLogs(ctx, ethereum.FilterQuery{
+			FromBlock: new(big.Int).SetUint64(first), ToBlock: new(big.Int).SetUint64(min(first+watchSpan-1, head)),
+			Addresses: []common.Address{r.config.Token.Address},
+			Topics:    [][]common.Hash{{event}, {common.BytesToHash(t.From[:])}, {t.Nonce}},
+		})
+		if err != nil {
+			return common.Hash{}, fmt.Errorf("look for transfer: %w", err)
+		}
+		for _, l := range logs {
+			receipt, err := r.config.RPC.TransactionReceipt(ctx, l.TxHash)
+			if err != nil {
+				return common.Hash{}, fmt.Errorf("read receipt of %s: %w", l.TxHash, err)
+			}
+			if l.Removed || !r.madeTransfer(receipt, t) {
+				continue
+			}
+			enough, err := r.chain.FinalFor(ctx, t.Value.Big(), l.BlockNumber)
+			if err != nil {
+				return common.Hash{}, err
+			}
+			if l.BlockNumber > final || !enough {
+				return common.Hash{}, refuseAuthorization(x402.ReasonPending, "the transfer is in block %d, which is not final", l.BlockNumber)
+			}
+			return l.TxHash, nil
+		}
+	}
+	return common.Hash{}, refuseAuthorization(x402.ReasonNonceUsed, "the authorization was used, and not for this transfer")
+}
+
+// madeTransfer reports whether a transaction made a transfer: the token's event of the
+// nonce's use, and right after it the event of exactly the amount from payer to payee. A
+// transaction may make several transfers, so the two events must be neighbors.
+func (r *Rail) madeTransfer(receipt *types.Receipt, t evm.TransferAuthorization) bool {
+	if receipt.Status != types.ReceiptStatusSuccessful {
+		return false
+	}
+	for i := range len(receipt.Logs) - 1 {
+		used, moved := receipt.Logs[i], receipt.Logs[i+1]
+		if used.Address != r.config.Token.Address || moved.Address != r.config.Token.Address {
+			continue
+		}
+		u, err := r.token.UnpackAuthorizationUsedEvent(used)
+		if err != nil || u.Authorizer != t.From || u.Nonce != t.Nonce {
+			continue
+		}
+		m, err := r.token.UnpackTransferEvent(moved)
+		if err == nil && m.From == t.From && m.To == t.To && m.Value.Cmp(t.Value.Big()) == 0 {
+			return true
+		}
+	}
+	return false
+}
