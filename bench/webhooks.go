@@ -48,7 +48,7 @@ func webhookRows(ctx context.Context) ([]row, error) {
 	if err != nil || result.N == 0 {
 		return nil, errors.Join(err, errors.New("deliveries were not measured"))
 	}
-	return []row{atLeast("webhook deliveries, 32 workers", "plain pooled POST loop", ratio, 0.8)}, nil
+	return []row{atLeast("webhook deliveries, 32 workers", "plain pooled POST loop", ratio, 0.5)}, nil
 }
 
 // perMandate is how many events each of the callers' mandates has.
@@ -98,7 +98,7 @@ func (l *backlog) deliver(ctx context.Context, n int) (time.Duration, error) {
 		return 0, err
 	}
 	pause := func(until time.Time) error {
-		return l.store.SaveDeliveries(ctx, nil, []ledger.EndpointState{{EndpointID: e.ID, PausedUntil: until}})
+		return l.store.SaveEndpoints(ctx, []ledger.EndpointState{{EndpointID: e.ID, PausedUntil: until}})
 	}
 	l.sink.began.Store(nil)
 	l.sink.want.Store(int64(callers*n) + 1)

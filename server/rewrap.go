@@ -62,7 +62,7 @@ func labelOf(s ledger.Seal) vault.Label {
 	switch s.Kind {
 	case ledger.TokenSeal:
 		return vault.Label{Purpose: "mandate-token", Owner: s.Owner}
-	case ledger.SecretSeal, ledger.FormerSeal:
+	case ledger.SecretSeal, ledger.PreviousSeal:
 		return vault.Label{Purpose: "webhook-secret", Owner: s.Owner}
 	case ledger.KeySeal:
 	}

@@ -116,7 +116,7 @@ func (r *round) stream(ctx context.Context, s StreamCheck) error {
 			if !r.seen[e.MandateID] {
 				ids = append(ids, e.MandateID)
 			}
-			s.Offset = e.Place
+			s.Offset = e.StreamOffset
 		}
 		if len(page) < checkEvents {
 			s.Offset = max(s.Offset, s.End) // retention may have deleted the rest

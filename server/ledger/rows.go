@@ -307,8 +307,8 @@ type Event struct {
 	Data string
 	// CreatedAt is the time of the change.
 	CreatedAt time.Time
-	// Place is the offset in the merchant's stream, from 1 without gaps.
-	Place int64
+	// StreamOffset is the offset in the merchant's stream, from 1 without gaps.
+	StreamOffset int64
 }
 
 // TallyKey identifies the totals of one payee under one mandate.

@@ -7,14 +7,14 @@ type SealKind string
 
 // The kinds of sealed secrets.
 const (
-	KeySeal    SealKind = "key"    // a private key, by name
-	TokenSeal  SealKind = "token"  // the token of a mandate, kept with its session
-	SecretSeal SealKind = "secret" // a webhook endpoint's secret
-	FormerSeal SealKind = "former" // a webhook endpoint's secret before that
+	KeySeal      SealKind = "key"      // a private key, by name
+	TokenSeal    SealKind = "token"    // the token of a mandate, kept with its session
+	SecretSeal   SealKind = "secret"   // a webhook endpoint's secret
+	PreviousSeal SealKind = "previous" // a webhook endpoint's secret before that
 )
 
 // SealKinds returns all kinds.
-func SealKinds() []SealKind { return []SealKind{KeySeal, TokenSeal, SecretSeal, FormerSeal} }
+func SealKinds() []SealKind { return []SealKind{KeySeal, TokenSeal, SecretSeal, PreviousSeal} }
 
 // Seal is a sealed secret with its row and owner.
 type Seal struct {

@@ -94,8 +94,8 @@ func (a *API) endpointView(e ledger.WebhookEndpoint, secret string) client.Webho
 	if e.Disabled != "" {
 		v.Status = client.EndpointDisabled
 	}
-	if a.Clock().Before(e.FormerUntil) {
-		v.PreviousSecretExpiresAt = e.FormerUntil
+	if a.Clock().Before(e.PreviousUntil) {
+		v.PreviousSecretExpiresAt = e.PreviousUntil
 	}
 	return v
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
-// overlap is how long deliveries are signed with the former secret too.
+// overlap is how long deliveries are signed with the previous secret too.
 const overlap = 24 * time.Hour
 
 func label(endpointID string) vault.Label {
@@ -46,8 +46,8 @@ func (s *Service) Endpoints(ctx context.Context, merchantID string) ([]ledger.We
 	return s.Store.WebhookEndpoints(ctx, merchantID)
 }
 
-// Endpoint is one of a merchant's endpoints. It returns ledger.ErrNotFound also
-// where it is another's.
+// Endpoint returns one of a merchant's endpoints. It returns ledger.ErrNotFound also
+// if the endpoint is another merchant's.
 func (s *Service) Endpoint(ctx context.Context, merchantID, endpointID string) (ledger.WebhookEndpoint, error) {
 	e, err := s.Store.WebhookEndpoint(ctx, endpointID)
 	if err == nil && e.MerchantID != merchantID {
@@ -70,11 +70,11 @@ func (s *Service) DeleteEndpoint(ctx context.Context, merchantID, endpointID str
 	return nil
 }
 
-// RotateSecret gives an endpoint a new secret, shown this once. Deliveries are
-// signed with the former one too for a day. What was on its way from here, signed
-// with the former alone, has been answered when RotateSecret returns; another
-// instance takes the new secret up within a second or so. Errors are those of [Service.Endpoint], and
-// ledger.ErrConflict where it was rotated at the same time.
+// RotateSecret gives an endpoint a new secret, shown this once. Deliveries are signed with
+// the previous one too for a day. What this instance signed with the previous one alone has
+// been answered when RotateSecret returns; another instance uses the new secret within a
+// second. Errors are those of [Service.Endpoint], and ledger.ErrConflict if the secret was
+// rotated at the same time.
 func (s *Service) RotateSecret(ctx context.Context, merchantID, endpointID string) (ledger.WebhookEndpoint, string, error) {
 	e, err := s.Endpoint(ctx, merchantID, endpointID)
 	if err != nil {
@@ -89,77 +89,75 @@ func (s *Service) RotateSecret(ctx context.Context, merchantID, endpointID strin
 	if err := s.Store.RotateWebhookSecret(ctx, e.ID, sealed, e.Secret, until); err != nil {
 		return e, "", fmt.Errorf("rotate webhook secret: %w", err)
 	}
-	s.refresh(ctx, e.ID)
-	e.Secret, e.Former, e.FormerUntil = sealed, e.Secret, until
+	if w := s.worker(e.ID); w != nil {
+		w.awaitRotation(ctx)
+	}
+	e.Secret, e.PreviousSecret, e.PreviousUntil = sealed, e.Secret, until
 	return e, secret, nil
 }
 
-// refresh has the queue of an endpoint read it again, and waits until all that
+// awaitRotation has the worker read its endpoint's secrets again, and waits until all that
 // was signed before has been answered.
-func (s *Service) refresh(ctx context.Context, endpointID string) {
-	s.mu.Lock()
-	q := s.queues[endpointID]
-	s.mu.Unlock()
-	if q == nil {
+func (w *worker) awaitRotation(ctx context.Context) {
+	answered := make(chan struct{})
+	select {
+	case w.rotated <- answered:
+	case <-w.ended:
+		return
+	case <-ctx.Done():
 		return
 	}
-	done := make(chan struct{})
-	q.mu.Lock()
-	q.refresh = append(q.refresh, done)
-	q.mu.Unlock()
-	signal(q.signal)
-	timer := time.NewTimer(sendTimeout + spare + 2*idleTick)
-	defer timer.Stop()
 	select {
-	case <-done:
-	case <-timer.C: // the queue has ended meanwhile, and nothing is on its way
+	case <-answered:
 	case <-ctx.Done():
-	case <-s.ended:
 	}
 }
 
+// target is what deliveries to an endpoint are sent with.
+type target struct {
+	url    *url.URL
+	signer *webhook.Signer
+	until  time.Time // the previous secret signs as well until then; zero: there is none
+}
+
 // open opens the secrets that an endpoint's deliveries are signed with now.
-func (s *Service) open(ctx context.Context, e ledger.WebhookEndpoint) ([]string, error) {
-	sealed := [][]byte{e.Secret}
-	if len(e.Former) > 0 && s.Clock().Before(e.FormerUntil) {
-		sealed = append(sealed, e.Former)
+func (s *Service) open(ctx context.Context, e ledger.WebhookEndpoint) (_ *target, err error) {
+	to, sealed := &target{}, [][]byte{e.Secret}
+	if to.url, err = url.Parse(e.URL); err != nil {
+		return nil, errors.New("the endpoint has no URL")
+	}
+	if len(e.PreviousSecret) > 0 && s.Clock().Before(e.PreviousUntil) {
+		sealed, to.until = append(sealed, e.PreviousSecret), e.PreviousUntil
 	}
 	var secrets []string
 	for _, b := range sealed {
 		secret, err := s.Vault.Open(ctx, label(e.ID), b)
 		if err != nil {
-			return nil, fmt.Errorf("webhook endpoint %s: %w", e.ID, err)
+			return nil, fmt.Errorf("webhook endpoint %s: open signing secret: %w", e.ID, err)
 		}
 		secrets = append(secrets, string(secret))
 		clear(secret)
 	}
-	return secrets, nil
+	if to.signer, err = webhook.NewSigner(secrets...); err != nil {
+		return nil, fmt.Errorf("webhook endpoint %s: %w", e.ID, err)
+	}
+	return to, nil
 }
 
-// TestEndpoint sends a test event to an endpoint now, and returns what came of it.
-// Errors are those of [Service.Endpoint].
+// TestEndpoint sends a test event to an endpoint now, and returns the delivery. Errors are
+// those of [Service.Endpoint].
 func (s *Service) TestEndpoint(ctx context.Context, merchantID, endpointID string) (ledger.Delivery, error) {
 	e, err := s.Endpoint(ctx, merchantID, endpointID)
 	if err != nil {
 		return ledger.Delivery{}, err
 	}
-	secrets, err := s.open(ctx, e)
+	to, err := s.open(ctx, e)
 	if err != nil {
 		return ledger.Delivery{}, err
 	}
-	signer, err := webhook.NewSigner(secrets...)
-	if err != nil {
-		return ledger.Delivery{}, fmt.Errorf("test webhook endpoint: %w", err)
-	}
-	to, err := url.Parse(e.URL)
-	if err != nil {
-		return ledger.Delivery{}, errors.New("the endpoint has no URL")
-	}
 	now := s.Clock()
 	event := ledger.Event{ID: id.New(id.Event, now), Type: webhook.Test, Data: "{}", CreatedAt: now}
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-	defer cancel()
-	o := s.send(s.http, blank(ctx, to), event, signer, now)
+	o := s.post(ctx, to, event, now)
 	d := ledger.Delivery{
 		EndpointID: e.ID, EventID: event.ID, Status: ledger.DeliveryDelivered, Attempts: 1, HTTPStatus: o.status, Error: o.problem,
 		Answer: o.answer, TriedAt: now, CreatedAt: now,

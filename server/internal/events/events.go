@@ -1,21 +1,34 @@
-// Package events tells merchants what happened: it delivers each merchant's stream of
-// events to the webhook endpoints.
+// Package events delivers each merchant's events to its webhook endpoints.
 //
 //	s, err := events.New(events.Config{Store: store, Vault: box, Clock: clock, Logger: log})
 //	s.Start(ctx)
 //	defer s.Close()
 //
-// Each event has its place in its merchant's stream. An endpoint goes along the
-// stream, and what it took at once is known by the place it has come to:
-// only a delivery that failed is stored, with those that wait behind it. Every
-// delivery is made at least once, those of one mandate in order: one that fails
-// holds back the later ones of its mandate until it is taken or given up. An
-// endpoint is worked on by one instance at a time, which has it on lease; so no two
-// send at once, and what a dead instance had lapses. Each endpoint has a queue,
-// connections, a concurrency and a breaker of its own: a slow one delays nobody else.
+// The ledger numbers a merchant's events without a gap: they are the merchant's stream, and
+// a number is an offset in it. Each endpoint has an offset: up to there, every event was
+// delivered, or has a stored delivery. One instance at a time has an endpoint on lease, and
+// runs a worker for it:
 //
-// Nothing here takes part in a charge: an event is told of, or read from the store, once
-// its change is committed, and what comes of it is written in transactions of its own.
+//   - The worker reads the stream from the offset on, up to a window of events. It puts each
+//     event into the lane of its mandate, and sends the first of each lane, several lanes at
+//     once. When an event is delivered, the next one of its lane follows.
+//   - The offset moves past the delivered events at the front of the window. It is saved
+//     ten times a second, for all endpoints together. A delivery that succeeds at the
+//     first attempt writes nothing else.
+//   - If an event fails, the worker stores its delivery and those that wait behind it in its
+//     lane. Then the offset may pass them. While a lane has pending stored deliveries, the
+//     later events of its mandate are stored as well.
+//   - When a retry is due, the worker loads the lane from the store, sends its deliveries in
+//     order, and stores each outcome.
+//
+// Two rules hold throughout. A delivery is stored before the offset passes its event, and
+// not before those that precede it in its lane; so a mandate's events keep their order. And
+// nothing is on its way to the store while the worker goes on: it waits until a delivery is
+// stored, and ends if the store fails. Whoever has the lease next starts from what is
+// stored; what was delivered after the saved offset is then delivered again.
+//
+// Nothing here is part of a charge. A worker reads events that are committed, and slow
+// or failing endpoints delay nobody else: each has its own worker and connections.
 package events
 
 import (
@@ -26,128 +39,91 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/id"
-	"github.com/paywarrant/paywarrant/internal/ssrf"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/telemetry"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
-// Config is what the service is made of. Store, Vault, Clock and Logger are required.
+// Config configures a Service. Store, Vault, Clock and Logger are required.
 type Config struct {
 	Store  Store
 	Vault  *vault.Vault
 	Clock  func() time.Time
 	Logger *slog.Logger
-	// Live is told in every event.
+	// Live is the value of livemode in every event.
 	Live bool
-	// May tells which addresses may be sent to, judged as they are dialled. Nil:
-	// those of the public internet.
+	// May reports whether an address may be dialed. Default: those of the public internet.
 	May func(netip.Addr) bool
-	// Resolver resolves the names of endpoints. Nil: the system's.
+	// Resolver resolves the names of endpoints. Default: the system's.
 	Resolver *net.Resolver
-	// Telemetry is told of events and deliveries.
+	// Telemetry records events and deliveries. Default: none.
 	Telemetry *telemetry.Telemetry
-	// Mail tells a merchant that an endpoint was disabled. Nil: nobody is mailed.
+	// Mail informs a merchant that an endpoint was disabled. Default: no mail is sent.
 	Mail func(ctx context.Context, to, subject, text string) error
 }
 
-// Store is the part of the ledger's store that is needed here.
+// Store is the part of the store that is used here.
 type Store interface {
 	ledger.Webhooks
 	Merchant(ctx context.Context, id string) (ledger.Merchant, error)
 }
 
-const (
-	// tick is how often endpoints are looked at where nobody says that there is
-	// something; calm is the pause between two looks while somebody does.
-	tick, calm = 100 * time.Millisecond, 10 * time.Millisecond
-	// roundEvery is the pause after a round through all endpoints, roundPage how many
-	// of them are looked at in a tick.
-	roundEvery, roundPage = 5 * time.Second, 1000
-	// maxQueues is how many endpoints one instance works on at once.
-	maxQueues = 512
-	// leaseFor is how long an endpoint is leased; extendEvery is how often leases
-	// are extended.
-	leaseFor, extendEvery = 30 * time.Second, 5 * time.Second
-	// endWithin is how long requests that are on their way may take to end at Close.
-	endWithin = 3 * time.Second
-)
-
 // Service delivers events.
 type Service struct {
 	Config
 
-	owner string // in leases
+	owner string // of leases
 	http  *http.Transport
-	out   *writer
 
-	poked    chan struct{} // there may be something to do
-	extended chan struct{} // a lease is short
-	stop     context.CancelFunc
-	loops    sync.WaitGroup
-	ended    chan struct{} // Close has begun
-	ending   sync.Once
+	drained context.Context // ends when Drain or Close begins
+	drain   context.CancelFunc
+	stop    context.CancelFunc
+	loops   sync.WaitGroup
+	running sync.WaitGroup // the workers
 
-	mu      sync.Mutex
-	queues  map[string]*queue                 // by endpoint
-	feeds   map[string]*feed                  // by merchant, of those
-	waiters map[string]map[chan struct{}]bool // who waits for events, by merchant
-	grown   map[string]bool                   // merchants to whom something has happened since the last look
-	running sync.WaitGroup                    // of queues
+	poked  chan struct{} // endpoints may have work
+	short  atomic.Bool   // a lease is too short to begin a delivery
+	saving sync.Mutex    // of the workers' states
+
+	mu        sync.Mutex
+	workers   map[string]*worker                // by endpoint
+	listeners map[string]map[chan struct{}]bool // signaled about new events, by merchant
+	grown     map[string]bool                   // merchants with new events since the last look for work
 }
 
-// New returns a service; [Service.Start] begins its work. It returns an error
-// that names what is missing.
+// New returns a service; [Service.Start] begins its work. The returned error says which
+// fields are required.
 func New(cfg Config) (*Service, error) {
 	if cfg.Store == nil || cfg.Vault == nil || cfg.Clock == nil || cfg.Logger == nil {
 		return nil, errors.New("events: Store, Vault, Clock and Logger are required")
 	}
 	s := &Service{
 		Config: cfg, owner: id.NewCapability("own_"), http: transport(cfg), poked: make(chan struct{}, 1),
-		extended: make(chan struct{}, 1), ended: make(chan struct{}), queues: map[string]*queue{},
-		feeds: map[string]*feed{}, waiters: map[string]map[chan struct{}]bool{}, grown: map[string]bool{},
+		workers: map[string]*worker{}, listeners: map[string]map[chan struct{}]bool{}, grown: map[string]bool{},
 	}
-	s.out = newWriter(cfg.Store, cfg.Logger)
+	s.drained, s.drain = context.WithCancel(context.Background())
 	return s, nil
-}
-
-// transport keeps connections for the next delivery, and dials only where it may.
-func transport(cfg Config) *http.Transport {
-	may := cfg.May
-	if may == nil {
-		may = ssrf.Public
-	}
-	dialer := ssrf.DialerTo(sendTimeout, may)
-	dialer.Resolver = cfg.Resolver
-	return &http.Transport{
-		DialContext:  dialer.DialContext,
-		MaxIdleConns: 4096, MaxIdleConnsPerHost: maxFlying, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: sendTimeout,
-		MaxResponseHeaderBytes: 64 << 10, DisableCompression: true, ForceAttemptHTTP2: true,
-	}
 }
 
 // Start begins the work. It ends with Close.
 func (s *Service) Start(ctx context.Context) {
 	if err := s.Store.FreeWebhookLeases(ctx); err != nil {
-		s.Logger.ErrorContext(ctx, "free webhook leases", slog.String("error", err.Error())) // they lapse
+		s.failed(ctx, "free webhook leases", err) // they end by themselves
 	}
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.loops.Go(func() { s.watch(ctx) })
-	s.loops.Go(func() { s.extend(ctx) })
-	s.out.start(ctx)
+	s.loops.Go(func() { s.save(ctx) })
 }
 
-// Stopping is closed when the service is about to end: who waits for events stops.
-func (s *Service) Stopping() <-chan struct{} { return s.ended }
-
 // Drain ends waiting for events, and nothing else.
-func (s *Service) Drain() { s.ending.Do(func() { close(s.ended) }) }
+func (s *Service) Drain() { s.drain() }
 
-// Close ends the work: deliveries on their way have a moment to end, and those
-// that do not are made again later. Close may be called twice.
+// Close ends the work. Requests in flight have a moment to end; those that do not are
+// made again later. Close may be called twice.
 func (s *Service) Close() {
 	s.Drain()
 	if s.stop != nil {
@@ -155,34 +131,69 @@ func (s *Service) Close() {
 	}
 	s.loops.Wait()
 	s.running.Wait()
-	s.out.close()
 	s.http.CloseIdleConnections()
 }
 
-// Busy is how many endpoints are worked on here.
+// Busy returns how many endpoints this instance has on lease.
 func (s *Service) Busy() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.queues)
+	return len(s.workers)
 }
 
-// Poke tells that there may be something to do.
-func (s *Service) Poke() { signal(s.poked) }
+// Happened is called with events that are committed.
+func (s *Service) Happened(events []ledger.Event) {
+	s.mu.Lock()
+	for _, e := range events {
+		s.Telemetry.Happened(string(e.Type))
+		s.grown[e.MerchantID] = true
+		for listener := range s.listeners[e.MerchantID] {
+			signal(listener)
+		}
+	}
+	s.mu.Unlock()
+	signal(s.poked)
+}
+
+// listen has a channel signaled about a merchant's new events, until forget is called.
+func (s *Service) listen(merchantID string, listener chan struct{}) (forget func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listeners[merchantID] == nil {
+		s.listeners[merchantID] = map[chan struct{}]bool{}
+	}
+	s.listeners[merchantID][listener] = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if delete(s.listeners[merchantID], listener); len(s.listeners[merchantID]) == 0 {
+			delete(s.listeners, merchantID)
+		}
+	}
+}
+
+func (s *Service) failed(ctx context.Context, doing string, err error) {
+	if ctx.Err() == nil {
+		s.Logger.ErrorContext(ctx, "webhooks: store", slog.String("doing", doing), slog.String("error", err.Error()))
+	}
+}
 
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // it is signalled already
+	default: // it is signaled already
 	}
 }
 
-// Tap is a store that tells of the events that every change wrote.
-func Tap(store ledger.Store, told func([]ledger.Event)) ledger.Store { return tapped{store, told} }
+// Tap returns a store that calls happened with the events of each committed change.
+func Tap(store ledger.Store, happened func([]ledger.Event)) ledger.Store {
+	return tapped{store, happened}
+}
 
 type tapped struct {
 	ledger.Store
 
-	told func([]ledger.Event)
+	happened func([]ledger.Event)
 }
 
 // Update implements ledger.Store.
@@ -194,7 +205,7 @@ func (t tapped) Update(ctx context.Context, keys ledger.Keys, decide func(*ledge
 		return e, err
 	})
 	if err == nil && len(written) > 0 {
-		t.told(written)
+		t.happened(written)
 	}
 	return err
 }

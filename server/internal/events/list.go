@@ -8,34 +8,34 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-const (
-	// keep is how long events are listed and can be sent again.
-	keep = ledger.Keep
-	// lookEvery is how often the store is asked for somebody who waits: events of this
-	// instance wake them, those of another are found so.
-	lookEvery = time.Second
-)
+// pollEvery is how often the store is asked while somebody waits for events: those of this
+// instance wake the waiter, those of another one are found so.
+const pollEvery = time.Second
 
 // Events lists a merchant's events of the last 30 days, the end of their stream first:
-// before the one with the id before and after the one with the id after, where they
-// are given. Where there is none it waits for one. It returns ledger.ErrNotFound
-// where before or after is not one of the merchant's events.
+// before the one with the id before and after the one with the id after, if they are
+// given. If there is none, it waits for one. It returns ledger.ErrNotFound if before or
+// after is not one of the merchant's events.
 func (s *Service) Events(
 	ctx context.Context, merchantID, before, after string, limit int, wait time.Duration,
 ) ([]ledger.Event, error) {
-	under, above, err := s.cursors(ctx, merchantID, before, after)
+	under, err := s.offset(ctx, merchantID, before)
+	if err != nil {
+		return nil, err
+	}
+	above, err := s.offset(ctx, merchantID, after)
 	if err != nil {
 		return nil, err
 	}
 	if wait == 0 {
 		return s.Store.Events(ctx, merchantID, s.oldest(), under, above, limit)
 	}
-	woken := s.awaken(merchantID)
-	defer s.forget(merchantID, woken)
+	grown := make(chan struct{}, 1)
+	defer s.listen(merchantID, grown)()
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
 	for {
 		list, err := s.Store.Events(ctx, merchantID, s.oldest(), under, above, limit)
 		if err != nil || len(list) > 0 {
@@ -46,59 +46,32 @@ func (s *Service) Events(
 			return nil, ctx.Err()
 		case <-timer.C:
 			return list, nil
-		case <-s.ended:
+		case <-s.drained.Done():
 			return list, nil
-		case <-woken:
-		case <-look.C:
+		case <-grown:
+		case <-poll.C:
 		}
 	}
 }
 
-// awaken returns a channel that is signaled when something happens to a merchant.
-func (s *Service) awaken(merchantID string) chan struct{} {
-	waiter := make(chan struct{}, 1)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.waiters[merchantID] == nil {
-		s.waiters[merchantID] = map[chan struct{}]bool{}
+// offset returns the offset of an event; without an id, zero.
+func (s *Service) offset(ctx context.Context, merchantID, eventID string) (int64, error) {
+	if eventID == "" {
+		return 0, nil
 	}
-	s.waiters[merchantID][waiter] = true
-	return waiter
+	e, err := s.event(ctx, merchantID, eventID)
+	return e.StreamOffset, err
 }
 
-func (s *Service) forget(merchantID string, waiter chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if delete(s.waiters[merchantID], waiter); len(s.waiters[merchantID]) == 0 {
-		delete(s.waiters, merchantID)
-	}
-}
-
-// cursors are the places of two events; without an id zero.
-func (s *Service) cursors(ctx context.Context, merchantID, before, after string) (under, above int64, err error) {
-	for _, c := range []struct {
-		id    string
-		place *int64
-	}{{before, &under}, {after, &above}} {
-		if c.id == "" {
-			continue
-		}
-		e, err := s.event(ctx, merchantID, c.id)
-		if err != nil {
-			return 0, 0, err
-		}
-		*c.place = e.Place
-	}
-	return under, above, nil
-}
-
-// Body is an event as it is sent.
+// Body returns an event as it is sent.
 func (s *Service) Body(e ledger.Event) []byte { return Body(e, s.Live) }
 
-// oldest is when the oldest events that are listed happened.
-func (s *Service) oldest() time.Time { return s.Clock().Add(-keep).Truncate(time.Millisecond) }
+// oldest returns since when events are listed and can be sent again.
+func (s *Service) oldest() time.Time {
+	return s.Clock().Add(-ledger.Keep).Truncate(time.Millisecond)
+}
 
-// event is an event that would be listed.
+// event returns an event that would be listed.
 func (s *Service) event(ctx context.Context, merchantID, eventID string) (ledger.Event, error) {
 	e, err := s.Store.Event(ctx, eventID)
 	if err == nil && (e.MerchantID != merchantID || e.CreatedAt.Before(s.oldest())) {
@@ -110,8 +83,8 @@ func (s *Service) event(ctx context.Context, merchantID, eventID string) (ledger
 	return e, nil
 }
 
-// Redeliver sends an event again to those of the merchant's endpoints that want
-// its type, and returns how many they are. It returns ledger.ErrNotFound.
+// Redeliver sends an event again to those of the merchant's endpoints that want its
+// type, and returns how many there are. It returns ledger.ErrNotFound.
 func (s *Service) Redeliver(ctx context.Context, merchantID, eventID string) (int, error) {
 	e, err := s.event(ctx, merchantID, eventID)
 	if err != nil {
@@ -133,19 +106,12 @@ func (s *Service) Redeliver(ctx context.Context, merchantID, eventID string) (in
 	if err := s.Store.Redeliver(ctx, e.ID, to, s.Clock()); err != nil {
 		return 0, err
 	}
-	s.mu.Lock()
-	for _, id := range to {
-		if q := s.queues[id]; q != nil {
-			q.added()
-		}
-	}
-	s.mu.Unlock()
-	s.Poke()
+	signal(s.poked)
 	return len(to), nil
 }
 
-// Deliveries are what came of sending an event to each of the merchant's endpoints.
-// It returns ledger.ErrNotFound.
+// Deliveries lists the deliveries of an event to the merchant's endpoints. It returns
+// ledger.ErrNotFound.
 func (s *Service) Deliveries(ctx context.Context, merchantID, eventID string) ([]ledger.Delivery, error) {
 	e, err := s.event(ctx, merchantID, eventID)
 	if err != nil {

@@ -55,7 +55,7 @@ func TestWhatComesAfterAFailureWaitsForItsRetry(t *testing.T) {
 	b.insert(t, all[1:])
 	require.Eventually(t, func() bool {
 		last, err := b.store.Event(t.Context(), all[events-1].ID)
-		return err == nil && last.Place > 0
+		return err == nil && last.StreamOffset > 0
 	}, time.Minute, time.Millisecond)
 	b.clock.Advance(10 * time.Second)
 	close(release)
@@ -94,7 +94,7 @@ func TestWhatHangsHoldsBackNobody(t *testing.T) {
 	require.Eventually(t, func() bool { return taken.Load() > others }, time.Minute, 10*time.Millisecond)
 	require.Eventually(t, func() bool {
 		e, err := b.store.WebhookEndpoint(t.Context(), e.ID)
-		return err == nil && e.Place == others+1
+		return err == nil && e.Offset == others+1
 	}, time.Minute, 10*time.Millisecond)
 	waiting, err := b.store.Deliveries(t.Context(), e.ID, ledger.DeliveryPending, 10)
 	require.NoError(t, err)
@@ -224,12 +224,12 @@ func TestWhateverTheReceiverDoes(t *testing.T) {
 	})
 	b := setup(t, func(string, int) []netip.Addr { return []netip.Addr{loopback} })
 	e := b.endpoint(t, address("hooks.example", port))
-	place := map[string]ledger.LaneKey{}
+	place := map[string]ledger.Event{}
 	var lists [][]ledger.Event
 	for range mandates {
 		list := b.events(id.New(id.Mandate, b.clock.Now()), each)
 		for _, e := range list {
-			place[e.ID] = ledger.LaneKey{Lane: e.MandateID, Seq: e.Seq}
+			place[e.ID] = e
 		}
 		lists = append(lists, list)
 	}
@@ -249,13 +249,13 @@ func TestWhateverTheReceiverDoes(t *testing.T) {
 	last := map[string]int64{}
 	for _, key := range order {
 		at := place[key]
-		require.Equal(t, last[at.Lane]+1, at.Seq)
-		last[at.Lane] = at.Seq
+		require.Equal(t, last[at.MandateID]+1, at.Seq)
+		last[at.MandateID] = at.Seq
 	}
 	b.Close()
 	e, err := b.store.WebhookEndpoint(t.Context(), e.ID)
 	require.NoError(t, err)
-	require.EqualValues(t, mandates*each, e.Place)
+	require.EqualValues(t, mandates*each, e.Offset)
 	waiting, err := b.store.Deliveries(t.Context(), e.ID, ledger.DeliveryPending, 10)
 	require.NoError(t, err)
 	require.Empty(t, waiting)

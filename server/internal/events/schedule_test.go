@@ -1,7 +1,6 @@
 package events_test
 
 import (
-	"net/http"
 	"testing"
 	"time"
 
@@ -9,8 +8,6 @@ import (
 
 	"github.com/paywarrant/paywarrant/server/internal/events"
 )
-
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // TestSchedule: each retry after its wait, with a tenth more at most; the eleventh
 // attempt is the last.
@@ -49,27 +46,6 @@ func TestBreaker(t *testing.T) {
 		last = pause
 	}
 	require.Equal(t, time.Minute, last)
-}
-
-func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]time.Duration{
-		"": 0, "0": 0, "120": 2 * time.Minute, "86401": 24 * time.Hour, "-1": 0, "1.5": 0, "soon": 0, "99999999999999999999": 0,
-		"Sat, 21 Nov 2026 12:01:00 GMT": time.Minute, "Sat, 21 Nov 2026 11:59:00 GMT": 0, "Sat, 21 Nov 2099 12:00:00 GMT": 24 * time.Hour,
-	} {
-		require.Equal(t, want, events.RetryAfter(http.Header{"Retry-After": {text}}, noon), text)
-	}
-}
-
-// FuzzRetryAfter: whatever a receiver asks for, the wait is bounded.
-func FuzzRetryAfter(f *testing.F) {
-	for _, text := range []string{"", "120", "Sat, 21 Nov 2026 12:01:00 GMT", "-9223372036854775808"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		wait := events.RetryAfter(http.Header{"Retry-After": {text}}, noon)
-		require.True(t, wait >= 0 && wait <= 24*time.Hour, "%q: %s", text, wait)
-	})
 }
 
 // FuzzPlain: whatever a receiver answers can be stored and shown.

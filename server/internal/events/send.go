@@ -7,33 +7,31 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
+	"github.com/paywarrant/paywarrant/internal/retryafter"
 	"github.com/paywarrant/paywarrant/internal/ssrf"
 	"github.com/paywarrant/paywarrant/server/ledger"
-	"github.com/paywarrant/paywarrant/webhook"
 )
 
 const (
-	// sendTimeout bounds one delivery, from dialling to the end of the answer; those
-	// that begin within spare end together.
-	sendTimeout, spare = 15 * time.Second, time.Second
+	// sendTimeout bounds one delivery, from dialing to the end of the answer.
+	sendTimeout = 15 * time.Second
 	// maxAnswer is how much of an answer is kept, maxDrain how much is read so that
-	// the connection can be used again; in bytes.
+	// the connection can be used again, in bytes.
 	maxAnswer, maxDrain = 1 << 10, 64 << 10
 )
 
-// agent is who sends, as a header.
+// agent is the User-Agent header.
 var agent = []string{"Paywarrant-Webhooks/1"}
 
 // timestamp is the form of times on the wire.
 const timestamp = "2006-01-02T15:04:05.000Z"
 
-// Body is an event as it is sent: the same bytes at every attempt.
+// Body returns an event as it is sent: the same bytes at every attempt.
 func Body(e ledger.Event, live bool) []byte {
 	b := make([]byte, 0, len(e.Data)+160)
 	b = append(b, `{"id":"`...)
@@ -49,18 +47,17 @@ func Body(e ledger.Event, live bool) []byte {
 	return append(b, '}')
 }
 
-// outcome is what came of one attempt.
+// outcome is the result of one attempt.
 type outcome struct {
 	status     int    // zero: no answer
-	problem    string // empty: it was taken
-	answer     string // its beginning, where it was no success
+	problem    string // empty: it was delivered
+	answer     string // the beginning of an answer that was no success
 	retryAfter time.Duration
-	direct     bool // by HTTP/1, over a connection that stays
 }
 
 func (o outcome) ok() bool { return o.problem == "" }
 
-// kind is the outcome in one word.
+// kind returns the outcome in one word.
 func (o outcome) kind() string {
 	switch {
 	case o.ok():
@@ -71,7 +68,7 @@ func (o outcome) kind() string {
 	return "unanswered"
 }
 
-// overloaded tells whether the endpoint cannot take more, rather than not this one.
+// overloaded reports whether the endpoint cannot take more, rather than not this event.
 func (o outcome) overloaded() bool {
 	switch o.status {
 	case 0, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout:
@@ -80,30 +77,42 @@ func (o outcome) overloaded() bool {
 	return false
 }
 
-// blank is what attempts within the context's time have in common.
-func blank(ctx context.Context, to *url.URL) *http.Request {
-	return (&http.Request{Method: http.MethodPost, URL: to, Host: to.Host}).WithContext(ctx)
+// transport returns a transport that keeps connections and dials only what it may.
+func transport(cfg Config) *http.Transport {
+	may := cfg.May
+	if may == nil {
+		may = ssrf.Public
+	}
+	dialer := ssrf.DialerTo(sendTimeout, may)
+	dialer.Resolver = cfg.Resolver
+	return &http.Transport{
+		DialContext:  dialer.DialContext,
+		MaxIdleConns: 4096, MaxIdleConnsPerHost: maxInFlight, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: sendTimeout,
+		MaxResponseHeaderBytes: 64 << 10, DisableCompression: true, ForceAttemptHTTP2: true,
+	}
 }
 
-// send makes one attempt with a request like a blank one. Redirects are not followed:
-// only 2xx counts.
-func (s *Service) send(via http.RoundTripper, like *http.Request, e ledger.Event, signer *webhook.Signer, now time.Time) outcome {
+// post makes one attempt. Redirects are not followed: only 2xx counts.
+func (s *Service) post(ctx context.Context, to *target, e ledger.Event, now time.Time) outcome {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
 	body := Body(e, s.Live)
-	r := *like
-	r.Header = signer.Sign(e.ID, now, body)
+	r := (&http.Request{
+		Method: http.MethodPost, URL: to.url, Host: to.url.Host, Header: to.signer.Sign(e.ID, now, body),
+		ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body)),
+		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
+	}).WithContext(ctx)
 	r.Header["User-Agent"] = agent
-	r.Header["Idempotency-Key"] = nil // a lost connection may be tried again at once; not sent
-	r.ContentLength, r.Body = int64(len(body)), io.NopCloser(bytes.NewReader(body))
-	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	resp, err := via.RoundTrip(&r)
+	r.Header["Idempotency-Key"] = nil // not sent; it lets the transport retry on a connection that was closed
+	resp, err := s.http.RoundTrip(r)
 	if err != nil {
 		return outcome{problem: problem(err)}
 	}
 	defer resp.Body.Close()
-	o := outcome{status: resp.StatusCode, direct: resp.ProtoMajor == 1 && !resp.Close}
+	o := outcome{status: resp.StatusCode}
 	if resp.StatusCode/100 != 2 {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // whatever came of it
-		o.problem, o.answer, o.retryAfter = "answered "+strconv.Itoa(resp.StatusCode), plain(text), retryAfter(resp.Header, now)
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // an answer that breaks off is kept as it is
+		o.problem, o.answer, o.retryAfter = "answered "+strconv.Itoa(resp.StatusCode), plain(text), retryafter.Read(resp.Header.Get("Retry-After"), maxRetryAfter)
 	}
 	if resp.ContentLength != 0 {
 		_, _ = io.CopyN(io.Discard, resp.Body, maxDrain)
@@ -111,8 +120,8 @@ func (s *Service) send(via http.RoundTripper, like *http.Request, e ledger.Event
 	return o
 }
 
-// problem says for a merchant why there was no answer. It tells nothing of the
-// network that the service is in.
+// problem returns why there was no answer, for the merchant. It reveals nothing about
+// the network of the service.
 func problem(err error) string {
 	var timeout net.Error
 	var name *net.DNSError
@@ -129,7 +138,7 @@ func problem(err error) string {
 	return "the connection was refused or broke"
 }
 
-// plain is a text without what a database or a page does not take.
+// plain returns a text without what a database or a page does not take.
 func plain(b []byte) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' || r == unicode.ReplacementChar {

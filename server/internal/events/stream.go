@@ -2,158 +2,160 @@ package events
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// stuck is how long an event may keep its endpoint's place back, before it is stored
-// and the place goes past it; in real time.
-const stuck = time.Second
+const (
+	// windowSize is how many events of the stream one worker has in memory, streamPage
+	// how many it reads at once.
+	windowSize, streamPage = 256, 64
+	// stuckAfter is how long a delivery in flight may keep a full window waiting.
+	stuckAfter = time.Second
+	// saveRows is how many deliveries one transaction stores, since charges wait for it.
+	saveRows = 8
+)
 
-// item is a delivery in memory. One of the stream's is bound to its place there until
-// it is taken or stored: then it is like one that was read from the store.
-type item struct {
-	ledger.DueDelivery
-
-	bound bool
-	away  bool      // it is on its way, or next on a way
-	since time.Time // it was read from the stream; real time
-}
-
-// key is the place of a stored delivery.
-func (d *item) key() ledger.LaneKey { return ledger.LaneKey{Lane: d.Lane, Seq: d.Seq} }
-
-// stream is how far an endpoint has come in its merchant's stream.
+// stream is what a worker has read of its merchant's stream.
 type stream struct {
-	more  bool  // there is more than was read
-	read  int64 // the last place that was read
-	place int64 // nothing is left up to here that is not stored
-	steps []*item
+	window []*item // the events that the offset has not passed, in order
+	more   bool    // there may be more to read
 }
 
-// forward moves the place as far as it can go.
-func (s *stream) forward() {
-	for len(s.steps) > 0 && !s.steps[0].bound {
-		s.place, s.steps = s.steps[0].Event.Place, s.steps[1:]
+// readStream reads the next events of the stream, if there is room for them.
+func (w *worker) readStream(ctx context.Context) error {
+	if len(w.stream.window) > windowSize-streamPage {
+		return w.loosen(ctx)
 	}
-	if len(s.steps) == 0 {
-		s.place = s.read
+	if !w.stream.more {
+		return nil
 	}
-}
-
-// follow reads the next events of the stream, where there is room.
-func (q *queue) follow(ctx context.Context) {
-	s := &q.stream
-	s.forward()
-	if !s.more {
-		return
-	}
-	window := q.window()
-	page := max(window/4, minPage)
-	if len(s.steps) > window-page || len(q.busy) > window {
-		return
-	}
-	list, full := q.feed.after(s.read, page), false
-	if len(list) == 0 {
-		var err error
-		if list, err = q.Store.StreamEvents(ctx, q.endpoint.MerchantID, s.read, page); err != nil {
-			q.failed(ctx, "read stream of events", err)
-			return
-		}
-		full = len(list) == page
-	}
-	held, err := q.held(ctx, list)
+	events, err := w.Store.StreamEvents(ctx, w.endpoint.MerchantID, w.read.Load(), streamPage)
 	if err != nil {
-		q.failed(ctx, "read lanes that are held back", err)
-		return
+		return fmt.Errorf("read stream of events: %w", err)
 	}
-	now := time.Now()
-	for _, e := range list {
-		s.read = e.Place
-		if !q.endpoint.Wants(e.Type) {
+	held, err := w.held(ctx, events)
+	if err != nil {
+		return err
+	}
+	var items []*item
+	var behind []ledger.Delivery
+	for _, e := range events {
+		if !w.endpoint.Wants(e.Type) {
 			continue
 		}
-		d := &item{bound: true, since: now, DueDelivery: ledger.DueDelivery{Event: e, Delivery: ledger.Delivery{
-			EndpointID: q.endpoint.ID, EventID: e.ID, Lane: e.MandateID, Seq: e.Seq, Status: ledger.DeliveryPending,
-			CreatedAt: q.Clock(),
+		d := &item{done: slices.Contains(held, e.MandateID), DueDelivery: ledger.DueDelivery{Event: e, Delivery: ledger.Delivery{
+			EndpointID: w.endpoint.ID, EventID: e.ID, Lane: e.MandateID, Seq: e.Seq, Status: ledger.DeliveryPending,
+			CreatedAt: w.Clock(),
 		}}}
-		last, waits := held[d.Lane]
-		if tail, known := q.tails[d.Lane]; q.waiting[d.Lane] || q.saving.lanes[d.Lane] > 0 || waits && (!known || last > tail) {
-			q.store(d.Delivery)
-			continue
+		if items = append(items, d); d.done {
+			behind = append(behind, d.Delivery)
 		}
-		s.steps = append(s.steps, d)
-		q.enqueue(d)
 	}
-	s.more = full || s.read < q.feed.end.Load()
-	s.forward()
+	if err := w.store(ctx, behind); err != nil {
+		return err
+	}
+	for _, d := range items {
+		if !d.done {
+			w.enqueue(d)
+		}
+	}
+	w.stream.window = append(w.stream.window, items...)
+	if w.stream.more = len(events) == streamPage; len(events) > 0 {
+		w.read.Store(events[len(events)-1].StreamOffset)
+	}
+	w.pass()
+	return nil
 }
 
-// held tells which lanes of events have stored deliveries that these wait for, and the
-// sequence of the last, but for lanes that are known to wait.
-func (q *queue) held(ctx context.Context, events []ledger.Event) (map[string]int64, error) {
-	if !q.holding() || len(events) == 0 {
-		return nil, nil //nolint:nilnil // none
+// enqueue puts an event of the stream behind the others of its lane.
+func (w *worker) enqueue(d *item) {
+	l := w.lanes[d.Lane]
+	if l == nil {
+		l = &lane{id: d.Lane}
+		w.lanes[d.Lane], w.ready = l, append(w.ready, l)
 	}
-	var lanes []string
-	for _, e := range events {
-		if !q.waiting[e.MandateID] {
-			lanes = append(lanes, e.MandateID)
-		}
+	l.items = append(l.items, d)
+}
+
+// held returns the lanes of events that have pending stored deliveries. A lane in memory
+// that is not stored has none.
+func (w *worker) held(ctx context.Context, events []ledger.Event) ([]string, error) {
+	if len(events) == 0 || !w.stored.any() {
+		return nil, nil
 	}
-	if len(lanes) == 0 {
-		return nil, nil //nolint:nilnil // none
+	lanes := make([]string, len(events))
+	for i, e := range events {
+		lanes[i] = e.MandateID
 	}
 	slices.Sort(lanes)
-	return q.Store.HeldLanes(ctx, q.endpoint.ID, slices.Compact(lanes))
+	held, err := w.Store.HeldLanes(ctx, w.endpoint.ID, slices.Compact(lanes))
+	if err != nil {
+		return nil, fmt.Errorf("read lanes that are held: %w", err)
+	}
+	return held, nil
 }
 
-// enter has an item of the stream stored as it is: the place may go past it.
-func (q *queue) enter(d *item) {
-	if d.bound {
-		d.bound = false
-		q.store(d.Delivery)
+// pass moves the offset past what is done at the front of the window.
+func (w *worker) pass() {
+	s := &w.stream
+	for len(s.window) > 0 && s.window[0].done {
+		s.window = s.window[1:]
+	}
+	if w.state.Offset = w.read.Load(); len(s.window) > 0 {
+		w.state.Offset = s.window[0].Event.StreamOffset - 1
 	}
 }
 
-// loosen has the place go past what has kept it back for long. All that is in memory
-// of its lane is stored with it: what is read of the lane from then on is stored too,
-// and nothing may be stored before what it has to wait for.
-func (q *queue) loosen() {
-	s := &q.stream
-	if len(s.steps) < 2 || !s.steps[0].bound || time.Since(s.steps[0].since) < stuck {
-		return
+// loosen stores the lane that keeps a full window waiting, if its first delivery hangs.
+func (w *worker) loosen(ctx context.Context) error {
+	l := w.lanes[w.stream.window[0].Lane]
+	if l.sentAt.IsZero() || time.Since(l.sentAt) < stuckAfter {
+		return nil
 	}
-	for _, d := range q.lanes[s.steps[0].Lane] {
-		if d.bound {
-			q.busy[d.key()]++
-			q.enter(d)
-		}
-	}
-	s.forward()
+	l.stored = true
+	w.stored.loaded++
+	return w.storeItems(ctx, l.items)
 }
 
-// rewind forgets what was read of the stream behind all that was taken or is on its
-// way. What is left before that is stored, also what is on its way: others of its
-// mandate are.
-func (q *queue) rewind() {
-	s := &q.stream
-	last := len(s.steps)
-	for last > 0 && s.steps[last-1].bound && !s.steps[last-1].away {
+// checkpoint stores what the offset waits for, up to the last that is done. The rest is
+// read again.
+func (w *worker) checkpoint(ctx context.Context) error {
+	last := len(w.stream.window)
+	for last > 0 && !w.stream.window[last-1].done {
 		last--
 	}
-	if last < len(s.steps) {
-		s.more, s.read = true, s.place
-	}
-	for _, d := range s.steps[:last] {
-		if d.bound && d.away {
-			q.busy[d.key()]++
+	return w.storeItems(ctx, w.stream.window[:last])
+}
+
+// storeItems stores deliveries of the stream as they are, and passes them.
+func (w *worker) storeItems(ctx context.Context, items []*item) error {
+	var rows []ledger.Delivery
+	for _, d := range items {
+		if !d.done {
+			rows = append(rows, d.Delivery)
+			d.done = true
 		}
-		q.enter(d)
-		s.read = max(s.read, d.Event.Place)
 	}
-	s.steps = nil
-	s.forward()
+	err := w.store(ctx, rows)
+	if err == nil {
+		w.pass()
+	}
+	return err
+}
+
+// store stores deliveries. Those of a lane are given in order.
+func (w *worker) store(ctx context.Context, rows []ledger.Delivery) error {
+	for some := range slices.Chunk(rows, saveRows) {
+		failpoint.Hit(failpoint.DeliveriesSaving)
+		if err := w.Store.SaveDeliveries(ctx, some); err != nil {
+			return fmt.Errorf("save deliveries: %w", err)
+		}
+		failpoint.Hit(failpoint.DeliveriesSaved)
+	}
+	return nil
 }

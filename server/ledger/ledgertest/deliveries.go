@@ -19,10 +19,16 @@ func outcome(e ledger.WebhookEndpoint, of ledger.Event, status ledger.DeliverySt
 
 func (b *bench) save(t *testing.T, all ...ledger.Delivery) {
 	t.Helper()
-	require.NoError(t, b.store.SaveDeliveries(t.Context(), all, nil))
+	require.NoError(t, b.store.SaveDeliveries(t.Context(), all))
 }
 
-// due are the stored deliveries to an endpoint that may be made now.
+// reach saves the states of endpoints.
+func (b *bench) reach(t *testing.T, states ...ledger.EndpointState) {
+	t.Helper()
+	require.NoError(t, b.store.SaveEndpoints(t.Context(), states))
+}
+
+// due lists the stored deliveries to an endpoint that may be sent now.
 func (b *bench) due(t *testing.T, e ledger.WebhookEndpoint) (due []ledger.DueDelivery) {
 	t.Helper()
 	for from := ""; ; {
@@ -32,14 +38,14 @@ func (b *bench) due(t *testing.T, e ledger.WebhookEndpoint) (due []ledger.DueDel
 			return due
 		}
 		from = lanes[0]
-		list, err := b.store.LaneDeliveries(t.Context(), e.ID, ledger.LaneKey{Lane: from, Seq: -1}, 100)
+		list, err := b.store.LaneDeliveries(t.Context(), e.ID, from, 100)
 		require.NoError(t, err)
 		due = append(due, list...)
 	}
 }
 
-// told are an event's deliveries to the bench's merchant.
-func (b *bench) told(t *testing.T, of ledger.Event) []ledger.Delivery {
+// deliveriesOf lists an event's deliveries to the bench's merchant.
+func (b *bench) deliveriesOf(t *testing.T, of ledger.Event) []ledger.Delivery {
 	t.Helper()
 	of, err := b.store.Event(t.Context(), of.ID)
 	require.NoError(t, err)
@@ -48,41 +54,41 @@ func (b *bench) told(t *testing.T, of ledger.Event) []ledger.Delivery {
 	return list
 }
 
-// endpointsComeForward: an endpoint begins where the stream is when it is added,
-// never goes back, and what it has come past is told as delivered.
+// endpointsComeForward: an endpoint begins at the end of the stream when it is added, its
+// offset never goes back, and what the offset has passed counts as delivered.
 func endpointsComeForward(t *testing.T, b *bench) {
 	ctx := t.Context()
 	b.mandate(t, b.terms(100*cent, 1000*cent))
 	e, few := b.endpoint(ctx, t), b.endpoint(ctx, t, webhook.PaymentFailed)
 	e, err := b.store.WebhookEndpoint(ctx, e.ID)
 	require.NoError(t, err)
-	require.Equal(t, []int64{1, 1}, []int64{e.Since, e.Place})
+	require.Equal(t, []int64{1, 1}, []int64{e.StartOffset, e.Offset})
 	m := b.mandate(t, b.terms(100*cent, 1000*cent))
 	b.settle(t, b.reserve(t, m, cent), succeeded())
-	stream := b.arrive(t, e, e.Place)
+	stream := b.arrive(t, e, e.Offset)
 	require.Len(t, stream, 2)
 	first := b.arrive(t, e, 0)[0]
-	require.Empty(t, b.told(t, first), "it was before the endpoint")
+	require.Empty(t, b.deliveriesOf(t, first), "it was before the endpoint")
 
 	pending := outcome(e, stream[0], ledger.DeliveryPending, 0)
-	require.Equal(t, []ledger.Delivery{pending}, b.told(t, stream[0]))
+	require.Equal(t, []ledger.Delivery{pending}, b.deliveriesOf(t, stream[0]))
 	now := b.clock.Now()
-	state := ledger.EndpointState{EndpointID: e.ID, Place: 2, FailingSince: now, Failures: 3, PausedUntil: now.Add(time.Second)}
-	require.NoError(t, b.store.SaveDeliveries(ctx, nil, []ledger.EndpointState{{EndpointID: few.ID, Place: 3}, {EndpointID: "whe_gone"}, state}))
-	require.Equal(t, []ledger.Delivery{outcome(e, stream[0], ledger.DeliveryDelivered, 1)}, b.told(t, stream[0]))
-	require.Equal(t, []ledger.Delivery{outcome(e, stream[1], ledger.DeliveryPending, 0)}, b.told(t, stream[1]))
-	state.Place = 1
-	require.NoError(t, b.store.SaveDeliveries(ctx, nil, []ledger.EndpointState{state}))
+	state := ledger.EndpointState{EndpointID: e.ID, Offset: 2, FailingSince: now, Failures: 3, PausedUntil: now.Add(time.Second)}
+	b.reach(t, ledger.EndpointState{EndpointID: few.ID, Offset: 3}, ledger.EndpointState{EndpointID: "whe_gone"}, state)
+	require.Equal(t, []ledger.Delivery{outcome(e, stream[0], ledger.DeliveryDelivered, 1)}, b.deliveriesOf(t, stream[0]))
+	require.Equal(t, []ledger.Delivery{outcome(e, stream[1], ledger.DeliveryPending, 0)}, b.deliveriesOf(t, stream[1]))
+	state.Offset = 1
+	b.reach(t, state)
 	got, err := b.store.WebhookEndpoint(ctx, e.ID)
 	require.NoError(t, err)
-	e.Place, e.FailingSince, e.Failures, e.PausedUntil = 2, now, 3, now.Add(time.Second)
+	e.Offset, e.FailingSince, e.Failures, e.PausedUntil = 2, now, 3, now.Add(time.Second)
 	require.Equal(t, e, got)
 
 	_, err = b.store.DisableWebhookEndpoint(ctx, e.ID, "gone")
 	require.NoError(t, err)
-	require.Len(t, b.told(t, stream[0]), 1)
-	require.Empty(t, b.told(t, stream[1]), "it will not be sent")
-	list, err := b.store.EventDeliveries(ctx, ledger.Event{ID: stream[0].ID, MerchantID: "mer_other", Place: 2})
+	require.Len(t, b.deliveriesOf(t, stream[0]), 1)
+	require.Empty(t, b.deliveriesOf(t, stream[1]), "it will not be sent")
+	list, err := b.store.EventDeliveries(ctx, ledger.Event{ID: stream[0].ID, MerchantID: "mer_other", StreamOffset: 2})
 	require.NoError(t, err)
 	require.Empty(t, list)
 }
@@ -96,7 +102,7 @@ func deliveriesHoldBack(t *testing.T, b *bench) {
 		b.settle(t, b.reserve(t, one, cent), succeeded())
 	}
 	now := b.clock.Now()
-	stream := b.arrive(t, e, e.Since)
+	stream := b.arrive(t, e, e.StartOffset)
 	require.Len(t, stream, 4)
 	var lane []ledger.Event
 	for _, s := range stream {
@@ -108,12 +114,12 @@ func deliveriesHoldBack(t *testing.T, b *bench) {
 	tried.Next, tried.HTTPStatus, tried.Error, tried.Answer, tried.TriedAt = now.Add(5*time.Second), 500, "answered 500", "näh\n", now
 	held := outcome(e, lane[1], ledger.DeliveryPending, 0)
 	b.save(t, tried, held)
-	holds := func() map[string]int64 {
+	holds := func() []string {
 		got, err := b.store.HeldLanes(ctx, e.ID, []string{other.ID, one.ID, "del_none"})
 		require.NoError(t, err)
 		return got
 	}
-	require.Equal(t, map[string]int64{one.ID: held.Seq}, holds())
+	require.Equal(t, []string{one.ID}, holds())
 	retries := func() []string {
 		lanes, err := b.store.RetryLanes(ctx, e.ID, b.clock.Now(), 10)
 		require.NoError(t, err)
@@ -128,7 +134,7 @@ func deliveriesHoldBack(t *testing.T, b *bench) {
 	require.NoError(t, err)
 	require.Contains(t, list, tried)
 	b.endpoint(ctx, t) // it came later
-	require.Equal(t, []ledger.Delivery{tried}, b.told(t, lane[0]))
+	require.Equal(t, []ledger.Delivery{tried}, b.deliveriesOf(t, lane[0]))
 
 	b.clock.set(next)
 	due := b.due(t, e)
@@ -136,9 +142,9 @@ func deliveriesHoldBack(t *testing.T, b *bench) {
 	for i, d := range due {
 		require.Equal(t, lane[i], d.Event)
 	}
-	after, err := b.store.LaneDeliveries(ctx, e.ID, ledger.LaneKey{Lane: one.ID, Seq: due[0].Seq}, 10)
+	first, err := b.store.LaneDeliveries(ctx, e.ID, one.ID, 1)
 	require.NoError(t, err)
-	require.Equal(t, due[1:], after)
+	require.Equal(t, due[:1], first)
 	require.Equal(t, []string{one.ID}, retries())
 	require.NotEqual(t, other.ID, due[0].Lane)
 	tried.Status, tried.Attempts = ledger.DeliveryFailed, 11
@@ -163,16 +169,19 @@ func outcomesCountOnce(t *testing.T, b *bench) {
 	ctx := t.Context()
 	e := b.endpoint(ctx, t)
 	b.mandate(t, b.terms(100*cent, 1000*cent))
-	event := b.arrive(t, e, e.Since)[0]
+	event := b.arrive(t, e, e.StartOffset)[0]
 	last := outcome(e, event, ledger.DeliveryPending, 2)
-	b.save(t, outcome(e, event, ledger.DeliveryPending, 0), outcome(e, event, ledger.DeliveryPending, 1), last)
-	require.Equal(t, []ledger.Delivery{last}, b.told(t, event))
-	b.save(t, outcome(e, event, ledger.DeliveryPending, 0), outcome(e, event, ledger.DeliveryFailed, 2))
-	require.Equal(t, []ledger.Delivery{last}, b.told(t, event))
+	b.save(t, outcome(e, event, ledger.DeliveryPending, 0))
+	b.save(t, outcome(e, event, ledger.DeliveryPending, 1))
+	b.save(t, last)
+	require.Equal(t, []ledger.Delivery{last}, b.deliveriesOf(t, event))
+	b.save(t, outcome(e, event, ledger.DeliveryPending, 0))
+	b.save(t, outcome(e, event, ledger.DeliveryFailed, 2))
+	require.Equal(t, []ledger.Delivery{last}, b.deliveriesOf(t, event))
 	last.Status, last.Attempts = ledger.DeliveryDelivered, 3
 	b.save(t, last)
 	b.save(t, outcome(e, event, ledger.DeliveryPending, 1))
-	require.Equal(t, []ledger.Delivery{last}, b.told(t, event))
+	require.Equal(t, []ledger.Delivery{last}, b.deliveriesOf(t, event))
 
 	require.NoError(t, b.store.DeleteWebhookEndpoint(ctx, e.ID))
 	b.save(t, outcome(e, event, ledger.DeliveryPending, 1))
@@ -185,7 +194,7 @@ func redeliveryDuringAnAttempt(t *testing.T, b *bench) {
 	ctx := t.Context()
 	e := b.endpoint(ctx, t)
 	b.mandate(t, b.terms(100*cent, 1000*cent))
-	underWay := outcome(e, b.arrive(t, e, e.Since)[0], ledger.DeliveryPending, 0)
+	underWay := outcome(e, b.arrive(t, e, e.StartOffset)[0], ledger.DeliveryPending, 0)
 	for range 3 {
 		require.NoError(t, b.store.Redeliver(ctx, underWay.EventID, []string{e.ID}, b.clock.Now()))
 		for _, came := range []ledger.DeliveryStatus{ledger.DeliveryDelivered, ledger.DeliveryPending, ledger.DeliveryFailed} {
@@ -211,7 +220,7 @@ func deliveryRetention(t *testing.T, b *bench) {
 	for range 3 {
 		b.settle(t, b.reserve(t, m, cent), succeeded())
 	}
-	stream := b.arrive(t, e, e.Since)
+	stream := b.arrive(t, e, e.StartOffset)
 	for i, status := range []ledger.DeliveryStatus{ledger.DeliveryDelivered, ledger.DeliveryFailed, ledger.DeliveryPending, ledger.DeliveryPending} {
 		b.save(t, outcome(e, stream[i], status, 1), outcome(idle, stream[i], ledger.DeliveryPending, 0))
 	}

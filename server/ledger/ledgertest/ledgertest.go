@@ -101,6 +101,7 @@ func Run(t *testing.T, fresh Fresh) {
 		"deliveries hold back":             deliveriesHoldBack,
 		"outcomes count once":              outcomesCountOnce,
 		"webhook leases":                   webhookLeases,
+		"webhook news":                     webhookNews,
 		"redelivery during an attempt":     redeliveryDuringAnAttempt,
 		"delivery retention":               deliveryRetention,
 		"seals":                            seals,

@@ -39,7 +39,7 @@ func (b *bench) arrive(t *testing.T, e ledger.WebhookEndpoint, after int64) (all
 			return all
 		}
 		all = append(all, list...)
-		after = list[len(list)-1].Place
+		after = list[len(list)-1].StreamOffset
 	}
 }
 
@@ -48,8 +48,8 @@ func webhookEndpoints(t *testing.T, b *bench) {
 	e := b.endpoint(ctx, t, webhook.PaymentFailed, webhook.DelegateRevoked)
 	got, err := b.store.WebhookEndpoint(ctx, e.ID)
 	require.NoError(t, err)
-	e.Former = got.Former
-	require.Empty(t, got.Former)
+	e.PreviousSecret = got.PreviousSecret
+	require.Empty(t, got.PreviousSecret)
 	require.Equal(t, e, got)
 	require.False(t, got.Wants(webhook.DelegateCreated))
 
@@ -58,8 +58,8 @@ func webhookEndpoints(t *testing.T, b *bench) {
 	require.ErrorIs(t, b.store.RotateWebhookSecret(ctx, e.ID, []byte("other"), []byte("sealed"), until), ledger.ErrConflict)
 	got, err = b.store.WebhookEndpoint(ctx, e.ID)
 	require.NoError(t, err)
-	require.Equal(t, []string{"fresh", "sealed"}, []string{string(got.Secret), string(got.Former)})
-	require.Equal(t, until, got.FormerUntil)
+	require.Equal(t, []string{"fresh", "sealed"}, []string{string(got.Secret), string(got.PreviousSecret)})
+	require.Equal(t, until, got.PreviousUntil)
 
 	for _, want := range []bool{true, false} {
 		changed, err := b.store.DisableWebhookEndpoint(ctx, e.ID, "gone")
@@ -113,11 +113,11 @@ func streamsHaveEveryEvent(t *testing.T, b *bench) {
 		}
 		b.settle(t, b.reserve(t, mandates[i%3], cent), end)
 	}
-	stream := b.arrive(t, few, few.Since)
+	stream := b.arrive(t, few, few.StartOffset)
 	require.Len(t, stream, 15)
 	next := map[string]int64{}
 	for i, e := range stream {
-		require.EqualValues(t, i+1, e.Place)
+		require.EqualValues(t, i+1, e.StreamOffset)
 		next[e.MandateID]++
 		require.Equal(t, next[e.MandateID], e.Seq)
 		stored, err := b.store.Event(ctx, e.ID)
@@ -130,10 +130,10 @@ func streamsHaveEveryEvent(t *testing.T, b *bench) {
 	list, err := b.store.Events(ctx, b.merchant.ID, time.Time{}, 0, 0, 4)
 	require.NoError(t, err)
 	require.Len(t, list, 4)
-	rest, err := b.store.Events(ctx, b.merchant.ID, time.Time{}, list[3].Place, 0, 100)
+	rest, err := b.store.Events(ctx, b.merchant.ID, time.Time{}, list[3].StreamOffset, 0, 100)
 	require.NoError(t, err)
 	require.Len(t, rest, 11)
-	newer, err := b.store.Events(ctx, b.merchant.ID, time.Time{}, 0, list[3].Place, 100)
+	newer, err := b.store.Events(ctx, b.merchant.ID, time.Time{}, 0, list[3].StreamOffset, 100)
 	require.NoError(t, err)
 	require.Equal(t, list[:3], newer)
 }
@@ -156,9 +156,9 @@ func eventsGetTheirPlaces(t *testing.T, b *bench) {
 		var a, other []int64
 		for _, e := range list {
 			if e.MerchantID == "mer_a" {
-				a = append(a, e.Place)
+				a = append(a, e.StreamOffset)
 			} else {
-				other = append(other, e.Place)
+				other = append(other, e.StreamOffset)
 			}
 		}
 		first, second := int64(4*round), int64(2*round)
@@ -193,7 +193,7 @@ func streamsAgainstCharges(t *testing.T, b *bench) {
 		require.NoError(t, err)
 		for _, e := range list {
 			after++
-			require.Equal(t, after, e.Place)
+			require.Equal(t, after, e.StreamOffset)
 			next[e.MandateID]++
 			require.Equal(t, next[e.MandateID], e.Seq)
 		}
@@ -202,8 +202,8 @@ func streamsAgainstCharges(t *testing.T, b *bench) {
 	require.Empty(t, b.arrive(t, e, callers*(each+1)))
 }
 
-// webhookLeases: who has an endpoint has it alone, until it gives it back or the
-// lease lapses; and nothing that is added meanwhile is overlooked.
+// webhookLeases: an endpoint has one lease at a time, until it is released or ends; and no
+// redelivery or rotation meanwhile is overlooked.
 func webhookLeases(t *testing.T, b *bench) {
 	ctx := t.Context()
 	e := b.endpoint(ctx, t)
@@ -224,7 +224,7 @@ func webhookLeases(t *testing.T, b *bench) {
 	require.Empty(t, lease("b"))
 	again, err := b.store.LeaseWebhookEndpoints(ctx, "b", []string{e.ID}, now, now.Add(time.Hour))
 	require.NoError(t, err)
-	require.Empty(t, again, "somebody works on it")
+	require.Empty(t, again, "it is leased")
 	require.Empty(t, b.behind(t))
 	mine, err := b.store.ExtendWebhookLeases(ctx, "a", []string{e.ID, "whe_other"}, now.Add(time.Minute))
 	require.NoError(t, err)
@@ -232,34 +232,21 @@ func webhookLeases(t *testing.T, b *bench) {
 	b.clock.set(now.Add(59 * time.Second))
 	require.Empty(t, lease("b"))
 
-	news := func(owner string) map[string]ledger.EndpointNews {
-		got, err := b.store.WebhookNews(ctx, owner)
-		require.NoError(t, err)
-		return got
+	release := func(owner string, e ledger.WebhookEndpoint, wake time.Time) {
+		require.NoError(t, b.store.ReleaseWebhookEndpoint(ctx, owner, e, b.clock.Now(), wake))
 	}
-	require.Equal(t, map[string]ledger.EndpointNews{e.ID: {WakeSeq: held[0].WakeSeq, End: 1}}, news("a"))
-	m := b.mandate(t, b.terms(cent, cent))
-	require.NoError(t, b.store.Redeliver(ctx, b.eventsOf(t, m)[0].ID, []string{e.ID}, b.clock.Now()))
-	require.Equal(t, map[string]ledger.EndpointNews{e.ID: {WakeSeq: held[0].WakeSeq + 1, End: 2}}, news("a"))
-	require.Empty(t, news("b"))
-	ok, err := b.store.ReleaseWebhookEndpoint(ctx, "a", held[0], b.clock.Now(), time.Time{})
-	require.NoError(t, err)
-	require.False(t, ok, "something is to be made again")
 	b.clock.set(now.Add(time.Minute))
 	taken := lease("b")
-	require.Len(t, taken, 1, "the lease has lapsed")
-	ok, err = b.store.ReleaseWebhookEndpoint(ctx, "a", taken[0], b.clock.Now(), time.Time{})
-	require.NoError(t, err)
-	require.False(t, ok, "it is another's")
+	require.Len(t, taken, 1, "the lease has ended")
+	release("a", taken[0], time.Time{})
+	require.Empty(t, lease("c"), "another one's lease cannot be released")
 	mine, err = b.store.ExtendWebhookLeases(ctx, "a", []string{e.ID, "whe_other"}, now.Add(time.Hour))
 	require.NoError(t, err)
 	require.Empty(t, mine)
 
-	require.NoError(t, b.store.SaveDeliveries(ctx, nil, []ledger.EndpointState{{EndpointID: e.ID, Place: 2}}))
+	b.reach(t, ledger.EndpointState{EndpointID: e.ID, Offset: 1})
 	wake := b.clock.Now().Add(5 * time.Second)
-	ok, err = b.store.ReleaseWebhookEndpoint(ctx, "b", taken[0], b.clock.Now(), wake)
-	require.NoError(t, err)
-	require.True(t, ok)
+	release("b", taken[0], wake)
 	require.Empty(t, lease("a"))
 	b.clock.set(wake)
 	require.Empty(t, b.behind(t), "it is at the end of its stream")
@@ -270,13 +257,51 @@ func webhookLeases(t *testing.T, b *bench) {
 	require.Empty(t, lease("a"), "a disabled one has nothing to do")
 }
 
-// behind are the endpoints of all merchants that are not at the end of their streams.
-func (b *bench) behind(t *testing.T) (all []string) {
-	t.Helper()
-	for from, first := "", true; first || from != ""; first = false {
-		behind, last, err := b.store.BehindWebhookEndpoints(t.Context(), from, b.clock.Now(), 1)
+// webhookNews: the holder of a lease reads the end of the stream, and a new version after
+// each change; an endpoint that changed is due as soon as the lease ends.
+func webhookNews(t *testing.T, b *bench) {
+	ctx := t.Context()
+	e := b.endpoint(ctx, t)
+	m := b.mandate(t, b.terms(cent, cent))
+	lease := func() ledger.WebhookEndpoint {
+		held, err := b.store.LeaseWebhookEndpoints(ctx, "a", []string{e.ID}, b.clock.Now(), b.clock.Now().Add(30*time.Second))
 		require.NoError(t, err)
-		all, from = append(all, behind...), last
+		require.Len(t, held, 1)
+		return held[0]
 	}
+	held := lease()
+	news := func(owner string) map[string]ledger.EndpointNews {
+		got, err := b.store.WebhookNews(ctx, owner)
+		require.NoError(t, err)
+		return got
+	}
+	require.Equal(t, map[string]ledger.EndpointNews{e.ID: {Version: held.Version, StreamEnd: 1}}, news("a"))
+	b.reach(t, ledger.EndpointState{EndpointID: e.ID, Offset: 1})
+	for change, do := range []func() error{
+		func() error { return b.store.Redeliver(ctx, b.eventsOf(t, m)[0].ID, []string{e.ID}, b.clock.Now()) },
+		func() error {
+			return b.store.RotateWebhookSecret(ctx, e.ID, []byte("fresh"), []byte("sealed"), b.clock.Now().Add(time.Hour))
+		},
+	} {
+		require.NoError(t, do())
+		require.Equal(t, held.Version+1, news("a")[e.ID].Version, change)
+		require.Empty(t, news("b"))
+		require.NoError(t, b.store.ReleaseWebhookEndpoint(ctx, "a", held, b.clock.Now(), time.Time{}))
+		due, err := b.store.DueWebhookEndpoints(ctx, nil, b.clock.Now(), 10)
+		require.NoError(t, err)
+		require.Equal(t, []string{e.ID}, due, change)
+		require.Empty(t, news("a"))
+		held = lease()
+	}
+	_, err := b.store.DisableWebhookEndpoint(ctx, e.ID, "gone")
+	require.NoError(t, err)
+	require.Equal(t, held.Version+1, news("a")[e.ID].Version)
+}
+
+// behind lists the endpoints of all merchants that are behind the end of their streams.
+func (b *bench) behind(t *testing.T) []string {
+	t.Helper()
+	all, err := b.store.BehindWebhookEndpoints(t.Context(), b.clock.Now(), 10)
+	require.NoError(t, err)
 	return all
 }

@@ -177,7 +177,7 @@ func insertEvents(b *pgx.Batch, events []ledger.Event) {
 		}
 		for _, p := range placed {
 			i := slices.IndexFunc(events, func(e ledger.Event) bool { return e.ID == p.ID })
-			events[i].Place = p.Place
+			events[i].StreamOffset = p.Place
 		}
 		return nil
 	})

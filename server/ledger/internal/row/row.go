@@ -319,7 +319,7 @@ func InsertPosting(p ledger.Posting) db.InsertPostingParams {
 func Event(r db.Event) (ledger.Event, error) {
 	return ledger.Event{
 		ID: r.ID, MandateID: r.MandateID, Seq: r.Seq, MerchantID: r.MerchantID, Type: webhook.Type(r.Type),
-		Data: r.Data, CreatedAt: at(r.CreatedMs), Place: r.Place,
+		Data: r.Data, CreatedAt: at(r.CreatedMs), StreamOffset: r.Place,
 	}, nil
 }
 
@@ -336,18 +336,18 @@ func StreamEvent(merchantID string) func(db.StreamEventsRow) (ledger.Event, erro
 func InsertEvent(e ledger.Event) db.InsertEventParams {
 	return db.InsertEventParams{
 		ID: e.ID, MandateID: e.MandateID, Seq: e.Seq, MerchantID: e.MerchantID, Type: string(e.Type),
-		Data: e.Data, CreatedMs: Millis(e.CreatedAt), Place: e.Place,
+		Data: e.Data, CreatedMs: Millis(e.CreatedAt), Place: e.StreamOffset,
 	}
 }
 
-// NumberEvents sets the Place of each to its number among its merchant's, from 1, and
+// NumberEvents sets the StreamOffset of each to its number among its merchant's, from 1, and
 // returns how many they are.
 func NumberEvents(events []ledger.Event) map[string]int64 {
 	count := map[string]int64{}
 	for i := range events {
 		e := &events[i]
 		count[e.MerchantID]++
-		e.Place = count[e.MerchantID]
+		e.StreamOffset = count[e.MerchantID]
 	}
 	return count
 }

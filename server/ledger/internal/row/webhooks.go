@@ -15,8 +15,8 @@ func At(ms int64) time.Time { return at(ms) }
 func WebhookEndpoint(r db.WebhookEndpoint) (e ledger.WebhookEndpoint, err error) {
 	return ledger.WebhookEndpoint{
 		ID: r.ID, MerchantID: r.MerchantID, URL: r.Url, Types: parsed[[]webhook.Type](r.Types, &err), Disabled: r.Disabled,
-		Secret: r.Secret, Former: r.Former, FormerUntil: at(r.FormerUntilMs), FailingSince: at(r.FailingMs),
-		Failures: int(r.Failures), PausedUntil: at(r.PauseMs), WakeSeq: r.WakeSeq, Since: r.Since, Place: r.Place, CreatedAt: at(r.CreatedMs),
+		Secret: r.Secret, PreviousSecret: r.Former, PreviousUntil: at(r.FormerUntilMs), FailingSince: at(r.FailingMs),
+		Failures: int(r.Failures), PausedUntil: at(r.PauseMs), Version: r.WakeSeq, StartOffset: r.Since, Offset: r.Place, CreatedAt: at(r.CreatedMs),
 	}, err
 }
 
@@ -28,7 +28,7 @@ func InsertWebhookEndpoint(e ledger.WebhookEndpoint, slot int64) db.InsertWebhoo
 	}
 	return db.InsertWebhookEndpointParams{
 		ID: e.ID, MerchantID: e.MerchantID, Slot: slot, Url: e.URL, Types: text(types), Secret: e.Secret, Former: []byte{},
-		CreatedMs: Millis(e.CreatedAt), Since: e.Since,
+		CreatedMs: Millis(e.CreatedAt), Since: e.StartOffset,
 	}
 }
 
@@ -50,7 +50,7 @@ func DueDelivery(r db.LaneDeliveriesRow) (ledger.DueDelivery, error) {
 		},
 		Event: ledger.Event{
 			ID: r.EventID, MandateID: r.MandateID, Seq: r.Seq, MerchantID: r.MerchantID, Type: webhook.Type(r.Type),
-			Data: r.Data, CreatedAt: at(r.EventMs), Place: r.Place,
+			Data: r.Data, CreatedAt: at(r.EventMs), StreamOffset: r.Place,
 		},
 	}, nil
 }
@@ -67,6 +67,6 @@ func SaveDelivery(d ledger.Delivery) db.SaveDeliveryParams {
 // SaveEndpoint is what a statement of that name takes.
 func SaveEndpoint(e ledger.EndpointState) db.SaveEndpointParams {
 	return db.SaveEndpointParams{
-		ID: e.EndpointID, FailingMs: Millis(e.FailingSince), Failures: int64(e.Failures), PauseMs: Millis(e.PausedUntil), Place: e.Place,
+		ID: e.EndpointID, FailingMs: Millis(e.FailingSince), Failures: int64(e.Failures), PauseMs: Millis(e.PausedUntil), Place: e.Offset,
 	}
 }

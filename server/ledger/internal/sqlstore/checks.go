@@ -89,7 +89,7 @@ func (a *audit) EventsSince(ctx context.Context, since map[string]int64, limit i
 	}
 	return listed(ctx, a, eventsSince, keys, func(r *sql.Rows, e *ledger.Event) error {
 		var at int64
-		err := r.Scan(&e.ID, &e.MandateID, &e.Seq, &e.MerchantID, &e.Type, &e.Data, &at, &e.Place)
+		err := r.Scan(&e.ID, &e.MandateID, &e.Seq, &e.MerchantID, &e.Type, &e.Data, &at, &e.StreamOffset)
 		e.CreatedAt = row.At(at)
 		return err
 	}, limit)
@@ -139,7 +139,7 @@ func (s *Store) UncheckedStreams(ctx context.Context, after string, limit int) (
 // StreamMandates implements [ledger.Checks].
 func (s *Store) StreamMandates(ctx context.Context, merchantID string, after int64, limit int) ([]ledger.Event, error) {
 	return many(s, func(r db.StreamMandatesRow) (ledger.Event, error) {
-		return ledger.Event{MerchantID: merchantID, MandateID: r.MandateID, Place: r.Place}, nil
+		return ledger.Event{MerchantID: merchantID, MandateID: r.MandateID, StreamOffset: r.Place}, nil
 	})(s.readQ.StreamMandates(ctx, db.StreamMandatesParams{MerchantID: merchantID, After: after, Most: int64(limit)}))
 }
 

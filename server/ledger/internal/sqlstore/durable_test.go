@@ -26,9 +26,10 @@ func TestCommitsWaitForTheDiskAfterDeliveriesWereSaved(t *testing.T) {
 	endpoint := ledger.WebhookEndpoint{ID: "whe_1", MerchantID: "mer_1", URL: "https://shop.example", Secret: []byte("sealed")}
 	require.NoError(t, store.AddWebhookEndpoint(t.Context(), endpoint))
 	d := ledger.Delivery{EndpointID: endpoint.ID, EventID: "evt_1", Lane: "del_1", Status: ledger.DeliveryFailed}
-	require.NoError(t, store.SaveDeliveries(t.Context(), []ledger.Delivery{d}, []ledger.EndpointState{{EndpointID: endpoint.ID, Place: 7}}))
+	require.NoError(t, store.SaveDeliveries(t.Context(), []ledger.Delivery{d}))
+	require.NoError(t, store.SaveEndpoints(t.Context(), []ledger.EndpointState{{EndpointID: endpoint.ID, Offset: 7}}))
 	waits()
 	d.Status, d.Attempts = "lost", 1
-	require.Error(t, store.SaveDeliveries(t.Context(), []ledger.Delivery{d}, nil))
+	require.Error(t, store.SaveDeliveries(t.Context(), []ledger.Delivery{d}))
 	waits()
 }

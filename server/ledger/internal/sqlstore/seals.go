@@ -18,7 +18,7 @@ func (s *Store) Seals(ctx context.Context, kind ledger.SealKind, after string, l
 		return sealed[db.TokenSealsRow](s, kind)(s.readQ.TokenSeals(ctx, db.TokenSealsParams{Hash: p.Name, Limit: p.Limit}))
 	case ledger.SecretSeal:
 		return sealed[db.SecretSealsRow](s, kind)(s.readQ.SecretSeals(ctx, db.SecretSealsParams{ID: p.Name, Limit: p.Limit}))
-	case ledger.FormerSeal:
+	case ledger.PreviousSeal:
 		return sealed[db.FormerSealsRow](s, kind)(s.readQ.FormerSeals(ctx, db.FormerSealsParams{ID: p.Name, Limit: p.Limit}))
 	}
 	return nil, fmt.Errorf("list seals: no kind %q", kind)
@@ -48,7 +48,7 @@ func (s *Store) Reseal(ctx context.Context, one ledger.Seal, fresh []byte) (done
 			n, err = s.writeQ.ResealToken(ctx, db.ResealTokenParams(p))
 		case ledger.SecretSeal:
 			n, err = s.writeQ.ResealSecret(ctx, db.ResealSecretParams(p))
-		case ledger.FormerSeal:
+		case ledger.PreviousSeal:
 			n, err = s.writeQ.ResealFormer(ctx, db.ResealFormerParams(p))
 		default:
 			return fmt.Errorf("no kind %q", one.Kind)

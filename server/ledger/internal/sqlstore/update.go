@@ -221,7 +221,7 @@ func insertEvents(ctx context.Context, q *db.Queries, events []ledger.Event) fun
 			before[merchant] = last - n
 		}
 		for i := range events {
-			events[i].Place += before[events[i].MerchantID]
+			events[i].StreamOffset += before[events[i].MerchantID]
 		}
 		return insert(ctx, events, row.InsertEvent, q.InsertEvent)()
 	}

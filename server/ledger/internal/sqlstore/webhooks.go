@@ -71,16 +71,16 @@ func (s *Store) AddWebhookEndpoint(ctx context.Context, e ledger.WebhookEndpoint
 // meanwhile: an event is either before it or finds it.
 func (s *Store) addEndpoint(ctx context.Context, tx *sql.Tx, e ledger.WebhookEndpoint, slot int64) (err error) {
 	q := s.writeQ.WithTx(tx)
-	if e.Since, err = q.TakePlaces(ctx, db.TakePlacesParams{MerchantID: e.MerchantID}); err != nil {
+	if e.StartOffset, err = q.TakePlaces(ctx, db.TakePlacesParams{MerchantID: e.MerchantID}); err != nil {
 		return err
 	}
 	return q.InsertWebhookEndpoint(ctx, row.InsertWebhookEndpoint(e, slot))
 }
 
 // RotateWebhookSecret implements [ledger.Webhooks].
-func (s *Store) RotateWebhookSecret(ctx context.Context, id string, fresh, former []byte, until time.Time) error {
+func (s *Store) RotateWebhookSecret(ctx context.Context, id string, fresh, previous []byte, until time.Time) error {
 	n, err := change(ctx, s, "rotate webhook secret", s.writeQ.RotateWebhookSecret, db.RotateWebhookSecretParams{
-		ID: id, Fresh: fresh, Expected: former, UntilMs: row.Millis(until),
+		ID: id, Fresh: fresh, Expected: previous, UntilMs: row.Millis(until),
 	})
 	if err == nil && n == 0 {
 		return ledger.ErrConflict
@@ -126,17 +126,9 @@ func (s *Store) DueWebhookEndpoints(ctx context.Context, merchants []string, now
 }
 
 // BehindWebhookEndpoints implements [ledger.Webhooks].
-func (s *Store) BehindWebhookEndpoints(ctx context.Context, from string, now time.Time, limit int) (behind []string, last string, err error) {
-	passed, err := s.readQ.PassEndpoints(ctx, db.PassEndpointsParams{FromID: from, NowMs: row.Millis(now), Most: int64(limit)})
-	for _, e := range passed {
-		if e.Behind {
-			behind = append(behind, e.ID)
-		}
-	}
-	if len(passed) == limit {
-		last = passed[limit-1].ID
-	}
-	return behind, last, s.fail("look for webhook work", err)
+func (s *Store) BehindWebhookEndpoints(ctx context.Context, now time.Time, limit int) ([]string, error) {
+	behind, err := s.readQ.BehindEndpoints(ctx, db.BehindEndpointsParams{NowMs: row.Millis(now), Most: int64(limit)})
+	return behind, s.fail("look for webhook work", err)
 }
 
 // LeaseWebhookEndpoints implements [ledger.Webhooks].
@@ -173,17 +165,16 @@ func (s *Store) WebhookNews(ctx context.Context, owner string) (map[string]ledge
 	all, err := s.readQ.WebhookNews(ctx, owner)
 	news := make(map[string]ledger.EndpointNews, len(all))
 	for _, r := range all {
-		news[r.ID] = ledger.EndpointNews{WakeSeq: r.WakeSeq, End: r.Place}
+		news[r.ID] = ledger.EndpointNews{Version: r.WakeSeq, StreamEnd: r.Place}
 	}
 	return news, s.fail("read news of webhook endpoints", err)
 }
 
 // ReleaseWebhookEndpoint implements [ledger.Webhooks].
-func (s *Store) ReleaseWebhookEndpoint(ctx context.Context, owner string, e ledger.WebhookEndpoint, now, wake time.Time) (bool, error) {
-	n, err := change(ctx, s, "release webhook endpoint", s.writeQ.ReleaseWebhookEndpoint, db.ReleaseWebhookEndpointParams{
-		ID: e.ID, Owner: owner, WakeSeq: e.WakeSeq, NowMs: row.Millis(now), WakeMs: row.Millis(wake),
+func (s *Store) ReleaseWebhookEndpoint(ctx context.Context, owner string, e ledger.WebhookEndpoint, now, wake time.Time) error {
+	return put(ctx, s, "release webhook endpoint", s.writeQ.ReleaseWebhookEndpoint, db.ReleaseWebhookEndpointParams{
+		ID: e.ID, Owner: owner, WakeSeq: e.Version, NowMs: row.Millis(now), WakeMs: row.Millis(wake),
 	})
-	return n == 1, err
 }
 
 // FreeWebhookLeases implements [ledger.Webhooks].
@@ -208,10 +199,8 @@ func (s *Store) RetryLanes(ctx context.Context, endpointID string, now time.Time
 }
 
 // LaneDeliveries implements [ledger.Webhooks].
-func (s *Store) LaneDeliveries(ctx context.Context, endpointID string, after ledger.LaneKey, limit int) ([]ledger.DueDelivery, error) {
-	list, err := many(s, row.DueDelivery)(s.readQ.LaneDeliveries(ctx, db.LaneDeliveriesParams{
-		EndpointID: endpointID, Lane: after.Lane, After: after.Seq, Most: int64(limit),
-	}))
+func (s *Store) LaneDeliveries(ctx context.Context, endpointID, lane string, limit int) ([]ledger.DueDelivery, error) {
+	list, err := many(s, row.DueDelivery)(s.readQ.LaneDeliveries(ctx, db.LaneDeliveriesParams{EndpointID: endpointID, Lane: lane, Most: int64(limit)}))
 	for i := range list {
 		list[i].EndpointID = endpointID
 	}
@@ -232,25 +221,17 @@ func (s *Store) StreamEvents(ctx context.Context, merchantID string, after int64
 }
 
 // HeldLanes implements [ledger.Webhooks].
-func (s *Store) HeldLanes(ctx context.Context, endpointID string, lanes []string) (map[string]int64, error) {
+func (s *Store) HeldLanes(ctx context.Context, endpointID string, lanes []string) ([]string, error) {
 	text, err := encoded(single(lanes))
-	if err != nil {
+	if err != nil || len(lanes) == 0 {
 		return nil, err
 	}
-	type last struct {
-		lane string
-		seq  int64
-	}
-	all, err := rows(ctx, lister{s}, func(r *sql.Rows, l *last) error { return r.Scan(&l.lane, &l.seq) }, heldLanes, text, endpointID)
-	held := make(map[string]int64, len(all))
-	for _, l := range all {
-		held[l.lane] = l.seq
-	}
+	held, err := rows(ctx, lister{s}, func(r *sql.Rows, lane *string) error { return r.Scan(lane) }, heldLanes, text, endpointID)
 	return held, s.fail("read lanes that are held back", err)
 }
 
-// EventDeliveries implements [ledger.Webhooks]. The endpoints are read first: one
-// that comes past the event meanwhile has its row by then, if it needs one.
+// EventDeliveries implements [ledger.Webhooks]. It reads the endpoints first: if one's
+// offset passes the event meanwhile, its delivery is stored by then, if it needs to be.
 func (s *Store) EventDeliveries(ctx context.Context, e ledger.Event) ([]ledger.Delivery, error) {
 	endpoints, err := s.WebhookEndpoints(ctx, e.MerchantID)
 	if err != nil {
@@ -265,7 +246,7 @@ func (s *Store) EventDeliveries(ctx context.Context, e ledger.Event) ([]ledger.D
 		i := slices.IndexFunc(stored, func(d ledger.Delivery) bool { return d.EndpointID == w.ID })
 		if i >= 0 {
 			list = append(list, stored[i])
-		} else if d, told := w.Told(e); told {
+		} else if d, ok := w.InferredDelivery(e); ok {
 			list = append(list, d)
 		}
 	}

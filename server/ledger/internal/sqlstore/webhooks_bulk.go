@@ -21,8 +21,8 @@ const (
 WHERE w.merchant_id IN (SELECT value ->> 0 FROM json_each($1)) AND w.place < s.place AND w.disabled = '' AND w.lease_ms <= $2 AND w.pause_ms <= $2
 ORDER BY w.lease_ms LIMIT CAST($3 AS BIGINT)`
 
-	heldLanes = `SELECT lane, MAX(seq) FROM webhook_deliveries
-WHERE endpoint_id = $2 AND status = 'pending' AND lane IN (SELECT value ->> 0 FROM json_each($1)) GROUP BY lane`
+	heldLanes = `SELECT DISTINCT lane FROM webhook_deliveries
+WHERE endpoint_id = $2 AND status = 'pending' AND lane IN (SELECT value ->> 0 FROM json_each($1))`
 
 	// Statements that change several endpoints lock them in the order of their ids,
 	// where the database locks rows, so that no two wait for each other.
@@ -116,41 +116,35 @@ func (s *Store) Redeliver(ctx context.Context, eventID string, endpointIDs []str
 	}))
 }
 
-// SaveDeliveries implements [ledger.Webhooks]. Where a statement is no round trip, each
-// row has one: taking rows out of JSON costs more than the rest there. After a power cut
-// some are made again, as after a crash before they were saved.
-func (s *Store) SaveDeliveries(ctx context.Context, tried []ledger.Delivery, reached []ledger.EndpointState) error {
+// SaveDeliveries implements [ledger.Webhooks]. If a statement is no round trip, each row
+// has its own: taking rows out of JSON costs more than the rest. After a power cut some
+// deliveries are sent again, as after a crash before they were saved.
+func (s *Store) SaveDeliveries(ctx context.Context, all []ledger.Delivery) error {
 	if s.writer != nil {
-		return s.fail("save deliveries", s.lazily(ctx, func(ctx context.Context) error { return saveEach(ctx, s.writeQ, tried, reached) }))
+		return s.fail("save deliveries", s.lazily(ctx, func(ctx context.Context) error { return saveEach(ctx, s.writeQ, all) }))
 	}
-	states := make([][]any, len(reached))
-	for i, e := range reached {
-		states[i] = []any{e.EndpointID, e.Place, row.Millis(e.FailingSince), e.Failures, row.Millis(e.PausedUntil)}
-	}
-	return s.fail("save deliveries", s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		for len(tried) > 0 {
-			var distinct [][]any
-			distinct, tried = split(tried)
-			if err := s.bulk(ctx, tx, saveDeliveries, distinct); err != nil {
-				return err
-			}
+	values := make([][]any, len(all))
+	for i, d := range all {
+		values[i] = []any{
+			d.EndpointID, d.EventID, d.Lane, d.Seq, string(d.Status), d.Attempts, row.Millis(d.Next), d.HTTPStatus, d.Error, d.Answer,
+			row.Millis(d.TriedAt), row.Millis(d.CreatedAt),
 		}
-		return s.bulk(ctx, tx, saveEndpoints, states)
-	}))
+	}
+	return s.fail("save deliveries", s.bulk(ctx, s.writes(), saveDeliveries, values))
 }
 
-// saveEach has a statement for each row, of one that SQLite need not be able to take
-// back alone: else it copies every page that it changes.
-func saveEach(ctx context.Context, q *db.Queries, tried []ledger.Delivery, reached []ledger.EndpointState) error {
-	here := map[string]bool{}
-	for _, d := range tried {
-		found, known := here[d.EndpointID]
+// saveEach runs a statement for each row that SQLite need not be able to take back
+// alone: else it copies every page that it changes.
+func saveEach(ctx context.Context, q *db.Queries, all []ledger.Delivery) error {
+	exists := map[string]bool{}
+	for _, d := range all {
+		found, known := exists[d.EndpointID]
 		if !known {
 			var err error
 			if found, err = q.AnyWebhookEndpoint(ctx, d.EndpointID); err != nil {
 				return err
 			}
-			here[d.EndpointID] = found
+			exists[d.EndpointID] = found
 		}
 		if !found {
 			continue
@@ -159,26 +153,21 @@ func saveEach(ctx context.Context, q *db.Queries, tried []ledger.Delivery, reach
 			return err
 		}
 	}
-	return insert(ctx, reached, row.SaveEndpoint, q.SaveEndpoint)()
+	return nil
 }
 
-// split takes the first outcome of each delivery, since a statement can change a
-// row only once, and leaves the later ones in their order.
-func split(tried []ledger.Delivery) (distinct [][]any, later []ledger.Delivery) {
-	seen := map[[2]string]bool{}
-	for _, d := range tried {
-		key := [2]string{d.EndpointID, d.EventID}
-		if seen[key] {
-			later = append(later, d)
-			continue
-		}
-		seen[key] = true
-		distinct = append(distinct, []any{
-			d.EndpointID, d.EventID, d.Lane, d.Seq, string(d.Status), d.Attempts, row.Millis(d.Next), d.HTTPStatus, d.Error, d.Answer,
-			row.Millis(d.TriedAt), row.Millis(d.CreatedAt),
-		})
+// SaveEndpoints implements [ledger.Webhooks], as SaveDeliveries does.
+func (s *Store) SaveEndpoints(ctx context.Context, states []ledger.EndpointState) error {
+	if s.writer != nil {
+		return s.fail("save webhook endpoints", s.lazily(ctx, func(ctx context.Context) error {
+			return insert(ctx, states, row.SaveEndpoint, s.writeQ.SaveEndpoint)()
+		}))
 	}
-	return distinct, later
+	values := make([][]any, len(states))
+	for i, e := range states {
+		values[i] = []any{e.EndpointID, e.Offset, row.Millis(e.FailingSince), e.Failures, row.Millis(e.PausedUntil)}
+	}
+	return s.fail("save webhook endpoints", s.bulk(ctx, s.writes(), saveEndpoints, values))
 }
 
 // changed runs a statement that tells which rows it has changed.
@@ -207,6 +196,7 @@ type querier interface {
 // pool is one that has transactions.
 type pool interface {
 	querier
+	execer
 	BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error)
 }
 

@@ -54,6 +54,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.backlogStmt, err = db.PrepareContext(ctx, backlog); err != nil {
 		return nil, fmt.Errorf("error preparing query Backlog: %w", err)
 	}
+	if q.behindEndpointsStmt, err = db.PrepareContext(ctx, behindEndpoints); err != nil {
+		return nil, fmt.Errorf("error preparing query BehindEndpoints: %w", err)
+	}
 	if q.chargeStmt, err = db.PrepareContext(ctx, charge); err != nil {
 		return nil, fmt.Errorf("error preparing query Charge: %w", err)
 	}
@@ -234,9 +237,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.outcomeConflictsStmt, err = db.PrepareContext(ctx, outcomeConflicts); err != nil {
 		return nil, fmt.Errorf("error preparing query OutcomeConflicts: %w", err)
 	}
-	if q.passEndpointsStmt, err = db.PrepareContext(ctx, passEndpoints); err != nil {
-		return nil, fmt.Errorf("error preparing query PassEndpoints: %w", err)
-	}
 	if q.postingsBetweenStmt, err = db.PrepareContext(ctx, postingsBetween); err != nil {
 		return nil, fmt.Errorf("error preparing query PostingsBetween: %w", err)
 	}
@@ -413,6 +413,11 @@ func (q *Queries) Close() error {
 	if q.backlogStmt != nil {
 		if cerr := q.backlogStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing backlogStmt: %w", cerr)
+		}
+	}
+	if q.behindEndpointsStmt != nil {
+		if cerr := q.behindEndpointsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing behindEndpointsStmt: %w", cerr)
 		}
 	}
 	if q.chargeStmt != nil {
@@ -715,11 +720,6 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing outcomeConflictsStmt: %w", cerr)
 		}
 	}
-	if q.passEndpointsStmt != nil {
-		if cerr := q.passEndpointsStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing passEndpointsStmt: %w", cerr)
-		}
-	}
 	if q.postingsBetweenStmt != nil {
 		if cerr := q.postingsBetweenStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing postingsBetweenStmt: %w", cerr)
@@ -974,6 +974,7 @@ type Queries struct {
 	auditLogStmt               *sql.Stmt
 	auditOfStmt                *sql.Stmt
 	backlogStmt                *sql.Stmt
+	behindEndpointsStmt        *sql.Stmt
 	chargeStmt                 *sql.Stmt
 	chargeFactsStmt            *sql.Stmt
 	chargesStmt                *sql.Stmt
@@ -1034,7 +1035,6 @@ type Queries struct {
 	moveServiceStmt            *sql.Stmt
 	nextRetryStmt              *sql.Stmt
 	outcomeConflictsStmt       *sql.Stmt
-	passEndpointsStmt          *sql.Stmt
 	postingsBetweenStmt        *sql.Stmt
 	postingsOfStmt             *sql.Stmt
 	putMerchantStmt            *sql.Stmt
@@ -1092,6 +1092,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		auditLogStmt:               q.auditLogStmt,
 		auditOfStmt:                q.auditOfStmt,
 		backlogStmt:                q.backlogStmt,
+		behindEndpointsStmt:        q.behindEndpointsStmt,
 		chargeStmt:                 q.chargeStmt,
 		chargeFactsStmt:            q.chargeFactsStmt,
 		chargesStmt:                q.chargesStmt,
@@ -1152,7 +1153,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		moveServiceStmt:            q.moveServiceStmt,
 		nextRetryStmt:              q.nextRetryStmt,
 		outcomeConflictsStmt:       q.outcomeConflictsStmt,
-		passEndpointsStmt:          q.passEndpointsStmt,
 		postingsBetweenStmt:        q.postingsBetweenStmt,
 		postingsOfStmt:             q.postingsOfStmt,
 		putMerchantStmt:            q.putMerchantStmt,

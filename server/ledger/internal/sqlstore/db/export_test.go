@@ -8,6 +8,6 @@ var Reads = map[string]string{
 	"events": eventsOf, "expire keys": expireIdempotency, "expire events": expireEvents, "expire deliveries": expireDeliveries, "expire sessions": expireSessions,
 	"forget tokens": forgetTokens,
 	"stream":        streamEvents, "due lanes": dueLanes, "retry lanes": retryLanes, "lane": laneDeliveries, "next retry": nextRetry, "merchant's events": merchantEvents,
-	"due endpoints": dueEndpoints, "endpoints passed": passEndpoints, "webhook news": webhookNews, "deliveries of an event": eventDeliveries,
+	"due endpoints": dueEndpoints, "webhook news": webhookNews, "deliveries of an event": eventDeliveries,
 	"seals of keys": keySeals, "seals of tokens": tokenSeals,
 }

@@ -20,6 +20,40 @@ func (q *Queries) AnyWebhookEndpoint(ctx context.Context, id string) (bool, erro
 	return found, err
 }
 
+const behindEndpoints = `-- name: BehindEndpoints :many
+SELECT w.id FROM webhook_endpoints w JOIN webhook_streams s ON s.merchant_id = w.merchant_id
+WHERE w.place < s.place AND w.disabled = '' AND w.lease_ms <= $1 AND w.pause_ms <= $1
+ORDER BY w.lease_ms LIMIT CAST($2 AS BIGINT)
+`
+
+type BehindEndpointsParams struct {
+	NowMs int64
+	Most  int64
+}
+
+func (q *Queries) BehindEndpoints(ctx context.Context, arg BehindEndpointsParams) ([]string, error) {
+	rows, err := q.query(ctx, q.behindEndpointsStmt, behindEndpoints, arg.NowMs, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const deleteDeliveries = `-- name: DeleteDeliveries :execrows
 DELETE FROM webhook_deliveries WHERE webhook_deliveries.endpoint_id = $1 AND webhook_deliveries.event_id IN (
     SELECT d.event_id FROM webhook_deliveries d WHERE d.endpoint_id = $1 LIMIT CAST($2 AS BIGINT)
@@ -98,7 +132,7 @@ func (q *Queries) Deliveries(ctx context.Context, arg DeliveriesParams) ([]Webho
 }
 
 const disableWebhookEndpoint = `-- name: DisableWebhookEndpoint :execrows
-UPDATE webhook_endpoints SET disabled = $2 WHERE id = $1 AND disabled = ''
+UPDATE webhook_endpoints SET disabled = $2, wake_seq = wake_seq + 1 WHERE id = $1 AND disabled = ''
 `
 
 type DisableWebhookEndpointParams struct {
@@ -303,14 +337,13 @@ func (q *Queries) InsertWebhookEndpoint(ctx context.Context, arg InsertWebhookEn
 const laneDeliveries = `-- name: LaneDeliveries :many
 SELECT d.event_id, d.lane, d.seq, d.attempts, d.next_ms, d.created_ms, e.mandate_id, e.merchant_id, e.type, e.data, e.created_ms AS event_ms, e.place
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
-WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.lane = $2 AND d.seq > $3
-ORDER BY d.seq LIMIT CAST($4 AS BIGINT)
+WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.lane = $2
+ORDER BY d.seq LIMIT CAST($3 AS BIGINT)
 `
 
 type LaneDeliveriesParams struct {
 	EndpointID string
 	Lane       string
-	After      int64
 	Most       int64
 }
 
@@ -330,12 +363,7 @@ type LaneDeliveriesRow struct {
 }
 
 func (q *Queries) LaneDeliveries(ctx context.Context, arg LaneDeliveriesParams) ([]LaneDeliveriesRow, error) {
-	rows, err := q.query(ctx, q.laneDeliveriesStmt, laneDeliveries,
-		arg.EndpointID,
-		arg.Lane,
-		arg.After,
-		arg.Most,
-	)
+	rows, err := q.query(ctx, q.laneDeliveriesStmt, laneDeliveries, arg.EndpointID, arg.Lane, arg.Most)
 	if err != nil {
 		return nil, err
 	}
@@ -438,71 +466,29 @@ func (q *Queries) NextRetry(ctx context.Context, endpointID string) (int64, erro
 	return next_ms, err
 }
 
-const passEndpoints = `-- name: PassEndpoints :many
-SELECT w.id, CAST(w.place < s.place AND w.disabled = '' AND w.lease_ms <= $1 AND w.pause_ms <= $1 AS BOOLEAN) AS behind
-FROM webhook_endpoints w JOIN webhook_streams s ON s.merchant_id = w.merchant_id
-WHERE w.id > $2 ORDER BY w.id LIMIT CAST($3 AS BIGINT)
-`
-
-type PassEndpointsParams struct {
-	NowMs  int64
-	FromID string
-	Most   int64
-}
-
-type PassEndpointsRow struct {
-	ID     string
-	Behind bool
-}
-
-func (q *Queries) PassEndpoints(ctx context.Context, arg PassEndpointsParams) ([]PassEndpointsRow, error) {
-	rows, err := q.query(ctx, q.passEndpointsStmt, passEndpoints, arg.NowMs, arg.FromID, arg.Most)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []PassEndpointsRow
-	for rows.Next() {
-		var i PassEndpointsRow
-		if err := rows.Scan(&i.ID, &i.Behind); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const releaseWebhookEndpoint = `-- name: ReleaseWebhookEndpoint :execrows
-UPDATE webhook_endpoints SET lease_owner = '', lease_ms = $1, wake_ms = $2
-WHERE id = $3 AND lease_owner = $4 AND wake_seq = $5
+const releaseWebhookEndpoint = `-- name: ReleaseWebhookEndpoint :exec
+UPDATE webhook_endpoints SET lease_owner = '', lease_ms = $1,
+    wake_ms = CASE WHEN wake_seq = $2 THEN CAST($3 AS BIGINT) ELSE $1 END
+WHERE id = $4 AND lease_owner = $5
 `
 
 type ReleaseWebhookEndpointParams struct {
 	NowMs   int64
+	WakeSeq int64
 	WakeMs  int64
 	ID      string
 	Owner   string
-	WakeSeq int64
 }
 
-func (q *Queries) ReleaseWebhookEndpoint(ctx context.Context, arg ReleaseWebhookEndpointParams) (int64, error) {
-	result, err := q.exec(ctx, q.releaseWebhookEndpointStmt, releaseWebhookEndpoint,
+func (q *Queries) ReleaseWebhookEndpoint(ctx context.Context, arg ReleaseWebhookEndpointParams) error {
+	_, err := q.exec(ctx, q.releaseWebhookEndpointStmt, releaseWebhookEndpoint,
 		arg.NowMs,
+		arg.WakeSeq,
 		arg.WakeMs,
 		arg.ID,
 		arg.Owner,
-		arg.WakeSeq,
 	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+	return err
 }
 
 const retryLanes = `-- name: RetryLanes :many
@@ -541,7 +527,7 @@ func (q *Queries) RetryLanes(ctx context.Context, arg RetryLanesParams) ([]strin
 }
 
 const rotateWebhookSecret = `-- name: RotateWebhookSecret :execrows
-UPDATE webhook_endpoints SET secret = $1, former = secret, former_until_ms = $2
+UPDATE webhook_endpoints SET secret = $1, former = secret, former_until_ms = $2, wake_seq = wake_seq + 1
 WHERE id = $3 AND secret = $4
 `
 

@@ -22,11 +22,11 @@ INSERT INTO webhook_endpoints (id, merchant_id, slot, url, types, disabled, secr
 VALUES ($1, $2, $3, $4, $5, '', $6, $7, 0, 0, 0, 0, 0, 0, '', 0, $8, $9, $9);
 
 -- name: RotateWebhookSecret :execrows
-UPDATE webhook_endpoints SET secret = sqlc.arg(fresh), former = secret, former_until_ms = sqlc.arg(until_ms)
+UPDATE webhook_endpoints SET secret = sqlc.arg(fresh), former = secret, former_until_ms = sqlc.arg(until_ms), wake_seq = wake_seq + 1
 WHERE id = sqlc.arg(id) AND secret = sqlc.arg(expected);
 
 -- name: DisableWebhookEndpoint :execrows
-UPDATE webhook_endpoints SET disabled = $2 WHERE id = $1 AND disabled = '';
+UPDATE webhook_endpoints SET disabled = $2, wake_seq = wake_seq + 1 WHERE id = $1 AND disabled = '';
 
 -- name: DeleteWebhookEndpoint :execrows
 DELETE FROM webhook_endpoints WHERE id = $1;
@@ -41,19 +41,20 @@ SELECT w.id FROM webhook_endpoints w
 WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= sqlc.arg(now_ms) AND w.lease_ms <= sqlc.arg(now_ms) AND w.pause_ms <= sqlc.arg(now_ms)
 ORDER BY w.wake_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
--- name: PassEndpoints :many
-SELECT w.id, CAST(w.place < s.place AND w.disabled = '' AND w.lease_ms <= sqlc.arg(now_ms) AND w.pause_ms <= sqlc.arg(now_ms) AS BOOLEAN) AS behind
-FROM webhook_endpoints w JOIN webhook_streams s ON s.merchant_id = w.merchant_id
-WHERE w.id > sqlc.arg(from_id) ORDER BY w.id LIMIT CAST(sqlc.arg(most) AS BIGINT);
+-- name: BehindEndpoints :many
+SELECT w.id FROM webhook_endpoints w JOIN webhook_streams s ON s.merchant_id = w.merchant_id
+WHERE w.place < s.place AND w.disabled = '' AND w.lease_ms <= sqlc.arg(now_ms) AND w.pause_ms <= sqlc.arg(now_ms)
+ORDER BY w.lease_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: WebhookNews :many
 SELECT w.id, w.wake_seq, CAST(COALESCE(s.place, 0) AS BIGINT) AS place
 FROM webhook_endpoints w LEFT JOIN webhook_streams s ON s.merchant_id = w.merchant_id
 WHERE w.lease_owner = sqlc.arg(owner) AND w.lease_owner <> '';
 
--- name: ReleaseWebhookEndpoint :execrows
-UPDATE webhook_endpoints SET lease_owner = '', lease_ms = sqlc.arg(now_ms), wake_ms = sqlc.arg(wake_ms)
-WHERE id = sqlc.arg(id) AND lease_owner = sqlc.arg(owner) AND wake_seq = sqlc.arg(wake_seq);
+-- name: ReleaseWebhookEndpoint :exec
+UPDATE webhook_endpoints SET lease_owner = '', lease_ms = sqlc.arg(now_ms),
+    wake_ms = CASE WHEN wake_seq = sqlc.arg(wake_seq) THEN CAST(sqlc.arg(wake_ms) AS BIGINT) ELSE sqlc.arg(now_ms) END
+WHERE id = sqlc.arg(id) AND lease_owner = sqlc.arg(owner);
 
 -- name: FreeWebhookLeases :exec
 UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0, wake_ms = 1 WHERE lease_owner <> '';
@@ -79,7 +80,7 @@ ORDER BY next_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
 -- name: LaneDeliveries :many
 SELECT d.event_id, d.lane, d.seq, d.attempts, d.next_ms, d.created_ms, e.mandate_id, e.merchant_id, e.type, e.data, e.created_ms AS event_ms, e.place
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
-WHERE d.endpoint_id = sqlc.arg(endpoint_id) AND d.status = 'pending' AND d.lane = sqlc.arg(lane) AND d.seq > sqlc.arg(after)
+WHERE d.endpoint_id = sqlc.arg(endpoint_id) AND d.status = 'pending' AND d.lane = sqlc.arg(lane)
 ORDER BY d.seq LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: NextRetry :one
