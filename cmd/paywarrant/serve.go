@@ -151,7 +151,7 @@ func openRails(ctx context.Context, cfg config, beside store, v *vault.Vault, lo
 }
 
 // cardRail is the sandbox card rail: its processor in the process, or elsewhere.
-func cardRail(cfg cardsConfig, beside card.Neighbour, log *slog.Logger) (*card.Rail, error) {
+func cardRail(cfg cardsConfig, beside card.SidecarStore, log *slog.Logger) (*card.Rail, error) {
 	if cfg.ProcessorURL == "" {
 		return card.Sandbox(beside), nil
 	}

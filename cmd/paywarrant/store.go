@@ -21,7 +21,7 @@ import (
 // store is a ledger.Store with a place for the sandbox's own files beside it.
 type store interface {
 	ledger.Store
-	card.Neighbour
+	card.SidecarStore
 }
 
 // onPostgres tells whether a text names a PostgreSQL database, and not a file.

@@ -50,7 +50,7 @@ type Options struct {
 // a file of its own beside it.
 type Store interface {
 	ledger.Store
-	card.Neighbour
+	card.SidecarStore
 }
 
 // Chain is a development chain with the test USDC at Base Sepolia's address.

@@ -1,25 +1,24 @@
-// Package card moves money by card: a sandbox card processor, and the rail that
-// talks to it as to a foreign service.
+// Package card moves money by card: a sandbox card processor, and the rail that calls it
+// like an external service.
 //
-// The [Processor] keeps customers, payment methods and payments in an SQLite file
-// of its own and answers only what is on disk. A payment is authorized and
-// captured, in one transaction unless [Faults] stop it in between, and is named by
-// the caller's reference: the same reference moves money at most once, whoever
-// asks, however often, before or after a crash. The [Rail] reaches it through
-// [Gateway], in one process or over HTTP ([Processor.Handler] on one side, [HTTP]
-// on the other):
+// The [Processor] stores customers, payment methods and payments in its own SQLite file, and
+// returns only what is on disk. A payment is authorized and captured, in one transaction
+// unless [Faults] stop it in between. The caller's reference identifies it: the same
+// reference moves money at most once, for every caller, before and after a crash. The [Rail]
+// calls the processor through [Gateway], in one process or over HTTP ([Processor.Handler] on
+// one side, [HTTP] on the other):
 //
 //	processor, err := card.OpenProcessor(ctx, card.ProcessorConfig{Path: "card.db"})
 //	if err != nil { … }
 //	defer processor.Close()
-//	fiat, err := card.New(card.Config{Gateway: processor})
+//	cards, err := card.New(card.Config{Gateway: processor})
 //
-// [Sandbox] is the short form of that for a service with one store. [TestCards]
-// lists the cards there are, one for each way in which a charge can end, and
-// [Faults] makes the processor slow and unreliable while it runs.
+// [Sandbox] is the short form for a service with one store. [TestCards] returns the test
+// cards, one for each possible result of a charge. [Faults] make the processor slow and
+// unreliable while it runs.
 //
-// The package takes no real cards, refunds nothing, and converts no currency:
-// amounts are whole US cents.
+// The package does not accept real cards, refund payments, or convert currencies. Amounts
+// are whole US cents.
 package card
 
 import (
@@ -27,46 +26,47 @@ import (
 	"errors"
 )
 
-// Gateway is what the rail needs of a card processor. [Processor] and [HTTP] are
-// two. An error of any method other than those it names means that the outcome is
-// unknown: the work may have been done.
+// Gateway is what the rail needs of a card processor. [Processor] and [HTTP] implement it.
+// An error other than those that a method names means that the outcome is unknown: the
+// work may have been done.
 type Gateway interface {
-	// CreateCustomer makes a payer, once for the reference. [ErrReferenceReused].
+	// CreateCustomer creates a payer, once per reference. It returns
+	// [ErrReferenceReused] if the reference was used with other parameters.
 	CreateCustomer(ctx context.Context, params CustomerParams) (Customer, error)
-	// CreateMethod connects a card to a customer, once for the reference; a card
-	// that is refused is an answer too ([MethodRefused]). [ErrUnknownCard],
-	// [ErrUnknownCustomer], [ErrReferenceReused].
+	// CreateMethod connects a card to a customer, once per reference. A refused card is
+	// not an error but has the state [MethodRefused]. It returns [ErrUnknownCard],
+	// [ErrUnknownCustomer] or [ErrReferenceReused].
 	CreateMethod(ctx context.Context, params MethodParams) (Method, error)
-	// Pay authorizes and captures, once for the reference. A repeat answers what
-	// became of the first, and captures what was only authorized.
-	// [ErrReferenceReused].
+	// Pay authorizes and captures, once per reference. A repeated call returns the result
+	// of the first, and captures a payment that was only authorized. It returns
+	// [ErrReferenceReused] if the reference was used with other parameters.
 	Pay(ctx context.Context, params PaymentParams) (Payment, error)
-	// Capture moves the money of a payment that is authorized, and leaves every
-	// other as it is. [ErrUnknownPayment].
+	// Capture captures an authorized payment. Other payments do not change. It returns
+	// [ErrUnknownPayment] for an unknown reference.
 	Capture(ctx context.Context, reference string) (Payment, error)
-	// Void gives a payment up that is not captured, and leaves every other as it
-	// is. A reference not seen yet is voided for good.
+	// Void cancels a payment that is not captured. Other payments do not change. An
+	// unknown reference is voided for good.
 	Void(ctx context.Context, reference string) (Payment, error)
-	// Payment tells what became of a reference. [ErrUnknownPayment].
+	// Payment returns the payment of a reference. It returns [ErrUnknownPayment] for an
+	// unknown reference.
 	Payment(ctx context.Context, reference string) (Payment, error)
 }
 
-// What a processor answers beside outcomes. The first five are definite: nothing
-// was done. They are the same through HTTP.
+// Errors of a processor. After the first five, nothing was done. They are preserved over HTTP.
 var (
-	// ErrInvalid tells that parameters are malformed.
+	// ErrInvalid reports malformed parameters.
 	ErrInvalid = errors.New("card: invalid parameters")
-	// ErrReferenceReused tells that a reference was used with other parameters.
+	// ErrReferenceReused reports a reference that was used before with other parameters.
 	ErrReferenceReused = errors.New("card: reference used before with other parameters")
-	// ErrUnknownCard tells that no test card has that name.
+	// ErrUnknownCard reports that no test card has that name.
 	ErrUnknownCard = errors.New("card: no such card")
-	// ErrUnknownCustomer tells that no customer has that id.
+	// ErrUnknownCustomer reports that no customer has that id.
 	ErrUnknownCustomer = errors.New("card: no such customer")
-	// ErrUnknownPayment tells that the reference was never seen.
+	// ErrUnknownPayment reports an unknown reference.
 	ErrUnknownPayment = errors.New("card: no such payment")
-	// ErrUnavailable tells that no answer is to be had: nothing, a part or all of
-	// the work may have been done.
+	// ErrUnavailable reports that there is no response: none, a part or all of the work
+	// may have been done.
 	ErrUnavailable = errors.New("card: processor unavailable")
-	// ErrClosed tells that the processor, or the sandbox around it, is closed.
+	// ErrClosed reports that the processor or its sandbox is closed.
 	ErrClosed = errors.New("card: closed")
 )

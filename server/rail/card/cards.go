@@ -1,6 +1,6 @@
 package card
 
-// What the processor gives as the reason of a refusal.
+// The processor's reasons for a refusal.
 const (
 	reasonDeclined      = "card_declined"
 	reasonFunds         = "insufficient_funds"
@@ -9,16 +9,21 @@ const (
 	reasonUnknownMethod = "unknown_payment_method"
 )
 
-// TestCard is a card of the sandbox, as its setup page shows it.
+// TestCard is a card of the sandbox.
 type TestCard struct {
-	Name     string // what [MethodParams] and the test helpers call it
-	Number   string // a published test number: no account stands behind it
-	Brand    string
+	// Name identifies the card in [MethodParams] and in the test helpers.
+	Name string
+	// Number is a published test number without an account.
+	Number string
+	// Brand is the card's brand, such as "Visa".
+	Brand string
+	// LastFour are the last four digits of Number.
 	LastFour string
-	Summary  string // what it does, in one line
+	// Summary is one line on what the card does.
+	Summary string
 }
 
-// TestCards returns the cards that the sandbox knows, the one that works first.
+// TestCards returns the cards of the sandbox. The first one works.
 func TestCards() []TestCard {
 	cards := make([]TestCard, len(sandboxCards))
 	for i, one := range sandboxCards {
@@ -27,24 +32,24 @@ func TestCards() []TestCard {
 	return cards
 }
 
-// answer is how the processor behaves once the money has moved.
+// answer is the processor's behavior after it moved the money.
 type answer int
 
 const (
 	answersAtOnce answer = iota
-	answersLate          // after callers have given up
-	answersNever         // this once; a repeat is answered
+	answersLate          // after callers have timed out
+	answersNever         // once; a repeated call is answered
 )
 
-// sandboxCard is a card and how it behaves.
+// sandboxCard is a card and its behavior.
 type sandboxCard struct {
 	TestCard
-	connect string // reason why it is refused when it is connected
-	charge  string // reason why every charge is refused
+	connect string // reason for refusing to connect it; empty: none
+	charge  string // reason for refusing every charge; empty: none
 	answer  answer
 }
 
-// sandboxCards is written once, here, and read only.
+// sandboxCards must not be modified.
 var sandboxCards = [...]sandboxCard{
 	{TestCard: visa("card_visa", "4242424242424242", "Works: every charge succeeds.")},
 	{TestCard: visa("card_declined", "4000000000000002", "Is refused when it is connected: card_declined."), connect: reasonDeclined},
@@ -66,7 +71,7 @@ func visa(name, number, summary string) TestCard {
 	return TestCard{Name: name, Number: number, Brand: "Visa", LastFour: number[len(number)-4:], Summary: summary}
 }
 
-// cardNamed finds a card of the sandbox.
+// cardNamed returns the card with that name.
 func cardNamed(name string) (sandboxCard, bool) {
 	for _, one := range sandboxCards {
 		if one.Name == name {

@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// rememberedMethods is how many payment methods are remembered at most.
+// rememberedMethods limits the number of cached payment methods.
 const rememberedMethods = 10_000
 
-// connected remembers payment methods by id. A method never changes once it is stored.
+// connected caches payment methods by id. A stored method never changes.
 type connected struct {
 	mu   sync.Mutex
 	byID map[string]Method
 }
 
-// method returns a payment method; the zero Method if there is none.
+// method returns a payment method, or the zero Method if there is none.
 func (p *Processor) method(ctx context.Context, id string) (Method, error) {
 	c := &p.connected
 	c.mu.Lock()

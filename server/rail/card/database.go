@@ -17,10 +17,10 @@ var (
 	payments string
 )
 
-// schemaVersion is what PRAGMA user_version says of a file with this schema.
+// schemaVersion is the PRAGMA user_version of a file with this schema.
 const schemaVersion = 2
 
-// A file of version 1 has a row more for each payment that was captured.
+// A file of version 1 has an additional row for each captured payment.
 const (
 	renameOld = `ALTER TABLE payments RENAME TO old_payments`
 	moveOld   = `INSERT INTO payments (reference, id, customer_id, method_id, payee, mandate, amount_cents, description, state,
@@ -30,14 +30,14 @@ const (
 	dropOld = `DROP TABLE movements; DROP TABLE old_payments`
 )
 
-// readers is how many lookups run at a time.
+// readers is the maximum number of concurrent lookups.
 const readers = 4
 
 // database is the processor's file.
 type database struct{ *litedb.DB }
 
-// openDatabase opens the file, makes it where it is missing, readable by its
-// owner alone, and brings it to the schema. The folder must exist.
+// openDatabase opens the file and migrates it to the schema. If it does not exist, it is
+// created, readable only by its owner. The folder must exist.
 func openDatabase(ctx context.Context, path string) (*database, error) {
 	file, err := litedb.Open(path, litedb.Options{Readers: readers, Pragmas: []string{"foreign_keys(1)"}})
 	if err != nil {
@@ -49,13 +49,13 @@ func openDatabase(ctx context.Context, path string) (*database, error) {
 	return &database{file}, nil
 }
 
-// migrate brings a file to the schema. A file of a later version is left alone.
+// migrate migrates a file to the schema. It refuses a file of a later version.
 func migrate(ctx context.Context, db *sql.DB) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
+	defer tx.Rollback() //nolint:errcheck // no effect after Commit
 	var version int
 	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return fmt.Errorf("read schema version: %w", err)

@@ -22,7 +22,7 @@ func limitFiles(bytes uint64) error {
 
 // TestFullDiskIsNeverAnsweredAsDone fills the processor's disk under charges. What
 // cannot be made durable is an error, what was answered before stays readable,
-// and after a start with room again every charge is decided, once.
+// and after a start with free space every charge is decided, once.
 func TestFullDiskIsNeverAnsweredAsDone(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "card.db")

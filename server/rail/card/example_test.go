@@ -16,23 +16,23 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(dir) // a temporary folder
+	defer os.RemoveAll(dir)
 	processor, err := card.OpenProcessor(ctx, card.ProcessorConfig{Path: filepath.Join(dir, "card.db")})
 	if err != nil {
 		panic(err)
 	}
-	defer processor.Close() // an example
-	fiat, err := card.New(card.Config{Gateway: processor})
+	defer processor.Close()
+	cards, err := card.New(card.Config{Gateway: processor})
 	if err != nil {
 		panic(err)
 	}
 
-	instrument, err := fiat.Connect(ctx, rail.Connection{Reference: "del_1", Method: "card_visa"})
+	instrument, err := cards.Connect(ctx, rail.Connection{Reference: "del_1", Method: "card_visa"})
 	if err != nil {
 		panic(err)
 	}
-	for range 2 { // the second answer tells what became of the first
-		outcome, err := fiat.Charge(ctx, rail.Charge{
+	for range 2 { // the second call returns the outcome of the first
+		outcome, err := cards.Charge(ctx, rail.Charge{
 			Reference: "txn_1.fiatrail", MerchantID: "mer_1", Instrument: instrument, Amount: 2_500_000,
 		})
 		if err != nil {

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// maxLatency bounds [Faults.LatencyMillis].
+// maxLatency is the maximum of [Faults.LatencyMillis].
 const maxLatency = 10 * time.Minute
 
-// Faults makes a processor slow and unreliable, in the ways in which a foreign
-// service is. The zero value is none.
+// Faults make a processor slow and unreliable in the ways of an external service. The zero
+// value is no faults.
 type Faults struct {
-	// LatencyMillis is waited before the work begins.
+	// LatencyMillis is the delay before each call, in milliseconds: 0 to 600,000.
 	LatencyMillis int `json:"latencyMillis"`
-	// ErrorPercent of the calls fail before any work.
+	// ErrorPercent is the share of calls that fail before any work: 0 to 100.
 	ErrorPercent int `json:"errorPercent"`
-	// StopPercent of the payments stop between authorization and capture, as if
-	// the processor had been killed there.
+	// StopPercent is the share of payments that stop between authorization and capture,
+	// as if the processor had been killed: 0 to 100.
 	StopPercent int `json:"stopPercent"`
-	// LosePercent of the calls do all the work and do not answer.
+	// LosePercent is the share of calls that do all the work and do not respond: 0 to 100.
 	LosePercent int `json:"losePercent"`
 }
 
@@ -37,10 +37,10 @@ func (f Faults) validate() error {
 	return nil
 }
 
-// errLost is an answer that does not arrive: over HTTP the connection breaks.
+// errLost is a response that does not arrive: over HTTP the connection is closed.
 var errLost = fmt.Errorf("answer lost: %w", ErrUnavailable)
 
-// trouble draws the faults.
+// trouble decides at random which faults occur.
 type trouble struct {
 	mu     sync.Mutex
 	faults Faults
@@ -59,7 +59,7 @@ func (t *trouble) get() Faults {
 	return t.faults
 }
 
-// draw tells whether one of the percentages hits.
+// draw reports whether the fault with that percentage occurs.
 func (t *trouble) draw(percent func(Faults) int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,7 +67,7 @@ func (t *trouble) draw(percent func(Faults) int) bool {
 	return p > 0 && t.random.IntN(100) < p
 }
 
-// before is what happens to a call ahead of the work.
+// before applies the faults that precede the work.
 func (p *Processor) before(ctx context.Context) error {
 	select {
 	case <-p.writer.closing:
@@ -85,7 +85,7 @@ func (p *Processor) before(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// after is what happens to an answer on its way.
+// after applies the faults that follow the work.
 func (p *Processor) after() error {
 	if p.trouble.draw(func(f Faults) int { return f.LosePercent }) {
 		return errLost
@@ -93,7 +93,7 @@ func (p *Processor) after() error {
 	return nil
 }
 
-// wait lets time pass, until ctx is done or the processor closes.
+// wait sleeps until d has passed, ctx is done, or the processor closes.
 func (p *Processor) wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

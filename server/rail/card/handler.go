@@ -21,12 +21,11 @@ import (
 //	POST /v1/payments/{reference}/void      Void
 //	GET  /v1/faults, PUT /v1/faults         Faults, SetFaults
 //	GET  /v1/totals                         Totals
-//	GET  /healthz                           whether the file can be read; asks for no key
+//	GET  /healthz                           whether the file is readable; needs no key
 //
-// A refused card is an answer with status 200; every other status carries a code
-// and a message. A lost answer is a broken connection: the handler panics with
-// [http.ErrAbortHandler]. The listener is the caller's, and its http.Server
-// bounds how long a request may take to arrive.
+// A refused card has the status 200. Every other status comes with a code and a message. A
+// lost response closes the connection: the handler panics with [http.ErrAbortHandler]. The
+// caller's http.Server must limit how long a request may take to arrive.
 func (p *Processor) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("POST /v1/customers", p.guard(withBody(p.CreateCustomer)))
@@ -42,7 +41,7 @@ func (p *Processor) Handler() http.Handler {
 	return mux
 }
 
-// guard wants the key, where there is one.
+// guard requires the key if one is configured.
 func (p *Processor) guard(next http.Handler) http.Handler {
 	if p.key == "" {
 		return next
@@ -62,7 +61,7 @@ func write401(w http.ResponseWriter) {
 	respond(w, http.StatusUnauthorized, errorBody{Code: "unauthorized", Message: "the bearer token is missing or wrong"})
 }
 
-// withBody serves a call that takes a JSON object.
+// withBody serves a call with a JSON body.
 func withBody[In, Out any](call func(context.Context, In) (Out, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in In
@@ -75,7 +74,7 @@ func withBody[In, Out any](call func(context.Context, In) (Out, error)) http.Han
 	})
 }
 
-// withReference serves a call that takes the reference of the path.
+// withReference serves a call with a reference in its path.
 func withReference[Out any](call func(context.Context, string) (Out, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out, err := call(r.Context(), r.PathValue("reference"))
@@ -83,7 +82,7 @@ func withReference[Out any](call func(context.Context, string) (Out, error)) htt
 	})
 }
 
-// withNothing serves a call that takes nothing.
+// withNothing serves a call without parameters.
 func withNothing[Out any](call func(context.Context) (Out, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out, err := call(r.Context())
@@ -91,7 +90,7 @@ func withNothing[Out any](call func(context.Context) (Out, error)) http.Handler 
 	})
 }
 
-// decode reads a body: JSON by its type, strict, of at most 64 KiB.
+// decode reads a body strictly: JSON by its type, at most 64 KiB.
 func decode(w http.ResponseWriter, r *http.Request, into any) (status int, err error) {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != jsonType {
 		return http.StatusUnsupportedMediaType, errors.New("the content type must be " + jsonType)
@@ -109,7 +108,7 @@ func decode(w http.ResponseWriter, r *http.Request, into any) (status int, err e
 
 func answerWith(w http.ResponseWriter, out any, err error) {
 	if errors.Is(err, errLost) {
-		panic(http.ErrAbortHandler) // breaks the connection, as lost answers do
+		panic(http.ErrAbortHandler) // closes the connection, as a lost response does
 	}
 	if err == nil {
 		respond(w, http.StatusOK, out)
@@ -125,16 +124,16 @@ func answerWith(w http.ResponseWriter, out any, err error) {
 
 func respond(w http.ResponseWriter, status int, body any) {
 	data, err := json.Marshal(body)
-	if err != nil { // a text of the database that is no UTF-8
+	if err != nil { // the database contains invalid UTF-8
 		status, data = http.StatusInternalServerError, []byte(`{"code":"internal_error","message":"the answer cannot be written"}`)
 	}
 	w.Header().Set("Content-Type", jsonType)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // the caller is gone where this fails, and asks again
+	_, _ = w.Write(data) // if this fails, the caller is gone and will repeat the call
 }
 
-// health is the answer of GET /healthz.
+// health is the response to GET /healthz.
 type health struct {
 	Status string `json:"status"`
 }

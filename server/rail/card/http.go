@@ -14,17 +14,17 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// idleConnections is how many connections are kept to a processor.
+// idleConnections is the maximum number of idle connections to a processor.
 const idleConnections = 64
 
-// HTTPConfig says where a processor is served.
+// HTTPConfig configures [NewHTTP].
 type HTTPConfig struct {
-	// BaseURL of the processor's handler, http or https. Required.
+	// BaseURL is the http or https address of the processor's handler. Required.
 	BaseURL string
-	// Key is the processor's. Empty: none is sent.
+	// Key is the processor's key. Default: none is sent.
 	Key Key
-	// Client sends the requests; its redirects are not followed. Nil: one of its
-	// own without a proxy's help. Time limits are the contexts' alone.
+	// Client sends the requests. Redirects are not followed. Only the contexts limit the
+	// time of a call. Default: a client that uses no proxy.
 	Client *http.Client
 }
 
@@ -40,19 +40,19 @@ func (c HTTPConfig) validate() (*url.URL, error) {
 	return base, nil
 }
 
-// HTTP is a [Gateway] to a processor that is served elsewhere. Its methods give
-// the errors of [Processor]'s; whatever else goes wrong on the way is
-// [ErrUnavailable] or ctx's error: the work may have been done. It never repeats
-// a request that changes anything.
+// HTTP is a [Gateway] to a processor in another process. Its methods return the errors of
+// [Processor]. If anything else goes wrong, they return [ErrUnavailable] or ctx's error:
+// the work may have been done. It never repeats a request that changes something. It is
+// safe for concurrent use.
 type HTTP struct {
 	base   *url.URL
 	key    Key
 	client *http.Client
-	own    bool // the client is ours to close
+	own    bool // the client was created by NewHTTP
 }
 
-// NewHTTP returns a gateway to the processor at a URL; it calls nobody yet. An
-// error where the URL is unusable.
+// NewHTTP returns a gateway to the processor at a URL. It performs no I/O. The returned
+// error names the invalid field.
 func NewHTTP(config HTTPConfig) (*HTTP, error) {
 	base, err := config.validate()
 	if err != nil {
@@ -70,8 +70,8 @@ func NewHTTP(config HTTPConfig) (*HTTP, error) {
 	return h, nil
 }
 
-// Close gives back the idle connections of a client that was not injected. It
-// never fails and may be called twice.
+// Close closes idle connections, unless the client was configured. The error is always nil.
+// It may be called twice.
 func (h *HTTP) Close() error {
 	if h.own {
 		h.client.CloseIdleConnections()
@@ -79,48 +79,48 @@ func (h *HTTP) Close() error {
 	return nil
 }
 
-// CreateCustomer is [Processor.CreateCustomer].
+// CreateCustomer calls [Processor.CreateCustomer].
 func (h *HTTP) CreateCustomer(ctx context.Context, params CustomerParams) (Customer, error) {
 	return call[Customer](ctx, h, http.MethodPost, "/v1/customers", params)
 }
 
-// CreateMethod is [Processor.CreateMethod].
+// CreateMethod calls [Processor.CreateMethod].
 func (h *HTTP) CreateMethod(ctx context.Context, params MethodParams) (Method, error) {
 	return call[Method](ctx, h, http.MethodPost, "/v1/payment_methods", params)
 }
 
-// Pay is [Processor.Pay].
+// Pay calls [Processor.Pay].
 func (h *HTTP) Pay(ctx context.Context, params PaymentParams) (Payment, error) {
 	return call[Payment](ctx, h, http.MethodPost, "/v1/payments", params)
 }
 
-// Capture is [Processor.Capture].
+// Capture calls [Processor.Capture].
 func (h *HTTP) Capture(ctx context.Context, reference string) (Payment, error) {
 	return byPath(ctx, h, http.MethodPost, reference, "/capture")
 }
 
-// Void is [Processor.Void].
+// Void calls [Processor.Void].
 func (h *HTTP) Void(ctx context.Context, reference string) (Payment, error) {
 	return byPath(ctx, h, http.MethodPost, reference, "/void")
 }
 
-// Payment is [Processor.Payment].
+// Payment calls [Processor.Payment].
 func (h *HTTP) Payment(ctx context.Context, reference string) (Payment, error) {
 	return byPath(ctx, h, http.MethodGet, reference, "")
 }
 
-// SetFaults is [Processor.SetFaults].
+// SetFaults calls [Processor.SetFaults].
 func (h *HTTP) SetFaults(ctx context.Context, f Faults) error {
 	_, err := call[Faults](ctx, h, http.MethodPut, "/v1/faults", f)
 	return err
 }
 
-// Totals is [Processor.Totals].
+// Totals calls [Processor.Totals].
 func (h *HTTP) Totals(ctx context.Context) (Totals, error) {
 	return call[Totals](ctx, h, http.MethodGet, "/v1/totals", nil)
 }
 
-// byPath asks for a payment by the reference in the path.
+// byPath makes a call about a payment, with its reference in the path.
 func byPath(ctx context.Context, h *HTTP, method, reference, rest string) (Payment, error) {
 	if err := validReference(reference); err != nil {
 		return Payment{}, err
@@ -128,7 +128,7 @@ func byPath(ctx context.Context, h *HTTP, method, reference, rest string) (Payme
 	return call[Payment](ctx, h, method, "/v1/payments/"+reference+rest, nil)
 }
 
-// call makes one request and reads one answer.
+// call sends one request and reads its response.
 func call[Out any](ctx context.Context, h *HTTP, method, path string, body any) (Out, error) {
 	var out Out
 	request, err := h.request(ctx, method, path, body)
@@ -139,7 +139,7 @@ func call[Out any](ctx context.Context, h *HTTP, method, path string, body any) 
 	if err != nil {
 		return out, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	defer response.Body.Close() // everything of use has been read
+	defer response.Body.Close() // what is needed was read
 	data, err := readAnswer(response)
 	if err != nil {
 		return out, fmt.Errorf("%w: %s %s: status %d: %w", ErrUnavailable, method, path, response.StatusCode, err)
@@ -177,7 +177,7 @@ func (h *HTTP) request(ctx context.Context, method, path string, body any) (*htt
 	return request, nil
 }
 
-// readAnswer reads a body that is JSON by its type and of at most 64 KiB.
+// readAnswer reads a body that is JSON by its type, of at most 64 KiB.
 func readAnswer(response *http.Response) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	if err != nil {
@@ -192,8 +192,8 @@ func readAnswer(response *http.Response) ([]byte, error) {
 	return data, nil
 }
 
-// refusal reads an answer that is not 200. One that the processor does not give
-// says nothing about the work.
+// refusal returns the error of a response that is not 200. If the processor did not send
+// it, the outcome is unknown.
 func refusal(status int, data []byte) error {
 	var body errorBody
 	if err := json.Unmarshal(data, &body); err != nil {

@@ -8,27 +8,26 @@ import (
 
 const redacted = "[redacted]"
 
-// Key is the secret that a processor shares with those who may call it over HTTP.
-// It shows itself to nobody who does not ask [Key.Reveal].
+// Key is the secret that callers of a processor over HTTP must present. Printed, logged or
+// marshaled, it shows a placeholder; [Key.Reveal] returns it.
 type Key string
 
-// String redacts.
+// String returns a placeholder.
 func (Key) String() string { return redacted }
 
-// GoString redacts.
+// GoString returns a placeholder.
 func (Key) GoString() string { return redacted }
 
-// LogValue redacts.
+// LogValue returns a placeholder.
 func (Key) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// MarshalText redacts, and with it JSON.
+// MarshalText returns a placeholder, also for JSON.
 func (Key) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // Reveal returns the secret.
 func (k Key) Reveal() string { return string(k) }
 
-// admits tells whether a bearer token is the key, in a time that does not depend
-// on how much of it is right.
+// admits reports whether a bearer token is the key, in constant time.
 func (k Key) admits(token string) bool {
 	want, got := sha256.Sum256([]byte(k)), sha256.Sum256([]byte(token))
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1

@@ -31,7 +31,7 @@ const victimFile = "PAYWARRANT_CARD_VICTIM"
 // victimLimit is the one that says how many bytes its files may have.
 const victimLimit = "PAYWARRANT_CARD_VICTIM_LIMIT"
 
-// serveVictim is the child: it serves, says where, and ends when it is killed or
+// serveVictim is the child: it serves, prints its address, and ends when it is killed or
 // its parent is gone.
 func serveVictim(path string) int {
 	if limit, err := strconv.ParseUint(os.Getenv(victimLimit), 10, 64); err == nil {
@@ -85,7 +85,7 @@ func startVictim(t *testing.T, path string, environment ...string) *victim {
 func (v *victim) kill(t *testing.T) {
 	t.Helper()
 	require.NoError(t, v.command.Process.Kill())
-	_ = v.command.Wait() // tells that it was killed
+	_ = v.command.Wait() // the error of the killed process
 	require.NoError(t, v.gateway.Close())
 }
 

@@ -2,12 +2,12 @@ package card
 
 import "time"
 
-// The state machine of a payment: pure functions from what is stored and what is
-// asked to what is stored next. The store applies them, one transaction each.
+// The state machine of a payment: pure functions from the stored state and the request to
+// the next state. The store applies each in one transaction.
 
-// authorize decides a payment under a reference that nobody has used. A method
-// that is missing, refused or another customer's is a refusal like any other: it
-// is recorded, so that the reference stays decided.
+// authorize decides a payment with an unused reference. A missing or refused method, or one
+// of another customer, is a refusal like any other: it is recorded, so that the reference
+// stays decided.
 func authorize(params PaymentParams, method Method, id string, now time.Time) Payment {
 	p := Payment{PaymentParams: params, ID: id, State: RequiresCapture, CreatedAtMillis: now.UnixMilli()}
 	card, known := cardNamed(method.Card)
@@ -20,7 +20,7 @@ func authorize(params PaymentParams, method Method, id string, now time.Time) Pa
 	return p
 }
 
-// tombstone is a reference that was voided before it was used.
+// tombstone returns the payment of a reference that was voided before it was used.
 func tombstone(reference, id string, now time.Time) Payment {
 	return Payment{
 		PaymentParams: PaymentParams{Reference: reference},
@@ -28,9 +28,9 @@ func tombstone(reference, id string, now time.Time) Payment {
 	}
 }
 
-// repeats tells whether params ask again for what p is. The description is left
-// out: it moves no money, and a reference must not stay without an answer over a
-// text. A tombstone has no parameters to differ from.
+// repeats reports whether params are those of p. The description may differ: it moves no
+// money, and must not leave a reference without an answer. A tombstone has no parameters
+// that could differ.
 func (p Payment) repeats(params PaymentParams) bool {
 	if p.State == Voided && p.AmountCents == 0 {
 		return true
@@ -39,7 +39,7 @@ func (p Payment) repeats(params PaymentParams) bool {
 	return p.PaymentParams == params
 }
 
-// capture moves the money of an authorized payment, and tells whether it did.
+// capture captures an authorized payment, and reports whether it did.
 func (p Payment) capture(now time.Time) (Payment, bool) {
 	if p.State != RequiresCapture {
 		return p, false
@@ -48,7 +48,7 @@ func (p Payment) capture(now time.Time) (Payment, bool) {
 	return p, true
 }
 
-// void gives up an authorized payment, and tells whether it did.
+// void cancels an authorized payment, and reports whether it did.
 func (p Payment) void() (Payment, bool) {
 	if p.State != RequiresCapture {
 		return p, false
@@ -57,7 +57,7 @@ func (p Payment) void() (Payment, bool) {
 	return p, true
 }
 
-// connect decides a payment method under a reference that nobody has used.
+// connect decides a payment method with an unused reference.
 func connect(params MethodParams, card sandboxCard, id string, now time.Time) Method {
 	m := Method{
 		MethodParams: params, ID: id, Brand: card.Brand, LastFour: card.LastFour,

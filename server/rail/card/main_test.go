@@ -7,7 +7,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain serves a processor where this binary was started to be killed, and
+// TestMain serves a processor if this binary was started to be killed, and
 // runs the tests otherwise.
 func TestMain(m *testing.M) {
 	if path := os.Getenv(victimFile); path != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// Methods are the sandbox's cards, for the setup page to offer.
+// Methods returns the sandbox's cards for the setup page. It implements [rail.Offerer].
 func (r *Rail) Methods() []rail.Method {
 	var methods []rail.Method
 	for _, c := range TestCards() {
@@ -17,7 +17,7 @@ func (r *Rail) Methods() []rail.Method {
 	return methods
 }
 
-// grouped is a card number as it is printed on cards.
+// grouped formats a card number as it is printed on cards.
 func grouped(number string) string {
 	var groups []string
 	for ; len(number) > 4; number = number[4:] {

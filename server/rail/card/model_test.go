@@ -23,10 +23,10 @@ type believed struct {
 	params card.PaymentParams
 }
 
-// answers tells whether a payment is what is believed.
+// answers reports whether a payment matches the model.
 func (b believed) answers(p card.Payment) bool {
 	want := b.params
-	want.Reference = p.Reference // all that a tombstone tells
+	want.Reference = p.Reference // a tombstone has nothing else
 	return b.state == p.State && want == p.PaymentParams
 }
 
@@ -160,7 +160,7 @@ func (m *model) restart(t *rapid.T) {
 }
 
 // learn compares an answer with what the model allows and narrows the belief. No
-// answer widens it: the work may have come to any of its states.
+// answer widens the model: the work may have reached any of its states.
 func (m *model) learn(t *rapid.T, reference string, loses bool, got card.Payment, err error, ask call) {
 	if err == nil {
 		require.Equal(t, reference, got.Reference)

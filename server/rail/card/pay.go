@@ -8,11 +8,11 @@ import (
 	"github.com/paywarrant/paywarrant/internal/id"
 )
 
-// Pay authorizes and captures, once for the reference, in one transaction. A
-// repeat with the same parameters answers what became of the first, and captures
-// what was left authorized. A refusal is an answer ([Declined]), and so is a
-// reference given up before ([Voided]). [ErrInvalid], [ErrReferenceReused]; any
-// other error leaves it unknown.
+// Pay authorizes and captures, once per reference, in one transaction. A repeated call with
+// the same parameters returns the result of the first, and captures a payment that was only
+// authorized. A refusal is not an error but has the state [Declined], and a voided reference
+// the state [Voided]. It returns [ErrInvalid] or [ErrReferenceReused]; after any other error
+// the outcome is unknown.
 func (p *Processor) Pay(ctx context.Context, params PaymentParams) (Payment, error) {
 	if err := params.validate(); err != nil {
 		return Payment{}, err
@@ -42,8 +42,8 @@ func (p *Processor) Pay(ctx context.Context, params PaymentParams) (Payment, err
 	return paid.payment, nil
 }
 
-// Capture moves the money of an authorized payment, and answers every other as it
-// is. [ErrInvalid], [ErrUnknownPayment]; any other error leaves it unknown.
+// Capture captures an authorized payment, and returns any other payment unchanged. It
+// returns [ErrInvalid] or [ErrUnknownPayment]; after any other error the outcome is unknown.
 func (p *Processor) Capture(ctx context.Context, reference string) (Payment, error) {
 	return served(ctx, p, byReference(reference), func(ctx context.Context, tx *transaction) (Payment, error) {
 		payment, found, err := tx.findPayment(ctx, reference)
@@ -61,10 +61,10 @@ func (p *Processor) Capture(ctx context.Context, reference string) (Payment, err
 	})
 }
 
-// Void gives up a payment that is not captured, and answers every other as it is:
-// the caller must look at its state. A reference that was never seen is voided
-// for good, so that a payment still on its way finds it taken. [ErrInvalid]; any
-// other error leaves it unknown.
+// Void cancels a payment that is not captured, and returns any other payment unchanged: the
+// caller must check the state. An unknown reference is voided for good, so that a payment
+// that arrives later is refused. It returns [ErrInvalid]; after any other error the outcome
+// is unknown.
 func (p *Processor) Void(ctx context.Context, reference string) (Payment, error) {
 	return served(ctx, p, byReference(reference), func(ctx context.Context, tx *transaction) (Payment, error) {
 		payment, found, err := tx.findPayment(ctx, reference)
@@ -85,8 +85,8 @@ func (p *Processor) Void(ctx context.Context, reference string) (Payment, error)
 	})
 }
 
-// Payment tells what became of a reference. [ErrInvalid], [ErrUnknownPayment];
-// any other error leaves it unknown.
+// Payment returns the payment of a reference. It returns [ErrInvalid] or
+// [ErrUnknownPayment]; after any other error the state is unknown.
 func (p *Processor) Payment(ctx context.Context, reference string) (Payment, error) {
 	if err := validReference(reference); err != nil {
 		return Payment{}, err
@@ -104,15 +104,15 @@ func (p *Processor) Payment(ctx context.Context, reference string) (Payment, err
 	return payment, nil
 }
 
-// paying is what the transaction of a payment came to.
+// paying is the result of a payment's transaction.
 type paying struct {
 	payment Payment
 	card    sandboxCard
-	moved   bool // the money, by this call
+	moved   bool // this call moved the money
 }
 
-// payIn authorizes a payment and captures it, unless it is drawn to stop between the
-// two. Of a reference that was used before it captures what was left authorized.
+// payIn authorizes a payment and captures it, unless a fault stops it in between. If the
+// reference was used before, it captures a payment that was only authorized.
 func (p *Processor) payIn(ctx context.Context, tx *transaction, params PaymentParams, method Method) (paying, error) {
 	now := p.clock()
 	card, _ := cardNamed(method.Card)
@@ -134,8 +134,8 @@ func (p *Processor) payIn(ctx context.Context, tx *transaction, params PaymentPa
 	return paying{payment: payment, card: card, moved: moved}, err
 }
 
-// tryCapture moves the money of an authorized payment, unless it is drawn to fail, and
-// reports whether it did.
+// tryCapture captures an authorized payment unless a fault stops it, and reports whether it
+// did.
 func (p *Processor) tryCapture(payment Payment, now time.Time) (Payment, bool) {
 	if payment.State != RequiresCapture || p.trouble.draw(func(f Faults) int { return f.StopPercent }) {
 		return payment, false
@@ -143,8 +143,8 @@ func (p *Processor) tryCapture(payment Payment, now time.Time) (Payment, bool) {
 	return payment.capture(now)
 }
 
-// answer is the way in which the card answers a payment: late or not at all, where
-// this call moved the money.
+// answer applies the card's behavior after this call moved the money: a late response, or
+// none.
 func (p *Processor) answer(ctx context.Context, paid paying) error {
 	if !paid.moved {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/money"
 )
 
-// Limits of what the processor takes, in bytes.
+// Maximum lengths, in bytes.
 const (
 	maxReference   = 255
 	maxField       = 255
@@ -16,30 +16,39 @@ const (
 	maxDescription = 500
 )
 
-// CustomerParams asks for a customer.
+// CustomerParams are the parameters of CreateCustomer.
 type CustomerParams struct {
+	// Reference identifies the call: 1 to 255 of A–Z a–z 0–9 . _ : - with a letter or
+	// digit first. Required.
 	Reference string `json:"reference"`
-	Email     string `json:"email,omitempty"`
+	// Email is the payer's email address. It may be empty.
+	Email string `json:"email,omitempty"`
 }
 
 // Customer is a payer.
 type Customer struct {
 	CustomerParams
-	ID              string `json:"id"`
-	CreatedAtMillis int64  `json:"createdAtMillis"`
+
+	// ID is the processor's id of the customer.
+	ID string `json:"id"`
+	// CreatedAtMillis is when the customer was created, in Unix milliseconds.
+	CreatedAtMillis int64 `json:"createdAtMillis"`
 }
 
-// MethodParams asks to connect a card to a customer.
+// MethodParams are the parameters of CreateMethod.
 type MethodParams struct {
+	// Reference identifies the call, as in [CustomerParams]. Required.
 	Reference string `json:"reference"`
-	Customer  string `json:"customer"` // its id
-	Card      string `json:"card"`     // the name of one of [TestCards]
+	// Customer is the id of the customer. Required.
+	Customer string `json:"customer"`
+	// Card is the name of one of [TestCards]. Required.
+	Card string `json:"card"`
 }
 
-// MethodState tells whether a payment method may be charged.
+// MethodState is the state of a payment method.
 type MethodState string
 
-// The states of a payment method; neither is ever left.
+// The states of a payment method. They never change.
 const (
 	MethodConnected MethodState = "connected"
 	MethodRefused   MethodState = "refused"
@@ -48,50 +57,72 @@ const (
 // Method is a payment method.
 type Method struct {
 	MethodParams
-	ID              string      `json:"id"`
-	Brand           string      `json:"brand"`
-	LastFour        string      `json:"lastFour"`
-	State           MethodState `json:"state"`
-	Reason          string      `json:"reason,omitempty"` // where refused
-	CreatedAtMillis int64       `json:"createdAtMillis"`
+
+	// ID is the processor's id of the payment method (pm_…).
+	ID string `json:"id"`
+	// Brand is the card's brand, such as "Visa".
+	Brand string `json:"brand"`
+	// LastFour are the last four digits of the card.
+	LastFour string `json:"lastFour"`
+	// State is connected or refused.
+	State MethodState `json:"state"`
+	// Reason is set if State is refused.
+	Reason string `json:"reason,omitempty"`
+	// CreatedAtMillis is when the method was created, in Unix milliseconds.
+	CreatedAtMillis int64 `json:"createdAtMillis"`
 }
 
-// PaymentParams asks to move money from a payment method to a payee.
+// PaymentParams are the parameters of Pay.
 type PaymentParams struct {
-	Reference   string      `json:"reference"`
-	Customer    string      `json:"customer"` // its id
-	Method      string      `json:"method"`   // its id
-	Payee       string      `json:"payee"`
-	Mandate     string      `json:"mandate,omitempty"`
+	// Reference identifies the payment, as in [CustomerParams]. Required.
+	Reference string `json:"reference"`
+	// Customer is the id of the customer. Required.
+	Customer string `json:"customer"`
+	// Method is the id of the payment method. Required.
+	Method string `json:"method"`
+	// Payee is the id of the merchant. Required.
+	Payee string `json:"payee"`
+	// Mandate is the id of the mandate that pays. It may be empty.
+	Mandate string `json:"mandate,omitempty"`
+	// AmountCents is the amount in US cents, at least 1. Required.
 	AmountCents money.Cents `json:"amountCents"`
-	Description string      `json:"description,omitempty"` // for the statement
+	// Description appears on the payer's statement. It may be empty.
+	Description string `json:"description,omitempty"`
 }
 
-// State is how far a payment has come.
+// State is the state of a payment.
 type State string
 
-// The states of a payment. Only [RequiresCapture] is ever left.
+// The states of a payment. Only [RequiresCapture] can change.
 const (
 	RequiresCapture State = "requires_capture" // authorized: the money is held
 	Captured        State = "captured"         // the money has moved
-	Voided          State = "voided"           // given up: it never will
-	Declined        State = "declined"         // refused: it never will
+	Voided          State = "voided"           // canceled: the money will never move
+	Declined        State = "declined"         // refused: the money will never move
 )
 
-// Payment is what a reference came to. A reference that was voided before
-// anything was paid under it has no parameters.
+// Payment is the payment of a reference. The payment of a reference that was voided before
+// it was used has no parameters.
 type Payment struct {
 	PaymentParams
-	ID               string `json:"id"`
-	State            State  `json:"state"`
-	Reason           string `json:"reason,omitempty"` // where declined
-	CreatedAtMillis  int64  `json:"createdAtMillis"`
-	CapturedAtMillis int64  `json:"capturedAtMillis,omitempty"`
+
+	// ID is the processor's id of the payment (pay_…).
+	ID string `json:"id"`
+	// State is the state of the payment.
+	State State `json:"state"`
+	// Reason is set if State is declined.
+	Reason string `json:"reason,omitempty"`
+	// CreatedAtMillis is when the payment was created, in Unix milliseconds.
+	CreatedAtMillis int64 `json:"createdAtMillis"`
+	// CapturedAtMillis is when the payment was captured, in Unix milliseconds.
+	CapturedAtMillis int64 `json:"capturedAtMillis,omitempty"`
 }
 
-// Totals is all the money that a processor has moved.
+// Totals are the sums over all captured payments of a processor.
 type Totals struct {
-	Payments      int64       `json:"payments"`
+	// Payments is the number of captured payments.
+	Payments int64 `json:"payments"`
+	// CapturedCents is their sum in US cents.
 	CapturedCents money.Cents `json:"capturedCents"`
 }
 
@@ -126,8 +157,8 @@ func (p PaymentParams) validate() error {
 	)
 }
 
-// validReference wants 1 to 255 of A–Z a–z 0–9 . _ : - and a letter or digit
-// first: what stands in a path as it is.
+// validReference accepts 1 to 255 of A–Z a–z 0–9 . _ : - with a letter or digit first,
+// which needs no escaping in a path.
 func validReference(reference string) error {
 	if reference == "" || len(reference) > maxReference {
 		return fmt.Errorf("reference of %d bytes, 1 to %d are allowed: %w", len(reference), maxReference, ErrInvalid)

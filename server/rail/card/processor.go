@@ -16,22 +16,22 @@ const (
 	paymentPrefix = "pay_"
 )
 
-// ProcessorConfig says where a processor keeps its books and how it behaves.
+// ProcessorConfig configures [OpenProcessor].
 type ProcessorConfig struct {
-	// Path of the SQLite file. It is made where it is missing, its folder is not.
+	// Path is the SQLite file. It is created if it does not exist; its folder must exist.
 	// Required.
 	Path string
 	// Clock returns the current time. Default: time.Now.
 	Clock func() time.Time
-	// Faults at the start; [Processor.SetFaults] changes them. Zero: none.
+	// Faults are the initial faults. [Processor.SetFaults] changes them. Default: none.
 	Faults Faults
-	// Random draws the faults; a source of a known seed draws the same ones again.
-	// It is used by one goroutine at a time. Nil: another seed each time.
+	// Random decides which faults occur. A source with a fixed seed makes them
+	// repeatable. One goroutine uses it at a time. Default: a random seed.
 	Random rand.Source
-	// SlowAnswer is how late card_slow answers. Zero: one minute.
+	// SlowAnswer is the delay of card_slow. Default: one minute.
 	SlowAnswer time.Duration
-	// Key is what callers of [Processor.Handler] must show as their bearer token.
-	// Empty: none.
+	// Key is the bearer token that callers of [Processor.Handler] must present. Default:
+	// none is required.
 	Key Key
 }
 
@@ -48,9 +48,9 @@ func (c ProcessorConfig) validate() error {
 	return nil
 }
 
-// Processor is a sandbox card processor. Everything that it answers is on disk
-// first. Several may share one file, in one process or in many. All methods may
-// be called from many goroutines.
+// Processor is a sandbox card processor. It returns only what is on disk. Several
+// processors may share one file, in one process or in several. It is safe for concurrent
+// use.
 type Processor struct {
 	db         *database
 	writer     *writer
@@ -61,9 +61,8 @@ type Processor struct {
 	connected  connected
 }
 
-// OpenProcessor opens a processor over its file, with all that an earlier one
-// left there. ctx bounds the opening only. An error where the config is
-// incomplete or the file cannot be opened.
+// OpenProcessor opens a processor with the content of its file. It uses ctx only while it
+// opens the file. It returns an error if the config is invalid or the file cannot be opened.
 func OpenProcessor(ctx context.Context, config ProcessorConfig) (*Processor, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
@@ -91,17 +90,17 @@ func OpenProcessor(ctx context.Context, config ProcessorConfig) (*Processor, err
 	return p, nil
 }
 
-// Close ends the work at hand and closes the file. Calls that wait, and later
-// ones, answer [ErrClosed]. It may be called twice.
+// Close finishes the current work and closes the file. Waiting and later calls return
+// [ErrClosed]. It may be called twice.
 func (p *Processor) Close() error {
 	return errors.Join(p.writer.close(), p.db.Close())
 }
 
-// Faults returns the faults in force.
+// Faults returns the current faults.
 func (p *Processor) Faults() Faults { return p.trouble.get() }
 
-// SetFaults changes the faults for the calls that begin from now on. [ErrInvalid]
-// where a figure is out of range.
+// SetFaults changes the faults of calls that begin later. It returns [ErrInvalid] if a
+// value is out of range.
 func (p *Processor) SetFaults(f Faults) error {
 	if err := f.validate(); err != nil {
 		return err
@@ -110,14 +109,14 @@ func (p *Processor) SetFaults(f Faults) error {
 	return nil
 }
 
-// Totals sums all the money that has moved; for reconciliation in drills. It is
-// without faults. An error of ctx or the database.
+// Totals returns the sums over all captured payments, for reconciliation in drills. Faults
+// do not affect it. It returns errors of ctx and of the database.
 func (p *Processor) Totals(ctx context.Context) (Totals, error) {
 	return p.db.totals(ctx)
 }
 
-// CreateCustomer makes a payer, once for the reference. [ErrInvalid],
-// [ErrReferenceReused]; any other error leaves it unknown.
+// CreateCustomer creates a payer, once per reference. It returns [ErrInvalid] or
+// [ErrReferenceReused]; after any other error the outcome is unknown.
 func (p *Processor) CreateCustomer(ctx context.Context, params CustomerParams) (Customer, error) {
 	return served(ctx, p, params, func(ctx context.Context, tx *transaction) (Customer, error) {
 		c, found, err := tx.findCustomer(ctx, params.Reference)
@@ -135,10 +134,10 @@ func (p *Processor) CreateCustomer(ctx context.Context, params CustomerParams) (
 	})
 }
 
-// CreateMethod connects a card to a customer, once for the reference. A refused
-// card is an answer ([MethodRefused]), and stays refused under the reference.
-// [ErrInvalid], [ErrUnknownCard], [ErrUnknownCustomer], [ErrReferenceReused]; any
-// other error leaves it unknown.
+// CreateMethod connects a card to a customer, once per reference. A refused card is not an
+// error but has the state [MethodRefused], and stays refused under the reference. It
+// returns [ErrInvalid], [ErrUnknownCard], [ErrUnknownCustomer] or [ErrReferenceReused];
+// after any other error the outcome is unknown.
 func (p *Processor) CreateMethod(ctx context.Context, params MethodParams) (Method, error) {
 	return served(ctx, p, params, func(ctx context.Context, tx *transaction) (Method, error) {
 		m, found, err := tx.findMethod(ctx, params.Reference)
@@ -167,11 +166,11 @@ func (p *Processor) CreateMethod(ctx context.Context, params MethodParams) (Meth
 	})
 }
 
-// params is what a call asks for.
+// params are the parameters of a call.
 type params interface{ validate() error }
 
-// served is the frame of a call that writes in one transaction: its faults
-// around the work.
+// served runs a call that writes in one transaction, with the faults before and after the
+// work.
 func served[T any](ctx context.Context, p *Processor, asked params, run func(context.Context, *transaction) (T, error)) (T, error) {
 	var none T
 	if err := asked.validate(); err != nil {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// The statements. They store and find; every decision is made in machine.go.
+// The statements. They store and find. All decisions are made in machine.go.
 const (
 	customerByReference = `SELECT reference, email, id, created_at FROM customers WHERE reference = ?`
 	customerExists      = `SELECT EXISTS (SELECT 1 FROM customers WHERE id = ?)`
@@ -71,7 +71,7 @@ func (t *transaction) exec(ctx context.Context, query string, args ...any) (int6
 	return n, nil
 }
 
-// find reads one row, and tells whether there is one.
+// find reads one row, and reports whether there is one.
 func (t *transaction) find(ctx context.Context, query, key string, scan func(row) error) (bool, error) {
 	err := scan(t.prepared[query].QueryRowContext(ctx, key))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -122,7 +122,7 @@ func (t *transaction) addMethod(ctx context.Context, m Method) error {
 	return err
 }
 
-// addPayment stores a payment, and reports whether nobody had used its reference.
+// addPayment stores a payment, and reports whether its reference was unused.
 func (t *transaction) addPayment(ctx context.Context, p Payment) (added bool, err error) {
 	n, err := t.exec(ctx, insertPayment, p.Reference, p.Customer, p.Method, p.Payee, p.Mandate, p.AmountCents, p.Description,
 		p.ID, p.State, p.Reason, p.CreatedAtMillis, p.CapturedAtMillis)
@@ -164,7 +164,7 @@ func (d *database) method(ctx context.Context, id string) (Method, error) {
 	return m, nil
 }
 
-// payment reads what became of a reference; [ErrUnknownPayment].
+// payment reads the payment of a reference. It returns [ErrUnknownPayment] if there is none.
 func (d *database) payment(ctx context.Context, reference string) (Payment, error) {
 	var p Payment
 	err := scanPayment(d.Read.QueryRowContext(ctx, paymentByReference, reference), &p)

@@ -12,14 +12,14 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// Config says how the rail reaches its processor.
+// Config configures [New].
 type Config struct {
-	// Gateway is the processor: a [Processor] or an [HTTP]. Required. The rail does
-	// not close it.
+	// Gateway is the processor: a [Processor] or an [HTTP]. The rail does not close it.
+	// Required.
 	Gateway Gateway
-	// Timeout bounds each call of the rail. Zero: ten seconds.
+	// Timeout limits each call of the rail. Default: 10 s.
 	Timeout time.Duration
-	// Logger is told of outcomes that stay unknown. Nil: nobody.
+	// Logger records outcomes that remain unknown. Default: none.
 	Logger *slog.Logger
 }
 
@@ -33,8 +33,8 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Rail moves money by card. It keeps nothing: the processor knows what became of
-// each reference.
+// Rail is the card rail. It is stateless: the processor knows the outcome of each
+// reference. It is safe for concurrent use.
 type Rail struct {
 	gateway func(context.Context) (Gateway, error)
 	close   func() error
@@ -44,8 +44,8 @@ type Rail struct {
 
 var _ rail.Rail = (*Rail)(nil)
 
-// New returns the rail of a processor; it calls nobody yet. An error where the
-// config is incomplete.
+// New returns the rail of a processor. It performs no I/O. The returned error names the
+// invalid field.
 func New(config Config) (*Rail, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
@@ -64,18 +64,18 @@ func newRail(gateway func(context.Context) (Gateway, error), closer func() error
 	return &Rail{gateway: gateway, close: closer, timeout: 10 * time.Second, logger: slog.New(slog.DiscardHandler)}
 }
 
-// Name is [rail.Card].
+// Name returns [rail.Card].
 func (r *Rail) Name() rail.Name { return rail.Card }
 
-// Close closes what [Sandbox] opened; a gateway that was given stays open. It may
+// Close closes the processor that [Sandbox] opened. It does not close Config.Gateway. It may
 // be called twice.
 func (r *Rail) Close() error { return r.close() }
 
-// Connect makes a customer of the reference and connects a test card to it. A
-// [rail.RefusedError] where the processor refuses the card, and it stays refused
-// under the reference; [rail.ErrUnknownMethod] where there is no such card;
-// [rail.ErrReferenceReused] where the reference connected another card or e-mail
-// address. After any other error the same call may be made again.
+// Connect creates a customer for the reference and connects a test card to it. It returns a
+// [rail.RefusedError] if the processor refuses the card, which stays refused under the
+// reference; [rail.ErrUnknownMethod] if there is no such card; and
+// [rail.ErrReferenceReused] if the reference connected another card or email address. After
+// any other error the call can be repeated.
 func (r *Rail) Connect(ctx context.Context, c rail.Connection) (rail.Instrument, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -112,18 +112,18 @@ func (r *Rail) connect(ctx context.Context, c rail.Connection) (Method, error) {
 	return method, nil
 }
 
-// Charge authorizes and captures by card, at most once for the reference; a
-// repeat finishes what was left half done.
+// Charge authorizes and captures by card, at most once per reference. A repeated call
+// finishes a charge that was interrupted.
 //
-// Some charges no card can pay: an amount that is not whole cents or not above
-// nothing, a payee that is no merchant, an instrument of another rail. They are
-// refused as [rail.Unavailable] by their arguments alone: the processor is not
-// asked, and Lookup has not seen them. A reference that was given up
-// ([Rail.Void]) is refused as [rail.Unavailable] too.
+// Some charges cannot be paid by card: an amount that is not a positive number of whole
+// cents, a payee that is not a merchant, an instrument of another rail. They are refused as
+// [rail.Unavailable] from their arguments alone. The processor never sees them, so Lookup
+// returns [rail.Unseen]. A voided reference ([Rail.Void]) is refused as [rail.Unavailable]
+// as well.
 //
-// [rail.ErrReferenceReused] where payer, payee, mandate or amount differ from the
-// first call's. Any other error leaves the outcome unknown: ctx's, a timeout, a
-// broken connection, an answer that is not the processor's.
+// It returns [rail.ErrReferenceReused] if payer, payee, mandate or amount differ from the
+// first call's. After any other error the outcome is unknown: ctx's, a timeout, a broken
+// connection, a response that is not the processor's.
 func (r *Rail) Charge(ctx context.Context, c rail.Charge) (rail.Outcome, error) {
 	cents, whole := c.Amount.WholeCents()
 	if !whole || cents <= 0 || c.MerchantID == "" || c.Instrument.Rail != rail.Card {
@@ -141,9 +141,9 @@ func (r *Rail) Charge(ctx context.Context, c rail.Charge) (rail.Outcome, error) 
 	})
 }
 
-// Lookup tells what became of a reference; [rail.Unseen] where nothing did. It
-// captures a payment that was left authorized: its caller asked for the money to
-// move, and would otherwise wait for ever. An error leaves the outcome unknown.
+// Lookup returns the outcome of a reference, or [rail.Unseen]. It captures a payment that was
+// only authorized, because its caller requested the money and would otherwise wait forever.
+// After an error the outcome is unknown.
 func (r *Rail) Lookup(ctx context.Context, reference string) (rail.Outcome, error) {
 	return r.ask(ctx, "look up", reference, func(ctx context.Context, gateway Gateway) (Payment, error) {
 		payment, err := gateway.Payment(ctx, reference)
@@ -154,9 +154,9 @@ func (r *Rail) Lookup(ctx context.Context, reference string) (rail.Outcome, erro
 	})
 }
 
-// Void gives a reference up: where the money has not moved it never will, even if
-// a charge is still on its way, and the outcome is [rail.Refused]. Where it has
-// moved the outcome is [rail.Succeeded], unchanged. An error leaves it unknown.
+// Void cancels a reference. If the money has not moved, it never will, even if a charge
+// arrives later, and the outcome is [rail.Refused]. If it has moved, the outcome is
+// [rail.Succeeded]. After an error the outcome is unknown.
 func (r *Rail) Void(ctx context.Context, reference string) (rail.Outcome, error) {
 	return r.ask(ctx, "void", reference, func(ctx context.Context, gateway Gateway) (Payment, error) {
 		return gateway.Void(ctx, reference)
@@ -188,8 +188,8 @@ func (r *Rail) ask(ctx context.Context, what, reference string, call func(contex
 	return outcome, nil
 }
 
-// unknown wraps an error, in the seam's terms where it has one, and logs the
-// others: they are what somebody will have to ask about again.
+// unknown wraps an error and converts it to one of package rail if possible. It logs other
+// errors, because their outcome must be looked up again.
 func (r *Rail) unknown(ctx context.Context, what, reference string, err error) error {
 	switch {
 	case errors.Is(err, ErrReferenceReused):
@@ -203,7 +203,7 @@ func (r *Rail) unknown(ctx context.Context, what, reference string, err error) e
 	return fmt.Errorf("%s %s by card: %w", what, reference, err)
 }
 
-// answers makes sure that an answer is about the money that was asked for.
+// answers checks that a response is about the requested amount.
 func answers(payment Payment, cents money.Cents) error {
 	if payment.AmountCents != cents && payment.State != Voided {
 		return fmt.Errorf("the processor answered about %d cents, asked for %d", payment.AmountCents, cents)
@@ -211,7 +211,7 @@ func answers(payment Payment, cents money.Cents) error {
 	return nil
 }
 
-// outcomeOf reads a payment. A state that the rail does not know is an error.
+// outcomeOf returns the outcome of a payment. An unknown state is an error.
 func outcomeOf(payment Payment) (rail.Outcome, error) {
 	switch payment.State {
 	case Captured:
@@ -237,7 +237,7 @@ func refused(why rail.Reason) rail.Outcome {
 	return rail.Outcome{Status: rail.Refused, Reason: why}
 }
 
-// reason puts a processor's reason in the seam's terms.
+// reason converts a processor's reason to one of package rail.
 func reason(processors string) rail.Reason {
 	switch processors {
 	case reasonDeclined:
@@ -251,8 +251,8 @@ func reason(processors string) rail.Reason {
 	}
 }
 
-// statement cuts a description to what the processor takes: a text that is too
-// long must not leave a charge without an answer.
+// statement shortens a description to what the processor accepts, because a long text must
+// not leave a charge without an answer.
 func statement(description string) string {
 	description = strings.ToValidUTF8(description, "\uFFFD")
 	if len(description) <= maxDescription {

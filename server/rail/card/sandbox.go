@@ -6,34 +6,35 @@ import (
 	"sync"
 )
 
-// sandboxFile is what the sandbox calls its file.
+// sandboxFile is the name of the sandbox's file.
 const sandboxFile = "card.db"
 
-// Neighbour is a store that knows where files beside its own belong; the ledger's
-// stores are ones.
-type Neighbour interface {
-	// SidecarPath returns the path of a file of that name beside the store's own.
+// SidecarStore is a store that can place other files next to its own. The ledger's stores
+// implement it.
+type SidecarStore interface {
+	// SidecarPath returns the path of a file with that name next to the store's own.
 	SidecarPath(name string) string
 }
 
-// Sandbox returns a rail with a processor of its own, in a file beside a store.
-// It opens the file at the first call that needs it, which gives the error where
-// that is impossible; a later call tries again. Close the rail when it is done.
-func Sandbox(near Neighbour) *Rail {
+// Sandbox returns a rail with its own processor, in a file next to a store. The first call
+// that needs the file opens it and returns the error if that fails; a later call tries
+// again. Close the rail when it is no longer needed.
+func Sandbox(near SidecarStore) *Rail {
 	s := &sandbox{near: near}
 	return newRail(s.gateway, s.close)
 }
 
-// sandbox opens a processor late.
+// sandbox opens a processor when it is first needed.
 type sandbox struct {
-	near Neighbour
+	near SidecarStore
 
 	mu        sync.Mutex
 	processor *Processor
 	closed    bool
 }
 
-// gateway opens the processor where it is not open yet. [ErrClosed] after close.
+// gateway returns the processor, and opens it first if necessary. It returns [ErrClosed]
+// after close.
 func (s *sandbox) gateway(ctx context.Context) (Gateway, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,28 +5,28 @@ import (
 	"net/http"
 )
 
-// What both sides of the HTTP form agree on.
+// The HTTP protocol between [HTTP] and [Processor.Handler].
 
-// maxBody bounds requests and answers, in bytes.
+// maxBody limits the bodies of requests and responses, in bytes.
 const maxBody = 64 << 10
 
 const jsonType = "application/json"
 
-// errorBody is every answer that is not 200.
+// errorBody is the body of every response that is not 200.
 type errorBody struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// wireError is how an error travels. A client takes it for the error only where
-// status and code agree: an answer of something in between is none of ours.
+// wireError is the HTTP form of an error. A client recognizes the error only if status and
+// code match: a response of a proxy is not the processor's.
 type wireError struct {
 	err    error
 	status int
 	code   string
 }
 
-// wireErrors lists the errors that keep their meaning through HTTP.
+// wireErrors lists the errors that are preserved over HTTP.
 var wireErrors = [...]wireError{
 	{ErrInvalid, http.StatusBadRequest, "invalid_parameters"},
 	{ErrReferenceReused, http.StatusConflict, "reference_reused"},
@@ -37,7 +37,7 @@ var wireErrors = [...]wireError{
 	{ErrClosed, http.StatusServiceUnavailable, "closed"},
 }
 
-// onWire returns how an error travels; any other one as internal_error.
+// onWire returns the HTTP form of an error, or internal_error for other errors.
 func onWire(err error) wireError {
 	for _, known := range wireErrors {
 		if errors.Is(err, known.err) {
@@ -47,7 +47,7 @@ func onWire(err error) wireError {
 	return wireError{nil, http.StatusInternalServerError, "internal_error"}
 }
 
-// fromWire is the way back; nil where the answer is none of those.
+// fromWire reverses onWire. It returns nil for other responses.
 func fromWire(status int, code string) error {
 	for _, known := range wireErrors {
 		if known.status == status && known.code == code {
