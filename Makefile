@@ -42,10 +42,10 @@ lint: $(TOOLS)/golangci-lint ## Vet, format and lint
 	golangci-lint run
 
 generate: $(TOOLS)/sqlc ## Make the generated files anew
-	cd server/ledger/internal/sqlstore && sqlc generate
+	cd server/store/internal/sqlstore && sqlc generate
 
 generated: generate ## Fail where a generated file is not what its source says
-	git diff --exit-code --stat -- server/ledger/internal/sqlstore
+	git diff --exit-code --stat -- server/store/internal/sqlstore
 	bash test/npm.sh contracts
 	cd contracts && npm run --silent check
 	go run ./contracts/gen -check

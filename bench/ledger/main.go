@@ -24,8 +24,8 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/pgtest"
 	"github.com/paywarrant/paywarrant/server/ledger"
-	"github.com/paywarrant/paywarrant/server/ledger/postgres"
-	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
+	"github.com/paywarrant/paywarrant/server/store/postgres"
+	"github.com/paywarrant/paywarrant/server/store/sqlite"
 )
 
 func main() {

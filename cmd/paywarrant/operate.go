@@ -11,7 +11,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/ledger"
-	"github.com/paywarrant/paywarrant/server/ledger/postgres"
+	"github.com/paywarrant/paywarrant/server/store/postgres"
 )
 
 // operatorFlags are what every operator's command takes.

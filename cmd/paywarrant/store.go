@@ -10,12 +10,12 @@ import (
 	"strings"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
-	"github.com/paywarrant/paywarrant/server/ledger/postgres"
-	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
 	"github.com/paywarrant/paywarrant/server/rail/card"
 	"github.com/paywarrant/paywarrant/server/rail/chain"
 	chainpostgres "github.com/paywarrant/paywarrant/server/rail/chain/postgres"
 	chainsqlite "github.com/paywarrant/paywarrant/server/rail/chain/sqlite"
+	"github.com/paywarrant/paywarrant/server/store/postgres"
+	"github.com/paywarrant/paywarrant/server/store/sqlite"
 )
 
 // store is a ledger.Store with a place for the sandbox's own files beside it.

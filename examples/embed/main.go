@@ -18,9 +18,9 @@ import (
 	"github.com/paywarrant/paywarrant/paywall"
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/ledger"
-	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/card"
+	"github.com/paywarrant/paywarrant/server/store/sqlite"
 )
 
 const origin, wallet = "http://127.0.0.1:8080", "0x209693Bc6afc0C5328bA36FaF03C514EF312287C"

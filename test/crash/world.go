@@ -12,9 +12,9 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/pgtest"
 	"github.com/paywarrant/paywarrant/server/ledger"
-	"github.com/paywarrant/paywarrant/server/ledger/postgres"
-	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
 	"github.com/paywarrant/paywarrant/server/rail/card"
+	"github.com/paywarrant/paywarrant/server/store/postgres"
+	"github.com/paywarrant/paywarrant/server/store/sqlite"
 )
 
 // surround makes what is around the service, and builds it: a folder, a card

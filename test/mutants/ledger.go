@@ -1,7 +1,7 @@
 package main
 
 // ledgerTests are the packages that hold the rules of money, on SQLite.
-const ledgerTests = "./server/ledger ./server/ledger/sqlite"
+const ledgerTests = "./server/ledger ./server/store/sqlite"
 
 var ledgerMutants = []mutant{
 	{"internal/money/money.go", "what was spent is rounded down", "if m%MicrosPerCent > 0 {\n\t\tc++", "if false {\n\t\tc++", "./internal/money ./server"},

@@ -15,9 +15,9 @@ import (
 	"github.com/paywarrant/paywarrant/internal/pgtest"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
-	"github.com/paywarrant/paywarrant/server/ledger/postgres"
-	"github.com/paywarrant/paywarrant/server/ledger/sqlite"
 	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/store/postgres"
+	"github.com/paywarrant/paywarrant/server/store/sqlite"
 )
 
 // scripted is a rail that counts how often it is asked, and does not answer while it

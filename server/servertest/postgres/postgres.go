@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/paywarrant/paywarrant/internal/pgtest"
-	"github.com/paywarrant/paywarrant/server/ledger/postgres"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/store/postgres"
 )
 
 // Open opens a schema of a private PostgreSQL, which is started once for all tests of

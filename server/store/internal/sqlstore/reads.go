@@ -1,0 +1,110 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store/internal/row"
+	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
+)
+
+// one is the answer of a query for one row that should exist.
+func one[D, R any](s *Store, convert func(D) (R, error)) func(D, error) (R, error) {
+	return func(stored D, err error) (R, error) {
+		var none R
+		if errors.Is(err, sql.ErrNoRows) {
+			return none, ledger.ErrNotFound
+		}
+		if err != nil {
+			return none, s.fail("read", err)
+		}
+		return convert(stored)
+	}
+}
+
+// many is the answer of a query for a list.
+func many[D, R any](s *Store, convert func(D) (R, error)) func([]D, error) ([]R, error) {
+	return func(stored []D, err error) ([]R, error) {
+		if err != nil {
+			return nil, s.fail("read", err)
+		}
+		rows := make([]R, 0, len(stored))
+		for _, d := range stored {
+			row, e := convert(d)
+			err = errors.Join(err, e)
+			rows = append(rows, row)
+		}
+		return rows, err
+	}
+}
+
+// Session implements [ledger.Reader].
+func (s *Store) Session(ctx context.Context, hash string) (ledger.Session, error) {
+	return one(s, row.Session)(s.readQ.Session(ctx, hash))
+}
+
+// Mandate implements [ledger.Reader].
+func (s *Store) Mandate(ctx context.Context, id string) (ledger.Mandate, error) {
+	return one(s, row.Mandate)(s.readQ.Mandate(ctx, id))
+}
+
+// Charge implements [ledger.Reader].
+func (s *Store) Charge(ctx context.Context, id string) (ledger.Charge, error) {
+	return one(s, row.Charge)(s.readQ.Charge(ctx, id))
+}
+
+// Charges implements [ledger.Reader].
+func (s *Store) Charges(ctx context.Context, merchantID, before string, limit int) ([]ledger.Charge, error) {
+	if before == "" {
+		before = "~" // above every id
+	}
+	return many(s, row.Charge)(s.readQ.Charges(ctx, db.ChargesParams{MerchantID: merchantID, Before: before, Most: int64(limit)}))
+}
+
+// ChargesOfTransaction implements [ledger.Reader]. Chains with hexadecimal hashes store
+// them in lower case.
+func (s *Store) ChargesOfTransaction(ctx context.Context, transaction string, limit int) ([]ledger.Charge, error) {
+	return many(s, row.Charge)(s.readQ.ChargesOfTransaction(ctx, db.ChargesOfTransactionParams{
+		Tx: transaction, LowerCase: strings.ToLower(transaction), Most: int64(limit),
+	}))
+}
+
+// OutcomeConflicts implements [ledger.Reader].
+func (s *Store) OutcomeConflicts(ctx context.Context, after string, limit int) ([]ledger.OutcomeConflict, error) {
+	return many(s, row.OutcomeConflict)(s.readQ.OutcomeConflicts(ctx, db.OutcomeConflictsParams{ChargeID: after, Most: int64(limit)}))
+}
+
+// Checkout implements [ledger.Reader].
+func (s *Store) Checkout(ctx context.Context, entropy string) (ledger.Checkout, error) {
+	return one(s, row.Checkout)(s.readQ.Checkout(ctx, entropy))
+}
+
+// InstrumentsOfMandate implements [ledger.Reader].
+func (s *Store) InstrumentsOfMandate(ctx context.Context, mandateID string) ([]ledger.Instrument, error) {
+	return many(s, row.Instrument)(s.readQ.InstrumentsOfMandate(ctx, mandateID))
+}
+
+// InstrumentsOfSession implements [ledger.Reader].
+func (s *Store) InstrumentsOfSession(ctx context.Context, hash string) ([]ledger.Instrument, error) {
+	return many(s, row.Instrument)(s.readQ.InstrumentsOfSession(ctx, hash))
+}
+
+// Stats implements [ledger.Reader].
+func (s *Store) Stats(ctx context.Context, merchantID string, now time.Time) (ledger.Stats, error) {
+	totals, err := s.readQ.Totals(ctx, merchantID)
+	if err != nil {
+		return ledger.Stats{}, s.fail("sum tallies", err)
+	}
+	active, err := s.readQ.ActiveMandates(ctx, db.ActiveMandatesParams{MerchantID: merchantID, ExpiresMs: row.Millis(now)})
+	if err != nil {
+		return ledger.Stats{}, s.fail("count active mandates", err)
+	}
+	return ledger.Stats{Volume: ledger.Micros(totals.Volume), Count: totals.Count, ActiveMandates: active}, nil
+}
+
+// Ping implements [ledger.Reader].
+func (s *Store) Ping(ctx context.Context) error { return s.fail("ping", s.read.PingContext(ctx)) }

@@ -1,0 +1,45 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/server/store/internal/row"
+	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
+)
+
+// Expire implements [ledger.Store].
+func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
+	until, page, sum := row.Millis(before), int32(limit), 0 // a batch is small
+	count := func(n int64, err error) error {
+		sum += int(n)
+		return err
+	}
+	steps := []struct {
+		doing string
+		exec  func(context.Context, int64) error
+	}{
+		{"expire idempotency keys", func(ctx context.Context, until int64) error {
+			return count(s.writeQ.ExpireIdempotency(ctx, db.ExpireIdempotencyParams{BeforeMs: until, Page: page}))
+		}},
+		{"expire deliveries", func(ctx context.Context, until int64) error {
+			return count(s.writeQ.ExpireDeliveries(ctx, db.ExpireDeliveriesParams{BeforeMs: until, Page: page}))
+		}},
+		{"expire events", func(ctx context.Context, _ int64) error {
+			return count(s.writeQ.ExpireEvents(ctx, db.ExpireEventsParams{Before: id.First(id.Event, before), Page: page}))
+		}},
+		{"expire sessions", func(ctx context.Context, until int64) error {
+			return count(s.writeQ.ExpireSessions(ctx, db.ExpireSessionsParams{BeforeMs: until, Page: page}))
+		}},
+		{"forget mandate tokens", func(ctx context.Context, until int64) error {
+			return count(s.writeQ.ForgetTokens(ctx, db.ForgetTokensParams{Nothing: []byte{}, BeforeMs: until, Page: page}))
+		}},
+	}
+	for _, step := range steps {
+		if err := put(ctx, s, step.doing, step.exec, until); err != nil {
+			return sum, err
+		}
+	}
+	return sum, nil
+}

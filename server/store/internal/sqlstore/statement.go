@@ -1,0 +1,23 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store/internal/row"
+	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
+)
+
+// MandateCharges implements [ledger.Reader].
+func (s *Store) MandateCharges(ctx context.Context, mandateID string, limit int) ([]ledger.Charge, error) {
+	return many(s, row.Charge)(s.readQ.MandateCharges(ctx, db.MandateChargesParams{MandateID: mandateID, Most: int64(limit)}))
+}
+
+// MandateVolume implements [ledger.Reader].
+func (s *Store) MandateVolume(ctx context.Context, mandateID string) (ledger.Micros, error) {
+	volume, err := s.readQ.MandateVolume(ctx, mandateID)
+	if err != nil {
+		return 0, s.fail("sum tallies", err)
+	}
+	return ledger.Micros(volume), nil
+}

@@ -1,0 +1,89 @@
+// Package sqlite keeps the ledger in one SQLite file: the embedded default.
+//
+//	store, err := sqlite.Open(ctx, "pay.db")
+//	defer store.Close()
+//
+// A commit is on stable storage before it is acknowledged (WAL journal,
+// synchronous=FULL), but for what came of webhook deliveries: after a power cut the
+// last are made again. One transaction writes at a time, a pool reads. The file belongs
+// to one process; for several service instances use package postgres.
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/paywarrant/paywarrant/internal/litedb"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore"
+)
+
+// engine keeps the narrow tables in the order of their keys: a page less to write
+// for each row.
+var engine = sqlstore.Engine{
+	Dialect: goose.DialectSQLite3, Rewrite: strings.NewReplacer("/* clustered */", "WITHOUT ROWID"), Failure: failure,
+	Lazy: "PRAGMA synchronous = NORMAL", Durable: "PRAGMA synchronous = FULL", OneProcess: true,
+}
+
+// Store is a ledger.Store in one SQLite file.
+type Store struct {
+	*sqlstore.Store
+
+	path string
+}
+
+// Open opens or creates the file at path, readable by its owner alone, and brings
+// its schema up to date.
+func Open(ctx context.Context, path string) (*Store, error) {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	file, err := litedb.Open(full, litedb.Options{
+		Readers: max(4, runtime.GOMAXPROCS(0)), Pragmas: []string{"cache_size(-65536)", "wal_autocheckpoint(4000)"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := sqlstore.Migrate(ctx, engine, file.Write); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), file.Close())
+	}
+	shared, err := sqlstore.NewSingleWriter(ctx, engine, file.Write, file.Read)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return &Store{Store: shared, path: full}, nil
+}
+
+// Writers implements ledger.Store: the file has one writer.
+func (s *Store) Writers() int { return 1 }
+
+// SidecarPath is the path of a file called name beside the store's own.
+func (s *Store) SidecarPath(name string) string {
+	return strings.TrimSuffix(s.path, filepath.Ext(s.path)) + "-" + name
+}
+
+// failure tells which of the ledger's errors one of SQLite's means.
+func failure(err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() {
+	case sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE:
+		return fmt.Errorf("%w: %w", ledger.ErrConflict, err)
+	}
+	switch e.Code() & 0xff { // the rest says more of the same
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
+		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
+	}
+	return err
+}

@@ -1,0 +1,35 @@
+package sqlite_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/ledger/ledgertest"
+	"github.com/paywarrant/paywarrant/server/store/sqlite"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func fresh(t *testing.T) ledgertest.Database {
+	path := filepath.Join(t.TempDir(), "pay.db")
+	return ledgertest.Database{Open: func(ctx context.Context) (ledger.Store, error) { return sqlite.Open(ctx, path) }}
+}
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	ledgertest.Run(t, fresh)
+}
+
+func TestSidecarsLieBesideTheFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := sqlite.Open(t.Context(), filepath.Join(dir, "pay.db"))
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	require.Equal(t, filepath.Join(dir, "pay-card.db"), s.SidecarPath("card.db"))
+}
