@@ -88,7 +88,7 @@ type Relayer struct {
 	alarms     alarm.Limiter
 	committed  committedGas
 	submitted  atomic.Uint64 // calls of Submit that may have opened a slot
-	landing    sync.Mutex // guards checkpoint
+	landing    sync.Mutex    // guards checkpoint
 	checkpoint checkpoint
 	foreign    atomic.Uint64 // the highest nonce that another program is known to have used
 	balanceAt  atomic.Int64  // when the balance was last read, in Unix milliseconds; zero: never
