@@ -14,13 +14,14 @@ import (
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
-// anyone brings calls; it has no part in any grant.
+// anyone is an account without a part in any grant.
 func anyone() devchain.Wallet { return devchain.Wallets()[7] }
 
-// relayer is an operator, and brings charges.
+// relayer is an operator, which submits charges.
 func relayer() devchain.Wallet { return devchain.Relayer() }
 
-// TestOnlyOperatorsBringCharges: so a charge that failed stays failed.
+// TestOnlyOperatorsBringCharges checks that no other account can make a failed charge
+// succeed.
 func TestOnlyOperatorsBringCharges(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -108,7 +109,7 @@ func TestMonthCap(t *testing.T) {
 	}
 }
 
-// TestMonthIsTheCalendars compares with the standard library's calendar.
+// TestMonthIsTheCalendars compares months with the standard library's.
 func TestMonthIsTheCalendars(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -197,7 +198,8 @@ func TestReplayOfRef(t *testing.T) {
 	})
 }
 
-// TestWrongSignature: nobody but the session key, for nothing but what it signed.
+// TestWrongSignature covers other keys than the session key, and other charges than the
+// signed one.
 func TestWrongSignature(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -244,7 +246,7 @@ func TestChargeWithoutGrant(t *testing.T) {
 	refused[contracts.MandateRouterNoGrant](t, w, relayer(), w.charge(t, evm.Charge{GrantID: common.Hash{1}, Payee: w.payee, Amount: 1}))
 }
 
-// TestOwnerWithoutMoney: a charge that the token refuses leaves no trace.
+// TestOwnerWithoutMoney checks that a charge that the token refuses changes nothing.
 func TestOwnerWithoutMoney(t *testing.T) {
 	t.Parallel()
 	onEachForm(t, func(t *testing.T, w *world) {

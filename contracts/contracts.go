@@ -1,17 +1,17 @@
-// Package contracts holds the chain side of mandates: the Solidity sources under
-// src/, what they compile to under artifacts/, and Go bindings of that.
+// Package contracts has the contracts of mandates on the chain: Solidity sources in
+// src/, their artifacts in artifacts/, and Go bindings.
 //
-// [MandateRouter] keeps what a person granted (a session key, a cap for each
-// charge, a cap for each calendar month, payees, an end) and moves tokens within
-// it. [TestUSDC] is a dollar token for development chains. The bindings pack and
-// unpack calls; they do no I/O:
+// [MandateRouter] stores what a person granted (a session key, a cap for each charge, a
+// cap for each calendar month, payees, an expiry) and moves tokens within it. [TestUSDC]
+// is a dollar token for development chains. The bindings pack and unpack calls; they do
+// no I/O:
 //
 //	router := contracts.NewMandateRouter()
 //	call := router.PackCharge(grantID, payee, amount, ref, deadline, signature)
 //
-// After a change in src/: `npm run compile` in this folder, then
-// `go run ./contracts/gen`. Both have a form that only compares: `npm run check`
-// and `go run ./contracts/gen -check`.
+// After a change in src/, run `npm run compile` in this folder and then
+// `go run ./contracts/gen`. `npm run check` and `go run ./contracts/gen -check` only
+// compare.
 package contracts
 
 import (
@@ -34,20 +34,20 @@ var issuedUSDC []byte
 //go:embed artifacts/IssuedUSDCProxy.json
 var issuedUSDCProxy []byte
 
-// Names and versions in the signing domains (EIP-712).
+// Name and version of the router's signing domain (EIP-712).
 const (
 	RouterDomainName    = "MandateRouter"
 	RouterDomainVersion = "1"
 )
 
-// State of a grant, as MandateRouter has it.
+// States of a grant in MandateRouter.
 const (
 	StateNone uint8 = iota
 	StateActive
 	StateRevoked
 )
 
-// artifact is what compile.mjs writes, as far as a genesis needs it.
+// artifact is the part of an artifact that a genesis needs.
 type artifact struct {
 	Runtime hexutil.Bytes `json:"runtime"`
 	Storage []struct {
@@ -105,13 +105,13 @@ func Genesis(name, version string, balances map[common.Address]*big.Int) (code [
 	return a.Runtime, storage, nil
 }
 
-// implementationSlot is where a proxy keeps the address of its code (ERC-1967).
+// implementationSlot is the storage slot of the address of a proxy's code (ERC-1967).
 var implementationSlot = common.HexToHash("0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc")
 
-// IssuedGenesis is like [Genesis] for the form that behaves like the deployed USDC:
-// an issuer can pause it and block accounts, refusals are texts, and its code is
-// behind a proxy. It returns the proxy's code and storage, and the code that belongs
-// at the address implementation.
+// IssuedGenesis is like [Genesis] for the form that behaves like the deployed USDC: an
+// issuer can pause it and block accounts, reverts have texts, and its code is behind a
+// proxy. It returns the proxy's code and storage, and the code for the address
+// implementation.
 func IssuedGenesis(name, version string, balances map[common.Address]*big.Int, implementation common.Address) (proxy []byte, storage map[common.Hash]common.Hash, code []byte, err error) {
 	_, storage, err = Genesis(name, version, balances)
 	if err != nil {
@@ -126,8 +126,8 @@ func IssuedGenesis(name, version string, balances map[common.Address]*big.Int, i
 	return front.Runtime, storage, behind.Runtime, err
 }
 
-// shortString is how Solidity keeps a string of at most 31 bytes: the text first,
-// twice its length in the last byte.
+// shortString returns the slot of a string of at most 31 bytes, as Solidity stores it:
+// the text first, and twice its length in the last byte.
 func shortString(text string) (slot common.Hash, err error) {
 	if len(text) > 31 {
 		return slot, fmt.Errorf("%q is longer than 31 bytes", text)

@@ -14,7 +14,7 @@ import (
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
-// permit is the router's allowance, signed by the owner.
+// permit returns a permit for the router, signed by the owner.
 func (w *world) permit(t *testing.T, value uint64, key devchain.Wallet) contracts.MandateRouterPermit {
 	t.Helper()
 	nonce, err := w.token.UnpackNonces(w.call(t, devchain.USDC(), w.token.PackNonces(w.owner.Address)))
@@ -69,8 +69,8 @@ func TestGrantRelayedWithPermit(t *testing.T) {
 	})
 }
 
-// TestPermitBroughtBefore: somebody takes the permit out of the relayed call and
-// brings it first; the grant must not fail for it.
+// TestPermitBroughtBefore has another account submit the permit of the relayed call
+// first. The grant must not fail because of it.
 func TestPermitBroughtBefore(t *testing.T) {
 	t.Parallel()
 	onEachForm(t, func(t *testing.T, w *world) {
@@ -139,7 +139,7 @@ func TestBadGrants(t *testing.T) {
 	}
 }
 
-// TestHashesAreThoseThatGoSigns compares the contract's with ours.
+// TestHashesAreThoseThatGoSigns compares the contract's hashes with those of Go.
 func TestHashesAreThoseThatGoSigns(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -193,8 +193,8 @@ func TestRevoke(t *testing.T) {
 	refused[contracts.MandateRouterNoGrant](t, w, anyone(), w.router.PackRevokeWithSignature(common.Hash{1}, nil))
 }
 
-// TestRefusedBeforeItIsBrought: a signature that lies around can be made worthless,
-// and nobody can do that to somebody else's.
+// TestRefusedBeforeItIsBrought checks that an owner can invalidate a signed grant that is
+// not on the chain yet, and no other account can.
 func TestRefusedBeforeItIsBrought(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -248,7 +248,7 @@ func TestAdministration(t *testing.T) {
 	refused[contracts.MandateRouterNotRevoker](t, w, devchain.Operator(), w.router.PackRevoke(id))
 }
 
-// TestReentrancy: a token that calls back meets a charge that is already counted.
+// TestReentrancy checks that a charge is counted before the token can call back.
 func TestReentrancy(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

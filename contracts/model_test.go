@@ -16,7 +16,7 @@ import (
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
-// signedGrant is what a model knows of a grant.
+// signedGrant is a grant in the model.
 type signedGrant struct {
 	evm.Grant
 
@@ -26,7 +26,7 @@ type signedGrant struct {
 	refs    map[common.Hash]uint64 // amount charged under each
 }
 
-// model is the router, told again in a few lines.
+// model is a second implementation of the router, in a few lines.
 type model struct {
 	*world
 
@@ -39,9 +39,9 @@ type model struct {
 
 func monthOf(at time.Time) int { return at.Year()*12 + int(at.Month()) }
 
-// TestNoSequenceMovesMoreThanWasSigned runs random sequences of calls, by the right
-// and by the wrong people, and compares each with the model; whatever happens,
-// what left the owner is what the model says, and within every cap.
+// TestNoSequenceMovesMoreThanWasSigned runs random sequences of calls, by accounts that
+// may make them and others, and compares each with the model. What has left the owner
+// always equals the model's sum, and is within every cap.
 func TestNoSequenceMovesMoreThanWasSigned(t *testing.T) {
 	t.Parallel()
 	issued := devchaintest.IssuedUSDC(t)
@@ -129,13 +129,13 @@ func (m *model) tryCharge(t *rapid.T) {
 	require.Zero(t, moved)
 }
 
-// refKey remembers who was paid under a ref, among the refs.
+// refKey returns a key of a ref and the payee that was paid under it.
 func refKey(ref common.Hash, payee common.Address) common.Hash {
 	copy(ref[8:], payee[:])
 	return ref
 }
 
-// nextBlock is when a block would be made now.
+// nextBlock returns the time that a block would have now.
 func (m *model) nextBlock() time.Time {
 	next := m.chain.Now().Add(time.Second)
 	if now := time.Now().UTC(); now.After(next) {
@@ -189,9 +189,9 @@ func (m *model) check(t *rapid.T) {
 	}
 }
 
-// TestThievesCannotExceedTheGrant: with the session key, the relayer's, the
-// operator's and the administrator's all stolen, the owner loses no more than the
-// grant, and what nobody granted stays.
+// TestThievesCannotExceedTheGrant checks that an owner loses no more than the grant if
+// the keys of the session, the relayer, the operator and the administrator are all
+// stolen.
 func TestThievesCannotExceedTheGrant(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

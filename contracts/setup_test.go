@@ -86,10 +86,10 @@ func keyOf(n byte) *ecdsa.PrivateKey {
 
 func addressOf(key *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAddress(key.PublicKey) }
 
-// now is the time that the next block has at least.
+// now returns the earliest time that the next block can have.
 func (w *world) now() uint64 { return uint64(w.chain.Now().Unix()) }
 
-// grant is one of ten dollars a charge and twenty-five a month to the payee.
+// grant returns a grant of ten dollars a charge and twenty-five a month to the payee.
 func (w *world) grant() evm.Grant {
 	w.salts++
 	return evm.Grant{
@@ -107,7 +107,7 @@ func abi(g evm.Grant) contracts.MandateRouterGrant {
 	}
 }
 
-// granted puts a grant on the chain as its owner.
+// granted submits a grant as its owner.
 func (w *world) granted(t require.TestingT, g evm.Grant) common.Hash {
 	w.must(t, w.owner, w.chain.Router(), w.router.PackGrant(abi(g)))
 	return g.ID(devchain.ChainID, w.chain.Router())
@@ -119,7 +119,7 @@ func (w *world) sign(t require.TestingT, m evm.Message, key *ecdsa.PrivateKey) [
 	return signature
 }
 
-// charge is a call of a charge with the session key's signature.
+// charge returns the call of a charge with the session key's signature.
 func (w *world) charge(t require.TestingT, c evm.Charge) []byte {
 	return w.chargeBy(t, c, w.key)
 }
@@ -131,8 +131,8 @@ func (w *world) chargeBy(t require.TestingT, c evm.Charge, key *ecdsa.PrivateKey
 	return w.router.PackCharge(c.GrantID, c.Payee, new(big.Int).SetUint64(c.Amount), c.Ref, new(big.Int).SetUint64(c.Deadline), w.sign(t, c, key))
 }
 
-// send sends a call and makes a block of it. A call that reverts answers the
-// contract's error, unpacked, and uses no block.
+// send sends a call in a block of its own. If the call reverts, send makes no block and
+// returns the contract's error, unpacked.
 func (w *world) send(t require.TestingT, from devchain.Wallet, to common.Address, call []byte) (*types.Receipt, any) {
 	ctx := context.Background()
 	message := ethereum.CallMsg{From: from.Address, To: &to, Data: call}
@@ -154,7 +154,7 @@ func (w *world) send(t require.TestingT, from devchain.Wallet, to common.Address
 	return receipt, nil
 }
 
-// unpack reads the error of a call that reverted.
+// unpack unpacks the error of a call that reverted.
 func (w *world) unpack(t require.TestingT, err error) any {
 	var data rpc.DataError
 	require.ErrorAs(t, err, &data)
@@ -172,7 +172,7 @@ func (w *world) unpack(t require.TestingT, err error) any {
 	return unpacked
 }
 
-// texts are the refusals of the deployed USDC, with those of [contracts.TestUSDC] that
+// texts maps the texts of the deployed USDC to the errors of [contracts.TestUSDC] that
 // mean the same.
 var texts = map[string]any{
 	"ERC20: transfer amount exceeds allowance":       &contracts.TestUSDCERC20InsufficientAllowance{},

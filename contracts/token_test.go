@@ -17,7 +17,7 @@ func tokenDomain() evm.Separator {
 	return evm.Domain{Name: devchain.USDCName, Version: devchain.USDCVersion, ChainID: devchain.ChainID, Contract: devchain.USDC()}.Separator()
 }
 
-// authorization is one of a hundred micros from the owner to the payee.
+// authorization returns an authorization of a hundred micros from the owner to the payee.
 func (w *world) authorization() evm.TransferAuthorization {
 	return evm.TransferAuthorization{
 		From: w.owner.Address, To: w.payee, Value: evm.Uint64(100), ValidAfter: evm.Uint64(w.now() - 1),

@@ -1,5 +1,5 @@
-// Command gen writes the Go bindings of the compiled contracts, and with -check
-// fails where those that are there differ. Run it in the module's root after
+// Command gen writes the Go bindings of the compiled contracts. With -check it only
+// compares them with the present ones. Run it in the module's root after
 // `npm run compile` in contracts/:
 //
 //	go run ./contracts/gen [-check]
@@ -19,7 +19,7 @@ import (
 	"github.com/ethereum/go-ethereum/accounts/abi/abigen"
 )
 
-// binding is one generated file: which contracts it binds, in which package.
+// binding is one generated file, with its contracts and package.
 type binding struct {
 	path      string
 	pkg       string
@@ -65,7 +65,7 @@ func run(folder string, check bool) error {
 	return put(filepath.Join(folder, "..", "x402", "evm", "probe_code.go"), code, check)
 }
 
-// put writes a file, or compares it.
+// put writes a file, or compares it with the present one.
 func put(path string, code []byte, check bool) error {
 	if !check {
 		if err := os.WriteFile(path, code, 0o644); err != nil { //nolint:gosec // source code
@@ -96,7 +96,7 @@ func probe(folder string) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// artifact is what compile.mjs writes, as far as it is needed here.
+// artifact is the part of an artifact that the bindings need.
 type artifact struct {
 	ABI      json.RawMessage `json:"abi"`
 	Bytecode string          `json:"bytecode"`

@@ -16,24 +16,24 @@ import {Months} from "./Months.sol";
 /// @title Spending mandates on chain
 /// @notice A person grants a session key the right to move tokens out of their
 /// wallet, up to a cap for each charge and a cap for each calendar month, to
-/// named payees or to any, until a date. Whoever holds the session key, the
-/// relayer's key or the administrator's can never move more than that.
+/// named payees or to any, until a date. A holder of the session key, the
+/// relayer's key or the administrator's key can never move more than that.
 /// @dev The router holds no tokens and takes no fee. It cannot be upgraded. The
-/// administrator can stop it and name operators; an operator can bring what a
-/// session key has signed, and revoke.
+/// administrator can pause it and set operators. An operator can submit the charges
+/// that a session key has signed, and revoke grants.
 contract MandateRouter is EIP712, Ownable2Step, Pausable {
     using SafeERC20 for IERC20;
 
     /// @notice What an owner signs.
-    /// @param owner whose tokens may be moved
-    /// @param token which tokens
-    /// @param sessionKey whose signature a charge needs
+    /// @param owner the account whose tokens may be moved
+    /// @param token the token that may be moved
+    /// @param sessionKey the key whose signature a charge needs
     /// @param maxPerCharge the most that one charge may move, in base units
     /// @param maxPerMonth the most that all charges of a calendar month (UTC) may move
-    /// @param expiresAt the second from which on nothing can be charged
+    /// @param expiresAt the second from which on charges revert
     /// @param anyPayee whether every address may be paid; payees is empty then
-    /// @param payees who may be paid
-    /// @param salt makes the grant one of its own
+    /// @param payees the addresses that may be paid
+    /// @param salt makes the grant's id unique among those of its owner
     struct Grant {
         address owner;
         address token;
@@ -55,14 +55,14 @@ contract MandateRouter is EIP712, Ownable2Step, Pausable {
         bytes32 s;
     }
 
-    /// @notice How far a grant has come; Revoked is never left.
+    /// @notice The state of a grant. Revoked is final.
     enum State {
         None,
         Active,
         Revoked
     }
 
-    /// @notice What the router keeps of a grant.
+    /// @notice What the router stores of a grant.
     /// @param month the calendar month that spent counts: year * 12 + month, January being 0
     struct Mandate {
         address owner;
@@ -110,7 +110,7 @@ contract MandateRouter is EIP712, Ownable2Step, Pausable {
     error RefReused(bytes32 ref);
     error CannotRenounce();
 
-    /// @notice How many payees a grant may name.
+    /// @notice The most payees that a grant may name.
     uint256 public constant MAX_PAYEES = 32;
 
     bytes32 private constant GRANT_TYPEHASH = keccak256(
@@ -120,27 +120,27 @@ contract MandateRouter is EIP712, Ownable2Step, Pausable {
         keccak256("Charge(bytes32 grantId,address payee,uint256 amount,bytes32 ref,uint256 deadline)");
     bytes32 private constant REVOKE_TYPEHASH = keccak256("Revoke(bytes32 grantId)");
 
-    /// @notice Who may bring charges, and revoke any grant.
+    /// @notice Whether an account may submit charges, and revoke any grant.
     mapping(address operator => bool) public isOperator;
 
     mapping(bytes32 grantId => Mandate) private _mandates;
     mapping(bytes32 grantId => mapping(address payee => bool)) private _payees;
     mapping(bytes32 grantId => mapping(bytes32 ref => bytes32 charge)) private _charges;
 
-    /// @param admin who may pause and name operators
+    /// @param admin the account that may pause and set operators
     constructor(address admin) EIP712("MandateRouter", "1") Ownable(admin) {}
 
     // ---------------------------------------------------------------- grants
 
-    /// @notice Grants, as the owner.
+    /// @notice Grants. The caller must be the owner.
     /// @return grantId the grant's id
     function grant(Grant calldata g) external whenNotPaused returns (bytes32 grantId) {
         if (msg.sender != g.owner) revert BadSignature();
         return _grant(g);
     }
 
-    /// @notice Grants with the owner's signature; anyone may bring it.
-    /// @param signature of the owner's key, or for the owner's contract (ERC-1271)
+    /// @notice Grants with the owner's signature. Any account may submit it.
+    /// @param signature by the owner's key, or valid for the owner's contract (ERC-1271)
     function grantWithSignature(Grant calldata g, bytes calldata signature)
         external
         whenNotPaused
@@ -151,8 +151,8 @@ contract MandateRouter is EIP712, Ownable2Step, Pausable {
     }
 
     /// @notice Grants with the owner's signature, and gives the router its allowance.
-    /// @dev A permit that fails is passed over: anybody may have brought it to the
-    /// token before, and the allowance is what counts when something is charged.
+    /// @dev A failed permit is ignored: another account may have submitted it to the
+    /// token before, and only the allowance counts when the grant is charged.
     function grantWithPermit(Grant calldata g, bytes calldata signature, Permit calldata p)
         external
         whenNotPaused
@@ -207,11 +207,11 @@ contract MandateRouter is EIP712, Ownable2Step, Pausable {
 
     /// @notice Moves amount from the grant's owner to payee, once for each ref.
     /// @dev The signature is the session key's over (grantId, payee, amount, ref,
-    /// deadline). Only operators may bring it: once theirs has failed, nobody else
-    /// can make it succeed later, so the failure is final. After the deadline it is
-    /// worthless, so a charge that never landed is known to be over.
-    /// @param ref names the charge; a repeat with the same payee and amount moves
-    /// nothing and succeeds, one with others reverts
+    /// deadline). Only operators may submit it: after theirs has failed, no other
+    /// account can make it succeed, so the failure is final. After the deadline it
+    /// reverts, so a charge that has not landed by then never will.
+    /// @param ref names the charge; a repeat with the same payee and amount succeeds
+    /// and moves nothing, and one with another payee or amount reverts
     /// @return moved whether this call moved the tokens
     function charge(
         bytes32 grantId,
@@ -273,7 +273,8 @@ contract MandateRouter is EIP712, Ownable2Step, Pausable {
 
     // ------------------------------------------------------------ revocation
 
-    /// @notice Ends a grant, as its owner or as an operator; also while paused.
+    /// @notice Ends a grant. The caller must be its owner or an operator. It works
+    /// while the router is paused.
     function revoke(bytes32 grantId) external {
         address owner_ = _mandates[grantId].owner;
         if (owner_ == address(0)) revert NoGrant(grantId);
@@ -281,7 +282,7 @@ contract MandateRouter is EIP712, Ownable2Step, Pausable {
         _revoke(grantId);
     }
 
-    /// @notice Ends a grant with its owner's signature; anyone may bring it.
+    /// @notice Ends a grant with its owner's signature. Any account may submit it.
     function revokeWithSignature(bytes32 grantId, bytes calldata signature) external {
         address owner_ = _mandates[grantId].owner;
         if (owner_ == address(0)) revert NoGrant(grantId);
@@ -289,8 +290,9 @@ contract MandateRouter is EIP712, Ownable2Step, Pausable {
         _revoke(grantId);
     }
 
-    /// @notice Makes worthless a grant that the caller has signed and nobody has brought yet.
-    /// @param salt the grant's
+    /// @notice Invalidates a grant that the caller has signed and that is not on the
+    /// chain yet.
+    /// @param salt the salt of the grant
     function refuse(bytes32 salt) external {
         bytes32 grantId = grantIdOf(msg.sender, salt);
         _mandates[grantId].owner = msg.sender;
@@ -306,47 +308,48 @@ contract MandateRouter is EIP712, Ownable2Step, Pausable {
 
     // ---------------------------------------------------------------- admin
 
-    /// @notice Stops grants and charges. Revoking goes on.
+    /// @notice Pauses grants and charges. Revoking still works.
     function pause() external onlyOwner {
         _pause();
     }
 
-    /// @notice Ends the stop.
+    /// @notice Ends the pause.
     function unpause() external onlyOwner {
         _unpause();
     }
 
-    /// @notice Names or dismisses an operator.
+    /// @notice Adds or removes an operator.
     function setOperator(address operator, bool enabled) external onlyOwner {
         isOperator[operator] = enabled;
         emit OperatorSet(operator, enabled);
     }
 
-    /// @notice A router without an administrator could not be stopped.
+    /// @notice Always reverts: a router without an administrator could not be paused.
     function renounceOwnership() public view override onlyOwner {
         revert CannotRenounce();
     }
 
     // ---------------------------------------------------------------- views
 
-    /// @notice What the router keeps of a grant; all zero where there is none.
+    /// @notice Returns what the router stores of a grant, all zero if there is none.
     function mandate(bytes32 grantId) external view returns (Mandate memory) {
         return _mandates[grantId];
     }
 
-    /// @notice What a grant has left in the month of this block.
+    /// @notice Returns what a grant can still move in the month of this block.
     function remaining(bytes32 grantId) external view returns (uint256) {
         Mandate storage m = _mandates[grantId];
         if (m.state != State.Active || block.timestamp >= m.expiresAt) return 0;
         return Months.at(block.timestamp) == m.month ? m.maxPerMonth - m.spent : m.maxPerMonth;
     }
 
-    /// @notice Whether a grant lets payee be paid.
+    /// @notice Returns whether a grant allows payee.
     function isPayee(bytes32 grantId, address payee) external view returns (bool) {
         return _mandates[grantId].anyPayee || _payees[grantId][payee];
     }
 
-    /// @notice Whether ref was charged at all, and whether to this payee and amount.
+    /// @notice Returns whether ref was charged at all, and whether to this payee and
+    /// amount.
     function charged(bytes32 grantId, bytes32 ref, address payee, uint256 amount)
         external
         view
@@ -356,17 +359,18 @@ contract MandateRouter is EIP712, Ownable2Step, Pausable {
         return (done != bytes32(0), done == _chargeKey(payee, amount));
     }
 
-    /// @notice The id of the grant with this owner and salt, here and on this chain.
+    /// @notice Returns the id of the grant with this owner and salt, for this router and
+    /// chain.
     function grantIdOf(address owner_, bytes32 salt) public view returns (bytes32) {
         return keccak256(abi.encode(block.chainid, address(this), owner_, salt));
     }
 
-    /// @notice The calendar month of a time: year * 12 + month, January being 0.
+    /// @notice Returns the calendar month of a time: year * 12 + month, January being 0.
     function monthOf(uint256 timestamp) external pure returns (uint32) {
         return Months.at(timestamp);
     }
 
-    /// @notice What the owner signs to grant.
+    /// @notice Returns the hash that the owner signs to grant.
     function hashGrant(Grant calldata g) public view returns (bytes32) {
         return _hashTypedDataV4(
             keccak256(
@@ -386,7 +390,7 @@ contract MandateRouter is EIP712, Ownable2Step, Pausable {
         );
     }
 
-    /// @notice What the session key signs to charge.
+    /// @notice Returns the hash that the session key signs to charge.
     function hashCharge(bytes32 grantId, address payee, uint256 amount, bytes32 ref, uint256 deadline)
         public
         view
@@ -395,7 +399,7 @@ contract MandateRouter is EIP712, Ownable2Step, Pausable {
         return _hashTypedDataV4(keccak256(abi.encode(CHARGE_TYPEHASH, grantId, payee, amount, ref, deadline)));
     }
 
-    /// @notice What the owner signs to revoke.
+    /// @notice Returns the hash that the owner signs to revoke.
     function hashRevoke(bytes32 grantId) public view returns (bytes32) {
         return _hashTypedDataV4(keccak256(abi.encode(REVOKE_TYPEHASH, grantId)));
     }

@@ -3,12 +3,12 @@ pragma solidity 0.8.30;
 
 /// @title Calendar months in UTC
 library Months {
-    /// @notice The calendar month of a time: year * 12 + month, January being 0.
-    /// @dev Counts days from 1 March of the year 0 of the Gregorian calendar, so
-    /// that the leap day is the last of its year, and years of 400 years: 146,097
-    /// days. From March on, month n begins on day (153 * n + 2) / 5.
-    /// @param timestamp seconds since 1 January 1970; later than the year 300,000
-    /// the result is cut off
+    /// @notice Returns the calendar month of a time: year * 12 + month, January being 0.
+    /// @dev Counts days from 1 March of the year 0 of the Gregorian calendar, so the
+    /// leap day is the last of its year, in periods of 400 years: 146,097 days. From
+    /// March on, month n begins on day (153 * n + 2) / 5.
+    /// @param timestamp seconds since 1 January 1970; the result is truncated after
+    /// the year 300,000
     function at(uint256 timestamp) internal pure returns (uint32) {
         unchecked {
             uint256 day = timestamp / 1 days + 719_468;

@@ -4,12 +4,12 @@ pragma solidity 0.8.30;
 import {IERC1271} from "@openzeppelin/contracts/interfaces/IERC1271.sol";
 
 /// @title Asks a wallet that may not be deployed yet whether it signed (ERC-6492)
-/// @notice Never deployed: its creation code is what an eth_call without a
-/// recipient runs, and all that it does is undone. It answers one byte, 1 for a
-/// signature that the wallet stands by.
+/// @notice It is never deployed: an eth_call without a recipient runs its creation
+/// code, and changes nothing. It returns one byte, 1 if the wallet accepts the
+/// signature.
 contract SignatureProbe {
-    /// @param wallet that is said to have signed
-    /// @param factory that deploys it, and the call that makes it do so
+    /// @param wallet the wallet that should have signed
+    /// @param factory the factory that deploys it, and the call that does
     constructor(address wallet, bytes32 hash, address factory, bytes memory factoryCall, bytes memory signature) {
         bool deployed = wallet.code.length > 0;
         if (!deployed) {

@@ -8,10 +8,10 @@ import {Nonces} from "@openzeppelin/contracts/utils/Nonces.sol";
 
 /// @title A dollar token for development chains
 /// @notice ERC-20 with permits (EIP-2612) and transfer authorizations (EIP-3009),
-/// six decimals. Anybody can mint it: it is worth nothing.
-/// @dev No immutables: name, symbol and version lie in storage, so that the
-/// runtime code can be put into a genesis with any of them. The domain separator
-/// is computed when it is needed, for whatever chain and address this is.
+/// six decimals. Any account can mint it: it is worth nothing.
+/// @dev It has no immutables: name, symbol and version are in storage, so a genesis
+/// can have the runtime code with any of them. The domain separator is computed for
+/// the present chain and address when it is needed.
 contract TestUSDC is ERC20, Nonces {
     event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce);
     event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce);
@@ -39,11 +39,11 @@ contract TestUSDC is ERC20, Nonces {
     /// @notice The version in the signing domain.
     string public version;
 
-    /// @notice Whether an authorization was used or canceled.
+    /// @notice Returns whether an authorization was used or canceled.
     mapping(address authorizer => mapping(bytes32 nonce => bool)) public authorizationState;
 
-    /// @param name_ of the token and of its signing domain
-    /// @param version_ of its signing domain
+    /// @param name_ the name of the token and of its signing domain
+    /// @param version_ the version of its signing domain
     constructor(string memory name_, string memory version_) ERC20(name_, "USDC") {
         version = version_;
     }
@@ -53,12 +53,12 @@ contract TestUSDC is ERC20, Nonces {
         return 6;
     }
 
-    /// @notice Makes tokens, for whoever asks.
+    /// @notice Creates tokens. Any account may call it.
     function mint(address to, uint256 value) external {
         _mint(to, value);
     }
 
-    /// @notice The signing domain's separator.
+    /// @notice Returns the signing domain's separator.
     // solhint-disable-next-line func-name-mixedcase
     function DOMAIN_SEPARATOR() public view returns (bytes32) {
         return keccak256(
@@ -77,7 +77,8 @@ contract TestUSDC is ERC20, Nonces {
         permit(owner, spender, value, deadline, abi.encodePacked(r, s, v));
     }
 
-    /// @notice As the other form; the signature may be a contract's (ERC-1271).
+    /// @notice Does the same as the other form. The signature may be a contract's
+    /// (ERC-1271).
     function permit(address owner, address spender, uint256 value, uint256 deadline, bytes memory signature)
         public
         virtual
@@ -89,7 +90,7 @@ contract TestUSDC is ERC20, Nonces {
 
     // ------------------------------------------------------------- EIP-3009
 
-    /// @notice Moves tokens with their owner's signature; anyone may bring it.
+    /// @notice Moves tokens with their owner's signature. Any account may submit it.
     function transferWithAuthorization(
         address from,
         address to,
@@ -104,7 +105,8 @@ contract TestUSDC is ERC20, Nonces {
         transferWithAuthorization(from, to, value, validAfter, validBefore, nonce, abi.encodePacked(r, s, v));
     }
 
-    /// @notice As the other form; the signature may be a contract's (ERC-1271).
+    /// @notice Does the same as the other form. The signature may be a contract's
+    /// (ERC-1271).
     function transferWithAuthorization(
         address from,
         address to,
@@ -119,7 +121,7 @@ contract TestUSDC is ERC20, Nonces {
         );
     }
 
-    /// @notice Moves tokens with their owner's signature; only the payee may bring it.
+    /// @notice Moves tokens with their owner's signature. Only the payee may submit it.
     function receiveWithAuthorization(
         address from,
         address to,
@@ -134,7 +136,8 @@ contract TestUSDC is ERC20, Nonces {
         receiveWithAuthorization(from, to, value, validAfter, validBefore, nonce, abi.encodePacked(r, s, v));
     }
 
-    /// @notice As the other form; the signature may be a contract's (ERC-1271).
+    /// @notice Does the same as the other form. The signature may be a contract's
+    /// (ERC-1271).
     function receiveWithAuthorization(
         address from,
         address to,
@@ -150,12 +153,13 @@ contract TestUSDC is ERC20, Nonces {
         );
     }
 
-    /// @notice Makes an authorization worthless, with its owner's signature.
+    /// @notice Cancels an authorization with its owner's signature.
     function cancelAuthorization(address authorizer, bytes32 nonce, uint8 v, bytes32 r, bytes32 s) external {
         cancelAuthorization(authorizer, nonce, abi.encodePacked(r, s, v));
     }
 
-    /// @notice As the other form; the signature may be a contract's (ERC-1271).
+    /// @notice Does the same as the other form. The signature may be a contract's
+    /// (ERC-1271).
     function cancelAuthorization(address authorizer, bytes32 nonce, bytes memory signature) public virtual {
         if (authorizationState[authorizer][nonce]) revert AuthorizationUsedOrCanceled(authorizer, nonce);
         _check(authorizer, keccak256(abi.encode(CANCEL_AUTHORIZATION_TYPEHASH, authorizer, nonce)), signature);
@@ -182,7 +186,7 @@ contract TestUSDC is ERC20, Nonces {
         _transfer(from, to, value);
     }
 
-    /// @dev Any account may have signed by key or by contract, as it has code or not.
+    /// @dev Accepts the signature of a key, or of a contract if the account has code.
     function _check(address signer, bytes32 structHash, bytes memory signature) internal view virtual {
         bytes32 digest = MessageHashUtils.toTypedDataHash(DOMAIN_SEPARATOR(), structHash);
         if (!SignatureChecker.isValidSignatureNow(signer, digest, signature)) revert InvalidSignature();

@@ -9,8 +9,8 @@ import {TestUSDC} from "../TestUSDC.sol";
 
 /// @title The test dollar as the deployed USDC behaves
 /// @notice It can be paused, accounts can be blocked, an unlimited allowance is used
-/// up like any other, and refusals are the deployed token's texts. Anybody may act as
-/// the issuer: it is worth nothing.
+/// up like any other, and reverts have the deployed token's texts. Any account may act
+/// as the issuer: it is worth nothing.
 /// @dev It runs behind [IssuedUSDCProxy], on the storage of a [TestUSDC].
 contract IssuedUSDC is TestUSDC {
     event Pause();

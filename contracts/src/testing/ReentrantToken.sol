@@ -4,23 +4,23 @@ pragma solidity 0.8.30;
 import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 
 /// @title A token that calls back before it moves anything
-/// @notice For tests of re-entrancy alone.
+/// @notice It is for tests of re-entrancy.
 contract ReentrantToken is ERC20 {
     address private _target;
     bytes private _call;
 
-    /// @notice Whether the call went through, and what it answered.
+    /// @notice Whether the call succeeded, and what it returned.
     bool public succeeded;
     bytes public answer;
 
     constructor() ERC20("Reentrant", "RE") {}
 
-    /// @notice Makes tokens, for whoever asks.
+    /// @notice Creates tokens. Any account may call it.
     function mint(address to, uint256 value) external {
         _mint(to, value);
     }
 
-    /// @notice What to call on the next transferFrom.
+    /// @notice Sets the call that the next transferFrom makes.
     function arm(address target, bytes calldata call_) external {
         (_target, _call) = (target, call_);
     }
