@@ -101,7 +101,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: Rails: %w", err)
 	}
-	router.OnAttempt = cfg.Telemetry.Asking
+	router.OnAttempt = cfg.Telemetry.Attempt
 	s.events, err = events.New(events.Config{
 		Store: cfg.Store, Vault: box, Clock: cfg.Clock, Logger: cfg.Logger, Live: cfg.Mode == Live, May: cfg.receivers(), Resolver: cfg.Resolver,
 		Mail: s.mail(), Telemetry: cfg.Telemetry,

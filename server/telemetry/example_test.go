@@ -21,15 +21,15 @@ import (
 	"github.com/paywarrant/paywarrant/server/telemetry"
 )
 
-// observed is a service that tells what it does, and its metrics beside it.
+// observed returns a service, and a handler that serves its metrics.
 func observed(ctx context.Context, store *sqlite.Store, provider trace.TracerProvider) (*server.Server, http.Handler, error) {
 	registry := prometheus.NewRegistry()
-	told, err := telemetry.New(telemetry.Config{Metrics: registry, Traces: provider})
+	t, err := telemetry.New(telemetry.Config{Metrics: registry, Traces: provider})
 	if err != nil {
 		return nil, nil, err
 	}
 	srv, err := server.New(ctx, server.Config{
-		BaseURL: "https://pay.example", Mode: server.Sandbox, Store: store, Rails: []rail.Rail{card.Sandbox(store)}, Telemetry: told,
+		BaseURL: "https://pay.example", Mode: server.Sandbox, Store: store, Rails: []rail.Rail{card.Sandbox(store)}, Telemetry: t,
 	})
 	return srv, promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), err
 }

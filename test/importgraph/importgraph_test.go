@@ -77,7 +77,7 @@ var layers = map[string]int{
 	"client":    1, "mandate": 1, "webhook": 1, "x402": 1, "mpp": 1,
 	"x402/evm": 2, "paywall": 2, "paywall/bundle": 3, "agent": 3, "contracts": 1, "internal/devchain": 2,
 	"server/rail": 3, "server/vault": 3, "server/ledger": 4,
-	"server/rail/": 5, "server/ledger/": 5, "server/store": 5, "server/telemetry": 5, "server/rail/chain/devrail": 6,
+	"server/rail/": 5, "server/ledger/": 5, "server/store": 5, "server/telemetry": 5, "server/internal/recorder": 5, "server/rail/chain/devrail": 6,
 	"server/internal/": 6, "server": 7, "server/servertest": 8,
 	"cmd/": 9, "examples/": 9, "test/": 9, "bench": 9,
 }

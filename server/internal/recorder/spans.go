@@ -1,4 +1,4 @@
-package telemetry
+package recorder
 
 import (
 	"context"
@@ -14,11 +14,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Span is a part of a trace. Nil is none.
+// Span is a span of a trace. A nil *Span is valid and records nothing.
 type Span struct{ trace.Span }
 
-// Span begins one, as a part of what the context is of.
-func (t *Telemetry) Span(ctx context.Context, name string, attrs ...slog.Attr) (context.Context, *Span) {
+// Span starts a span as a child of the context's.
+func (t *Recorder) Span(ctx context.Context, name string, attrs ...slog.Attr) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil
 	}
@@ -31,7 +31,7 @@ func (t *Telemetry) Span(ctx context.Context, name string, attrs ...slog.Attr) (
 	return ctx, s
 }
 
-// Set adds attributes.
+// Set adds attributes with the prefix "paywarrant.".
 func (s *Span) Set(attrs ...slog.Attr) {
 	if s == nil {
 		return
@@ -49,7 +49,7 @@ func (s *Span) Set(attrs ...slog.Attr) {
 	}
 }
 
-// End ends it; problem says why it is a failure, and is empty where it is none.
+// End ends the span. If problem is not empty, the span is marked as failed because of it.
 func (s *Span) End(problem string) {
 	if s == nil {
 		return
@@ -60,17 +60,17 @@ func (s *Span) End(problem string) {
 	s.Span.End()
 }
 
-// methods are those that are told apart; others count as one, as anybody can
-// make some up.
+// methods are the HTTP methods with a label of their own. Others share one, because clients
+// can send any method.
 var methods = map[string]bool{
 	http.MethodGet: true, http.MethodHead: true, http.MethodPost: true, http.MethodPut: true, http.MethodPatch: true,
 	http.MethodDelete: true, http.MethodOptions: true,
 }
 
-// Request tells of a request: of its beginning, and by the function, which is called
-// once the route is known, of its end. Who calls from outside does not decide what is
-// traced: a trace of theirs is linked to.
-func (t *Telemetry) Request(r *http.Request) (*http.Request, func(status int, took time.Duration)) {
+// Request records a request. The returned function records its end, and must be called when
+// the route is known. Callers do not decide what is traced: a trace of theirs is linked,
+// not continued.
+func (t *Recorder) Request(r *http.Request) (*http.Request, func(status int, took time.Duration)) {
 	if t == nil {
 		return r, func(int, time.Duration) {}
 	}
@@ -104,8 +104,8 @@ func (t *Telemetry) Request(r *http.Request) (*http.Request, func(status int, to
 	}
 }
 
-// Logs adds the trace to what is logged in its course.
-func (t *Telemetry) Logs(to *slog.Logger) *slog.Logger {
+// Logs returns a logger that adds the trace's id to records.
+func (t *Recorder) Logs(to *slog.Logger) *slog.Logger {
 	if t == nil {
 		return to
 	}
@@ -114,7 +114,7 @@ func (t *Telemetry) Logs(to *slog.Logger) *slog.Logger {
 
 type traced struct{ slog.Handler }
 
-// Handle implements slog.Handler.
+// Handle implements [slog.Handler].
 func (h traced) Handle(ctx context.Context, record slog.Record) error {
 	if s := trace.SpanContextFromContext(ctx); s.IsSampled() {
 		record.AddAttrs(slog.String("traceId", s.TraceID().String()))
@@ -122,8 +122,8 @@ func (h traced) Handle(ctx context.Context, record slog.Record) error {
 	return h.Handler.Handle(ctx, record)
 }
 
-// WithAttrs implements slog.Handler.
+// WithAttrs implements [slog.Handler].
 func (h traced) WithAttrs(attrs []slog.Attr) slog.Handler { return traced{h.Handler.WithAttrs(attrs)} }
 
-// WithGroup implements slog.Handler.
+// WithGroup implements [slog.Handler].
 func (h traced) WithGroup(name string) slog.Handler { return traced{h.Handler.WithGroup(name)} }

@@ -1,4 +1,4 @@
-package telemetry
+package recorder
 
 import (
 	"cmp"
@@ -9,10 +9,10 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// namespace begins the name of every metric.
+// namespace is the prefix of every metric's name.
 const namespace = "paywarrant"
 
-// metrics are those of a server. Money is in micro-USD, time in seconds.
+// metrics are the metrics of a server. Money is in micro-USD, time in seconds.
 type metrics struct {
 	requests     *prometheus.HistogramVec
 	inFlight     prometheus.Gauge
@@ -37,7 +37,7 @@ type metrics struct {
 	clockOffset  prometheus.Gauge
 }
 
-// Bounds of histograms, in seconds.
+// Buckets of histograms, in seconds.
 var (
 	quick = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 	slow  = []float64{.005, .025, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600, 86_400}
@@ -54,38 +54,38 @@ func newMetrics() metrics {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help})
 	}
 	return metrics{
-		requests: histogram(quick, "http_request_duration_seconds", "Requests that were answered, by the time they took.", "route", "method", "status"),
-		inFlight: gauge("http_requests_in_flight", "Requests that are being answered."),
+		requests: histogram(quick, "http_request_duration_seconds", "Duration of requests.", "route", "method", "status"),
+		inFlight: gauge("http_requests_in_flight", "Requests in progress."),
 		chargeAsked: counter("charge_requests_total",
-			"What became of requests to charge: accepted, replayed, the rule that refused them, or why they were not looked at.", "outcome"),
-		charges:      counter("charges_total", "Charges that were decided here.", "rail", "status", "reason"),
-		charged:      counter("charged_micros_total", "What charges have moved, in micro-USD.", "rail"),
-		fees:         counter("fees_micros_total", "Fees of those charges, in micro-USD.", "rail"),
-		decided:      histogram(slow, "charge_decision_seconds", "From the request to charge to its decision.", "rail", "status"),
-		railAsked:    histogram(quick, "rail_request_duration_seconds", "Rails asked to move money, by the time they took.", "rail", "outcome"),
-		transactions: histogram(quick, "ledger_transaction_duration_seconds", "Transactions of the ledger; each holds the commands that waited together.", "outcome"),
-		events:       counter("events_total", "What happened to merchants, by the type of its event.", "type"),
-		attempts:     histogram(quick, "webhook_attempt_duration_seconds", "Attempts to deliver an event, by the time they took.", "outcome"),
+			"Requests to charge by outcome: accepted, replayed, the rule that refused them, or why they were not processed.", "outcome"),
+		charges:      counter("charges_total", "Charges decided by this instance.", "rail", "status", "reason"),
+		charged:      counter("charged_micros_total", "Sum of succeeded charges, in micro-USD.", "rail"),
+		fees:         counter("fees_micros_total", "Fees of succeeded charges, in micro-USD.", "rail"),
+		decided:      histogram(slow, "charge_decision_seconds", "Time from the request to charge to its decision.", "rail", "status"),
+		railAsked:    histogram(quick, "rail_request_duration_seconds", "Duration of attempts on a rail.", "rail", "outcome"),
+		transactions: histogram(quick, "ledger_transaction_duration_seconds", "Duration of ledger transactions. Each contains the commands that waited together.", "outcome"),
+		events:       counter("events_total", "Events by type.", "type"),
+		attempts:     histogram(quick, "webhook_attempt_duration_seconds", "Duration of attempts to deliver an event.", "outcome"),
 		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "webhook_delay_seconds", Help: "From an event to its delivery, where it was taken at the first attempt.", Buckets: slow,
+			Namespace: namespace, Name: "webhook_delay_seconds", Help: "Time from an event to its delivery, if the first attempt succeeded.", Buckets: slow,
 		}),
 		disabled: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "webhook_endpoints_disabled_total", Help: "Webhook endpoints that were disabled for what they answered.",
+			Namespace: namespace, Name: "webhook_endpoints_disabled_total", Help: "Webhook endpoints disabled because of their responses.",
 		}),
 		check: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "ledger_check_duration_seconds", Help: "Checks of what changed in the ledger, by the time they took.", Buckets: quick,
+			Namespace: namespace, Name: "ledger_check_duration_seconds", Help: "Duration of checks of the ledger.", Buckets: quick,
 		}),
-		checkedAt: gauge("ledger_checked_timestamp_seconds", "When the ledger was last found sound."),
+		checkedAt: gauge("ledger_checked_timestamp_seconds", "Time of the last check that found no fault."),
 		faults: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "ledger_faults_total", Help: "Rules of the ledger that were found broken.",
+			Namespace: namespace, Name: "ledger_faults_total", Help: "Broken ledger rules that checks found.",
 		}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "ledger_panics_total", Help: "Commands of the ledger that panicked.",
 		}),
-		conflicts:   counter("settlement_conflicts_total", "Outcomes that differ from the one that decided their charge.", "rail"),
+		conflicts:   counter("settlement_conflicts_total", "Outcomes that contradict the one that decided their charge.", "rail"),
 		pending:     gauge("charges_pending", "Charges without a decision."),
 		oldest:      gauge("charges_pending_oldest_seconds", "Age of the oldest charge without a decision."),
-		clockOffset: gauge("clock_offset_seconds", "How far the clock of this machine is ahead of the database's."),
+		clockOffset: gauge("clock_offset_seconds", "Offset of this machine's clock from the database's."),
 	}
 }
 
@@ -96,29 +96,29 @@ func (m *metrics) all() []prometheus.Collector {
 	}
 }
 
-// Requested tells what became of a request to charge.
-func (t *Telemetry) Requested(outcome string) {
+// Requested records the outcome of a request to charge.
+func (t *Recorder) Requested(outcome string) {
 	if t != nil {
 		t.metrics.chargeAsked.WithLabelValues(outcome).Inc()
 	}
 }
 
-// Panicked counts a command of the ledger that panicked.
-func (t *Telemetry) Panicked() {
+// Panicked records a command of the ledger that panicked.
+func (t *Recorder) Panicked() {
 	if t != nil {
 		t.metrics.panics.Inc()
 	}
 }
 
-// Conflicting counts an outcome that differs from the one that decided its charge.
-func (t *Telemetry) Conflicting(over string) {
+// Conflicting records an outcome that contradicts the one that decided its charge.
+func (t *Recorder) Conflicting(over string) {
 	if t != nil {
 		t.metrics.conflicts.WithLabelValues(over).Inc()
 	}
 }
 
-// decided tells how a charge ended, and when.
-func (t *Telemetry) decided(c ledger.Charge, at time.Time) {
+// decided records the result of a charge that ended at the time at.
+func (t *Recorder) decided(c ledger.Charge, at time.Time) {
 	over, status := cmp.Or(string(c.Rail), "none"), string(c.Status)
 	t.metrics.charges.WithLabelValues(over, status, string(c.FailureReason)).Inc()
 	t.metrics.decided.WithLabelValues(over, status).Observe(max(at.Sub(c.CreatedAt), 0).Seconds())
@@ -128,16 +128,16 @@ func (t *Telemetry) decided(c ledger.Charge, at time.Time) {
 	}
 }
 
-// Happened tells of events that were committed here, by their types.
-func (t *Telemetry) Happened(kind string) {
+// Happened records a committed event, by its type.
+func (t *Recorder) Happened(kind string) {
 	if t != nil {
 		t.metrics.events.WithLabelValues(kind).Inc()
 	}
 }
 
-// Attempted tells of one attempt to deliver an event. Delay is how old the event was
-// when it was taken at the first; negative: it was not.
-func (t *Telemetry) Attempted(outcome string, took, delay time.Duration) {
+// Attempted records an attempt to deliver an event. If the first attempt succeeded, delay is
+// the age of the event; otherwise it is negative.
+func (t *Recorder) Attempted(outcome string, took, delay time.Duration) {
 	if t == nil {
 		return
 	}
@@ -147,15 +147,15 @@ func (t *Telemetry) Attempted(outcome string, took, delay time.Duration) {
 	}
 }
 
-// Disabled tells that a webhook endpoint was disabled.
-func (t *Telemetry) Disabled() {
+// Disabled records that a webhook endpoint was disabled.
+func (t *Recorder) Disabled() {
 	if t != nil {
 		t.metrics.disabled.Inc()
 	}
 }
 
-// Backlog records how many charges are pending, and the age of the oldest.
-func (t *Telemetry) Backlog(pending int, oldest time.Duration) {
+// Backlog records the number of pending charges and the age of the oldest.
+func (t *Recorder) Backlog(pending int, oldest time.Duration) {
 	if t != nil {
 		t.metrics.pending.Set(float64(pending))
 		t.metrics.oldest.Set(max(oldest, 0).Seconds())
@@ -163,14 +163,14 @@ func (t *Telemetry) Backlog(pending int, oldest time.Duration) {
 }
 
 // ClockOffset records how far this machine's clock is ahead of the database's.
-func (t *Telemetry) ClockOffset(ahead time.Duration) {
+func (t *Recorder) ClockOffset(ahead time.Duration) {
 	if t != nil {
 		t.metrics.clockOffset.Set(ahead.Seconds())
 	}
 }
 
-// Checked records what a check of the ledger found.
-func (t *Telemetry) Checked(at time.Time, took time.Duration, faults int) {
+// Checked records a check of the ledger and the number of faults that it found.
+func (t *Recorder) Checked(at time.Time, took time.Duration, faults int) {
 	if t == nil {
 		return
 	}

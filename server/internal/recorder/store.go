@@ -1,4 +1,4 @@
-package telemetry
+package recorder
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// Asking tells of a rail that is asked to move money: of its beginning, and by the
-// function of its end. It is what [rail.Router] takes.
-func (t *Telemetry) Asking(ctx context.Context, name rail.Name) (context.Context, func(rail.Outcome, error)) {
+// Attempt records an attempt on a rail. The returned function records its end. It is a
+// function for [rail.Router.OnAttempt].
+func (t *Recorder) Attempt(ctx context.Context, name rail.Name) (context.Context, func(rail.Outcome, error)) {
 	if t == nil {
 		return ctx, func(rail.Outcome, error) {}
 	}
@@ -29,9 +29,9 @@ func (t *Telemetry) Asking(ctx context.Context, name rail.Name) (context.Context
 	}
 }
 
-// Store tells of the transactions of a store, and of the charges that they decide:
-// each is decided by one transaction, however many try.
-func (t *Telemetry) Store(store ledger.Store, clock func() time.Time) ledger.Store {
+// Store returns a store that records its transactions and the charges that they decide.
+// Each charge is recorded once, by the transaction that decided it.
+func (t *Recorder) Store(store ledger.Store, clock func() time.Time) ledger.Store {
 	if t == nil {
 		return store
 	}
@@ -41,11 +41,11 @@ func (t *Telemetry) Store(store ledger.Store, clock func() time.Time) ledger.Sto
 type timed struct {
 	ledger.Store
 
-	told  *Telemetry
-	clock func() time.Time
+	recorder *Recorder
+	clock    func() time.Time
 }
 
-// Update implements ledger.Store.
+// Update implements [ledger.Store].
 func (s timed) Update(ctx context.Context, keys ledger.Keys, decide func(*ledger.State) (ledger.Effects, error)) error {
 	began, outcome := time.Now(), "committed"
 	var changed []ledger.Charge
@@ -64,15 +64,15 @@ func (s timed) Update(ctx context.Context, keys ledger.Keys, decide func(*ledger
 	default:
 		outcome = "error"
 	}
-	s.told.metrics.transactions.WithLabelValues(outcome).Observe(time.Since(began).Seconds())
+	s.recorder.metrics.transactions.WithLabelValues(outcome).Observe(time.Since(began).Seconds())
 	return err
 }
 
-// decided tells of those charges that have ended.
+// decided records the charges that have ended.
 func (s timed) decided(charges []ledger.Charge) {
 	for _, c := range charges {
 		if c.Status != ledger.ChargePending {
-			s.told.decided(c, s.clock())
+			s.recorder.decided(c, s.clock())
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package telemetry_test
+package recorder_test
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/paywarrant/paywarrant/server/internal/recorder"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
-	"github.com/paywarrant/paywarrant/server/telemetry"
 )
 
-// TestNobodyIsTold: on nil, everything is allowed and nothing happens.
-func TestNobodyIsTold(t *testing.T) {
+// TestNilRecordsNothing: every method can be called on nil.
+func TestNilRecordsNothing(t *testing.T) {
 	t.Parallel()
-	var none *telemetry.Telemetry
+	var none *recorder.Recorder
 	none.Requested("accepted")
 	none.Happened("payment.succeeded")
 	none.Attempted("delivered", time.Second, time.Second)
@@ -33,7 +33,7 @@ func TestNobodyIsTold(t *testing.T) {
 	span.Set(slog.Bool("b", true))
 	span.End("problem")
 	require.Equal(t, t.Context(), ctx)
-	ctx, ended := none.Asking(ctx, rail.Card)
+	ctx, ended := none.Attempt(ctx, rail.Card)
 	ended(rail.Outcome{}, errors.New("x"))
 	require.Equal(t, t.Context(), ctx)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
@@ -45,8 +45,8 @@ func TestNobodyIsTold(t *testing.T) {
 	require.Nil(t, none.Store(nil, nil))
 }
 
-// fickle is a store that asks twice for each decision, as one may, and may lose the
-// answer of the commit.
+// fickle is a store that decides twice, as stores may, and that may lose the result of the
+// commit.
 type fickle struct {
 	ledger.Store
 
@@ -62,15 +62,15 @@ func (s fickle) Update(_ context.Context, _ ledger.Keys, decide func(*ledger.Sta
 	return s.lost
 }
 
-// TestAChargeIsCountedOnce: by the transaction that decided it; not by one that found
-// it decided, that put it off, or of which nobody knows what came.
+// TestAChargeIsCountedOnce: only by the transaction that decided it, not by one that found
+// it decided, postponed it, or whose result is unknown.
 func TestAChargeIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	told, err := telemetry.New(telemetry.Config{Metrics: registry})
+	r, err := recorder.New(registry, nil)
 	require.NoError(t, err)
 	settle := func(lost error, charges ...ledger.Charge) {
-		err := told.Store(fickle{lost: lost}, time.Now).Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
+		err := r.Store(fickle{lost: lost}, time.Now).Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
 			return ledger.Effects{Update: ledger.Rows{Charges: charges}}, nil
 		})
 		require.ErrorIs(t, err, lost)
@@ -91,15 +91,15 @@ func TestAChargeIsCountedOnce(t *testing.T) {
 	require.InDelta(t, 3_000_000, counted["paywarrant_charged_micros_total"], 0)
 }
 
-// TestOneRegistryIsForOne: the second one is told which metric is there already.
+// TestOneRegistryIsForOne: the second recorder gets an error that names the metric.
 func TestOneRegistryIsForOne(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	first, err := telemetry.New(telemetry.Config{Metrics: registry})
+	first, err := recorder.New(registry, nil)
 	require.NoError(t, err)
-	_, err = telemetry.New(telemetry.Config{Metrics: registry})
+	_, err = recorder.New(registry, nil)
 	require.ErrorContains(t, err, "telemetry: Metrics: ")
-	_, err = telemetry.New(telemetry.Config{Metrics: prometheus.WrapRegistererWith(prometheus.Labels{"service": "other"}, registry)})
+	_, err = recorder.New(prometheus.WrapRegistererWith(prometheus.Labels{"service": "other"}, registry), nil)
 	require.Error(t, err, "one has the label and the other has not")
 	figure := rail.Gauge{Name: "figure", Help: "A figure.", Value: func() float64 { return 1 }}
 	require.NoError(t, first.Gauges(figure))
@@ -107,7 +107,7 @@ func TestOneRegistryIsForOne(t *testing.T) {
 
 	both := prometheus.NewRegistry()
 	for _, name := range []string{"one", "other"} {
-		_, err := telemetry.New(telemetry.Config{Metrics: prometheus.WrapRegistererWith(prometheus.Labels{"service": name}, both)})
+		_, err := recorder.New(prometheus.WrapRegistererWith(prometheus.Labels{"service": name}, both), nil)
 		require.NoError(t, err)
 	}
 }
