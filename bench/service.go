@@ -149,7 +149,6 @@ func processRows(ctx context.Context) ([]row, error) {
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "paywarrant")
 	build := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", binary, "./cmd/paywarrant")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build: %w: %s", err, out)
 	}

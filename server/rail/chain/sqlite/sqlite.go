@@ -34,7 +34,10 @@ const schemaVersion = 1
 const readers = 4
 
 // Store is an open file.
-type Store struct{ file *litedb.DB }
+type Store struct {
+	file        *litedb.DB
+	write, read prepared
+}
 
 var _ records.Store = (*Store)(nil)
 
@@ -46,8 +49,11 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{file: file}
-	if err := s.migrate(ctx); err != nil {
+	s := &Store{file: file, write: prepared{db: file.Write}, read: prepared{db: file.Read}}
+	if err = s.migrate(ctx); err == nil {
+		err = errors.Join(s.write.prepare(ctx), s.read.prepare(ctx))
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), s.Close())
 	}
 	return s, nil
@@ -74,7 +80,7 @@ func (s *Store) migrate(ctx context.Context) error {
 // Update implements [records.Store]. After an error of the commit it is unknown whether
 // the writes were committed.
 func (s *Store) Update(ctx context.Context, run func(records.Tx) error) error {
-	err := transact(ctx, s.file.Write, func(tx records.Tx) error {
+	err := s.write.transact(ctx, func(tx records.Tx) error {
 		if err := run(tx); err != nil {
 			return err
 		}
@@ -87,16 +93,16 @@ func (s *Store) Update(ctx context.Context, run func(records.Tx) error) error {
 
 // View implements [records.Store].
 func (s *Store) View(ctx context.Context, run func(records.Tx) error) error {
-	return transact(ctx, s.file.Read, run)
+	return s.read.transact(ctx, run)
 }
 
-func transact(ctx context.Context, db *sql.DB, run func(records.Tx) error) error {
-	sqlTx, err := db.BeginTx(ctx, nil)
+func (p *prepared) transact(ctx context.Context, run func(records.Tx) error) error {
+	sqlTx, err := p.db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer sqlTx.Rollback() //nolint:errcheck // after Commit it does nothing
-	if err := run(&transaction{ctx: ctx, tx: sqlTx}); err != nil {
+	if err := run(&transaction{ctx: ctx, tx: sqlTx, of: p}); err != nil {
 		return err
 	}
 	if err := sqlTx.Commit(); err != nil {
@@ -110,14 +116,40 @@ func (s *Store) Close() error {
 	return s.file.Close()
 }
 
+// prepared is a pool of connections with its statements, which are parsed once for each
+// connection.
+type prepared struct {
+	db                     *sql.DB
+	get, put, delete, list *sql.Stmt
+}
+
+func (p *prepared) prepare(ctx context.Context) (err error) {
+	for to, query := range map[**sql.Stmt]string{
+		&p.get: "SELECT value FROM records WHERE kind = $1 AND key = $2",
+		&p.put: `INSERT INTO records (kind, key, value) VALUES ($1, $2, $3)
+			ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value`,
+		&p.delete: "DELETE FROM records WHERE kind = $1 AND key = $2",
+		&p.list:   "SELECT key, value FROM records WHERE kind = $1 AND key > $2 ORDER BY key LIMIT $3",
+	} {
+		if *to, err = p.db.PrepareContext(ctx, query); err != nil {
+			return fmt.Errorf("prepare: %w", err)
+		}
+	}
+	return nil
+}
+
 type transaction struct {
 	ctx context.Context //nolint:containedctx // of the transaction, which it does not outlive
 	tx  *sql.Tx
+	of  *prepared
 }
+
+// stmt returns a statement of the pool in this transaction.
+func (t *transaction) stmt(s *sql.Stmt) *sql.Stmt { return t.tx.StmtContext(t.ctx, s) }
 
 func (t *transaction) Get(kind, key string) ([]byte, bool, error) {
 	var value []byte
-	err := t.tx.QueryRowContext(t.ctx, "SELECT value FROM records WHERE kind = $1 AND key = $2", kind, key).Scan(&value)
+	err := t.stmt(t.of.get).QueryRowContext(t.ctx, kind, key).Scan(&value)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, false, nil
 	}
@@ -128,23 +160,21 @@ func (t *transaction) Get(kind, key string) ([]byte, bool, error) {
 }
 
 func (t *transaction) Put(kind, key string, value []byte) error {
-	_, err := t.tx.ExecContext(t.ctx,
-		"INSERT INTO records (kind, key, value) VALUES ($1, $2, $3) ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value", kind, key, value)
-	if err != nil {
+	if _, err := t.stmt(t.of.put).ExecContext(t.ctx, kind, key, value); err != nil {
 		return fmt.Errorf("write record: %w", err)
 	}
 	return nil
 }
 
 func (t *transaction) Delete(kind, key string) error {
-	if _, err := t.tx.ExecContext(t.ctx, "DELETE FROM records WHERE kind = $1 AND key = $2", kind, key); err != nil {
+	if _, err := t.stmt(t.of.delete).ExecContext(t.ctx, kind, key); err != nil {
 		return fmt.Errorf("delete record: %w", err)
 	}
 	return nil
 }
 
 func (t *transaction) List(kind, after string, limit int) (list []records.Record, err error) {
-	rows, err := t.tx.QueryContext(t.ctx, "SELECT key, value FROM records WHERE kind = $1 AND key > $2 ORDER BY key LIMIT $3", kind, after, limit)
+	rows, err := t.stmt(t.of.list).QueryContext(t.ctx, kind, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list records: %w", err)
 	}
