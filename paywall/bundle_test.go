@@ -50,7 +50,7 @@ func TestBundleTakesOneCreditARequest(t *testing.T) {
 	require.Equal(t, 200, rec.Code)
 	require.Equal(t, "1", rec.Result().Header.Get("X-Bundle-Credits-Remaining"))
 	require.Equal(t, "private", rec.Result().Header.Get("Cache-Control"))
-	require.Equal(t, paywall.Payment{Credential: paywall.Bundle, Scheme: "bundle", TenantID: "acme", CreditsRemaining: 1}, w.seen)
+	require.Equal(t, paywall.Payment{Credential: paywall.CredentialBundle, Scheme: "bundle", TenantID: "acme", CreditsRemaining: 1}, w.seen)
 	rec = w.ask("X-Bundle-Token", "tok")
 	require.Equal(t, "0", rec.Result().Header.Get("X-Bundle-Credits-Remaining"))
 

@@ -13,27 +13,27 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// found is the one credential of a request; its kind is empty where there is none.
+// found is the credential of a request. Its kind is empty if the request has none.
 type found struct {
 	kind  Credential
-	value string         // of the header; empty for MPP
-	paid  mpp.Credential // MPP alone
+	value string         // of the header; empty for CredentialMPP
+	paid  mpp.Credential // only for CredentialMPP
 }
 
-// headers are the credentials that are a header of their own, in the order in
-// which they are looked at, under the names that package http keeps.
+// headers are the credentials that have a header of their own, by canonical name, in the
+// order in which they are checked.
 var headers = [...]struct {
 	key  string
 	kind Credential
 }{
-	{HeaderBundleToken, Bundle},
-	{"Payment-Signature", X402},
-	{"X-Payment", X402V1},
-	{HeaderMandate, Mandate},
+	{HeaderBundleToken, CredentialBundle},
+	{"Payment-Signature", CredentialX402},
+	{"X-Payment", CredentialX402V1},
+	{HeaderMandate, CredentialMandate},
 }
 
-// find looks for the one credential. Two, be they of one kind, are refused: the
-// client may have been led to pay twice, and neither can be preferred.
+// find returns the credential of a request. Several credentials are refused, because the
+// client may have been made to pay twice.
 func find(h http.Header) (f found, err error) {
 	count := 0
 	for _, known := range headers {
@@ -51,7 +51,7 @@ func find(h http.Header) (f found, err error) {
 		case errors.Is(errPaid, mpp.ErrMultipleCredentials):
 			count += 2
 		default:
-			f, err = found{kind: MPP, paid: paid}, errPaid
+			f, err = found{kind: CredentialMPP, paid: paid}, errPaid
 			count++
 		}
 	}
@@ -67,66 +67,67 @@ func find(h http.Header) (f found, err error) {
 	return f, nil
 }
 
-// visit is a request that brought a credential.
+// visit is a request with a credential.
 type visit struct {
 	*Gate
 	request *http.Request
 	offer   *offer
+	accept  *accept // the token of a signed transfer
 	id      string
 	found   found
 }
 
-// purchase is a credential that passed every check that needs no call.
+// purchase is a credential that passed all checks that need no call.
 type purchase struct {
-	// claims are taken in order before anything is settled; none for a bundle.
+	// claims are claimed in order before the settlement. A bundle has none.
 	claims []Claim
-	// payer is whom a signed transfer names; "" if the credential is no transfer.
+	// payer is the payer that a signed transfer names, or "" for other credentials.
 	payer string
-	// late is why the credential is not valid any more. It is refused with it,
-	// unless it was settled before.
+	// late is the refusal of a credential that is no longer valid, unless it was settled
+	// before.
 	late *refusal
-	// verify checks the credential without moving money, unless it was settled
-	// before. May be nil.
+	// verify checks the credential without moving money. It is not called if the
+	// credential was settled before. May be nil.
 	verify func(ctx context.Context) error
-	// prove checks that the payer signed the credential, if only an earlier claim of
-	// several is paid. It is set if there are several.
+	// prove checks that the payer signed the credential. It is called if the first of two
+	// claims was paid with another credential, and set if there are two.
 	prove func(ctx context.Context) error
-	// settle moves the money, given the state of the claim.
+	// settle moves the money. state is that of the claim.
 	settle func(ctx context.Context, state ClaimState) (settled, error)
-	// announce sets the headers that name the payment.
+	// announce sets the response headers of the payment.
 	announce func(h http.Header, p Payment)
-	// ended is called when the claim has ended. May be nil.
+	// ended is called when the claim ends. May be nil.
 	ended func(ctx context.Context, end End)
 }
 
 // settled is the outcome of a settlement.
 type settled struct {
 	payment Payment
-	// replayed: the first result of an earlier settlement, given again.
+	// replayed reports that this is the result of an earlier settlement.
 	replayed bool
 }
 
-// plan checks the credential as far as it can be without a call.
+// plan checks the credential without any call.
 func (v *visit) plan(ctx context.Context) (*purchase, error) {
 	switch v.found.kind {
-	case Bundle:
+	case CredentialBundle:
 		return v.planBundle()
-	case X402:
+	case CredentialX402:
 		return v.planX402()
-	case X402V1:
+	case CredentialX402V1:
 		return v.planX402V1()
-	case Mandate:
+	case CredentialMandate:
 		return v.planMandate(ctx)
-	case MPP:
+	case CredentialMPP:
 		return v.planMPP()
 	}
 	return nil, errors.New("unknown credential")
 }
 
-// fingerprint stands for secret texts where only equality counts. Lengths keep
-// the parts apart.
+// fingerprint returns a hash of secret texts, for comparison. It includes the length of
+// each part.
 func fingerprint(parts ...string) string {
-	var stack [2 << 10]byte // long enough for most, and nothing for the collector
+	var stack [2 << 10]byte // long enough for most inputs, and not on the heap
 	b := stack[:0]
 	for _, p := range parts {
 		b = append(binary.BigEndian.AppendUint64(b, uint64(len(p))), p...)
@@ -135,24 +136,24 @@ func fingerprint(parts ...string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// claimTransfer is the claim on a signed transfer. An authorization is one under
-// every protocol, since the token takes its nonce once. Its parts are public once
-// it is settled, so that the claim is bound to the very text that was sent too.
+// claimTransfer returns the claim of a signed transfer. Its key is the authorization,
+// whatever the protocol, because the token accepts each nonce once. The authorization is
+// public once it is settled, so the claim is also bound to the text of the credential.
 func (v *visit) claimTransfer(a x402.Authorization, text string) Claim {
 	until := a.ValidBeforeTime()
 	if latest := v.clock().Add(longestMemory); until.After(latest) {
 		until = latest
 	}
-	asset := &v.offer.two.Accepts[0]
+	asset := &v.accept.two
 	return Claim{
 		Key:     strings.ToLower(strings.Join([]string{"transfer", asset.Network, asset.Asset, a.From, a.Nonce}, ":")),
-		Binding: fingerprint(v.offer.binding, text),
+		Binding: fingerprint(v.accept.binding, text),
 		Until:   until.Add(memoryMargin),
 	}
 }
 
-// settlementKey is the Idempotency-Key that a claim is settled with: the same
-// for every try of everybody who shares the claim, and another for everybody else.
+// settlementKey returns the Idempotency-Key of a claim's settlement. All attempts of the
+// instances that share the claim use the same key, and other gates use others.
 func (v *visit) settlementKey(c Claim) string {
 	scope := ""
 	if m, ok := v.redemptions.(*Memory); ok {
@@ -161,22 +162,22 @@ func (v *visit) settlementKey(c Claim) string {
 	return fingerprint("settlement", scope, c.Key, c.Binding)
 }
 
-// checkTransfer compares a signed transfer with the offer; exactly requires the
-// price and not more. Whether the signature is good is for the facilitator, and
-// the window is checked by lateTransfer.
+// checkTransfer compares a signed transfer with the offer. If exactly is false, the amount
+// may be above the price. The facilitator verifies the signature, and lateTransfer checks
+// the validity window.
 func (v *visit) checkTransfer(a x402.Authorization, exactly bool) *refusal {
-	want := &v.offer.two.Accepts[0]
+	want := &v.accept.two
 	order := x402.CompareAmounts(a.Value, want.Amount)
 	switch {
 	case !x402.SameAddress(a.To, want.PayTo):
-		return refuseX402(x402.ReasonRecipient, "The payment is to somebody else.")
+		return refuseX402(x402.ReasonRecipient, "The payment is to another payee.")
 	case order < 0, exactly && order > 0:
-		return refuseX402(x402.ReasonValue, "The payment is not of the price asked.")
+		return refuseX402(x402.ReasonValue, "The amount is not the price.")
 	}
 	return nil
 }
 
-// lateTransfer is why a transfer is outside of its window; nil if it is inside.
+// lateTransfer returns the refusal of a transfer outside of its validity window, or nil.
 func (v *visit) lateTransfer(a x402.Authorization) *refusal {
 	if reason := a.CheckWindow(v.clock()); reason != "" {
 		return refuseX402(reason, "The payment is not valid now.")
@@ -184,8 +185,25 @@ func (v *visit) lateTransfer(a x402.Authorization) *refusal {
 	return nil
 }
 
-// settleTransfer submits a transfer, and once more if the first answer is that it
-// was sent and is not confirmed.
+// submit settles a transfer at the facilitator of its token.
+func (v *visit) submit(ctx context.Context, req x402.FacilitatorRequest) (x402.Settlement, error) {
+	if f := v.accept.facilitator; f != nil {
+		return f.Settle(ctx, req)
+	}
+	return v.settler.SettleTransfer(ctx, req)
+}
+
+// facilitatorV2 returns the facilitator of payments of version 2, or nil if the settler
+// settles them.
+func (v *visit) facilitatorV2() *x402.Facilitator {
+	if f := v.accept.facilitator; f != nil {
+		return f
+	}
+	return v.external
+}
+
+// settleTransfer submits a transfer. If it was broadcast and is not confirmed yet, it
+// submits the transfer once more.
 func settleTransfer(ctx context.Context, submit func(context.Context) (x402.Settlement, error)) (x402.Settlement, error) {
 	s, err := submit(ctx)
 	var pending *x402.PendingError
@@ -197,21 +215,21 @@ func settleTransfer(ctx context.Context, submit func(context.Context) (x402.Sett
 	return s, err
 }
 
-// paidBy is the payment that a settled transfer makes.
+// paidBy returns the payment of a settled transfer.
 func (v *visit) paidBy(kind Credential, s x402.Settlement, a x402.Authorization, network string) settled {
 	return settled{replayed: s.Replayed, payment: Payment{
 		Credential: kind, Scheme: x402.SchemeExact, Payer: a.From, Transaction: s.Transaction, Network: network,
-		AmountMicros: microsOf(a.Value, v.asset.Decimals),
+		AmountMicros: microsOf(a.Value, v.accept.asset.Decimals),
 	}}
 }
 
-// x402's two headers of an outcome, as package http keeps their names.
+// Canonical names of the headers of an x402 outcome.
 const (
 	keyPaymentResponse   = "Payment-Response"
 	keyPaymentResponseV1 = "X-Payment-Response"
 )
 
-// announceX402 sets one of them.
+// announceX402 sets the header of an x402 outcome.
 func announceX402(h http.Header, key string, p Payment) {
 	h[key] = []string{x402.Settlement{Success: true, Transaction: p.Transaction, Network: p.Network, Payer: p.Payer}.Header()}
 }

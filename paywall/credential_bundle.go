@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// maxBundleToken is the longest bundle token that is passed on, in bytes.
+// maxBundleToken is the longest bundle token that is accepted, in bytes.
 const maxBundleToken = 8 << 10
 
-// planBundle takes X-Bundle-Token. What a token is good for is the merchant's own;
-// nothing is claimed, since each use of it takes a credit.
+// planBundle plans the payment of X-Bundle-Token. The merchant decides what a token is worth.
+// There is no claim, because each use of the token takes a credit.
 func (v *visit) planBundle() (*purchase, error) {
 	if v.bundle == nil {
 		return nil, refuse("bundle_unsupported", "Bundles are not sold here.")
@@ -35,18 +35,18 @@ func (v *visit) planBundle() (*purchase, error) {
 				return settled{}, refuse(codeNoCredits, "The bundle has no credit left, or is not valid.")
 			}
 			return settled{payment: Payment{
-				Credential: Bundle, Scheme: "bundle", TenantID: result.TenantID, CreditsRemaining: result.CreditsRemaining,
+				Credential: CredentialBundle, Scheme: "bundle", TenantID: result.TenantID, CreditsRemaining: result.CreditsRemaining,
 			}}, nil
 		},
 		announce: func(h http.Header, p Payment) {
 			h.Set(HeaderCreditsRemaining, strconv.FormatInt(p.CreditsRemaining, 10))
 		},
 		ended: func(ctx context.Context, end End) {
-			if end != Unserved || v.bundle.Refund == nil {
+			if end != EndUnserved || v.bundle.Refund == nil {
 				return
 			}
 			if err := v.bundle.Refund(ctx, token); err != nil {
-				v.logger.ErrorContext(ctx, "paywall: a credit was not given back", slog.String("request_id", v.id), slog.String("error", redactText(err, token)))
+				v.logger.ErrorContext(ctx, "paywall: refund credit", slog.String("request_id", v.id), slog.String("error", redactText(err, token)))
 			}
 		},
 	}, nil

@@ -14,14 +14,14 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// presentationLife is how long a presentation is good, with the clock skew allowed.
+// presentationLife is how long a presentation is valid, including clock skew.
 const presentationLife = mandate.DefaultMaxPresentationAge + 2*mandate.DefaultSkew
 
-// microsPerCent is how many millionths of a dollar make a cent.
+// microsPerCent is the number of micro-dollars in a cent.
 const microsPerCent = 10_000
 
-// planMandate takes X-Service-Mandate: a bare mandate, or a presentation that is
-// bound to this payment. Status, month and payee are the service's to judge.
+// planMandate plans the payment of X-Service-Mandate: a bare mandate, or a presentation
+// bound to this payment. The service checks status, monthly limit and payee.
 func (v *visit) planMandate(ctx context.Context) (*purchase, error) {
 	token := v.found.value
 	ctx, cancel := v.limited(ctx)
@@ -41,7 +41,7 @@ func (v *visit) planMandate(ctx context.Context) (*purchase, error) {
 		return nil, no
 	}
 	params := client.PaywallSettlementParams{
-		Mandate: token, Price: v.offer.price, PayTo: v.offer.two.Accepts[0].PayTo, Network: v.offer.two.Accepts[0].Network,
+		Mandate: token, Price: v.offer.price, PayTo: v.offer.accepts[0].two.PayTo, Network: v.offer.accepts[0].two.Network,
 		Resource: v.offer.resource, ChallengeID: p.Nonce, IdempotencyKey: key.sent,
 	}
 	return &purchase{
@@ -55,8 +55,8 @@ func (v *visit) planMandate(ctx context.Context) (*purchase, error) {
 	}, nil
 }
 
-// readMandate verifies the token. If only its time is over, late is the refusal,
-// and the token is good for what it paid before.
+// readMandate verifies the token. If the token is expired and otherwise valid, late is the
+// refusal, and the token is still valid for what it paid before.
 func (v *visit) readMandate(ctx context.Context, token string) (p *mandate.Presentation, late *refusal, err error) {
 	want := mandate.Expect{Audience: origin(v.offer.resource), AllowUnbound: true, AllowStale: true}
 	p, err = v.verifier.VerifyPresentation(ctx, token, want)
@@ -76,19 +76,19 @@ func (v *visit) readMandate(ctx context.Context, token string) (p *mandate.Prese
 	return p, late, nil
 }
 
-// mandateKey is what makes one payment of a mandate one.
+// mandateKey identifies one payment of a mandate.
 type mandateKey struct {
-	sent  string // the idempotency key that the service gets
-	again string // the Idempotency-Key that a client repeats a bare mandate with; empty where it needs none
+	sent  string // idempotency key of the settlement
+	again string // Idempotency-Key with which a client can repeat the request; empty for presentations
 	claim Claim
 	ended func(ctx context.Context, end End)
 }
 
-// mandateKey tells payments of one mandate apart: by the challenge of a
-// presentation, by the client's Idempotency-Key, or else by a key made up here.
+// mandateKey returns the key of a payment: from the challenge of a presentation, from the
+// client's Idempotency-Key, or else a random one.
 func (v *visit) mandateKey(p *mandate.Presentation) (k mandateKey, no *refusal) {
 	now := v.clock()
-	k.claim = Claim{Binding: fingerprint(v.offer.binding), Until: now.Add(longestMemory)}
+	k.claim = Claim{Binding: fingerprint(v.offer.accepts[0].binding), Until: now.Add(longestMemory)}
 	asked := v.request.Header.Get(HeaderIdempotencyKey)
 	switch {
 	case p.Mandate.Bound:
@@ -109,30 +109,31 @@ func (v *visit) mandateKey(p *mandate.Presentation) (k mandateKey, no *refusal) 
 	return k, nil
 }
 
-// looseKey is for a bare mandate without key. What went wrong earlier for the
-// same mandate, resource and price is taken up again before anything new is bought.
+// looseKey returns the key of a bare mandate without an Idempotency-Key. It reuses the key of
+// an earlier payment of the same mandate, resource and price that was undecided or not
+// served, so that the client does not pay again.
 func (v *visit) looseKey(mandateID string, k mandateKey) mandateKey {
-	slot := fingerprint(mandateID, v.offer.binding)
-	k.again = v.unfinished.take(slot)
+	slot := fingerprint(mandateID, v.offer.accepts[0].binding)
+	k.again = v.mandateKeys.take(slot)
 	if k.again == "" {
 		var made [16]byte
 		_, _ = rand.Read(made[:]) // never fails: crypto/rand ends the program instead
 		k.again = hex.EncodeToString(made[:])
 	}
-	// As if the client had sent it: so that it can, and this is found.
+	// The same as if the client had sent the key, so that a repeat with it finds this payment.
 	k.sent = "request:" + fingerprint(mandateID, k.again)
 	again := k.again
 	k.ended = func(_ context.Context, end End) {
-		if end == Undecided || end == Unserved {
-			v.unfinished.put(slot, again)
+		if end == EndUndecided || end == EndUnserved {
+			v.mandateKeys.put(slot, again)
 		}
 	}
 	return k
 }
 
-// checkTransaction compares what the presentation was made for with the offer.
+// checkTransaction compares the payment that a presentation is bound to with the offer.
 func (v *visit) checkTransaction(p *mandate.Presentation) *refusal {
-	want, got := v.offer.two.Accepts[0], p.Transaction
+	want, got := &v.offer.accepts[0].two, p.Transaction
 	if got == nil || got.AmountMicros != v.offer.micros || got.Network != want.Network || got.Resource != v.offer.resource ||
 		!x402.SameAddress(got.PayTo, want.PayTo) {
 		return refuse(codeOtherPayment, "The presentation was made for another payment.")
@@ -144,7 +145,7 @@ func (v *visit) settleMandate(ctx context.Context, params client.PaywallSettleme
 	s, err := v.settler.SettleMandate(ctx, params)
 	replayed := s.Replayed
 	if err == nil && !s.Success && s.ErrorReason == string(x402.ReasonPending) {
-		s, err = v.settler.SettleMandate(ctx, params) // a replay of this request's own first try
+		s, err = v.settler.SettleMandate(ctx, params) // replays this request's first attempt
 	}
 	if err != nil {
 		no := fromMandate(err)
@@ -161,12 +162,12 @@ func (v *visit) settleMandate(ctx context.Context, params client.PaywallSettleme
 		payer = mandateID
 	}
 	return settled{replayed: replayed, payment: Payment{
-		Credential: Mandate, Scheme: "mandate", Payer: payer, Transaction: s.Transaction, Network: s.Network,
+		Credential: CredentialMandate, Scheme: "mandate", Payer: payer, Transaction: s.Transaction, Network: s.Network,
 		AmountMicros: v.offer.micros, TransactionID: s.TransactionID,
 	}}, nil
 }
 
-// fromRail is a settlement that the rail refused, or has not decided.
+// fromRail returns the refusal of a settlement that the rail refused or has not decided.
 func fromRail(s MandateSettlement, o *offer, key string) *refusal {
 	reason := string(safeReason(x402.Reason(s.ErrorReason)))
 	if s.ErrorReason == string(x402.ReasonPending) {
@@ -183,10 +184,10 @@ func fromRail(s MandateSettlement, o *offer, key string) *refusal {
 	return refuse(reason, railMessage(reason, o))
 }
 
-// minCardMicros is the least that a card pays, in millionths of a dollar.
+// minCardMicros is the smallest card payment, in micro-dollars.
 const minCardMicros = 500_000
 
-// railMessage says in words why a rail refused.
+// railMessage explains the refusal of a rail.
 func railMessage(reason string, o *offer) string {
 	switch {
 	case reason == string(client.CodeRailUnavailable) && o.micros < minCardMicros:

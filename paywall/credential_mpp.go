@@ -11,8 +11,8 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// planMPP takes a credential of the Payment scheme. The service settles it as an
-// x402 version 2 payment: what was signed is the same transfer.
+// planMPP plans the payment of a credential of the Payment scheme. It is settled like a
+// payment of x402 version 2, because the same transfer is signed.
 func (v *visit) planMPP() (*purchase, error) {
 	late, no := v.checkChallenge(v.found.paid.Challenge)
 	if no != nil {
@@ -30,7 +30,7 @@ func (v *visit) planMPP() (*purchase, error) {
 	if late == nil {
 		late = v.lateAuthorization(a)
 	}
-	offered := v.offer.two.Accepts[0]
+	offered := v.accept.two
 	payload, err := json.Marshal(x402.Payload{
 		X402Version: x402.Version2, Resource: &v.offer.two.Resource, Accepted: offered, Payload: exact, Extensions: v.offer.two.Extensions,
 	})
@@ -39,14 +39,14 @@ func (v *visit) planMPP() (*purchase, error) {
 	}
 	claim := v.claimTransfer(a, v.found.paid.Challenge.ID)
 	req := x402.FacilitatorRequest{
-		X402Version: x402.Version2, PaymentPayload: payload, PaymentRequirements: v.offer.asksTwo, IdempotencyKey: v.settlementKey(claim),
+		X402Version: x402.Version2, PaymentPayload: payload, PaymentRequirements: v.accept.asksTwo, IdempotencyKey: v.settlementKey(claim),
 	}
 	return &purchase{
 		claims: []Claim{claim},
 		payer:  a.From,
 		late:   late,
 		settle: func(ctx context.Context, _ ClaimState) (settled, error) {
-			s, err := settleTransfer(ctx, func(ctx context.Context) (x402.Settlement, error) { return v.settler.SettleTransfer(ctx, req) })
+			s, err := settleTransfer(ctx, func(ctx context.Context) (x402.Settlement, error) { return v.submit(ctx, req) })
 			if err != nil {
 				no := fromTransfer(err)
 				if no.status == http.StatusPaymentRequired {
@@ -54,7 +54,7 @@ func (v *visit) planMPP() (*purchase, error) {
 				}
 				return settled{}, no
 			}
-			return v.paidBy(MPP, s, a, offered.Network), nil
+			return v.paidBy(CredentialMPP, s, a, offered.Network), nil
 		},
 		announce: func(h http.Header, p Payment) {
 			receipt := mpp.Receipt{Method: mpp.MethodEVM, Reference: p.Transaction, Status: mpp.StatusSuccess, Timestamp: v.clock()}
@@ -65,7 +65,7 @@ func (v *visit) planMPP() (*purchase, error) {
 	}, nil
 }
 
-// lateAuthorization is lateTransfer with the scheme's own problems.
+// lateAuthorization is lateTransfer with the problem types of the Payment scheme.
 func (v *visit) lateAuthorization(a x402.Authorization) *refusal {
 	no := v.lateTransfer(a)
 	if no == nil {
@@ -78,14 +78,14 @@ func (v *visit) lateAuthorization(a x402.Authorization) *refusal {
 	return no
 }
 
-// checkChallenge checks that the challenge that was paid is one of this route.
-// If it is, and has expired, late is the refusal.
+// checkChallenge checks that this gate issued the challenge for this offer. If the challenge
+// has expired, late is the refusal.
 func (v *visit) checkChallenge(c mpp.Challenge) (late, no *refusal) {
 	if c.Method != mpp.MethodEVM || c.Intent != mpp.IntentCharge {
 		return nil, refuseMPP(mpp.ProblemMethodUnsupported, "method_unsupported", "This method of payment is not offered here.")
 	}
 	if !v.signer.Verify(c) {
-		return nil, refuseMPP(mpp.ProblemInvalidChallenge, "invalid_challenge", "The challenge is not one of this server, or was changed.")
+		return nil, refuseMPP(mpp.ProblemInvalidChallenge, "invalid_challenge", "The challenge was not issued by this server, or was changed.")
 	}
 	expires, err := c.ExpiresAt()
 	if err != nil || expires.IsZero() {
@@ -94,27 +94,38 @@ func (v *visit) checkChallenge(c mpp.Challenge) (late, no *refusal) {
 	if !v.clock().Before(expires) {
 		late = refuseMPP(mpp.ProblemPaymentExpired, "payment_expired", "The challenge has expired.")
 	}
-	if c.Realm == v.offer.realm && c.Request == v.offer.request && c.Digest == "" {
-		return late, nil
+	for _, a := range v.offer.accepts {
+		if c.Realm == v.offer.realm && c.Request == a.request && c.Digest == "" {
+			v.accept = a
+			return late, nil
+		}
 	}
-	if cheaper(c.Request, v.offer.amount) {
+	if v.offer.cheaper(c.Request) {
 		return nil, refuseMPP(mpp.ProblemPaymentInsufficient, "payment_insufficient", "The challenge that was paid asks for less than this costs.")
 	}
-	return nil, refuseMPP(mpp.ProblemInvalidChallenge, "invalid_challenge", "The challenge is for something else.")
+	return nil, refuseMPP(mpp.ProblemInvalidChallenge, "invalid_challenge", "The challenge is for another payment.")
 }
 
-// cheaper reports whether a request that this server signed asks for less than amount.
-func cheaper(request, amount string) bool {
+// cheaper reports whether a signed request asks for less of a token than the offer.
+func (o *offer) cheaper(request string) bool {
 	data, err := mpp.DecodeBase64(request)
 	if err != nil {
 		return false
 	}
 	var asked mpp.ChargeRequest
-	return json.Unmarshal(data, &asked) == nil && x402.IsAmount(asked.Amount) && x402.CompareAmounts(asked.Amount, amount) < 0
+	if json.Unmarshal(data, &asked) != nil || !x402.IsAmount(asked.Amount) {
+		return false
+	}
+	for _, a := range o.accepts {
+		if asked.Currency == a.asset.Address && asked.MethodDetails.ChainID == a.network.ChainID {
+			return x402.CompareAmounts(asked.Amount, a.amount) < 0
+		}
+	}
+	return false
 }
 
-// readTransfer takes the signed transfer out of a credential. Its nonce binds it
-// to the challenge, so that no other transfer of the payer can be passed off as it.
+// readTransfer returns the signed transfer of a credential. Its nonce must be that of the
+// challenge, so that no other transfer of the payer is accepted.
 func (v *visit) readTransfer(c mpp.Credential) (e x402.Exact, no *refusal) {
 	p, err := mpp.DecodeAuthorization(c.Payload)
 	if err != nil {

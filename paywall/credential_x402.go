@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// longestMemory is how long a credential that does not expire soon is remembered.
+	// longestMemory is the longest time for which a credential is remembered.
 	longestMemory = HonoredFor
-	// memoryMargin outlives the window by the time that a request may take.
+	// memoryMargin is added to the validity window for the duration of a request.
 	memoryMargin = 2 * time.Minute
 )
 
-// planX402 takes PAYMENT-SIGNATURE (version 2).
+// planX402 plans the payment of PAYMENT-SIGNATURE (version 2).
 func (v *visit) planX402() (*purchase, error) {
 	p, err := x402.DecodePayload(v.found.value)
 	if err != nil {
@@ -26,17 +26,17 @@ func (v *visit) planX402() (*purchase, error) {
 	if err != nil {
 		return nil, malformedX402(err)
 	}
-	offered := &v.offer.two.Accepts[0]
-	if no := v.checkAccepted(p, offered); no != nil {
+	if no := v.checkAccepted(p); no != nil {
 		return nil, no
 	}
+	offered := &v.accept.two
 	a := p.Payload.Authorization
 	if no := v.checkTransfer(a, true); no != nil {
 		return nil, no
 	}
 	claims := []Claim{v.claimTransfer(a, v.found.value)}
 	req := x402.FacilitatorRequest{
-		X402Version: x402.Version2, PaymentPayload: p.Raw, PaymentRequirements: v.offer.asksTwo, IdempotencyKey: v.settlementKey(claims[0]),
+		X402Version: x402.Version2, PaymentPayload: p.Raw, PaymentRequirements: v.accept.asksTwo, IdempotencyKey: v.settlementKey(claims[0]),
 	}
 	if id != "" {
 		claims = append([]Claim{v.claimIdentifier(a, id)}, claims...)
@@ -60,20 +60,31 @@ func (v *visit) planX402() (*purchase, error) {
 			if err != nil {
 				return settled{}, failed(err)
 			}
-			return v.paidBy(X402, s, a, offered.Network), nil
+			return v.paidBy(CredentialX402, s, a, offered.Network), nil
 		},
 		announce: func(h http.Header, p Payment) { announceX402(h, keyPaymentResponse, p) },
 	}, nil
 }
 
-// checkAccepted compares what the client accepted with what was offered.
-func (v *visit) checkAccepted(p x402.Payload, offered *x402.Requirements) *refusal {
-	switch got := p.Accepted; {
-	case got.Scheme != offered.Scheme:
-		return refuseX402(x402.ReasonUnsupportedScheme, "Only the scheme exact is taken.")
-	case got.Network != offered.Network:
+// checkAccepted finds the token that a payment accepts, and checks that the payment is for
+// this resource.
+func (v *visit) checkAccepted(p x402.Payload) *refusal {
+	got, network := &p.Accepted, false
+	for _, a := range v.offer.accepts {
+		if got.Network == a.two.Network {
+			network = true
+			if got.Equal(a.two) {
+				v.accept = a
+				break
+			}
+		}
+	}
+	switch {
+	case got.Scheme != x402.SchemeExact:
+		return refuseX402(x402.ReasonUnsupportedScheme, "Only the scheme exact is accepted.")
+	case !network:
 		return refuseX402(x402.ReasonInvalidNetwork, "The payment is for another network.")
-	case !got.Equal(*offered):
+	case v.accept == nil:
 		return refuseX402(x402.ReasonInvalidRequirement, "The payment accepts something that is not offered here.")
 	case p.Resource != nil && p.Resource.URL != v.offer.resource:
 		return refuseX402(x402.ReasonInvalidRequirement, "The payment is for another resource.")
@@ -81,11 +92,11 @@ func (v *visit) checkAccepted(p x402.Payload, offered *x402.Requirements) *refus
 	return nil
 }
 
-// verifyV2 asks whoever settles version 2 to check a payment. A [Settler] of the
-// program that has no Verify checks when it settles.
+// verifyV2 verifies a payment of version 2 at the facilitator that settles it. A [Settler]
+// without Verify verifies when it settles.
 func (v *visit) verifyV2(ctx context.Context, req x402.FacilitatorRequest) error {
-	if v.external != nil {
-		_, err := v.external.Verify(ctx, req)
+	if f := v.facilitatorV2(); f != nil {
+		_, err := f.Verify(ctx, req)
 		return err
 	}
 	if s, ok := v.settler.(Verifier); ok {
@@ -95,26 +106,27 @@ func (v *visit) verifyV2(ctx context.Context, req x402.FacilitatorRequest) error
 	return nil
 }
 
-// settleV2 settles at the external facilitator, or else where everything is settled.
+// settleV2 settles a payment of version 2 at the external facilitator, or else with the
+// settler.
 func (v *visit) settleV2(ctx context.Context, req x402.FacilitatorRequest, state ClaimState) (x402.Settlement, error) {
-	if v.external == nil {
-		return settleTransfer(ctx, func(ctx context.Context) (x402.Settlement, error) { return v.settler.SettleTransfer(ctx, req) })
+	if v.external == nil || v.accept.facilitator != nil {
+		return settleTransfer(ctx, func(ctx context.Context) (x402.Settlement, error) { return v.submit(ctx, req) })
 	}
 	s, err := settleTransfer(ctx, func(ctx context.Context) (x402.Settlement, error) { return v.external.Settle(ctx, req) })
-	if state == Retried && alreadyUsed(err) {
-		// The first try may have landed: the service looks at the chain.
+	if state == ClaimUndecided && alreadyUsed(err) {
+		// The first attempt may have succeeded: the service reads the chain.
 		return v.settler.SettleTransfer(ctx, req)
 	}
 	return s, err
 }
 
-// alreadyUsed reports whether a facilitator refuses because the authorization was used.
+// alreadyUsed reports whether a facilitator refused a used authorization.
 func alreadyUsed(err error) bool {
 	var refused *x402.RefusedError
 	return errors.As(err, &refused) && (refused.Reason == x402.ReasonNonceUsed || refused.Reason == x402.ReasonTransactionState)
 }
 
-// announced adds the header of a refused settlement, if it is a refusal.
+// announced sets the header that reports a failed settlement.
 func announced(no *refusal, header, network string) *refusal {
 	if no.status == http.StatusPaymentRequired || no.code == codePending {
 		no.settlement, no.network = header, network
@@ -122,37 +134,42 @@ func announced(no *refusal, header, network string) *refusal {
 	return no
 }
 
-// planX402V1 takes X-PAYMENT (version 1).
+// planX402V1 plans the payment of X-PAYMENT (version 1).
 func (v *visit) planX402V1() (*purchase, error) {
 	p, err := x402.DecodePayloadV1(v.found.value)
 	if err != nil {
 		return nil, malformedX402(err)
 	}
-	offered := &v.offer.one.Accepts[0]
-	if p.Scheme != offered.Scheme {
-		return nil, refuseX402(x402.ReasonUnsupportedScheme, "Only the scheme exact is taken.")
+	if p.Scheme != x402.SchemeExact {
+		return nil, refuseX402(x402.ReasonUnsupportedScheme, "Only the scheme exact is accepted.")
 	}
-	if p.Network != offered.Network {
+	for _, a := range v.offer.accepts {
+		if a.v1 && a.one.Network == p.Network {
+			v.accept = a
+		}
+	}
+	if v.accept == nil {
 		return nil, refuseX402(x402.ReasonInvalidNetwork, "The payment is for another network.")
 	}
+	offered := &v.accept.one
 	a := p.Payload.Authorization
 	if no := v.checkTransfer(a, false); no != nil {
 		return nil, no
 	}
 	claim := v.claimTransfer(a, v.found.value)
 	req := x402.FacilitatorRequest{
-		X402Version: x402.Version1, PaymentPayload: p.Raw, PaymentRequirements: v.offer.asksOne, IdempotencyKey: v.settlementKey(claim),
+		X402Version: x402.Version1, PaymentPayload: p.Raw, PaymentRequirements: v.accept.asksOne, IdempotencyKey: v.settlementKey(claim),
 	}
 	return &purchase{
 		claims: []Claim{claim},
 		payer:  a.From,
 		late:   v.lateTransfer(a),
 		settle: func(ctx context.Context, _ ClaimState) (settled, error) {
-			s, err := settleTransfer(ctx, func(ctx context.Context) (x402.Settlement, error) { return v.settler.SettleTransfer(ctx, req) })
+			s, err := settleTransfer(ctx, func(ctx context.Context) (x402.Settlement, error) { return v.submit(ctx, req) })
 			if err != nil {
 				return settled{}, announced(fromTransfer(err), x402.HeaderPaymentResponseV1, offered.Network)
 			}
-			return v.paidBy(X402V1, s, a, offered.Network), nil
+			return v.paidBy(CredentialX402V1, s, a, offered.Network), nil
 		},
 		announce: func(h http.Header, p Payment) { announceX402(h, keyPaymentResponseV1, p) },
 	}, nil

@@ -1,7 +1,6 @@
-// Package paywall puts a price on an http.Handler. A request that does not pay is
-// answered 402 with three challenges side by side (x402 version 1 and 2, and the
-// Payment authentication scheme). A request that pays is settled first and served
-// then:
+// Package paywall puts a price on an http.Handler. A request without payment is answered 402
+// with three challenges: x402 versions 1 and 2, and the Payment authentication scheme. The
+// payment of a request is settled before the request is served:
 //
 //	gate, err := paywall.New(paywall.Config{
 //		Price:    "0.01", // USDC
@@ -13,52 +12,55 @@
 //	})
 //	mux.Handle("GET /weather", gate.Require(weather))
 //
-// The handler reads who paid, and how, with [PaymentFrom]. Other routes have gates
-// of their own, with [Gate.With]; a resource can be a pattern:
+// The handler reads the payment with [PaymentFrom]. [Gate.With] returns gates for other
+// routes. A resource can be a pattern:
 //
 //	reports := gate.With(paywall.Route{Price: "0.05", Resource: "https://api.example.com/reports/{id}"})
 //	mux.Handle("GET /reports/{id}", reports.Require(report))
 //
 // # Credentials
 //
-// A request pays with one of five: a credit bundle (X-Bundle-Token), x402 version 2
-// (PAYMENT-SIGNATURE) and 1 (X-PAYMENT), a mandate or a presentation of one
-// (X-Service-Mandate), and the Payment scheme (Authorization, or
-// Payment-Authorization beside it). Two together are refused with 400. The handler,
-// and a proxy behind it, never sees the credential.
+// A request pays with one of five credentials: a credit bundle (X-Bundle-Token), x402 version
+// 2 (PAYMENT-SIGNATURE) or 1 (X-PAYMENT), a mandate or a presentation of one
+// (X-Service-Mandate), or the Payment scheme (Authorization or Payment-Authorization).
+// Several credentials are refused with 400. The gate removes the credential from the request
+// before the handler, or a proxy behind it, sees it.
+//
+// Signed transfers pay in the token of [Config.Asset], and in those of [Config.Accepts] if
+// there are any. Each 402 lists all of them.
 //
 // # Guarantees
 //
-// The handler runs only after the money has moved, and a credential is served once.
-// A gate looks the credential up, verifies it, claims it, settles it and serves, in
-// this order: of concurrent duplicates one runs, and the others get 409.
+// The handler runs only after the money has moved, and each credential is served once. A gate
+// looks the credential up, verifies it, claims it, settles it and serves the request, in this
+// order. Of concurrent duplicates one runs, and the others get 409.
 //
-// An answer below 400 is served, except 304 and answers to HEAD ([Config.Served]
-// overrides this). If the handler panics, answers 400 or above, or calls [Decline],
-// the payment is unfulfilled: the same credential sent again is let through without
-// a second settlement, for [HonoredFor], whatever its window says.
+// A response below 400 counts as served, except 304 and responses to HEAD; [Config.Served]
+// overrides this. If the handler panics, answers 400 or above, or calls [Decline], the payment
+// is unfulfilled: the same credential is accepted again for [HonoredFor] without a second
+// settlement, even if its validity window has ended.
 //
-// If the outcome of a settlement is unknown, nothing is served and 502 or 504 says
-// when to send the same credential again; what was settled meanwhile is found, not
-// paid twice. A verification that fails holds nothing.
+// If the outcome of a settlement is unknown, the gate answers 502 or 504 and serves nothing.
+// The client then repeats the same credential after Retry-After, and is not charged twice. A
+// failed verification leaves no state.
 //
-// A bare mandate has no nonce, so each one sent is a purchase of its own, unless
-// the request has an Idempotency-Key. One that was undecided or not served is
-// remembered by this process, and used by the next request of the same mandate for
-// the same resource and price. A 502 or 504 names the Idempotency-Key to send.
+// A bare mandate has no nonce, so each request with one is a new purchase, unless it has an
+// Idempotency-Key. The gate remembers the payments of bare mandates that are undecided or not
+// served, and uses them for the next request with the same mandate, resource and price. A 502
+// or 504 has the Idempotency-Key with which to repeat the request.
 //
-// [Redemptions] remembers what was redeemed: by default in this process, bounded.
-// Several instances behind one address, or one that must keep unfulfilled payments
-// across a restart, need a shared store: [SQL] keeps it in a database.
+// [Redemptions] remembers which credentials were redeemed, by default in memory. Several
+// instances behind one address need a shared store, and so does an instance that must keep
+// unfulfilled payments across restarts: [SQL].
 //
 // # Caches and browsers
 //
-// Every answer has Vary, a 402 has Cache-Control: no-store, and a paid answer has
-// Cache-Control: private even if the handler sets public. CORS preflights pass
-// through ungated, without a body; any other OPTIONS is answered 204 without the
-// handler. A browser gets a page with the price.
+// Every response has Vary, a 402 has Cache-Control: no-store, and a paid response has
+// Cache-Control: private, even if the handler sets public. CORS preflights reach the handler
+// without payment, and the response has no body. Other OPTIONS requests are answered 204
+// without the handler. Browsers get a page with the price.
 //
-// The package reads no request body, and starts a goroutine only to renew the claims
-// of a running request in a store with leases. It compiles in nothing beyond the
-// standard library but JWT, JCS, Keccak and httpsnoop.
+// The package does not read request bodies. It starts a goroutine only to renew the claims of
+// a running request in a store with leases. Outside of the standard library it imports only
+// JWT, JCS, Keccak and httpsnoop.
 package paywall

@@ -157,7 +157,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// Where a handler runs before the money moves, its headers are in the answer that
+// If a handler runs before the money moves, its headers are in the answer that
 // then asks for money. Here the 402 of a payment that failed has the same headers as
 // one before which no handler ever ran, over one connection.
 func TestHeadersOfAFailedHandlerLeakIntoThe402(t *testing.T) {

@@ -280,7 +280,7 @@ func TestRetryAfterALostAnswerPaysTwice(t *testing.T) {
 			t.Parallel()
 			change := func(*paywall.Config) {}
 			if lost == "timeout" {
-				change = func(c *paywall.Config) { c.Timeout = shortTimeout }
+				change = func(c *paywall.Config) { c.CallTimeout = shortTimeout }
 			}
 			each(t, change, func(t *testing.T, w *world, c credential) {
 				paid := c.pay(w, w.gate)
@@ -328,7 +328,7 @@ func TestMandateTokenInURLs(t *testing.T) {
 	require.NotContains(t, strings.Join(seen, " "), token[10:40])
 }
 
-// settler fails as it is told.
+// settler fails as configured.
 type settler struct {
 	paywall.Settler
 	err error

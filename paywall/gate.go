@@ -20,29 +20,31 @@ import (
 type Gate struct {
 	*shared
 	route  Route
-	offers *offers
+	offers *offerCache
 }
 
-// shared is what derived gates have in common.
+// shared is the state that a gate shares with those derived from it.
 type shared struct {
 	terms
 	clock       func() time.Time
 	logger      *slog.Logger
 	redemptions Redemptions
 	settler     Settler
-	external    *x402.Facilitator // of version 2; nil if it is settled like the rest
+	external    *x402.Facilitator // of version 2; nil means settler
 	verifier    *mandate.Verifier
-	expired     *mandate.Verifier // for mandates that are over, and paid before that
+	expired     *mandate.Verifier // for mandates that have expired since they paid
 	timeout     time.Duration
-	bounded     bool // redemptions and settler end by themselves: no timer is needed around them
-	unfinished  *unfinished
-	strangers   *strangers
+	bounded     bool // redemptions and settler have timeouts of their own
+	mandateKeys *mandateKeys
+	clients     *clientLimits
 	listing     *listing
 	skip        func(*http.Request) bool
 	served      func(status int) bool
 	onPaid      func(*http.Request, Payment)
 	onRefused   func(*http.Request, Refusal)
-	own         *http.Transport // made by New; nil with Config.HTTPClient
+	own         *http.Transport // created by New; nil with Config.HTTPClient
+
+	newFacilitator func(url string) (*x402.Facilitator, error)
 }
 
 // New returns a Gate. It performs no I/O. The returned error names the invalid field.
@@ -53,9 +55,12 @@ func New(c Config) (*Gate, error) {
 		return nil, err
 	}
 	s := &shared{
-		clock: c.Clock, logger: c.Logger, redemptions: c.Redemptions, settler: c.Settler, timeout: c.Timeout,
-		unfinished: newUnfinished(c.Clock), strangers: newStrangers(c), listing: &listing{logger: c.Logger},
+		clock: c.Clock, logger: c.Logger, redemptions: c.Redemptions, settler: c.Settler, timeout: c.CallTimeout,
+		mandateKeys: newMandateKeys(c.Clock), clients: newClientLimits(c), listing: &listing{logger: c.Logger},
 		skip: c.Skip, served: c.Served, onPaid: c.OnPaid, onRefused: c.OnRefused,
+		newFacilitator: func(url string) (*x402.Facilitator, error) {
+			return x402.NewFacilitator(x402.FacilitatorConfig{URL: url, Timeout: c.CallTimeout, HTTPClient: c.HTTPClient})
+		},
 	}
 	if owned {
 		s.own, _ = c.HTTPClient.Transport.(*http.Transport)
@@ -65,8 +70,8 @@ func New(c Config) (*Gate, error) {
 		return nil, err
 	}
 	if s.settler == nil {
-		// Memory does not wait, and every call of the service has its own time-out;
-		// the functions of a bundle are the merchant's, and may not.
+		// Memory does not block, and every call of the service has a timeout. The functions
+		// of a bundle may not have one.
 		_, memory := s.redemptions.(*Memory)
 		s.bounded = memory && c.CreditBundle == nil
 		if s.settler, err = newService(c); err != nil {
@@ -79,12 +84,12 @@ func New(c Config) (*Gate, error) {
 	s.verifier, s.expired = newVerifiers(c)
 	return s.gate(Route{
 		Price: c.Price, PriceFunc: c.PriceFunc, PayTo: c.PayTo, PayToFunc: c.PayToFunc, Resource: c.Resource, ResourceFunc: c.ResourceFunc,
-		MimeType: c.MimeType, MaxTimeout: c.MaxTimeout, Discovery: c.Discovery,
+		MimeType: c.MimeType, ChallengeTTL: c.ChallengeTTL, Discovery: c.Discovery, Accepts: c.Accepts,
 	})
 }
 
-// Must returns the gate of [New] or [Gate.Derive], and panics if there is an error:
-// for gates that are configured in the program.
+// Must returns the gate of [New] or [Gate.Derive], and panics if there is an error. Use it for
+// gates whose configuration is part of the program.
 func Must(g *Gate, err error) *Gate {
 	if err != nil {
 		panic(err)
@@ -92,23 +97,25 @@ func Must(g *Gate, err error) *Gate {
 	return g
 }
 
-// CloseIdleConnections closes the idle connections of the default HTTP client. A
-// client of [Config.HTTPClient] is its owner's to close.
+// CloseIdleConnections closes the idle connections of the default HTTP client. It does
+// nothing if [Config.HTTPClient] is set.
 func (g *Gate) CloseIdleConnections() {
 	if g.own != nil {
 		g.own.CloseIdleConnections()
 	}
 }
 
-// newTerms returns network, asset, secrets and page.
+// newTerms returns the network, asset, secrets and page of the configuration.
 func newTerms(c Config) (t terms, err error) {
 	t = terms{bundle: c.CreditBundle, apiURL: trimSlash(c.APIURL), origin: c.Origin, testMode: c.TestMode}
-	if t.network, err = x402.ParseNetwork(c.Network); err != nil {
+	var first acceptTerms
+	if first.network, err = x402.ParseNetwork(c.Network); err != nil {
 		return t, field("Network", err)
 	}
-	if t.asset, err = newAsset(c.Asset, t.network); err != nil {
+	if first.asset, err = newAsset(c.Asset, first.network); err != nil {
 		return t, field("Asset", err)
 	}
+	t.accepts = []acceptTerms{first}
 	secrets := c.Secrets
 	if len(secrets) == 0 {
 		var made [32]byte
@@ -123,36 +130,12 @@ func newTerms(c Config) (t terms, err error) {
 	return t, err
 }
 
-func newAsset(a *Asset, network x402.Network) (Asset, error) {
-	if a == nil {
-		known, ok := x402.USDC(network.ChainID)
-		if !ok {
-			return Asset{}, fmt.Errorf("is required: no USDC is known on %s", network.CAIP2)
-		}
-		return Asset(known), nil
-	}
-	out := *a
-	if out.Decimals == 0 {
-		out.Decimals = 6
-	}
-	if err := checkAddress(out.Address); err != nil {
-		return out, field("Address", err)
-	}
-	if out.Name == "" || out.Version == "" {
-		return out, errors.New("want Name and Version of its EIP-712 domain")
-	}
-	if out.Decimals < 6 || out.Decimals > 18 {
-		return out, field("Decimals", errors.New("want 6 to 18"))
-	}
-	return out, nil
-}
-
-// newExternal returns the facilitator of x402 version 2; nil if version 2 is settled
-// like the rest, since external ones refuse unsigned calls.
+// newExternal returns the external facilitator of x402 version 2, or nil if the settler
+// settles version 2, because external facilitators refuse unsigned calls.
 func newExternal(c Config) (*x402.Facilitator, error) {
 	cfg := x402.FacilitatorConfig{
 		URL: c.ExternalFacilitator, KeyID: c.FacilitatorKeyID, Secret: x402.Secret(c.FacilitatorSecret),
-		Timeout: c.Timeout, HTTPClient: c.HTTPClient, Clock: c.Clock,
+		Timeout: c.CallTimeout, HTTPClient: c.HTTPClient, Clock: c.Clock,
 	}
 	switch {
 	case cfg.URL != "":
@@ -173,20 +156,20 @@ func newExternal(c Config) (*x402.Facilitator, error) {
 	return f, nil
 }
 
-// newVerifiers check mandates of the service against its published keys, the
-// second one without regard to their time.
+// newVerifiers return verifiers of mandates with the published keys of the service. The
+// second one accepts expired mandates.
 func newVerifiers(c Config) (verifier, expired *mandate.Verifier) {
 	issuer := trimSlash(c.APIURL)
 	keys := &mandate.RemoteKeySource{
 		URL: issuer + "/.well-known/jwks.json", HTTPClient: c.HTTPClient, Clock: c.Clock,
-		Retry: defaultWait, // what clients are asked to wait, so that a credential sent again then is judged
+		Retry: defaultWait, // the Retry-After of clients, so that a repeated credential is verified
 	}
 	verifier = &mandate.Verifier{Issuer: issuer, Clock: c.Clock, Keys: keys}
 	expired = &mandate.Verifier{Issuer: issuer, Clock: c.Clock, Keys: keys, IgnoreTimes: true, CacheSize: -1}
 	return verifier, expired
 }
 
-// gate makes one gate.
+// gate returns a gate for a route.
 func (s *shared) gate(r Route) (*Gate, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
@@ -198,21 +181,23 @@ func (s *shared) gate(r Route) (*Gate, error) {
 	}
 	r.Resource = t.resource.text
 	t.route = r
-	offers, err := newOffers(t)
+	if t, err = s.withAccepts(t, r.Accepts); err != nil {
+		return nil, err
+	}
+	offers, err := newOfferCache(t)
 	if err != nil {
 		return nil, err
 	}
 	return &Gate{shared: s, route: r, offers: offers}, nil
 }
 
-// Derive returns a gate for another route. Fields that the route does not set are as
-// they are here, except its resource; secrets, redemptions and connections are
-// shared. The returned error names the invalid field.
+// Derive returns a gate for another route. Fields that the route does not set are those of
+// this gate's route, except the resource and Discovery. The gates share secrets, redemptions
+// and connections. The returned error names the invalid field.
 func (g *Gate) Derive(r Route) (*Gate, error) { return g.shared.gate(r.from(g.route)) }
 
-// With is [Gate.Derive] for routes that are written in the program: it panics if the
-// route is invalid, as a ServeMux does for an invalid pattern, so that a program with
-// a wrong price does not start.
+// With is like [Gate.Derive], but panics if the route is invalid, as [http.ServeMux] does for
+// an invalid pattern. Use it for routes that are part of the program.
 func (g *Gate) With(r Route) *Gate {
 	derived, err := g.Derive(r)
 	if err != nil {
@@ -221,8 +206,8 @@ func (g *Gate) With(r Route) *Gate {
 	return derived
 }
 
-// Require returns a handler that runs next for requests that pay. The route is then
-// listed by [Gate.OpenAPI] and [Gate.LLMs]. It panics if next is nil.
+// Require returns a handler that runs next for requests that pay. [Gate.OpenAPI] and
+// [Gate.LLMs] then list the route. It panics if next is nil.
 func (g *Gate) Require(next http.Handler) http.Handler {
 	if f, ok := next.(http.HandlerFunc); next == nil || (ok && f == nil) {
 		panic("paywall: Require: nil handler")
@@ -231,7 +216,7 @@ func (g *Gate) Require(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.serve(w, r, next) })
 }
 
-// serve handles every request.
+// serve handles a request.
 func (g *Gate) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if r.Method == http.MethodOptions {
 		g.options(w, r, next)
@@ -261,17 +246,17 @@ func (g *Gate) serve(w http.ResponseWriter, r *http.Request, next http.Handler) 
 	g.redeem(w, r, next, &visit{Gate: g, request: r, offer: o, id: id, found: found})
 }
 
-// noOffer answers a request for which there is no price.
+// noOffer answers a request without a valid price.
 func (g *Gate) noOffer(w http.ResponseWriter, r *http.Request, id string, err error) {
 	var no *refusal
 	if !errors.As(err, &no) {
-		g.logger.ErrorContext(r.Context(), "paywall: no price", slog.String("request_id", id), slog.Any("error", err))
-		no = &refusal{status: http.StatusInternalServerError, code: codeInternal, message: "The price is not known."}
+		g.logger.ErrorContext(r.Context(), "paywall: price request", slog.String("request_id", id), slog.Any("error", err))
+		no = &refusal{status: http.StatusInternalServerError, code: codeInternal, message: "The price cannot be determined."}
 	}
 	g.fail(w, id, no)
 }
 
-// turnAway answers a refusal and logs it.
+// turnAway logs a refusal and answers with it.
 func (g *Gate) turnAway(w http.ResponseWriter, r *http.Request, o *offer, id string, kind Credential, err error) {
 	var no *refusal
 	if !errors.As(err, &no) {

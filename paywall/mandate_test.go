@@ -27,7 +27,7 @@ func TestBareMandateIsSettledAndServed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, x402.Settlement{Success: true, Transaction: transaction(1), Network: "eip155:84532", Payer: payer}, s)
 	require.Equal(t, paywall.Payment{
-		Credential: paywall.Mandate, Scheme: "mandate", Payer: payer, Transaction: transaction(1), Network: "eip155:84532",
+		Credential: paywall.CredentialMandate, Scheme: "mandate", Payer: payer, Transaction: transaction(1), Network: "eip155:84532",
 		AmountMicros: 10_000, TransactionID: "txn_1",
 	}, w.seen)
 
@@ -221,7 +221,7 @@ func TestRetryAfterALostAnswerPaysTwiceNever(t *testing.T) {
 
 func TestSlowServiceIsATimeout(t *testing.T) {
 	t.Parallel()
-	w := setup(t, func(c *paywall.Config) { c.Timeout = shortTimeout })
+	w := setup(t, func(c *paywall.Config) { c.CallTimeout = shortTimeout })
 	presentation := w.service.present(w.service.mandate(nil), "n", nil)
 	w.service.bend(func(_ http.ResponseWriter, r *http.Request, settle func()) bool {
 		settle()

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,37 +12,31 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// maxHeader is the longest header that a gate sends, in bytes: proxies refuse longer ones.
+// maxHeader is the longest response header, in bytes. Proxies refuse longer ones.
 const maxHeader = 6 << 10
 
-// offer is one price of one route, in the forms of every protocol. Everything
-// that does not change from request to request is encoded here, once.
+// offer is one price of one route, in the form of every protocol. Everything that is the
+// same for every request is encoded once, here.
 type offer struct {
 	micros   int64
 	price    string // decimal USDC
-	amount   string // base units
 	window   time.Duration
 	resource string
-	binding  string // what a credential is redeemed for
+	realm    string
+	accepts  []*accept // the first is that of Config.Network and Config.Asset
 
 	two      x402.PaymentRequired
 	one      x402.PaymentRequiredV1
-	asksTwo  any    // two.Accepts[0], as a facilitator is asked
-	asksOne  any    // one.Accepts[0]
-	required string // PAYMENT-REQUIRED of a request without credential
-	body     []byte // JSON of such a request, up to its requestId
-	request  string // of the Payment scheme
-	realm    string
-	issuer   *mpp.Issuer
+	required string // PAYMENT-REQUIRED of a request without a credential
+	body     []byte // JSON body of such a request, up to its requestId
 }
 
-// terms is what an offer is made of, beside the quote.
+// terms is what the offers of a route have in common.
 type terms struct {
 	route    Route
 	resource resource
-	origin   string // of Config
-	network  x402.Network
-	asset    Asset
+	origin   string // Config.Origin
+	accepts  []acceptTerms
 	bundle   *CreditBundle
 	apiURL   string
 	signer   *mpp.Signer
@@ -52,94 +44,72 @@ type terms struct {
 	testMode bool
 }
 
-// errHeaderTooLong is an offer that does not fit into a header.
+// errHeaderTooLong reports an offer that does not fit into a header.
 var errHeaderTooLong = errors.New("is too long for a header")
 
-// newOffer encodes everything for one quote. The returned error names the field
-// that makes it impossible.
+// newOffer encodes the offer for a quote. The returned error names the field that makes it
+// impossible.
 func newOffer(t terms, q quote) (*offer, error) {
 	micros, err := parsePrice(q.price)
 	if err != nil {
 		return nil, field("Price", err)
 	}
-	t.route.Resource, t.route.PayTo = q.resource, q.payTo
-	o := &offer{
-		micros: micros, price: money.Micros(micros).Decimal(), window: t.route.MaxTimeout, resource: q.resource,
-		amount: baseUnits(micros, t.asset), realm: host(q.resource),
-	}
-	o.binding = strings.Join([]string{o.resource, o.amount, q.payTo, t.network.CAIP2, t.asset.Address}, "|")
+	o := &offer{micros: micros, price: money.Micros(micros).Decimal(), window: t.route.ChallengeTTL, resource: q.resource, realm: host(q.resource)}
 	description, extensions, outputV1, err := describe(t.route)
 	if err != nil {
 		return nil, err
 	}
-	list := methods(t, o.amount)
+	networks := map[string]bool{}
+	for _, each := range t.accepts {
+		a, err := newAccept(t, each, o, q.payTo, description, outputV1)
+		if err != nil {
+			return nil, err
+		}
+		// A payment of version 1 does not name its token, so there is one for each network.
+		a.v1 = !networks[each.network.V1]
+		networks[each.network.V1] = true
+		o.accepts = append(o.accepts, a)
+	}
+	list := methods(t, o.accepts[0].amount)
 	if extensions[x402.ExtensionMethods], err = x402.MethodsExtension(list); err != nil {
 		return nil, field("CreditBundle", err)
 	}
-	o.challengeX402(t, description, outputV1, list, extensions)
-	if o.one.Accepts[0], err = o.one.Accepts[0].Encoded(); err != nil {
-		return nil, field("Discovery", err)
-	}
-	if o.two.Accepts[0], err = o.two.Accepts[0].Encoded(); err != nil {
-		return nil, field("Discovery", err)
-	}
-	o.asksOne, o.asksTwo = o.one.Accepts[0], o.two.Accepts[0]
-	if o.required, err = x402.EncodeHeader(o.two); err != nil {
+	if err := o.challengeX402(t, description, list, extensions); err != nil {
 		return nil, err
 	}
-	if n := len(o.required); n > maxHeader {
-		return nil, field("Discovery", fmt.Errorf("makes PAYMENT-REQUIRED %d bytes long, more than %d: %w", n, maxHeader, errHeaderTooLong))
-	}
-	if err := o.encodeMPP(t, description); err != nil {
-		return nil, err
+	for _, a := range o.accepts {
+		if err := a.encodeMPP(t, o.realm, description); err != nil {
+			return nil, err
+		}
 	}
 	return o, o.encodeBody()
 }
 
-// challengeX402 sets the challenges of both versions.
-func (o *offer) challengeX402(t terms, description string, outputV1 json.RawMessage, list []x402.Method, extensions map[string]x402.Extension) {
-	extra := map[string]any{x402.ExtraName: t.asset.Name, x402.ExtraVersion: t.asset.Version}
-	seconds := int64(t.route.MaxTimeout / time.Second)
-	o.one = x402.PaymentRequiredV1{
-		X402Version: x402.Version1, Error: "X-PAYMENT header is required", PaymentMethods: list,
-		Accepts: []x402.RequirementsV1{{
-			Scheme: x402.SchemeExact, Network: t.network.V1, MaxAmountRequired: o.amount, Asset: t.asset.Address, PayTo: t.route.PayTo,
-			Resource: o.resource, Description: description, MimeType: t.route.MimeType, OutputSchema: outputV1,
-			MaxTimeoutSeconds: seconds, Extra: extra,
-		}},
-	}
+// challengeX402 sets the challenges of both versions of x402.
+func (o *offer) challengeX402(t terms, description string, list []x402.Method, extensions map[string]x402.Extension) error {
+	o.one = x402.PaymentRequiredV1{X402Version: x402.Version1, Error: "X-PAYMENT header is required", PaymentMethods: list}
 	o.two = x402.PaymentRequired{
 		X402Version: x402.Version2, Error: "PAYMENT-SIGNATURE header is required",
-		Resource: x402.Resource{URL: o.resource, Description: description, MimeType: t.route.MimeType},
-		Accepts: []x402.Requirements{{
-			Scheme: x402.SchemeExact, Network: t.network.CAIP2, Amount: o.amount, Asset: t.asset.Address, PayTo: t.route.PayTo,
-			MaxTimeoutSeconds: seconds,
-			Extra:             map[string]any{x402.ExtraName: t.asset.Name, x402.ExtraVersion: t.asset.Version, x402.ExtraPaymentFlow: x402.FlowUpfront},
-		}},
+		Resource:   x402.Resource{URL: o.resource, Description: description, MimeType: t.route.MimeType},
 		Extensions: extensions,
 	}
-}
-
-// baseUnits writes an amount in the units that the token counts in.
-func baseUnits(micros int64, a Asset) string {
-	return fmt.Sprintf("%d%s", micros, strings.Repeat("0", a.Decimals-6))
-}
-
-// microsOf is an amount in base units in millionths of a dollar, rounded down. An
-// amount beyond the largest there is becomes that.
-func microsOf(amount string, decimals int) int64 {
-	digits := len(amount) - (decimals - 6)
-	if digits <= 0 {
-		return 0
+	for _, a := range o.accepts {
+		o.two.Accepts = append(o.two.Accepts, a.two)
+		if a.v1 {
+			o.one.Accepts = append(o.one.Accepts, a.one)
+		}
 	}
-	n, err := strconv.ParseInt(amount[:digits], 10, 64)
-	if err != nil {
-		return math.MaxInt64
+	var err error
+	if o.required, err = x402.EncodeHeader(o.two); err != nil {
+		return err
 	}
-	return n
+	if n := len(o.required); n > maxHeader {
+		return field("Discovery", fmt.Errorf("makes PAYMENT-REQUIRED %d bytes long, more than %d: %w", n, maxHeader, errHeaderTooLong))
+	}
+	return nil
 }
 
-// describe encodes the discovery metadata, which may be absent.
+// describe encodes the discovery metadata of a route, if it has any.
 func describe(r Route) (description string, extensions map[string]x402.Extension, outputV1 json.RawMessage, err error) {
 	extensions = map[string]x402.Extension{x402.ExtensionIdentifier: x402.IdentifierExtension()}
 	if r.Discovery == nil {
@@ -157,7 +127,7 @@ func describe(r Route) (description string, extensions map[string]x402.Extension
 	return r.Discovery.Description, extensions, outputV1, nil
 }
 
-// methods lists the ways to pay beyond x402.
+// methods returns the payment methods beyond x402.
 func methods(t terms, amount string) []x402.Method {
 	list := []x402.Method{{
 		Type: x402.MethodMandate, Header: HeaderMandate, Amount: amount, Currency: "usdc", APIURL: t.apiURL,
@@ -170,43 +140,8 @@ func methods(t terms, amount string) []x402.Method {
 	return list
 }
 
-// encodeMPP prepares the challenges of the Payment scheme.
-func (o *offer) encodeMPP(t terms, description string) error {
-	req := mpp.ChargeRequest{
-		Amount: o.amount, Currency: t.asset.Address, Recipient: t.route.PayTo, Description: description,
-		MethodDetails: mpp.MethodDetails{
-			ChainID: t.network.ChainID, CredentialTypes: []string{mpp.CredentialAuthorization}, Decimals: t.asset.Decimals,
-		},
-	}
-	if d := t.route.Discovery; d != nil {
-		var err error
-		if d.InputSchema != nil {
-			if req.InputSchema, err = json.Marshal(d.InputSchema); err != nil {
-				return field("Discovery.InputSchema", err)
-			}
-		}
-		if req.OutputSchema, err = json.Marshal(d.Output.Schema); err != nil {
-			return field("Discovery.Output.Schema", err)
-		}
-	}
-	var err error
-	if o.request, err = mpp.EncodeJSON(req); err != nil {
-		return field("Discovery", err)
-	}
-	o.issuer, err = mpp.NewIssuer(t.signer, mpp.Challenge{
-		Realm: o.realm, Method: mpp.MethodEVM, Intent: mpp.IntentCharge, Request: o.request, Description: description,
-	})
-	if err != nil {
-		return field("Resource", err)
-	}
-	if n := len(o.issuer.Issue(time.Time{}).Header); n > maxHeader {
-		return field("Discovery", fmt.Errorf("makes WWW-Authenticate %d bytes long, more than %d: %w", n, maxHeader, errHeaderTooLong))
-	}
-	return nil
-}
-
-// answer is the JSON body of a 402 and of every other refusal: x402 version 1,
-// and beside it what went wrong.
+// answer is the JSON body of a 402 and of every other refusal: the challenge of x402 version
+// 1, and the error.
 type answer struct {
 	*x402.PaymentRequiredV1
 	Error   string `json:"error,omitempty"`
@@ -231,22 +166,21 @@ func (a *answer) problem(p mpp.Problem) {
 	a.Type, a.Title, a.Status, a.Detail = p.Type, p.Title, p.Status, p.Detail
 }
 
-// encodeBody writes the body of a request without credential, and leaves it open
-// at the request id.
+// encodeBody encodes the body for a request without a credential, up to the request id.
 func (o *offer) encodeBody() error {
 	a := answer{
 		PaymentRequiredV1: &o.one, Error: o.one.Error, Code: codePaymentRequired,
-		Message: "This costs " + o.price + " USDC. Pay in one of the ways listed and ask again.",
+		Message: "This request costs " + o.price + " USDC. Pay with one of the listed methods and send it again.",
 		DocURL:  docURL(codePaymentRequired),
 	}
 	a.problem(mpp.NewProblem(mpp.ProblemPaymentRequired, a.Message))
 	data, err := json.Marshal(a)
 	if err != nil {
-		return fmt.Errorf("paywall: encode the 402: %w", err)
+		return fmt.Errorf("paywall: encode body: %w", err)
 	}
 	open, found := strings.CutSuffix(string(data), `"}`)
 	if !found {
-		return errors.New("paywall: encode the 402: the request id is not last")
+		return errors.New("paywall: encode body: the request id is not last")
 	}
 	o.body = []byte(open)
 	return nil

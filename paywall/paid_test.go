@@ -147,7 +147,7 @@ func TestRunningRequestsDoNotFillTheMemory(t *testing.T) {
 	for i := range 20 {
 		got, err := store.Claim(t.Context(), paywall.Claim{Key: fmt.Sprint(i), Binding: "x", Until: newClock().Now().Add(time.Hour)})
 		require.NoError(t, err)
-		require.Equal(t, paywall.Fresh, got.State)
+		require.Equal(t, paywall.ClaimFresh, got.State)
 	}
 }
 

@@ -2,25 +2,30 @@ package paywall
 
 import "context"
 
-// Credential is a kind of credential.
+// Credential is a kind of payment credential.
 type Credential string
 
-// The credentials, by the header they come in.
+// The credentials, and the headers that carry them.
 const (
-	Bundle  Credential = "bundle"  // X-Bundle-Token
-	X402    Credential = "x402"    // PAYMENT-SIGNATURE
-	X402V1  Credential = "x402-v1" // X-PAYMENT
-	Mandate Credential = "mandate" // X-Service-Mandate
-	MPP     Credential = "mpp"     // Authorization: Payment
+	CredentialBundle  Credential = "bundle"  // X-Bundle-Token
+	CredentialX402    Credential = "x402"    // PAYMENT-SIGNATURE
+	CredentialX402V1  Credential = "x402-v1" // X-PAYMENT
+	CredentialMandate Credential = "mandate" // X-Service-Mandate
+	CredentialMPP     Credential = "mpp"     // Authorization: Payment
 )
 
-// Names of the headers that are not in packages x402 and mpp.
+// Header names, in addition to those of packages x402 and mpp.
 const (
-	HeaderBundleToken      = "X-Bundle-Token" //nolint:gosec // the name of a header
-	HeaderMandate          = "X-Service-Mandate"
+	// HeaderBundleToken carries the token of a credit bundle.
+	HeaderBundleToken = "X-Bundle-Token" //nolint:gosec // the name of a header
+	// HeaderMandate carries a mandate or a presentation of one.
+	HeaderMandate = "X-Service-Mandate"
+	// HeaderCreditsRemaining reports the remaining credits of a bundle.
 	HeaderCreditsRemaining = "X-Bundle-Credits-Remaining"
-	HeaderIdempotencyKey   = "Idempotency-Key"
-	HeaderRequestID        = "X-Request-Id"
+	// HeaderIdempotencyKey makes a request with a bare mandate repeatable.
+	HeaderIdempotencyKey = "Idempotency-Key"
+	// HeaderRequestID identifies a request in responses and logs.
+	HeaderRequestID = "X-Request-Id"
 )
 
 // Payment is what a request was paid with.
@@ -29,22 +34,24 @@ type Payment struct {
 	Credential Credential `json:"credential"`
 	// Scheme is how the money moves: "exact", "mandate" or "bundle".
 	Scheme string `json:"scheme"`
-	// Payer is the wallet that paid, or the id of a mandate that paid by card;
-	// empty for a bundle.
+	// Payer is the wallet that paid, or the id of a mandate that paid by card. Empty for a
+	// bundle.
 	Payer string `json:"payer,omitempty"`
-	// Transaction is the hash on chain, or the card processor's payment id;
-	// empty for a bundle.
+	// Transaction is the transaction hash, or the card processor's payment id. Empty for a
+	// bundle.
 	Transaction string `json:"transaction,omitempty"`
-	// Network is the chain, by the name of the credential's protocol, or "card".
+	// Network is the name of the chain in the credential's protocol, or "card". Empty for a
+	// bundle.
 	Network string `json:"network,omitempty"`
-	// AmountMicros is what was paid, in millionths of a US dollar: the price, or more
-	// if a payer of x402 version 1 paid more. 0 for a bundle.
+	// AmountMicros is the amount in micro-dollars: the price, or more if a payer of x402
+	// version 1 paid more. Zero for a bundle.
 	AmountMicros int64 `json:"amountMicros,omitempty"`
-	// TransactionID is the service's own id, of a mandate.
+	// TransactionID is the service's id of a payment by mandate (txn_…).
 	TransactionID string `json:"transactionId,omitempty"`
-	// TenantID and CreditsRemaining are of a bundle.
-	TenantID         string `json:"tenantId,omitempty"`
-	CreditsRemaining int64  `json:"creditsRemaining,omitempty"`
+	// TenantID is the merchant's own name for the owner of a bundle.
+	TenantID string `json:"tenantId,omitempty"`
+	// CreditsRemaining is the number of credits that are left of a bundle.
+	CreditsRemaining int64 `json:"creditsRemaining,omitempty"`
 }
 
 type deliveryKey struct{}
@@ -69,10 +76,9 @@ func RequestIDFrom(ctx context.Context) string {
 	return d.requestID
 }
 
-// Decline reports that a handler does not give what was paid for, whatever its
-// status: the payment stays unfulfilled, and the same credential sent again is let
-// through without a second settlement. It has no effect on a request that was not
-// paid.
+// Decline marks a request as not served, whatever the status of the response. The payment
+// stays unfulfilled, and the same credential is accepted again without a second settlement.
+// Decline has no effect on a request that was not paid.
 func Decline(ctx context.Context) {
 	if d, ok := ctx.Value(deliveryKey{}).(*delivery); ok {
 		d.declined.Store(true)

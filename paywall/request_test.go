@@ -174,7 +174,7 @@ func TestHooksSeePaymentsAndRefusals(t *testing.T) {
 	require.Empty(t, refused, "nor is a 402 without credential a refusal")
 	rec := w.ask("X-PAYMENT", credential)
 	require.Equal(t, []paywall.Refusal{{
-		Credential: paywall.X402V1, Status: 402, Code: "already_redeemed", Message: "The credential was redeemed before.", RequestID: rec.Header().Get("X-Request-Id"),
+		Credential: paywall.CredentialX402V1, Status: 402, Code: "already_redeemed", Message: "The credential was already redeemed.", RequestID: rec.Header().Get("X-Request-Id"),
 	}}, refused)
 }
 

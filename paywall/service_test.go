@@ -35,9 +35,9 @@ type shop struct {
 // line is the connection between gate and service.
 type line struct {
 	http.RoundTripper
-	down  atomic.Bool // nobody answers the telephone
+	down  atomic.Bool // no connection is accepted
 	lost  atomic.Bool // the next settlement is made and its answer lost
-	still atomic.Bool // nobody says a word
+	still atomic.Bool // no response is sent
 }
 
 func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -212,7 +212,7 @@ func TestRealServiceRefusalsCarryTheirCode(t *testing.T) {
 
 func TestRealServiceDownLetsNobodyThrough(t *testing.T) {
 	t.Parallel()
-	s := open(t, "0.50", payTo, func(c *paywall.Config) { c.Timeout = shortTimeout })
+	s := open(t, "0.50", payTo, func(c *paywall.Config) { c.CallTimeout = shortTimeout })
 	m := s.mandate()
 	keyed := []string{"X-Service-Mandate", m, "Idempotency-Key", "first"}
 	unpaid := func(status int) reply {
@@ -290,11 +290,11 @@ func TestRealServiceKnowsWhatTheGateForgot(t *testing.T) {
 type forgetful struct{}
 
 func (forgetful) Peek(context.Context, paywall.Claim) (paywall.Claimed, error) {
-	return paywall.Claimed{State: paywall.Fresh}, nil
+	return paywall.Claimed{State: paywall.ClaimFresh}, nil
 }
 
 func (forgetful) Claim(context.Context, paywall.Claim) (paywall.Claimed, error) {
-	return paywall.Claimed{State: paywall.Fresh}, nil
+	return paywall.Claimed{State: paywall.ClaimFresh}, nil
 }
 func (forgetful) Settled(context.Context, string, paywall.Payment) error { return nil }
 func (forgetful) Finish(context.Context, string, paywall.End) error      { return nil }

@@ -17,40 +17,39 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// Settler moves the money of a credential that passed the gate's own checks, at
-// most once for an idempotency key or a signed authorization.
+// Settler moves the money of a credential that passed the checks of the gate. It must move
+// the money at most once for an idempotency key or a signed authorization.
 type Settler interface {
-	// SettleMandate takes the price from a mandate or a presentation.
-	//
-	// A [*client.Error] whose code is one of a charge is a definite refusal:
-	// nothing moved. After any other error the outcome is unknown, and the same
-	// call finds it.
+	// SettleMandate charges the price to a mandate or a presentation. If it returns a
+	// [*client.Error] with a code of a charge, nothing moved. After any other error the
+	// outcome is unknown, and a repeat of the call returns it.
 	SettleMandate(ctx context.Context, p client.PaywallSettlementParams) (MandateSettlement, error)
-	// SettleTransfer submits a signed transfer. Errors as [x402.Facilitator.Settle].
+	// SettleTransfer submits a signed transfer. Its errors are those of
+	// [x402.Facilitator.Settle].
 	SettleTransfer(ctx context.Context, req x402.FacilitatorRequest) (x402.Settlement, error)
 }
 
-// Verifier is a [Settler] that can also check a transfer without moving money. If
-// no external facilitator is configured, x402 version 2 is verified by it before
-// anything is claimed. If nobody verifies, a payment-identifier whose payment was
-// made and not served is honored for the payment that was made, and not for one
-// that is signed anew.
+// Verifier is a [Settler] that can check a transfer without moving money. The gate verifies
+// payments of x402 version 2 with it before it claims them, unless an external facilitator
+// is configured. Without a verifier, a payment-identifier whose payment was not served is
+// honored only for the credential that paid, not for one that the client signs again.
 type Verifier interface {
-	// Verify checks a payment. Errors as [x402.Facilitator.Verify].
+	// Verify checks a payment. Its errors are those of [x402.Facilitator.Verify].
 	Verify(ctx context.Context, req x402.FacilitatorRequest) (x402.Verification, error)
 }
 
 // MandateSettlement is the outcome of [Settler.SettleMandate].
 type MandateSettlement struct {
 	client.PaywallSettlement
-	// Replayed: this key was settled before; the first result is given again.
+
+	// Replayed reports that the key was settled before, and that this is the first result.
 	Replayed bool
 }
 
 const (
-	// maxAnswer is how much of the service's answer is read, in bytes.
+	// maxAnswer is the largest response of the service that is read, in bytes.
 	maxAnswer = 64 << 10
-	// maxRetryAfter bounds what is passed on to a client.
+	// maxRetryAfter is the longest Retry-After that is passed on to clients.
 	maxRetryAfter = time.Hour
 )
 
@@ -61,11 +60,11 @@ type service struct {
 	client   *http.Client
 	timeout  time.Duration
 	merchant Merchant
-	own      bool // transfers are checked and settled by the service, and not by another facilitator
+	own      bool // transfers are settled by the service, not by another facilitator
 }
 
 func newService(c Config) (*service, error) {
-	s := &service{url: trimSlash(c.APIURL) + "/v1/paywall/settle", timeout: c.Timeout, merchant: c.Merchant}
+	s := &service{url: trimSlash(c.APIURL) + "/v1/paywall/settle", timeout: c.CallTimeout, merchant: c.Merchant}
 	copied := *c.HTTPClient
 	copied.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	s.client = &copied
@@ -78,7 +77,7 @@ func newService(c Config) (*service, error) {
 	}
 	var err error
 	s.Facilitator, err = x402.NewFacilitator(x402.FacilitatorConfig{
-		URL: address, Header: header, Timeout: c.Timeout, HTTPClient: c.HTTPClient, Clock: c.Clock,
+		URL: address, Header: header, Timeout: c.CallTimeout, HTTPClient: c.HTTPClient, Clock: c.Clock,
 	})
 	if err != nil {
 		return nil, field("Facilitator", err)
@@ -126,7 +125,7 @@ func (s *service) SettleMandate(ctx context.Context, p client.PaywallSettlementP
 	return readSettlement(resp, data)
 }
 
-// readSettlement reads an answer. It is a success only if it names what was paid.
+// readSettlement decodes a response. A success must name the transaction.
 func readSettlement(resp *http.Response, data []byte) (MandateSettlement, error) {
 	wait := retryafter.Read(resp.Header.Get("Retry-After"), maxRetryAfter)
 	if len(data) > maxAnswer {
@@ -151,7 +150,7 @@ func readSettlement(resp *http.Response, data []byte) (MandateSettlement, error)
 	return s, nil
 }
 
-// outageError is a settlement without a usable answer.
+// outageError reports a settlement without a usable response.
 type outageError struct {
 	timeout    bool
 	retryAfter time.Duration

@@ -35,7 +35,7 @@ const (
 )
 
 // shortTimeout is waited for by tests of a service that says nothing, and is long
-// enough for a busy machine to answer in where it does.
+// enough for a busy machine that answers at all.
 const shortTimeout = 5 * time.Second
 
 // clock is moved by tests.

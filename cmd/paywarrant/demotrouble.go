@@ -22,7 +22,7 @@ func (d *demoAPI) trouble(mux *http.ServeMux, m person, log *slog.Logger) error 
 	for code, service := range map[string]string{"facilitator_unavailable": "/test/down", "facilitator_timeout": "/test/slow"} {
 		gate, err := paywall.New(paywall.Config{
 			Price: "0.50", Resource: d.BaseURL + "/test/" + code, PayTo: m.PayTo, APIURL: d.BaseURL + service, TestMode: true,
-			Timeout: slowTimeout, Logger: log, Secrets: d.secrets,
+			CallTimeout: slowTimeout, Logger: log, Secrets: d.secrets,
 		})
 		if err != nil {
 			return fmt.Errorf("gate %s: %w", code, err)

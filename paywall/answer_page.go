@@ -1,0 +1,120 @@
+package paywall
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"log/slog"
+	"net/http"
+)
+
+//go:embed page.html
+var pageText string
+
+// PageData is the content of the page that browsers get with a 402.
+type PageData struct {
+	// Resource is the URL that is paid for.
+	Resource string
+	// Description is that of [Discovery]. May be empty.
+	Description string
+	// Price is the price of a request in USDC, as a decimal.
+	Price string
+	// TestMode reports whether the gate is in test mode.
+	TestMode bool
+	// Bundle describes the credit bundles that are sold. Nil if there are none.
+	Bundle *PageBundle
+	// MandateHeader is the name of the request header that carries a mandate.
+	MandateHeader string
+	// APIURL is the service that issues mandates.
+	APIURL string
+	// Accepts are the tokens that wallets can pay with.
+	Accepts []PageAccept
+}
+
+// PageAccept is a token that a wallet can pay with.
+type PageAccept struct {
+	// Network is the CAIP-2 name of the chain.
+	Network string
+	// Asset is the name of the token and the address of its contract.
+	Asset string
+	// PayTo is the address of the payee.
+	PayTo string
+}
+
+// PageBundle describes credit bundles.
+type PageBundle struct {
+	// PurchaseURL is the address that sells them.
+	PurchaseURL string
+	// Tiers are the sizes of bundle.
+	Tiers []PageTier
+}
+
+// PageTier is a [Tier] with its price as text.
+type PageTier struct {
+	// Name is the name of the tier.
+	Name string
+	// Dollars is the price: "$5.00".
+	Dollars string
+	// Requests is the number of requests that it buys.
+	Requests int64
+}
+
+// pageWriter writes the page for a request. A nil pageWriter writes none.
+type pageWriter func(w io.Writer, r *http.Request, p PageData) error
+
+// newPageWriter returns the writer of the configuration, the built-in one, or nil.
+func newPageWriter(c Config) (pageWriter, error) {
+	switch {
+	case c.NoPage:
+		return nil, nil
+	case c.Page != nil:
+		return c.Page, nil
+	}
+	t, err := template.New("page").Parse(pageText)
+	if err != nil {
+		return nil, fmt.Errorf("paywall: parse the page: %w", err)
+	}
+	return func(w io.Writer, _ *http.Request, p PageData) error { return t.Execute(w, p) }, nil
+}
+
+// maxPage is the largest page, in bytes.
+const maxPage = 256 << 10
+
+// pageFor returns the page for a request, or nil if the response is JSON: because the client
+// prefers it, or because the page could not be written.
+func (g *Gate) pageFor(r *http.Request, o *offer) []byte {
+	if g.page == nil || !prefersHTML(r.Header["Accept"]) {
+		return nil
+	}
+	var b bytes.Buffer
+	err := g.page(&b, r, g.pageData(o))
+	if err == nil && b.Len() > maxPage {
+		err = fmt.Errorf("is over %d bytes", maxPage)
+	}
+	if err != nil {
+		g.logger.ErrorContext(r.Context(), "paywall: write page", slog.Any("error", err))
+		return nil
+	}
+	return b.Bytes()
+}
+
+func (g *Gate) pageData(o *offer) PageData {
+	p := PageData{
+		Resource: o.resource, Description: o.two.Resource.Description, Price: o.price, TestMode: g.testMode,
+		MandateHeader: HeaderMandate, APIURL: g.apiURL,
+	}
+	for _, a := range o.accepts {
+		p.Accepts = append(p.Accepts, PageAccept{Network: a.network.CAIP2, Asset: a.asset.Name + " " + a.asset.Address, PayTo: a.two.PayTo})
+	}
+	if g.bundle != nil {
+		p.Bundle = &PageBundle{PurchaseURL: g.bundle.PurchaseURL}
+		for _, tier := range g.bundle.Tiers {
+			p.Bundle.Tiers = append(p.Bundle.Tiers, PageTier{
+				Name: tier.Name, Requests: tier.Requests, Dollars: fmt.Sprintf("$%d.%02d", tier.USDCents/100, tier.USDCents%100),
+			})
+		}
+	}
+	return p
+}
