@@ -15,7 +15,7 @@ import (
 func TestFeeIsRoundedUp(t *testing.T) {
 	t.Parallel()
 	for amount, fee := range map[ledger.Micros]ledger.Micros{
-		1: 5000, 166_666: 5000, 166_667: 5001, 333_333: 10_000, 333_334: 10_001, 999_999: 30_000, 1_000_000: 30_000, 5_000_000: 30_000,
+		1: 5000, 166_666: 5000, 166_667: 5001, 333_333: 10_000, 333_334: 10_001, 500_000: 15_000, 999_999: 30_000, 1_000_000: 30_000, 1_000_001: 30_000, 1_999_999: 30_000, 5_000_000: 30_000,
 	} {
 		require.Equal(t, fee, ledger.Fee(rail.Chain, amount), amount)
 		require.Zero(t, ledger.Fee(rail.Card, amount))
@@ -73,6 +73,40 @@ func TestCounterAboveItsLimitIsNotWritten(t *testing.T) {
 		} else {
 			require.ErrorIs(t, err, ledger.ErrInvariant)
 			require.Empty(t, h.saved)
+		}
+	}
+}
+
+// TestWhatBreaksAnInvariantIsNotWritten: a counter below zero, and a posting that moves
+// nothing, whatever led to them.
+func TestWhatBreaksAnInvariantIsNotWritten(t *testing.T) {
+	t.Parallel()
+	month := ledger.MonthOf(time.Now())
+	for name, test := range map[string]struct {
+		spent, amount ledger.Micros
+		outcome       rail.Outcome
+		sound         bool
+	}{
+		"what was held is given back": {1, 1, rail.Outcome{Status: rail.Refused, Reason: rail.CardDeclined}, true},
+		"more than was held":          {1, 2, rail.Outcome{Status: rail.Refused, Reason: rail.CardDeclined}, false},
+		"a counter below zero":        {-1, 1, rail.Outcome{Status: rail.Succeeded}, false},
+		"a charge of nothing":         {1, 0, rail.Outcome{Status: rail.Succeeded}, false},
+	} {
+		h := &holding{
+			mandate: ledger.Mandate{ID: "del_1", Month: month, Spent: test.spent, Terms: ledger.Terms{MaxMonthly: 100}},
+			charge:  ledger.Charge{ID: "txn_1", MandateID: "del_1", MerchantID: "mer_1", Amount: test.amount, Month: month, Status: ledger.ChargePending},
+		}
+		l := start(t, h, 0)
+		_, err := l.Settle(t.Context(), h.charge, ledger.Settlement{Rail: rail.Card, Outcome: test.outcome})
+		l.Close()
+		if test.sound {
+			require.NoError(t, err, name)
+		} else {
+			require.ErrorIs(t, err, ledger.ErrInvariant, name)
+			for _, e := range h.saved {
+				require.Empty(t, e.Update.Mandates, name)
+				require.Empty(t, e.Insert.Postings, name)
+			}
 		}
 	}
 }

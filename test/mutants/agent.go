@@ -20,6 +20,6 @@ var agentMutants = []mutant{
 	{"agent/delivery.go", "a failed answer ends the credential", "case resp.StatusCode >= http.StatusBadRequest:\n\t\tv.kept.release(c, until)", "case resp.StatusCode >= http.StatusBadRequest:\n\t\tv.kept.drop(c)", "./agent"},
 	{"agent/kept.go", "requests at once share a credential", "case c.busy:\n", "case false:\n", "./agent"},
 	{"agent/kept.go", "an expired credential is sent", "case !now.Before(c.until):\n\t\t\tk.remove(c)", "case false:\n\t\t\tk.remove(c)", "./agent"},
-	{"agent/config.go", "credentials go over plain HTTP", `if u.Scheme == "https" {`, "if true {", "./agent"},
+	{"agent/config.go", "credentials go over plain HTTP", `return u.Scheme == "https" || (`, "return true || (", "./agent"},
 	{"agent/config.go", "private addresses are dialed", "\tif c.AllowPrivate {\n\t\treturn c, nil", "\tif true {\n\t\treturn c, nil", "./agent"},
 }

@@ -16,19 +16,21 @@ func TestEachMutantCanBePlanted(t *testing.T) {
 	t.Chdir("../..")
 	seen := map[string]bool{}
 	for _, m := range all() {
-		text, err := m.plant()
-		require.NoError(t, err)
-		require.NotEqual(t, m.old, m.new, m.bug)
 		require.False(t, seen[m.file+m.bug], "two mutants of %s are called %q", m.file, m.bug)
 		seen[m.file+m.bug] = true
-		if strings.HasSuffix(m.file, ".go") {
-			_, err = parser.ParseFile(token.NewFileSet(), m.file, text, 0)
-			require.NoError(t, err, "%s: %s", m.file, m.bug)
-		}
-		for _, p := range strings.Fields(strings.SplitN(m.tests, ":", 2)[0]) {
-			_, err := os.Stat(strings.TrimSuffix(p, "/..."))
-			require.NoError(t, err, m.bug)
-		}
+		t.Run(m.file+": "+m.bug, func(t *testing.T) {
+			text, err := m.plant()
+			require.NoError(t, err)
+			require.NotEqual(t, m.old, m.new)
+			if strings.HasSuffix(m.file, ".go") {
+				_, err = parser.ParseFile(token.NewFileSet(), m.file, text, 0)
+				require.NoError(t, err)
+			}
+			for _, p := range strings.Fields(strings.SplitN(m.tests, ":", 2)[0]) {
+				_, err := os.Stat(strings.TrimSuffix(p, "/..."))
+				require.NoError(t, err)
+			}
+		})
 	}
 	require.GreaterOrEqual(t, len(seen), 100)
 }

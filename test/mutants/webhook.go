@@ -8,7 +8,7 @@ var webhookMutants = []mutant{
 	{"webhook/verifier.go", "large bodies are read", "if len(body) > MaxBody {", "if false {", "./webhook"},
 	{"webhook/verifier.go", "two signature headers are taken", "len(values) != 1 ||", "len(values) < 1 ||", "./webhook"},
 	{"webhook/verifier.go", "a time may stand twice", `err != nil || s.seconds != ""`, "err != nil", "./webhook"},
-	{"webhook/handler.go", "an event that failed is acknowledged", "\tif err != nil {\n\t\th.log.ErrorContext(r.Context(), \"webhook not taken\"", "\tif false {\n\t\th.log.ErrorContext(r.Context(), \"webhook not taken\"", "./webhook"},
+	{"webhook/handler.go", "an event that failed is acknowledged", "err := h.once(r.Context(), e)\n\tif err != nil {", "err := h.once(r.Context(), e)\n\tif false {", "./webhook"},
 	{"internal/ssrf/ssrf.go", "loopback may be dialed", `"127.0.0.0/8", `, "", "./internal/ssrf"},
 	{"internal/ssrf/ssrf.go", "link-local may be dialed", `"169.254.0.0/16", `, "", "./internal/ssrf"},
 	{"internal/ssrf/ssrf.go", "IPv4 inside IPv6 may be dialed", `"64:ff9b::/96", `, "", "./internal/ssrf"},
