@@ -16,6 +16,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/clock"
 	"github.com/paywarrant/paywarrant/internal/loopback"
 	"github.com/paywarrant/paywarrant/internal/text"
+	"github.com/paywarrant/paywarrant/server/internal/pages"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/telemetry"
@@ -111,6 +112,9 @@ type Config struct {
 	// all. Default: none; the helpers are then open if BaseURL is a loopback address,
 	// and closed otherwise.
 	TestHelperKey TestHelperKey
+	// Links are shown to browsers on the page at "/", beside the API description, the
+	// public keys and the error codes. Default: none.
+	Links []Link
 	// DocsURL is the prefix of "CODE.md" in the docUrl of errors. Default: the project's
 	// pages. "-" omits docUrl.
 	DocsURL string
@@ -120,6 +124,24 @@ type Config struct {
 const minHelperKey = 16
 
 const defaultDocsURL = "https://github.com/paywarrant/paywarrant/blob/main/docs/errors/"
+
+// Link is an entry of [Config].Links.
+type Link struct {
+	// Name is the text of the link.
+	Name string
+	// URL is its address. Default: none, and Name stands alone.
+	URL string
+	// Text is shown below it. Default: none.
+	Text string
+}
+
+func (c *Config) links() []pages.Link {
+	all := make([]pages.Link, len(c.Links))
+	for i, l := range c.Links {
+		all[i] = pages.Link(l)
+	}
+	return all
+}
 
 // CheckBaseURL reports what is wrong with a [Config.BaseURL]. The text of the error fits
 // after its name.

@@ -179,7 +179,7 @@ func (s *Server) routes() (http.Handler, error) {
 	pages.New(pages.Config{
 		Audit:    security,
 		Payments: s.payments, Merchants: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger,
-		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, PerAddress: cfg.AnonymousPerSecond, Methods: s.methods, Mail: s.mail(),
+		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, DocsURL: cfg.DocsURL, Links: cfg.links(), PerAddress: cfg.AnonymousPerSecond, Methods: s.methods, Mail: s.mail(),
 	}).Register(mux)
 	mux.Handle("GET /.well-known/jwks.json", s.keys.Set.Handler())
 	mux.Handle("GET /.well-known/jwt-vc-issuer", mandate.IssuerHandler(cfg.BaseURL, cfg.BaseURL+"/.well-known/jwks.json"))

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -62,37 +60,54 @@ func demoRoutes() []demoRoute {
 	}
 }
 
-// startDemoAPI serves the API on a listener of its own.
-func startDemoAPI(ctx context.Context, serviceURL string, m person, log *slog.Logger) (*demoAPI, error) {
-	l, err := listen(ctx, "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	api := &demoAPI{BaseURL: l.origin(), Routes: demoRoutes(), listener: l, secrets: []string{rand.Text()}}
-	mux, err := api.mux(serviceURL, m, log)
-	if err != nil {
-		return nil, errors.Join(err, l.stop())
-	}
-	api.routes = mux
-	l.serve(mux, "", "")
-	return api, nil
+// newDemoAPI returns an API that is going to be served by l.
+func newDemoAPI(l *listener) *demoAPI {
+	return &demoAPI{BaseURL: l.origin(), Routes: demoRoutes(), listener: l, secrets: []string{rand.Text()}}
 }
 
-func (d *demoAPI) mux(serviceURL string, m person, log *slog.Logger) (*http.ServeMux, error) {
-	shop, err := newDemoShop(d.BaseURL, serviceURL, m, log)
+// start serves the API. hc reaches the service; nil for the default.
+func (d *demoAPI) start(serviceURL string, m person, hc *http.Client, log *slog.Logger) error {
+	mux, err := d.mux(serviceURL, m, hc, log)
+	if err != nil {
+		return err
+	}
+	d.routes = mux
+	d.listener.serve(allowOrigins(mux), "", "")
+	return nil
+}
+
+// allowOrigins lets scripts of every site call the API, and answers their preflights.
+func allowOrigins(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Access-Control-Allow-Origin", "*")
+		if r.Method != http.MethodOptions || r.Header.Get("Origin") == "" || r.Header.Get("Access-Control-Request-Method") == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST")
+		h.Set("Access-Control-Allow-Headers", "Accept, Accept-Payment, Authorization, Content-Type, Idempotency-Key, PAYMENT-SIGNATURE, "+
+			"Payment-Authorization, X-Bundle-Token, X-PAYMENT, X-Service-Mandate")
+		h.Set("Access-Control-Max-Age", "600")
+		w.WriteHeader(http.StatusNoContent)
+	})
+}
+
+func (d *demoAPI) mux(serviceURL string, m person, hc *http.Client, log *slog.Logger) (*http.ServeMux, error) {
+	shop, err := newDemoShop(d.BaseURL, serviceURL, m, hc, log)
 	if err != nil {
 		return nil, err
 	}
 	bundles := shop.CreditBundle()
 	d.Bundle = bundleInfo{bundles.PurchaseURL, bundles.BalanceURL}
 	mux := http.NewServeMux()
-	mux.Handle("/bundles", shop.Purchase())
-	mux.Handle("/bundles/balance", shop.Balance())
+	mux.Handle(bundlesPath, shop.Purchase())
+	mux.Handle(bundlesPath+"/balance", shop.Balance())
 	first := d.route(d.Routes[0])
 	gate, err := paywall.New(paywall.Config{
 		Price: first.Price, Resource: first.Resource, Discovery: first.Discovery, PayTo: m.PayTo, APIURL: serviceURL, TestMode: true,
 		CreditBundle: bundles, Merchant: paywall.Merchant{ID: m.ID, APIKey: m.APIKey}, Logger: log,
-		Secrets: d.secrets,
+		Secrets: d.secrets, HTTPClient: hc,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("gate %s: %w", first.Resource, err)
@@ -107,6 +122,7 @@ func (d *demoAPI) mux(serviceURL string, m person, log *slog.Logger) (*http.Serv
 	if err := d.trouble(mux, m, log); err != nil {
 		return nil, err
 	}
+	mux.Handle("GET /{$}", http.RedirectHandler(serviceURL+"/", http.StatusFound))
 	mux.Handle("/openapi.json", gate.OpenAPI())
 	mux.Handle("/llms.txt", gate.LLMs())
 	return mux, nil

@@ -15,6 +15,9 @@ import (
 	"github.com/paywarrant/paywarrant/paywall/bundle"
 )
 
+// bundlesPath is where the demo API sells bundles.
+const bundlesPath = "/bundles"
+
 // bundleInfo is the part of the ready line about bundles.
 type bundleInfo struct {
 	PurchaseURL string `json:"purchaseUrl"`
@@ -23,8 +26,8 @@ type bundleInfo struct {
 
 // newDemoShop sells requests of the demo API in advance, for a mandate or on a page of the service. Bundles
 // are gone with the process.
-func newDemoShop(baseURL, serviceURL string, m person, log *slog.Logger) (*bundle.Shop, error) {
-	c, err := client.New(client.Config{BaseURL: serviceURL, MerchantID: m.ID, APIKey: m.APIKey, Logger: log})
+func newDemoShop(baseURL, serviceURL string, m person, hc *http.Client, log *slog.Logger) (*bundle.Shop, error) {
+	c, err := client.New(client.Config{BaseURL: serviceURL, MerchantID: m.ID, APIKey: m.APIKey, HTTPClient: hc, Logger: log})
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +40,7 @@ func newDemoShop(baseURL, serviceURL string, m person, log *slog.Logger) (*bundl
 	return bundle.New(bundle.Config{
 		Issuer: baseURL, Keys: []bundle.Key{key}, Logger: log, Sell: bundle.ByCheckout(c),
 		Tiers:       []paywall.Tier{{Name: "small", USDCents: 100, Requests: 100}, {Name: "large", USDCents: 500, Requests: 1000}},
-		PurchaseURL: baseURL + "/bundles", BalanceURL: baseURL + "/bundles/balance",
+		PurchaseURL: baseURL + bundlesPath, BalanceURL: baseURL + bundlesPath + "/balance",
 	})
 }
 

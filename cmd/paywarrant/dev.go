@@ -6,29 +6,39 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"strings"
+
+	"github.com/paywarrant/paywarrant/server"
 )
 
 type devCmd struct {
-	Addr      string `default:"127.0.0.1:4020" help:"Where the service listens; port 0 takes a free one. Default: ${default}." placeholder:"HOST:PORT"`
-	Data      string `help:"Keep the data in this folder. Without it they are gone at the end." placeholder:"DIR" type:"path"`
-	Postgres  string `help:"Keep the ledger in this database instead of SQLite; --data then keeps the keys that belong to it." placeholder:"URL"`
-	Processor string `help:"Use the sandbox processor at this address instead of one in the process." placeholder:"URL"`
+	Addr      string `default:"127.0.0.1:4020" help:"Address on which the service listens; port 0 takes a free one. Default: ${default}." placeholder:"HOST:PORT"`
+	BaseURL   string `help:"URL at which clients reach the service. Required if --addr names no single address, such as 0.0.0.0:4020." name:"base-url" placeholder:"URL"`
+	APIAddr   string `default:"127.0.0.1:0" help:"Address on which the demo API listens. Default: ${default}." name:"api-addr" placeholder:"HOST:PORT"`
+	Data      string `help:"Folder that keeps the data. Default: a temporary folder that is removed at the end." placeholder:"DIR" type:"path"`
+	Postgres  string `help:"Keep the ledger in this database instead of SQLite; --data then keeps its keys." placeholder:"URL"`
+	Processor string `help:"Use the sandbox card processor at this address instead of one in this process." placeholder:"URL"`
 	NoChain   bool   `help:"Leave the development chain out: cards only." xor:"chain"`
-	ChainURL  string `help:"Use the development chain of another process, by its JSON-RPC, instead of one in this one; with --data." placeholder:"URL" xor:"chain"`
+	ChainURL  string `help:"Use the development chain of another process, by its JSON-RPC, instead of one in this process; with --data." placeholder:"URL" xor:"chain"`
+	JSON      bool   `help:"Print one line of JSON instead of a screen, as if the output were no terminal." name:"json"`
 	Verbose   bool   `help:"Log every request." short:"v"`
 }
 
 // Help is the longer text of the command.
 func (devCmd) Help() string {
-	return `When all is ready, one line of JSON on standard output has the addresses and credentials; logs go to standard error.
+	return `On a terminal it prints links, credentials and commands to try. Otherwise, one line of JSON on standard output has all addresses and credentials once everything is ready; logs go to standard error.
 
 Examples:
+  paywarrant dev
   paywarrant dev --addr 127.0.0.1:0 > dev.json
-  paywarrant dev --data ~/.paywarrant-dev --no-chain`
+  paywarrant dev --data ~/.paywarrant-dev --no-chain
+  paywarrant dev --addr 0.0.0.0:4020 --base-url http://127.0.0.1:4020    in a container that publishes the port
+
+With --addr 0.0.0.0 everybody who reaches the port can use the sandbox, its test helpers included.`
 }
 
-// ready is the line that tells that all is ready. Fields of features that are
-// not built are absent.
+// ready describes the running system. Fields of features that are not built are absent.
 type ready struct {
 	BaseURL    string `json:"baseUrl"`
 	MetricsURL string `json:"metricsUrl"`
@@ -46,27 +56,32 @@ type ready struct {
 
 // Run runs the development system until ctx is done.
 func (c devCmd) Run(ctx context.Context, o output) error {
-	level := slog.LevelInfo
-	if c.Verbose {
-		level = slog.LevelDebug
-	}
-	log := slog.New(slog.NewTextHandler(o.errors, &slog.HandlerOptions{Level: level}))
-	s, err := startStack(ctx, stackConfig{Addr: c.Addr, Dir: c.Data, Logger: log, Postgres: c.Postgres, Processor: c.Processor, NoChain: c.NoChain, ChainURL: c.ChainURL})
+	baseURL, err := c.checkAddr()
 	if err != nil {
 		return err
 	}
-	if err := s.hear(ctx, log); err != nil {
-		return errors.Join(err, s.Close())
+	person := !c.JSON && isTerminal(o.out)
+	log := c.logger(person, o)
+	cfg := stackConfig{
+		Addr: c.Addr, BaseURL: baseURL, APIAddr: c.APIAddr, Dir: c.Data, Logger: log, Postgres: c.Postgres, Processor: c.Processor,
+		NoChain: c.NoChain, ChainURL: c.ChainURL,
 	}
-	line := ready{BaseURL: s.BaseURL, MetricsURL: s.Metrics, people: s.People}
-	if s.Chain != nil {
-		line.Chain, line.Wallets = infoOf(s.Chain), wallets()
-		line.Facilitator = &facilitatorInfo{URL: s.BaseURL + "/v1/x402"}
+	if person {
+		cfg.Events = (&screen{out: o.out}).event
 	}
-	line.Paywall.BaseURL, line.Paywall.Routes, line.Paywall.Bundle = s.API.BaseURL, s.API.Routes, s.API.Bundle
-	text, err := json.Marshal(line)
+	s, err := startStack(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	mandate := ""
+	if person {
+		mandate, err = s.ownMandate(ctx)
+	}
 	if err == nil {
-		_, err = fmt.Fprintf(o.out, "%s\n", text)
+		err = s.hear(ctx, log)
+	}
+	if err == nil {
+		err = s.announce(o, person, mandate)
 	}
 	if err != nil {
 		return errors.Join(err, s.Close())
@@ -74,4 +89,58 @@ func (c devCmd) Run(ctx context.Context, o output) error {
 	<-ctx.Done()
 	log.Info("stopping")
 	return s.Close()
+}
+
+// logger returns the logger of the system. A person sees warnings, and requests only
+// with --verbose; events are on the screen.
+func (c devCmd) logger(person bool, o output) *slog.Logger {
+	level := slog.LevelInfo
+	switch {
+	case c.Verbose:
+		level = slog.LevelDebug
+	case person && isTerminal(o.errors):
+		level = slog.LevelWarn
+	}
+	return slog.New(slog.NewTextHandler(o.errors, &slog.HandlerOptions{Level: level}))
+}
+
+// checkAddr returns the base URL, checked; empty if it is the address itself.
+func (c devCmd) checkAddr() (string, error) {
+	if c.BaseURL != "" {
+		if err := server.CheckBaseURL(c.BaseURL); err != nil {
+			return "", usage("--base-url: %w", err)
+		}
+		return strings.TrimRight(c.BaseURL, "/"), nil
+	}
+	host, _, err := net.SplitHostPort(c.Addr)
+	if err != nil {
+		return "", usage("--addr: %q is not HOST:PORT, such as 127.0.0.1:4020", c.Addr)
+	}
+	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
+		return "", usage("--addr %s listens on every address: give --base-url too, the URL that clients use, such as http://127.0.0.1:4020", c.Addr)
+	}
+	return "", nil
+}
+
+// announce prints what runs: a screen with a mandate for a person, or one line of JSON.
+func (s *stack) announce(o output, person bool, mandate string) error {
+	text, err := json.Marshal(s.ready())
+	if err != nil {
+		return err
+	}
+	if !person {
+		_, err = fmt.Fprintf(o.out, "%s\n", text)
+		return err
+	}
+	return s.showScreen(o.out, text, mandate)
+}
+
+func (s *stack) ready() ready {
+	r := ready{BaseURL: s.BaseURL, MetricsURL: s.Metrics, people: s.People}
+	if s.Chain != nil {
+		r.Chain, r.Wallets = infoOf(s.Chain), wallets()
+		r.Facilitator = &facilitatorInfo{URL: s.BaseURL + "/v1/x402"}
+	}
+	r.Paywall.BaseURL, r.Paywall.Routes, r.Paywall.Bundle = s.API.BaseURL, s.API.Routes, s.API.Bundle
+	return r
 }

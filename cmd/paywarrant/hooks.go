@@ -16,8 +16,12 @@ const hooksPath = "/paywarrant-hooks"
 // hear has the merchant's API hear of what happens, and log it. The endpoint of an
 // earlier run is replaced: the API is at another address now.
 func (s *stack) hear(ctx context.Context, log *slog.Logger) error {
+	if !s.local() {
+		log.WarnContext(ctx, "the demo API receives no webhooks: the base URL is not on this machine")
+		return nil
+	}
 	m := &s.People.Merchant
-	c, err := client.New(client.Config{BaseURL: s.BaseURL, MerchantID: m.ID, APIKey: m.APIKey})
+	c, err := s.client()
 	if err != nil {
 		return err
 	}
@@ -38,7 +42,7 @@ func (s *stack) hear(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	m.WebhookSecret = e.Secret
-	h, err := webhook.NewHandler(hookConfig(e.Secret, log))
+	h, err := webhook.NewHandler(s.hookConfig(e.Secret, log))
 	if err == nil {
 		s.API.routes.Handle(hooksPath, h)
 	}
@@ -46,8 +50,11 @@ func (s *stack) hear(ctx context.Context, log *slog.Logger) error {
 }
 
 // hookConfig logs every event, whatever the time: the service's clock may be moved.
-func hookConfig(secret string, log *slog.Logger) webhook.Config {
+func (s *stack) hookConfig(secret string, log *slog.Logger) webhook.Config {
 	note := func(ctx context.Context, e webhook.Event) {
+		if s.events != nil {
+			s.events(e)
+		}
 		log.InfoContext(ctx, "webhook", slog.String("type", string(e.Type)), slog.String("event", e.ID), slog.String("data", string(e.Data)))
 	}
 	heard := func(ctx context.Context, e webhook.Event) error { note(ctx, e); return nil }

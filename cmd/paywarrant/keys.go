@@ -94,6 +94,9 @@ func (c keysListCmd) Run(ctx context.Context, o output) error {
 
 func (p keysPlace) print(o output, list []server.SigningKey) error {
 	if p.JSON {
+		if list == nil {
+			list = []server.SigningKey{} // an array, not null
+		}
 		text, err := json.MarshalIndent(list, "", "  ")
 		if err != nil {
 			return fmt.Errorf("encode keys: %w", err)

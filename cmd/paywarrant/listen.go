@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"syscall"
 	"time"
 )
@@ -34,8 +35,15 @@ func listen(ctx context.Context, addr string) (*listener, error) {
 	return &listener{Listener: l, done: make(chan error, 1)}, nil
 }
 
-// origin is the address as a URL.
-func (l *listener) origin() string { return "http://" + l.Addr().String() }
+// origin returns the address as a URL: of the loopback interface if the listener has
+// no single address.
+func (l *listener) origin() string {
+	address, ok := l.Addr().(*net.TCPAddr)
+	if !ok || !address.IP.IsUnspecified() {
+		return "http://" + l.Addr().String()
+	}
+	return "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(address.Port))
+}
 
 // serve answers until stop. Slow or idle clients hold nothing for long.
 func (l *listener) serve(h http.Handler, tlsCert, tlsKey string) {

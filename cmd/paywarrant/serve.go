@@ -92,6 +92,8 @@ type extras struct {
 	chain        chainMaker          // nil: there is no chain
 	// telemetry is told what happens. Nil: nobody is.
 	telemetry *telemetry.Telemetry
+	// links are shown on the page at "/".
+	links []server.Link
 }
 
 // newService opens what the configuration names and puts the service together;
@@ -116,6 +118,7 @@ func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) 
 			BaseURL: cfg.BaseURL, Mode: server.Mode(cfg.Mode), Store: store, Moved: cfg.Moved, Rails: rails, Wrapper: wrapper, Clock: more.clock, AdvanceClock: more.advanceClock,
 			Logger: log, RequestsPerSecond: cfg.RequestsPerSecond, AnonymousPerSecond: cfg.AnonymousPerSecond,
 			TrustedProxies: proxies, TestHelperKey: cfg.TestHelperKey, Telemetry: more.telemetry,
+			Links: more.links,
 		})
 		if err == nil {
 			return srv, nil

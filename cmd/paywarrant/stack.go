@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 
@@ -16,11 +17,18 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail/chain"
 	"github.com/paywarrant/paywarrant/server/rail/chain/devrail"
 	"github.com/paywarrant/paywarrant/server/vault"
+	"github.com/paywarrant/paywarrant/webhook"
 )
 
 // stackConfig says what a development system is made of.
 type stackConfig struct {
 	Addr string // of the service
+	// BaseURL is where clients reach the service. Empty: at Addr.
+	BaseURL string
+	// APIAddr is where the demo API listens. Empty: on a free port of 127.0.0.1.
+	APIAddr string
+	// Events gets the events of the merchant, besides the log. May be nil.
+	Events func(webhook.Event)
 	// Dir keeps the data. Empty: a temporary folder, removed at the end.
 	Dir    string
 	Logger *slog.Logger
@@ -40,10 +48,13 @@ type stack struct {
 	Service *server.Server
 	BaseURL string
 	Metrics string // where they are
+	Dir     string // of the data
 	API     *demoAPI
 	People  people
 	Chain   *devrail.Dev // nil: there is none
 
+	direct  bool // clients reach BaseURL without a proxy in between
+	events  func(webhook.Event)
 	closers []func() error
 }
 
@@ -63,7 +74,7 @@ type person struct {
 
 // startStack starts everything; what it started is stopped again where it fails.
 func startStack(ctx context.Context, cfg stackConfig) (s *stack, err error) {
-	s = &stack{}
+	s = &stack{events: cfg.Events}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -77,6 +88,7 @@ func startStack(ctx context.Context, cfg stackConfig) (s *stack, err error) {
 	} else if err = os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return s, err
 	}
+	s.Dir = cfg.Dir
 	if cfg.Postgres == "" { // a database may be shared, and its keys with it
 		unlock, err := lockFolder(cfg.Dir)
 		if err != nil {
@@ -84,17 +96,22 @@ func startStack(ctx context.Context, cfg stackConfig) (s *stack, err error) {
 		}
 		s.closers = append(s.closers, unlock)
 	}
+	l, err := listen(ctx, cmp.Or(cfg.APIAddr, "127.0.0.1:0"))
+	if err != nil {
+		return s, err
+	}
+	s.API = newDemoAPI(l)
 	if err := s.startService(ctx, cfg); err != nil {
-		return s, err
+		return s, errors.Join(err, l.stop())
 	}
-	if s.People, err = hire(ctx, s.Service, filepath.Join(cfg.Dir, "merchants.json")); err != nil {
-		return s, err
+	if s.People, err = hire(ctx, s.Service, filepath.Join(cfg.Dir, "merchants.json")); err == nil {
+		err = s.API.start(s.BaseURL, s.People.Merchant, s.http(), cfg.Logger)
 	}
-	s.API, err = startDemoAPI(ctx, s.BaseURL, s.People.Merchant, cfg.Logger)
-	if err == nil {
-		s.closers = append(s.closers, s.API.stop)
+	if err != nil {
+		return s, errors.Join(err, l.stop())
 	}
-	return s, err
+	s.closers = append(s.closers, s.API.stop)
+	return s, nil
 }
 
 func (s *stack) startService(ctx context.Context, cfg stackConfig) error {
@@ -102,7 +119,8 @@ func (s *stack) startService(ctx context.Context, cfg stackConfig) error {
 	if err != nil {
 		return err
 	}
-	s.BaseURL = l.origin()
+	s.BaseURL = cmp.Or(cfg.BaseURL, l.origin())
+	s.direct = s.BaseURL == l.origin()
 	m, err := startMeter(ctx, "127.0.0.1:0")
 	if err != nil {
 		return errors.Join(err, l.stop())
@@ -110,7 +128,7 @@ func (s *stack) startService(ctx context.Context, cfg stackConfig) error {
 	s.closers = append(s.closers, m.stop)
 	s.Metrics = m.url()
 	clock := &devrail.Clock{}
-	extra := extras{clock: clock.Now, advanceClock: clock.Advance, telemetry: m.telemetry}
+	extra := extras{clock: clock.Now, advanceClock: clock.Advance, telemetry: m.telemetry, links: s.links()}
 	if !cfg.NoChain {
 		extra.chain = func(ctx context.Context, open records, v *vault.Vault, log *slog.Logger) (*chain.Rail, error) {
 			dev, err := devrail.Start(ctx, devrail.Config{Vault: v, Logger: log, URL: cfg.ChainURL, Records: open})
@@ -134,7 +152,10 @@ func (s *stack) startService(ctx context.Context, cfg stackConfig) error {
 	if err != nil {
 		return errors.Join(err, l.stop())
 	}
-	l.serve(s.Service, "", "")
+	mux := http.NewServeMux()
+	mux.Handle("/", s.Service)
+	mux.HandleFunc("GET "+newSetupPath, s.newSetup)
+	l.serve(mux, "", "")
 	s.closers = append(s.closers, l.stop)
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/mattn/go-isatty"
 )
 
 // teller tells a story in steps: for people, or as JSON lines.
@@ -25,11 +27,14 @@ type fact struct {
 
 func newTeller(out io.Writer, asJSON bool) *teller {
 	t := &teller{out: out, json: asJSON}
-	if f, ok := out.(*os.File); ok && os.Getenv("NO_COLOR") == "" && !asJSON {
-		info, err := f.Stat()
-		t.colour = err == nil && info.Mode()&os.ModeCharDevice != 0
-	}
+	t.colour = os.Getenv("NO_COLOR") == "" && !asJSON && isTerminal(out)
 	return t
+}
+
+// isTerminal reports whether a person reads what is written to w.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd())
 }
 
 // tell prints the next step.
@@ -43,11 +48,16 @@ func (t *teller) tell(title string, facts ...fact) {
 		t.print(string(line) + "\n")
 		return
 	}
+	t.print("\n" + t.paint("1;34", fmt.Sprintf("%2d", t.step)) + "  " + t.paint("1", title) + "\n")
+	t.rows(facts)
+}
+
+// rows prints facts below each other, their values aligned.
+func (t *teller) rows(facts []fact) {
 	width := 0
 	for _, f := range facts {
 		width = max(width, len(f.Name))
 	}
-	t.print("\n" + t.paint("1;34", fmt.Sprintf("%2d", t.step)) + "  " + t.paint("1", title) + "\n")
 	for _, f := range facts {
 		t.print("    " + t.paint("2", f.Name+strings.Repeat(" ", width-len(f.Name))) + "  " + f.Value + "\n")
 	}

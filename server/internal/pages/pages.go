@@ -48,6 +48,10 @@ type Config struct {
 	Clock     func() time.Time
 	Logger    *slog.Logger
 	Sandbox   bool
+	// Links are shown on the page at "/". Default: none.
+	Links []Link
+	// DocsURL is put before the name of a page about errors. Default: no page is linked.
+	DocsURL string
 	// BaseURL is the origin that the pages are served under.
 	BaseURL string
 	// Audit logs security events. Nil: none.
@@ -69,6 +73,7 @@ type Pages struct {
 	views, forms                      *ratelimit.Limits
 	stylePath, scriptPath             string
 	setup, pay, result, mandate, stop *template.Template
+	start                             *template.Template
 }
 
 // New parses the templates; they are part of the program, so a broken one panics.
@@ -84,7 +89,7 @@ func New(cfg Config) *Pages {
 	}
 	return &Pages{
 		Config: cfg, views: limits(), forms: limits(), setup: parse("setup.html"), pay: parse("checkout.html"), result: parse("result.html"),
-		mandate: parse("mandate.html"), stop: parse("stop.html"),
+		mandate: parse("mandate.html"), stop: parse("stop.html"), start: parse("home.html"),
 		stylePath: assetPath("style", style, ".css"), scriptPath: assetPath("wallet", walletScript, ".js"),
 	}
 }
@@ -108,6 +113,7 @@ func (p *Pages) Register(mux *http.ServeMux) {
 	form := func(path string, h http.HandlerFunc) {
 		mux.Handle("POST "+path, p.guarded(p.forms, ownForms.Handler(h)))
 	}
+	view("/{$}", p.showHome)
 	view("/setup/{sessionToken}", p.showSetup)
 	form("/setup/{sessionToken}", p.decide)
 	view("/setup/{sessionToken}/{proof}", p.showDecided)

@@ -21,6 +21,7 @@ import (
 // person has entered so far.
 type setupForm struct {
 	Action, Merchant, Website, Error       string
+	Wrong                                  string // the field that Error is about
 	AskedPerTx, AskedMonthly, AskedExpires string
 	AskedDay, Tomorrow                     string
 	MaxPerTx, MaxMonthly, Expires, Email   string
@@ -53,7 +54,7 @@ func (p *Pages) showSetup(w http.ResponseWriter, r *http.Request) {
 	p.showForm(w, r, s, http.StatusOK, entered{
 		perTx: grouped(s.Terms.MaxPerTx), monthly: grouped(s.Terms.MaxMonthly),
 		expires: s.Terms.ExpiresAt.Format(dateForm), payees: s.Terms.Payees,
-	}, "")
+	}, problem{})
 }
 
 func (p *Pages) session(w http.ResponseWriter, r *http.Request) (payment.Session, bool) {
@@ -83,7 +84,7 @@ func enteredIn(form url.Values) entered {
 	}
 }
 
-func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Session, status int, in entered, problem string) {
+func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Session, status int, in entered, wrong problem) {
 	m, err := p.Merchants.Merchant(r.Context(), s.MerchantID)
 	if err != nil {
 		p.failed(w, r, err)
@@ -91,7 +92,7 @@ func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Sessi
 	}
 	methods := p.Methods(s.Terms.Rails...)
 	f := setupForm{
-		Action: "/setup/" + s.Token, Merchant: m.Name, Website: host(m.Website), Error: problem,
+		Action: "/setup/" + s.Token, Merchant: m.Name, Website: host(m.Website), Error: wrong.text, Wrong: wrong.field,
 		AskedPerTx: dollars(s.Terms.MaxPerTx), AskedMonthly: dollars(s.Terms.MaxMonthly), AskedDay: day(s.Terms.ExpiresAt),
 		AskedExpires: s.Terms.ExpiresAt.Format(dateForm), Tomorrow: p.Clock().UTC().AddDate(0, 0, 1).Format(dateForm),
 		MaxPerTx: in.perTx, MaxMonthly: in.monthly, Expires: in.expires, Email: in.email,
@@ -147,14 +148,14 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var err error
-	var problem string
+	var wrong problem
 	var confirmed ledger.Mandate
 	if r.PostForm.Get("action") == "decline" {
 		err = p.Payments.Decline(r.Context(), s.Token)
 	} else {
 		in := enteredIn(r.PostForm)
-		if confirmed, problem, err = p.confirm(r.Context(), s, in); problem != "" {
-			p.showForm(w, r, s, http.StatusUnprocessableEntity, in, problem)
+		if confirmed, wrong, err = p.confirm(r.Context(), s, in); wrong.text != "" {
+			p.showForm(w, r, s, http.StatusUnprocessableEntity, in, wrong)
 			return
 		}
 	}
@@ -189,14 +190,14 @@ func (p *Pages) parse(w http.ResponseWriter, r *http.Request) bool {
 }
 
 // confirm tries to complete the session. The problem is what the person can put right.
-func (p *Pages) confirm(ctx context.Context, s payment.Session, in entered) (m ledger.Mandate, problem string, err error) {
-	terms, problem := p.terms(s.Terms, in)
-	if problem != "" {
-		return m, problem, nil
+func (p *Pages) confirm(ctx context.Context, s payment.Session, in entered) (m ledger.Mandate, wrong problem, err error) {
+	terms, wrong := p.terms(s.Terms, in)
+	if wrong.text != "" {
+		return m, wrong, nil
 	}
-	method, problem, err := p.method(ctx, s, terms, in)
-	if problem != "" || err != nil {
-		return m, problem, err
+	method, text, err := p.method(ctx, s, terms, in)
+	if text != "" || err != nil {
+		return m, problem{fieldMethod, text}, err
 	}
 	if p.Mail == nil {
 		in.email = "" // it was not asked for
@@ -207,61 +208,61 @@ func (p *Pages) confirm(ctx context.Context, s payment.Session, in entered) (m l
 	case err == nil:
 		p.Audit.Record(ctx, audit.MandateConfirmed, slog.String("mandateId", m.ID), slog.String("merchantId", m.MerchantID))
 		p.mailConfirmation(ctx, m)
-		return m, "", nil
+		return m, problem{}, nil
 	case errors.As(err, &refused) && refused.AttemptsLeft > 0:
-		return m, fmt.Sprintf("This payment method was refused (%s). Choose another one; attempts left: %d.",
-			strings.ReplaceAll(string(refused.Reason), "_", " "), refused.AttemptsLeft), nil
+		return m, problem{fieldMethod, fmt.Sprintf("This payment method was refused (%s). Choose another one; attempts left: %d.",
+			strings.ReplaceAll(string(refused.Reason), "_", " "), refused.AttemptsLeft)}, nil
 	case errors.As(err, &refused):
-		return m, "", nil // the session has failed, and its page says so
+		return m, problem{}, nil // the session has failed, and its page says so
 	case errors.Is(err, rail.ErrUnknownMethod):
-		return m, chooseMethod, nil
+		return m, problem{fieldMethod, chooseMethod}, nil
 	case errors.Is(err, payment.ErrNoEmail):
-		return m, "The e-mail address is not complete.", nil
+		return m, problem{fieldEmail, "The e-mail address is not complete."}, nil
 	case errors.Is(err, ledger.ErrWidened):
-		return m, "You can lower what was asked for, not raise it.", nil
+		return m, problem{text: "You can lower what was asked for, not raise it."}, nil
 	}
-	return m, "", err
+	return m, problem{}, err
 }
 
 // terms reads what the person entered; a problem says what to change.
-func (p *Pages) terms(asked ledger.Terms, in entered) (ledger.Terms, string) {
+func (p *Pages) terms(asked ledger.Terms, in entered) (ledger.Terms, problem) {
 	t := asked
 	for _, f := range []struct {
-		name, text string
-		max        ledger.Micros
-		to         *ledger.Micros
+		field, name, text string
+		max               ledger.Micros
+		to                *ledger.Micros
 	}{
-		{"The limit for one payment", in.perTx, asked.MaxPerTx, &t.MaxPerTx},
-		{"The limit for a month", in.monthly, asked.MaxMonthly, &t.MaxMonthly},
+		{fieldPer, "The limit for one payment", in.perTx, asked.MaxPerTx, &t.MaxPerTx},
+		{fieldMonth, "The limit for a month", in.monthly, asked.MaxMonthly, &t.MaxMonthly},
 	} {
 		m, err := parseDollars(f.text)
 		if _, whole := m.WholeCents(); err != nil || !whole || m <= 0 {
-			return t, f.name + " must be an amount such as 25 or 12.50."
+			return t, problem{f.field, f.name + " must be an amount such as 25 or 12.50."}
 		}
 		if m > f.max {
-			return t, fmt.Sprintf("%s can be at most %s.", f.name, dollars(f.max))
+			return t, problem{f.field, fmt.Sprintf("%s can be at most %s.", f.name, dollars(f.max))}
 		}
 		*f.to = m
 	}
 	if t.MaxPerTx > t.MaxMonthly {
-		return t, "The limit for one payment cannot be higher than the limit for a month."
+		return t, problem{fieldPer, "The limit for one payment cannot be higher than the limit for a month."}
 	}
 	until, err := time.Parse(dateForm, in.expires)
 	switch {
 	case err != nil:
-		return t, "The end date must be a date such as 2027-01-31."
+		return t, problem{fieldUntil, "The end date must be a date such as 2027-01-31."}
 	case until.Format(dateForm) == asked.ExpiresAt.Format(dateForm): // the last day ends when it was asked to
 	case !until.After(p.Clock()):
-		return t, "The end date must be in the future."
+		return t, problem{fieldUntil, "The end date must be in the future."}
 	case until.After(asked.ExpiresAt):
-		return t, "The end date can be at most " + day(asked.ExpiresAt) + "."
+		return t, problem{fieldUntil, "The end date can be at most " + day(asked.ExpiresAt) + "."}
 	default:
 		t.ExpiresAt = until
 	}
 	if len(asked.Payees) > 1 {
 		if t.Payees = in.payees; len(t.Payees) == 0 {
-			return t, "Choose at least one who may be paid."
+			return t, problem{fieldPayees, "Choose at least one who may be paid."}
 		}
 	}
-	return t, ""
+	return t, problem{}
 }

@@ -70,7 +70,8 @@ func (p *Pages) proposeToWallet(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer, status := proposal{}, http.StatusOK
-	terms, problem := p.terms(s.Terms, enteredIn(r.PostForm))
+	terms, wrong := p.terms(s.Terms, enteredIn(r.PostForm))
+	problem := wrong.text
 	if problem == "" {
 		made, err := p.Payments.ProposeToWallet(r.Context(), s, terms, r.PostForm.Get("owner"))
 		if httplog.HungUp(r.Context(), err) {

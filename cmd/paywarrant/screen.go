@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/money"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+// screen is what a person sees of dev on a terminal.
+type screen struct{ out io.Writer }
+
+// event prints one line for an event.
+func (s *screen) event(e webhook.Event) {
+	var data struct {
+		webhook.Payment
+
+		RevokedBy string `json:"revokedBy"`
+	}
+	if json.Unmarshal(e.Data, &data) != nil {
+		return
+	}
+	what := []string{data.DelegateID}
+	if data.TransactionID != "" {
+		what = []string{"$" + money.Micros(data.AmountMicros).Decimal(), data.TransactionID, data.FailureReason}
+	} else if data.RevokedBy != "" {
+		what = append(what, "by the "+data.RevokedBy)
+	}
+	t := newTeller(s.out, false)
+	t.print(t.paint("2", e.CreatedAt.Local().Format(time.TimeOnly)) + "  " + fmt.Sprintf("%-18s", e.Type) + "  " +
+		strings.TrimSpace(strings.Join(what, "  ")) + "\n")
+}
+
+// showScreen writes the files that the commands on the screen use, and prints it.
+func (s *stack) showScreen(out io.Writer, text []byte, mandate string) error {
+	files := map[string]string{
+		"dev.json": string(text) + "\n",
+		"dev.env": "SERVICE_API_URL=" + s.BaseURL + "\nSERVICE_MERCHANT_ID=" + s.People.Merchant.ID +
+			"\nSERVICE_API_KEY=" + s.People.Merchant.APIKey + "\nSERVICE_MANDATE=" + mandate + "\n",
+	}
+	if s.Chain != nil {
+		files["wallet.key"] = wallets()[0].PrivateKey + "\n"
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(s.Dir, name), []byte(content), 0o600); err != nil {
+			return err
+		}
+	}
+	t := newTeller(out, false)
+	t.print("\n" + t.paint("1", "Paywarrant runs here, in sandbox mode: no real money.") + " Ctrl-C stops it.\n\n")
+	t.rows([]fact{
+		{"Start page", s.BaseURL + "/"},
+		{"Setup page", s.BaseURL + newSetupPath + "   what a person sees who signs a mandate"},
+		{"Paid API", s.API.BaseURL + s.API.Routes[0].Path + "   and " + fmt.Sprint(len(s.API.Routes)-1) + " more, on the start page"},
+		{"Metrics", s.Metrics},
+	})
+	t.print("\n")
+	about := []fact{
+		{"Merchant", s.People.Merchant.ID + ", paid at " + s.People.Merchant.PayTo},
+	}
+	if mandate != "" {
+		about = append(about, fact{"Mandate", mandate + ", up to $5 a payment and $50 a month"})
+	}
+	if s.Chain != nil {
+		about = append(about, fact{"Chain", s.Chain.RPCURL() + ", ten wallets with test USDC"})
+	}
+	t.rows(append(about, fact{"As JSON", filepath.Join(s.Dir, "dev.json") + ", with all keys"}))
+	t.print("\n" + t.paint("1", "Pay for something, in another terminal:") + "\n\n")
+	for _, c := range s.commands(mandate) {
+		t.print("  " + c + "\n")
+	}
+	t.print("\n" + t.paint("1", "Events of the merchant:") + "\n\n")
+	return t.err
+}
+
+// commands returns three commands that pay for something.
+func (s *stack) commands(mandate string) []string {
+	program, last := self(), s.API.Routes[len(s.API.Routes)-1]
+	with := "env $(cat " + filepath.Join(s.Dir, "dev.env") + ") " + program
+	commands := []string{with + " pay " + s.API.BaseURL + last.Path}
+	if mandate == "" {
+		commands = nil
+	}
+	if s.Chain != nil {
+		commands = append(commands, program+" pay "+s.API.BaseURL+s.API.Routes[0].Path+" --wallet "+filepath.Join(s.Dir, "wallet.key"))
+	}
+	return append(commands, with+" webhooks trigger payment.succeeded")
+}
+
+// self returns the command by which a person runs this program.
+func self() string {
+	program, err := os.Executable()
+	if err != nil {
+		return "paywarrant"
+	}
+	if found, err := exec.LookPath("paywarrant"); err == nil {
+		if same, err := filepath.EvalSymlinks(found); err == nil && same == program {
+			return "paywarrant"
+		}
+	}
+	if strings.Contains(program, string(filepath.Separator)+"go-build") {
+		return "go run ./cmd/paywarrant" // what "go run" has built is removed when it ends
+	}
+	return program
+}
+
+// ownMandate returns the id of a new mandate of the merchant, by a test card and, if
+// there is a chain, a test wallet; empty if the test helpers are closed here.
+func (s *stack) ownMandate(ctx context.Context) (string, error) {
+	if !s.local() {
+		return "", nil
+	}
+	c, err := s.client()
+	if err != nil {
+		return "", err
+	}
+	session, err := c.CreateSession(ctx, client.SessionParams{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000})
+	if err != nil {
+		return "", err
+	}
+	methods := []string{"card_visa"}
+	if s.Chain != nil {
+		methods = append(methods, "wallet")
+	}
+	done, err := c.CompleteTestSession(ctx, session.SessionToken, client.TestCompletion{PaymentMethods: methods})
+	return done.MandateID, err
+}

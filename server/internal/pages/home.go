@@ -1,0 +1,52 @@
+package pages
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/paywarrant/paywarrant/internal/httpjson"
+)
+
+// Link is an entry of the page at "/".
+type Link struct{ Name, URL, Text string }
+
+// home is the page at "/".
+type home struct {
+	Text        string
+	Links, More []Link
+}
+
+// showHome describes the service: to browsers as a page, to programs as JSON.
+func (p *Pages) showHome(w http.ResponseWriter, r *http.Request) {
+	mode := "live"
+	if p.Sandbox {
+		mode = "sandbox"
+	}
+	errors := ""
+	if p.DocsURL != "" {
+		errors = p.DocsURL + "README.md"
+	}
+	w.Header().Set("Vary", "Accept")
+	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		httpjson.Write(w, http.StatusOK, struct {
+			Service string `json:"service"`
+			Mode    string `json:"mode"`
+			OpenAPI string `json:"openapi"`
+			JWKS    string `json:"jwks"`
+			Errors  string `json:"errors,omitempty"`
+		}{"paywarrant", mode, p.BaseURL + "/openapi.json", p.BaseURL + "/.well-known/jwks.json", errors})
+		return
+	}
+	h := home{
+		Text:  "Software pays through this service, within limits that people signed. If you were given a link to confirm, follow or stop payments, open the whole link.",
+		Links: p.Links,
+		More: []Link{
+			{"API description", "/openapi.json", "OpenAPI 3.1: mandates, charges, webhooks"},
+			{"Public keys", "/.well-known/jwks.json", "They verify mandates offline."},
+		},
+	}
+	if errors != "" {
+		h.More = append(h.More, Link{"Error codes", errors, "The cause and the fix of each one."})
+	}
+	p.render(w, r, http.StatusOK, p.start, "Payment service", h)
+}
