@@ -134,7 +134,7 @@ func settlementsInABlock(ctx context.Context) (landed int, err error) {
 	for range settlers {
 		running.Go(func() {
 			for i := next.Add(1) - 1; i < offered && late.Err() == nil; i = next.Add(1) - 1 {
-				_, _ = r.SettleAuthorization(late, orders[i], "https://api.example.com/weather") // the chain tells
+				_, _ = r.SettleAuthorization(late, orders[i], "https://api.example.com/weather") // the chain decides
 			}
 		})
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/store/sqlite"
 )
 
-// serviceRows tell what the whole service costs.
+// serviceRows measure the cost of the whole service.
 func serviceRows(ctx context.Context) ([]row, error) {
 	rows, err := processRows(ctx)
 	if err != nil {

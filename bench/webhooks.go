@@ -106,7 +106,7 @@ func (l *backlog) deliver(ctx context.Context, n int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	// One more, which the service hears of.
+	// One more, which the service is notified of.
 	if _, err := api.Charge(ctx, client.ChargeParams{Mandate: l.mandate, AmountCents: 1, Currency: client.USD, Description: "bench"}); err != nil {
 		return 0, err
 	}

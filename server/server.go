@@ -150,7 +150,7 @@ func (s *Server) panicked(value any, stack []byte) {
 	s.config.Logger.Error("ledger command panicked", slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(stack)))
 }
 
-// gauges adds the figures of the rooms and the rails.
+// gauges adds the gauges of the packages and the rails.
 func (s *Server) gauges() error {
 	all := []rail.Gauge{{
 		Name: "webhook_endpoints_busy", Help: "Webhook endpoints that are worked on here.",
@@ -165,7 +165,7 @@ func (s *Server) gauges() error {
 	return s.config.Telemetry.Gauges(all...)
 }
 
-// routes puts the rooms of the service on one mux.
+// routes registers the packages of the service on one mux.
 func (s *Server) routes() (http.Handler, error) {
 	cfg, mux := s.config, http.NewServeMux()
 	security := audit.New(cfg.Logger, cfg.Clock)

@@ -19,7 +19,7 @@ const (
 	PaymentReversed Type = "payment.reversed"
 	// DelegateCreated: a person has completed a setup session.
 	DelegateCreated Type = "delegate.created"
-	// DelegateRevoked: a mandate has been revoked, by whomever.
+	// DelegateRevoked: a mandate has been revoked, by any party.
 	DelegateRevoked Type = "delegate.revoked"
 )
 

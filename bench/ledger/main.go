@@ -8,7 +8,7 @@
 // measured before and after each figure, on the file system of the figure's
 // database. Every figure is a ratio; bare times depend on the machine. PostgreSQL
 // is a private cluster from the installed binaries with fsync on, or left out
-// where there is none.
+// if there is none.
 package main
 
 import (

@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 )
 
-// figure is a ratio and its aim, zero where there is none; below tells that it
+// figure is a ratio and its aim, zero if there is none; below reports that it
 // should not be above the aim.
 type figure struct {
 	what  string

@@ -20,7 +20,7 @@ const (
 	dollar  = ledger.Micros(1_000_000)
 )
 
-// engine is a kind of store to measure: open makes a new, empty one, commits tells
+// engine is a kind of store to measure: open makes a new, empty one, commits returns
 // how often it has waited for the disk.
 type engine struct {
 	name    string
@@ -29,7 +29,7 @@ type engine struct {
 }
 
 // logged is how often a store has waited for the disk, and how much it has written
-// to its log, where it tells.
+// to its log, if known.
 type logged struct{ syncs, bytes int64 }
 
 // counting counts the updates of a store.
@@ -180,7 +180,7 @@ func (w *work) request(m ledger.Mandate) ledger.Reserve {
 	}
 }
 
-// run makes reservations for a while and tells how many were made.
+// run makes reservations for a while and returns how many were made.
 func (w *work) run(ctx context.Context, callers, mandates int, span time.Duration) (int64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

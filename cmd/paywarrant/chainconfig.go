@@ -132,7 +132,7 @@ func (c chainConfig) parse(live bool) (chain.Config, error) {
 	return out, errors.Join(errs...)
 }
 
-// checkNode looks at where the node is, and at what names chain and relayer. The
+// checkNode checks the node's address, and the keys that name chain and relayer. The
 // URL's path is often a secret: no error repeats it.
 func (c chainConfig) checkNode(live bool) error {
 	u, err := url.Parse(c.RPCURL)

@@ -61,7 +61,7 @@ func inFile(err error) error {
 	return fmt.Errorf("chain.%s: %s", key, contradicted.Problem)
 }
 
-// relayerKey reads a key of 64 hexadecimal digits from a file that nobody else can
+// relayerKey reads a key of 64 hexadecimal digits from a file that no other user can
 // read.
 func relayerKey(path string) (*ecdsa.PrivateKey, error) {
 	if err := private(path); err != nil {

@@ -36,14 +36,14 @@ type config struct {
 	// LameDuck is how long /readyz answers 503 before the listener closes, as a text.
 	LameDuck string    `toml:"lame_duck"`
 	TLS      tlsConfig `toml:"tls"`
-	// Metrics is where the metrics are told. Nil: nowhere.
+	// Metrics is the listener of the metrics. Default: none.
 	Metrics     *metricsConfig `toml:"metrics"`
 	SandboxCard cardsConfig    `toml:"sandbox_card"`
 	// Chain is the chain rail. Nil: there is none.
 	Chain *chainConfig `toml:"chain"`
 }
 
-// live tells whether money moves.
+// live reports whether money moves.
 func (c config) live() bool { return c.Mode == string(server.Live) }
 
 type metricsConfig struct {

@@ -22,7 +22,7 @@ func (demoCmd) Help() string {
 // demoTimeout is longer than the story ever takes.
 const demoTimeout = time.Minute
 
-// Run tells the story. It fails where anything goes another way than told.
+// Run runs the demo. It fails if anything does not happen as printed.
 func (c demoCmd) Run(ctx context.Context, o output) error {
 	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
 	defer cancel()

@@ -128,7 +128,7 @@ func (d *demoAPI) mux(serviceURL string, m person, hc *http.Client, log *slog.Lo
 	return mux, nil
 }
 
-// route is what the gate asks for a route, and tells directories of it.
+// route is the price of a route and its description for directories.
 func (d *demoAPI) route(r demoRoute) paywall.Route {
 	discovery := &paywall.Discovery{
 		Description: r.description, Method: r.Method, InputSchema: r.input, Output: paywall.Output{Schema: r.output},

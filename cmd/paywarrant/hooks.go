@@ -10,10 +10,10 @@ import (
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
-// hooksPath is where the merchant's API hears of what happened.
+// hooksPath is the path at which the merchant's API receives events.
 const hooksPath = "/paywarrant-hooks"
 
-// hear has the merchant's API hear of what happens, and log it. The endpoint of an
+// hear lets the merchant's API receive events and log them. The endpoint of an
 // earlier run is replaced: the API is at another address now.
 func (s *stack) hear(ctx context.Context, log *slog.Logger) error {
 	if !s.local() {

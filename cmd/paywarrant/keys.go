@@ -22,7 +22,7 @@ type keysCmd struct {
 	Rewrap keysRewrapCmd `cmd:"" help:"Change the key-encryption key: make a new one, and wrap all secrets in the store under it. Services go on meanwhile."`
 }
 
-// keysPlace is where the keys are: in the store of a service, which may be running.
+// keysPlace names the store of the keys, whose service may be running.
 type keysPlace struct {
 	Config  configFile `help:"The configuration file of serve, which names store and key file." placeholder:"FILE" type:"existingfile" xor:"place" required:""`
 	Store   string     `help:"The store: a path of an SQLite file, or a postgres:// URL." placeholder:"STORE" xor:"place" required:""`

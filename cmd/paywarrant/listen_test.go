@@ -75,7 +75,7 @@ func TestListenSendsAgainWhatTheReceiverRefused(t *testing.T) {
 	require.Contains(t, string(<-said), `"status":"503 Service Unavailable","body":"not yet","retryInSeconds":1}`)
 }
 
-// TestFlagsAreCheckedBeforeTheFirstEvent, and name the environment where they can be set.
+// TestFlagsAreCheckedBeforeTheFirstEvent, and name the environment variables that set them.
 func TestFlagsAreCheckedBeforeTheFirstEvent(t *testing.T) {
 	t.Parallel()
 	who := []string{"--merchant-id", "mer_x", "--api-key", "sk_test_x", "--url", "http://127.0.0.1:1"}

@@ -75,12 +75,12 @@ func waitBeside() {
 }
 
 // complain writes an error, as JSON if the command was asked for JSON. One that was
-// reported already, or that says that nobody reads the output, is not written.
+// reported already, or that reports that the output is closed, is not written.
 func complain(to io.Writer, args []string, err error) {
 	switch {
 	case err == nil, errors.Is(err, errSaid), errors.Is(err, syscall.EPIPE):
 	case slices.Contains(args, "--json"):
-		_ = json.NewEncoder(to).Encode(struct { // there is nobody left to tell
+		_ = json.NewEncoder(to).Encode(struct { // an error cannot be reported
 			Error    string `json:"error"`
 			ExitCode int    `json:"exitCode"`
 		}{err.Error(), exitCode(err)})

@@ -14,7 +14,7 @@ import (
 )
 
 // print writes the inspection for a person. What a token says may be anybody's
-// text, so it is quoted where it could draw on a terminal.
+// text, so it is quoted if it could draw on a terminal.
 func (i *inspection) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	var failed error

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// metricsPath is where the metrics are, on a listener of their own.
+	// metricsPath is the path of the metrics on their listener.
 	metricsPath = "/metrics"
 	// scrapes is how many read them at once, each for so long.
 	scrapes, scrapeFor = 4, 10 * time.Second
@@ -50,5 +50,5 @@ func startMeter(ctx context.Context, addr string) (*meter, error) {
 	return &meter{l, told}, nil
 }
 
-// url is where they are.
+// url returns the address of the metrics.
 func (m *meter) url() string { return m.origin() + metricsPath }

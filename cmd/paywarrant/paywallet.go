@@ -17,8 +17,8 @@ const walletKey = "SERVICE_WALLET_KEY"
 // maxKeyFile is how much of a key's file is read, in bytes.
 const maxKeyFile = 1 << 10
 
-// walletOf is the wallet whose key is in a file, in standard input where that is
-// "-", or in the environment; nil where there is none.
+// walletOf returns the wallet whose key is in a file, in standard input if that is
+// "-", or in the environment; nil if there is none.
 func walletOf(file string) (agent.Wallet, error) {
 	text := os.Getenv(walletKey)
 	if file != "" {

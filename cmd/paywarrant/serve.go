@@ -90,7 +90,7 @@ type extras struct {
 	clock        func() time.Time    // nil: the default
 	advanceClock func(time.Duration) // moves clock
 	chain        chainMaker          // nil: there is no chain
-	// telemetry is told what happens. Nil: nobody is.
+	// telemetry records metrics. Default: none.
 	telemetry *telemetry.Telemetry
 	// links are shown on the page at "/".
 	links []server.Link

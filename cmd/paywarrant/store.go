@@ -24,7 +24,7 @@ type store interface {
 	card.SidecarStore
 }
 
-// onPostgres tells whether a text names a PostgreSQL database, and not a file.
+// onPostgres reports whether a text names a PostgreSQL database, and not a file.
 func onPostgres(name string) bool {
 	return strings.HasPrefix(name, "postgres://") || strings.HasPrefix(name, "postgresql://")
 }
@@ -66,7 +66,7 @@ func openStore(ctx context.Context, name string, create bool) (store, error) {
 const chainRecords = "chain.db"
 
 // openRecords opens the chain rail's records, where the ledger's store of that name
-// is: in the same database, or in a file beside it. Where they must exist and do
+// is: in the same database, or in a file beside it. If they must exist and do
 // not, there is nothing to open, and no error.
 func openRecords(ctx context.Context, name string, beside store, create bool) (chain.Store, error) {
 	kept, err := openRecordsAt(ctx, name, beside, create)

@@ -14,7 +14,7 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// story is the demo: each chapter does something and requires that it went as told.
+// story is the demo: each chapter does something and requires the expected result.
 type story struct {
 	*teller
 
@@ -187,7 +187,7 @@ type fetched struct {
 	body   []byte
 }
 
-// fetch gets a URL, with a mandate where there is one.
+// fetch gets a URL, with a mandate if there is one.
 func fetch(ctx context.Context, url, token string) (fetched, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -68,7 +68,7 @@ func (d *story) fallBack(ctx context.Context) error {
 	return d.revokeFromWallet(ctx, m)
 }
 
-// revokeFromWallet: the owner ends the grant on the contract, and the service hears of it.
+// revokeFromWallet: the owner ends the grant on the contract, and the service sees it.
 func (d *story) revokeFromWallet(ctx context.Context, mandate string) error {
 	owner, tx, err := d.stack.Chain.Inside.RevokeNewest(ctx)
 	if err != nil {

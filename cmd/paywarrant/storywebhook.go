@@ -31,7 +31,7 @@ type signatureKey struct{}
 // hearWithin is how long a delivery may take.
 const hearWithin = 10 * time.Second
 
-// listenForEvents: the merchant asks to be told of payments.
+// listenForEvents: the merchant adds a webhook endpoint.
 func (d *story) listenForEvents(ctx context.Context) error {
 	l, err := listen(ctx, "127.0.0.1:0")
 	if err != nil {

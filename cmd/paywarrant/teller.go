@@ -10,7 +10,7 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// teller tells a story in steps: for people, or as JSON lines.
+// teller prints the steps of the demo: for people, or as JSON lines.
 type teller struct {
 	out    io.Writer
 	json   bool

@@ -38,7 +38,7 @@ type webhooksTriggerCmd struct {
 	Type webhook.Type `arg:"" enum:"payment.succeeded,payment.failed,delegate.created,delegate.revoked" help:"The type of event: payment.succeeded, payment.failed, delegate.created or delegate.revoked."`
 }
 
-// Run has happen what the event tells of: a mandate is set up, and then charged or
+// Run causes the event's change: a mandate is set up, and then charged or
 // revoked.
 func (c webhooksTriggerCmd) Run(ctx context.Context, o output) error {
 	merchant, err := c.client()

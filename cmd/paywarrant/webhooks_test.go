@@ -72,7 +72,7 @@ func TestListenAndTrigger(t *testing.T) {
 }
 
 // TestDevHearsOfWhatHappens: the secret on the ready line is that of the endpoint at
-// the merchant's API, which takes what it is told; a later run has one endpoint too.
+// the merchant's API, which accepts it; a later run has one endpoint too.
 func TestDevHearsOfWhatHappens(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -103,7 +103,7 @@ func TestDevHearsOfWhatHappens(t *testing.T) {
 	}
 }
 
-// signs tells whether a secret can sign.
+// signs reports whether a secret can sign.
 func signs(secret string) error {
 	_, err := webhook.Sign("evt_1", time.Now(), nil, secret)
 	return err

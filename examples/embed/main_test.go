@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSecondRunGoesOnWithTheMerchantOfTheFirst: and each run ends when it is told to.
+// TestSecondRunGoesOnWithTheMerchantOfTheFirst: and each run ends on request.
 func TestSecondRunGoesOnWithTheMerchantOfTheFirst(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pay.db")
 	for range 2 {

@@ -29,7 +29,7 @@ var (
 	_ vault.Rotater = (*Key)(nil)
 )
 
-// NewKey returns a key of a key service. It calls nobody yet.
+// NewKey returns a key of a key service. It performs no I/O.
 func NewKey(url, token string) *Key {
 	return &Key{url: url, token: token, client: &http.Client{Timeout: 5 * time.Second}}
 }
@@ -42,7 +42,7 @@ type message struct {
 	Associated []byte `json:"associatedData,omitempty"`
 }
 
-// Wrap implements vault.Wrapper. Wrapped is JSON, so that it tells its version.
+// Wrap implements vault.Wrapper. Wrapped is JSON, so that it names its version.
 func (k *Key) Wrap(ctx context.Context, dataKey, additional []byte) ([]byte, error) {
 	said, err := k.call(ctx, http.MethodPost, ":encrypt", message{Plaintext: dataKey, Associated: additional})
 	if err != nil {

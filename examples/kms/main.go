@@ -4,7 +4,7 @@
 //	KMS_URL=https://kms.example/v1/keys/pay KMS_TOKEN=… go run ./examples/kms
 //
 // When the key service makes another version of the key the primary one, new
-// secrets are wrapped under it at once, and server.Rewrap wraps the others anew.
+// secrets are wrapped under it at once, and server.Rewrap wraps the others again.
 package main
 
 import (

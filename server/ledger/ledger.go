@@ -16,7 +16,7 @@ import (
 type Config struct {
 	// Store holds the rows. Required.
 	Store Store
-	// Clock tells the time. Required.
+	// Clock returns the time. Required.
 	Clock func() time.Time
 	// Committers is the number of concurrent commits. Mandates are spread over them.
 	// Default: [Store.Writers].

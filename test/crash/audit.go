@@ -82,7 +82,7 @@ func (d *chainDrill) audit(c ledger.Charge, moved map[common.Hash][]transfer, k 
 	delete(moved, ref)
 }
 
-// hold holds what was told against what the chain moved: once, to whom and as much.
+// hold compares the reported transfers with those of the chain: once, to the same payee, the same amount.
 // What came undone on the chain may have landed again with higher fees, so by another
 // transaction of the same nonce.
 func (r *chainReport) hold(k kept, moved []transfer, told transfer) {
@@ -118,7 +118,7 @@ func (d *chainDrill) comparePoints(ctx context.Context, store ledger.Store, reco
 }
 
 // auditTransfers: each signed transfer has moved its money once, by the transaction
-// that the service told.
+// that the service reported.
 func (d *chainDrill) auditTransfers(k kept, c *onChain, r *chainReport) {
 	for _, s := range d.signed {
 		r.hold(k, c.authorized[s.nonce], s.transfer)

@@ -38,7 +38,7 @@ type chainReport struct {
 	// Of a run at points: mandates that were made and those of them that ended,
 	// signed transfers, and transactions of the relayer.
 	Grants, Revoked, Transfers, Nonces int
-	// Renamed moved their money by another transaction than was told, after a
+	// Renamed moved their money by another transaction than was reported, after a
 	// reorganization.
 	Renamed int
 }
@@ -71,7 +71,7 @@ type chainDrill struct {
 	empty       client.Session // a mandate whose wallet has nothing
 	facilitator *x402.Facilitator
 	begunLives  int64
-	calm        sync.RWMutex // held: nobody begins anything
+	calm        sync.RWMutex // held: no caller begins anything
 	lives       []life
 	signed      []signedTransfer
 	stolen      map[common.Hash]bool // transactions of the relayer's key that are not the service's

@@ -23,7 +23,7 @@ func (d *chainDrill) steps() labels {
 }
 
 // passes is at which time the service ends at a point, at most: those that updates
-// and transactions of every kind come to are passed by many of them.
+// and transactions of every kind pass through are reached by many of them.
 func passes(p failpoint.Point) int {
 	switch p {
 	case failpoint.RecordsWritten, failpoint.RecordsCommitted:
@@ -41,7 +41,7 @@ func passes(p failpoint.Point) int {
 const (
 	// someBlocks is a reorganization that the watcher meets.
 	someBlocks = 3
-	// manyBlocks is more than the rail looks after a transaction for.
+	// manyBlocks is more than the number of blocks for which the rail tends a transaction.
 	manyBlocks = 66
 	// deepest is how far the chain goes back: it keeps the states of 128 blocks.
 	deepest = 110
@@ -101,7 +101,7 @@ func (d *chainDrill) bury(context.Context) error {
 	return nil
 }
 
-// dig buries a transaction until nobody looks after it any more, and takes back all
+// dig buries a transaction until the rail no longer tends it, and takes back all
 // blocks from its own on.
 func (d *chainDrill) dig(ctx context.Context) error {
 	nonce, block, err := d.lands(ctx)
@@ -123,7 +123,7 @@ func (d *chainDrill) dig(ctx context.Context) error {
 	return d.node.chain.Reorg(ctx, int(now-block)+1, true)
 }
 
-// lands waits for the relayer's next transaction, and tells its nonce, and its block
+// lands waits for the relayer's next transaction, and returns its nonce, and its block
 // or an earlier one.
 func (d *chainDrill) lands(ctx context.Context) (nonce, block uint64, err error) {
 	client, relayer := d.node.chain.Client(), devchain.Relayer().Address
@@ -139,7 +139,7 @@ func (d *chainDrill) lands(ctx context.Context) (nonce, block uint64, err error)
 	return first, block + 1, err
 }
 
-// left waits until the service looks after a transaction no more.
+// left waits until the service no longer tends a transaction.
 func (d *chainDrill) left(ctx context.Context, nonce uint64) (err error) {
 	store, err := d.openRecords(ctx)
 	if err != nil {

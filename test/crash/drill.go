@@ -281,7 +281,7 @@ func (d *drill) call(ctx, until context.Context, caller int, random *rand.Rand) 
 			if out, ok := d.charge(ctx, h.mandate, fmt.Sprintf("%d-%d-%d", d.Seed, caller, n), in.cents); ok {
 				h.add(caller, in, since, out)
 			}
-			if h.len() == d.History { // one caller comes to see just that
+			if h.len() == d.History { // one caller observes just that
 				if err := d.begun(ctx); err != nil && ctx.Err() == nil {
 					d.fault(err.Error())
 				}
@@ -299,7 +299,7 @@ func (d *drill) read(ctx context.Context, h *history, caller int) {
 }
 
 // charge sends a charge until it is answered, always with its key. The answer is
-// none where the drill was ended.
+// none if the drill was ended.
 func (d *drill) charge(ctx context.Context, mandate, key string, cents int64) (told, bool) {
 	p := client.ChargeParams{Mandate: mandate, AmountCents: cents, Currency: client.USD, Description: "drill", IdempotencyKey: "k" + key}
 	for ctx.Err() == nil {
@@ -310,7 +310,7 @@ func (d *drill) charge(ctx context.Context, mandate, key string, cents int64) (t
 	return told{}, false
 }
 
-// settled records a definite answer, and tells whether it was one.
+// settled records a definite answer, and reports whether it was one.
 func (d *drill) settled(c client.Charge, err error) (out told, definite bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

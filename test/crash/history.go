@@ -11,7 +11,7 @@ import (
 // is left.
 type asked struct{ cents int64 }
 
-// told is what it was answered in the end: whether it was charged, and otherwise what
+// told is its final result: whether it was charged, and otherwise what
 // is left of the month.
 type told struct {
 	charged bool
@@ -66,7 +66,7 @@ func (h *history) len() int {
 	return len(h.operations)
 }
 
-// explained tells whether the answers could have been given one after the other.
+// explained reports whether the answers could have been given one after the other.
 func (h *history) explained() porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(limited(h.limit), h.operations, judgedWithin)
 }

@@ -34,7 +34,7 @@ type life struct {
 	ended   ledger.Revoker
 }
 
-// signedTransfer is what a wallet signed, and the transaction that the service told.
+// signedTransfer is what a wallet signed, and the transaction that the service reported.
 type signedTransfer struct {
 	transfer
 
@@ -79,7 +79,7 @@ func (d *chainDrill) repeat(ctx, until context.Context, seed uint64, do func(con
 	}
 }
 
-// waitForCalm returns when nobody wants it calm.
+// waitForCalm returns when no caller wants it calm.
 func (d *chainDrill) waitForCalm() {
 	d.calm.RLock()
 	defer d.calm.RUnlock()

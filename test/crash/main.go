@@ -6,8 +6,8 @@
 // A card processor with faults runs in this process. The service is a child
 // process that is killed with SIGKILL and started again on the same files; the
 // callers send each charge again, with its key, until it is answered. In the end
-// the answers, the ledger and the processor must tell the same, and there must be an
-// order of the calls that explains what each was told of its mandate's limit.
+// the answers, the ledger and the processor must agree, and there must be an
+// order of the calls that explains each result about its mandate's limit.
 //
 //	go run ./test/crash -points -kills 50
 //

@@ -35,7 +35,7 @@ const (
 	anywhere moment = "at random"
 )
 
-// labelled are the moments that the node knows to tell.
+// labelled are the moments that the node can recognize.
 var labelled = []moment{notSent, notAnswered, lost, inNoBlock, notRead, read}
 
 // node stands between the service and its chain, sees every call, and says when a
@@ -81,7 +81,7 @@ func (n *node) arm(m moment) (reached <-chan struct{}, killed chan<- struct{}) {
 	return n.reached, n.killed
 }
 
-// goOn lets the chain make blocks, where it was held.
+// goOn lets the chain make blocks, if it was held.
 func (n *node) goOn() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -171,7 +171,7 @@ func (n *node) is(m moment) bool {
 	return n.armed == m
 }
 
-// come tells that a moment has come, if it is the one that is waited for, and
+// come reports that a moment has come, if it is the one that is waited for, and
 // returns when the service is gone.
 func (n *node) come(m moment) bool {
 	n.mu.Lock()
@@ -188,7 +188,7 @@ func (n *node) come(m moment) bool {
 }
 
 // take has each transaction shown to a function before the chain has it: where it
-// returns true, the chain never does, and the service is told that it was taken. What
+// returns true, the chain never does, and the service sees that it was accepted. What
 // take returns ends it.
 func (n *node) take(taker func(*types.Transaction) bool) (end func()) {
 	set := func(f func(*types.Transaction) bool) {
@@ -221,7 +221,7 @@ func (n *node) taken(w http.ResponseWriter, c call) bool {
 	return true
 }
 
-// found tells whether an answer has a result.
+// found reports whether an answer has a result.
 func found(answer []byte) bool {
 	var a struct{ Result json.RawMessage }
 	return json.Unmarshal(answer, &a) == nil && len(a.Result) > 0 && string(a.Result) != "null"

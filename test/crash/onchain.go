@@ -128,7 +128,7 @@ func (d *chainDrill) readRelayer(ctx context.Context, c *onChain) error {
 	return nil
 }
 
-// errNoGrant tells that no grant of a mandate is on the chain now.
+// errNoGrant reports that no grant of a mandate is on the chain now.
 var errNoGrant = errors.New("there is no grant")
 
 // grantOf finds the grant of a mandate by its monthly limit, which no other has.
@@ -163,6 +163,6 @@ func (d *chainDrill) revokeOnChain(ctx context.Context, l life) error {
 	if err != nil {
 		return err
 	}
-	_, _ = d.node.chain.Revoke(ctx, g.Owner, g.GrantId) // where it is lost, it is made again
+	_, _ = d.node.chain.Revoke(ctx, g.Owner, g.GrantId) // if it is lost, it is made again
 	return nil
 }

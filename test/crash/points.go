@@ -10,7 +10,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/failpoint"
 )
 
-// reachedWithin is how long the service may take to come to a point under load.
+// reachedWithin is how long the service may take to reach a point under load.
 const reachedWithin = time.Minute
 
 // labels are the points that a drill kills at.
@@ -23,7 +23,7 @@ type labels struct {
 }
 
 // killAtPoints has the service end at each labelled step, by turns. A step that it
-// does not come to is a fault: the drill would prove nothing about it.
+// does not reach is a fault: the drill would prove nothing about it.
 func (d *drill) killAtPoints(ctx context.Context, random *rand.Rand, l labels) error {
 	if err := d.service.running.Kill(); err != nil {
 		return err

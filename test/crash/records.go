@@ -24,7 +24,7 @@ type kept struct {
 	grants      map[common.Hash]keptGrant
 }
 
-// sameNonce tells whether two transactions are of one nonce.
+// sameNonce reports whether two transactions have one nonce.
 func (k kept) sameNonce(a, b common.Hash) bool {
 	for _, s := range k.slots {
 		if slices.Contains(s.Broadcasts, keptBroadcast{a}) {

@@ -52,8 +52,8 @@ func (s *service) start(ctx context.Context) (line readyLine, err error) {
 	return line, json.Unmarshal(text, &line)
 }
 
-// endAt starts the service so that it kills itself when it has come to a point n
-// times, and tells whether it did, within a time.
+// endAt starts the service so that it kills itself when it has reached a point n
+// times, and reports whether it did, within a time.
 func (s *service) endAt(ctx context.Context, p failpoint.Point, n int, within time.Duration) (bool, error) {
 	armed := s.command
 	armed.Env = []string{fmt.Sprintf("PAYWARRANT_FAILPOINT=%s:%d", p, n)}

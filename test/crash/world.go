@@ -18,7 +18,7 @@ import (
 )
 
 // surround makes what is around the service, and builds it: a folder, a card
-// processor with faults in this process, a database where one is asked for. Clear
+// processor with faults in this process, a database if one is asked for. Clear
 // ends it all.
 func (d *drill) surround(ctx context.Context, faults card.Faults, args ...string) (err error) {
 	if d.dir, err = os.MkdirTemp("", "crash-"); err != nil {

@@ -34,7 +34,7 @@ func rules() []rule {
 	}
 	return []rule{
 		word(`tells?|told|telling`, "return, report, record, emit, log or send", 513),
-		word(`an error (?:that|where|which) (?:names|says)`, "The returned error names …", 6),
+		{regexp.MustCompile(`(?:^//|[.:]) An error (?:that|where|which) `), "The returned error names …", 6},
 		word(`anew`, "again, or new", 31),
 		word(`what (?:came|comes|became|becomes) of`, "the outcome, the result, the status", 54),
 		word(`(?:come|comes|came) to`, "reach, or a plain verb", 32),

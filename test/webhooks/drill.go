@@ -25,7 +25,7 @@ type options struct {
 type report struct {
 	Kills, Events, Deliveries, Requests       int
 	Lost, Invented, Disordered, Bad, Overlaps int
-	// Unreached are labelled steps that the service did not come to.
+	// Unreached are labelled steps that the service did not reach.
 	Unreached []string
 	// Alone and Beside are of the endpoints that behave: while all did, and while
 	// some did not.
@@ -102,7 +102,7 @@ func deliver(ctx context.Context, o options) (r report, err error) {
 	began := time.Now()
 	var alone, beside []stretch
 	n := 1
-	if o.Rate > 0 { // latencies are worth telling: what the machine does beside falls on both
+	if o.Rate > 0 { // latencies are worth reporting: what the machine does beside falls on both
 		n = rounds
 	}
 	for range n {
@@ -129,7 +129,7 @@ func deliver(ctx context.Context, o options) (r report, err error) {
 // stretch is a time in which events happened.
 type stretch struct{ from, to time.Time }
 
-// stretch has so many events happen, and waits until all are told.
+// stretch has so many events happen, and waits until all are delivered.
 func (d *drill) stretch(ctx context.Context, events int) (s stretch, err error) {
 	s.from = time.Now()
 	if err := d.happen(ctx, events); err != nil {
@@ -140,7 +140,7 @@ func (d *drill) stretch(ctx context.Context, events int) (s stretch, err error) 
 }
 
 // trouble has so many events happen while the bad receivers behave badly, until all
-// are told in the end.
+// are delivered in the end.
 func (d *drill) trouble(ctx context.Context, events int) (s stretch, err error) {
 	d.all(func(m *mood) { m.bad.Store(true) })
 	chaos, end := context.WithCancel(ctx)
@@ -167,7 +167,7 @@ func (d *drill) all(change func(*mood)) {
 	}
 }
 
-// happen has so many events happen, at the rate where there is one.
+// happen has so many events happen, at the rate if there is one.
 func (d *drill) happen(ctx context.Context, events int) error {
 	work := make(chan int, events/perMandate+1)
 	for n := events; n > 0; n -= perMandate {
@@ -262,7 +262,7 @@ func (d *drill) latencies(within []stretch) latencies {
 }
 
 // latencies are the median and the 99th of 100 of the times from a change, and from
-// the answer that told of it, to its event.
+// the answer that reported it, to its event.
 type latencies struct{ happened, answered [2]time.Duration }
 
 func quantiles(all []time.Duration) [2]time.Duration {

@@ -72,7 +72,7 @@ func kill(ctx context.Context, o options) (r report, err error) {
 	for _, to := range receivers {
 		r.lose(happened, to)
 	}
-	// What the last kill left pending may have ended since, and was told of.
+	// What the last kill left pending may have ended since, and was reported.
 	later, e := history(ctx, merchant)
 	for _, to := range receivers {
 		r.invent(later, to)
@@ -81,7 +81,7 @@ func kill(ctx context.Context, o options) (r report, err error) {
 	return r, errors.Join(err, e)
 }
 
-// killed kills the last instance again and again: each time that receivers were told
+// killed kills the last instance again and again: each time that receivers received
 // something more, or at the steps of a delivery.
 func (s *service) killed(ctx context.Context, o options, r *report, count func() int) error {
 	random := rand.New(rand.NewPCG(o.Seed, 2)) // repeatable
@@ -134,7 +134,7 @@ func patientReceivers(ctx context.Context, merchant *client.Client, seed uint64)
 	return all, nil
 }
 
-// lose counts what happened and a receiver was not told, and closes its book.
+// lose counts the events that a receiver did not get, and closes its book.
 func (r *report) lose(happened map[string]bool, to *receiver) {
 	to.mu.Lock()
 	defer to.mu.Unlock()
@@ -148,7 +148,7 @@ func (r *report) lose(happened map[string]bool, to *receiver) {
 	to.told = maps.Clone(to.taken)
 }
 
-// invent counts what a receiver was told and did not happen.
+// invent counts the events that a receiver got and did not happen.
 func (r *report) invent(happened map[string]bool, to *receiver) {
 	for id := range to.told {
 		if !happened[id] {

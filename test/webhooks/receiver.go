@@ -57,7 +57,7 @@ type mood struct {
 // eleven attempts, which is no loss.
 const patient = 6
 
-// what is the transaction that an event tells of, or its type.
+// what is the transaction of an event, or its type.
 type what struct {
 	DelegateID    string `json:"delegateId"`
 	TransactionID string `json:"transactionId"`
@@ -126,7 +126,7 @@ const (
 	takeAndRefuse
 )
 
-// comes notes that a delivery has come, and tells what is done with it, and after
+// comes notes that a delivery has come, and returns what is done with it, and after
 // how long.
 func (r *receiver) comes(id string) (do int, slow time.Duration) {
 	r.mu.Lock()

@@ -87,8 +87,8 @@ log_level = "warn"
 [sandbox_card]
 `
 
-// endAt starts an instance so that it ends when it comes to a step for the n-th time,
-// and tells whether it did.
+// endAt starts an instance so that it ends when it reaches a step for the n-th time,
+// and reports whether it did.
 func (s *service) endAt(ctx context.Context, i int, at failpoint.Point, n int) (bool, error) {
 	armed := s.commands[i]
 	armed.Env = append(slices.Clone(armed.Env), fmt.Sprintf("PAYWARRANT_FAILPOINT=%s:%d", at, n))

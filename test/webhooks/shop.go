@@ -19,7 +19,7 @@ const (
 	perShop = 5
 )
 
-// shop is a merchant with its receivers, which are told of all that happens.
+// shop is a merchant with its receivers, which get all events.
 type shop struct {
 	merchant  *client.Client
 	receivers []*receiver
@@ -30,7 +30,7 @@ type shop struct {
 	answered map[string]time.Time // charges
 }
 
-// open opens an account with endpoints. ahead tells how far the service's clock
+// open opens an account with endpoints. ahead is how far the service's clock
 // runs ahead.
 func open(ctx context.Context, s *service, name string, seed uint64, ahead func() time.Duration) (*shop, error) {
 	m, err := s.merchant(ctx, name)
@@ -60,7 +60,7 @@ func open(ctx context.Context, s *service, name string, seed uint64, ahead func(
 	return shop, nil
 }
 
-// bad is the receiver that behaves badly once it is told to.
+// bad is the receiver that behaves badly on request.
 func (s *shop) bad() *receiver { return s.receivers[perShop-1] }
 
 func (s *shop) good() []*receiver { return s.receivers[:perShop-1] }
@@ -106,7 +106,7 @@ func (s *shop) missing() (n int) {
 	return n
 }
 
-// latencies are how long after charges between two times their events came to the
+// latencies are how long after charges between two times their events reached the
 // receivers that behave: after they had happened, and after they were answered.
 func (s *shop) latencies(from, to time.Time) (happened, answered []time.Duration) {
 	s.mu.Lock()
@@ -123,7 +123,7 @@ func (s *shop) latencies(from, to time.Time) (happened, answered []time.Duration
 	return happened, answered
 }
 
-// judge compares what happened with what a receiver was told first.
+// judge compares what happened with the first delivery of each to a receiver.
 func (s *shop) judge(r *report, to *receiver) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

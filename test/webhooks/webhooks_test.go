@@ -13,7 +13,7 @@ import (
 )
 
 // run runs a drill that must find nothing. Without PostgreSQL it is skipped, or
-// fails where that is required.
+// fails if that is required.
 func run(t *testing.T, drill func(context.Context, options) (report, error), o options) {
 	t.Helper()
 	r, err := drill(t.Context(), o)

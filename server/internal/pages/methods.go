@@ -8,7 +8,7 @@ const shownMethods = 1
 // methodChoices are the payment methods that a page offers.
 type methodChoices struct {
 	Shown, More []methodChoice
-	// Open tells that the chosen one is among the rest.
+	// Open reports that the chosen one is among the rest.
 	Open bool
 }
 
@@ -19,7 +19,7 @@ type methodChoice struct {
 }
 
 // choices offers methods, the usual one first, and marks the chosen one: the usual
-// one where none was chosen yet.
+// one if none was chosen yet.
 func choices(methods []rail.Method, chosen string) methodChoices {
 	var c methodChoices
 	for i, m := range methods {

@@ -56,7 +56,7 @@ type revokeView struct {
 func (f setupForm) asksWallet() bool { return f.Wallet != nil }
 func (r result) asksWallet() bool    { return r.Revoke != nil }
 
-// proposal is what the page's script is told.
+// proposal is the data for the page's script.
 type proposal struct {
 	ID       string            `json:"id,omitempty"`
 	Messages []json.RawMessage `json:"messages,omitempty"`
@@ -95,7 +95,7 @@ func (p *Pages) proposeToWallet(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer) // the client may have gone
 }
 
-// walletProblem puts an error in words for the person; false where it is none that
+// walletProblem describes an error for the person; false if it is not one that
 // the person can put right.
 func walletProblem(err error, t ledger.Terms) (problem string, ok bool) {
 	var refused *rail.RefusedError
@@ -138,7 +138,7 @@ func (p *Pages) method(ctx context.Context, s payment.Session, terms ledger.Term
 	return method, "", err
 }
 
-// revocation is how the mandate's wallet ends it; nil where none can.
+// revocation is how the mandate's wallet ends it; nil if none can.
 func (p *Pages) revocation(m ledger.Mandate, instruments []rail.Instrument) *revokeView {
 	wallets, ok := p.Payments.Wallets(m.Terms.Rails)
 	if !ok {

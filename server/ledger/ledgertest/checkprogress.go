@@ -114,7 +114,7 @@ func checkerBeginsInTheMiddle(t *testing.T, b *bench) {
 	require.NotEmpty(t, b.changed(t, c).Faults)
 	b.write(t, ledger.Effects{Update: ledger.Rows{Mandates: []ledger.Mandate{sound}}})
 
-	// A month in which nobody checked: the events of that time may be gone.
+	// A month without a check: the events of that time may be gone.
 	b.settle(t, b.reserve(t, m, 20*cent), succeeded())
 	b.clock.set(b.clock.Now().Add(ledger.Keep + time.Hour))
 	_, err = b.Expire(t.Context(), b.clock.Now())

@@ -17,7 +17,7 @@ import (
 var errLost = errors.New("ledgertest: crashed")
 
 // crashing is a store whose process dies at a commit: before it, so that nothing
-// was done, or after it, so that all was done and nobody heard of it.
+// was done, or after it, so that all was done and no caller received the result.
 type crashing struct {
 	ledger.Store
 
@@ -224,7 +224,7 @@ func (b *bench) compare(rt *rapid.T, want *model, m ledger.Mandate) {
 	}
 }
 
-// lostAnswer: the commit of a whole batch is done and nobody hears of it; each
+// lostAnswer: the commit of a whole batch is done and its result is lost; each
 // command, done again, finds what it did.
 func lostAnswer(t *testing.T, b *bench) {
 	store := &crashing{Store: b.store}

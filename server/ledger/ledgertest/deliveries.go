@@ -188,7 +188,7 @@ func outcomesCountOnce(t *testing.T, b *bench) {
 	require.Zero(t, b.deliveries(t, e))
 }
 
-// redeliveryDuringAnAttempt: what came of the attempt does not end the delivery
+// redeliveryDuringAnAttempt: the result of the attempt does not end the delivery
 // that was asked for meanwhile, however often.
 func redeliveryDuringAnAttempt(t *testing.T, b *bench) {
 	ctx := t.Context()

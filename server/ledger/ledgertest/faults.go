@@ -14,7 +14,7 @@ import (
 
 // RunDisturbed charges from several callers while disturb does something to the
 // database again and again: restarts it, cuts connections, ends transactions.
-// Callers are told nothing but [ledger.ErrUnavailable], and do the command again,
+// Callers receive nothing but [ledger.ErrUnavailable], and repeat the command,
 // as clients do; afterwards every charge was made once and the ledger is sound.
 // Disturb returns when the database is as it should be again.
 func RunDisturbed(t *testing.T, database Database, times int, disturb func(ctx context.Context) error) {
@@ -92,7 +92,7 @@ func (w *disturbed) charge(t *testing.T, m ledger.Mandate) {
 	w.made++
 }
 
-// insist does a command until it is done; false where it never is.
+// insist does a command until it is done; false if it never is.
 func (w *disturbed) insist(t *testing.T, command func() error) bool {
 	for range 1000 {
 		err := command()
@@ -124,7 +124,7 @@ func (w *disturbed) untilCharged(t *testing.T, more int) {
 }
 
 // RunFullDisk fills the disk under charges. What cannot be made durable is an
-// error, [ledger.ErrUnavailable]; reads go on; and when there is room again so do
+// error, [ledger.ErrUnavailable]; reads go on; and when there is space again so do
 // charges, without a restart. limit makes writes fail as on a disk that is full,
 // and lift ends that.
 func RunFullDisk(t *testing.T, database Database, limit, lift func() error) {

@@ -119,7 +119,7 @@ func deadInstance(t *testing.T, b *bench) {
 }
 
 // takeOver has several workers of each instance look for lapsed charges and finish
-// those that they get, and tells how often each charge was got.
+// those that they get, and returns how often each charge was leased.
 func (b *bench) takeOver(t *testing.T, at []*ledger.Ledger) map[string]int {
 	t.Helper()
 	var mu sync.Mutex

@@ -29,7 +29,7 @@ type Database struct {
 	Open func(ctx context.Context) (ledger.Store, error)
 	// True is how a column of flags says yes.
 	True string
-	// Shared tells that several stores may be open on it at once.
+	// Shared reports that several stores may be open on it at once.
 	Shared bool
 }
 
@@ -118,7 +118,7 @@ type bench struct {
 	*ledger.Ledger
 
 	store    ledger.Store
-	another  func(t *testing.T) ledger.Store // opens one more; nil where there can be only one
+	another  func(t *testing.T) ledger.Store // opens one more; nil if there can be only one
 	database Database
 	checker  *ledger.Checker // what sound checks incrementally with
 	clock    *clock

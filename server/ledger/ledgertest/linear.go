@@ -19,7 +19,7 @@ type operation struct {
 	amount ledger.Micros
 }
 
-// answer is what it was told: whether a reservation was granted and what was left
+// answer is its result: whether a reservation was granted and what was left
 // where not, or what is spent.
 type answer struct {
 	granted bool
@@ -49,7 +49,7 @@ var limitModel = porcupine.Model{
 }
 
 // linearizable: whatever order clients of several instances ask in, what they are
-// told is what one of the orders, one after the other, would have told them; a
+// told is the result that one of the orders would have given; a
 // balance read is one of them.
 func linearizable(t *testing.T, b *bench) {
 	const rounds, clients, each = 8, 8, 25
@@ -94,7 +94,7 @@ func linearizable(t *testing.T, b *bench) {
 	b.sound(t)
 }
 
-// history is who was told what, and when.
+// history records each caller's results with their times.
 type history struct {
 	began time.Time
 

@@ -138,7 +138,7 @@ func streamsHaveEveryEvent(t *testing.T, b *bench) {
 	require.Equal(t, list[:3], newer)
 }
 
-// eventsGetTheirPlaces: who saves events is told their places, without a gap for each merchant.
+// eventsGetTheirPlaces: Update assigns the offsets of events, without gaps for each merchant.
 func eventsGetTheirPlaces(t *testing.T, b *bench) {
 	at := b.clock.Now().Truncate(time.Millisecond)
 	var saved []ledger.Event
