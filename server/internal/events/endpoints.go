@@ -27,13 +27,11 @@ func (s *Service) CreateEndpoint(ctx context.Context, merchantID, to string, typ
 	e := ledger.WebhookEndpoint{ID: id.New(id.WebhookEndpoint, now), MerchantID: merchantID, URL: to, Types: types, CreatedAt: now}
 	secret := webhook.NewSecret()
 	var err error
-	if e.Secret, err = s.Vault.Seal(ctx, label(e.ID), []byte(secret)); err != nil {
-		return e, "", fmt.Errorf("create webhook endpoint: %w", err)
+	if e.Secret, err = s.Vault.Seal(ctx, label(e.ID), []byte(secret)); err == nil {
+		err = ledger.ErrConflict
 	}
-	for range 2 * ledger.MaxWebhookEndpoints { // others may be added at the same time
-		if err = s.Store.AddWebhookEndpoint(ctx, e); !errors.Is(err, ledger.ErrConflict) {
-			break
-		}
+	for n := 0; errors.Is(err, ledger.ErrConflict) && n < 2*ledger.MaxWebhookEndpoints; n++ { // others are added at the same time
+		err = s.Store.AddWebhookEndpoint(ctx, e)
 	}
 	if err != nil {
 		return e, "", fmt.Errorf("create webhook endpoint: %w", err)
@@ -89,7 +87,7 @@ func (s *Service) RotateSecret(ctx context.Context, merchantID, endpointID strin
 	if err := s.Store.RotateWebhookSecret(ctx, e.ID, sealed, e.Secret, until); err != nil {
 		return e, "", fmt.Errorf("rotate webhook secret: %w", err)
 	}
-	if w := s.worker(e.ID); w != nil {
+	if w := s.all()[e.ID]; w != nil {
 		w.awaitRotation(ctx)
 	}
 	e.Secret, e.PreviousSecret, e.PreviousUntil = sealed, e.Secret, until

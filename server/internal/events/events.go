@@ -82,7 +82,7 @@ type Service struct {
 	drained context.Context // ends when Drain or Close begins
 	drain   context.CancelFunc
 	stop    context.CancelFunc
-	loops   sync.WaitGroup
+	watcher sync.WaitGroup
 	running sync.WaitGroup // the workers
 
 	poked  chan struct{} // endpoints may have work
@@ -115,8 +115,7 @@ func (s *Service) Start(ctx context.Context) {
 		s.failed(ctx, "free webhook leases", err) // they end by themselves
 	}
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.loops.Go(func() { s.watch(ctx) })
-	s.loops.Go(func() { s.save(ctx) })
+	s.watcher.Go(func() { s.watch(ctx) })
 }
 
 // Drain ends waiting for events, and nothing else.
@@ -129,7 +128,7 @@ func (s *Service) Close() {
 	if s.stop != nil {
 		s.stop()
 	}
-	s.loops.Wait()
+	s.watcher.Wait()
 	s.running.Wait()
 	s.http.CloseIdleConnections()
 }

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// watchEvery is how often news of leased endpoints are read, saveEvery how often
-	// offsets are saved: a crash delivers again what came since.
-	watchEvery, saveEvery = 100 * time.Millisecond, 100 * time.Millisecond
+	// watchEvery is how often news of leased endpoints are read, and offsets are saved: a
+	// crash delivers again what came since.
+	watchEvery = 100 * time.Millisecond
 	// leaseEvery is the shortest pause between two looks for endpoints with work, and
 	// roundEvery that between two looks at all endpoints.
 	leaseEvery, roundEvery = 10 * time.Millisecond, 5 * time.Second
@@ -44,6 +44,9 @@ func (s *Service) watch(ctx context.Context) {
 		case <-s.poked:
 		case <-ticker.C:
 			s.readNews(ctx)
+			if err := s.saveStates(ctx); err != nil {
+				s.failed(ctx, "save offsets of webhook endpoints", err)
+			}
 		}
 	}
 }
@@ -81,7 +84,7 @@ func (s *Service) lease(ctx context.Context, look func(ctx context.Context, now 
 
 // work starts the worker of an endpoint that was leased.
 func (s *Service) work(ctx context.Context, e ledger.WebhookEndpoint, until time.Time) {
-	w := s.worker(e.ID)
+	w := s.all()[e.ID]
 	if w != nil { // the clock was moved: it was this instance's lease that ended
 		w.until.Store(until.UnixMilli())
 		signal(w.wake)
@@ -101,13 +104,6 @@ func (s *Service) work(ctx context.Context, e ledger.WebhookEndpoint, until time
 		s.mu.Unlock()
 		signal(s.poked)
 	})
-}
-
-// worker returns the worker of an endpoint, or nil.
-func (s *Service) worker(endpointID string) *worker {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.workers[endpointID]
 }
 
 // all returns the workers by endpoint.
@@ -152,21 +148,6 @@ func (s *Service) readNews(ctx context.Context) {
 		}
 		if changed := w.version.Swap(n.Version) != n.Version; !leased || changed || n.StreamEnd > w.read.Load() {
 			signal(w.wake)
-		}
-	}
-}
-
-// save saves offsets until ctx ends.
-func (s *Service) save(ctx context.Context) {
-	ticker := time.NewTicker(saveEvery)
-	defer ticker.Stop()
-	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-ticker.C:
-			if err := s.saveStates(ctx); err != nil {
-				s.failed(ctx, "save offsets of webhook endpoints", err)
-			}
 		}
 	}
 }
