@@ -57,9 +57,9 @@
 // with each attempt, and respect the Retry-After header. The call returns at once if
 // Retry-After exceeds 30 s or the pause would exceed ctx's deadline.
 //
-// Only calls that are safe to repeat are retried: reads, revocations, and charges and
-// settlements, which carry an idempotency key. CreateSession is retried only if the
-// service cannot have processed it.
+// Only calls that are safe to repeat are retried: reads, revocations, and calls with an
+// idempotency key, such as charges. Other calls, such as CreateWebhookEndpoint, are
+// retried only if the service cannot have processed them.
 //
 // # Unknown outcomes
 //

@@ -149,7 +149,8 @@ func TestWhatJSONCannotHoldIsNotSent(t *testing.T) {
 // everyMethod calls all of them once.
 func everyMethod(ctx context.Context, c *client.Client) map[string]error {
 	errs := map[string]error{}
-	_, errs["create"] = c.CreateSession(ctx, client.SessionParams{MaxPerTxCents: 1, MaxMonthlySpendCents: 1})
+	_, errs["create endpoint"] = c.CreateWebhookEndpoint(ctx, client.WebhookEndpointParams{URL: "https://shop.example/hooks"})
+	_, errs["create session"] = c.CreateSession(ctx, client.SessionParams{MaxPerTxCents: 1, MaxMonthlySpendCents: 1})
 	_, errs["session"] = c.Session(ctx, sessToken)
 	_, errs["balance"] = c.Balance(ctx, token)
 	_, errs["revoke"] = c.Revoke(ctx, token)

@@ -93,7 +93,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			require.ErrorIs(t, err, client.ErrUnexpectedAnswer, name)
 			require.ErrorContains(t, err, "redirect", name)
 		}
-		require.Equal(t, 9, own, "and not tried again")
+		require.Equal(t, 10, own, "and not tried again")
 		require.Nil(t, given.CheckRedirect, "the caller's client is left as it was")
 	}
 	require.Zero(t, calls())

@@ -22,7 +22,7 @@ type failure struct {
 	name    string
 	handler http.HandlerFunc
 	repeat  bool // is the call sent again, if it is idempotent?
-	create  bool // is a session's creation, which is not?
+	create  bool // is the call sent again, if it is not idempotent?
 }
 
 func failures() []failure {
@@ -47,7 +47,7 @@ func failures() []failure {
 
 func TestRetriesOnlyWhatIsSafe(t *testing.T) {
 	t.Parallel()
-	good := reply(http.StatusOK, `{"transactionId":"txn_1","id":"txn_1","status":"completed","success":true,"transaction":"0x1","sessionToken":"s","setupUrl":"u","totalVolumeCents":1,"hasMore":false}`)
+	good := reply(http.StatusOK, `{"transactionId":"txn_1","id":"txn_1","status":"completed","success":true,"transaction":"0x1","sessionToken":"s","setupUrl":"u","secret":"whsec_1","totalVolumeCents":1,"hasMore":false}`)
 	for _, f := range failures() {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
@@ -57,7 +57,7 @@ func TestRetriesOnlyWhatIsSafe(t *testing.T) {
 					c := setupInMemory(t, handler)
 					err := oneMethod(t.Context(), c, name)
 					repeat := f.repeat
-					if name == "create" {
+					if name == "create endpoint" {
 						repeat = f.create
 					}
 					require.Equal(t, repeat, err == nil, "%s: %v", name, err)
@@ -78,8 +78,10 @@ func endedContext(t *testing.T) context.Context {
 func oneMethod(ctx context.Context, c *client.Client, name string) error {
 	var err error
 	switch name {
-	case "create":
+	case "create session":
 		_, err = c.CreateSession(ctx, client.SessionParams{MaxPerTxCents: 1, MaxMonthlySpendCents: 1})
+	case "create endpoint":
+		_, err = c.CreateWebhookEndpoint(ctx, client.WebhookEndpointParams{URL: "https://shop.example/hooks"})
 	case "session":
 		_, err = c.Session(ctx, sessToken)
 	case "balance":
@@ -265,11 +267,11 @@ func TestCancelledWhilePausing(t *testing.T) {
 	})
 }
 
-// What never had a connection was never sent: even a session's creation goes again.
+// What never had a connection was never sent: even a call without a key is repeated.
 func TestFailedDialsAreRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := listenInMemory(t, reply(200, `{"sessionToken":"s","setupUrl":"u"}`))
+		l := listenInMemory(t, reply(200, `{"id":"whe_1","secret":"whsec_1"}`))
 		var dials atomic.Int32
 		dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 			if dials.Add(1) <= 2 {
@@ -278,9 +280,9 @@ func TestFailedDialsAreRepeated(t *testing.T) {
 			return l.dial(ctx, network, address)
 		}
 		c := newClient(t, client.Config{BaseURL: "http://localhost", HTTPClient: &http.Client{Transport: &http.Transport{DialContext: dial}}})
-		s, err := c.CreateSession(t.Context(), client.SessionParams{})
+		e, err := c.CreateWebhookEndpoint(t.Context(), client.WebhookEndpointParams{})
 		require.NoError(t, err)
-		require.Equal(t, "u", s.SetupURL)
+		require.Equal(t, "whe_1", e.ID)
 		require.Equal(t, int32(3), dials.Load())
 	})
 }
@@ -294,7 +296,7 @@ func TestSilentTransportMayHaveSent(t *testing.T) {
 			calls++
 			return nil, io.ErrUnexpectedEOF
 		})}})
-		_, err := c.CreateSession(t.Context(), client.SessionParams{})
+		_, err := c.CreateWebhookEndpoint(t.Context(), client.WebhookEndpointParams{})
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		require.Equal(t, 1, calls)
 		_, err = c.Charge(t.Context(), chargeParams())

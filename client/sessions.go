@@ -8,16 +8,18 @@ import (
 // CreateSession starts a setup session: POST /v1/mandates. Send the person to its
 // SetupURL, then call [Client.WaitForMandate].
 //
-// A session has no idempotency key, so the call is retried only if the service cannot
-// have processed it: no connection, 429 or 503. A duplicate session is harmless: it
-// expires unless a person confirms it.
+// A call with the same IdempotencyKey returns the same session in its current state, for
+// at least 30 days. Without a key the call uses a random one for all its retries.
 //
-// Errors: [ErrValidation], [ErrUnauthorized], [ErrMerchantInactive],
-// [ErrRateLimited], [ErrUnavailable], and those that every call may return (see
-// the package comment).
+// Errors: [ErrValidation], [ErrIdempotencyMismatch], [ErrUnauthorized],
+// [ErrMerchantInactive], [ErrRateLimited], [ErrUnavailable], and those that every call
+// may return (see the package comment).
 func (c *Client) CreateSession(ctx context.Context, p SessionParams) (Session, error) {
+	if p.IdempotencyKey == "" {
+		p.IdempotencyKey = newKey()
+	}
 	return do(ctx, c, call{
-		doing: "create session", method: http.MethodPost, pattern: "/v1/mandates", body: p,
+		doing: "create session", method: http.MethodPost, pattern: "/v1/mandates", body: p, idempotent: true,
 	}, func(s *Session, _ answer) bool { return s.SessionToken != "" && s.SetupURL != "" })
 }
 

@@ -103,6 +103,10 @@ type SessionParams struct {
 	// Metadata is for your own use: up to 50 keys of 40 characters, with values of up
 	// to 500 characters.
 	Metadata map[string]string `json:"metadata,omitempty"`
+	// IdempotencyKey identifies the session: a repeated call with the same key returns
+	// the same session. 1 to 255 printable ASCII characters. Default: a random key that
+	// is kept over the retries of one call.
+	IdempotencyKey string `json:"idempotencyKey,omitempty"`
 }
 
 // Session is a setup session. Printed or logged, it hides its tokens and SetupURL.

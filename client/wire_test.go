@@ -35,19 +35,19 @@ var methods = []method{
 		"create session", func(ctx context.Context, c *client.Client) (any, error) {
 			return c.CreateSession(ctx, client.SessionParams{
 				MaxPerTxCents: 500, MaxMonthlySpendCents: 5000, RequestedRail: client.CardRail,
-				AllowedMerchantIDs: []string{"*"}, ExpiresAt: noon, ReturnURL: "https://shop.example/", Metadata: map[string]string{"a": "b"},
+				AllowedMerchantIDs: []string{"*"}, ExpiresAt: noon, ReturnURL: "https://shop.example/", Metadata: map[string]string{"a": "b"}, IdempotencyKey: "k",
 			})
 		},
 		"POST /v1/mandates",
-		`{"maxPerTxCents":500,"maxMonthlySpendCents":5000,"requestedRail":"fiatrail","allowedMerchantIds":["*"],"expiresAt":"2026-11-21T12:00:00Z","returnUrl":"https://shop.example/","metadata":{"a":"b"}}`,
+		`{"maxPerTxCents":500,"maxMonthlySpendCents":5000,"requestedRail":"fiatrail","allowedMerchantIds":["*"],"expiresAt":"2026-11-21T12:00:00Z","returnUrl":"https://shop.example/","metadata":{"a":"b"},"idempotencyKey":"k"}`,
 		`{"sessionToken":"sess_1","setupUrl":"https://pay.example/setup/1","status":"pending","expiresAt":"2026-11-21T12:00:00.000Z"}`,
 		client.Session{SessionToken: "sess_1", SetupURL: "https://pay.example/setup/1", Status: client.SessionPending, ExpiresAt: noon},
 	},
 	{
 		"create session with defaults", func(ctx context.Context, c *client.Client) (any, error) {
-			return c.CreateSession(ctx, client.SessionParams{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000})
+			return c.CreateSession(ctx, client.SessionParams{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000, IdempotencyKey: "k"})
 		},
-		"POST /v1/mandates", `{"maxPerTxCents":500,"maxMonthlySpendCents":5000}`,
+		"POST /v1/mandates", `{"maxPerTxCents":500,"maxMonthlySpendCents":5000,"idempotencyKey":"k"}`,
 		`{"sessionToken":"sess_1","setupUrl":"https://pay.example/setup/1"}`,
 		client.Session{SessionToken: "sess_1", SetupURL: "https://pay.example/setup/1"},
 	},

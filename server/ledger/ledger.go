@@ -212,8 +212,8 @@ func (l *Ledger) NextRail(ctx context.Context, c Charge, n int) (bool, error) {
 	return allowed, nil
 }
 
-// CreateSession creates a pending session. If a session with this hash exists, it is this
-// very session, since tokens are random; CreateSession then changes nothing.
+// CreateSession creates a pending session. If a session with this hash exists, it changes
+// nothing: the hash is of a random token, or of one derived from an idempotency key.
 func (l *Ledger) CreateSession(ctx context.Context, s Session) error {
 	if err := s.validate(); err != nil {
 		return fmt.Errorf("create session: %w", err)

@@ -30,6 +30,7 @@ type sessionBody struct {
 	ExpiresAt            time.Time `json:"expiresAt"`
 	ReturnURL            string    `json:"returnUrl"`
 	Metadata             metadata  `json:"metadata"`
+	IdempotencyKey       string    `json:"idempotencyKey"`
 }
 
 func (a *API) createSession(ctx context.Context, c call[sessionBody]) (reply, error) {
@@ -47,14 +48,21 @@ func (a *API) createSession(ctx context.Context, c call[sessionBody]) (reply, er
 	if err != nil {
 		return reply{}, err
 	}
+	key := c.In.IdempotencyKey
+	if key != "" || c.Request.Header.Get("Idempotency-Key") != "" {
+		if key, err = idempotencyKey(key, c.Request.Header); err != nil {
+			return reply{}, err
+		}
+	}
 	s, err := a.Payments.CreateSession(ctx, payment.NewSession{
-		Merchant: c.Merchant, Terms: terms, ReturnURL: c.In.ReturnURL, Metadata: extra,
+		Merchant: c.Merchant, Terms: terms, DefaultExpiry: c.In.ExpiresAt.IsZero(), ReturnURL: c.In.ReturnURL, Metadata: extra,
+		IdempotencyKey: key,
 	})
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{Body: client.Session{
-		SessionToken: s.Token, SetupURL: a.Payments.SetupURL(s.Token), Status: client.SessionPending, ExpiresAt: s.ExpiresAt,
+	return reply{Replayed: s.Replayed, Body: client.Session{
+		SessionToken: s.Token, SetupURL: a.Payments.SetupURL(s.Token), Status: client.SessionStatus(s.Status), ExpiresAt: s.ExpiresAt,
 	}}, nil
 }
 

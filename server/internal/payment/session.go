@@ -2,8 +2,12 @@ package payment
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -17,10 +21,16 @@ const SessionLifetime = 24 * time.Hour
 
 // NewSession describes a session that a merchant creates. The caller has validated it.
 type NewSession struct {
-	Merchant  ledger.Merchant
-	Terms     ledger.Terms
-	ReturnURL string
-	Metadata  map[string]string
+	Merchant ledger.Merchant
+	Terms    ledger.Terms
+	// DefaultExpiry reports whether the merchant left Terms.ExpiresAt to the service,
+	// which then is a year from now.
+	DefaultExpiry bool
+	ReturnURL     string
+	Metadata      map[string]string
+	// IdempotencyKey identifies the request: repeating it returns the same session.
+	// Empty: each request creates one.
+	IdempotencyKey string
 }
 
 // Session is a setup session with its secrets.
@@ -31,15 +41,18 @@ type Session struct {
 	Token string
 	// Mandate is the mandate's token, once the session is completed.
 	Mandate string
+	// Replayed reports whether an earlier request with the same key created the session.
+	Replayed bool
 }
 
 // SetupURL returns the address of the page on which the person decides.
 func (s *Service) SetupURL(token string) string { return s.BaseURL + "/setup/" + token }
 
-// CreateSession creates a pending session.
+// CreateSession creates a pending session, or returns the one that an earlier request with
+// the same key created. It returns ledger.ErrIdempotencyMismatch if that request differs.
 func (s *Service) CreateSession(ctx context.Context, n NewSession) (Session, error) {
 	now := s.Clock()
-	token := id.NewCapability(id.Session)
+	token := s.newSessionToken(n)
 	session := ledger.Session{
 		Hash: id.Hash(token), MerchantID: n.Merchant.ID, Status: ledger.SessionPending, Terms: n.Terms,
 		ReturnURL: n.ReturnURL, Metadata: n.Metadata, CreatedAt: now, ExpiresAt: now.Add(SessionLifetime),
@@ -47,7 +60,42 @@ func (s *Service) CreateSession(ctx context.Context, n NewSession) (Session, err
 	if err := s.Ledger.CreateSession(ctx, session); err != nil {
 		return Session{}, err
 	}
-	return Session{Session: session, Token: token}, nil
+	if n.IdempotencyKey == "" {
+		return Session{Session: session, Token: token}, nil
+	}
+	stored, err := s.Session(ctx, token)
+	if err != nil {
+		return Session{}, err
+	}
+	if !n.repeats(stored.Session) {
+		return Session{}, ledger.ErrIdempotencyMismatch
+	}
+	stored.Replayed = stored.CreatedAt.UnixMilli() != now.UnixMilli()
+	return stored, nil
+}
+
+// newSessionToken returns a random token or, for a request with a key, one that is derived
+// from the merchant and the key. Only its hash is stored, so a repeated request could not
+// be answered with a random one.
+func (s *Service) newSessionToken(n NewSession) string {
+	if n.IdempotencyKey == "" {
+		return id.NewCapability(id.Session)
+	}
+	mac := hmac.New(sha256.New, s.ReceiptKey)
+	mac.Write([]byte("setup session " + n.Merchant.ID + " " + n.IdempotencyKey))
+	return id.Session + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// repeats reports whether n is the request that created a session.
+func (n NewSession) repeats(created ledger.Session) bool {
+	sameExpiry := n.Terms.ExpiresAt.Equal(created.Terms.ExpiresAt)
+	if n.DefaultExpiry {
+		late := created.Terms.ExpiresAt.Sub(created.CreatedAt.AddDate(1, 0, 0))
+		sameExpiry = late.Abs() < time.Minute
+	}
+	return sameExpiry && n.Terms.MaxPerTx == created.Terms.MaxPerTx && n.Terms.MaxMonthly == created.Terms.MaxMonthly &&
+		slices.Equal(n.Terms.Rails, created.Terms.Rails) && slices.Equal(n.Terms.Payees, created.Terms.Payees) &&
+		n.ReturnURL == created.ReturnURL && maps.Equal(n.Metadata, created.Metadata)
 }
 
 // Session returns the current state of a session. It returns ledger.ErrNotFound if there
