@@ -51,7 +51,8 @@ func (r *Rail) prepareCharge(ctx context.Context, grant grantRecord, c evm.Charg
 }
 
 // checkWallet returns the reason if the owner's wallet does not allow a charge, as
-// people know it. The estimate that follows finds every other reason.
+// people know it. The estimate that follows finds every other reason. A missing
+// allowance is an error and no reason while the grant is not on the chain.
 func (r *Rail) checkWallet(ctx context.Context, grant grantRecord, c evm.Charge) (rail.Reason, error) {
 	amount := new(big.Int).SetUint64(c.Amount)
 	balance, err := r.balance(ctx, grant.Grant.Owner)
@@ -66,7 +67,7 @@ func (r *Rail) checkWallet(ctx context.Context, grant grantRecord, c evm.Charge)
 		return "", err
 	}
 	if allowance.Cmp(amount) < 0 {
-		return rail.AllowanceMissing, nil
+		return rail.AllowanceMissing, r.checkLanded(ctx, c.GrantID)
 	}
 	return "", nil
 }

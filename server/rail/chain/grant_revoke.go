@@ -85,6 +85,28 @@ func (r *Rail) revokeOnChain(ctx context.Context, id common.Hash, relayed bool) 
 	return err
 }
 
+// checkLanded returns [errGrantMissing] if the transaction of a grant or of its permit is
+// in no final block, because of a reorganization: the relayer sends it again.
+func (r *Rail) checkLanded(ctx context.Context, id common.Hash) error {
+	for _, task := range []string{grantTask(id), permitTask(id)} {
+		s, found, err := r.relayer.SlotOf(ctx, task)
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		state, _, err := r.relayer.Examine(ctx, s)
+		if err != nil {
+			return err
+		}
+		if state == relayer.Waiting || state == relayer.Included {
+			return errGrantMissing
+		}
+	}
+	return nil
+}
+
 // checkMissing returns [errGrantMissing] if the relayer still tends the transaction of
 // a grant that is not on the chain: the grant will be there again.
 func (r *Rail) checkMissing(ctx context.Context, id common.Hash) error {

@@ -37,6 +37,27 @@ func TestRevokedWhileItsGrantCameUndone(t *testing.T) {
 	}, time.Minute, 50*time.Millisecond)
 }
 
+// TestChargeWhileItsGrantCameUndoneIsNotRefused checks that a charge stays undecided while
+// a reorganization has taken its grant and allowance off the chain. The relayer sends them
+// again, and the charge succeeds.
+func TestChargeWhileItsGrantCameUndoneIsNotRefused(t *testing.T) {
+	t.Parallel()
+	w := setup(t, devchain.Config{Manual: true}, func(c *chain.Config) { c.Wait = 20 * time.Millisecond })
+	w.commit(t, 2)
+	before := w.head(t)
+	in := w.connectManually(t, "setup", chain.MethodWallet)
+	require.NoError(t, w.chain.Reorg(t.Context(), int(w.head(t)-before), true))
+	_, err := w.rail.Charge(t.Context(), charge("txn", in))
+	require.ErrorContains(t, err, "not on the chain now")
+	require.NoError(t, w.rail.Start(t.Context()))
+	require.Eventually(t, func() bool {
+		w.commit(t, 1)
+		outcome, err := w.rail.Charge(t.Context(), charge("txn", in))
+		return err == nil && outcome.Status == rail.Succeeded
+	}, time.Minute, 50*time.Millisecond)
+	require.Equal(t, dollar, w.moved(t))
+}
+
 func (w *world) head(t *testing.T) uint64 {
 	t.Helper()
 	n, err := w.chain.Client().BlockNumber(t.Context())
