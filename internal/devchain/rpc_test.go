@@ -282,3 +282,35 @@ func TestAdvanceTimeIsExact(t *testing.T) {
 	require.NoError(t, chain.AdvanceTime(90*time.Minute))
 	require.Equal(t, before.Add(90*time.Minute), chain.Now())
 }
+
+// TestOnlyTheNewestStatesAreKept: forgetting old ones takes nothing from newer ones, and
+// blocks are taken back no further.
+func TestOnlyTheNewestStatesAreKept(t *testing.T) {
+	t.Parallel()
+	const kept = 1024
+	chain := devchaintest.Start(t, devchain.Config{Manual: true})
+	client, payee := chain.Client(), devchain.Payee(1).Address
+	transfer(t, chain, devchain.Wallets()[0], 0)
+	for range kept + 10 {
+		_, err := chain.Commit()
+		require.NoError(t, err)
+	}
+	_, err := client.BalanceAt(t.Context(), payee, common1)
+	require.ErrorContains(t, err, "no longer kept")
+	head, err := client.BlockNumber(t.Context())
+	require.NoError(t, err)
+	for _, number := range []uint64{head, head - kept + 1} {
+		balance, err := client.BalanceAt(t.Context(), payee, new(big.Int).SetUint64(number))
+		require.NoError(t, err)
+		require.EqualValues(t, 1, balance.Int64())
+	}
+	require.Error(t, chain.Reorg(t.Context(), kept, false))
+	require.NoError(t, chain.Reorg(t.Context(), kept-1, false))
+	balance, err := client.BalanceAt(t.Context(), payee, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, balance.Int64())
+	next := transfer(t, chain, devchain.Wallets()[0], 1)
+	_, err = chain.Commit()
+	require.NoError(t, err)
+	require.EqualValues(t, 1, mined(t, chain, next).Status)
+}
