@@ -54,7 +54,7 @@ func TestPersonStopsACardMandateFromThePrivatePage(t *testing.T) {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			c := setup(t, &servertest.Options{Store: kind.open})
-			hook := c.Webhook(t, webhook.DelegateRevoked)
+			hook := c.Webhook(t, webhook.MandateRevoked)
 			m := c.confirm(t, client.SessionParams{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000}, nil)
 			require.NotEmpty(t, m.link, m.page)
 			c.charge(t, m.mandate, 250, "one").ok(t)

@@ -17,27 +17,27 @@ func TestEventsOfTheChain(t *testing.T) {
 	c := onChain(t)
 	hook := c.Webhook(t)
 	m := c.mandate(t, 500, 1000, "wallet")
-	created := nextOf[webhook.Delegate](t, hook, webhook.DelegateCreated)
+	created := nextOf[webhook.Mandate](t, hook, webhook.MandateCreated)
 	require.Equal(t, []string{"chainrail"}, created.Rails)
 
 	paid := c.chargeIn(t, m, 250, client.USDC)
 	require.Equal(t, client.Completed, paid.Status, paid.FailureReason)
 	require.Equal(t, webhook.Payment{
-		TransactionID: paid.TransactionID, DelegateID: created.DelegateID, AmountCents: 250, AmountMicros: 2_500_000, Rail: "chainrail",
+		TransactionID: paid.TransactionID, MandateID: created.MandateID, AmountCents: 250, AmountMicros: 2_500_000, Rail: "chainrail",
 		Status: "succeeded", TxHash: paid.TxHash,
 	}, nextOf[webhook.Payment](t, hook, webhook.PaymentSucceeded))
 
 	_, err := c.Client().Revoke(t.Context(), m)
 	require.NoError(t, err)
-	require.Equal(t, "merchant", nextOf[webhook.Delegate](t, hook, webhook.DelegateRevoked).RevokedBy)
+	require.Equal(t, "merchant", nextOf[webhook.Mandate](t, hook, webhook.MandateRevoked).RevokedBy)
 
 	empty := c.mandate(t, 500, 1000, "wallet_empty")
-	owner := nextOf[webhook.Delegate](t, hook, webhook.DelegateCreated).DelegateID
+	owner := nextOf[webhook.Mandate](t, hook, webhook.MandateCreated).MandateID
 	failed := c.chargeIn(t, empty, 100, client.USDC)
 	require.Equal(t, client.Failed, failed.Status)
 	got := nextOf[webhook.Payment](t, hook, webhook.PaymentFailed)
 	require.Equal(t, []any{failed.TransactionID, owner, "chainrail", "failed", string(failed.FailureReason)},
-		[]any{got.TransactionID, got.DelegateID, got.Rail, got.Status, got.FailureReason})
+		[]any{got.TransactionID, got.MandateID, got.Rail, got.Status, got.FailureReason})
 }
 
 // nextOf is the data of the next event, which is of a type.

@@ -35,10 +35,10 @@ func TestEventsOfAMandatesLife(t *testing.T) {
 	hook := c.Webhook(t)
 	m := c.mandate(t, 500, 1000)
 	created := hook.Next(t)
-	require.Equal(t, webhook.DelegateCreated, created.Type)
+	require.Equal(t, webhook.MandateCreated, created.Type)
 	require.Regexp(t, "^evt_", created.ID)
 	require.False(t, created.Livemode)
-	var d webhook.Delegate
+	var d webhook.Mandate
 	require.NoError(t, json.Unmarshal(created.Data, &d))
 	require.Equal(t, []any{"active", int64(500), int64(1000), ""}, []any{d.Status, d.MaxPerTxCents, d.MaxMonthlySpendCents, d.RevokedBy})
 
@@ -47,19 +47,19 @@ func TestEventsOfAMandatesLife(t *testing.T) {
 	require.Equal(t, webhook.PaymentSucceeded, paid.Type)
 	var p webhook.Payment
 	require.NoError(t, json.Unmarshal(paid.Data, &p))
-	require.Equal(t, []any{charge.str("transactionId"), d.DelegateID, int64(250), "fiatrail", "succeeded", ""},
-		[]any{p.TransactionID, p.DelegateID, p.AmountCents, p.Rail, p.Status, p.FailureReason})
+	require.Equal(t, []any{charge.str("transactionId"), d.MandateID, int64(250), "fiatrail", "succeeded", ""},
+		[]any{p.TransactionID, p.MandateID, p.AmountCents, p.Rail, p.Status, p.FailureReason})
 
 	c.charge(t, m, 250, "k1").ok(t) // replayed: nothing happened
 	c.do(t, "POST", "/v1/mandates/"+m+"/revoke", "").ok(t)
 	c.do(t, "POST", "/v1/mandates/"+m+"/revoke", "").ok(t)
 	revoked := hook.Next(t)
-	require.Equal(t, webhook.DelegateRevoked, revoked.Type)
+	require.Equal(t, webhook.MandateRevoked, revoked.Type)
 	require.NoError(t, json.Unmarshal(revoked.Data, &d))
 	require.Equal(t, []string{"revoked", "merchant"}, []string{d.Status, d.RevokedBy})
 
 	bad := c.mandate(t, 500, 1000, "card_decline_after_setup")
-	require.Equal(t, webhook.DelegateCreated, hook.Next(t).Type)
+	require.Equal(t, webhook.MandateCreated, hook.Next(t).Type)
 	c.charge(t, bad, 100, "k2").ok(t)
 	failed := hook.Next(t)
 	require.Equal(t, webhook.PaymentFailed, failed.Type)
@@ -336,7 +336,7 @@ func TestLiveModeSendsToNobodyInside(t *testing.T) {
 
 	_, err = c.Client().CreateWebhookEndpoint(t.Context(), client.WebhookEndpointParams{URL: "https://loopback.example:" + port})
 	require.NoError(t, err)
-	event := ledger.Event{MandateID: "del_1", Seq: 1, MerchantID: c.Merchant.ID, Type: webhook.DelegateCreated, Data: "{}", CreatedAt: c.Clock.Now()}
+	event := ledger.Event{MandateID: "del_1", Seq: 1, MerchantID: c.Merchant.ID, Type: webhook.MandateCreated, Data: "{}", CreatedAt: c.Clock.Now()}
 	event.ID = id.New(id.Event, event.CreatedAt)
 	require.NoError(t, store.Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
 		return ledger.Effects{Insert: ledger.Rows{Events: []ledger.Event{event}}}, nil

@@ -5,72 +5,85 @@ import (
 	"time"
 )
 
-// Type names what happened.
+// Type is the type of an event.
 type Type string
 
 // The event types. They are the same on both rails.
 const (
-	// PaymentSucceeded: a charge has settled on its rail.
+	// PaymentSucceeded: a charge succeeded.
 	PaymentSucceeded Type = "payment.succeeded"
-	// PaymentFailed: a charge has failed on its rail.
+	// PaymentFailed: a charge failed.
 	PaymentFailed Type = "payment.failed"
-	// PaymentReversed: a payment that was reported as succeeded was taken back by its
-	// rail: on a chain, by a deep reorganization. The payee does not have the money.
+	// PaymentReversed: a charge that succeeded was reversed by its rail, on a chain by a deep
+	// reorganization. The payee does not have the money.
 	PaymentReversed Type = "payment.reversed"
-	// DelegateCreated: a person has completed a setup session.
-	DelegateCreated Type = "delegate.created"
-	// DelegateRevoked: a mandate has been revoked, by any party.
-	DelegateRevoked Type = "delegate.revoked"
+	// MandateCreated: a person completed a setup session.
+	MandateCreated Type = "delegate.created"
+	// MandateRevoked: a mandate was revoked.
+	MandateRevoked Type = "delegate.revoked"
 )
 
-// Test is the type of the events that a merchant sends to its own endpoint to try
-// it. They tell of nothing, are in no list, and have empty data.
+// Test is the type of events that a merchant sends to test its own endpoint. They are not
+// listed, and their data is empty.
 const Test Type = "webhook.test"
 
-// Types lists the event types that tell of something.
+// Types returns the event types, without [Test].
 func Types() []Type {
-	return []Type{PaymentSucceeded, PaymentFailed, PaymentReversed, DelegateCreated, DelegateRevoked}
+	return []Type{PaymentSucceeded, PaymentFailed, PaymentReversed, MandateCreated, MandateRevoked}
 }
 
-// Event is what is delivered: one thing that happened, told in Data.
+// Event is an event of the service.
 type Event struct {
-	ID        string          `json:"id"`
-	Type      Type            `json:"type"`
-	Data      json.RawMessage `json:"data"`
-	CreatedAt time.Time       `json:"created_at"`
-	Livemode  bool            `json:"livemode"`
+	// ID identifies the event: evt_…. It is the same for every delivery of the event.
+	ID string `json:"id"`
+	// Type is the type of the event.
+	Type Type `json:"type"`
+	// Data depends on the type: a [Payment] or a [Mandate].
+	Data json.RawMessage `json:"data"`
+	// CreatedAt is when the event happened.
+	CreatedAt time.Time `json:"created_at"`
+	// Livemode reports whether the event is of the live service, not of a sandbox.
+	Livemode bool `json:"livemode"`
 }
 
-// StatusReversed is [Payment].Status in a [PaymentReversed] event. The transaction
-// itself stays "succeeded" in the API.
+// StatusReversed is the [Payment.Status] of [PaymentReversed] events. The transaction itself
+// stays "succeeded" in the API.
 const StatusReversed = "reversed"
 
 // Payment is the data of payment events.
 type Payment struct {
-	// TransactionID is the charge (txn_…), DelegateID its mandate (del_…).
+	// TransactionID is the id of the charge: txn_….
 	TransactionID string `json:"transactionId"`
-	DelegateID    string `json:"delegateId"`
-	// AmountCents is AmountMicros, rounded up to cents.
-	AmountCents  int64 `json:"amountCents"`
+	// MandateID is the id of the mandate: del_….
+	MandateID string `json:"delegateId"`
+	// AmountCents is AmountMicros in US cents, rounded up.
+	AmountCents int64 `json:"amountCents"`
+	// AmountMicros is the amount in micro-dollars.
 	AmountMicros int64 `json:"amountMicros"`
-	// Rail is fiatrail (card) or chainrail.
+	// Rail is "fiatrail" for cards, or "chainrail". Empty if no rail was tried.
 	Rail string `json:"rail,omitempty"`
-	// Status is succeeded, failed or [StatusReversed].
+	// Status is "succeeded", "failed" or [StatusReversed].
 	Status string `json:"status"`
-	// TxHash is the transaction of a chain payment.
+	// TxHash is the transaction hash of a chain payment.
 	TxHash string `json:"txHash,omitempty"`
-	// FailureReason is empty if the payment succeeded.
+	// FailureReason is the code of a failed payment.
 	FailureReason string `json:"failureReason,omitempty"`
 }
 
-// Delegate is the data of delegate events.
-type Delegate struct {
-	DelegateID           string    `json:"delegateId"`
-	Status               string    `json:"status"`
-	MaxPerTxCents        int64     `json:"maxPerTxCents"`
-	MaxMonthlySpendCents int64     `json:"maxMonthlySpendCents"`
-	Rails                []string  `json:"rails"`
-	ExpiresAt            time.Time `json:"expiresAt"`
-	// RevokedBy is merchant, user or contract. Only in revocations.
+// Mandate is the data of mandate events.
+type Mandate struct {
+	// MandateID is the id of the mandate: del_….
+	MandateID string `json:"delegateId"`
+	// Status is "active" or "revoked".
+	Status string `json:"status"`
+	// MaxPerTxCents is the limit for one transaction, in US cents.
+	MaxPerTxCents int64 `json:"maxPerTxCents"`
+	// MaxMonthlySpendCents is the limit for a calendar month, in US cents.
+	MaxMonthlySpendCents int64 `json:"maxMonthlySpendCents"`
+	// Rails are the rails of the mandate: "fiatrail", "chainrail".
+	Rails []string `json:"rails"`
+	// ExpiresAt is when the mandate expires.
+	ExpiresAt time.Time `json:"expiresAt"`
+	// RevokedBy is "merchant", "user" or "contract" in [MandateRevoked] events.
 	RevokedBy string `json:"revokedBy,omitempty"`
 }

@@ -14,44 +14,50 @@ import (
 // defaultRemember is the default of [Config.Remember].
 const defaultRemember = 10_000
 
-// Config configures a [Handler]. However it is printed, it does not show the secrets.
+// Config configures a [Handler]. Printed, it does not show the secrets.
 type Config struct {
-	// Secrets, Tolerance and Clock are those of [Verifier]. Secrets are required.
-	Secrets   []string
+	// Secrets are the signing secrets that are accepted; see [Verifier.Secrets]. Required.
+	Secrets []string
+	// Tolerance is the largest age of a delivery; see [Verifier.Tolerance]. Default: 300 s.
 	Tolerance time.Duration
-	Clock     func() time.Time
+	// Clock returns the current time. Default: time.Now.
+	Clock func() time.Time
 
-	// One function for each type. Default: events of the type are acknowledged and
-	// dropped. If the function returns an error, the answer is 500 and the event is
-	// sent again; the error is logged and not sent. ctx is the request's.
+	// PaymentSucceeded handles [PaymentSucceeded] events. This function and those below get
+	// the context of the request. If one returns an error, the handler logs it and answers
+	// 500, and the service sends the event again. Default: the event is acknowledged.
 	PaymentSucceeded func(context.Context, Event, Payment) error
-	PaymentFailed    func(context.Context, Event, Payment) error
-	PaymentReversed  func(context.Context, Event, Payment) error
-	DelegateCreated  func(context.Context, Event, Delegate) error
-	DelegateRevoked  func(context.Context, Event, Delegate) error
-	// Other gets events of types that this version does not know, and test events.
+	// PaymentFailed handles [PaymentFailed] events. Default: the event is acknowledged.
+	PaymentFailed func(context.Context, Event, Payment) error
+	// PaymentReversed handles [PaymentReversed] events. Default: the event is acknowledged.
+	PaymentReversed func(context.Context, Event, Payment) error
+	// MandateCreated handles [MandateCreated] events. Default: the event is acknowledged.
+	MandateCreated func(context.Context, Event, Mandate) error
+	// MandateRevoked handles [MandateRevoked] events. Default: the event is acknowledged.
+	MandateRevoked func(context.Context, Event, Mandate) error
+	// Other handles [Test] events, and events of types that this version does not know.
+	// Default: the event is acknowledged.
 	Other func(context.Context, Event) error
 
-	// Remember is how many of the latest events the handler remembers, so that it
-	// passes each on once. It forgets them when the process ends: if an event must not
-	// be handled twice across restarts or by several processes, store its id together
-	// with what the function writes. Default: 10,000. Negative: none.
+	// Remember is the number of the latest events that the handler remembers, so that it
+	// passes each on once. It forgets them when the process ends. If an event must not be
+	// handled twice across restarts or by several processes, store its id together with what
+	// the function writes. Default: 10,000. Negative: none.
 	Remember int
-	// Logger logs failures, without secrets. Default: none.
+	// Logger logs errors, never secrets. Default: none.
 	Logger *slog.Logger
 }
 
-// Format hides the secrets from every verb of package fmt.
+// Format hides the secrets for every verb.
 func (c Config) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "webhook.Config{Secrets:[%d redacted] Tolerance:%s Remember:%d}", len(c.Secrets), c.Tolerance, c.Remember)
 }
 
-// Handler is an http.Handler that receives deliveries. It verifies each one and calls
-// the function for its type. Create one with [NewHandler]. It is safe for concurrent use.
+// Handler is an http.Handler that receives deliveries. It verifies each one and calls the
+// function for its type. Create one with [NewHandler]. It is safe for concurrent use.
 //
-// It answers 204 once the event was handled, now or earlier; 500 if the function
-// returned an error; 400 if the delivery does not verify; 405 and 413 if the request is
-// not a delivery.
+// It answers 204 if the event was handled, now or earlier; 500 if the function returned an
+// error; 400 if the delivery does not verify; and 405 or 413 if the request is not a delivery.
 type Handler struct {
 	config Config
 	log    *slog.Logger
@@ -85,7 +91,7 @@ func NewHandler(cfg Config) (*Handler, error) {
 	return h, nil
 }
 
-// ServeHTTP receives one delivery.
+// ServeHTTP handles a delivery.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -122,7 +128,7 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request, e Event) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// once dispatches an event that was not handled yet.
+// once dispatches an event unless it was handled before.
 func (h *Handler) once(ctx context.Context, e Event) error {
 	if h.seen == nil {
 		return h.dispatch(ctx, e)
@@ -138,11 +144,11 @@ func (h *Handler) dispatch(ctx context.Context, e Event) error {
 		return typed(ctx, e, h.config.PaymentFailed)
 	case PaymentReversed:
 		return typed(ctx, e, h.config.PaymentReversed)
-	case DelegateCreated:
-		return typed(ctx, e, h.config.DelegateCreated)
-	case DelegateRevoked:
-		return typed(ctx, e, h.config.DelegateRevoked)
-	default: // Test, and those of newer services
+	case MandateCreated:
+		return typed(ctx, e, h.config.MandateCreated)
+	case MandateRevoked:
+		return typed(ctx, e, h.config.MandateRevoked)
+	default: // Test, and types of newer services
 	}
 	if h.config.Other == nil {
 		return nil

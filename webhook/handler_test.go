@@ -39,10 +39,10 @@ func TestEachTypeHasItsFunction(t *testing.T) {
 		PaymentReversed: func(_ context.Context, e webhook.Event, p webhook.Payment) error {
 			return note(p.Status, e, p.TxHash)
 		},
-		DelegateCreated: func(_ context.Context, e webhook.Event, d webhook.Delegate) error {
-			return note("created", e, d.DelegateID)
+		MandateCreated: func(_ context.Context, e webhook.Event, d webhook.Mandate) error {
+			return note("created", e, d.MandateID)
 		},
-		DelegateRevoked: func(_ context.Context, e webhook.Event, d webhook.Delegate) error {
+		MandateRevoked: func(_ context.Context, e webhook.Event, d webhook.Mandate) error {
 			return note("revoked", e, d.RevokedBy)
 		},
 		Other: func(_ context.Context, e webhook.Event) error { return note("other", e, string(e.Data)) },
@@ -50,8 +50,8 @@ func TestEachTypeHasItsFunction(t *testing.T) {
 	for i, body := range [][]byte{
 		event("evt_a", webhook.PaymentSucceeded, `{"transactionId":"txn_1"}`),
 		event("evt_b", webhook.PaymentFailed, `{"failureReason":"card_declined"}`),
-		event("evt_c", webhook.DelegateCreated, `{"delegateId":"del_1","new":1}`),
-		event("evt_d", webhook.DelegateRevoked, `{"revokedBy":"user"}`),
+		event("evt_c", webhook.MandateCreated, `{"delegateId":"del_1","new":1}`),
+		event("evt_d", webhook.MandateRevoked, `{"revokedBy":"user"}`),
 		event("evt_f", webhook.PaymentReversed, `{"txHash":"0x1","status":"reversed"}`),
 		event("evt_e", "payment.refunded", `{"a":[1]}`),
 	} {
@@ -137,7 +137,7 @@ func TestHandlerWithABadConfigurationIsNotMade(t *testing.T) {
 	}
 }
 
-// TestConcurrentDeliveriesOfOneEvent: the function runs once, and everybody gets
+// TestConcurrentDeliveriesOfOneEvent: the function runs once, and all deliveries get
 // its answer.
 func TestConcurrentDeliveriesOfOneEvent(t *testing.T) {
 	t.Parallel()

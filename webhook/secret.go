@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// SecretPrefix is what every signing secret begins with.
+// SecretPrefix is the prefix of signing secrets.
 const SecretPrefix = "whsec_"
 
-// secretSize bounds what a secret encodes, in bytes. Ours have 32; the standard
-// allows 24 to 64.
+// The size of a decoded secret in bytes. Standard Webhooks allow 24 to 64; the service uses
+// 32.
 const minSecret, maxSecret = 24, 64
 
 // ErrSecret reports a signing secret that is missing or malformed.
 var ErrSecret = errors.New("webhook: a signing secret (whsec_…) is missing or malformed")
 
-// NewSecret makes a signing secret of 256 random bits.
+// NewSecret returns a random signing secret of 256 bits.
 func NewSecret() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
 	return SecretPrefix + base64.StdEncoding.EncodeToString(b[:])
 }
 
-// keys are the bytes of the secrets. It returns [ErrSecret] where there is none,
-// or one that cannot be read; the error never shows it.
+// keys returns the decoded secrets. It returns [ErrSecret] if there is none or one is
+// malformed. The error does not contain secrets.
 func keys(secrets []string) ([][]byte, error) {
 	if len(secrets) == 0 {
 		return nil, ErrSecret

@@ -6,37 +6,37 @@ import (
 	"sync"
 )
 
-// errAborted is what others that wait see of a function that panicked.
-var errAborted = errors.New("webhook: the function for this event panicked")
+// errPanicked is the result of concurrent deliveries of an event whose function panicked.
+var errPanicked = errors.New("webhook: the function for this event panicked")
 
-// seen remembers the latest events that were taken, and those being taken.
+// seen remembers the latest events that were handled, and those that are being handled.
 type seen struct {
-	mu    sync.Mutex
-	taken map[string]struct{}
-	ring  []string // of taken, the oldest at next
-	next  int
-	now   map[string]*taking
+	mu      sync.Mutex
+	handled map[string]struct{}
+	ring    []string // the ids in handled; the oldest is at next
+	next    int      // negative: the ring can still grow by that many
+	running map[string]*call
 }
 
-// taking is an event on its way.
-type taking struct {
+// call is a running function for an event.
+type call struct {
 	done chan struct{}
-	err  error // once done
+	err  error // valid after done is closed
 }
 
 func newSeen(size int) *seen {
-	return &seen{taken: map[string]struct{}{}, ring: make([]string, 0, min(size, 1024)), now: map[string]*taking{}, next: -size}
+	return &seen{handled: map[string]struct{}{}, ring: make([]string, 0, min(size, 1024)), running: map[string]*call{}, next: -size}
 }
 
-// do runs take for an event that was not taken before. Who comes while it runs
-// waits and gets the same answer; an event that was not taken is tried again.
-func (s *seen) do(ctx context.Context, id string, take func() error) error {
+// do calls f unless the event was handled before. Concurrent calls for one event wait for
+// the first and return its result. An event whose function failed is handled again.
+func (s *seen) do(ctx context.Context, id string, f func() error) error {
 	s.mu.Lock()
-	if _, ok := s.taken[id]; ok {
+	if _, ok := s.handled[id]; ok {
 		s.mu.Unlock()
 		return nil
 	}
-	if other, ok := s.now[id]; ok {
+	if other, ok := s.running[id]; ok {
 		s.mu.Unlock()
 		select {
 		case <-other.done:
@@ -45,34 +45,33 @@ func (s *seen) do(ctx context.Context, id string, take func() error) error {
 			return ctx.Err()
 		}
 	}
-	t := &taking{done: make(chan struct{}), err: errAborted}
-	s.now[id] = t
+	c := &call{done: make(chan struct{}), err: errPanicked}
+	s.running[id] = c
 	s.mu.Unlock()
-	defer s.end(id, t) // also where take panics
-	t.err = take()
-	return t.err
+	defer s.end(id, c) // also if f panics
+	c.err = f()
+	return c.err
 }
 
-func (s *seen) end(id string, t *taking) {
+func (s *seen) end(id string, c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.now, id)
-	if t.err == nil {
+	delete(s.running, id)
+	if c.err == nil {
 		s.remember(id)
 	}
-	close(t.done)
+	close(c.done)
 }
 
-// remember keeps an id and forgets the oldest. While next is negative there is
-// room: so many ids may still be added.
+// remember adds an id, and forgets the oldest if the ring is full.
 func (s *seen) remember(id string) {
-	s.taken[id] = struct{}{}
+	s.handled[id] = struct{}{}
 	if s.next < 0 {
 		s.ring = append(s.ring, id)
 		s.next++
 		return
 	}
-	delete(s.taken, s.ring[s.next])
+	delete(s.handled, s.ring[s.next])
 	s.ring[s.next] = id
 	s.next = (s.next + 1) % len(s.ring)
 }

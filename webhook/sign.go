@@ -22,9 +22,9 @@ const (
 	headerSignature = "Webhook-Signature"
 )
 
-// Sign returns the headers of a delivery of body, the event with this id, sent at
-// a time: one signature for each secret. Tests of receivers can sign with it. It
-// returns [ErrSecret].
+// Sign returns the headers of a delivery: of the event with this id, sent at a time, with a
+// signature for each secret. Tests of receivers can use it. It returns [ErrSecret] if a secret
+// is missing or malformed.
 func Sign(id string, at time.Time, body []byte, secrets ...string) (http.Header, error) {
 	s, err := NewSigner(secrets...)
 	if err != nil {
@@ -33,26 +33,25 @@ func Sign(id string, at time.Time, body []byte, secrets ...string) (http.Header,
 	return s.Sign(id, at, body), nil
 }
 
-// Signer is [Sign] for many deliveries: the service signs with it. It may be used
-// by several goroutines at once.
-type Signer struct{ desks sync.Pool }
+// Signer signs many deliveries with the same secrets. It is safe for concurrent use.
+type Signer struct{ pool sync.Pool } // of *signing
 
-// desk is what one goroutine signs with.
-type desk struct {
-	macs []hash.Hash // for each secret
+// signing holds the hashes and buffers of one signature at a time.
+type signing struct {
+	macs []hash.Hash // one for each secret
 	text []byte
 	sum  [sha256.Size]byte
 }
 
-// NewSigner returns a signer with secrets. It returns [ErrSecret].
+// NewSigner returns a Signer. It returns [ErrSecret] if a secret is missing or malformed.
 func NewSigner(secrets ...string) (*Signer, error) {
 	all, err := keys(secrets)
 	if err != nil {
 		return nil, err
 	}
 	s := &Signer{}
-	s.desks.New = func() any {
-		d := &desk{}
+	s.pool.New = func() any {
+		d := &signing{}
 		for _, key := range all {
 			d.macs = append(d.macs, hmac.New(sha256.New, key))
 		}
@@ -61,12 +60,12 @@ func NewSigner(secrets ...string) (*Signer, error) {
 	return s, nil
 }
 
-// Sign returns the headers of a delivery of body, the event with this id, sent at a time.
+// Sign returns the headers of a delivery: of the event with this id, sent at a time.
 func (s *Signer) Sign(id string, at time.Time, body []byte) http.Header {
-	d := s.desks.Get().(*desk)
-	defer s.desks.Put(d)
-	// One text, and then one string for all: what is signed before the body, and the
-	// two headers.
+	d := s.pool.Get().(*signing)
+	defer s.pool.Put(d)
+	// One buffer and one string hold all texts: those that are signed before the body, and
+	// the two headers.
 	text := append(append(d.text[:0], id...), '.')
 	text = append(strconv.AppendInt(text, at.Unix(), 10), '.')
 	short, head := len(id)+1, len(text)
@@ -86,7 +85,7 @@ func (s *Signer) Sign(id string, at time.Time, body []byte) http.Header {
 	return headers("application/json", all[head:own], id, all[short:head-1], all[own:])
 }
 
-// headers are those of a delivery, with one backing array.
+// headers returns the headers of a delivery, which share one backing array.
 func headers(contentType, own, id, timestamp, standard string) http.Header {
 	v := []string{contentType, own, id, timestamp, standard}
 	return http.Header{
@@ -94,10 +93,10 @@ func headers(contentType, own, id, timestamp, standard string) http.Header {
 	}
 }
 
-// mac appends the HMAC-SHA256 of head and body.
+// mac appends the HMAC of head and body.
 func mac(h hash.Hash, to, head, body []byte) []byte {
 	h.Reset()
-	_, _ = h.Write(head) // a hash takes everything
+	_, _ = h.Write(head) // never fails
 	_, _ = h.Write(body)
 	return h.Sum(to)
 }

@@ -16,40 +16,40 @@ import (
 const (
 	// MaxBody is the largest body that is verified, in bytes.
 	MaxBody = 256 << 10
-	// maxHeader bounds the signature header, in bytes, and with it how many
-	// signatures are compared.
+	// maxHeader is the longest signature header, in bytes. It limits the number of
+	// signatures that are compared.
 	maxHeader        = 4 << 10
 	defaultTolerance = 300 * time.Second
 )
 
-// Errors of [Verifier.Verify], besides [ErrSecret].
+// Errors of [Verifier.Verify], in addition to [ErrSecret].
 var (
-	// ErrSignature: the signature is missing, malformed, or of another secret or body.
+	// ErrSignature reports a signature that is missing, malformed, or of another secret or
+	// body.
 	ErrSignature = errors.New("webhook: signature does not verify")
-	// ErrTimestamp: the delivery was signed too long ago, or too far ahead.
+	// ErrTimestamp reports a delivery that was signed too long ago, or too far in the future.
 	ErrTimestamp = errors.New("webhook: timestamp is outside of the tolerance")
-	// ErrTooLarge: the body is larger than [MaxBody].
+	// ErrTooLarge reports a body larger than [MaxBody].
 	ErrTooLarge = fmt.Errorf("webhook: body is larger than %d bytes", MaxBody)
-	// ErrMalformed: the body is signed, but not an event.
+	// ErrMalformed reports a signed body that is not an event.
 	ErrMalformed = errors.New("webhook: body is not an event")
 )
 
 // Verifier verifies deliveries. Printed, it does not show the secrets.
 type Verifier struct {
-	// Secrets are the signing secrets (whsec_…) that are accepted: the endpoint's,
-	// and while it is rotated the former one too. Required.
+	// Secrets are the signing secrets (whsec_…) that are accepted: the endpoint's, and during
+	// a rotation the previous one too. Required.
 	Secrets []string
-	// Tolerance is how far the time of signing may lie from now, before or after.
-	// Default: 300 s.
+	// Tolerance is the largest difference between the time of signing and now, in both
+	// directions. Default: 300 s.
 	Tolerance time.Duration
 	// Clock returns the current time. Default: time.Now.
 	Clock func() time.Time
 }
 
-// Verify returns the event that body holds, once its signature has proven right.
-// An event of a type that is not known is returned like the others. It returns
-// [ErrSecret], [ErrTooLarge], [ErrSignature], [ErrTimestamp] or [ErrMalformed],
-// checked in this order.
+// Verify verifies the signature of a delivery and returns its event, which may be of an unknown
+// type. It checks for [ErrSecret], [ErrTooLarge], [ErrSignature], [ErrTimestamp] and
+// [ErrMalformed], in this order.
 func (v Verifier) Verify(header http.Header, body []byte) (Event, error) {
 	all, err := keys(v.Secrets)
 	if err != nil {
@@ -72,7 +72,7 @@ func (v Verifier) Verify(header http.Header, body []byte) (Event, error) {
 	return e, nil
 }
 
-// near tells whether a time is within the tolerance, in both directions.
+// near reports whether a time is within the tolerance.
 func (v Verifier) near(at time.Time) bool {
 	now, tolerance := time.Now, v.Tolerance
 	if v.Clock != nil {
@@ -84,7 +84,7 @@ func (v Verifier) near(at time.Time) bool {
 	return now().Sub(at).Abs() <= tolerance
 }
 
-// Format hides the secrets from every verb of package fmt.
+// Format hides the secrets for every verb.
 func (v Verifier) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "webhook.Verifier{Secrets:[%d redacted] Tolerance:%s}", len(v.Secrets), v.Tolerance)
 }
@@ -96,8 +96,8 @@ type signature struct {
 	macs    [][]byte
 }
 
-// parseSignature reads the header, of which there must be one. Members other than
-// t and v1 are left to later versions.
+// parseSignature parses the header, of which there must be exactly one. It ignores members
+// other than t and v1.
 func parseSignature(values []string) (signature, bool) {
 	if len(values) != 1 || len(values[0]) > maxHeader {
 		return signature{}, false
@@ -123,8 +123,7 @@ func parseSignature(values []string) (signature, bool) {
 	return s, s.seconds != "" && len(s.macs) > 0
 }
 
-// matches compares every signature with every key, in a time that does not tell
-// which of them match.
+// matches compares every signature with every key, in constant time.
 func (s signature) matches(keys [][]byte, body []byte) bool {
 	found := false
 	for _, key := range keys {

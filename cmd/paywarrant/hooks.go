@@ -59,9 +59,9 @@ func (s *stack) hookConfig(secret string, log *slog.Logger) webhook.Config {
 	}
 	heard := func(ctx context.Context, e webhook.Event) error { note(ctx, e); return nil }
 	payment := func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { note(ctx, e); return nil }
-	delegate := func(ctx context.Context, e webhook.Event, _ webhook.Delegate) error { note(ctx, e); return nil }
+	delegate := func(ctx context.Context, e webhook.Event, _ webhook.Mandate) error { note(ctx, e); return nil }
 	return webhook.Config{
 		Secrets: []string{secret}, Tolerance: math.MaxInt64, Logger: log, Other: heard, PaymentSucceeded: payment, PaymentFailed: payment,
-		PaymentReversed: payment, DelegateCreated: delegate, DelegateRevoked: delegate,
+		PaymentReversed: payment, MandateCreated: delegate, MandateRevoked: delegate,
 	}
 }

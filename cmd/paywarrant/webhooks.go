@@ -70,8 +70,8 @@ func (c webhooksTriggerCmd) Run(ctx context.Context, o output) error {
 			return err
 		}
 		what = ch.TransactionID
-	case webhook.DelegateCreated, webhook.Test: // the mandate is all that it takes
-	case webhook.DelegateRevoked:
+	case webhook.MandateCreated, webhook.Test: // the mandate is all that it takes
+	case webhook.MandateRevoked:
 		if _, err := merchant.Revoke(ctx, done.MandateID); err != nil {
 			return err
 		}

@@ -34,8 +34,8 @@ func receive(mux *http.ServeMux, secret string, out io.Writer) error {
 			_, err := fmt.Fprintln(out, "paid:", p.TransactionID, p.AmountCents)
 			return err // an error answers 500, and the event is sent again
 		},
-		DelegateRevoked: func(_ context.Context, _ webhook.Event, d webhook.Delegate) error {
-			_, err := fmt.Fprintln(out, "revoked:", d.DelegateID, "by the", d.RevokedBy)
+		MandateRevoked: func(_ context.Context, _ webhook.Event, d webhook.Mandate) error {
+			_, err := fmt.Fprintln(out, "revoked:", d.MandateID, "by the", d.RevokedBy)
 			return err
 		},
 	})

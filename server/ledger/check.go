@@ -288,7 +288,7 @@ func (k *check) allEvents(ctx context.Context, counters map[string]Counter) erro
 		case e.Seq != last.Seq+1 && !last.CreatedAt.Before(k.horizon) && gap == "":
 			gap = fmt.Sprintf("mandate %s: event %d follows event %d", e.MandateID, e.Seq, last.Seq)
 		}
-		if e.Seq == 1 && e.Type != webhook.DelegateCreated {
+		if e.Seq == 1 && e.Type != webhook.MandateCreated {
 			k.fault("mandate %s: its first event is %s", e.MandateID, e.Type)
 		}
 		last = e

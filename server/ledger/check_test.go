@@ -67,7 +67,7 @@ func TestCounterAboveTheLimitIsAFault(t *testing.T) {
 	s := snapshot{
 		counter: ledger.Counter{MandateID: "del_1", Status: ledger.MandateActive, Month: 1, Spent: 101, MaxMonthly: 100, EventSeq: 1},
 		pending: []ledger.Charge{{ID: "txn_1", MandateID: "del_1", Amount: 101, Month: 1, Status: ledger.ChargePending}},
-		events:  []ledger.Event{{MandateID: "del_1", Seq: 1, Type: webhook.DelegateCreated, CreatedAt: now}},
+		events:  []ledger.Event{{MandateID: "del_1", Seq: 1, Type: webhook.MandateCreated, CreatedAt: now}},
 	}
 	r, err := ledger.CheckAt(t.Context(), s, now)
 	require.NoError(t, err)

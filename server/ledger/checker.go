@@ -346,12 +346,12 @@ func (b *batch) follow(k *MandateCheck, events []Event) {
 		if e.Seq != k.Seq+1 {
 			b.fault("mandate %s: event %d follows event %d", e.MandateID, e.Seq, k.Seq)
 		}
-		if (e.Seq == 1) != (e.Type == webhook.DelegateCreated) {
+		if (e.Seq == 1) != (e.Type == webhook.MandateCreated) {
 			b.fault("mandate %s: event %d is %s", e.MandateID, e.Seq, e.Type)
 		}
 		k.Seq = e.Seq
 		switch {
-		case e.Type == webhook.DelegateRevoked:
+		case e.Type == webhook.MandateRevoked:
 			k.Revoked = true
 		case isPayment(e):
 			b.payment(k, e)

@@ -17,13 +17,13 @@ func recordEvent(e *Effects, m *Mandate, merchantID string, t webhook.Type, data
 	})
 }
 
-func delegateData(m *Mandate) webhook.Delegate {
+func mandateData(m *Mandate) webhook.Mandate {
 	rails := make([]string, len(m.Terms.Rails))
 	for i, r := range m.Terms.Rails {
 		rails[i] = string(r)
 	}
-	return webhook.Delegate{
-		DelegateID: m.ID, Status: string(m.Status), RevokedBy: string(m.RevokedBy),
+	return webhook.Mandate{
+		MandateID: m.ID, Status: string(m.Status), RevokedBy: string(m.RevokedBy),
 		MaxPerTxCents:        int64(m.Terms.MaxPerTx.CentsDown()),
 		MaxMonthlySpendCents: int64(m.Terms.MaxMonthly.CentsDown()),
 		Rails:                rails, ExpiresAt: m.Terms.ExpiresAt,
@@ -32,7 +32,7 @@ func delegateData(m *Mandate) webhook.Delegate {
 
 func paymentData(c *Charge) webhook.Payment {
 	return webhook.Payment{
-		TransactionID: c.ID, DelegateID: c.MandateID, Rail: string(c.Rail), Status: string(c.Status),
+		TransactionID: c.ID, MandateID: c.MandateID, Rail: string(c.Rail), Status: string(c.Status),
 		AmountCents: int64(c.Amount.CentsUp()), AmountMicros: int64(c.Amount),
 		TxHash: c.TxHash, FailureReason: string(c.FailureReason),
 	}

@@ -75,7 +75,7 @@ func (c Completion) decide(s *State, now time.Time) (Effects, Mandate, error) {
 		Month: MonthOf(now), Email: c.Email, CreatedAt: now,
 	}
 	var e Effects
-	recordEvent(&e, &m, m.MerchantID, webhook.DelegateCreated, delegateData(&m), now)
+	recordEvent(&e, &m, m.MerchantID, webhook.MandateCreated, mandateData(&m), now)
 	e.Update.Sessions, e.Insert.Mandates = []Session{session}, []Mandate{m}
 	e.Update.Instruments = instruments
 	e.Insert.Unwindings = []Unwinding{unwindSession(session.Hash, now)} // instruments of other attempts
@@ -150,7 +150,7 @@ func decideRevoke(s *State, mandateID string, by Revoker, references []string, n
 	}
 	m.Status, m.RevokedBy, m.RevokedAt = MandateRevoked, by, now
 	var e Effects
-	recordEvent(&e, &m, m.MerchantID, webhook.DelegateRevoked, delegateData(&m), now)
+	recordEvent(&e, &m, m.MerchantID, webhook.MandateRevoked, mandateData(&m), now)
 	e.Update.Mandates, e.Update.Instruments = []Mandate{m}, ending(s, references, now)
 	e.Insert.Unwindings = []Unwinding{{ID: m.ID, Kind: UnwindMandate, Since: now, Due: now}}
 	return e, m, nil

@@ -45,8 +45,8 @@ func (s *Server) Webhook(t testing.TB, types ...webhook.Type) *Receiver {
 		PaymentSucceeded: func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
 		PaymentReversed:  func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
 		PaymentFailed:    func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
-		DelegateCreated:  func(ctx context.Context, e webhook.Event, _ webhook.Delegate) error { return keep(ctx, e) },
-		DelegateRevoked:  func(ctx context.Context, e webhook.Event, _ webhook.Delegate) error { return keep(ctx, e) },
+		MandateCreated:   func(ctx context.Context, e webhook.Event, _ webhook.Mandate) error { return keep(ctx, e) },
+		MandateRevoked:   func(ctx context.Context, e webhook.Event, _ webhook.Mandate) error { return keep(ctx, e) },
 	}
 	listener := httptest.NewUnstartedServer(nil)
 	var err error

@@ -76,7 +76,7 @@ func (s *shop) live(ctx context.Context, n int, turn func(context.Context)) erro
 	if err != nil {
 		return err
 	}
-	s.happened(done.MandateID, string(webhook.DelegateCreated))
+	s.happened(done.MandateID, string(webhook.MandateCreated))
 	for range n - 1 {
 		turn(ctx)
 		c, err := s.merchant.Charge(ctx, client.ChargeParams{Mandate: done.Mandate, AmountCents: 1, Currency: client.USD, Description: "drill"})
@@ -114,7 +114,7 @@ func (s *shop) latencies(from, to time.Time) (happened, answered []time.Duration
 	for _, r := range s.good() {
 		r.mu.Lock()
 		for name, at := range s.answered {
-			if got, ok := r.at[name]; ok && name != string(webhook.DelegateCreated) && at.After(from) && at.Before(to) {
+			if got, ok := r.at[name]; ok && name != string(webhook.MandateCreated) && at.After(from) && at.Before(to) {
 				happened, answered = append(happened, got.age), append(answered, got.came.Sub(at))
 			}
 		}

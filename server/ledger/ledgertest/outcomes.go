@@ -65,11 +65,11 @@ func reversedPayments(t *testing.T, b *bench) {
 	}
 	stream, err := b.store.StreamEvents(ctx, paid.MerchantID, 0, 10)
 	require.NoError(t, err)
-	require.Equal(t, []webhook.Type{webhook.DelegateCreated, webhook.PaymentSucceeded, webhook.PaymentReversed}, typesOf(stream))
+	require.Equal(t, []webhook.Type{webhook.MandateCreated, webhook.PaymentSucceeded, webhook.PaymentReversed}, typesOf(stream))
 	var data webhook.Payment
 	require.NoError(t, json.Unmarshal([]byte(stream[2].Data), &data))
 	require.Equal(t, webhook.Payment{
-		TransactionID: paid.ID, DelegateID: m.ID, AmountCents: 10, AmountMicros: int64(10 * cent), Rail: string(rail.Chain),
+		TransactionID: paid.ID, MandateID: m.ID, AmountCents: 10, AmountMicros: int64(10 * cent), Rail: string(rail.Chain),
 		Status: webhook.StatusReversed, TxHash: "0xabc", FailureReason: string(rail.Reverted),
 	}, data)
 	require.Equal(t, 10*cent, b.spent(t, m))

@@ -45,13 +45,13 @@ func (b *bench) arrive(t *testing.T, e ledger.WebhookEndpoint, after int64) (all
 
 func webhookEndpoints(t *testing.T, b *bench) {
 	ctx := t.Context()
-	e := b.endpoint(ctx, t, webhook.PaymentFailed, webhook.DelegateRevoked)
+	e := b.endpoint(ctx, t, webhook.PaymentFailed, webhook.MandateRevoked)
 	got, err := b.store.WebhookEndpoint(ctx, e.ID)
 	require.NoError(t, err)
 	e.PreviousSecret = got.PreviousSecret
 	require.Empty(t, got.PreviousSecret)
 	require.Equal(t, e, got)
-	require.False(t, got.Wants(webhook.DelegateCreated))
+	require.False(t, got.Wants(webhook.MandateCreated))
 
 	until := b.clock.Now().Add(time.Hour)
 	require.NoError(t, b.store.RotateWebhookSecret(ctx, e.ID, []byte("fresh"), []byte("sealed"), until))
@@ -147,7 +147,7 @@ func eventsGetTheirPlaces(t *testing.T, b *bench) {
 		for n := range 6 {
 			list = append(list, ledger.Event{
 				ID: id.New(id.Event, at), MandateID: id.New(id.Mandate, at), Seq: 1, MerchantID: []string{"mer_a", "mer_b", "mer_a"}[n%3],
-				Type: webhook.DelegateCreated, Data: `{}`, CreatedAt: at,
+				Type: webhook.MandateCreated, Data: `{}`, CreatedAt: at,
 			})
 		}
 		require.NoError(t, b.store.Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
