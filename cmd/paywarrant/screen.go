@@ -29,7 +29,7 @@ func (s *screen) event(e webhook.Event) {
 	if json.Unmarshal(e.Data, &data) != nil {
 		return
 	}
-	what := []string{data.DelegateID}
+	what := []string{data.MandateID}
 	if data.TransactionID != "" {
 		what = []string{"$" + money.Micros(data.AmountMicros).Decimal(), data.TransactionID, data.FailureReason}
 	} else if data.RevokedBy != "" {
