@@ -108,7 +108,7 @@ func (t *Transport) makeMandate(ctx context.Context, c *credential, r *http.Requ
 	}
 	nonce := o.challenge.ID
 	if nonce == "" || len(nonce) > 200 || !headerText(nonce) {
-		nonce = randomHex(16) // the seller binds nothing to it; it only tells presentations apart
+		nonce = randomHex(16) // the seller binds nothing to it; it only makes presentations differ
 	}
 	p, err := t.cfg.Service.CreatePresentation(ctx, t.cfg.Mandate, client.PresentationParams{
 		Audience: resource.Scheme + "://" + resource.Host, Nonce: nonce, Amount: o.Price(), PayTo: o.PayTo,

@@ -48,10 +48,10 @@ func do[Out any](ctx context.Context, c *Client, k call, whole func(*Out, answer
 func (c *Client) run(ctx context.Context, k *call, take func(answer) bool) error {
 	w, err := c.prepare(k)
 	if err != nil {
-		return fmt.Errorf("%s: %w", k.doing, err)
+		return fmt.Errorf("client: %s: %w", k.doing, err)
 	}
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%s: %w", k.doing, err)
+		return fmt.Errorf("client: %s: %w", k.doing, err)
 	}
 	var doubt error // of the last attempt that may have done the work
 	waited := 0     // for an earlier attempt that the service still works on
@@ -87,7 +87,7 @@ func (k *call) failed(err, doubt error) error {
 	if k.key != "" && doubt != nil {
 		err = &UnknownOutcomeError{IdempotencyKey: k.key, Err: doubt}
 	}
-	return fmt.Errorf("%s: %w", k.doing, err)
+	return fmt.Errorf("client: %s: %w", k.doing, err)
 }
 
 func whileWaiting(stopped, last error) error {

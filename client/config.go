@@ -58,25 +58,25 @@ type Config struct {
 // value, because a key may have been put in the wrong field.
 func (c Config) validate() error {
 	if err := validateBaseURL(c.BaseURL); err != nil {
-		return fmt.Errorf("client: Config.BaseURL: %w", err)
+		return fmt.Errorf("client: BaseURL: %w", err)
 	}
 	if err := validateCredential(c.MerchantID); err != nil {
-		return fmt.Errorf("client: Config.MerchantID: %w", err)
+		return fmt.Errorf("client: MerchantID: %w", err)
 	}
 	if err := validateCredential(c.APIKey); err != nil {
-		return fmt.Errorf("client: Config.APIKey: %w", err)
+		return fmt.Errorf("client: APIKey: %w", err)
 	}
 	if !printable(c.TestHelperKey) {
-		return errors.New("client: Config.TestHelperKey: contains characters that a header cannot carry")
+		return errors.New("client: TestHelperKey: contains characters that a header cannot carry")
 	}
 	if !printable(c.UserAgent) {
-		return errors.New("client: Config.UserAgent: contains characters that a header cannot carry")
+		return errors.New("client: UserAgent: contains characters that a header cannot carry")
 	}
 	if c.MaxRetries > maxMaxRetries {
-		return fmt.Errorf("client: Config.MaxRetries: must be at most %d", maxMaxRetries)
+		return fmt.Errorf("client: MaxRetries: must be at most %d", maxMaxRetries)
 	}
 	if c.Timeout < 0 {
-		return errors.New("client: Config.Timeout: must not be negative")
+		return errors.New("client: Timeout: must not be negative")
 	}
 	return nil
 }

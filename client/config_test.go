@@ -51,7 +51,7 @@ func TestNewNamesTheWrongField(t *testing.T) {
 		tc.spoil(&cfg)
 		c, err := client.New(cfg)
 		require.Nil(t, c, name)
-		require.ErrorContains(t, err, "Config."+tc.field+":", name)
+		require.ErrorContains(t, err, "client: "+tc.field+":", name)
 		require.NotContains(t, err.Error(), apiKey, name)
 	}
 }

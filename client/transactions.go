@@ -78,7 +78,7 @@ func pages[T any](doing, after string, read func(after string) ([]T, bool, error
 				return
 			}
 			if last == "" || last == next {
-				yield(zero, fmt.Errorf("%s: a page has no end: %w", doing, ErrUnexpectedAnswer))
+				yield(zero, fmt.Errorf("client: %s: a page has no end: %w", doing, ErrUnexpectedAnswer))
 				return
 			}
 			next = last

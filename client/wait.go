@@ -50,7 +50,7 @@ func (c *Client) WaitForMandate(ctx context.Context, sessionToken string) (strin
 		return "", err
 	}
 	if s.Mandate == "" {
-		return "", fmt.Errorf("wait for setup: completed without a mandate: %w", ErrUnexpectedAnswer)
+		return "", fmt.Errorf("client: wait for setup: completed without a mandate: %w", ErrUnexpectedAnswer)
 	}
 	return s.Mandate, nil
 }
@@ -69,20 +69,20 @@ func (c *Client) WaitForSetup(ctx context.Context, sessionToken string) (Session
 		case err == nil && s.Status == SessionCompleted:
 			return s, nil
 		case err == nil && s.Status == SessionFailed:
-			return Session{}, fmt.Errorf("wait for setup: %w", &SetupFailedError{Reason: s.FailureReason})
+			return Session{}, fmt.Errorf("client: wait for setup: %w", &SetupFailedError{Reason: s.FailureReason})
 		case err == nil:
 			failures = 0
 		case !passingError(err):
-			return Session{}, fmt.Errorf("wait for setup: %w", err)
+			return Session{}, fmt.Errorf("client: wait for setup: %w", err)
 		default:
 			failures++
 		}
 		if failures == maxFailedPolls {
-			return Session{}, fmt.Errorf("wait for setup: %w", err)
+			return Session{}, fmt.Errorf("client: wait for setup: %w", err)
 		}
 		wait := max(interval/2+rand.N(interval/2), askedFor(err)) //nolint:gosec // a pause is no secret
 		if stopped := sleep(ctx, wait); stopped != nil {
-			return Session{}, fmt.Errorf("wait for setup: %w", stoppedAfter(stopped, err))
+			return Session{}, fmt.Errorf("client: wait for setup: %w", stoppedAfter(stopped, err))
 		}
 		interval = min(interval*3/2, longestPoll)
 	}

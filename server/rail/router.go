@@ -38,11 +38,11 @@ func NewRouter(rails []Rail) (*Router, error) {
 	r := &Router{rails: make(map[Name]Rail, len(rails))}
 	for i, one := range rails {
 		if one == nil {
-			return nil, fmt.Errorf("rail %d is nil", i)
+			return nil, fmt.Errorf("rail: rail %d is nil", i)
 		}
 		name := one.Name()
 		if _, twice := r.rails[name]; twice {
-			return nil, fmt.Errorf("rail %s is given twice", name)
+			return nil, fmt.Errorf("rail: %s is configured twice", name)
 		}
 		r.rails[name] = one
 		r.names = append(r.names, name)

@@ -31,11 +31,11 @@ type HTTPConfig struct {
 func (c HTTPConfig) validate() (*url.URL, error) {
 	base, err := url.Parse(c.BaseURL)
 	if err != nil {
-		return nil, fmt.Errorf("config: BaseURL: %w", err)
+		return nil, fmt.Errorf("card: BaseURL: %w", err)
 	}
 	plain := base.User == nil && base.RawQuery == "" && base.Fragment == ""
 	if (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" || !plain {
-		return nil, errors.New("config: BaseURL must be http(s)://host[:port][/path]")
+		return nil, errors.New("card: BaseURL: must be http(s)://host[:port][/path]")
 	}
 	return base, nil
 }

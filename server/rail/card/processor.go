@@ -37,13 +37,13 @@ type ProcessorConfig struct {
 
 func (c ProcessorConfig) validate() error {
 	if c.Path == "" {
-		return errors.New("config: Path is required")
+		return errors.New("card: Path: is required")
 	}
 	if c.SlowAnswer < 0 {
-		return fmt.Errorf("config: SlowAnswer of %s", c.SlowAnswer)
+		return errors.New("card: SlowAnswer: must not be negative")
 	}
 	if err := c.Faults.validate(); err != nil {
-		return fmt.Errorf("config: Faults: %w", err)
+		return fmt.Errorf("card: Faults: %w", err)
 	}
 	return nil
 }

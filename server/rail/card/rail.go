@@ -25,10 +25,10 @@ type Config struct {
 
 func (c Config) validate() error {
 	if c.Gateway == nil {
-		return errors.New("config: Gateway is required")
+		return errors.New("card: Gateway: is required")
 	}
 	if c.Timeout < 0 {
-		return fmt.Errorf("config: Timeout of %s", c.Timeout)
+		return errors.New("card: Timeout: must not be negative")
 	}
 	return nil
 }
