@@ -25,15 +25,37 @@ build: ## Build bin/paywarrant
 	go build -trimpath -o bin/paywarrant ./cmd/paywarrant
 
 # Packages with goroutines of their own are tested with the race detector. The others
-# drive child processes, Node, browsers and the EVM, which it does not see into.
-RACE  := ./agent/... ./client/... ./internal/... ./mandate/... ./mpp/... ./paywall/... ./server/... ./webhook/... ./x402/...
-PLAIN := ./bench/... ./cmd/... ./contracts/... ./examples/... ./test/...
+# drive child processes, Node, browsers and the EVM, which it does not see into. MODELS
+# run few random sequences with the detector, and all of them without.
+RACE   := ./agent/... ./client/... ./internal/... ./mandate/... ./mpp/... ./paywall/... ./server/... ./webhook/... ./x402/...
+MODELS := ./server/store/sqlite ./server/rail/card
+PLAIN  := ./bench/... ./cmd/... ./contracts/... ./examples/... ./test/... $(MODELS)
 
+# The plain half mostly waits and the other one computes, so they run at the same time;
+# what the plain half says is printed after the other.
 test: export PAYWARRANT_REQUIRE = postgres,chromium,node,proxies,vectors,curl
 test: ## Install what the tests need, and run all of them
 	bash test/install.sh
-	go test -timeout 20m $(PLAIN)
-	CGO_ENABLED=1 go test -race -timeout 20m $(RACE)
+	mkdir -p .cache
+	plain=0; race=0; \
+	go test -p 3 -timeout 30m $(PLAIN) >.cache/plain.log 2>&1 & \
+	CGO_ENABLED=1 go test -race -timeout 30m $(RACE) || race=$$?; \
+	wait $$! || plain=$$?; cat .cache/plain.log; exit $$((plain || race))
+
+drills: ## Run the long drills of docs/reliability.md, and the models in full with the race detector
+	go run ./test/crash -kills 200
+	go run ./test/crash -kills 200 -postgres
+	go run ./test/crash -points -kills 10
+	go run ./test/crash -points -kills 10 -postgres
+	go run ./test/crash -chain -kills 50
+	go run ./test/crash -chain -points -kills 3
+	go run ./test/crash -chain -points -kills 1 -postgres
+	go run ./test/webhooks -events 20000
+	go run ./test/webhooks -events 20000 -postgres
+	go run ./test/webhooks -kills 50
+	go run ./test/webhooks -kills 10 -points
+	go run ./test/webhooks -kills 50 -instances 3 -postgres
+	CGO_ENABLED=1 go test -race -count=1 -timeout 60m $(MODELS) ./server/store/postgres -rapid.checks=100
 
 check: test lint generated ## What CI runs
 
@@ -75,4 +97,4 @@ $(TOOLS)/golangci-lint:
 $(TOOLS)/sqlc:
 	GOBIN=$(TOOLS) go install github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC)
 
-.PHONY: help demo dev build test check lint generate generated bench mutants fuzz contracts cover
+.PHONY: help demo dev build test drills check lint generate generated bench mutants fuzz contracts cover

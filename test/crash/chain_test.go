@@ -15,6 +15,7 @@ import (
 // The service dies between broadcast and receipt, and comes back: one transfer on
 // the chain, one captured charge.
 func TestKilledBetweenBroadcastAndReceipt(t *testing.T) {
+	t.Parallel()
 	kills := 2 * (len(labelled) + 1)
 	if testing.Short() {
 		kills /= 2
@@ -29,8 +30,10 @@ func TestKilledBetweenBroadcastAndReceipt(t *testing.T) {
 // revocations, signed transfers and nonces are the same everywhere. All steps are the
 // drill's: go run ./test/crash -chain -points.
 func TestKilledAtPointsOfTheChain(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]options{"SQLite": {}, "PostgreSQL": {Postgres: true}} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			o.Points, o.Kills, o.Callers, o.Seed = true, 1, 2, 7
 			o.Only = []failpoint.Point{
 				failpoint.GrantStored, failpoint.ConnectDecided, failpoint.TransferStored, failpoint.TransferLanded, failpoint.NonceLost,
@@ -49,6 +52,7 @@ func TestKilledAtPointsOfTheChain(t *testing.T) {
 // Three blocks come undone under a settled charge, with its transaction: the state
 // follows the chain, and nothing is paid twice, over a kill as well.
 func TestReorganizedUnderASettledCharge(t *testing.T) {
+	t.Parallel()
 	d := newChainDrill(options{Callers: 1})
 	t.Cleanup(func() { require.NoError(t, d.clear()) })
 	require.NoError(t, d.begin(t.Context()))

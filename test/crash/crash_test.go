@@ -9,9 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/internal/pgtest"
+	"github.com/paywarrant/paywarrant/test/internal/waittest"
 )
 
+func TestMain(m *testing.M) { waittest.Run(m) }
+
 func TestNothingIsLostDoubledOrUndecided(t *testing.T) {
+	t.Parallel()
 	kills := 10
 	if testing.Short() {
 		kills = 5
@@ -23,6 +27,7 @@ func TestNothingIsLostDoubledOrUndecided(t *testing.T) {
 		"at each step, PostgreSQL": {Kills: 1, Points: true, Postgres: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			o.Callers, o.Seed, o.Answers, o.History = 8, 7, 60, 200
 			r, err := run(t.Context(), o)
 			skipWithoutPostgres(t, err)

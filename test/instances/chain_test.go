@@ -119,6 +119,7 @@ func submit(t *testing.T, to string, form url.Values) []byte {
 // one relayer's key, and one is killed half way. The other sees all charges through,
 // and the chain has moved each once.
 func TestAnInstanceIsKilledOnASharedRelayer(t *testing.T) {
+	t.Parallel()
 	f, chain := onChain(t, 2)
 	m := f.wallet(t, devchain.Wallets()[0])
 	clients := []*client.Client{f.client(t, 0, f.merchant), f.client(t, 1, f.merchant)}

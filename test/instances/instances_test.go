@@ -25,6 +25,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail/card"
 	"github.com/paywarrant/paywarrant/server/store/postgres"
 	"github.com/paywarrant/paywarrant/test/internal/process"
+	"github.com/paywarrant/paywarrant/test/internal/waittest"
 )
 
 // fleet is a database, a card processor and the instances that share them.
@@ -138,9 +139,12 @@ func (f *fleet) sound(t *testing.T, within time.Duration) ledger.Report {
 	return r
 }
 
+func TestMain(m *testing.M) { waittest.Run(m) }
+
 // TestTwoInstancesHoldOneLimit: 400 charges at once on one mandate over two
 // instances, one of which is killed half way.
 func TestTwoInstancesHoldOneLimit(t *testing.T) {
+	t.Parallel()
 	f := setup(t, 2)
 	m := f.mandate(t, 100, 20_000)
 	clients := []*client.Client{f.client(t, 0, f.merchant), f.client(t, 1, f.merchant)}
@@ -176,6 +180,7 @@ func TestTwoInstancesHoldOneLimit(t *testing.T) {
 // TestDatabaseRestartsUnderLoad: clients see errors that can be retried, and
 // nothing else; afterwards the ledger is sound.
 func TestDatabaseRestartsUnderLoad(t *testing.T) {
+	t.Parallel()
 	f := setup(t, 1)
 	m := f.mandate(t, 100, 10_000_000)
 	c := f.client(t, 0, f.merchant)

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/paywarrant/paywarrant/internal/id"
+	_ "github.com/paywarrant/paywarrant/internal/rapidtest" // fewer checks with the race detector
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 

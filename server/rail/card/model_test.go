@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/paywarrant/paywarrant/internal/money"
+	_ "github.com/paywarrant/paywarrant/internal/rapidtest" // fewer checks with the race detector
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/card"
 )

@@ -1,0 +1,21 @@
+package rapidtest_test
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	_ "github.com/paywarrant/paywarrant/internal/rapidtest"
+)
+
+// TestModelsRunInBothModes: whatever the mode, the models run, and some random
+// sequences are tried.
+func TestModelsRunInBothModes(t *testing.T) {
+	runs := 0
+	rapid.Check(t, func(*rapid.T) { runs++ })
+	require.Equal(t, flag.Lookup("rapid.checks").Value.String(), fmt.Sprint(runs))
+	require.GreaterOrEqual(t, runs, 15)
+}
