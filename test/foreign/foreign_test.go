@@ -76,3 +76,10 @@ func TestForeignTestStartsTheWholeSystem(t *testing.T) {
 	require.NotNil(t, took, out)
 	t.Logf("the foreign test took %s s", took[1])
 }
+
+// TestGateWorksBehindOtherRouters runs the examples of chi, gin and echo, which are a
+// module of their own.
+func TestGateWorksBehindOtherRouters(t *testing.T) {
+	t.Parallel()
+	run(t, filepath.Join("..", "..", "examples", "routers"), "test", "-mod=readonly", "./...")
+}
