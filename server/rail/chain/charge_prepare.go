@@ -1,12 +1,12 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/big"
 
-	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/paywarrant/paywarrant/contracts"
@@ -37,7 +37,7 @@ func (r *Rail) prepareCharge(ctx context.Context, grant grantRecord, c evm.Charg
 	j.Gas, err = r.relayer.Estimate(ctx, j)
 	var refusal *eth.RevertError
 	if errors.As(err, &refusal) {
-		why, err := r.chargeRefusal(ctx, refusal, grant.Grant.Owner, c.Payee)
+		why, err := r.chargeRefusal(ctx, refusal, grant, c)
 		return relayer.Job{}, why, err
 	}
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *Rail) checkWallet(ctx context.Context, grant grantRecord, c evm.Charge)
 		return "", err
 	}
 	if allowance.Cmp(amount) < 0 {
-		return rail.AllowanceMissing, r.checkLanded(ctx, c.GrantID)
+		return rail.AllowanceMissing, r.checkRelayed(ctx, c.GrantID, grant)
 	}
 	return "", nil
 }
@@ -91,14 +91,14 @@ func (r *Rail) signCharge(ctx context.Context, grant grantRecord, c evm.Charge) 
 // It returns an error if the refusal is temporary: the token is paused, or the grant is
 // not on the chain, at first or after a reorganization, and the relayer sends its
 // transaction again.
-func (r *Rail) chargeRefusal(ctx context.Context, e *eth.RevertError, payer, payee common.Address) (rail.Reason, error) {
+func (r *Rail) chargeRefusal(ctx context.Context, e *eth.RevertError, grant grantRecord, c evm.Charge) (rail.Reason, error) {
 	unpacked, err := r.router.UnpackError(e.Data)
 	if err != nil { // the token's
-		return r.tokenRefusal(ctx, rail.Reverted, payer, payee)
+		return r.tokenRefusal(ctx, rail.Reverted, grant.Grant.Owner, c.Payee)
 	}
 	switch unpacked.(type) {
 	case *contracts.MandateRouterNoGrant:
-		return "", e
+		return "", cmp.Or[error](r.checkRelayed(ctx, c.GrantID, grant), e)
 	case *contracts.MandateRouterOverMonthCap:
 		return rail.AllowanceMissing, r.checkMonth(ctx)
 	case *contracts.MandateRouterOverChargeCap, *contracts.MandateRouterPayeeNotAllowed:

@@ -38,10 +38,7 @@ func (r *Rail) relayGrant(ctx context.Context, key string, record connectionReco
 			}
 			return r.decideConnection(ctx, key, why)
 		}
-		j := relayer.Job{
-			Task: grantTask(record.GrantID), To: r.config.Router, Data: r.grantCall(grant),
-			Stored: failpoint.GrantStored, Sent: failpoint.GrantSent,
-		}
+		j := r.grantJob(record.GrantID, grant)
 		j.Gas, err = r.relayer.Estimate(ctx, j)
 		var refusal *eth.RevertError
 		if errors.As(err, &refusal) {
@@ -62,6 +59,13 @@ func (r *Rail) relayGrant(ctx context.Context, key string, record connectionReco
 		}
 	}
 	return r.awaitGrant(ctx, key, record, grant, s)
+}
+
+func (r *Rail) grantJob(id common.Hash, grant grantRecord) relayer.Job {
+	return relayer.Job{
+		Task: grantTask(id), To: r.config.Router, Data: r.grantCall(grant),
+		Stored: failpoint.GrantStored, Sent: failpoint.GrantSent,
+	}
 }
 
 // grantCall returns the call that brings a signed grant to the router.

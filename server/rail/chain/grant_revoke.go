@@ -2,7 +2,6 @@ package chain
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -60,9 +59,6 @@ func destroyKey(tx Tx, id common.Hash) error {
 	return records.Put(tx, kindGrant, id.Hex(), grant)
 }
 
-// errGrantMissing reports a relayed grant that is not on the chain at present.
-var errGrantMissing = errors.New("chain: the grant is not on the chain now")
-
 func (r *Rail) revokeOnChain(ctx context.Context, id common.Hash, relayed bool) error {
 	j := relayer.Job{
 		Task: "revoke/" + id.Hex(), To: r.config.Router, Data: r.router.PackRevoke(id),
@@ -83,28 +79,6 @@ func (r *Rail) revokeOnChain(ctx context.Context, id common.Hash, relayed bool) 
 	}
 	_, err = r.relayer.Submit(ctx, j)
 	return err
-}
-
-// checkLanded returns [errGrantMissing] if the transaction of a grant or of its permit is
-// in no final block, because of a reorganization: the relayer sends it again.
-func (r *Rail) checkLanded(ctx context.Context, id common.Hash) error {
-	for _, task := range []string{grantTask(id), permitTask(id)} {
-		s, found, err := r.relayer.SlotOf(ctx, task)
-		if err != nil {
-			return err
-		}
-		if !found {
-			continue
-		}
-		state, _, err := r.relayer.Examine(ctx, s)
-		if err != nil {
-			return err
-		}
-		if state == relayer.Waiting || state == relayer.Included {
-			return errGrantMissing
-		}
-	}
-	return nil
 }
 
 // checkMissing returns [errGrantMissing] if the relayer still tends the transaction of

@@ -58,6 +58,28 @@ func TestChargeWhileItsGrantCameUndoneIsNotRefused(t *testing.T) {
 	require.Equal(t, dollar, w.moved(t))
 }
 
+// TestGrantThatLostItsNonceIsRelayedAgain checks that a connected grant is submitted again
+// if a reorganization undid it and another program then used the nonce of its
+// transaction. Without that its charges would stay undecided for good.
+func TestGrantThatLostItsNonceIsRelayedAgain(t *testing.T) {
+	t.Parallel()
+	w := setup(t, devchain.Config{Manual: true}, func(c *chain.Config) { c.Wait = 20 * time.Millisecond })
+	w.commit(t, 2)
+	before := w.head(t)
+	in := w.connectManually(t, "setup", chain.MethodWallet)
+	require.NoError(t, w.chain.Reorg(t.Context(), int(w.head(t)-before), true))
+	w.send(t, devchain.Relayer(), devchain.Payee(7).Address, nil) // the same nonce
+	w.commit(t, 1)
+	require.NoError(t, w.rail.Start(t.Context()))
+	require.Eventually(t, func() bool {
+		w.commit(t, 1)
+		outcome, err := w.rail.Charge(t.Context(), charge("txn", in))
+		require.NotEqual(t, rail.Refused, outcome.Status)
+		return err == nil && outcome.Status == rail.Succeeded
+	}, time.Minute, 50*time.Millisecond)
+	require.Equal(t, dollar, w.moved(t))
+}
+
 func (w *world) head(t *testing.T) uint64 {
 	t.Helper()
 	n, err := w.chain.Client().BlockNumber(t.Context())
