@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -13,47 +11,26 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-const (
-	// retryFor is how long an update is run again before it fails: a restart of
-	// the database is mostly over by then.
-	retryFor = 2 * time.Second
-	// firstWait and longestWait are the waits between, doubled each time.
-	firstWait, longestWait = 2 * time.Millisecond, 200 * time.Millisecond
-)
-
 // Update implements ledger.Store. A transaction that lost against another one, or
-// with its connection, is run again for up to two seconds.
+// with its connection, is retried for up to two seconds.
 func (s *Store) Update(ctx context.Context, keys ledger.Keys, decide func(*ledger.State) (ledger.Effects, error)) error {
-	until := time.Now().Add(retryFor)
-	for wait := firstWait; ; wait = min(2*wait, longestWait) {
-		lost, err := s.once(ctx, keys, decide)
-		var own decided
-		switch {
-		case err == nil:
-			return nil
-		case errors.As(err, &own):
-			return own.error
-		case ctx.Err() == nil && (lost || pgdb.Again(err)) && time.Now().Before(until):
-			if e := pause(ctx, wait); e == nil {
-				continue
-			}
-		case lost:
-			return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
-		}
-		return failure(err)
-	}
-}
-
-// pause waits about so long, each instance a little different.
-func pause(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait/2 + rand.N(wait)) //nolint:gosec // not a secret
-	defer timer.Stop()
-	select {
-	case <-timer.C:
+	var (
+		lost bool
+		own  decided
+	)
+	err := pgdb.Retry(ctx, func() (again bool, err error) {
+		lost, err = s.once(ctx, keys, decide)
+		return !errors.As(err, &own) && (lost || pgdb.Again(err)), err
+	})
+	switch {
+	case err == nil:
 		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	case errors.As(err, &own):
+		return own.error
+	case lost:
+		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
 	}
+	return failure(err)
 }
 
 // failure tells which of the ledger's errors one of PostgreSQL's means: a conflict,

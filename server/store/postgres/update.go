@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
@@ -14,8 +13,43 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/store/internal/row"
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
-	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/pgdb"
 )
+
+// The statements of an Update.
+var (
+	lockSessions    = named[struct{ Hash string }]("LockSessions")
+	lockMandates    = named[struct{ ID string }]("LockMandates")
+	lockCharges     = named[struct{ ID string }]("LockCharges")
+	lockCheckouts   = named[struct{ Entropy string }]("LockCheckouts")
+	lockInstruments = named[struct{ Reference string }]("LockInstruments")
+	lockTallies     = named[db.TallyParams]("LockTallies")
+	idempotencies   = named[db.IdempotencyParams]("Idempotencies")
+	chargesOfKeys   = named[db.IdempotencyParams]("ChargesOfKeys")
+
+	insertSessions         = named[db.InsertSessionParams]("InsertSessions")
+	updateSessions         = named[db.UpdateSessionParams]("UpdateSessions")
+	insertMandates         = named[db.InsertMandateParams]("InsertMandates")
+	updateMandates         = named[db.UpdateMandateParams]("UpdateMandates")
+	insertIdempotencies    = named[db.InsertIdempotencyParams]("InsertIdempotencies")
+	insertCharges          = named[db.InsertChargeParams]("InsertCharges")
+	updateCharges          = named[db.UpdateChargeParams]("UpdateCharges")
+	insertTallies          = named[db.InsertTallyParams]("InsertTallies")
+	updateTallies          = named[db.UpdateTallyParams]("UpdateTallies")
+	insertPostings         = named[db.InsertPostingParams]("InsertPostings")
+	insertCheckouts        = named[db.InsertCheckoutParams]("InsertCheckouts")
+	updateCheckouts        = named[db.UpdateCheckoutParams]("UpdateCheckouts")
+	insertInstruments      = named[db.InsertInstrumentParams]("InsertInstruments")
+	updateInstruments      = named[db.UpdateInstrumentParams]("UpdateInstruments")
+	insertUnwindings       = named[db.InsertUnwindingParams]("InsertUnwindings")
+	insertOutcomeConflicts = named[db.InsertOutcomeConflictParams]("InsertOutcomeConflicts")
+	insertEvents           = named[db.InsertEventParams]("InsertEvents")
+)
+
+// placed is an event's position in its stream, as it was saved.
+type placed struct {
+	ID    string
+	Place int64
+}
 
 // rollbackWithin bounds what giving up a transaction may take.
 const rollbackWithin = 5 * time.Second
@@ -87,31 +121,32 @@ func queueLoad(b *pgx.Batch, keys ledger.Keys) *ledger.State {
 		Checkouts:   map[string]ledger.Checkout{}, Instruments: map[string]ledger.Instrument{},
 	}
 	if len(keys.Sessions) > 0 {
-		into(b.Queue(pgdb.LockSessions, keys.Sessions), row.Session, func(r ledger.Session) { s.Sessions[r.Hash] = r })
+		into(b.Queue(lockSessions.text, keys.Sessions), row.Session, func(r ledger.Session) { s.Sessions[r.Hash] = r })
 	}
 	if len(keys.Mandates) > 0 {
-		into(b.Queue(pgdb.LockMandates, keys.Mandates), row.Mandate, func(r ledger.Mandate) { s.Mandates[r.ID] = r })
+		into(b.Queue(lockMandates.text, keys.Mandates), row.Mandate, func(r ledger.Mandate) { s.Mandates[r.ID] = r })
 	}
 	charge := func(r ledger.Charge) { s.Charges[r.ID] = r }
 	if len(keys.Charges) > 0 {
-		into(b.Queue(pgdb.LockCharges, keys.Charges), row.Charge, charge)
+		into(b.Queue(lockCharges.text, keys.Charges), row.Charge, charge)
 	}
 	if len(keys.Checkouts) > 0 {
-		into(b.Queue(pgdb.LockCheckouts, keys.Checkouts), row.Checkout, func(r ledger.Checkout) { s.Checkouts[r.Entropy] = r })
+		into(b.Queue(lockCheckouts.text, keys.Checkouts), row.Checkout, func(r ledger.Checkout) { s.Checkouts[r.Entropy] = r })
 	}
 	if len(keys.Instruments) > 0 {
-		into(b.Queue(pgdb.LockInstruments, keys.Instruments), row.Instrument, func(r ledger.Instrument) { s.Instruments[r.Reference] = r })
+		into(b.Queue(lockInstruments.text, keys.Instruments), row.Instrument, func(r ledger.Instrument) { s.Instruments[r.Reference] = r })
 	}
 	if len(keys.Tallies) > 0 {
-		a := columns(keys.Tallies, func(k ledger.TallyKey) db.TallyParams {
+		a := arrays(lockTallies, keys.Tallies, func(k ledger.TallyKey) db.TallyParams {
 			return db.TallyParams{MerchantID: k.MerchantID, MandateID: k.MandateID}
 		})
-		into(b.Queue(pgdb.LockTallies, a...), row.Tally, func(r ledger.Tally) { s.Tallies[r.TallyKey] = r })
+		into(b.Queue(lockTallies.text, a...), row.Tally, func(r ledger.Tally) { s.Tallies[r.TallyKey] = r })
 	}
 	if len(keys.Idempotency) > 0 {
-		a := columns(keys.Idempotency, row.IdempotencyKey)
-		into(b.Queue(pgdb.Idempotencies, a...), row.Idempotency, func(r ledger.Idempotency) { s.Idempotency[r.IdempotencyKey] = r })
-		into(b.Queue(pgdb.ChargesOfKeys, a...), row.Charge, charge) // after the keys: what they name is there by now
+		a := arrays(idempotencies, keys.Idempotency, row.IdempotencyKey)
+		into(b.Queue(idempotencies.text, a...), row.Idempotency, func(r ledger.Idempotency) { s.Idempotency[r.IdempotencyKey] = r })
+		a = arrays(chargesOfKeys, keys.Idempotency, row.IdempotencyKey)
+		into(b.Queue(chargesOfKeys.text, a...), row.Charge, charge) // after the keys: the charges that they name exist by now
 	}
 	return s
 }
@@ -119,7 +154,7 @@ func queueLoad(b *pgx.Batch, keys ledger.Keys) *ledger.State {
 // into has each row of a query's answer converted and kept.
 func into[D, R any](q *pgx.QueuedQuery, convert func(D) (R, error), keep func(R)) {
 	q.Query(func(rows pgx.Rows) error {
-		stored, err := pgx.CollectRows(rows, pgx.RowToStructByPos[D])
+		stored, err := pgx.CollectRows(rows, pgx.RowToStructByName[D])
 		if err != nil {
 			return err
 		}
@@ -137,45 +172,45 @@ func into[D, R any](q *pgx.QueuedQuery, convert func(D) (R, error), keep func(R)
 // queueSave queues a statement for all rows of each kind. Updates come in key
 // order too, though their rows are locked already.
 func queueSave(b *pgx.Batch, e ledger.Effects) {
-	exec(b, pgdb.InsertSessions, e.Insert.Sessions, row.InsertSession)
-	exec(b, pgdb.UpdateSessions, e.Update.Sessions, row.UpdateSession)
-	exec(b, pgdb.InsertMandates, e.Insert.Mandates, row.InsertMandate)
-	exec(b, pgdb.UpdateMandates, e.Update.Mandates, row.UpdateMandate)
-	exec(b, pgdb.InsertIdempotencies, e.Insert.Idempotency, row.InsertIdempotency)
-	exec(b, pgdb.InsertCharges, e.Insert.Charges, row.InsertCharge)
-	exec(b, pgdb.UpdateCharges, e.Update.Charges, row.UpdateCharge)
-	exec(b, pgdb.InsertTallies, e.Insert.Tallies, row.InsertTally)
-	exec(b, pgdb.UpdateTallies, e.Update.Tallies, row.UpdateTally)
-	exec(b, pgdb.InsertPostings, e.Insert.Postings, row.InsertPosting)
-	exec(b, pgdb.InsertCheckouts, e.Insert.Checkouts, row.InsertCheckout)
-	exec(b, pgdb.UpdateCheckouts, e.Update.Checkouts, row.UpdateCheckout)
-	exec(b, pgdb.InsertInstruments, e.Insert.Instruments, row.InsertInstrument)
-	exec(b, pgdb.UpdateInstruments, e.Update.Instruments, row.UpdateInstrument)
-	exec(b, pgdb.InsertUnwindings, e.Insert.Unwindings, row.InsertUnwinding)
+	exec(b, insertSessions, e.Insert.Sessions, row.InsertSession)
+	exec(b, updateSessions, e.Update.Sessions, row.UpdateSession)
+	exec(b, insertMandates, e.Insert.Mandates, row.InsertMandate)
+	exec(b, updateMandates, e.Update.Mandates, row.UpdateMandate)
+	exec(b, insertIdempotencies, e.Insert.Idempotency, row.InsertIdempotency)
+	exec(b, insertCharges, e.Insert.Charges, row.InsertCharge)
+	exec(b, updateCharges, e.Update.Charges, row.UpdateCharge)
+	exec(b, insertTallies, e.Insert.Tallies, row.InsertTally)
+	exec(b, updateTallies, e.Update.Tallies, row.UpdateTally)
+	exec(b, insertPostings, e.Insert.Postings, row.InsertPosting)
+	exec(b, insertCheckouts, e.Insert.Checkouts, row.InsertCheckout)
+	exec(b, updateCheckouts, e.Update.Checkouts, row.UpdateCheckout)
+	exec(b, insertInstruments, e.Insert.Instruments, row.InsertInstrument)
+	exec(b, updateInstruments, e.Update.Instruments, row.UpdateInstrument)
+	exec(b, insertUnwindings, e.Insert.Unwindings, row.InsertUnwinding)
 	if len(e.Insert.Conflicts) > 0 { // those that exist already are no error
-		b.Queue(pgdb.InsertOutcomeConflicts, columns(e.Insert.Conflicts, row.InsertOutcomeConflict)...)
+		b.Queue(insertOutcomeConflicts.text, arrays(insertOutcomeConflicts, e.Insert.Conflicts, row.InsertOutcomeConflict)...)
 	}
-	insertEvents(b, e.Insert.Events)
+	queueEvents(b, e.Insert.Events)
 }
 
-// insertEvents queues what gives events their places, at the ends of their merchants'
+// queueEvents queues what gives events their places, at the ends of their merchants'
 // streams. Who has taken places of a merchant keeps the others from taking later ones
 // until they are committed: no reader of a stream comes past one that is still to
 // appear. It is the last that is locked, and in the order of merchants.
-func insertEvents(b *pgx.Batch, events []ledger.Event) {
+func queueEvents(b *pgx.Batch, events []ledger.Event) {
 	if len(events) == 0 {
 		return
 	}
 	row.NumberEvents(events)
-	b.Queue(pgdb.InsertEvents, columns(events, row.InsertEvent)...).Query(func(rows pgx.Rows) error {
-		placed, err := pgx.CollectRows(rows, pgx.RowToStructByPos[pgdb.InsertEventsRow])
+	b.Queue(insertEvents.text, arrays(insertEvents, events, row.InsertEvent)...).Query(func(rows pgx.Rows) error {
+		all, err := pgx.CollectRows(rows, pgx.RowToStructByName[placed])
 		if err != nil {
 			return err
 		}
-		if len(placed) != len(events) {
-			return fmt.Errorf("%w: %d of %d events saved", ledger.ErrInvariant, len(placed), len(events))
+		if len(all) != len(events) {
+			return fmt.Errorf("%w: %d of %d events saved", ledger.ErrInvariant, len(all), len(events))
 		}
-		for _, p := range placed {
+		for _, p := range all {
 			i := slices.IndexFunc(events, func(e ledger.Event) bool { return e.ID == p.ID })
 			events[i].StreamOffset = p.Place
 		}
@@ -183,34 +218,14 @@ func insertEvents(b *pgx.Batch, events []ledger.Event) {
 	})
 }
 
-func exec[R, P any](b *pgx.Batch, statement string, rows []R, params func(R) P) {
+func exec[R, P any](b *pgx.Batch, s statement[P], rows []R, params func(R) P) {
 	if len(rows) == 0 {
 		return
 	}
-	b.Queue(statement, columns(rows, params)...).Exec(func(tag pgconn.CommandTag) error {
+	b.Queue(s.text, arrays(s, rows, params)...).Exec(func(tag pgconn.CommandTag) error {
 		if tag.RowsAffected() != int64(len(rows)) {
 			return fmt.Errorf("%w: %d of %d %T rows saved", ledger.ErrInvariant, tag.RowsAffected(), len(rows), rows)
 		}
 		return nil
 	})
-}
-
-// columns turns rows into one array for each field of their parameters.
-func columns[R, P any](rows []R, params func(R) P) []any {
-	t := reflect.TypeFor[P]()
-	arrays := make([]reflect.Value, t.NumField())
-	for i := range arrays {
-		arrays[i] = reflect.MakeSlice(reflect.SliceOf(t.Field(i).Type), len(rows), len(rows))
-	}
-	for n, r := range rows {
-		p := reflect.ValueOf(params(r))
-		for i, a := range arrays {
-			a.Index(n).Set(p.Field(i))
-		}
-	}
-	out := make([]any, len(arrays))
-	for i, a := range arrays {
-		out[i] = a.Interface()
-	}
-	return out
 }

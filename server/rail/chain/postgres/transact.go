@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -13,14 +11,6 @@ import (
 	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/internal/pgdb"
 	"github.com/paywarrant/paywarrant/server/rail/chain"
-)
-
-const (
-	// retryFor is how long a transaction is run again before it fails: a restart of
-	// the database is mostly over by then.
-	retryFor = 2 * time.Second
-	// firstWait and longestWait are the waits between, doubled each time.
-	firstWait, longestWait = 2 * time.Millisecond, 200 * time.Millisecond
 )
 
 // Update implements [chain.Store]. An update that another one made give way, or that
@@ -33,7 +23,7 @@ func (s *Store) Update(ctx context.Context, run func(chain.Tx) error) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	err := again(ctx, func() (bool, error) { return s.transact(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, locked(run)) })
+	err := pgdb.Retry(ctx, func() (bool, error) { return s.transact(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, locked(run)) })
 	failpoint.Hit(failpoint.RecordsCommitted)
 	return err
 }
@@ -41,7 +31,7 @@ func (s *Store) Update(ctx context.Context, run func(chain.Tx) error) error {
 // View implements [chain.Store]. Errors as [Store.Update].
 func (s *Store) View(ctx context.Context, run func(chain.Tx) error) error {
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	return again(ctx, func() (bool, error) { return s.transact(ctx, options, run) })
+	return pgdb.Retry(ctx, func() (bool, error) { return s.transact(ctx, options, run) })
 }
 
 // locked makes an update wait for the others. What it reads afterwards is what they
@@ -64,29 +54,6 @@ func locked(run func(chain.Tx) error) func(chain.Tx) error {
 		}
 		failpoint.Hit(failpoint.RecordsWritten)
 		return nil
-	}
-}
-
-// again runs a transaction until it has not lost, or for retryFor.
-func again(ctx context.Context, run func() (lost bool, err error)) error {
-	until := time.Now().Add(retryFor)
-	for wait := firstWait; ; wait = min(2*wait, longestWait) {
-		lost, err := run()
-		if err == nil || !lost || !time.Now().Before(until) || !pause(ctx, wait) {
-			return err
-		}
-	}
-}
-
-// pause waits about so long, each instance a little different; false where ctx ends.
-func pause(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait/2 + rand.N(wait)) //nolint:gosec // not a secret
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -1,0 +1,179 @@
+-- The statements of one Update on PostgreSQL, each for all rows of a kind. Rows are
+-- locked in the order of their keys. Each @parameter is an array of one column; it has
+-- the name of its column, and a field of the row's parameters has that name too.
+
+-- name: LockSessions
+SELECT hash, merchant_id, status, failure_reason, max_per_tx_micros, max_monthly_micros, rails, payees,
+    mandate_expires_ms, return_url, metadata, attempts, mandate_id, sealed_token, created_ms, expires_ms
+FROM sessions WHERE hash = ANY(@hash::text[]) ORDER BY hash FOR UPDATE
+
+-- name: LockMandates
+SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees,
+    expires_ms, month, spent_micros, email, event_seq, created_ms
+FROM mandates WHERE id = ANY(@id::text[]) ORDER BY id FOR UPDATE
+
+-- name: LockCharges
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month,
+    status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
+    attempt, resource
+FROM charges WHERE id = ANY(@id::text[]) ORDER BY id FOR UPDATE
+
+-- name: LockCheckouts
+SELECT entropy, id, merchant_id, amount_micros, description, return_url, session_hash, charge_id, failure_reason,
+    created_ms, expires_ms
+FROM checkouts WHERE entropy = ANY(@entropy::text[]) ORDER BY entropy FOR UPDATE
+
+-- name: LockInstruments
+SELECT reference, session_hash, mandate_id, state, connection, rail, customer, method, brand, last_four, created_ms,
+    changed_ms
+FROM instruments WHERE reference = ANY(@reference::text[]) ORDER BY reference FOR UPDATE
+
+-- name: LockTallies
+SELECT t.merchant_id, t.mandate_id, t.count, t.volume_micros
+FROM tallies t
+JOIN (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@mandate_id::text[]) AS mandate_id) k
+    ON t.merchant_id = k.merchant_id AND t.mandate_id = k.mandate_id
+ORDER BY t.mandate_id, t.merchant_id FOR UPDATE OF t
+
+-- name: Idempotencies
+SELECT i.merchant_id, i.kind, i.key, i.fingerprint, i.charge_id, i.refusal, i.created_ms
+FROM idempotency i
+JOIN (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@kind::text[]) AS kind, unnest(@key::text[]) AS key) k
+    ON i.merchant_id = k.merchant_id AND i.kind = k.kind AND i.key = k.key
+
+-- name: ChargesOfKeys
+SELECT c.id, c.mandate_id, c.merchant_id, c.pay_to, c.amount_micros, c.fee_micros, c.currency, c.description,
+    c.metadata, c.rails, c.month, c.status, c.rail, c.tx_hash, c.processor_id, c.failure_reason, c.lease_ms, c.asked,
+    c.created_ms, c.settled_ms, c.lease_owner, c.attempt, c.resource
+FROM charges c
+JOIN idempotency i ON i.charge_id = c.id
+JOIN (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@kind::text[]) AS kind, unnest(@key::text[]) AS key) k
+    ON i.merchant_id = k.merchant_id AND i.kind = k.kind AND i.key = k.key
+
+-- name: InsertSessions
+INSERT INTO sessions (hash, merchant_id, status, failure_reason, max_per_tx_micros, max_monthly_micros, rails, payees,
+    mandate_expires_ms, return_url, metadata, attempts, mandate_id, sealed_token, created_ms, expires_ms)
+SELECT unnest(@hash::text[]), unnest(@merchant_id::text[]), unnest(@status::text[]), unnest(@failure_reason::text[]), unnest(@max_per_tx_micros::bigint[]),
+    unnest(@max_monthly_micros::bigint[]), unnest(@rails::text[]), unnest(@payees::text[]), unnest(@mandate_expires_ms::bigint[]), unnest(@return_url::text[]),
+    unnest(@metadata::text[]), unnest(@attempts::bigint[]), unnest(@mandate_id::text[]), unnest(@sealed_token::bytea[]), unnest(@created_ms::bigint[]),
+    unnest(@expires_ms::bigint[])
+
+-- name: UpdateSessions
+UPDATE sessions t SET status = u.status, failure_reason = u.failure_reason, attempts = u.attempts,
+    mandate_id = u.mandate_id, sealed_token = u.sealed_token
+FROM (SELECT unnest(@hash::text[]) AS hash, unnest(@status::text[]) AS status, unnest(@failure_reason::text[]) AS failure_reason,
+    unnest(@attempts::bigint[]) AS attempts, unnest(@mandate_id::text[]) AS mandate_id, unnest(@sealed_token::bytea[]) AS sealed_token) u
+WHERE t.hash = u.hash
+
+-- name: InsertMandates
+INSERT INTO mandates (id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails,
+    payees, expires_ms, month, spent_micros, email, event_seq, created_ms)
+SELECT unnest(@id::text[]), unnest(@merchant_id::text[]), unnest(@status::text[]), unnest(@revoked_by::text[]), unnest(@revoked_ms::bigint[]),
+    unnest(@max_per_tx_micros::bigint[]), unnest(@max_monthly_micros::bigint[]), unnest(@rails::text[]), unnest(@payees::text[]), unnest(@expires_ms::bigint[]),
+    unnest(@month::bigint[]), unnest(@spent_micros::bigint[]), unnest(@email::text[]), unnest(@event_seq::bigint[]), unnest(@created_ms::bigint[])
+
+-- name: UpdateMandates
+UPDATE mandates t SET status = u.status, revoked_by = u.revoked_by, revoked_ms = u.revoked_ms, month = u.month,
+    spent_micros = u.spent_micros, event_seq = u.event_seq
+FROM (SELECT unnest(@id::text[]) AS id, unnest(@status::text[]) AS status, unnest(@revoked_by::text[]) AS revoked_by,
+    unnest(@revoked_ms::bigint[]) AS revoked_ms, unnest(@month::bigint[]) AS month, unnest(@spent_micros::bigint[]) AS spent_micros,
+    unnest(@event_seq::bigint[]) AS event_seq) u
+WHERE t.id = u.id
+
+-- name: InsertCharges
+INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
+    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
+    attempt, resource)
+SELECT unnest(@id::text[]), unnest(@mandate_id::text[]), unnest(@merchant_id::text[]), unnest(@pay_to::text[]), unnest(@amount_micros::bigint[]),
+    unnest(@fee_micros::bigint[]), unnest(@currency::text[]), unnest(@description::text[]), unnest(@metadata::text[]), unnest(@rails::text[]),
+    unnest(@month::bigint[]), unnest(@status::text[]), unnest(@rail::text[]), unnest(@tx_hash::text[]), unnest(@processor_id::text[]),
+    unnest(@failure_reason::text[]), unnest(@lease_ms::bigint[]), unnest(@asked::bigint[]), unnest(@created_ms::bigint[]), unnest(@settled_ms::bigint[]),
+    unnest(@lease_owner::text[]), unnest(@attempt::bigint[]), unnest(@resource::text[])
+
+-- name: UpdateCharges
+UPDATE charges t SET fee_micros = u.fee_micros, status = u.status, rail = u.rail, tx_hash = u.tx_hash,
+    processor_id = u.processor_id, failure_reason = u.failure_reason, lease_ms = u.lease_ms, asked = u.asked,
+    settled_ms = u.settled_ms, lease_owner = u.lease_owner, attempt = u.attempt
+FROM (SELECT unnest(@id::text[]) AS id, unnest(@fee_micros::bigint[]) AS fee_micros, unnest(@status::text[]) AS status,
+    unnest(@rail::text[]) AS rail, unnest(@tx_hash::text[]) AS tx_hash, unnest(@processor_id::text[]) AS processor_id,
+    unnest(@failure_reason::text[]) AS failure_reason, unnest(@lease_ms::bigint[]) AS lease_ms, unnest(@asked::bigint[]) AS asked,
+    unnest(@settled_ms::bigint[]) AS settled_ms, unnest(@lease_owner::text[]) AS lease_owner, unnest(@attempt::bigint[]) AS attempt) u
+WHERE t.id = u.id
+
+-- name: InsertCheckouts
+INSERT INTO checkouts (entropy, id, merchant_id, amount_micros, description, return_url, session_hash, charge_id,
+    failure_reason, created_ms, expires_ms)
+SELECT unnest(@entropy::text[]), unnest(@id::text[]), unnest(@merchant_id::text[]), unnest(@amount_micros::bigint[]), unnest(@description::text[]),
+    unnest(@return_url::text[]), unnest(@session_hash::text[]), unnest(@charge_id::text[]), unnest(@failure_reason::text[]), unnest(@created_ms::bigint[]),
+    unnest(@expires_ms::bigint[])
+
+-- name: UpdateCheckouts
+UPDATE checkouts t SET charge_id = u.charge_id, failure_reason = u.failure_reason
+FROM (SELECT unnest(@entropy::text[]) AS entropy, unnest(@charge_id::text[]) AS charge_id, unnest(@failure_reason::text[]) AS failure_reason) u
+WHERE t.entropy = u.entropy
+
+-- name: InsertInstruments
+INSERT INTO instruments (reference, session_hash, mandate_id, state, connection, rail, customer, method, brand,
+    last_four, created_ms, changed_ms)
+SELECT unnest(@reference::text[]), unnest(@session_hash::text[]), unnest(@mandate_id::text[]), unnest(@state::text[]), unnest(@connection::text[]),
+    unnest(@rail::text[]), unnest(@customer::text[]), unnest(@method::text[]), unnest(@brand::text[]), unnest(@last_four::text[]),
+    unnest(@created_ms::bigint[]), unnest(@changed_ms::bigint[])
+
+-- name: UpdateInstruments
+UPDATE instruments t SET mandate_id = u.mandate_id, state = u.state, connection = u.connection, rail = u.rail,
+    customer = u.customer, method = u.method, brand = u.brand, last_four = u.last_four, changed_ms = u.changed_ms
+FROM (SELECT unnest(@reference::text[]) AS reference, unnest(@mandate_id::text[]) AS mandate_id, unnest(@state::text[]) AS state,
+    unnest(@connection::text[]) AS connection, unnest(@rail::text[]) AS rail, unnest(@customer::text[]) AS customer,
+    unnest(@method::text[]) AS method, unnest(@brand::text[]) AS brand, unnest(@last_four::text[]) AS last_four,
+    unnest(@changed_ms::bigint[]) AS changed_ms) u
+WHERE t.reference = u.reference
+
+-- name: InsertUnwindings
+-- The earlier of both times is kept. The due time always changes: whoever holds the row by it does not end it.
+INSERT INTO unwindings (id, kind, since_ms, due_ms, attempts)
+SELECT unnest(@id::text[]), unnest(@kind::text[]), unnest(@since_ms::bigint[]), unnest(@due_ms::bigint[]), unnest(@attempts::bigint[])
+ON CONFLICT (id) DO UPDATE SET attempts = excluded.attempts,
+    since_ms = CASE WHEN excluded.since_ms < unwindings.since_ms THEN excluded.since_ms ELSE unwindings.since_ms END,
+    due_ms = CASE WHEN excluded.due_ms < unwindings.due_ms THEN excluded.due_ms ELSE unwindings.due_ms - 1 END
+
+-- name: InsertTallies
+INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros)
+SELECT unnest(@merchant_id::text[]), unnest(@mandate_id::text[]), unnest(@count::bigint[]), unnest(@volume_micros::bigint[])
+
+-- name: UpdateTallies
+UPDATE tallies t SET count = u.count, volume_micros = u.volume_micros
+FROM (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@mandate_id::text[]) AS mandate_id, unnest(@count::bigint[]) AS count,
+    unnest(@volume_micros::bigint[]) AS volume_micros) u
+WHERE t.merchant_id = u.merchant_id AND t.mandate_id = u.mandate_id
+
+-- name: InsertIdempotencies
+INSERT INTO idempotency (merchant_id, kind, key, fingerprint, charge_id, refusal, created_ms)
+SELECT unnest(@merchant_id::text[]), unnest(@kind::text[]), unnest(@key::text[]), unnest(@fingerprint::text[]), unnest(@charge_id::text[]),
+    unnest(@refusal::text[]), unnest(@created_ms::bigint[])
+
+-- name: InsertOutcomeConflicts
+INSERT INTO outcome_conflicts (charge_id, rail, status, reason, tx_hash, processor_id, at_ms)
+SELECT unnest(@charge_id::text[]), unnest(@rail::text[]), unnest(@status::text[]), unnest(@reason::text[]), unnest(@tx_hash::text[]),
+    unnest(@processor_id::text[]), unnest(@at_ms::bigint[])
+ON CONFLICT (charge_id, rail, status, tx_hash, processor_id) DO NOTHING
+
+-- name: InsertPostings
+INSERT INTO postings (charge_id, n, mandate_id, from_account, to_account, amount_micros, at_ms)
+SELECT unnest(@charge_id::text[]), unnest(@n::bigint[]), unnest(@mandate_id::text[]), unnest(@from_account::text[]), unnest(@to_account::text[]),
+    unnest(@amount_micros::bigint[]), unnest(@at_ms::bigint[])
+
+-- name: InsertEvents
+WITH fresh AS (
+    SELECT unnest(@id::text[]) AS id, unnest(@mandate_id::text[]) AS mandate_id, unnest(@seq::bigint[]) AS seq, unnest(@merchant_id::text[]) AS merchant_id,
+        unnest(@type::text[]) AS type, unnest(@data::text[]) AS data, unnest(@created_ms::bigint[]) AS created_ms, unnest(@place::bigint[]) AS place
+), taken AS (
+    INSERT INTO webhook_streams (merchant_id, place)
+    SELECT merchant_id, COUNT(*) FROM fresh GROUP BY merchant_id ORDER BY merchant_id
+    ON CONFLICT (merchant_id) DO UPDATE SET place = webhook_streams.place + excluded.place
+    RETURNING merchant_id, place
+)
+INSERT INTO events (id, mandate_id, seq, merchant_id, type, data, created_ms, place)
+SELECT f.id, f.mandate_id, f.seq, f.merchant_id, f.type, f.data, f.created_ms,
+    t.place - COUNT(*) OVER (PARTITION BY f.merchant_id) + f.place
+FROM fresh f JOIN taken t ON t.merchant_id = f.merchant_id
+RETURNING id, place
