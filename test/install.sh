@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the tests need besides Go and does nothing where it is there:
-# PostgreSQL, Chromium, Node, HAProxy, nginx, curl and jq from Debian's packages, and the Node
+# PostgreSQL, Chromium, Node, HAProxy, nginx, curl, jq and Python from Debian's packages, and the Node
 # packages of the lock files.
 set -euo pipefail
 
@@ -13,6 +13,7 @@ command -v haproxy >/dev/null || [ -x /usr/sbin/haproxy ] || missing+=(haproxy)
 command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || missing+=(nginx-light)
 command -v curl >/dev/null || missing+=(curl)
 command -v jq >/dev/null || missing+=(jq)
+command -v python3 >/dev/null || missing+=(python3)
 command -v gcc >/dev/null || missing+=(gcc libc6-dev)
 npm_packages() { exec bash "$(dirname "$0")/npm.sh"; }
 [ ${#missing[@]} -eq 0 ] && npm_packages

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 
@@ -51,6 +52,8 @@ func exitCode(err error) int {
 		return coded.code
 	case errors.As(err, &parse):
 		return exitUsage
+	case errors.Is(err, syscall.EPIPE): // the reader of the output is gone, not the service
+		return exitFailure
 	case unreachable(err):
 		return exitUnreachable
 	case errors.As(err, &unpaid):

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,6 +33,7 @@ func TestExitCodeSaysWhatWentWrong(t *testing.T) {
 		"a wrong key":               {client.ErrUnauthorized, 3},
 		"a refused connection":      {&url.Error{Op: "Get", Err: dial}, 4},
 		"a service that is down":    {&agent.PaymentError{Reason: client.ErrUnavailable}, 4},
+		"a reader that is gone":     {fmt.Errorf("write: %w", syscall.EPIPE), 1},
 		"an answer that never came": {context.DeadlineExceeded, 4},
 	} {
 		require.Equal(t, tc.code, exitCode(tc.err), name)

@@ -105,6 +105,7 @@ func run(ctx context.Context, args []string, o output) error {
 	if err != nil {
 		return err
 	}
+	addExamples(parser)
 	switch {
 	case len(args) == 0:
 		args = []string{"--help"}
