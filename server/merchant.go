@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net/mail"
 	"net/url"
 	"strings"
@@ -27,7 +29,7 @@ type MerchantParams struct {
 	PayTo string
 }
 
-// Merchant is a new account with its credentials.
+// Merchant is a new account with its credentials. Printed or logged, it hides its API key.
 type Merchant struct {
 	// ID identifies the merchant: "mer_…".
 	ID string
@@ -36,6 +38,23 @@ type Merchant struct {
 	// PayTo is the address of the merchant's wallet. Empty if it has none.
 	PayTo string
 }
+
+type printedMerchant Merchant
+
+func (m Merchant) hidden() printedMerchant {
+	if m.APIKey != "" {
+		m.APIKey = redacted
+	}
+	return printedMerchant(m)
+}
+
+// Format hides the API key, for every verb.
+func (m Merchant) Format(f fmt.State, verb rune) {
+	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), m.hidden())
+}
+
+// LogValue hides what Format hides.
+func (m Merchant) LogValue() slog.Value { return slog.AnyValue(m.hidden()) }
 
 // CreateMerchant creates a merchant account. It returns a [*ParamError] if a parameter
 // is invalid; other errors are those of the store.
