@@ -163,7 +163,7 @@ func (w *worker) adapt(o outcome) {
 func (w *worker) judge(r result) (disable string) {
 	state := &w.state
 	if r.ok() {
-		state.FailingSince, state.Failures, state.PausedUntil = time.Time{}, 0, time.Time{}
+		state.FailingSince, state.Failures = time.Time{}, 0 // a pause that another delivery asked for stays
 		return ""
 	}
 	state.Failures++

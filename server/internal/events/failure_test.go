@@ -138,3 +138,42 @@ func TestRotationWaitsForDeliveriesInFlight(t *testing.T) {
 	close(release)
 	all.Wait()
 }
+
+// TestRetryAfterOutlastsADeliveryInFlight: one delivery is answered 429 with a Retry-After
+// while another one is in flight, which then succeeds; the pause stays.
+func TestRetryAfterOutlastsADeliveryInFlight(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	var slow, full atomic.Value
+	var third atomic.Bool
+	port, taken := receiver(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.Header.Get("webhook-id") {
+		case slow.Load():
+			<-release
+		case full.Load():
+			w.Header().Set("Retry-After", "60")
+			w.WriteHeader(http.StatusTooManyRequests)
+		default:
+			third.Store(true)
+		}
+	})
+	b := setup(t, func(string, int) []netip.Addr { return []netip.Addr{loopback} })
+	b.endpoint(t, address("hooks.example", port))
+	var all []ledger.Event
+	for range 3 {
+		all = append(all, b.events(id.New(id.Mandate, b.clock.Now()), 1)...)
+	}
+	slow.Store(all[0].ID)
+	full.Store(all[1].ID)
+	b.insert(t, all[:1])
+	require.Eventually(t, func() bool { return taken.Load() == 1 }, time.Minute, time.Millisecond)
+	b.insert(t, all[1:2])
+	b.came(t, all[1], 1)
+	close(release)
+	b.came(t, all[0], 1)
+	b.insert(t, all[2:])
+	require.Never(t, third.Load, 500*time.Millisecond, 10*time.Millisecond)
+	full.Store("")
+	b.clock.Advance(61 * time.Second)
+	require.Eventually(t, third.Load, time.Minute, time.Millisecond)
+}
