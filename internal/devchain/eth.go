@@ -15,7 +15,7 @@ import (
 type ethMethods struct{ *Chain }
 
 // ChainId implements eth_chainId.
-func (e *ethMethods) ChainId() *hexutil.Big { //nolint:revive,staticcheck // names the method
+func (e *ethMethods) ChainId() *hexutil.Big {
 	return (*hexutil.Big)(e.config.ChainID)
 }
 

@@ -131,7 +131,7 @@ func (p *prepared) prepare(ctx context.Context) (err error) {
 		&p.delete: "DELETE FROM records WHERE kind = $1 AND key = $2",
 		&p.list:   "SELECT key, value FROM records WHERE kind = $1 AND key > $2 ORDER BY key LIMIT $3",
 	} {
-		if *to, err = p.db.PrepareContext(ctx, query); err != nil {
+		if *to, err = p.db.PrepareContext(ctx, query); err != nil { //nolint:sqlclosecheck // closed with the pool
 			return fmt.Errorf("prepare: %w", err)
 		}
 	}
@@ -149,7 +149,7 @@ func (t *transaction) stmt(s *sql.Stmt) *sql.Stmt { return t.tx.StmtContext(t.ct
 
 func (t *transaction) Get(kind, key string) ([]byte, bool, error) {
 	var value []byte
-	err := t.stmt(t.of.get).QueryRowContext(t.ctx, kind, key).Scan(&value)
+	err := t.stmt(t.of.get).QueryRowContext(t.ctx, kind, key).Scan(&value) //nolint:sqlclosecheck // closed with the transaction
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, false, nil
 	}
@@ -160,7 +160,7 @@ func (t *transaction) Get(kind, key string) ([]byte, bool, error) {
 }
 
 func (t *transaction) Put(kind, key string, value []byte) error {
-	if _, err := t.stmt(t.of.put).ExecContext(t.ctx, kind, key, value); err != nil {
+	if _, err := t.stmt(t.of.put).ExecContext(t.ctx, kind, key, value); err != nil { //nolint:sqlclosecheck // closed with the transaction
 		return fmt.Errorf("write record: %w", err)
 	}
 	return nil
