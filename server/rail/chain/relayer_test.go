@@ -14,7 +14,6 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/stretchr/testify/require"
 
-	"github.com/paywarrant/paywarrant/contracts"
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/chain"
@@ -69,11 +68,7 @@ func TestSettlementUndoneByADeepReorganizationIsReported(t *testing.T) {
 	settled := w.ended(t, e)
 	require.True(t, settled.Success)
 	require.NoError(t, w.rail.Start(t.Context()))
-	w.commit(t, 1)
-	require.NoError(t, w.chain.Reorg(t.Context(), 6, true))
-	require.Zero(t, w.moved(t))
-	w.send(t, from, devchain.USDC(), contracts.NewTestUSDC().PackTransfer(devchain.Payee(3).Address, big.NewInt(devchain.WalletMicros)))
-	w.commit(t, 1)
+	w.spendFirst(t, from)
 	require.Eventually(t, func() bool {
 		w.commit(t, 1)
 		return len(reports.get()) > 0
@@ -102,11 +97,7 @@ func TestChargeUndoneByADeepReorganizationIsReported(t *testing.T) {
 	outcome := w.pay(t, charge("txn", in))
 	require.Equal(t, rail.Succeeded, outcome.Status)
 	require.NoError(t, w.rail.Start(t.Context()))
-	w.commit(t, 1)
-	require.NoError(t, w.chain.Reorg(t.Context(), 6, true))
-	require.Zero(t, w.moved(t))
-	w.send(t, ownerOf(t, in), devchain.USDC(), contracts.NewTestUSDC().PackTransfer(devchain.Payee(3).Address, big.NewInt(devchain.WalletMicros)))
-	w.commit(t, 1)
+	w.spendFirst(t, ownerOf(t, in))
 	require.Eventually(t, func() bool {
 		w.commit(t, 1)
 		return len(reports.get()) > 0

@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/ethclient"
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -38,9 +39,24 @@ type world struct {
 	path   string
 	vault  *vault.Vault
 	nonces map[common.Address]uint64
+	// sending is locked while the rail's transactions must not reach the chain.
+	sending sync.RWMutex
 
 	mu      sync.Mutex
 	revoked []chain.Revocation
+}
+
+// sender is the rail's node. It sends no transaction while the lock is held.
+type sender struct {
+	*ethclient.Client
+
+	sending *sync.RWMutex
+}
+
+func (s sender) SendTransaction(ctx context.Context, tx *types.Transaction) error {
+	s.sending.RLock()
+	defer s.sending.RUnlock()
+	return s.Client.SendTransaction(ctx, tx)
 }
 
 // setup starts a chain, which makes blocks by itself unless it is manual, and a rail,
@@ -61,7 +77,7 @@ func setup(t *testing.T, dev devchain.Config, change func(*chain.Config)) *world
 		funded = append(funded, one.Key())
 	}
 	w.config = chain.Config{
-		RPC: w.chain.Client(), ChainID: devchain.ChainID, Router: w.chain.Router(),
+		RPC: sender{w.chain.Client(), &w.sending}, ChainID: devchain.ChainID, Router: w.chain.Router(),
 		Token: chain.Token{Address: devchain.USDC(), Name: devchain.USDCName, Version: devchain.USDCVersion},
 		Vault: w.vault, Relayer: devchain.Relayer().Key(), Poll: 5 * time.Millisecond,
 		Sandbox: chain.Sandbox{Funded: funded, Empty: devchain.EmptyWallet().Key()},

@@ -76,6 +76,8 @@ func (w *world) records(t *testing.T, kind string) (values []string) {
 func (w *world) spendFirst(t *testing.T, from devchain.Wallet) {
 	t.Helper()
 	w.commit(t, 1)
+	w.sending.Lock() // the rail would send its transaction again at once
+	defer w.sending.Unlock()
 	require.NoError(t, w.chain.Reorg(t.Context(), 6, true))
 	require.Zero(t, w.moved(t))
 	w.send(t, from, devchain.USDC(), contracts.NewTestUSDC().PackTransfer(devchain.Payee(3).Address, big.NewInt(devchain.WalletMicros)))
