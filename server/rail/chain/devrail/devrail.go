@@ -1,6 +1,6 @@
-// Package devrail is the chain rail on a development chain, for a development
-// system and for tests. The chain is in the process, and everything on it is gone
-// with it; or in another one, as a drill has it that kills this one.
+// Package devrail runs the chain rail on a development chain, for a development system
+// and for tests. The chain is in the process and ends with it, or in another process,
+// for drills that kill this one.
 package devrail
 
 import (
@@ -22,28 +22,28 @@ import (
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
-// How often the rail looks at a chain that makes blocks at once, in the process and
-// elsewhere.
+// Pauses between two reads of the chain, in the process and elsewhere. Either chain
+// makes a block at once.
 const (
 	pollInside  = 20 * time.Millisecond
 	pollOutside = 50 * time.Millisecond
 )
 
-// bumpOutside is when a transaction is replaced on a chain elsewhere: one that waits for
-// so long there is held back by a drill.
+// bumpOutside is how long a transaction waits on a chain elsewhere before it is
+// replaced: one that waits so long is held back by a drill.
 const bumpOutside = 2 * time.Second
 
-// Config says where the chain is.
+// Config configures [Start].
 type Config struct {
 	// Vault seals the session keys. Required.
 	Vault *vault.Vault
-	// Logger is told what needs attention. Required.
+	// Logger logs what needs an operator's attention. Required.
 	Logger *slog.Logger
 	// URL is the JSON-RPC of a development chain in another process. Default: a chain in
 	// the process.
 	URL string
-	// Records opens the rail's records of a chain in another process, to which they
-	// belong. Required with URL; without it they are gone with the chain.
+	// Records opens the rail's records, which belong to one chain. Required with URL;
+	// without it the records end with the chain.
 	Records func(ctx context.Context) (chain.Store, error)
 }
 
@@ -59,7 +59,7 @@ type Dev struct {
 	dir    string // of a chain in the process: gone with it
 }
 
-// Start starts a chain, or reaches the one at Config.URL, and makes the rail on it.
+// Start starts a chain, or connects to the one at Config.URL, and creates the rail on it.
 func Start(ctx context.Context, c Config) (_ *Dev, err error) {
 	d := &Dev{url: c.URL}
 	defer func() {
@@ -128,7 +128,7 @@ func (d *Dev) startInside() (err error) {
 	return nil
 }
 
-// records are those of a chain in the process.
+// records opens the records of a chain in the process.
 func (d *Dev) records(ctx context.Context) (chain.Store, error) {
 	kept, err := sqlite.Open(ctx, filepath.Join(d.dir, "chain.db"))
 	if err != nil {
@@ -137,14 +137,14 @@ func (d *Dev) records(ctx context.Context) (chain.Store, error) {
 	return kept, nil
 }
 
-// RPCURL is where the chain serves JSON-RPC.
+// RPCURL returns the URL of the chain's JSON-RPC.
 func (d *Dev) RPCURL() string { return d.url }
 
-// Client calls the chain.
+// Client returns a client of the chain.
 func (d *Dev) Client() *ethclient.Client { return d.client }
 
-// Close ends the chain, where it is in the process; the rail must have been closed
-// before.
+// Close ends a chain in the process, or the connection to another one. The rail must be
+// closed before.
 func (d *Dev) Close() error {
 	var err error
 	if d.Inside != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
-// Wallet is a wallet of the development chain in an agent's hands.
+// Wallet returns a wallet of the development chain for an agent.
 func Wallet(w devchain.Wallet) *evm.Wallet {
 	own, err := evm.NewWallet(evm.WalletConfig{Key: w.Key()})
 	if err != nil { // its key is ours
@@ -21,8 +21,8 @@ func Wallet(w devchain.Wallet) *evm.Wallet {
 	return own
 }
 
-// BlockOf is the number of the block that a transaction succeeded in. An error
-// where it did not.
+// BlockOf returns the number of the block that has a transaction, and an error if the
+// transaction failed.
 func (d *Dev) BlockOf(ctx context.Context, txHash string) (*big.Int, error) {
 	r, err := d.Client().TransactionReceipt(ctx, common.HexToHash(txHash))
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/paywarrant/paywarrant/internal/pgdb"
-	"github.com/paywarrant/paywarrant/server/rail/chain"
+	"github.com/paywarrant/paywarrant/server/rail/chain/records"
 )
 
 // schema creates the table, and the row that updates lock. The row's value is the
@@ -76,7 +76,7 @@ type Store struct {
 	writing chan struct{} // holds one if no update of this instance runs
 }
 
-var _ chain.Store = (*Store)(nil)
+var _ records.Store = (*Store)(nil)
 
 // Open connects to the database at url, and creates the table if there is none. The
 // returned error names the invalid part of the URL, or is a failure to connect.
@@ -144,7 +144,7 @@ func (s *Store) exists(ctx context.Context) (there bool, err error) {
 	return there, nil
 }
 
-// Close implements [chain.Store].
+// Close implements [records.Store].
 func (s *Store) Close() error {
 	s.pool.Close()
 	return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/internal/pgtest"
-	"github.com/paywarrant/paywarrant/server/rail/chain"
 	"github.com/paywarrant/paywarrant/server/rail/chain/postgres"
+	"github.com/paywarrant/paywarrant/server/rail/chain/records"
 	"github.com/paywarrant/paywarrant/server/rail/chain/storetest"
 )
 
@@ -20,7 +20,7 @@ func TestStore(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Open {
 		url := pgtest.Schema(t)
-		return func() (chain.Store, error) { return postgres.Open(t.Context(), url) }
+		return func() (records.Store, error) { return postgres.Open(t.Context(), url) }
 	})
 }
 
@@ -71,7 +71,7 @@ func admin(t *testing.T, url, statement string) {
 	require.NoError(t, conn.Close(t.Context()))
 }
 
-func put(tx chain.Tx) error { return tx.Put("kind", "key", []byte("value")) }
+func put(tx records.Tx) error { return tx.Put("kind", "key", []byte("value")) }
 
 // TestUpdatesWithoutTheirLockAreRefused checks that nothing is written if the row that
 // updates lock is missing, or is of a later version.
@@ -96,7 +96,7 @@ func TestAnInstanceThatStandsStillLosesItsLock(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		var once sync.Once
-		ended <- stuck.Update(t.Context(), func(tx chain.Tx) error {
+		ended <- stuck.Update(t.Context(), func(tx records.Tx) error {
 			err := tx.Put("kind", "stuck", []byte("value"))
 			once.Do(func() { close(held); <-goOn })
 			return err
@@ -110,7 +110,7 @@ func TestAnInstanceThatStandsStillLosesItsLock(t *testing.T) {
 	if err := <-ended; err == nil { // it ran again: then what it wrote came after
 		return
 	}
-	require.NoError(t, other.View(t.Context(), func(tx chain.Tx) error {
+	require.NoError(t, other.View(t.Context(), func(tx records.Tx) error {
 		_, found, err := tx.Get("kind", "stuck")
 		require.False(t, found)
 		return err
@@ -131,7 +131,7 @@ func TestTransactionsThatLoseAreRunAgain(t *testing.T) {
 	}, ";"))
 	runs := 0
 	for range 10 {
-		require.NoError(t, s.Update(t.Context(), func(tx chain.Tx) error { runs++; return put(tx) }))
+		require.NoError(t, s.Update(t.Context(), func(tx records.Tx) error { runs++; return put(tx) }))
 	}
 	require.Equal(t, 20, runs)
 }
@@ -145,7 +145,7 @@ func TestRestartOfTheDatabase(t *testing.T) {
 	require.NoError(t, s.Update(t.Context(), put))
 	require.NoError(t, c.Restart(t.Context()))
 	require.Eventually(t, func() bool {
-		return s.View(t.Context(), func(tx chain.Tx) error {
+		return s.View(t.Context(), func(tx records.Tx) error {
 			value, found, err := tx.Get("kind", "key")
 			require.True(t, err != nil || found && string(value) == "value")
 			return err

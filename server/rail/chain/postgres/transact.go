@@ -10,13 +10,13 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/internal/pgdb"
-	"github.com/paywarrant/paywarrant/server/rail/chain"
+	"github.com/paywarrant/paywarrant/server/rail/chain/records"
 )
 
-// Update implements [chain.Store]. An update that another one made give way, or that
+// Update implements [records.Store]. An update that collided with another one, or that
 // lost its connection before its commit, is run again for up to two seconds. An error
-// of the commit leaves it unknown whether anything was kept.
-func (s *Store) Update(ctx context.Context, run func(chain.Tx) error) error {
+// of the commit leaves it unknown whether the writes were committed.
+func (s *Store) Update(ctx context.Context, run func(records.Tx) error) error {
 	select {
 	case <-s.writing: // one connection at a time waits for the lock
 		defer func() { s.writing <- struct{}{} }()
@@ -28,16 +28,16 @@ func (s *Store) Update(ctx context.Context, run func(chain.Tx) error) error {
 	return err
 }
 
-// View implements [chain.Store]. Errors as [Store.Update].
-func (s *Store) View(ctx context.Context, run func(chain.Tx) error) error {
+// View implements [records.Store]. Its errors are those of [Store.Update].
+func (s *Store) View(ctx context.Context, run func(records.Tx) error) error {
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	return pgdb.Retry(ctx, func() (bool, error) { return s.transact(ctx, options, run) })
 }
 
-// locked makes an update wait for the others. What it reads afterwards is what they
-// have committed, since each statement sees the newest state.
-func locked(run func(chain.Tx) error) func(chain.Tx) error {
-	return func(tx chain.Tx) error {
+// locked makes an update wait for the others. Its reads see what they have committed,
+// since each statement sees the newest state.
+func locked(run func(records.Tx) error) func(records.Tx) error {
+	return func(tx records.Tx) error {
 		t := tx.(*transaction) // it is one
 		var version []byte
 		err := t.tx.QueryRow(t.ctx, "SELECT value FROM chain_records WHERE kind = 'lock' AND key = '' FOR UPDATE").Scan(&version)
@@ -57,9 +57,9 @@ func locked(run func(chain.Tx) error) func(chain.Tx) error {
 	}
 }
 
-// transact runs one transaction, and tells whether it did nothing and may be run
-// again.
-func (s *Store) transact(ctx context.Context, options pgx.TxOptions, run func(chain.Tx) error) (lost bool, err error) {
+// transact runs one transaction. It reports whether the transaction did nothing and may
+// be run again.
+func (s *Store) transact(ctx context.Context, options pgx.TxOptions, run func(records.Tx) error) (lost bool, err error) {
 	tx, err := s.pool.BeginTx(ctx, options)
 	if err != nil {
 		return mayRunAgain(err), fmt.Errorf("begin: %w", err)
@@ -74,7 +74,8 @@ func (s *Store) transact(ctx context.Context, options pgx.TxOptions, run func(ch
 	return false, nil
 }
 
-// mayRunAgain tells whether an error before the commit is the database's, and passing.
+// mayRunAgain reports whether an error before the commit is the database's, and
+// temporary.
 func mayRunAgain(err error) bool {
 	var connect *pgconn.ConnectError
 	return pgdb.Again(err) || pgconn.SafeToRetry(err) || errors.As(err, &connect)
@@ -116,14 +117,14 @@ func (t *transaction) Delete(kind, key string) error {
 	return nil
 }
 
-func (t *transaction) List(kind, after string, limit int) ([]chain.Record, error) {
+func (t *transaction) List(kind, after string, limit int) ([]records.Record, error) {
 	rows, err := t.tx.Query(t.ctx, "SELECT key, value FROM chain_records WHERE kind = $1 AND key > $2 ORDER BY key LIMIT $3", kind, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list records: %w", err)
 	}
-	records, err := pgx.CollectRows(rows, pgx.RowToStructByPos[chain.Record])
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[records.Record])
 	if err != nil {
 		return nil, fmt.Errorf("list records: %w", err)
 	}
-	return records, nil
+	return list, nil
 }
