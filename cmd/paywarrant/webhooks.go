@@ -70,7 +70,7 @@ func (c webhooksTriggerCmd) Run(ctx context.Context, o output) error {
 			return err
 		}
 		what = ch.TransactionID
-	case webhook.MandateCreated, webhook.Test: // the mandate is all that it takes
+	case webhook.MandateCreated, webhook.Test, webhook.PaymentReversed: // the mandate is enough; the flag takes no others
 	case webhook.MandateRevoked:
 		if _, err := merchant.Revoke(ctx, done.MandateID); err != nil {
 			return err
