@@ -15,10 +15,11 @@ import (
 	"strings"
 	"time"
 
+	_ "modernc.org/sqlite"
+
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/paywall"
 	"github.com/paywarrant/paywarrant/x402"
-	_ "modernc.org/sqlite"
 )
 
 // exampleConfig sells https://api.example.com. Its settler accepts every payment, so that
