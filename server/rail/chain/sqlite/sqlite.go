@@ -167,14 +167,14 @@ func (t *transaction) Put(kind, key string, value []byte) error {
 }
 
 func (t *transaction) Delete(kind, key string) error {
-	if _, err := t.stmt(t.of.delete).ExecContext(t.ctx, kind, key); err != nil {
+	if _, err := t.stmt(t.of.delete).ExecContext(t.ctx, kind, key); err != nil { //nolint:sqlclosecheck // closed with the transaction
 		return fmt.Errorf("delete record: %w", err)
 	}
 	return nil
 }
 
 func (t *transaction) List(kind, after string, limit int) (list []records.Record, err error) {
-	rows, err := t.stmt(t.of.list).QueryContext(t.ctx, kind, after, limit)
+	rows, err := t.stmt(t.of.list).QueryContext(t.ctx, kind, after, limit) //nolint:sqlclosecheck // closed with the transaction
 	if err != nil {
 		return nil, fmt.Errorf("list records: %w", err)
 	}
