@@ -36,6 +36,7 @@ const (
 
 // Mailer sends a message to a person.
 type Mailer interface {
+	// Mail sends a message. Its error is logged; the message is not sent again.
 	Mail(ctx context.Context, m Message) error
 }
 
@@ -56,8 +57,15 @@ func (TestHelperKey) LogValue() slog.Value { return slog.StringValue(redacted) }
 // MarshalText implements encoding.TextMarshaler, and with it JSON.
 func (TestHelperKey) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// Message is a mail in plain text.
-type Message struct{ To, Subject, Text string }
+// Message is an email in plain text.
+type Message struct {
+	// To is the recipient's address.
+	To string
+	// Subject is one line of text.
+	Subject string
+	// Text is the body.
+	Text string
+}
 
 // Config configures a [Server]. Zero fields mean their default.
 type Config struct {

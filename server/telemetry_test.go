@@ -23,8 +23,8 @@ import (
 	"github.com/paywarrant/paywarrant/server/telemetry"
 )
 
-// told is a service with recorded metrics, spans and logs.
-type told struct {
+// observed is a service with recorded metrics, spans and logs.
+type observed struct {
 	caller
 
 	registry *prometheus.Registry
@@ -32,9 +32,9 @@ type told struct {
 	log      *witness
 }
 
-func listenTo(t *testing.T, o servertest.Options) *told {
+func listenTo(t *testing.T, o servertest.Options) *observed {
 	t.Helper()
-	s := &told{registry: prometheus.NewPedanticRegistry(), spans: tracetest.NewInMemoryExporter(), log: &witness{}}
+	s := &observed{registry: prometheus.NewPedanticRegistry(), spans: tracetest.NewInMemoryExporter(), log: &witness{}}
 	traces := sdktrace.NewTracerProvider(sdktrace.WithSyncer(s.spans))
 	what, err := telemetry.New(telemetry.Config{Metrics: s.registry, Traces: traces})
 	require.NoError(t, err)
@@ -47,7 +47,7 @@ func listenTo(t *testing.T, o servertest.Options) *told {
 
 // value adds up a metric's series that have the labels, in the order "name", "value".
 // Of a histogram it is how often something was observed.
-func (s *told) value(t *testing.T, name string, labels ...string) (sum float64) {
+func (s *observed) value(t *testing.T, name string, labels ...string) (sum float64) {
 	t.Helper()
 	all, err := s.registry.Gather()
 	require.NoError(t, err)
@@ -206,7 +206,7 @@ func TestStrangersMakeNoSeries(t *testing.T) {
 }
 
 // series are the label values of all metrics, without those that come by themselves.
-func (s *told) series(t *testing.T) map[string]bool {
+func (s *observed) series(t *testing.T) map[string]bool {
 	t.Helper()
 	all, err := s.registry.Gather()
 	require.NoError(t, err)

@@ -82,8 +82,8 @@ func (f configFile) read() (config, error) {
 	return c, nil
 }
 
-// validate finds what is missing or cannot be, before anything is opened; given tells
-// what the file holds. An error names the key.
+// validate finds what is missing or cannot be, before anything is opened; given reports
+// whether the file has a key. The returned error names the key.
 func (c config) validate(given func(key ...string) bool) error {
 	for _, required := range []struct{ key, value string }{
 		{"mode", c.Mode}, {"base_url", c.BaseURL}, {"store", c.Store}, {"key_file", c.KeyFile},

@@ -66,7 +66,7 @@ func (d *story) payByBundle(ctx context.Context) error {
 	if err := json.Unmarshal(sold.Content, &bought); err != nil || sold.Status != http.StatusCreated {
 		return fmt.Errorf("the shop answered %d: %s", sold.Status, sold.Content)
 	}
-	d.tell("The agent buys 100 requests in advance, for $1.00 of the mandate",
+	d.announce("The agent buys 100 requests in advance, for $1.00 of the mandate",
 		fact{"POST", d.stack.API.Bundle.PurchaseURL}, fact{"credits", fmt.Sprint(bought.CreditsRemaining)},
 		fact{"token", short(bought.BundleToken, 48)})
 
@@ -84,7 +84,7 @@ func (d *story) payByBundle(ctx context.Context) error {
 	if got.Status != http.StatusOK || got.Receipt == nil || got.Receipt.CreditsRemaining != bought.CreditsRemaining-1 {
 		return fmt.Errorf("the paywall answered %d to the bundle: %s", got.Status, got.Content)
 	}
-	d.tell("With the bundle's token it asks for the weather: one credit, no payment",
+	d.announce("With the bundle's token it asks for the weather: one credit, no payment",
 		fact{"content", strings.TrimSpace(string(got.Content))}, fact{"credits left", fmt.Sprint(got.Receipt.CreditsRemaining)})
 	return nil
 }

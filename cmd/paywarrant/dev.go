@@ -78,7 +78,7 @@ func (c devCmd) Run(ctx context.Context, o output) error {
 		mandate, err = s.ownMandate(ctx)
 	}
 	if err == nil {
-		err = s.hear(ctx, log)
+		err = s.subscribe(ctx, log)
 	}
 	if err == nil {
 		err = s.announce(o, person, mandate)

@@ -121,7 +121,7 @@ func TestServiceBehindAnotherURLWorks(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"http://127.0.0.1:1", "https://pay.example"} {
 		s := developed(t, func(c *stackConfig) { c.Addr, c.APIAddr, c.BaseURL = "0.0.0.0:0", "0.0.0.0:0", base })
-		require.NoError(t, s.hear(t.Context(), slog.New(slog.DiscardHandler)))
+		require.NoError(t, s.subscribe(t.Context(), slog.New(slog.DiscardHandler)))
 		require.True(t, strings.HasPrefix(s.API.BaseURL, "http://127.0.0.1:"), s.API.BaseURL)
 		resp, _ := request(t, http.MethodGet, s.API.BaseURL+"/weather", http.Header{})
 		require.Equal(t, http.StatusPaymentRequired, resp.StatusCode)

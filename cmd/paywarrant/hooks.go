@@ -13,9 +13,9 @@ import (
 // hooksPath is the path at which the merchant's API receives events.
 const hooksPath = "/paywarrant-hooks"
 
-// hear lets the merchant's API receive events and log them. The endpoint of an
+// subscribe lets the merchant's API receive events and log them. The endpoint of an
 // earlier run is replaced: the API is at another address now.
-func (s *stack) hear(ctx context.Context, log *slog.Logger) error {
+func (s *stack) subscribe(ctx context.Context, log *slog.Logger) error {
 	if !s.local() {
 		log.WarnContext(ctx, "the demo API receives no webhooks: the base URL is not on this machine")
 		return nil

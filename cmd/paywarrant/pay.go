@@ -195,16 +195,16 @@ func (p paid) print(o output, asJSON bool) error {
 		for _, w := range p.Challenge {
 			facts = append(facts, fact{string(w.Method), w.text()})
 		}
-		t.tell("The challenge: "+p.URL+" is paid in one of these ways", facts...)
+		t.announce("The challenge: "+p.URL+" is paid in one of these ways", facts...)
 	}
 	if p.Choice != nil {
-		t.tell("The choice: the cheapest that the limits allow", fact{string(p.Choice.Method), p.Choice.text()})
+		t.announce("The choice: the cheapest that the limits allow", fact{string(p.Choice.Method), p.Choice.text()})
 	}
 	if r := p.Receipt; r != nil {
-		t.tell("The receipt, as the seller gives it", receiptFacts(r)...)
+		t.announce("The receipt, as the seller gives it", receiptFacts(r)...)
 	}
 	if p.Status != 0 {
-		t.tell("The answer", fact{"status", fmt.Sprint(p.Status)}, fact{"type", printable(p.ContentType)})
+		t.announce("The answer", fact{"status", fmt.Sprint(p.Status)}, fact{"type", printable(p.ContentType)})
 		t.print("\n" + printable(strings.TrimRight(p.Content, "\n")) + "\n")
 	}
 	return t.err

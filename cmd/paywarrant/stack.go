@@ -47,7 +47,7 @@ type stackConfig struct {
 type stack struct {
 	Service *server.Server
 	BaseURL string
-	Metrics string // where they are
+	Metrics string // their address
 	Dir     string // of the data
 	API     *demoAPI
 	People  people
@@ -67,7 +67,7 @@ type people struct {
 type person struct {
 	ID     string `json:"id"`
 	APIKey string `json:"apiKey"`
-	// WebhookSecret signs what the merchant's API is told, which logs it.
+	// WebhookSecret signs the events for the merchant's API, which logs them.
 	WebhookSecret string `json:"webhookSecret,omitempty"`
 	PayTo         string `json:"payTo"`
 }

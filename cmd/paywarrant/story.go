@@ -26,11 +26,11 @@ type story struct {
 }
 
 func (d *story) tellAll(ctx context.Context) error {
-	d.tell("The service runs, and a merchant has an account",
+	d.announce("The service runs, and a merchant has an account",
 		fact{"service", d.stack.BaseURL}, fact{"merchant", d.stack.People.Merchant.ID},
 		fact{"its API", d.stack.API.BaseURL + " (behind a paywall)"})
 	for _, chapter := range []func(context.Context) error{
-		d.setUp, d.inspect, d.listenForEvents, d.chargeTwice, d.hear, d.beyondLimits, d.payPaywall, d.payByBundle, d.showReceipt, d.revoke, d.payFromWallet, d.chargeByChain, d.fallBack, d.check,
+		d.setUp, d.inspect, d.listenForEvents, d.chargeTwice, d.receiveWebhook, d.beyondLimits, d.payPaywall, d.payByBundle, d.showReceipt, d.revoke, d.payFromWallet, d.chargeByChain, d.fallBack, d.check,
 	} {
 		if err := chapter(ctx); err != nil {
 			return err
@@ -45,7 +45,7 @@ func (d *story) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.tell("The merchant asks for a spending mandate",
+	d.announce("The merchant asks for a spending mandate",
 		fact{"asked for", "$5.00 a payment, $20.00 a month"}, fact{"setup page", s.SetupURL})
 	done, err := d.merchant.CompleteTestSession(ctx, s.SessionToken, client.TestCompletion{
 		PaymentMethods: []string{"card_visa"}, MaxMonthlySpendCents: 1000,
@@ -54,7 +54,7 @@ func (d *story) setUp(ctx context.Context) error {
 		return err
 	}
 	d.token = done.Mandate
-	d.tell("A person lowers the month to $10.00, connects a card and confirms",
+	d.announce("A person lowers the month to $10.00, connects a card and confirms",
 		fact{"session", string(done.Status)}, fact{"mandate", done.MandateID}, fact{"token", short(d.token, 48)})
 	return nil
 }
@@ -75,7 +75,7 @@ func (d *story) inspect(ctx context.Context) error {
 	for _, r := range m.Rails {
 		rails = append(rails, string(r))
 	}
-	d.tell("The mandate, decoded and verified offline against the public keys",
+	d.announce("The mandate, decoded and verified offline against the public keys",
 		fact{"one payment", dollars(m.Limits.MaxPerTxCents)}, fact{"a month", dollars(m.Limits.MaxMonthlyCents)},
 		fact{"payees", strings.Join(payees, ", ")}, fact{"rails", strings.Join(rails, ", ")},
 		fact{"until", m.ExpiresAt.UTC().Format(time.DateOnly)})
@@ -97,7 +97,7 @@ func (d *story) chargeTwice(ctx context.Context) error {
 		return fmt.Errorf("charge is %s: %s", c.Status, c.FailureReason)
 	}
 	d.charge = c
-	d.tell("The agent's purchase is charged to the card",
+	d.announce("The agent's purchase is charged to the card",
 		fact{"transaction", c.TransactionID}, fact{"amount", dollars(c.AmountCents)}, fact{"status", string(c.Status)},
 		fact{"rail", string(c.RailUsed)}, fact{"processor", c.ProcessorPaymentID})
 	again, err := d.merchant.Charge(ctx, d.params(250, "report-1"))
@@ -107,7 +107,7 @@ func (d *story) chargeTwice(ctx context.Context) error {
 	if !again.Replayed || again.TransactionID != c.TransactionID {
 		return errors.New("the second charge was not a replay")
 	}
-	d.tell("The same request again moves nothing",
+	d.announce("The same request again moves nothing",
 		fact{"transaction", again.TransactionID + " (the same)"}, fact{"replayed", "true"})
 	return nil
 }
@@ -117,7 +117,7 @@ func (d *story) beyondLimits(ctx context.Context) error {
 	if !errors.Is(err, client.ErrPerTxLimit) {
 		return fmt.Errorf("a charge over the limit of a payment was not refused: %w", err)
 	}
-	d.tell("A charge of $5.01 is refused: too much for one payment", refusal(err)...)
+	d.announce("A charge of $5.01 is refused: too much for one payment", refusal(err)...)
 	if _, err := d.merchant.Charge(ctx, d.params(500, "report-2")); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (d *story) beyondLimits(ctx context.Context) error {
 	if !errors.Is(err, client.ErrMonthlyLimit) {
 		return fmt.Errorf("a charge over the limit of the month was not refused: %w", err)
 	}
-	d.tell("After $7.50, a charge of $3.00 is refused: too much for the month", refusal(err)...)
+	d.announce("After $7.50, a charge of $3.00 is refused: too much for the month", refusal(err)...)
 	return nil
 }
 
@@ -157,7 +157,7 @@ func (d *story) payPaywall(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.tell("An agent asks a paywalled endpoint for a report",
+	d.announce("An agent asks a paywalled endpoint for a report",
 		fact{"GET", url}, fact{"answer", asked.status},
 		fact{"x402 v1", v1.Accepts[0].MaxAmountRequired + " base units of USDC on " + v1.Accepts[0].Network},
 		fact{"x402 v2", v2.Accepts[0].Amount + " base units on " + v2.Accepts[0].Network},
@@ -173,7 +173,7 @@ func (d *story) payPaywall(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.tell("It sends the mandate along; the paywall charges $0.50 to the card and serves",
+	d.announce("It sends the mandate along; the paywall charges $0.50 to the card and serves",
 		fact{"answer", paid.status}, fact{"content", strings.TrimSpace(string(paid.body))},
 		fact{"paid with", settled.Network + " " + settled.Transaction}, fact{"payer", settled.Payer})
 	return nil
@@ -218,7 +218,7 @@ func (d *story) showReceipt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.tell("Receipt, statistics and balance agree",
+	d.announce("Receipt, statistics and balance agree",
 		fact{"receipt", fmt.Sprintf("%s, %s, %s", r.ID, r.Status, dollars(r.AmountCents))},
 		fact{"receipt page", r.ReceiptURL},
 		fact{"statistics", fmt.Sprintf("%d transactions, %s", s.TransactionCount, dollars(s.TotalVolumeCents))},
@@ -237,7 +237,7 @@ func (d *story) revoke(ctx context.Context) error {
 	if !errors.Is(err, client.ErrMandateRevoked) {
 		return fmt.Errorf("a revoked mandate was not refused: %w", err)
 	}
-	d.tell("The mandate is revoked; the next charge, of one cent, is refused", refusal(err)...)
+	d.announce("The mandate is revoked; the next charge, of one cent, is refused", refusal(err)...)
 	return nil
 }
 
@@ -249,7 +249,7 @@ func (d *story) check(ctx context.Context) error {
 	if len(r.Faults) > 0 {
 		return fmt.Errorf("the ledger is not sound: %s", strings.Join(r.Faults, "; "))
 	}
-	d.tell("The ledger is checked: every counter recomputed from the postings",
+	d.announce("The ledger is checked: every counter recomputed from the postings",
 		fact{"charges", fmt.Sprintf("%d succeeded, %d failed, %d pending", r.Succeeded, r.Failed, r.Pending)},
 		fact{"postings", fmt.Sprintf("%d, volume $%s", r.Postings, r.Volume.Decimal())}, fact{"faults", "none"})
 	return nil

@@ -39,7 +39,7 @@ func (d *story) chargeByChain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.tell("A person connects a wallet too; in USDC the charge goes over the chain",
+	d.announce("A person connects a wallet too; in USDC the charge goes over the chain",
 		fact{"amount", dollars(c.AmountCents)}, fact{"rail", string(c.RailUsed)}, fact{"transaction", c.TxHash},
 		fact{"fee", fmt.Sprintf("$%.4f, owed by the merchant", float64(c.FeeMicros)/1e6)},
 		fact{"chain", d.stack.Chain.RPCURL()})
@@ -55,7 +55,7 @@ func (d *story) fallBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.tell("Where the wallet is empty, the card pays", fact{"amount", dollars(c.AmountCents)}, fact{"rail", string(c.RailUsed)},
+	d.announce("Where the wallet is empty, the card pays", fact{"amount", dollars(c.AmountCents)}, fact{"rail", string(c.RailUsed)},
 		fact{"processor", c.ProcessorPaymentID})
 	if m, err = d.grant(ctx, "card_decline_after_setup", "wallet"); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (d *story) fallBack(ctx context.Context) error {
 	if c, err = d.chargeVia(ctx, m, 200, client.USD, client.ChainUsed); err != nil {
 		return err
 	}
-	d.tell("Where the card is declined, the wallet pays", fact{"amount", dollars(c.AmountCents)}, fact{"rail", string(c.RailUsed)},
+	d.announce("Where the card is declined, the wallet pays", fact{"amount", dollars(c.AmountCents)}, fact{"rail", string(c.RailUsed)},
 		fact{"transaction", c.TxHash})
 	return d.revokeFromWallet(ctx, m)
 }
@@ -94,7 +94,7 @@ func (d *story) revokeFromWallet(ctx context.Context, mandate string) error {
 	if !errors.Is(err, client.ErrMandateRevoked) {
 		return fmt.Errorf("a mandate revoked on the chain was not refused: %w", err)
 	}
-	d.tell("The person revokes on the contract, with the wallet alone; the service hears of it",
+	d.announce("The person revokes on the contract, with the wallet alone; the service hears of it",
 		append([]fact{{"wallet", owner.Hex()}, {"transaction", tx.Hex()}}, refusal(err)...)...)
 	return nil
 }

@@ -66,8 +66,8 @@ func (d *story) listenForEvents(ctx context.Context) error {
 	return nil
 }
 
-// hear: the webhook of the first charge was received and verified.
-func (d *story) hear(ctx context.Context) error {
+// receiveWebhook: the webhook of the first charge was received and verified.
+func (d *story) receiveWebhook(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, hearWithin)
 	defer cancel()
 	select {
@@ -77,7 +77,7 @@ func (d *story) hear(ctx context.Context) error {
 		if got.payment.TransactionID != d.charge.TransactionID {
 			return fmt.Errorf("the webhook tells of %s", got.payment.TransactionID)
 		}
-		d.tell("The merchant's receiver was told by webhook, and verified the signature",
+		d.announce("The merchant's receiver was told by webhook, and verified the signature",
 			fact{"endpoint", d.hook.endpoint.URL}, fact{"event", got.event.ID + " " + string(got.event.Type)},
 			fact{"transaction", got.payment.TransactionID}, fact{"signature", short(got.signature, 40)})
 		return nil

@@ -57,7 +57,7 @@ func (d *story) buyWeather(ctx context.Context, pays http.RoundTripper, name str
 	if err != nil {
 		return err
 	}
-	d.tell("A wallet signs a payment of $0.01 by "+name+"; the service settles it, and pays the gas",
+	d.announce("A wallet signs a payment of $0.01 by "+name+"; the service settles it, and pays the gas",
 		fact{"GET", url}, fact{"content", strings.TrimSpace(string(body))}, fact{"transaction", receipt.Transaction},
 		fact{"block", block.String()})
 	return nil

@@ -37,8 +37,8 @@ func isTerminal(w io.Writer) bool {
 	return ok && isatty.IsTerminal(f.Fd())
 }
 
-// tell prints the next step.
-func (t *teller) tell(title string, facts ...fact) {
+// announce prints the next step.
+func (t *teller) announce(title string, facts ...fact) {
 	t.step++
 	if t.json {
 		line, err := json.Marshal(map[string]any{"step": t.step, "title": title, "facts": facts})

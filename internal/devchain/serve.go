@@ -98,7 +98,7 @@ func forBrowsers(next http.Handler) http.Handler {
 	})
 }
 
-// listenAt reads Config.Addr. It accepts only loopback addresses: whoever reaches the
+// listenAt reads Config.Addr. It accepts only loopback addresses: any client of the
 // chain may do everything on it.
 func listenAt(addr string) (string, error) {
 	if addr == "" {

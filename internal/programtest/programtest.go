@@ -16,7 +16,7 @@ import (
 )
 
 // Build puts the program into a folder and returns its path. The folder's copy stays as
-// it is when another test builds the program anew.
+// it is when another test builds the program again.
 func Build(ctx context.Context, dir string, tags ...string) (string, error) {
 	program := filepath.Join(dir, "paywarrant")
 	if err := build(ctx, program, tags); err != nil {

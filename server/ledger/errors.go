@@ -58,6 +58,7 @@ const (
 
 // Refusal is a charge that was refused before any rail was asked.
 type Refusal struct {
+	// Code is the rule that refused the charge.
 	Code RefusalCode `json:"code"`
 	// Limit is the limit that the charge exceeds, if any.
 	Limit Micros `json:"limit,omitempty"`

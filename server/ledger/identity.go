@@ -11,9 +11,12 @@ const Epoch = 1
 
 // Identity identifies the service that owns a store.
 type Identity struct {
-	Mode   string
+	// Mode is the service's mode: "sandbox" or "live".
+	Mode string
+	// Issuer is the service's base URL.
 	Issuer string
-	Epoch  int
+	// Epoch is the version of the meaning of rows; see [Epoch].
+	Epoch int
 }
 
 // Owned is a store that records its service.

@@ -18,11 +18,13 @@ func SealKinds() []SealKind { return []SealKind{KeySeal, TokenSeal, SecretSeal, 
 
 // Seal is a sealed secret with its row and owner.
 type Seal struct {
+	// Kind is the kind of secret.
 	Kind SealKind
 	// Place identifies the row.
 	Place string
 	// Owner is a key's name, a mandate's id, or an endpoint's id.
-	Owner  string
+	Owner string
+	// Sealed is the sealed secret.
 	Sealed []byte
 }
 

@@ -8,38 +8,49 @@ import (
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
-// MaxWebhookEndpoints is how many endpoints one merchant has at most.
+// MaxWebhookEndpoints limits the endpoints of a merchant.
 const MaxWebhookEndpoints = 16
 
 // ErrEndpointExists reports that the merchant has an endpoint with this URL.
 var ErrEndpointExists = errors.New("ledger: webhook endpoint exists")
 
-// ErrTooManyEndpoints: the merchant has [MaxWebhookEndpoints] already.
+// ErrTooManyEndpoints reports that the merchant has [MaxWebhookEndpoints] endpoints.
 var ErrTooManyEndpoints = errors.New("ledger: too many webhook endpoints")
 
 // WebhookEndpoint is a URL that a merchant's events are sent to.
 type WebhookEndpoint struct {
-	ID         string
+	// ID identifies the endpoint.
+	ID string
+	// MerchantID identifies the merchant.
 	MerchantID string
-	URL        string
-	Types      []webhook.Type // empty: all
-	Disabled   string         // why; empty while events are sent to it
-	Secret     []byte         // sealed
-	// PreviousSecret is the sealed secret before the last rotation; empty: none. Events
-	// are signed with it too until PreviousUntil.
+	// URL receives the events.
+	URL string
+	// Types are the types of events that the endpoint receives. Empty: all.
+	Types []webhook.Type
+	// Disabled is the reason for which the endpoint was disabled; empty while it is enabled.
+	Disabled string
+	// Secret is the sealed signing secret.
+	Secret []byte
+	// PreviousSecret is the sealed secret before the last rotation; empty if there is none.
+	// Events are signed with both until PreviousUntil.
 	PreviousSecret []byte
-	PreviousUntil  time.Time
-	FailingSince   time.Time // zero: the last attempt succeeded
-	Failures       int       // attempts that failed in a row
-	PausedUntil    time.Time // nothing is sent before
-	// Version counts the redeliveries, rotations and disablings, which the holder of the
-	// lease has to notice.
+	// PreviousUntil is the end of the validity of PreviousSecret.
+	PreviousUntil time.Time
+	// FailingSince is the time of the first failure in a row; zero if the last attempt succeeded.
+	FailingSince time.Time
+	// Failures is the number of failures in a row.
+	Failures int
+	// PausedUntil is the time before which nothing is sent.
+	PausedUntil time.Time
+	// Version counts the redeliveries, rotations and disablings. The holder of the lease
+	// reads the endpoint again when it changes.
 	Version int64
-	// StartOffset is the end of the merchant's stream when the endpoint was added. Up to
-	// Offset, every event was delivered or has a [Delivery].
+	// StartOffset is the end of the merchant's stream at the time of creation.
 	StartOffset int64
-	Offset      int64
-	CreatedAt   time.Time
+	// Offset is the offset up to which every event was delivered or has a [Delivery].
+	Offset int64
+	// CreatedAt is the time of creation.
+	CreatedAt time.Time
 }
 
 // Wants reports whether events of a type are sent to the endpoint.
@@ -76,42 +87,62 @@ const (
 // Delivery is one event for one endpoint. It is stored if it failed, if it waits behind
 // one that failed, or if it is sent again; see [WebhookEndpoint.InferredDelivery].
 type Delivery struct {
+	// EndpointID identifies the endpoint.
 	EndpointID string
-	EventID    string
-	// Lane groups deliveries that keep their order, by Seq: the mandate. A redelivery has
-	// a lane of its own.
-	Lane       string
-	Seq        int64
-	Status     DeliveryStatus
-	Attempts   int
-	Next       time.Time // not sent before
-	HTTPStatus int       // of the last answer; zero: there was none
-	Error      string    // why the last attempt failed
-	Answer     string    // the beginning of the last answer that was no success
-	TriedAt    time.Time
-	CreatedAt  time.Time
+	// EventID identifies the event.
+	EventID string
+	// Lane groups deliveries that are sent in the order of Seq: the mandate's id. A
+	// redelivery has its own lane.
+	Lane string
+	// Seq is the number of the event within its mandate.
+	Seq int64
+	// Status is the delivery's state.
+	Status DeliveryStatus
+	// Attempts is the number of attempts.
+	Attempts int
+	// Next is the time before which the delivery is not sent.
+	Next time.Time
+	// HTTPStatus is the status of the last response; zero if there was none.
+	HTTPStatus int
+	// Error is the error of the last attempt.
+	Error string
+	// Answer is the beginning of the last response with a status other than 2xx.
+	Answer string
+	// TriedAt is the time of the last attempt.
+	TriedAt time.Time
+	// CreatedAt is the time at which the delivery was stored.
+	CreatedAt time.Time
 }
 
 // DueDelivery is a stored delivery with its event.
 type DueDelivery struct {
 	Delivery
 
+	// Event is the event to deliver.
 	Event Event
 }
 
-// EndpointNews is what the holder of an endpoint's lease has to notice.
+// EndpointNews holds the values that the holder of an endpoint's lease follows.
 type EndpointNews struct {
-	Version   int64
-	StreamEnd int64 // the last offset of the merchant's stream
+	// Version is the version of the endpoint.
+	Version int64
+	// StreamEnd is the last offset of the merchant's stream.
+	StreamEnd int64
 }
 
-// EndpointState is what attempts to reach an endpoint change in it.
+// EndpointState holds the fields of an endpoint that delivery attempts change; see
+// [WebhookEndpoint].
 type EndpointState struct {
-	EndpointID   string
-	Offset       int64
+	// EndpointID identifies the endpoint.
+	EndpointID string
+	// Offset is the new offset.
+	Offset int64
+	// FailingSince is the time of the first failure in a row.
 	FailingSince time.Time
-	Failures     int
-	PausedUntil  time.Time
+	// Failures is the number of failures in a row.
+	Failures int
+	// PausedUntil is the time before which nothing is sent.
+	PausedUntil time.Time
 }
 
 // Webhooks keeps webhook endpoints, their offsets in their merchants' streams of events,
@@ -121,9 +152,12 @@ type Webhooks interface {
 	// Events lists a merchant's events since a time, the end of their stream first, at
 	// offsets below before (zero: from the end on) and above after.
 	Events(ctx context.Context, merchantID string, since time.Time, before, after int64, limit int) ([]Event, error)
+	// Event returns an event.
 	Event(ctx context.Context, id string) (Event, error)
 
+	// WebhookEndpoints returns a merchant's endpoints, oldest first.
 	WebhookEndpoints(ctx context.Context, merchantID string) ([]WebhookEndpoint, error)
+	// WebhookEndpoint returns an endpoint.
 	WebhookEndpoint(ctx context.Context, id string) (WebhookEndpoint, error)
 	// AddWebhookEndpoint adds an endpoint at the end of its merchant's stream. It returns
 	// [ErrTooManyEndpoints], [ErrEndpointExists], and [ErrConflict] if another one was

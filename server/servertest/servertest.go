@@ -63,8 +63,9 @@ type Chain struct {
 	Advance func(d time.Duration)
 	// RPCURL is the address of the chain's JSON-RPC.
 	RPCURL string
-	// ID is the chain's id, Network its CAIP-2 name.
-	ID      int64
+	// ID is the chain's id.
+	ID int64
+	// Network is the chain's CAIP-2 name.
 	Network string
 	// USDC and Router are the addresses of the contracts.
 	USDC, Router string
@@ -194,7 +195,9 @@ func (s *Server) ClientOf(t testing.TB, m server.Merchant) *client.Client {
 
 // Terms are what a mandate allows, and how it pays.
 type Terms struct {
-	MaxPerTxCents        int64
+	// MaxPerTxCents limits each charge.
+	MaxPerTxCents int64
+	// MaxMonthlySpendCents limits the charges of a calendar month.
 	MaxMonthlySpendCents int64
 	// AllowedMerchantIDs. Default: the merchant alone.
 	AllowedMerchantIDs []string

@@ -13,7 +13,7 @@ import (
 const (
 	// nextWithin is how long Next waits for an event.
 	nextWithin = 20 * time.Second
-	// maxReceived is how many events a receiver holds that nobody has asked for.
+// maxReceived limits the events that a receiver holds until the test reads them.
 	maxReceived = 10_000
 )
 

@@ -213,7 +213,7 @@ func TestWalletTroubleIsTold(t *testing.T) {
 	fails := func(shot, words string) {
 		t.Helper()
 		require.NoError(t, chromedp.Do(ctx, chromedp.Click("button.main")))
-		tells(ctx, t, words)
+		shows(ctx, t, words)
 		shoot(ctx, t, "wallet-"+shot)
 		after, err := srv.Client().Session(t.Context(), s.SessionToken)
 		require.NoError(t, err)
@@ -245,15 +245,15 @@ func TestWalletTroubleIsTold(t *testing.T) {
 
 	own.set(func() { own.refuses = "eth_sendTransaction" })
 	require.NoError(t, chromedp.Do(ctx, chromedp.Click("#revoke-button")))
-	tells(ctx, t, "The mandate is still valid")
+	shows(ctx, t, "The mandate is still valid")
 	own.set(func() { own.Wallet = devchain.Wallets()[4] })
 	require.NoError(t, chromedp.Do(ctx, chromedp.Click("#revoke-button")))
-	tells(ctx, t, "Only "+devchain.Wallets()[3].Address.Hex())
+	shows(ctx, t, "Only "+devchain.Wallets()[3].Address.Hex())
 	shoot(ctx, t, "wallet-revoke-other")
 }
 
-// tells waits until the page shows a problem with this text.
-func tells(ctx context.Context, t *testing.T, words string) {
+// shows waits until the page shows a problem with this text.
+func shows(ctx context.Context, t *testing.T, words string) {
 	t.Helper()
 	quoted, err := json.Marshal(words)
 	require.NoError(t, err)

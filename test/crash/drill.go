@@ -166,7 +166,7 @@ func (d *drill) mandate(ctx context.Context, monthly int64) (string, error) {
 }
 
 // completed makes a session and completes it: what is cut off is asked again, of the
-// same session. An error where the service refuses.
+// same session. It returns an error if the service refuses.
 func (d *drill) completed(ctx context.Context, p client.SessionParams, c client.TestCompletion) (done client.Session, err error) {
 	var s client.Session
 	err = persist(ctx, func() (err error) { s, err = d.merchant.CreateSession(ctx, p); return err })
@@ -294,43 +294,43 @@ func (d *drill) call(ctx, until context.Context, caller int, random *rand.Rand) 
 func (d *drill) read(ctx context.Context, h *history, caller int) {
 	since := time.Now()
 	if b, err := d.merchant.Balance(ctx, h.mandate); err == nil {
-		h.add(caller, asked{}, since, told{left: b.RemainingMonthlySpendCents})
+		h.add(caller, asked{}, since, answer{left: b.RemainingMonthlySpendCents})
 	}
 }
 
 // charge sends a charge until it is answered, always with its key. The answer is
 // none if the drill was ended.
-func (d *drill) charge(ctx context.Context, mandate, key string, cents int64) (told, bool) {
+func (d *drill) charge(ctx context.Context, mandate, key string, cents int64) (answer, bool) {
 	p := client.ChargeParams{Mandate: mandate, AmountCents: cents, Currency: client.USD, Description: "drill", IdempotencyKey: "k" + key}
 	for ctx.Err() == nil {
 		if out, definite := d.settled(d.merchant.Charge(ctx, p)); definite {
 			return out, true
 		}
 	}
-	return told{}, false
+	return answer{}, false
 }
 
 // settled records a definite answer, and reports whether it was one.
-func (d *drill) settled(c client.Charge, err error) (out told, definite bool) {
+func (d *drill) settled(c client.Charge, err error) (out answer, definite bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var answered *client.Error
 	switch {
 	case err == nil && c.Status == client.Pending:
-		return told{}, false
+		return answer{}, false
 	case err == nil:
 		d.answers[c.TransactionID] = c
-		return told{charged: true}, true
+		return answer{charged: true}, true
 	case errors.Is(err, client.ErrUnknownOutcome):
-		return told{}, false
+		return answer{}, false
 	case errors.Is(err, client.ErrMonthlyLimit) && errors.As(err, &answered) && answered.RemainingMonthlySpendCents != nil:
 		d.refused++
-		return told{left: *answered.RemainingMonthlySpendCents}, true
+		return answer{left: *answered.RemainingMonthlySpendCents}, true
 	case errors.As(err, &answered) && answered.Status < http.StatusInternalServerError && answered.Status != http.StatusConflict:
 		d.broken = append(d.broken, "unexpected answer: "+err.Error()) // which fails the drill
-		return told{}, true
+		return answer{}, true
 	}
-	return told{}, false // not reached: nothing was sent
+	return answer{}, false // not reached: nothing was sent
 }
 
 func (d *drill) compare(ctx context.Context, r *report) (err error) {

@@ -11,9 +11,9 @@ import (
 // is left.
 type asked struct{ cents int64 }
 
-// told is its final result: whether it was charged, and otherwise what
+// answer is its final result: whether it was charged, and otherwise what
 // is left of the month.
-type told struct {
+type answer struct {
 	charged bool
 	left    int64
 }
@@ -23,7 +23,7 @@ func limited(cents int64) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return cents },
 		Step: func(state, input, output any) (bool, any) {
-			left, in, out := state.(int64), input.(asked), output.(told)
+			left, in, out := state.(int64), input.(asked), output.(answer)
 			switch {
 			case in.cents == 0:
 				return out.left == left, left
@@ -51,7 +51,7 @@ type history struct {
 	operations []porcupine.Operation
 }
 
-func (h *history) add(caller int, in asked, since time.Time, out told) {
+func (h *history) add(caller int, in asked, since time.Time, out answer) {
 	end := time.Since(h.began).Nanoseconds()
 	h.mu.Lock()
 	defer h.mu.Unlock()

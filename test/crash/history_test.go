@@ -13,20 +13,20 @@ func TestAHistoryThatNoOrderExplainsIsFound(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	for name, c := range map[string]struct {
-		second told
+		second answer
 		want   porcupine.CheckResult
 	}{
-		"one fits, one is refused":          {told{left: 40}, porcupine.Ok},
-		"two charges beyond the limit":      {told{charged: true}, porcupine.Illegal},
-		"refused by more than what is left": {told{left: 39}, porcupine.Illegal},
+		"one fits, one is refused":          {answer{left: 40}, porcupine.Ok},
+		"two charges beyond the limit":      {answer{charged: true}, porcupine.Illegal},
+		"refused by more than what is left": {answer{left: 39}, porcupine.Illegal},
 	} {
 		h := &history{limit: 100, began: now}
-		h.add(0, asked{60}, now, told{charged: true})
+		h.add(0, asked{60}, now, answer{charged: true})
 		h.add(1, asked{60}, now, c.second)
 		require.Equal(t, c.want, h.explained(), name)
 	}
 	h := &history{limit: 100, began: now}
-	h.add(0, asked{60}, now, told{charged: true})
-	h.add(0, asked{}, time.Now(), told{left: 100})
+	h.add(0, asked{60}, now, answer{charged: true})
+	h.add(0, asked{}, time.Now(), answer{left: 100})
 	require.Equal(t, porcupine.Illegal, h.explained(), "a read that comes later does not see an earlier charge")
 }

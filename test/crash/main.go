@@ -18,7 +18,7 @@
 //
 // charges wallets on a chain in this process, and kills the service between the
 // broadcast of a charge and its receipt: at moments that a node in between knows to
-// tell, and at random.
+// report, and at random.
 //
 //	go run ./test/crash -chain -points -kills 10
 //

@@ -42,7 +42,7 @@ var (
 	usedTopic     = crypto.Keccak256Hash([]byte("AuthorizationUsed(address,bytes32)"))
 )
 
-// readChain reads the whole chain. An error where money moved in another way than by
+// readChain reads the whole chain. It returns an error if money moved in another way than by
 // one charge or one signed transfer a transaction.
 func (d *chainDrill) readChain(ctx context.Context) (*onChain, error) {
 	logs, err := d.node.chain.Client().FilterLogs(ctx, ethereum.FilterQuery{

@@ -33,18 +33,18 @@ func rules() []rule {
 		return rule{regexp.MustCompile(`(?i)\b(?:` + pattern + `)\b`), instead, most}
 	}
 	return []rule{
-		word(`tells?|told|telling`, "return, report, record, emit, log or send", 513),
-		{regexp.MustCompile(`(?:^//|[.:]) An error (?:that|where|which) `), "The returned error names …", 6},
-		word(`anew`, "again, or new", 31),
-		word(`what (?:came|comes|became|becomes) of`, "the outcome, the result, the status", 54),
-		word(`(?:come|comes|came) to`, "reach, or a plain verb", 32),
-		word(`who(?:m|so)?ever`, "any caller, any program, or a noun", 51),
-		word(`looks? after`, "maintain, or run", 6),
-		word(`hears?|hear of`, "receive", 19),
-		word(`nobody`, "no caller, none, or the passive", 137),
-		word(`(?:a|the|this|each|other|another|of|its) rooms?`, "package", 36),
+		word(`tells?|told|telling`, "return, report, record, emit, log or send", 9),
+		{regexp.MustCompile(`(?:^//|[.:]) An error (?:that|where|which) `), "The returned error names …", 0},
+		word(`anew`, "again, or new", 0),
+		word(`what (?:came|comes|became|becomes) of`, "the outcome, the result, the status", 1),
+		word(`(?:come|comes|came) to`, "reach, or a plain verb", 2),
+		word(`who(?:m|so)?ever`, "any caller, any program, or a noun", 0),
+		word(`looks? after`, "maintain, or run", 0),
+		word(`hears?|hear of`, "receive", 0),
+		word(`nobody`, "no caller, none, or the passive", 1),
+		word(`(?:a|the|this|each|other|another|of|its) rooms?`, "package", 0),
 		// "where" is a place, not a condition.
-		word(`where (?:it|there|that|this|the|a|an|one|they|none|no|nothing|both|either|its|two|all|he|we) (?:\w+ ){0,3}?(?:is|are|was|were|has|have|does|do|did|can|cannot|could|may|must)`, "if, or when", 298),
+		word(`where (?:it|there|that|this|the|a|an|one|they|none|no|nothing|both|either|its|two|all|he|we) (?:\w+ ){0,3}?(?:is|are|was|were|has|have|does|do|did|can|cannot|could|may|must)`, "if, or when", 7),
 	}
 }
 
@@ -70,7 +70,7 @@ func TestProseAvoids(t *testing.T) {
 
 // undocumented is the number of exported fields and interface methods that may
 // lack a comment.
-const undocumented = 558
+const undocumented = 40
 
 // TestEachExportedFieldIsDocumented covers what importers see: exported structs
 // and interfaces of packages outside internal.
@@ -182,7 +182,7 @@ func each(t *testing.T, ext string, f func(path string, text []byte)) {
 			return err
 		}
 		name := d.Name()
-		if d.IsDir() && (name == "node_modules" || name == "language" || strings.HasPrefix(name, ".") && path != root) {
+		if d.IsDir() && (name == "node_modules" || name == "coverage" || name == "language" || strings.HasPrefix(name, ".") && path != root) {
 			return filepath.SkipDir
 		}
 		if d.IsDir() || filepath.Ext(name) != ext {

@@ -24,11 +24,11 @@
 // Two rules hold throughout. A delivery is stored before the offset passes its event, and
 // not before those that precede it in its lane; so a mandate's events keep their order. And
 // nothing is on its way to the store while the worker goes on: it waits until a delivery is
-// stored, and ends if the store fails. Whoever has the lease next starts from what is
+// stored, and ends if the store fails. The next holder of the lease starts from what is
 // stored; what was delivered after the saved offset is then delivered again.
 //
 // Nothing here is part of a charge. A worker reads events that are committed, and slow
-// or failing endpoints delay nobody else: each has its own worker and connections.
+// or failing endpoints delay no other endpoint: each has its own worker and connections.
 package events
 
 import (

@@ -59,7 +59,7 @@ func (c *counted) Events(ctx context.Context, merchantID string, since time.Time
 }
 
 // TestWaitersAreWokenByEvents: those who wait do not ask the store over and over, and
-// hear at once of what happens.
+// are woken at once by new events.
 func TestWaitersAreWokenByEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)

@@ -122,7 +122,7 @@ func TestWhatCameWhileOneHungStaysBehindIt(t *testing.T) {
 		}
 		mu.Unlock()
 		if hangs {
-			_, _ = io.Copy(io.Discard, r.Body) // until then nobody looks whether it is still wanted
+			_, _ = io.Copy(io.Discard, r.Body) // until then the end of the request is not noticed
 			<-r.Context().Done()
 		}
 	})
@@ -194,7 +194,7 @@ func TestAPauseStoresAMandateFromItsBeginning(t *testing.T) {
 }
 
 // TestWhateverTheReceiverDoes: one that fails at random, asks to be left alone and
-// hangs up is told everything in the end, each mandate's events in their order, and
+// hangs up receives everything in the end, each mandate's events in their order, and
 // the store knows it.
 func TestWhateverTheReceiverDoes(t *testing.T) {
 	t.Parallel()
@@ -298,8 +298,8 @@ func TestWhatWaitedForOneThatIsSentAgainGoesOn(t *testing.T) {
 }
 
 // TestWhatNobodyToldIsFound: events of an instance that was killed after the commit, or
-// that works beside this one, at an endpoint that nobody works on and then at one that
-// this instance works on; and some that this instance is told of in another order.
+// that works beside this one, at an endpoint without a worker and then at one that
+// this instance works on; and some that this instance notices in another order.
 func TestWhatNobodyToldIsFound(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -97,7 +97,7 @@ func (b *bench) insert(t *testing.T, list []ledger.Event) {
 	b.Happened(list)
 }
 
-// commit has events happen elsewhere: nobody tells the service.
+// commit writes events without notifying the service, as another instance does.
 func (b *bench) commit(t *testing.T, list []ledger.Event) {
 	t.Helper()
 	require.NoError(t, b.store.Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
@@ -113,8 +113,7 @@ func (b *bench) happen(t *testing.T) ledger.Event {
 	return list[0]
 }
 
-// came is what came of the attempts to deliver an event to its only endpoint, once
-// there were so many.
+// came returns the delivery of an event to its only endpoint after so many attempts.
 func (b *bench) came(t *testing.T, e ledger.Event, attempts int) (d ledger.Delivery) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -48,8 +48,8 @@ var limitModel = porcupine.Model{
 	},
 }
 
-// linearizable: whatever order clients of several instances ask in, what they are
-// told is the result that one of the orders would have given; a
+// linearizable: whatever order clients of several instances ask in, what they
+// receive is the result that one of the orders would give; a
 // balance read is one of them.
 func linearizable(t *testing.T, b *bench) {
 	const rounds, clients, each = 8, 8, 25
