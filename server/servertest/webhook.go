@@ -13,7 +13,7 @@ import (
 const (
 	// nextWithin is how long Next waits for an event.
 	nextWithin = 20 * time.Second
-// maxReceived limits the events that a receiver holds until the test reads them.
+	// maxReceived limits the events that a receiver holds until the test reads them.
 	maxReceived = 10_000
 )
 
