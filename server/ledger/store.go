@@ -7,35 +7,34 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// Store keeps the ledger's rows. It stores and locks; it decides nothing and
-// computes nothing. Package ledgertest holds the suite that every Store passes.
+// Store holds the ledger's rows. It stores and locks; it decides nothing and computes
+// nothing. Package ledgertest has the suite that every Store passes.
 type Store interface {
 	// Update runs one durable transaction: it loads the rows that keys name,
 	// locked in key order, and the charges that the loaded idempotency rows name,
 	// which decide does not change; calls decide with those that exist; and saves
 	// what decide returns, all or nothing, on stable storage before it returns nil.
 	//
-	// Events get their places as they are saved, and in what decide returned.
+	// Update assigns each event's StreamOffset, and writes it back into the Effects.
 	//
-	// decide has no side effects and may be called several times; after a commit
-	// whose answer was lost, on a state that holds its own effects. Its error is
-	// returned as it is, and nothing is saved. [ErrConflict] where a row to
-	// insert exists already: nothing is saved. [ErrUnavailable] where the database
-	// could not do it now: whether it was saved is unknown.
+	// decide has no side effects and may be called several times; after a commit whose
+	// result was lost, on a state that includes its own effects. Update returns decide's
+	// error unchanged, and nothing is saved. It returns [ErrConflict] if a row to insert
+	// exists; nothing is saved. It returns [ErrUnavailable] if the database failed; it is
+	// unknown whether the effects were saved.
 	Update(ctx context.Context, keys Keys, decide func(*State) (Effects, error)) error
 
-	// Writers is how many Updates are best run at once.
+	// Writers returns the best number of concurrent Updates.
 	Writers() int
 
-	// FreeChargeLeases ends the leases of pending charges that no ledger of the name
-	// instance holds, if the store belongs to one process, which is the caller's.
+	// FreeChargeLeases ends all leases of pending charges but those of instance, if the
+	// store belongs to the caller's process alone.
 	FreeChargeLeases(ctx context.Context, instance string) error
 
-	// Expire deletes what began before a time and is of no more use, at most limit
-	// of each kind, and returns how many: idempotency keys, but for those of charges
-	// that are still pending; deliveries, whatever came of them; events, but for
-	// those that are still being delivered and the later ones of their mandates; sessions that came to nothing; the sealed
-	// tokens of completed ones.
+	// Expire deletes rows from before a time, at most limit of each kind, and returns
+	// their number: idempotency keys except those of pending charges; deliveries; events
+	// except those that are still being delivered and the later ones of their mandates;
+	// failed sessions; and the sealed tokens of completed sessions.
 	Expire(ctx context.Context, before time.Time, limit int) (int, error)
 
 	Reader
@@ -50,12 +49,14 @@ type Store interface {
 	Close() error
 }
 
-// Reader reads what is committed. What it says may be outdated at once: nothing
-// that moves money is decided by it. Methods that name one row return
-// [ErrNotFound] where it does not exist.
+// Reader reads committed rows. Its results may be outdated at once: no decision about money
+// rests on them. Methods that name one row return [ErrNotFound] if it does not exist.
 type Reader interface {
+	// Session returns a session by the hash of its token.
 	Session(ctx context.Context, hash string) (Session, error)
+	// Mandate returns a mandate.
 	Mandate(ctx context.Context, id string) (Mandate, error)
+	// Charge returns a charge.
 	Charge(ctx context.Context, id string) (Charge, error)
 	// Charges lists a payee's charges, newest first, those after the charge with
 	// the id before; empty: from the newest on.
@@ -82,25 +83,27 @@ type Reader interface {
 	Stats(ctx context.Context, merchantID string, now time.Time) (Stats, error)
 	// Audit calls check with all that there is, as it was at one moment.
 	Audit(ctx context.Context, check func(Audit) error) error
-	// Ping tells whether the database answers.
+	// Ping returns an error if the database does not answer.
 	Ping(ctx context.Context) error
 }
 
-// Accounts keeps merchants and keys, which are not money state. Put methods
-// insert or replace. Methods that name one row return [ErrNotFound] where it
-// does not exist.
+// Accounts stores merchants and keys, which decide nothing about money. Put methods insert
+// or replace. Methods that name one row return [ErrNotFound] if it does not exist.
 type Accounts interface {
+	// Merchant returns a merchant.
 	Merchant(ctx context.Context, id string) (Merchant, error)
 	// MerchantByKey finds the merchant whose API key has this hash and is not revoked.
 	MerchantByKey(ctx context.Context, hash string) (Merchant, error)
 	// MerchantByWallet finds the merchant whose proven wallet this is, whatever
 	// the case of its digits.
 	MerchantByWallet(ctx context.Context, payTo string) (Merchant, error)
+	// PutMerchant inserts or replaces a merchant.
 	PutMerchant(ctx context.Context, m Merchant) error
 	// Merchants lists merchants by id, those after one.
 	Merchants(ctx context.Context, after string, limit int) ([]Merchant, error)
-	// SetMerchantActive and SetMerchantLimit change one field, and return [ErrNotFound].
+	// SetMerchantActive changes Active.
 	SetMerchantActive(ctx context.Context, id string, active bool) error
+	// SetMerchantLimit changes MaxCharge.
 	SetMerchantLimit(ctx context.Context, id string, most Micros) error
 
 	// APIKeys lists a merchant's keys, revoked ones too, oldest first.
@@ -122,98 +125,133 @@ type Accounts interface {
 
 	// SealedKeys lists the keys whose name begins with prefix, oldest first.
 	SealedKeys(ctx context.Context, prefix string) ([]SealedKey, error)
-	// AddSealedKey returns [ErrConflict] where the name exists.
+	// AddSealedKey inserts a key. It returns [ErrConflict] if the name exists.
 	AddSealedKey(ctx context.Context, k SealedKey) error
+	// PutSealedKey inserts or replaces a key.
 	PutSealedKey(ctx context.Context, k SealedKey) error
-	// DeleteSealedKey deletes a key; it is no error where there is none.
+	// DeleteSealedKey deletes a key. It is not an error if there is none.
 	DeleteSealedKey(ctx context.Context, name string) error
 }
 
-// Keys name rows.
+// Keys names the rows that a command needs.
 type Keys struct {
-	Sessions    []string
-	Mandates    []string
-	Charges     []string
-	Tallies     []TallyKey
+	// Sessions are named by the hash of their token.
+	Sessions []string
+	// Mandates are named by id.
+	Mandates []string
+	// Charges are named by id.
+	Charges []string
+	// Tallies are named by mandate and payee.
+	Tallies []TallyKey
+	// Idempotency rows are named by merchant, kind and key.
 	Idempotency []IdempotencyKey
-	Checkouts   []string // by entropy
-	Instruments []string // by reference
+	// Checkouts are named by entropy.
+	Checkouts []string
+	// Instruments are named by reference.
+	Instruments []string
 }
 
-// State holds the rows that were loaded. What is not there does not exist.
+// State holds the loaded rows by their keys. A row that is missing does not exist.
 type State struct {
-	Sessions    map[string]Session
-	Mandates    map[string]Mandate
-	Charges     map[string]Charge
-	Tallies     map[TallyKey]Tally
+	// Sessions holds the loaded sessions.
+	Sessions map[string]Session
+	// Mandates holds the loaded mandates.
+	Mandates map[string]Mandate
+	// Charges holds the loaded charges, and those of loaded idempotency rows.
+	Charges map[string]Charge
+	// Tallies holds the loaded tallies.
+	Tallies map[TallyKey]Tally
+	// Idempotency holds the loaded idempotency rows.
 	Idempotency map[IdempotencyKey]Idempotency
-	Checkouts   map[string]Checkout
+	// Checkouts holds the loaded checkouts.
+	Checkouts map[string]Checkout
+	// Instruments holds the loaded instruments.
 	Instruments map[string]Instrument
 }
 
-// Effects are rows to insert and rows to replace.
+// Effects are the changes that a command makes.
 type Effects struct {
+	// Insert holds new rows.
 	Insert Rows
+	// Update holds rows that replace stored ones.
 	Update Rows
 }
 
-// Rows are whole rows of each kind. Idempotency rows, postings, events and
-// conflicts are only ever inserted.
+// Rows holds whole rows of each kind.
 type Rows struct {
-	Sessions    []Session
-	Mandates    []Mandate
-	Charges     []Charge
-	Tallies     []Tally
+	// Sessions are setup sessions.
+	Sessions []Session
+	// Mandates are mandates.
+	Mandates []Mandate
+	// Charges are charges.
+	Charges []Charge
+	// Tallies are totals of one payee under one mandate.
+	Tallies []Tally
+	// Idempotency rows are only inserted.
 	Idempotency []Idempotency
-	Checkouts   []Checkout
+	// Checkouts are checkouts.
+	Checkouts []Checkout
+	// Instruments are payment methods on their rails.
 	Instruments []Instrument
-	Postings    []Posting
-	Events      []Event
-	// Conflicts are inserted once: one that exists already is left as it is.
+	// Postings are only inserted.
+	Postings []Posting
+	// Events are only inserted.
+	Events []Event
+	// Conflicts are only inserted. A conflict that exists does not change.
 	Conflicts []OutcomeConflict
-	// Unwindings are inserted, or replace the one of the same id.
+	// Unwindings are inserted, or replace the unwinding with the same id.
 	Unwindings []Unwinding
 }
 
-// Stats are a merchant's totals.
+// Stats holds a merchant's totals.
 type Stats struct {
-	Volume         Micros
-	Count          int64
+	// Volume is the sum of the charges that succeeded.
+	Volume Micros
+	// Count is their number.
+	Count int64
+	// ActiveMandates is the number of mandates that are active and have not expired.
 	ActiveMandates int64
 }
 
-// Audit reads one snapshot of the whole ledger. The methods call each for every
-// row, and end with its error.
+// Audit reads one snapshot of the whole ledger. Its methods call each for every row, and
+// return the first error of each.
 type Audit interface {
-	// Counters are the mandates, in id order.
+	// Counters reads the spending of all mandates in the order of their ids.
 	Counters(ctx context.Context, each func(Counter) error) error
-	// Charges are all charges in id order, each with its postings in order. They
-	// have the fields that a check needs: ids, amount, fee, month, status and rail.
-	// Postings without a charge come with one that has an id alone.
+	// Charges reads all charges in the order of their ids, each with its postings in
+	// order. Only ids, amount, fee, month, status and rail are set. Postings without a
+	// charge come with a charge that has only an id.
 	Charges(ctx context.Context, each func(Charge, []Posting) error) error
+	// Tallies reads all tallies.
 	Tallies(ctx context.Context, each func(Tally) error) error
-	// Events are mandate, number, type and time of all events, by mandate and number.
+	// Events reads the mandate, number, type and time of all events, by mandate and number.
 	Events(ctx context.Context, each func(Event) error) error
 
-	// CountersOf are the counters of some mandates, in id order.
+	// CountersOf returns the spending of mandates in the order of their ids.
 	CountersOf(ctx context.Context, mandateIDs []string) ([]Counter, error)
-	// ChecksOf are what the check has stored of some mandates.
+	// ChecksOf returns the stored checks of mandates.
 	ChecksOf(ctx context.Context, mandateIDs []string) ([]MandateCheck, error)
-	// HeldOf are what the pending charges of some mandates come to.
+	// HeldOf returns the sums of the pending charges of mandates.
 	HeldOf(ctx context.Context, mandateIDs []string) ([]HeldCharges, error)
-	// EventsSince are the events of mandates after a number in each, by mandate and
+	// EventsSince returns the events of mandates after a number in each, by mandate and
 	// number.
 	EventsSince(ctx context.Context, since map[string]int64, limit int) ([]Event, error)
-	// ChargesOf are some charges with their postings, as those of Charges.
+	// ChargesOf reads charges with their postings, like Charges.
 	ChargesOf(ctx context.Context, ids []string, each func(Charge, []Posting) error) error
 }
 
-// Counter is what a mandate counts.
+// Counter holds the fields of a mandate that a check needs; see [Mandate].
 type Counter struct {
-	MandateID  string
-	Status     MandateStatus
-	Month      Month
-	Spent      Micros
+	// MandateID identifies the mandate.
+	MandateID string
+	// Status is the mandate's state.
+	Status MandateStatus
+	// Month is the month of Spent.
+	Month Month
+	// Spent is the sum of the pending and succeeded charges of Month.
+	Spent Micros
+	// MaxMonthly limits Spent.
 	MaxMonthly Micros
-	EventSeq   int64
+	// EventSeq is the number of the mandate's last event.
+	EventSeq int64
 }

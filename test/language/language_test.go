@@ -33,18 +33,18 @@ func rules() []rule {
 		return rule{regexp.MustCompile(`(?i)\b(?:` + pattern + `)\b`), instead, most}
 	}
 	return []rule{
-		word(`tells?|told|telling`, "return, report, record, emit, log or send", 9),
+		word(`tells?|told|telling`, "return, report, record, emit, log or send", 0),
 		{regexp.MustCompile(`(?:^//|[.:]) An error (?:that|where|which) `), "The returned error names …", 0},
 		word(`anew`, "again, or new", 0),
-		word(`what (?:came|comes|became|becomes) of`, "the outcome, the result, the status", 1),
-		word(`(?:come|comes|came) to`, "reach, or a plain verb", 2),
+		word(`what (?:came|comes|became|becomes) of`, "the outcome, the result, the status", 0),
+		word(`(?:come|comes|came) to`, "reach, or a plain verb", 0),
 		word(`who(?:m|so)?ever`, "any caller, any program, or a noun", 0),
 		word(`looks? after`, "maintain, or run", 0),
 		word(`hears?|hear of`, "receive", 0),
-		word(`nobody`, "no caller, none, or the passive", 1),
+		word(`nobody`, "no caller, none, or the passive", 0),
 		word(`(?:a|the|this|each|other|another|of|its) rooms?`, "package", 0),
 		// "where" is a place, not a condition.
-		word(`where (?:it|there|that|this|the|a|an|one|they|none|no|nothing|both|either|its|two|all|he|we) (?:\w+ ){0,3}?(?:is|are|was|were|has|have|does|do|did|can|cannot|could|may|must)`, "if, or when", 7),
+		word(`where (?:it|there|that|this|the|a|an|one|they|none|no|nothing|both|either|its|two|all|he|we) (?:\w+ ){0,3}?(?:is|are|was|were|has|have|does|do|did|can|cannot|could|may|must)`, "if, or when", 0),
 	}
 }
 
@@ -70,7 +70,7 @@ func TestProseAvoids(t *testing.T) {
 
 // undocumented is the number of exported fields and interface methods that may
 // lack a comment.
-const undocumented = 40
+const undocumented = 0
 
 // TestEachExportedFieldIsDocumented covers what importers see: exported structs
 // and interfaces of packages outside internal.

@@ -14,7 +14,7 @@ type held struct {
 	tallies                     map[ledger.TallyKey]bool
 }
 
-// heldBy tells what the loading of keys has locked. Charges that only an
+// heldBy returns the rows that loading has locked. Charges that only an
 // idempotency key named are loaded but not locked.
 func heldBy(keys ledger.Keys, s *ledger.State) held {
 	h := held{sessions: namesOf(s.Sessions), mandates: namesOf(s.Mandates), charges: map[string]bool{}, tallies: namesOf(s.Tallies)}
@@ -33,7 +33,7 @@ func namesOf[K comparable, R any](rows map[K]R) map[K]bool {
 	return names
 }
 
-// covers returns [ledger.ErrInvariant] where a row to update is not held.
+// covers returns [ledger.ErrInvariant] if a row to update is not held.
 func (h held) covers(e ledger.Effects) error {
 	for _, r := range e.Update.Sessions {
 		if !h.sessions[r.Hash] {

@@ -60,7 +60,7 @@ type Config struct {
 	SidecarFolder string
 }
 
-// ErrOldSchema: the schema lacks migrations that Open was told not to apply.
+// ErrOldSchema reports a schema that lacks migrations which Open must not apply.
 var ErrOldSchema = sqlstore.ErrOldSchema
 
 func (c *Config) validate() error {
@@ -133,8 +133,8 @@ func OpenConfig(ctx context.Context, cfg Config) (*Store, error) {
 
 // writer is what a connection is set to that writes. Its statements find rows by
 // their keys alone; a planner that has not yet noticed how a table has grown, and
-// would rather read it whole, is not asked. Where a database has no such setting
-// there is nothing to set.
+// would rather read it whole, is not asked. If a database has no such setting,
+// nothing is set.
 func writer(ctx context.Context, conn *pgx.Conn) error {
 	if err := pgdb.Durable(ctx, conn); err != nil {
 		return err
@@ -180,8 +180,8 @@ func prepare(ctx context.Context, db *sql.DB, skip bool) error {
 // Writers implements ledger.Store.
 func (s *Store) Writers() int { return s.writers }
 
-// SidecarPath is the path of a file called name in the folder for sidecars. Its
-// name tells databases and schemas apart.
+// SidecarPath returns the path of a file in the folder for sidecars. Its name differs for
+// each database and schema.
 func (s *Store) SidecarPath(name string) string { return s.sidecar + name }
 
 // Close implements ledger.Store.

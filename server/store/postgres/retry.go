@@ -33,7 +33,7 @@ func (s *Store) Update(ctx context.Context, keys ledger.Keys, decide func(*ledge
 	return failure(err)
 }
 
-// failure tells which of the ledger's errors one of PostgreSQL's means: a conflict,
+// failure maps an error of PostgreSQL to one of the ledger's: a conflict,
 // or that it cannot do it now, whether it does not answer, ends, starts, only
 // reads, or has no room.
 func failure(err error) error {

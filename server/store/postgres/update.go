@@ -55,7 +55,7 @@ type placed struct {
 const rollbackWithin = 5 * time.Second
 
 // once runs one transaction: a round trip that begins it and loads, and one that
-// saves and commits. lost tells that the connection broke, so that whether it was
+// saves and commits. lost reports that the connection broke: whether it was
 // committed is unknown.
 func (s *Store) once(ctx context.Context, keys ledger.Keys, decide func(*ledger.State) (ledger.Effects, error)) (lost bool, err error) {
 	pooled, err := s.pool.Acquire(ctx)

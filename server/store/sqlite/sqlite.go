@@ -4,8 +4,8 @@
 //	defer store.Close()
 //
 // A commit is on stable storage before it is acknowledged (WAL journal,
-// synchronous=FULL), but for what came of webhook deliveries: after a power cut the
-// last are made again. One transaction writes at a time, a pool reads. The file belongs
+// synchronous=FULL), except the outcomes of webhook deliveries: after a power
+// failure the last deliveries are repeated. One transaction writes at a time, a pool reads. The file belongs
 // to one process; for several service instances use package postgres.
 package sqlite
 
@@ -71,7 +71,7 @@ func (s *Store) SidecarPath(name string) string {
 	return strings.TrimSuffix(s.path, filepath.Ext(s.path)) + "-" + name
 }
 
-// failure tells which of the ledger's errors one of SQLite's means.
+// failure maps an error of SQLite to one of the ledger's.
 func failure(err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {

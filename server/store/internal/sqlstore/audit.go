@@ -37,8 +37,8 @@ type audit struct {
 	q     *db.Queries
 }
 
-// pages reads a list page by page and calls each for every row; next tells where
-// the page after a row begins.
+// pages reads a list page by page and calls each for every row; next sets the
+// beginning of the page after a row.
 func pages[D any](read func() ([]D, error), next func(D), each func(D) error) error {
 	for {
 		page, err := read()

@@ -38,7 +38,7 @@ func fillCheckouts(ctx context.Context, tx *sql.Tx) error {
 // fill inserts the checkout of a session, if the session is of one. A merchant's own
 // metadata may name any checkout, also another merchant's. Such a row is never found,
 // because its id does not lead to the session, and it takes no checkout's place: a
-// checkout's id has the time of its session, and nobody can name it before it is made.
+// checkout's id has the time of its session, and no caller can name it before it exists.
 func (s oldSession) fill(ctx context.Context, tx *sql.Tx) error {
 	var metadata map[string]string
 	if err := json.Unmarshal([]byte(s.metadata), &metadata); err != nil {

@@ -43,9 +43,9 @@ type Store struct {
 	readQ  *db.Queries
 	// lists are bulk statements that read, prepared on the reading pool.
 	lists map[string]*sql.Stmt
-	// writer is the one connection that writes, where the database has one writer at
-	// a time: with two, each would forget the pages it has read whenever the other one
-	// commits. Who writes takes the turn first.
+	// writer is the only connection that writes, if the database has one writer at a
+	// time: of two, each would drop its cached pages whenever the other one commits.
+	// A write first takes the turn.
 	writer *sql.Conn
 	turn   chan struct{}
 	// begin and commit begin and end a transaction of it, and kept is what it remembers.

@@ -170,14 +170,14 @@ func (s *Store) SaveEndpoints(ctx context.Context, states []ledger.EndpointState
 	return s.fail("save webhook endpoints", s.bulk(ctx, s.writes(), saveEndpoints, values))
 }
 
-// changed runs a statement that tells which rows it has changed.
+// changed runs a statement that returns the rows it has changed.
 func (s *Store) changed(ctx context.Context, doing, statement string, args ...any) ([]string, error) {
 	return change(ctx, s, doing, func(ctx context.Context, args []any) ([]string, error) {
 		return rows(ctx, s.writes(), func(r *sql.Rows, id *string) error { return r.Scan(id) }, s.unfold(statement), args...)
 	}, args)
 }
 
-// lister runs bulk statements that read, prepared ones where there are.
+// lister runs bulk statements that read, prepared ones if there are.
 type lister struct{ *Store }
 
 // QueryContext is like that of a pool.
