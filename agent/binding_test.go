@@ -209,6 +209,26 @@ func TestEveryOfferLeftOutHasItsReason(t *testing.T) {
 	require.ErrorContains(t, err, "the wallet has no token there")
 }
 
+// TestUnknownMethodIsNoBundle: a bundle token goes only to a server that offers bundles.
+func TestUnknownMethodIsNoBundle(t *testing.T) {
+	t.Parallel()
+	s := newRogue(t, func(_ *rogue, w http.ResponseWriter, r *http.Request, paid bool) {
+		if paid {
+			return
+		}
+		ask(w, r, "10000", func(p *x402.PaymentRequired) {
+			p.Extensions = map[string]x402.Extension{"payment-methods": {Info: json.RawMessage(`{"methods":[{"type":"future"}]}`)}}
+		})
+	})
+	cfg := withWallet(t)
+	cfg.BundleTokens = map[string]string{s.URL: "bundle-1"}
+	_, err := get(t, client(t, cfg), s.URL)
+	require.NoError(t, err)
+	for _, sent := range s.credentials() {
+		require.Empty(t, sent.Get(agent.HeaderBundleToken))
+	}
+}
+
 func TestMPPIsPreferredIfX402IsATranslation(t *testing.T) {
 	t.Parallel()
 	for _, mppx := range []bool{false, true} {

@@ -174,7 +174,7 @@ func (t *Transport) listOwn(l *listing, a asked, u *url.URL) {
 	for _, m := range a.methods {
 		if m.Type != x402.MethodCreditBundle && m.Type != x402.MethodMandate {
 			l.drop(Method(plain(m.Type)), "", "is an unknown payment method")
-			l.drop(Method(plain(m.Type)), "", "is an unknown payment method")
+			continue
 		}
 		if seen[m.Type] {
 			l.drop(Method(m.Type), "", "is offered more than once")
