@@ -53,6 +53,26 @@ contract EdgesTest is Base {
         require(!ok && bytes4(why) == MandateRouter.Expired.selector, "charged at the end");
     }
 
+    function test_EachMonthHasItsOwnCap() external {
+        bytes32 id = granted(0);
+        charge(id, PAYEE, PER_CHARGE, "1");
+        charge(id, PAYEE, PER_CHARGE, "2");
+        charge(id, PAYEE, PER_MONTH - 2 * PER_CHARGE, "3");
+        (bool ok, bytes memory why) = chargeBy(OPERATOR, chargeCall(id, PAYEE, 1, "4"));
+        require(!ok && bytes4(why) == MandateRouter.OverMonthCap.selector, "over the month's cap");
+        VM.warp(block.timestamp + 32 days);
+        require(router.remaining(id) == PER_MONTH, "nothing is spent in the new month");
+        require(charge(id, PAYEE, PER_CHARGE, "5"), "charged in the new month");
+        require(router.remaining(id) == PER_MONTH - PER_CHARGE, "and counted in it");
+    }
+
+    function test_GrantIdIsOfOneChainAndRouter() external {
+        bytes32 id = router.grantIdOf(owner, "salt");
+        require(new MandateRouter(ADMIN).grantIdOf(owner, "salt") != id, "another router");
+        VM.chainId(block.chainid + 1);
+        require(router.grantIdOf(owner, "salt") != id, "another chain");
+    }
+
     function test_GrantThatEndsNow() external {
         MandateRouter.Grant memory g = terms("now");
         g.expiresAt = uint64(block.timestamp);

@@ -23,5 +23,6 @@ var contractMutants = []mutant{
 	{file: router, bug: "anybody may grant for another", old: "if (msg.sender != g.owner) revert BadSignature();", new: ""},
 	{file: router, bug: "a revoked grant can be granted again", old: "if (_mandates[grantId].state != State.None) revert GrantExists(grantId);", new: "if (_mandates[grantId].state == State.Active) revert GrantExists(grantId);"},
 	{file: router, bug: "a grant's id is the same on every chain", old: "abi.encode(block.chainid, address(this), owner_, salt)", new: "abi.encode(address(this), owner_, salt)"},
+	{file: router, bug: "a grant's id is the same on every router", old: "abi.encode(block.chainid, address(this), owner_, salt)", new: "abi.encode(block.chainid, owner_, salt)"},
 	{file: router, bug: "no payees and not any payee", old: "|| g.anyPayee != (g.payees.length == 0)", new: ""},
 }
