@@ -40,7 +40,7 @@ func build(ctx context.Context, program string, tags []string) error {
 	}
 	defer unlock()
 	// With -o, go build leaves a binary that is up to date as it is.
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-tags", strings.Join(tags, ","), "-o", kept, "./cmd/paywarrant")
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-tags", strings.Join(tags, ","), "-o", kept, "./cmd/paywarrant") //nolint:gosec // tags of our own tests
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
@@ -57,7 +57,7 @@ func lock(path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil { //nolint:gosec // a descriptor fits
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return func() { _ = file.Close() }, nil // which unlocks it
