@@ -40,6 +40,12 @@
 // is unfulfilled: the same credential is accepted again for [HonoredFor] without a second
 // settlement, even if its validity window has ended.
 //
+// A status that the handler writes counts even if the client has disconnected. If the client
+// disconnects before the handler writes a status, requests HEAD, or gets a 304, the payment
+// stays unfulfilled four times and the fifth counts as served; a bundle's credit is spent the
+// first time. A handler whose work must not be repeated should write its status, or be
+// idempotent for the payment.
+//
 // If the outcome of a settlement is unknown, the gate answers 502 or 504 and serves nothing.
 // The client then repeats the same credential after Retry-After, and is not charged twice. A
 // failed verification leaves no state.

@@ -52,6 +52,10 @@ type Payment struct {
 	TenantID string `json:"tenantId,omitempty"`
 	// CreditsRemaining is the number of credits that are left of a bundle.
 	CreditsRemaining int64 `json:"creditsRemaining,omitempty"`
+	// Interrupted is the number of earlier requests with this payment that were interrupted:
+	// the client disconnected before the response or requested no content, as with HEAD. The
+	// gate stores it in [Redemptions] to limit such requests.
+	Interrupted int `json:"interrupted,omitempty"`
 }
 
 type deliveryKey struct{}

@@ -12,40 +12,74 @@ import (
 	"github.com/felixge/httpsnoop"
 )
 
-// deliver runs the handler and records whether the client got what it paid for. A panic of
-// the handler propagates.
+// maxInterrupted is how often the handler runs for one payment if each run is interrupted.
+// The payment then counts as served.
+const maxInterrupted = 5
+
+// deliver runs the handler and decides whether the payment was served. A panic of the handler
+// propagates.
 func (h *hold) deliver(w http.ResponseWriter, next http.Handler, p *Payment) {
 	w.Header().Set(keyCacheControl, "private")
-	d := &delivery{header: w.Header(), payment: p, requestID: h.id}
 	ctx := h.request.Context()
+	d := &delivery{header: w.Header(), payment: p, requestID: h.id, ctx: ctx}
 	h.end = EndUnserved
-	defer func() {
-		// Also after a panic: a client that can make a handler panic by disconnecting must
-		// not get the whole response again after it received most of it.
-		if h.fulfilled(d) && (d.hijacked || (d.wrote && ctx.Err() != nil)) {
-			h.end = EndServed
-		}
-	}()
+	returned := false
+	defer func() { h.end = h.outcome(d, returned) }()
 	next.ServeHTTP(d.wrap(w), withoutCredentials(context.WithValue(ctx, deliveryKey{}, d), h.request))
-	if d.status == 0 && !d.hijacked {
+	returned = true
+	switch {
+	case d.status != 0 || d.hijacked:
+	case ctx.Err() == nil:
 		d.commit(http.StatusOK)
-	}
-	if h.fulfilled(d) && (d.wrote || ctx.Err() == nil) {
-		h.end = EndServed
+	default:
+		d.protect() // net/http writes a status that nobody decided
 	}
 }
 
-// fulfilled reports whether the response is what was paid for.
-func (h *hold) fulfilled(d *delivery) bool {
+// outcome returns how the claims end after the handler. A client that can interrupt a handler
+// by disconnecting must not make it run any number of times for one payment. So a status
+// counts even if the client has left, and a run without one is counted.
+func (h *hold) outcome(d *delivery, returned bool) End {
+	left := d.ctx.Err() != nil
 	switch {
 	case d.declined.Load():
-		return false
+		return EndUnserved
 	case d.hijacked:
-		return true
-	case h.served != nil:
-		return h.served(d.status)
+		return EndServed
+	case d.status == 0 && left:
+		return h.interrupted(d)
+	case !returned && !left: // the handler panicked by itself
+		return EndUnserved
+	case h.fulfilled(d.status):
+		return EndServed
+	case d.late, h.served == nil && d.status < http.StatusBadRequest:
+		return h.interrupted(d)
 	}
-	return d.status < http.StatusBadRequest && d.status != http.StatusNotModified && h.request.Method != http.MethodHead
+	return EndUnserved
+}
+
+// fulfilled reports whether a response with this status is what was paid for.
+func (h *hold) fulfilled(status int) bool {
+	if h.served != nil {
+		return h.served(status)
+	}
+	return status < http.StatusBadRequest && status != http.StatusNotModified && h.request.Method != http.MethodHead
+}
+
+// interrupted counts a run of the handler that the client ended, or for which it requested no
+// content. A bundle has no claim that could count, so its credit is spent.
+func (h *hold) interrupted(d *delivery) End {
+	p := *d.payment // the handler may have started goroutines that read the original
+	p.Interrupted++
+	if len(h.held) == 0 || p.Interrupted >= maxInterrupted {
+		return EndServed
+	}
+	ctx, cancel := h.bookkeeping(d.ctx)
+	defer cancel()
+	for _, c := range h.held {
+		h.note(ctx, c.key, p)
+	}
+	return EndUnserved
 }
 
 // delivery observes a response.
@@ -53,8 +87,9 @@ type delivery struct {
 	header    http.Header
 	payment   *Payment
 	requestID string
-	status    int // 0 until the header is written
-	wrote     bool
+	ctx       context.Context // of the request
+	status    int             // 0 until the header is written
+	late      bool            // the client had left when the header was written
 	hijacked  bool
 	declined  atomic.Bool // set by Decline, possibly from another goroutine
 }
@@ -64,7 +99,12 @@ func (d *delivery) commit(status int) {
 	if d.status != 0 {
 		return
 	}
-	d.status = status
+	d.status, d.late = status, d.ctx.Err() != nil
+	d.protect()
+}
+
+// protect restores the headers of a paid response that the handler replaced.
+func (d *delivery) protect() {
 	keepPrivate(d.header)
 	addExposed(d.header)
 }
@@ -82,17 +122,13 @@ func (d *delivery) wrap(w http.ResponseWriter) http.ResponseWriter {
 		Write: func(write httpsnoop.WriteFunc) httpsnoop.WriteFunc {
 			return func(b []byte) (int, error) {
 				d.commit(http.StatusOK)
-				n, err := write(b)
-				d.wrote = d.wrote || n > 0
-				return n, err
+				return write(b)
 			}
 		},
 		ReadFrom: func(read httpsnoop.ReadFromFunc) httpsnoop.ReadFromFunc {
 			return func(src io.Reader) (int64, error) {
 				d.commit(http.StatusOK)
-				n, err := read(src)
-				d.wrote = d.wrote || n > 0
-				return n, err
+				return read(src)
 			}
 		},
 		Flush: func(flush httpsnoop.FlushFunc) httpsnoop.FlushFunc {
