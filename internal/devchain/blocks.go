@@ -64,7 +64,8 @@ func (c *Chain) commitWaiting() bool {
 }
 
 // commitNext makes a block if it is of use to a transaction that waits. The base fee
-// only falls with further blocks, so one that offers too little gets an empty block.
+// only falls with further blocks, so one that offers too little gets an empty block
+// while the fee falls.
 func (c *Chain) commitNext(ctx context.Context) (made bool, err error) {
 	if !c.waiting() {
 		return false, nil
@@ -74,7 +75,7 @@ func (c *Chain) commitNext(ctx context.Context) (made bool, err error) {
 		return false, err
 	}
 	defer d.discard()
-	if len(d.txs) == 0 && !d.cheap {
+	if len(d.txs) == 0 && !(d.cheap && d.lowersFee()) {
 		return false, nil
 	}
 	_, err = c.finish(ctx, d)

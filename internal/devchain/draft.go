@@ -69,6 +69,12 @@ func (d *draft) fill(ctx context.Context, queues [][]waitingTx) {
 	}
 }
 
+// lowersFee reports whether the base fee falls after the block if no transaction is in
+// it. The fee does not fall below 7 wei.
+func (d *draft) lowersFee() bool {
+	return eip1559.CalcBaseFee(d.evm.ChainConfig(), d.header).Cmp(d.header.BaseFee) < 0
+}
+
 // add executes a transaction. Nothing changes if it cannot be in this block.
 func (d *draft) add(ctx context.Context, tx *types.Transaction) error {
 	before, gas := d.state.Snapshot(), d.gas.Snapshot()

@@ -95,6 +95,34 @@ func TestATransactionBelowTheBaseFeeGetsInOnceItHasFallen(t *testing.T) {
 	require.EqualValues(t, 1, mined(t, chain, tx.Hash()).Status)
 }
 
+// TestTransactionBelowTheLowestBaseFeeMakesNoBlocksWithoutEnd checks that AdvanceTime
+// returns, and that afterwards no block is made without a transaction.
+func TestTransactionBelowTheLowestBaseFeeMakesNoBlocksWithoutEnd(t *testing.T) {
+	t.Parallel()
+	chain := devchaintest.Start(t, devchain.Config{MaxLead: time.Hour})
+	client, from, to := chain.Client(), devchain.Wallets()[0], devchain.Payee(1).Address
+	tx, err := types.SignNewTx(from.Key(), types.LatestSignerForChainID(big.NewInt(devchain.ChainID)), &types.DynamicFeeTx{
+		ChainID: big.NewInt(devchain.ChainID), To: &to, Gas: params.TxGas, GasTipCap: common1, GasFeeCap: common1,
+	})
+	require.NoError(t, err)
+	require.NoError(t, client.SendTransaction(t.Context(), tx))
+	advanced := make(chan error, 1)
+	go func() { advanced <- chain.AdvanceTime(time.Hour) }()
+	select {
+	case err := <-advanced:
+		require.NoError(t, err)
+	case <-time.After(20 * time.Second):
+		require.Fail(t, "blocks are made without end")
+	}
+	before, err := client.BlockNumber(t.Context())
+	require.NoError(t, err)
+	other := mined(t, chain, transfer(t, chain, devchain.Wallets()[1], 0))
+	require.Equal(t, before+1, other.BlockNumber.Uint64())
+	_, waits, err := client.TransactionByHash(t.Context(), tx.Hash())
+	require.NoError(t, err)
+	require.True(t, waits)
+}
+
 // TestATransactionThatCannotBePaidHoldsUpNobody: another of its account spent what it
 // needs, so it is in no block, and others are.
 func TestATransactionThatCannotBePaidHoldsUpNobody(t *testing.T) {
