@@ -12,6 +12,7 @@ const (
 	// firstPause and longestPause bound the random pause before a retry. It doubles with
 	// each retry.
 	firstPause   = 200 * time.Millisecond
+	doublings    = 16 // from there on the pause is the longest; more would overflow
 	longestPause = 5 * time.Second
 	// longestRetryAfter is the longest Retry-After that a call waits for. A longer one is
 	// returned to the caller in Error.RetryAfter.
@@ -99,7 +100,7 @@ func pause(ctx context.Context, attempt int, asked time.Duration) (time.Duration
 	if asked > longestRetryAfter {
 		return 0, false
 	}
-	wait := asked + rand.N(min(firstPause<<(attempt-1), longestPause)) //nolint:gosec // a pause is no secret
+	wait := asked + rand.N(min(firstPause<<min(attempt-1, doublings), longestPause)) //nolint:gosec // a pause is no secret
 	if end, ok := ctx.Deadline(); ok && time.Until(end) <= wait {
 		return 0, false
 	}

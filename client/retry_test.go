@@ -309,3 +309,14 @@ func TestSilentTransportMayHaveSent(t *testing.T) {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestPauseIsBoundedHoweverOftenACallIsRepeated: a call that is in progress is repeated up to
+// thirty times besides its retries.
+func TestPauseIsBoundedHoweverOftenACallIsRepeated(t *testing.T) {
+	t.Parallel()
+	for attempt := 1; attempt < 100; attempt++ {
+		wait, ok := client.Pause(t.Context(), attempt, 0)
+		require.True(t, ok)
+		require.Less(t, wait, 6*time.Second)
+	}
+}

@@ -59,7 +59,7 @@ func New(c Config) (*Gate, error) {
 		mandateKeys: newMandateKeys(c.Clock), clients: newClientLimits(c), listing: &listing{logger: c.Logger},
 		skip: c.Skip, served: c.Served, onPaid: c.OnPaid, onRefused: c.OnRefused,
 		newFacilitator: func(url string) (*x402.Facilitator, error) {
-			return x402.NewFacilitator(x402.FacilitatorConfig{URL: url, Timeout: c.CallTimeout, HTTPClient: c.HTTPClient})
+			return x402.NewFacilitator(x402.FacilitatorConfig{URL: url, Timeout: c.CallTimeout, HTTPClient: c.HTTPClient, Clock: c.Clock})
 		},
 	}
 	if owned {
@@ -140,7 +140,7 @@ func newExternal(c Config) (*x402.Facilitator, error) {
 	switch {
 	case cfg.URL != "":
 	case cfg.KeyID == "":
-		c.Logger.Info("paywall: no FacilitatorKeyID: the service settles x402 version 2, and no external catalog lists the resource")
+		c.Logger.Debug("paywall: no FacilitatorKeyID: the service settles x402 version 2, and no external catalog lists the resource")
 		return nil, nil
 	case c.Network == x402.NetworkBase:
 		cfg.URL = DefaultExternalFacilitator

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,7 +79,8 @@ func (r Route) from(base Route) Route {
 	if r.Price == "" && r.PriceFunc == nil {
 		r.Price, r.PriceFunc = base.Price, base.PriceFunc
 	}
-	if r.PayTo == "" && r.PayToFunc == nil {
+	ownPayee := r.PayTo != "" || r.PayToFunc != nil
+	if !ownPayee {
 		r.PayTo, r.PayToFunc = base.PayTo, base.PayToFunc
 	}
 	if r.MimeType == "" {
@@ -88,7 +90,12 @@ func (r Route) from(base Route) Route {
 		r.ChallengeTTL = base.ChallengeTTL
 	}
 	if r.Accepts == nil {
-		r.Accepts = base.Accepts
+		r.Accepts = slices.Clone(base.Accepts)
+		for i := range r.Accepts {
+			if ownPayee { // the base's wallets do not belong to this route's payee
+				r.Accepts[i].PayTo = ""
+			}
+		}
 	}
 	return r
 }
@@ -109,6 +116,11 @@ func (r Route) validate() error {
 	if r.PayTo != "" || r.PayToFunc == nil {
 		if err := checkAddress(r.PayTo); err != nil {
 			return field("PayTo", err)
+		}
+	}
+	for i, a := range r.Accepts {
+		if a.PayTo != "" && r.PayToFunc != nil {
+			return field(fmt.Sprintf("Accepts[%d].PayTo", i), errors.New("PayToFunc decides the payee of every token"))
 		}
 	}
 	if strings.Count(r.MimeType, "/") != 1 || !printable(r.MimeType) {

@@ -12,8 +12,13 @@ import (
 	"github.com/paywarrant/paywarrant/x402"
 )
 
-// maxHeader is the longest response header, in bytes. Proxies refuse longer ones.
-const maxHeader = 6 << 10
+const (
+	// maxHeader limits one response header, in bytes. Proxies refuse longer ones.
+	maxHeader = 6 << 10
+	// maxChallenges limits all challenges of a response together, in bytes: common limits
+	// of a response's headers are 8 KiB, in nginx after proxy_buffer_size was raised.
+	maxChallenges = 7 << 10
+)
 
 // offer is one price of one route, in the form of every protocol. Everything that is the
 // same for every request is encoded once, here.
@@ -77,10 +82,15 @@ func newOffer(t terms, q quote) (*offer, error) {
 	if err := o.challengeX402(t, description, list, extensions); err != nil {
 		return nil, err
 	}
-	for _, a := range o.accepts {
-		if err := a.encodeMPP(t, o.realm, description); err != nil {
+	total := len(o.required)
+	for i, a := range o.accepts {
+		if err := a.encodeMPP(t, o.realm, description, i == 0); err != nil {
 			return nil, err
 		}
+		total += len(a.issuer.Issue(time.Time{}).Header)
+	}
+	if total > maxChallenges {
+		return nil, field(o.longest(), fmt.Errorf("makes the challenges of a 402 %d bytes long, more than %d: %w", total, maxChallenges, errHeaderTooLong))
 	}
 	return o, o.encodeBody()
 }
@@ -104,9 +114,17 @@ func (o *offer) challengeX402(t terms, description string, list []x402.Method, e
 		return err
 	}
 	if n := len(o.required); n > maxHeader {
-		return field("Discovery", fmt.Errorf("makes PAYMENT-REQUIRED %d bytes long, more than %d: %w", n, maxHeader, errHeaderTooLong))
+		return field(o.longest(), fmt.Errorf("makes PAYMENT-REQUIRED %d bytes long, more than %d: %w", n, maxHeader, errHeaderTooLong))
 	}
 	return nil
+}
+
+// longest names the field that makes a challenge long.
+func (o *offer) longest() string {
+	if len(o.accepts) > 1 {
+		return "Accepts"
+	}
+	return "Discovery"
 }
 
 // describe encodes the discovery metadata of a route, if it has any.

@@ -21,8 +21,8 @@ type Accept struct {
 	Network string
 	// Asset is the token. Default: USDC if it is known on the network; otherwise required.
 	Asset *Asset
-	// PayTo is the wallet that is paid, with its EIP-55 checksum. Default: that of the
-	// route.
+	// PayTo is the wallet that is paid, with its EIP-55 checksum. Not with a PayToFunc. A
+	// derived route with a payee of its own does not inherit it. Default: that of the route.
 	PayTo string
 	// Facilitator is the base URL of the facilitator that verifies and settles payments in
 	// this token. Default: those of [Config.Facilitator] and [Config.ExternalFacilitator],
@@ -82,15 +82,16 @@ func newAccept(t terms, each acceptTerms, o *offer, payTo, description string, o
 	return a, nil
 }
 
-// encodeMPP prepares the challenges of the Payment scheme.
-func (a *accept) encodeMPP(t terms, realm, description string) error {
+// encodeMPP prepares the challenge of the Payment scheme. Only the first of an offer has the
+// schemas, since every challenge is a header of the same response.
+func (a *accept) encodeMPP(t terms, realm, description string, first bool) error {
 	req := mpp.ChargeRequest{
 		Amount: a.amount, Currency: a.asset.Address, Recipient: a.two.PayTo, Description: description,
 		MethodDetails: mpp.MethodDetails{
 			ChainID: a.network.ChainID, CredentialTypes: []string{mpp.CredentialAuthorization}, Decimals: a.asset.Decimals,
 		},
 	}
-	if d := t.route.Discovery; d != nil {
+	if d := t.route.Discovery; d != nil && first {
 		var err error
 		if d.InputSchema != nil {
 			if req.InputSchema, err = json.Marshal(d.InputSchema); err != nil {

@@ -2,6 +2,7 @@ package paywall_test
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -187,4 +188,52 @@ func TestMandatePaysInTheFirstToken(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.ask("X-Service-Mandate", w.service.mandate(nil).Reveal()).Code)
 	require.Equal(t, "eip155:84532", w.service.mandates[0].Network)
 	require.Equal(t, payTo, w.service.mandates[0].PayTo)
+}
+
+// TestDerivedRoutePaysItsOwnPayeeInEveryToken: the gate's wallet for another token is not
+// inherited by a route with a payee of its own.
+func TestDerivedRoutePaysItsOwnPayeeInEveryToken(t *testing.T) {
+	t.Parallel()
+	const seller = "0x2222222222222222222222222222222222222222"
+	w, _ := several(t)
+	for name, r := range map[string]paywall.Route{
+		"PayTo":     {PayTo: seller},
+		"PayToFunc": {PayToFunc: func(*http.Request) (string, error) { return seller, nil }},
+	} {
+		r.Resource = "https://api.example.com/" + name
+		two, err := x402.DecodePaymentRequired(w.through(w.gate.With(r)).Header().Get("PAYMENT-REQUIRED"))
+		require.NoError(t, err)
+		require.Len(t, two.Accepts, 3)
+		for _, a := range two.Accepts {
+			require.Equal(t, seller, a.PayTo, "%s on %s", name, a.Network)
+		}
+	}
+	cfg := w.config()
+	cfg.PayTo, cfg.PayToFunc = "", func(*http.Request) (string, error) { return seller, nil }
+	cfg.Accepts = []paywall.Accept{{Network: "eip155:8453", PayTo: basePayTo}}
+	_, err := paywall.New(cfg)
+	require.ErrorContains(t, err, "paywall: Accepts[0].PayTo: ")
+}
+
+// TestChallengesOfSeveralTokensAreBounded: each token adds to the headers of a 402, which
+// proxies limit as a whole.
+func TestChallengesOfSeveralTokensAreBounded(t *testing.T) {
+	t.Parallel()
+	w := setup(t, func(c *paywall.Config) {
+		c.Discovery = &paywall.Discovery{Description: "Weather", Output: paywall.Output{Schema: map[string]any{"type": "object"}}}
+		c.Accepts = []paywall.Accept{{Network: "eip155:8453"}}
+	})
+	challenges := w.through(w.gate).Header().Values("WWW-Authenticate")
+	require.Len(t, challenges, 2)
+	require.Less(t, len(challenges[1]), len(challenges[0]), "only the first one has the schemas")
+
+	cfg := w.config()
+	cfg.Accepts = nil
+	for chain := range 12 {
+		cfg.Accepts = append(cfg.Accepts, paywall.Accept{
+			Network: "eip155:" + strconv.Itoa(1000+chain), Asset: &paywall.Asset{Address: dai, Name: "Dollar", Version: "1", Decimals: 18},
+		})
+	}
+	_, err := paywall.New(cfg)
+	require.ErrorContains(t, err, "paywall: Accepts: makes ")
 }

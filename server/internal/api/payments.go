@@ -49,10 +49,10 @@ func chargeRequest(in chargeBody, h http.Header) (payment.ChargeRequest, error) 
 		return r, invalid("intentMandate", "is required: the token that a setup session gave (dtok_…)")
 	}
 	if in.AmountCents < 1 || in.AmountCents > maxAmountCents {
-		return r, invalid("amountCents", "is required: a positive integer of US cents")
+		return r, invalid("amountCents", fmt.Sprintf("must be an integer from 1 to %d, in US cents", int64(maxAmountCents)))
 	}
 	if rail.Preferred(in.Currency) == nil {
-		return r, invalid("currency", "is required: usd, usdc or usdt")
+		return r, invalid("currency", "must be usd, usdc or usdt")
 	}
 	if err := described(in.Description); err != nil {
 		return r, err

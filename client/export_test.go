@@ -1,0 +1,4 @@
+package client
+
+// Pause is pause, for tests.
+var Pause = pause
