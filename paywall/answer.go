@@ -22,7 +22,8 @@ const (
 )
 
 // exposed lists the headers that scripts in browsers may read.
-const exposed = "PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, WWW-Authenticate, Payment-Receipt, X-Request-Id"
+const exposed = "PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, WWW-Authenticate, Payment-Receipt, X-Request-Id, " +
+	HeaderIdempotencyKey + ", Retry-After, " + HeaderCreditsRemaining
 
 // varied lists the request headers that a response depends on.
 const varied = "X-Bundle-Token, PAYMENT-SIGNATURE, X-PAYMENT, X-Service-Mandate, Authorization, Payment-Authorization, Idempotency-Key, Accept, Accept-Payment"

@@ -43,7 +43,7 @@ func TestThreePayloadsSayTheSame(t *testing.T) {
 	h := rec.Result().Header
 	require.Equal(t, "no-store", h.Get("Cache-Control"))
 	require.Equal(t, "application/json", h.Get("Content-Type"))
-	require.Equal(t, "PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, WWW-Authenticate, Payment-Receipt, X-Request-Id", h.Get("Access-Control-Expose-Headers"))
+	require.Equal(t, "PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, WWW-Authenticate, Payment-Receipt, X-Request-Id, Idempotency-Key, Retry-After, X-Bundle-Credits-Remaining", h.Get("Access-Control-Expose-Headers"))
 	for _, name := range []string{"X-Bundle-Token", "PAYMENT-SIGNATURE", "X-PAYMENT", "X-Service-Mandate", "Authorization"} {
 		require.Contains(t, h.Get("Vary"), name)
 	}
