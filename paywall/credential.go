@@ -81,6 +81,9 @@ type visit struct {
 type purchase struct {
 	// claims are claimed in order before the settlement. A bundle has none.
 	claims []Claim
+	// replace replaces a claim whose key the gate took from an earlier request, because the
+	// key was served since. Nil if the key is the client's or new.
+	replace func()
 	// payer is the payer that a signed transfer names, or "" for other credentials.
 	payer string
 	// late is the refusal of a credential that is no longer valid, unless it was settled

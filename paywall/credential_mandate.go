@@ -42,17 +42,27 @@ func (v *visit) planMandate(ctx context.Context) (*purchase, error) {
 	}
 	params := client.PaywallSettlementParams{
 		Mandate: token, Price: v.offer.price, PayTo: v.offer.accepts[0].two.PayTo, Network: v.offer.accepts[0].two.Network,
-		Resource: v.offer.resource, ChallengeID: p.Nonce, IdempotencyKey: key.sent,
+		Resource: v.offer.resource, ChallengeID: p.Nonce,
 	}
-	return &purchase{
-		claims: []Claim{key.claim},
-		late:   late,
-		settle: func(ctx context.Context, _ ClaimState) (settled, error) {
-			return v.settleMandate(ctx, params, key, m.ID)
-		},
+	plan := &purchase{
+		late:     late,
 		announce: func(h http.Header, p Payment) { announceX402(h, keyPaymentResponseV1, p) },
-		ended:    key.ended,
-	}, nil
+	}
+	plan.use(v, key, params, m.ID)
+	return plan, nil
+}
+
+// use makes the purchase pay under a key.
+func (p *purchase) use(v *visit, key mandateKey, params client.PaywallSettlementParams, mandateID string) {
+	params.IdempotencyKey = key.sent
+	p.claims, p.ended = []Claim{key.claim}, key.ended
+	p.settle = func(ctx context.Context, _ ClaimState) (settled, error) {
+		return v.settleMandate(ctx, params, key, mandateID)
+	}
+	p.replace = nil
+	if key.reused {
+		p.replace = func() { p.use(v, v.looseKey(mandateID, key.claim), params, mandateID) }
+	}
 }
 
 // readMandate verifies the token. If the token is expired and otherwise valid, late is the
@@ -82,6 +92,15 @@ type mandateKey struct {
 	again string // Idempotency-Key with which a client can repeat the request; empty for presentations
 	claim Claim
 	ended func(ctx context.Context, end End)
+	// reused reports that the gate took the key from an earlier request. The client may have
+	// repeated that request with the key since.
+	reused bool
+}
+
+// named returns the key with the name under which it is settled.
+func (k mandateKey) named(sent string) mandateKey {
+	k.sent, k.claim.Key = sent, "mandate:"+sent
+	return k
 }
 
 // mandateKey returns the key of a payment: from the challenge of a presentation, from the
@@ -95,40 +114,49 @@ func (v *visit) mandateKey(p *mandate.Presentation) (k mandateKey, no *refusal) 
 		if no := v.checkTransaction(p); no != nil {
 			return k, no
 		}
-		k.sent = "presentation:" + fingerprint(p.Mandate.ID, p.Nonce)
 		k.claim.Until = now.Add(presentationLife)
+		return k.named("presentation:" + fingerprint(p.Mandate.ID, p.Nonce)), nil
 	case asked != "":
 		if len(asked) > 255 || strings.ContainsFunc(asked, func(r rune) bool { return r < ' ' || r > '~' }) {
 			return k, &refusal{status: http.StatusBadRequest, code: string(client.CodeValidation), message: "Idempotency-Key: want 1 to 255 printable ASCII characters."}
 		}
-		k.sent, k.again = "request:"+fingerprint(p.Mandate.ID, asked), asked
-	default:
-		k = v.looseKey(p.Mandate.ID, k)
+		k.again = asked
+		k.ended = func(_ context.Context, end End) {
+			if end == EndServed { // the client repeated a request that had no key
+				v.mandateKeys.remove(v.keySlot(p.Mandate.ID), asked)
+			}
+		}
+		return k.named("request:" + fingerprint(p.Mandate.ID, asked)), nil
 	}
-	k.claim.Key = "mandate:" + k.sent
-	return k, nil
+	return v.looseKey(p.Mandate.ID, k.claim), nil
+}
+
+// keySlot returns where the keys of a bare mandate's unfinished payments for this offer are
+// kept.
+func (v *visit) keySlot(mandateID string) string {
+	return fingerprint(mandateID, v.offer.accepts[0].binding)
 }
 
 // looseKey returns the key of a bare mandate without an Idempotency-Key. It reuses the key of
 // an earlier payment of the same mandate, resource and price that was undecided or not
 // served, so that the client does not pay again.
-func (v *visit) looseKey(mandateID string, k mandateKey) mandateKey {
-	slot := fingerprint(mandateID, v.offer.accepts[0].binding)
-	k.again = v.mandateKeys.take(slot)
-	if k.again == "" {
+func (v *visit) looseKey(mandateID string, c Claim) mandateKey {
+	slot := v.keySlot(mandateID)
+	again := v.mandateKeys.take(slot)
+	reused := again != ""
+	if !reused {
 		var made [16]byte
 		_, _ = rand.Read(made[:]) // never fails: crypto/rand ends the program instead
-		k.again = hex.EncodeToString(made[:])
+		again = hex.EncodeToString(made[:])
 	}
-	// The same as if the client had sent the key, so that a repeat with it finds this payment.
-	k.sent = "request:" + fingerprint(mandateID, k.again)
-	again := k.again
+	k := mandateKey{again: again, claim: c, reused: reused}
 	k.ended = func(_ context.Context, end End) {
 		if end == EndUndecided || end == EndUnserved {
 			v.mandateKeys.put(slot, again)
 		}
 	}
-	return k
+	// The same as if the client had sent the key, so that a repeat with it finds this payment.
+	return k.named("request:" + fingerprint(mandateID, again))
 }
 
 // checkTransaction compares the payment that a presentation is bound to with the offer.

@@ -1,6 +1,7 @@
 package paywall
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -64,6 +65,18 @@ func (u *mandateKeys) take(slot string) string {
 		}
 	}
 	return ""
+}
+
+// remove removes a key of the slot, because it was served.
+func (u *mandateKeys) remove(slot, key string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	list := slices.DeleteFunc(u.slots[slot], func(l leftover) bool { return l.key == key })
+	if len(list) == 0 {
+		delete(u.slots, slot)
+	} else {
+		u.slots[slot] = list
+	}
 }
 
 // redactText returns the text of an error without a secret.

@@ -326,3 +326,72 @@ func TestMandateTokenInLogsAndErrors(t *testing.T) {
 		require.NotContains(t, answers, part)
 	}
 }
+
+// lost sends a request without a key whose settlement is made and not answered. It returns
+// the key that the gate names.
+func (w *world) lost(token string) string {
+	w.t.Helper()
+	w.service.bend(func(rw http.ResponseWriter, _ *http.Request, settle func()) bool {
+		settle()
+		rw.WriteHeader(http.StatusBadGateway)
+		return true
+	})
+	defer w.service.bend(nil)
+	key := w.ask("X-Service-Mandate", token).Header().Get("Idempotency-Key")
+	require.NotEmpty(w.t, key)
+	return key
+}
+
+func TestRepeatWithTheNamedKeyLocksNoMandateOut(t *testing.T) {
+	t.Parallel()
+	memory := paywall.NewMemory(paywall.MemoryConfig{Clock: newClock().Now})
+	for name, change := range map[string]func(*paywall.Config){
+		"same instance": nil, "another instance": func(c *paywall.Config) { c.Redemptions = memory },
+	} {
+		w := setup(t, change)
+		other := w.gate
+		if change != nil {
+			other = w.newGate(change) // it shares the store, and not the keys that were named
+		}
+		token := w.service.mandate(nil).Reveal()
+		for range 3 {
+			key := w.lost(token)
+			require.Equal(t, 200, w.through(other, "X-Service-Mandate", token, "Idempotency-Key", key).Code, name)
+		}
+		require.Equal(t, 3, w.service.moved())
+		for n := range 3 {
+			require.Equal(t, 200, w.ask("X-Service-Mandate", token).Code, name)
+			require.Equal(t, 4+n, w.service.moved(), "each is a purchase of its own")
+		}
+	}
+}
+
+// The key may be served after the request without a key has taken it.
+func TestKeyThatIsServedMeanwhileIsReplaced(t *testing.T) {
+	t.Parallel()
+	store := late{wait: func() {}}
+	w := setup(t, func(c *paywall.Config) {
+		store.Redemptions = paywall.NewMemory(paywall.MemoryConfig{Clock: c.Clock})
+		c.Redemptions = &store
+	})
+	token := w.service.mandate(nil).Reveal()
+	key := w.lost(token)
+	store.wait = func() {
+		store.wait = func() {}
+		require.Equal(t, 200, w.ask("X-Service-Mandate", token, "Idempotency-Key", key).Code)
+	}
+	require.Equal(t, 200, w.ask("X-Service-Mandate", token).Code)
+	require.Equal(t, 2, w.service.moved())
+}
+
+func TestPaymentOfANamedKeyIsStillTakenUp(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	token := w.service.mandate(nil).Reveal()
+	key := w.lost(token)
+	w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusInternalServerError) }
+	require.Equal(t, 500, w.ask("X-Service-Mandate", token, "Idempotency-Key", key).Code)
+	w.handler = sunny
+	require.Equal(t, 200, w.ask("X-Service-Mandate", token).Code, "the payment that was not served")
+	require.Equal(t, 1, w.service.moved())
+}

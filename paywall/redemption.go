@@ -101,10 +101,10 @@ func (h *hold) admit(ctx context.Context) error {
 		return nil
 	}
 	state := ClaimFresh
-	for i, c := range h.claims {
-		got, err := h.redemptions.Peek(ctx, c)
+	for i := range h.claims {
+		got, err := h.ask(ctx, i, h.redemptions.Peek)
 		if err != nil {
-			return storeDown(err)
+			return err
 		}
 		if no := h.given(got.State, len(h.claims)-1-i); no != nil {
 			return no
@@ -166,8 +166,8 @@ func (h *hold) judge(err error) {
 // take takes all claims of the credential, or none.
 func (h *hold) take(ctx context.Context) error {
 	h.state = ClaimFresh
-	for i, c := range h.claims {
-		got, err := h.claim(ctx, c)
+	for i := range h.claims {
+		got, err := h.ask(ctx, i, h.redemptions.Claim)
 		if err != nil {
 			h.restore(ctx)
 			return err
@@ -176,7 +176,7 @@ func (h *hold) take(ctx context.Context) error {
 			h.restore(ctx)
 			return no
 		}
-		h.held = append(h.held, heldClaim{c.Key, got.State})
+		h.held = append(h.held, heldClaim{h.claims[i].Key, got.State})
 		if got.State == ClaimPaid {
 			if err := h.entitle(ctx, i); err != nil { // was paid after it was looked up
 				h.restore(ctx)
@@ -199,12 +199,19 @@ func (h *hold) take(ctx context.Context) error {
 	return nil
 }
 
-func (h *hold) claim(ctx context.Context, c Claim) (Claimed, error) {
-	got, err := h.redemptions.Claim(ctx, c)
-	if err != nil {
-		return got, storeDown(err)
+// ask calls a method of the store for a claim. A key of an earlier request that was served
+// since is replaced.
+func (h *hold) ask(ctx context.Context, i int, method func(context.Context, Claim) (Claimed, error)) (Claimed, error) {
+	for {
+		got, err := method(ctx, h.claims[i])
+		if err != nil {
+			return got, storeDown(err)
+		}
+		if h.replace == nil || (got.State != ClaimServed && got.State != ClaimBoundElsewhere) {
+			return got, nil
+		}
+		h.replace()
 	}
-	return got, nil
 }
 
 func storeDown(err error) *refusal {
