@@ -47,12 +47,14 @@ const (
 type Status string
 
 // The states of a charge. On the wire, a charge that moved money is "completed" in
-// charge results, and "succeeded" in receipts and lists.
+// charge results, and "succeeded" in receipts and lists. A charge is "reversed" in
+// receipts and in repeated calls if its rail took the money back after it had succeeded.
 const (
 	Completed Status = "completed"
 	Succeeded Status = "succeeded"
 	Pending   Status = "pending"
 	Failed    Status = "failed"
+	Reversed  Status = "reversed"
 )
 
 // Paid reports whether the money moved: the status is [Completed] or [Succeeded].
@@ -185,7 +187,7 @@ type ChargeParams struct {
 type Charge struct {
 	// TransactionID is the charge's id (txn_…).
 	TransactionID string `json:"transactionId"`
-	// Status is Completed, Pending or Failed.
+	// Status is Completed, Pending or Failed, or Reversed if Replayed is true.
 	Status Status `json:"status"`
 	// AmountCents is the amount charged, in US cents.
 	AmountCents int64 `json:"amountCents"`
@@ -211,7 +213,7 @@ type Charge struct {
 type Receipt struct {
 	// ID is the charge's id (txn_…).
 	ID string `json:"id"`
-	// Status is Succeeded, Pending or Failed.
+	// Status is Succeeded, Pending, Failed or Reversed.
 	Status Status `json:"status"`
 	// AmountCents is the amount charged, in US cents.
 	AmountCents int64 `json:"amountCents"`
@@ -312,7 +314,8 @@ type PaywallSettlement struct {
 	Payer string `json:"payer"`
 	// TransactionID is the id of the charge (txn_…).
 	TransactionID string `json:"transactionId"`
-	// ErrorReason is set if Success is false.
+	// ErrorReason is set if Success is false: settlement_pending, reversed if the rail took
+	// the payment of an earlier call back, or the rail's reason.
 	ErrorReason string `json:"errorReason,omitempty"`
 }
 

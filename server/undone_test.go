@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"path/filepath"
 	"testing"
@@ -16,15 +15,6 @@ import (
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
-// reversible is a rail whose successes the test takes back.
-type reversible struct {
-	rail.Rail
-
-	tell func(context.Context, rail.Undone) error
-}
-
-func (r *reversible) OnUndone(tell func(context.Context, rail.Undone) error) { r.tell = tell }
-
 // TestUndonePaymentsOfRailsReachTheLedger: the service listens to every rail that can
 // take a payment back.
 func TestUndonePaymentsOfRailsReachTheLedger(t *testing.T) {
@@ -34,14 +24,14 @@ func TestUndonePaymentsOfRailsReachTheLedger(t *testing.T) {
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
 	require.NoError(t, err)
 	var logged bytes.Buffer
-	one := &reversible{Rail: card.Sandbox(store)}
+	one := &reversing{Rail: card.Sandbox(store)}
 	srv, err := server.New(t.Context(), server.Config{
 		BaseURL: "https://pay.example", Mode: server.Sandbox, Store: store, Rails: []rail.Rail{one}, Wrapper: wrapper,
 		Logger: slog.New(slog.NewTextHandler(&logged, nil)),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
-	require.NotNil(t, one.tell)
-	require.NoError(t, one.tell(t.Context(), rail.Undone{Rail: rail.Card, Reference: "txn_unknown.fiat", TxHash: "0x1"}))
+	require.NotNil(t, one.report)
+	require.NoError(t, one.report(t.Context(), rail.Undone{Rail: rail.Card, Reference: "txn_unknown.fiat", TxHash: "0x1"}))
 	require.Contains(t, logged.String(), "txn_unknown.fiat")
 }

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ func ByMandate(c Charger) func(context.Context, Order) (Sale, error) {
 				Message: "The payment is pending. Send the same order again with its Idempotency-Key.",
 			}
 		default:
-			return Sale{}, &RefusedError{Status: http.StatusPaymentRequired, Code: string(ch.FailureReason), Message: "The payment was refused."}
+			return Sale{}, &RefusedError{Status: http.StatusPaymentRequired, Code: cmp.Or(string(ch.FailureReason), string(ch.Status)), Message: "The payment was refused."}
 		}
 	}
 }

@@ -66,6 +66,9 @@ type Reader interface {
 	ChargesOfTransaction(ctx context.Context, transaction string, limit int) ([]Charge, error)
 	// OutcomeConflicts lists the conflicts of charges whose id comes after an id, in order.
 	OutcomeConflicts(ctx context.Context, after string, limit int) ([]OutcomeConflict, error)
+	// Reversed reports whether a rail took back the payment of a charge: whether it has an
+	// [OutcomeConflict] with the status [Reversed].
+	Reversed(ctx context.Context, chargeID string) (bool, error)
 	// Lapsed lists pending charges whose lease ended before a time, oldest lease first,
 	// without those that wait for one of the rails in except: see [Charge.Waiting].
 	Lapsed(ctx context.Context, before time.Time, except []rail.Name, limit int) ([]Charge, error)

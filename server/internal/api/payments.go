@@ -40,7 +40,11 @@ func (a *API) charge(ctx context.Context, c call[chargeBody]) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{Body: chargeView(done.Charge), Replayed: done.Replayed}, nil
+	v := chargeView(done.Charge)
+	if done.Reversed {
+		v.Status = client.Reversed
+	}
+	return reply{Body: v, Replayed: done.Replayed}, nil
 }
 
 func chargeRequest(in chargeBody, h http.Header) (payment.ChargeRequest, error) {
@@ -127,10 +131,18 @@ func (a *API) receipt(ctx context.Context, c call[struct{}]) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{Body: client.Receipt{
+	reversed, err := a.Payments.Reversed(ctx, ch)
+	if err != nil {
+		return reply{}, err
+	}
+	v := client.Receipt{
 		ID: ch.ID, Status: client.Status(ch.Status), AmountCents: int64(ch.Amount.CentsUp()), Currency: client.Currency(ch.Currency),
 		Rail: client.Rail(ch.Rail), ReceiptURL: a.Payments.ReceiptURL(ch.ID), Description: ch.Description,
 		FeeMicros: int64(ch.Fee), TxHash: ch.TxHash, FailureReason: client.FailureReason(ch.FailureReason),
 		CreatedAt: ch.CreatedAt, SettledAt: ch.SettledAt,
-	}}, nil
+	}
+	if reversed {
+		v.Status = client.Reversed
+	}
+	return reply{Body: v}, nil
 }

@@ -93,16 +93,18 @@ func (a *API) settle(ctx context.Context, r payment.PaywallRequest) (reply, erro
 	if s.Payer, err = a.Payments.Payer(ctx, c.Charge); err != nil {
 		return reply{}, err
 	}
-	switch c.Status {
-	case ledger.ChargeSucceeded:
+	switch {
+	case c.Reversed:
+		s.ErrorReason = payment.PaymentReversed
+	case c.Status == ledger.ChargeSucceeded:
 		s.Success = true
 		s.Network, s.Transaction = "card", c.ProcessorID
 		if c.Rail == rail.Chain {
 			s.Network, s.Transaction = r.Network, c.TxHash
 		}
-	case ledger.ChargePending:
+	case c.Status == ledger.ChargePending:
 		s.ErrorReason = "settlement_pending"
-	case ledger.ChargeFailed:
+	case c.Status == ledger.ChargeFailed:
 		s.ErrorReason = string(c.FailureReason)
 	}
 	return reply{Body: s, Replayed: c.Replayed}, nil

@@ -30,13 +30,16 @@ func receiptView(found payment.Receipt) result {
 		Amount: dollars(c.Amount),
 		Facts:  []fact{{"Transaction", c.ID}, {"Date", moment(c.CreatedAt)}},
 	}
-	switch c.Status {
-	case ledger.ChargePending:
+	switch {
+	case found.Reversed:
+		v.Tone, v.Badge, v.Headline = "bad", "Reversed", "The payment to "+found.Merchant.Name+" was reversed"
+		v.Facts = append(v.Facts, fact{"Reason", "The payment network took the payment back"})
+	case c.Status == ledger.ChargePending:
 		v.Tone, v.Badge = "wait", "Pending"
-	case ledger.ChargeFailed:
+	case c.Status == ledger.ChargeFailed:
 		v.Tone, v.Badge, v.Headline = "bad", "Not paid", "Nothing was paid to "+found.Merchant.Name
 		v.Facts = append(v.Facts, fact{"Reason", reasonText(c.FailureReason)})
-	case ledger.ChargeSucceeded:
+	case c.Status == ledger.ChargeSucceeded:
 		v.Facts = append(v.Facts, fact{"Settled", moment(c.SettledAt)})
 	}
 	if c.Status != ledger.ChargeFailed && c.Rail == rail.Card && found.Instrument.Brand != "" {

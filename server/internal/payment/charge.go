@@ -51,11 +51,12 @@ type ChargeRequest struct {
 }
 
 // Charged is the result of a request to charge. Replayed reports that an earlier request
-// with the same idempotency key made the charge.
+// with the same idempotency key made the charge, and Reversed that its rail has since
+// taken the payment back.
 type Charged struct {
 	ledger.Charge
 
-	Replayed bool
+	Replayed, Reversed bool
 }
 
 // Charge reserves an amount and asks the rails to move it. It returns the decided
@@ -91,7 +92,8 @@ func (s *Service) move(ctx context.Context, r ChargeRequest) (Charged, error) {
 	}
 	failpoint.Hit(failpoint.Reserved)
 	if reserved.Replayed {
-		return Charged{Charge: reserved.Charge, Replayed: true}, nil
+		reversed, err := s.Reversed(ctx, reserved.Charge)
+		return Charged{Charge: reserved.Charge, Replayed: true, Reversed: reversed}, err
 	}
 	// From here on the charge is finished even if the caller goes away.
 	c, err := s.finish(context.WithoutCancel(ctx), reserved.Charge, attempt{within: railTimeout})

@@ -25,7 +25,8 @@ import (
 // CheckoutStatus is the state of a checkout.
 type CheckoutStatus string
 
-// The states. Only open and pending ones change.
+// The states. Open and pending ones change, and a paid one fails if its rail takes the
+// payment back.
 const (
 	CheckoutOpen    CheckoutStatus = "open"
 	CheckoutPending CheckoutStatus = "pending" // the rail has no outcome yet
@@ -179,7 +180,11 @@ func (s *Service) checkoutOf(ctx context.Context, row ledger.Checkout) (Checkout
 		if err != nil {
 			return Checkout{}, err
 		}
-		c.take(charge)
+		reversed, err := s.Reversed(ctx, charge)
+		if err != nil {
+			return Checkout{}, err
+		}
+		c.take(charge, reversed)
 		s.endCheckoutMandate(ctx, c)
 		return c, nil
 	case row.FailureReason != "":
@@ -214,11 +219,15 @@ func (s *Service) checkoutsSession(ctx context.Context, row ledger.Checkout) (Se
 	return session, err
 }
 
-func (c *Checkout) take(charge ledger.Charge) {
+// take sets the state of a checkout to that of its charge.
+func (c *Checkout) take(charge ledger.Charge, reversed bool) {
 	c.Charge = charge
 	switch charge.Status {
 	case ledger.ChargeSucceeded:
 		c.Status = CheckoutPaid
+		if reversed {
+			c.Status, c.FailureReason = CheckoutFailed, PaymentReversed
+		}
 	case ledger.ChargePending:
 		c.Status = CheckoutPending
 	case ledger.ChargeFailed:

@@ -93,7 +93,7 @@ func (s *Service) chargeCheckout(ctx context.Context, c Checkout, r ChargeReques
 		return c, err
 	}
 	if refusal == nil {
-		c.take(charged.Charge)
+		c.take(charged.Charge, charged.Reversed)
 	}
 	s.endCheckoutMandate(ctx, c)
 	return c, nil

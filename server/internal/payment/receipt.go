@@ -9,6 +9,18 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
+// PaymentReversed is the reason why a charge that succeeded proves no payment: its rail
+// took the money back.
+const PaymentReversed = "reversed"
+
+// Reversed reports whether a charge succeeded and its rail then took the payment back.
+func (s *Service) Reversed(ctx context.Context, c ledger.Charge) (bool, error) {
+	if c.Status != ledger.ChargeSucceeded {
+		return false, nil
+	}
+	return s.Ledger.Reversed(ctx, c.ID)
+}
+
 // ReceiptURL returns the address of a charge's receipt page. It cannot be guessed.
 func (s *Service) ReceiptURL(chargeID string) string {
 	return s.BaseURL + "/receipts/" + chargeID + "/" + s.receiptProof(chargeID)
@@ -25,6 +37,8 @@ type Receipt struct {
 	Charge     ledger.Charge
 	Merchant   ledger.Merchant
 	Instrument struct{ Brand, LastFour string } // of a card payment
+	// Reversed reports whether the rail took the payment back.
+	Reversed bool
 }
 
 // Receipt returns the receipt at an address. It returns ledger.ErrNotFound if the proof
@@ -38,6 +52,9 @@ func (s *Service) Receipt(ctx context.Context, chargeID, proof string) (Receipt,
 		return Receipt{}, err
 	}
 	r := Receipt{Charge: c}
+	if r.Reversed, err = s.Reversed(ctx, c); err != nil {
+		return Receipt{}, err
+	}
 	if ledger.IsWallet(c.MerchantID) {
 		r.Merchant = ledger.WalletPayee(c.PayTo)
 	} else if r.Merchant, err = s.Accounts.Merchant(ctx, c.MerchantID); err != nil {

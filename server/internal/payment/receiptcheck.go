@@ -25,6 +25,7 @@ const maxReceiptCharges = 100
 const (
 	ReceiptNotFound = "not_found" // no such payment to this payee was settled here
 	ReceiptExpired  = "expired"
+	ReceiptReversed = PaymentReversed
 	ReceiptDiffers  = "_mismatch" // appended to the name of the value: resource, payTo, amount, payer, network
 )
 
@@ -49,7 +50,8 @@ type CheckedReceipt struct {
 }
 
 // CheckReceipt compares a receipt with the ledger and the chain. It is accepted if the
-// payment was settled in the last 24 hours with this payee, amount and resource. If
+// payment was settled in the last 24 hours with this payee, amount and resource, and its
+// rail has not taken it back. If
 // Redeem is set, an accepted receipt is redeemed: no later check accepts it. The errors
 // are those of the ledger and of the rail.
 func (s *Service) CheckReceipt(ctx context.Context, r ReceiptCheck) (CheckedReceipt, error) {
@@ -133,6 +135,14 @@ func (s *Service) compareReceipt(ctx context.Context, r ReceiptCheck, c ledger.C
 		out.Reason = "payer" + ReceiptDiffers
 	case (c.Rail == rail.Chain) == (r.Receipt.Network == "card"):
 		out.Reason = "network" + ReceiptDiffers
+	default:
+		reversed, err := s.Reversed(ctx, c)
+		if err != nil {
+			return CheckedReceipt{}, err
+		}
+		if reversed {
+			out.Reason = ReceiptReversed
+		}
 	}
 	return out, nil
 }

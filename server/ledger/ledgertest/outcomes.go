@@ -73,6 +73,19 @@ func reversedPayments(t *testing.T, b *bench) {
 		Status: webhook.StatusReversed, TxHash: "0xabc", FailureReason: string(rail.Reverted),
 	}, data)
 	require.Equal(t, 10*cent, b.spent(t, m))
+	alike := b.settle(t, b.reserve(t, m, 10*cent), succeeded())
+	_, err = b.Settle(ctx, alike, declined())
+	require.ErrorIs(t, err, ledger.ErrConflictingOutcome)
+	b.clock.set(b.clock.Now().Add(ledger.Keep + time.Minute))
+	for range 2 {
+		_, err := b.Expire(ctx, b.clock.Now())
+		require.NoError(t, err)
+	}
+	for charge, want := range map[string]bool{paid.ID: true, alike.ID: false, "": false, "txn_none": false} {
+		reversed, err := b.Reversed(ctx, charge)
+		require.NoError(t, err)
+		require.Equal(t, want, reversed, "%q, after the idempotency keys were deleted", charge)
+	}
 
 	pending := b.reserve(t, m, 10*cent)
 	failed, err := b.Settle(ctx, pending, reversal)

@@ -78,6 +78,12 @@ func (s *Store) OutcomeConflicts(ctx context.Context, after string, limit int) (
 	return many(s, row.OutcomeConflict)(s.readQ.OutcomeConflicts(ctx, db.OutcomeConflictsParams{ChargeID: after, Most: int64(limit)}))
 }
 
+// Reversed implements [ledger.Reader].
+func (s *Store) Reversed(ctx context.Context, chargeID string) (bool, error) {
+	n, err := s.readQ.Reversals(ctx, chargeID)
+	return n > 0, s.fail("find reversal of charge", err)
+}
+
 // Checkout implements [ledger.Reader].
 func (s *Store) Checkout(ctx context.Context, entropy string) (ledger.Checkout, error) {
 	return one(s, row.Checkout)(s.readQ.Checkout(ctx, entropy))

@@ -270,6 +270,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.retryLanesStmt, err = db.PrepareContext(ctx, retryLanes); err != nil {
 		return nil, fmt.Errorf("error preparing query RetryLanes: %w", err)
 	}
+	if q.reversalsStmt, err = db.PrepareContext(ctx, reversals); err != nil {
+		return nil, fmt.Errorf("error preparing query Reversals: %w", err)
+	}
 	if q.revokeAPIKeyStmt, err = db.PrepareContext(ctx, revokeAPIKey); err != nil {
 		return nil, fmt.Errorf("error preparing query RevokeAPIKey: %w", err)
 	}
@@ -775,6 +778,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing retryLanesStmt: %w", cerr)
 		}
 	}
+	if q.reversalsStmt != nil {
+		if cerr := q.reversalsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing reversalsStmt: %w", cerr)
+		}
+	}
 	if q.revokeAPIKeyStmt != nil {
 		if cerr := q.revokeAPIKeyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing revokeAPIKeyStmt: %w", cerr)
@@ -1046,6 +1054,7 @@ type Queries struct {
 	resealSecretStmt           *sql.Stmt
 	resealTokenStmt            *sql.Stmt
 	retryLanesStmt             *sql.Stmt
+	reversalsStmt              *sql.Stmt
 	revokeAPIKeyStmt           *sql.Stmt
 	rotateWebhookSecretStmt    *sql.Stmt
 	saveDeliveryStmt           *sql.Stmt
@@ -1164,6 +1173,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		resealSecretStmt:           q.resealSecretStmt,
 		resealTokenStmt:            q.resealTokenStmt,
 		retryLanesStmt:             q.retryLanesStmt,
+		reversalsStmt:              q.reversalsStmt,
 		revokeAPIKeyStmt:           q.revokeAPIKeyStmt,
 		rotateWebhookSecretStmt:    q.rotateWebhookSecretStmt,
 		saveDeliveryStmt:           q.saveDeliveryStmt,

@@ -446,6 +446,17 @@ func (q *Queries) PostingsOf(ctx context.Context, chargeID string) ([]Posting, e
 	return items, nil
 }
 
+const reversals = `-- name: Reversals :one
+SELECT COUNT(*) FROM outcome_conflicts WHERE charge_id = $1 AND status = 'reversed'
+`
+
+func (q *Queries) Reversals(ctx context.Context, chargeID string) (int64, error) {
+	row := q.queryRow(ctx, q.reversalsStmt, reversals, chargeID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const talliesAfter = `-- name: TalliesAfter :many
 SELECT merchant_id, mandate_id, count, volume_micros FROM tallies WHERE (merchant_id, mandate_id) > (CAST($1 AS TEXT), CAST($2 AS TEXT))
 ORDER BY merchant_id, mandate_id LIMIT $3

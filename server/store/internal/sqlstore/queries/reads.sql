@@ -11,6 +11,9 @@ LIMIT CAST(sqlc.arg(most) AS BIGINT);
 SELECT * FROM outcome_conflicts WHERE (charge_id, rail, status, tx_hash, processor_id) > (CAST(sqlc.arg(charge_id) AS TEXT), '~', '', '', '')
 ORDER BY charge_id, rail, status, tx_hash, processor_id LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
+-- name: Reversals :one
+SELECT COUNT(*) FROM outcome_conflicts WHERE charge_id = $1 AND status = 'reversed';
+
 -- name: Totals :one
 SELECT CAST(COALESCE(SUM(volume_micros), 0) AS BIGINT) AS volume, CAST(COALESCE(SUM(count), 0) AS BIGINT) AS count
 FROM tallies WHERE merchant_id = $1;
