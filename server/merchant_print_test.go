@@ -21,8 +21,8 @@ func TestMerchantHidesItsAPIKey(t *testing.T) {
 		require.Contains(t, text, "mer_1", verb)
 	}
 	var log bytes.Buffer
-	slog.New(slog.NewJSONHandler(&log, nil)).Info("created", "merchant", m)
-	slog.New(slog.NewTextHandler(&log, nil)).Info("created", "merchant", m)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("created", slog.Any("merchant", m))
+	slog.New(slog.NewTextHandler(&log, nil)).Info("created", slog.Any("merchant", m))
 	require.NotContains(t, log.String(), "canary")
 	require.Contains(t, log.String(), "mer_1")
 }
