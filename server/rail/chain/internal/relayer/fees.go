@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/big"
-	"sync"
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
@@ -122,39 +121,4 @@ func (r *Relayer) Afford(ctx context.Context, j *Job) (bool, error) {
 		return false, nil
 	}
 	return true, nil
-}
-
-// committedGas is what the transactions that are in no block yet may cost.
-type committedGas struct {
-	mu     sync.Mutex
-	tended *big.Int // of all when Tend last counted
-	since  *big.Int // of those submitted since then
-}
-
-func (c *committedGas) add(wei *big.Int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.since == nil {
-		c.since = new(big.Int)
-	}
-	c.since.Add(c.since, wei)
-}
-
-// count replaces what is known with what Tend counted.
-func (c *committedGas) count(wei *big.Int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.tended, c.since = wei, nil
-}
-
-func (c *committedGas) sum() *big.Int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	sum := new(big.Int)
-	for _, part := range []*big.Int{c.tended, c.since} {
-		if part != nil {
-			sum.Add(sum, part)
-		}
-	}
-	return sum
 }

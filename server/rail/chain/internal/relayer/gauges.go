@@ -47,7 +47,7 @@ func (r *Relayer) Gauges() []rail.Gauge {
 	g := &r.gauges
 	return []rail.Gauge{
 		{
-			Name: "chain_transactions_open", Help: "The relayer's transactions that are not final, at most 512 of them.",
+			Name: "chain_transactions_open", Help: "The relayer's transactions that are not final.",
 			Value: func() float64 { return float64(g.open.Load()) },
 		},
 		{

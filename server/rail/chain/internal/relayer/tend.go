@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/big"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -18,7 +17,7 @@ import (
 const (
 	// TendEvery is the least pause between two calls of [Relayer.Tend].
 	TendEvery = 500 * time.Millisecond
-	// page bounds the open slots of one round, and the records read at a time.
+	// page bounds the slots that a round tends, and the records read at a time.
 	page = 512
 	// stuckAfter is how long a transaction may wait for its block before an alarm.
 	stuckAfter = 2 * time.Minute
@@ -56,8 +55,12 @@ func (r *Relayer) Tend(ctx context.Context, newest *types.Header) (idle bool, er
 		return false, err
 	}
 	errs := []error{r.tendFirst(ctx, now)}
+	before := r.committed.mark()
 	open, err := r.slots(ctx, kindOpenSlot, "")
-	errs = append(errs, err, r.tendOpen(ctx, now, open), r.tendLanded(ctx, now))
+	if err == nil {
+		err = errors.Join(r.countOpen(ctx, now, open, before), r.tendOpen(ctx, now, open))
+	}
+	errs = append(errs, err, r.tendLanded(ctx, now))
 	if len(open) > 0 || r.balanceAt.Load() == 0 {
 		errs = append(errs, r.checkBalance(ctx))
 	}
@@ -138,7 +141,6 @@ func (r *Relayer) slots(ctx context.Context, kind, after string) (slots []Slot, 
 func (r *Relayer) tendOpen(ctx context.Context, now chainHead, open []Slot) error {
 	var waiting, used []Slot
 	var hashes []common.Hash
-	cost := new(big.Int)
 	for _, s := range open {
 		switch {
 		case s.Nonce < now.next:
@@ -146,13 +148,9 @@ func (r *Relayer) tendOpen(ctx context.Context, now chainHead, open []Slot) erro
 		case s.Nonce > now.next:
 			waiting = append(waiting, s)
 			hashes = append(hashes, s.Hash())
-			fallthrough
 		default: // tendFirst has tended the first
-			cost.Add(cost, weiOf(s.Gas, s.last().FeeCap))
 		}
 	}
-	r.committed.count(cost)
-	r.checkAge(ctx, now, open)
 	errs := []error{r.tendUsed(ctx, now, used)}
 	known, err := r.config.Chain.Known(ctx, hashes)
 	if err != nil {
@@ -165,23 +163,6 @@ func (r *Relayer) tendOpen(ctx context.Context, now chainHead, open []Slot) erro
 		errs = append(errs, r.tendWaiting(ctx, now, s, known[s.Hash()]))
 	}
 	return errors.Join(errs...)
-}
-
-// checkAge raises an alarm if a transaction has waited long for its block.
-func (r *Relayer) checkAge(ctx context.Context, now chainHead, open []Slot) {
-	r.gauges.open.Store(int64(len(open)))
-	var age time.Duration
-	var oldest Slot
-	for _, s := range open {
-		if waits := r.config.Clock().Sub(s.Broadcasts[0].At); s.Nonce >= now.next && waits > age {
-			age, oldest = waits, s
-		}
-	}
-	r.gauges.oldest.Store(int64(age))
-	if age > stuckAfter && r.alarms.Due("oldest transaction", r.config.Clock()) {
-		r.config.Logger.ErrorContext(ctx, "a transaction waits long for its block", slog.Duration("age", age),
-			slog.Uint64("nonce", oldest.Nonce), slog.Int("broadcasts", len(oldest.Broadcasts)))
-	}
 }
 
 // tendUsed reads the receipts of slots whose nonce is used in the newest block.
