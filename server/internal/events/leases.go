@@ -84,8 +84,13 @@ func (s *Service) lease(ctx context.Context, look func(ctx context.Context, now 
 
 // work starts the worker of an endpoint that was leased.
 func (s *Service) work(ctx context.Context, e ledger.WebhookEndpoint, until time.Time) {
-	w := s.all()[e.ID]
+	s.mu.Lock()
+	w := s.workers[e.ID]
 	if w != nil { // the clock was moved: it was this instance's lease that ended
+		w.regained = true
+	}
+	s.mu.Unlock()
+	if w != nil {
 		w.until.Store(until.UnixMilli())
 		signal(w.wake)
 		return
@@ -99,11 +104,20 @@ func (s *Service) work(ctx context.Context, e ledger.WebhookEndpoint, until time
 		w.run(ctx)
 		forget()
 		s.mu.Lock()
-		delete(s.workers, e.ID)
 		s.grown[e.MerchantID] = true // there may be events since the worker ended
 		s.mu.Unlock()
 		signal(s.poked)
 	})
+}
+
+// leave removes a worker that has ended, and reports whether its endpoint was leased for it
+// again. It must precede the release: otherwise the next lease finds the worker that has
+// ended, takes it for a running one, and nothing is delivered until that lease expires.
+func (s *Service) leave(w *worker) (regained bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.workers, w.endpoint.ID)
+	return w.regained
 }
 
 // all returns the workers by endpoint.

@@ -58,6 +58,7 @@ type worker struct {
 	read      atomic.Int64                         // the last offset of the stream that was read
 	published atomic.Pointer[ledger.EndpointState] // to be saved
 	saved     ledger.EndpointState                 // under the service's mutex saving
+	regained  bool                                 // under the service's mutex mu: leased again while it ran
 }
 
 // lane is the deliveries of a mandate in memory, in order, or a redelivery.
@@ -109,7 +110,11 @@ func (w *worker) run(ctx context.Context) {
 	store, stop := outlive(ctx, 2*endTimeout)
 	defer stop()
 	err := w.work(ctx, store, requests)
-	if err = w.finish(store, requests, err); errors.Is(err, errLost) {
+	err = w.finish(store, requests, err)
+	if errors.Is(err, errLost) {
+		if w.leave(w) {
+			w.release(store, w.Clock())
+		}
 		return
 	}
 	if err != nil {
@@ -121,9 +126,17 @@ func (w *worker) run(ctx context.Context) {
 	if w.unfinished() {
 		wake = w.Clock()
 	}
-	err = errors.Join(w.saveStates(store), w.Store.ReleaseWebhookEndpoint(store, w.owner, w.endpoint, w.Clock(), wake))
-	if err != nil {
-		w.failed(store, "release webhook endpoint", err) // the lease ends by itself
+	if err := w.saveStates(store); err != nil {
+		w.failed(store, "save the offset of a webhook endpoint", err)
+	}
+	w.leave(w)
+	w.release(store, wake)
+}
+
+// release ends the lease; if that fails, the lease ends by itself.
+func (w *worker) release(ctx context.Context, wake time.Time) {
+	if err := w.Store.ReleaseWebhookEndpoint(ctx, w.owner, w.endpoint, w.Clock(), wake); err != nil {
+		w.failed(ctx, "release webhook endpoint", err)
 	}
 }
 

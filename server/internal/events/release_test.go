@@ -1,0 +1,79 @@
+package events_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/server/internal/events"
+	"github.com/paywarrant/paywarrant/server/ledger"
+)
+
+// slowRelease is a store whose first read of the stream fails, and whose first release of
+// an endpoint returns only after the endpoint was leased again.
+type slowRelease struct {
+	events.Store
+
+	read, released, leased atomic.Bool
+	again                  chan struct{} // closed when the look after the second lease begins
+}
+
+func (s *slowRelease) StreamEvents(ctx context.Context, merchantID string, after int64, limit int) ([]ledger.Event, error) {
+	if !s.read.Swap(true) {
+		return nil, errors.New("the store is away")
+	}
+	return s.Store.StreamEvents(ctx, merchantID, after, limit)
+}
+
+func (s *slowRelease) ReleaseWebhookEndpoint(ctx context.Context, owner string, e ledger.WebhookEndpoint, now, wake time.Time) error {
+	err := s.Store.ReleaseWebhookEndpoint(ctx, owner, e, now, wake)
+	if !s.released.Swap(true) {
+		select {
+		case <-s.again:
+		case <-ctx.Done():
+		}
+	}
+	return err
+}
+
+func (s *slowRelease) LeaseWebhookEndpoints(ctx context.Context, owner string, ids []string, now, until time.Time) ([]ledger.WebhookEndpoint, error) {
+	list, err := s.Store.LeaseWebhookEndpoints(ctx, owner, ids, now, until)
+	if len(list) > 0 && s.released.Load() {
+		s.leased.Store(true)
+	}
+	return list, err
+}
+
+func (s *slowRelease) DueWebhookEndpoints(ctx context.Context, merchants []string, now time.Time, limit int) ([]string, error) {
+	if s.leased.Swap(false) {
+		close(s.again)
+	}
+	return s.Store.DueWebhookEndpoints(ctx, merchants, now, limit)
+}
+
+// TestEndpointLeasedWhileItIsReleasedIsDeliveredTo: the endpoint is leased again after its
+// worker has released it and before that worker's goroutine has returned. It gets a new
+// worker at once, and does not stand still until the lease expires.
+func TestEndpointLeasedWhileItIsReleasedIsDeliveredTo(t *testing.T) {
+	t.Parallel()
+	port, taken := receiver(t, nil)
+	b := setup(t, only("127.0.0.1"))
+	b.Close()
+	store := &slowRelease{Store: b.store, again: make(chan struct{})}
+	b.cfg.Store = store
+	b.begin(t)
+	b.endpoint(t, address("shop.example", port))
+	e := b.happen(t)
+	select {
+	case <-store.again:
+	case <-time.After(time.Minute):
+		require.Fail(t, "the endpoint was not leased again")
+	}
+	b.clock.Advance(6 * time.Second) // the pause after an error ends, and no lease does
+	require.Eventually(t, func() bool { return taken.Load() == 1 }, 10*time.Second, 5*time.Millisecond)
+	require.Equal(t, ledger.DeliveryDelivered, b.came(t, e, 1).Status)
+}
