@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/clientlimit"
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/mpp"
 	"github.com/paywarrant/paywarrant/x402"
@@ -36,7 +37,7 @@ type shared struct {
 	timeout     time.Duration
 	bounded     bool // redemptions and settler have timeouts of their own
 	mandateKeys *mandateKeys
-	clients     *clientLimits
+	clients     *clientlimit.Limits
 	listing     *listing
 	skip        func(*http.Request) bool
 	served      func(status int) bool
@@ -154,6 +155,11 @@ func newExternal(c Config) (*x402.Facilitator, error) {
 		return nil, fmt.Errorf("paywall: ExternalFacilitator, FacilitatorKeyID, FacilitatorSecret: %w", err)
 	}
 	return f, nil
+}
+
+// newClientLimits returns the limits of invalid signed transfers.
+func newClientLimits(c Config) *clientlimit.Limits {
+	return clientlimit.New(clientlimit.Config{PerSecond: c.UnprovenPerSecond, Proxies: c.TrustedProxies, Clock: c.Clock, Logger: c.Logger, Name: "paywall"})
 }
 
 // newVerifiers return verifiers of mandates with the published keys of the service. The

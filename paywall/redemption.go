@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+
+	"github.com/paywarrant/paywarrant/internal/clientlimit"
 )
 
 // bookkeeping bounds the calls to the [Redemptions] at the end of a request.
@@ -58,7 +60,7 @@ type hold struct {
 	// entitled reports that the credential may use the payment of its identifier.
 	entitled bool
 	// pass is what count has counted. Nil before that.
-	pass     *pass
+	pass     *clientlimit.Pass
 	admitted bool
 }
 
@@ -144,7 +146,7 @@ func (h *hold) count() error {
 		return nil
 	}
 	var wait time.Duration
-	if h.pass, wait = h.clients.admit(h.request, h.payer); wait > 0 {
+	if h.pass, wait = h.clients.Admit(h.request, h.payer); wait > 0 {
 		return tooMany(wait)
 	}
 	h.admitted = true
@@ -157,9 +159,9 @@ func (h *hold) judge(err error) {
 	var no *refusal
 	switch errors.As(err, &no); {
 	case err == nil, no != nil && no.code == codePending:
-		h.pass.good()
+		h.pass.Good()
 	case no != nil && !no.undecided():
-		h.pass.refused()
+		h.pass.Refused()
 	}
 }
 
@@ -293,7 +295,7 @@ func (h *hold) pay(ctx context.Context) (Payment, error) {
 		h.end = EndServed
 		return Payment{}, alreadyRedeemed()
 	}
-	h.pass.paid()
+	h.pass.Paid()
 	for _, c := range h.held {
 		h.note(ctx, c.key, s.payment)
 	}

@@ -40,7 +40,8 @@ func api(c *client.Client, serviceURL, payTo, secret, self string) (*http.ServeM
 		Issuer: self, Keys: []bundle.Key{key},
 		Tiers:       []paywall.Tier{{Name: "small", USDCents: 100, Requests: 100}, {Name: "large", USDCents: 500, Requests: 1000}},
 		PurchaseURL: self + "/bundles", BalanceURL: self + "/bundles/balance",
-		Sell: bundle.ByMandate(c), // or a checkout link of your own
+		Sell:   bundle.ByMandate(c), // or a checkout link of your own
+		APIURL: serviceURL,          // verifies mandates before they are charged
 		// Store: bundle.NewSQL(db), or bundles are gone with the process
 	})
 	if err != nil {

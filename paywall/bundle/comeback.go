@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"context"
 	"crypto/hmac"
 	"errors"
 	"net/http"
@@ -46,11 +45,11 @@ func (s *Shop) comeBack(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	o := Order{ID: orderID(key, name, ""), Tier: t, ReturnURL: s.returnURL(key, name)}
-	b, sale, err := s.fill(context.WithoutCancel(r.Context()), o)
+	b, sale, err := s.fill(r, o)
 	page := strings.Contains(r.Header.Get("Accept"), "text/html")
 	var no *RefusedError
 	switch {
-	case err != nil && page && errors.As(err, &no):
+	case err != nil && page && errors.As(err, &no) && no.Status != http.StatusTooManyRequests:
 		s.showOrder(w, r, no.Status, orderPage{Headline: "Nothing was bought", Text: no.Message, Again: s.cfg.PurchaseURL})
 	case err != nil:
 		s.fail(w, r, o, err)

@@ -7,6 +7,7 @@
 //		Tiers:  []paywall.Tier{{Name: "small", USDCents: 500, Requests: 1000}},
 //		PurchaseURL: "https://api.example.com/bundles", BalanceURL: "https://api.example.com/bundles/balance",
 //		Sell: bundle.ByCheckout(c), // c is a client.Client
+//		APIURL: "https://sandbox.pay.example",
 //	})
 //	gate, err := paywall.New(paywall.Config{CreditBundle: shop.CreditBundle(), …})
 //	mux.Handle("/bundles", shop.Purchase())
@@ -22,6 +23,11 @@
 //
 // An order is paid once and its bundle is issued once. A repeated POST with the same
 // Idempotency-Key, the return address, and [Shop.Issue] all return the same bundle.
+//
+// Anyone can send orders, and each causes a call to the service with the merchant's
+// credentials. [Config.UnsoldPerSecond] limits the orders of one client address that sell
+// nothing; behind a proxy, set [Config.TrustedProxies]. With [Config.APIURL] an invalid
+// mandate is refused without a call.
 //
 // # Tokens
 //

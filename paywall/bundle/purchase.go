@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -26,6 +25,9 @@ const maxOrder = 256 << 10
 
 // minKey is the shortest Idempotency-Key of an order without a mandate.
 const minKey = 16
+
+// unavailableWait is the Retry-After of orders that cannot be taken now.
+const unavailableWait = 5 * time.Second
 
 // Order is a request to buy a bundle.
 type Order struct {
@@ -110,7 +112,7 @@ func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
 		refuse(w, no.Status, no.Code, no.Message)
 		return
 	}
-	b, sale, err := s.fill(context.WithoutCancel(r.Context()), o) // continues if the buyer disconnects
+	b, sale, err := s.fill(r, o) // continues if the buyer disconnects
 	switch {
 	case err != nil:
 		s.fail(w, r, o, err)
@@ -119,25 +121,6 @@ func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
 	default:
 		writeJSON(w, http.StatusCreated, o.bought(b))
 	}
-}
-
-// fill sells an order and issues its bundle. An order whose bundle exists is not sold
-// again.
-func (s *Shop) fill(ctx context.Context, o Order) (Issued, Sale, error) {
-	b, err := s.cfg.Store.Read(ctx, bundleID(o.ID))
-	switch {
-	case err == nil:
-		token, err := s.token(b)
-		return Issued{b, token}, Sale{Paid: true, TenantID: b.TenantID}, err
-	case !errors.Is(err, ErrNotFound):
-		return Issued{}, Sale{}, err
-	}
-	sale, err := s.cfg.Sell(ctx, o)
-	if err != nil || !sale.Paid {
-		return Issued{}, sale, err
-	}
-	issued, err := s.Issue(ctx, o.ID, o.Tier.Name, sale.TenantID)
-	return issued, sale, err
 }
 
 // bought returns the response to a paid order.
@@ -221,7 +204,7 @@ func (s *Shop) fail(w http.ResponseWriter, r *http.Request, o Order, err error) 
 		text = strings.ReplaceAll(text, o.Mandate, "[redacted]")
 	}
 	s.cfg.Logger.ErrorContext(r.Context(), "bundle: not sold", slog.String("order", o.ID), slog.String("error", text))
-	retryafter.Set(w.Header(), 5*time.Second)
+	retryafter.Set(w.Header(), unavailableWait)
 	refuse(w, http.StatusServiceUnavailable, "unavailable", "The order cannot be taken now. Send the same order again with its Idempotency-Key.")
 }
 

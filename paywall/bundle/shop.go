@@ -7,17 +7,27 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/paywarrant/paywarrant/internal/clientlimit"
+	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/paywall"
 )
 
-// DefaultLife is the default of [Config.Life].
-const DefaultLife = 365 * 24 * time.Hour
+// Defaults of [Config].
+const (
+	// DefaultLife is the default of [Config.Life].
+	DefaultLife = 365 * 24 * time.Hour
+	// DefaultUnsoldPerSecond is the default of [Config.UnsoldPerSecond].
+	DefaultUnsoldPerSecond = 2
+)
 
 // Config configures a [Shop].
 type Config struct {
@@ -35,6 +45,20 @@ type Config struct {
 	// called again if the order is repeated or its return address is opened, and must take
 	// the money once for an Order.ID. Default: POST sells nothing.
 	Sell func(ctx context.Context, o Order) (Sale, error)
+	// APIURL is the base URL of the service, without /v1. The mandates of orders are verified
+	// with its published keys before Sell is called. Default: Sell gets every mandate.
+	APIURL string
+	// HTTPClient fetches the keys at APIURL. Redirects are not followed. Default: a client
+	// with http.DefaultTransport.
+	HTTPClient *http.Client
+	// UnsoldPerSecond limits the orders of one client address per second that sell nothing,
+	// with bursts of ten times as many. Orders above the limit are answered 429 and do not
+	// reach Sell. Orders that are paid do not count. IPv6 addresses count by their /64.
+	// Default: 2. Negative: no limit.
+	UnsoldPerSecond int
+	// TrustedProxies lists the addresses of the proxies that forward requests, as in
+	// [paywall.Config]. Default: none; all clients of a proxy share one limit.
+	TrustedProxies []netip.Prefix
 	// Store keeps the bundles. Default: a [Memory].
 	Store Store
 	// Life is how long a bundle is valid. Default: [DefaultLife].
@@ -48,8 +72,10 @@ type Config struct {
 // Shop sells bundles and redeems their tokens. Create one with [New]. It is safe for
 // concurrent use.
 type Shop struct {
-	cfg    Config
-	parser *jwt.Parser
+	cfg      Config
+	parser   *jwt.Parser
+	clients  *clientlimit.Limits
+	verifier *mandate.Verifier // nil without APIURL
 }
 
 // New returns a Shop. It performs no I/O. The returned error names the invalid field.
@@ -69,7 +95,18 @@ func New(c Config) (*Shop, error) {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	return &Shop{cfg: c, parser: newParser(c)}, nil
+	if c.UnsoldPerSecond == 0 {
+		c.UnsoldPerSecond = DefaultUnsoldPerSecond
+	}
+	s := &Shop{cfg: c, parser: newParser(c), clients: clientlimit.New(clientlimit.Config{
+		PerSecond: c.UnsoldPerSecond, Proxies: c.TrustedProxies, Clock: c.Clock, Logger: c.Logger, Name: "bundle",
+	})}
+	if c.APIURL != "" {
+		api := strings.TrimRight(c.APIURL, "/")
+		keys := &mandate.RemoteKeySource{URL: api + "/.well-known/jwks.json", HTTPClient: c.HTTPClient, Clock: c.Clock, Retry: unavailableWait}
+		s.verifier = &mandate.Verifier{Issuer: api, Clock: c.Clock, Keys: keys}
+	}
+	return s, nil
 }
 
 // validate reports the first invalid field.
@@ -95,6 +132,12 @@ func (c Config) validate() error {
 	}
 	if c.Life < 0 {
 		return wrong("Life", "is negative")
+	}
+	if u, err := url.Parse(c.APIURL); c.APIURL != "" && (err != nil || u.Host == "") {
+		return wrong("APIURL", "want a full URL")
+	}
+	if slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return !p.IsValid() }) {
+		return wrong("TrustedProxies", "has an invalid prefix")
 	}
 	return nil
 }

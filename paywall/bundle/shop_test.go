@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -386,14 +387,16 @@ func TestTiersAreListedAndShown(t *testing.T) {
 func TestWrongConfigurationIsNamed(t *testing.T) {
 	t.Parallel()
 	for field, change := range map[string]func(*bundle.Config){
-		"Issuer":      func(c *bundle.Config) { c.Issuer = "api" },
-		"PurchaseURL": func(c *bundle.Config) { c.PurchaseURL = "/bundles" },
-		"BalanceURL":  func(c *bundle.Config) { c.BalanceURL = "" },
-		"Keys, Tiers": func(c *bundle.Config) { c.Keys = nil },
-		"Keys[0]":     func(c *bundle.Config) { c.Keys = []bundle.Key{{}} },
-		"Keys[1]":     func(c *bundle.Config) { c.Keys = append(c.Keys, c.Keys[0]) },
-		"Tiers[1]":    func(c *bundle.Config) { c.Tiers = append(c.Tiers[:1:1], c.Tiers[0]) },
-		"Life":        func(c *bundle.Config) { c.Life = -1 },
+		"Issuer":         func(c *bundle.Config) { c.Issuer = "api" },
+		"PurchaseURL":    func(c *bundle.Config) { c.PurchaseURL = "/bundles" },
+		"BalanceURL":     func(c *bundle.Config) { c.BalanceURL = "" },
+		"Keys, Tiers":    func(c *bundle.Config) { c.Keys = nil },
+		"Keys[0]":        func(c *bundle.Config) { c.Keys = []bundle.Key{{}} },
+		"Keys[1]":        func(c *bundle.Config) { c.Keys = append(c.Keys, c.Keys[0]) },
+		"Tiers[1]":       func(c *bundle.Config) { c.Tiers = append(c.Tiers[:1:1], c.Tiers[0]) },
+		"Life":           func(c *bundle.Config) { c.Life = -1 },
+		"APIURL":         func(c *bundle.Config) { c.APIURL = "api" },
+		"TrustedProxies": func(c *bundle.Config) { c.TrustedProxies = []netip.Prefix{{}} },
 	} {
 		c := setup(t, nil).cfg
 		change(&c)
