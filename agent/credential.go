@@ -46,6 +46,10 @@ type credential struct {
 
 	busy, held bool // guarded by kept.mu
 	reported   atomic.Bool
+
+	// Only the request that marked the credential busy uses these.
+	last outcome
+	lost *UndecidedError // set if it was redeemed for a response that is lost
 }
 
 // attach sets the credential's headers.

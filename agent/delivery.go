@@ -16,20 +16,22 @@ func (v *visit) deliver(resp *http.Response, c *credential, lost bool) {
 	if lost || confirms(resp.Header) || undecided(resp.StatusCode) {
 		until = v.cfg.Clock().Add(unfulfilledLife)
 	}
-	switch {
-	case resp.StatusCode >= http.StatusBadRequest:
+	if resp.StatusCode >= http.StatusBadRequest {
 		v.kept.release(c, until)
-	case bodiless(v.request.Method, resp):
-		v.kept.drop(c)
-	default:
-		resp.Body = &deliveredBody{ReadCloser: resp.Body, left: resp.ContentLength, end: func(whole bool) {
-			if whole {
-				v.kept.drop(c)
-			} else {
-				v.kept.release(c, until)
-			}
-		}}
+		return
 	}
+	c.last = answered
+	if bodiless(v.request.Method, resp) {
+		v.kept.drop(c)
+		return
+	}
+	resp.Body = &deliveredBody{ReadCloser: resp.Body, left: resp.ContentLength, end: func(whole bool) {
+		if whole {
+			v.kept.drop(c)
+		} else {
+			v.kept.release(c, until)
+		}
+	}}
 }
 
 // undecided reports whether the payment may have been made although the status does not

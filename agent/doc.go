@@ -42,6 +42,9 @@
 // that is safe: its method is idempotent, or it has an Idempotency-Key. Otherwise it
 // returns an [*UndecidedError] and leaves the decision to the caller.
 //
+// If the seller answers that a payment was redeemed before, and the caller never received
+// its response, the request fails with [ErrAnswerLost] instead of being paid again.
+//
 // Credentials are kept in memory and do not survive the process.
 //
 // # Redirects

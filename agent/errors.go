@@ -26,6 +26,9 @@ var (
 	ErrInsecure = errors.New("refusing to pay over plain HTTP")
 	// ErrPaidBefore: an earlier request of this chain of redirects was paid.
 	ErrPaidBefore = errors.New("a paid request was redirected to another paywall")
+	// ErrAnswerLost: the seller redeemed the payment for a response that was not received.
+	// It comes with an [UndecidedError].
+	ErrAnswerLost = errors.New("the seller redeemed this payment, and the response is lost")
 	// ErrTooLarge: a response exceeds [MaxFetch].
 	ErrTooLarge = errors.New("the response is too large")
 )
@@ -69,6 +72,12 @@ func (e *PaymentError) Unwrap() error { return e.Reason }
 // payment may have been made, and the request may have been carried out. The credential
 // is kept. The same request (method, URL and body) sends it again instead of paying a
 // second time.
+//
+// If the seller then answers that the payment was redeemed before, the error matches
+// [ErrAnswerLost]: the request was paid and served, and its response is lost. A safe
+// request, such as a GET, is paid again if it is repeated after that. Any other request
+// returns this error without being sent until Until, unless [WithNewPurchase] allows a
+// second payment.
 type UndecidedError struct {
 	// URL is the requested address without its query.
 	URL string
@@ -76,14 +85,24 @@ type UndecidedError struct {
 	Method Method
 	// AmountMicros is the price, in millionths of a US dollar.
 	AmountMicros int64
-	// Until is when the credential is no longer kept.
+	// Until is when the credential is no longer kept. It is zero if it is not kept.
 	Until time.Time
+	// Receipt is the payment if the seller redeemed it ([ErrAnswerLost]), and nil
+	// otherwise. Its Transaction is often empty.
+	Receipt *Receipt
 	// Err is the reason why there is no response.
 	Err error
 }
 
 // Error returns what was paid, what is unknown, and why.
 func (e *UndecidedError) Error() string {
+	if errors.Is(e.Err, ErrAnswerLost) {
+		next := "the same request is paid again"
+		if !e.Until.IsZero() {
+			next = fmt.Sprintf("until %s the same request is refused", e.Until.UTC().Format(time.RFC3339))
+		}
+		return fmt.Sprintf("agent: %s received a payment of %s USD by %s: %v; %s", e.URL, usd(e.AmountMicros), e.Method, e.Err, next)
+	}
 	return fmt.Sprintf("agent: %s received a payment of %s USD by %s and did not respond: %v; until %s the same request sends the same payment",
 		e.URL, usd(e.AmountMicros), e.Method, e.Err, e.Until.UTC().Format(time.RFC3339))
 }

@@ -14,16 +14,16 @@ import (
 const longestWait = 24 * time.Hour
 
 // resend sends the credential that an earlier request of this kind left behind. It
-// returns nil if there is none or if the seller no longer accepts it: the request is
-// then one that was not paid.
+// returns nil if there is none, or if the seller no longer accepts it although nothing
+// was lost: the request is then one that was not paid.
 func (v *visit) resend() (*http.Response, error) {
 	key, err := v.requestKey()
 	if err != nil {
 		return nil, err
 	}
-	c := v.kept.take(key, v.cfg.Clock())
+	c, err := v.takeKept(key)
 	if c == nil {
-		return nil, nil
+		return nil, err
 	}
 	resp, found, _, err := v.pay(c)
 	if err == nil && (found == refused || found == spent) {
@@ -39,10 +39,13 @@ func (v *visit) resend() (*http.Response, error) {
 func (v *visit) pay(c *credential) (*http.Response, verdict, string, error) {
 	ctx := v.request.Context()
 	attrs := []any{slog.String("url", shown(v.request.URL)), slog.String("method", string(c.offer.Method)), slog.String("price", c.offer.Price())}
+	before, lost := c.last, false // lost: the response to an earlier attempt
+	c.last = unanswered
 	resp, err := v.send(c)
-	lost := false // the response to an earlier attempt
 	if v.again(resp, err) {
-		lost = err != nil || undecided(resp.StatusCode)
+		if lost = err != nil || undecided(resp.StatusCode); lost {
+			before = unanswered
+		}
 		if resp != nil {
 			discard(resp)
 		}
@@ -57,24 +60,31 @@ func (v *visit) pay(c *credential) (*http.Response, verdict, string, error) {
 	}
 	resp.Request = v.request.WithContext(context.WithValue(ctx, paidKey{}, c))
 	found, why := judge(resp)
-	switch found {
-	case refused, spent:
+	switch {
+	case found == spent && isLost(before, why):
+		v.cfg.Logger.WarnContext(ctx, "agent: a payment was redeemed and its response is lost", append(attrs, slog.String("reason", why))...)
+		return nil, spent, why, v.answerLost(resp, c, why)
+	case found == refused, found == spent:
 		v.kept.drop(c)
 	default:
 		v.deliver(resp, c, lost)
 	}
-	v.report(ctx, resp, c)
-	v.cfg.Logger.InfoContext(ctx, "agent: paid", append(attrs, slog.Int("status", resp.StatusCode))...)
+	if receipt, ok := receiptOf(resp, c); ok {
+		v.record(c, receipt)
+	}
+	attrs = append(attrs, slog.Int("status", resp.StatusCode))
+	if found == accepted {
+		v.cfg.Logger.InfoContext(ctx, "agent: paid", attrs...)
+	} else {
+		v.cfg.Logger.WarnContext(ctx, "agent: the seller asks for payment again", append(attrs, slog.String("reason", why))...)
+	}
 	return resp, found, why, nil
 }
 
-// report calls OnPaid when a response confirms a payment for the first time, and stores
-// the receipt for [Client.Fetch].
-func (v *visit) report(ctx context.Context, resp *http.Response, c *credential) {
-	receipt, ok := receiptOf(resp, c)
-	if !ok {
-		return
-	}
+// record calls OnPaid for the first receipt of a payment, and stores the receipt for
+// [Client.Fetch].
+func (v *visit) record(c *credential, receipt Receipt) {
+	ctx := v.request.Context()
 	if log, ok := ctx.Value(receiptsKey{}).(*receipts); ok {
 		log.add(receipt)
 	}

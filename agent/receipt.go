@@ -73,6 +73,11 @@ func receiptOf(resp *http.Response, c *credential) (Receipt, bool) {
 	if resp.StatusCode >= http.StatusBadRequest && !confirms(resp.Header) {
 		return Receipt{}, false
 	}
+	return readReceipt(resp, c), true
+}
+
+// readReceipt returns the receipt of a payment with the details that a response reports.
+func readReceipt(resp *http.Response, c *credential) Receipt {
 	o := c.offer
 	r := Receipt{Method: o.Method, AmountMicros: o.AmountMicros, PayTo: o.PayTo, Network: o.Network}
 	switch o.Method {
@@ -89,7 +94,7 @@ func receiptOf(resp *http.Response, c *credential) (Receipt, bool) {
 	case X402V1, Mandate:
 		r.read(resp.Header.Get(x402.HeaderPaymentResponseV1))
 	}
-	return r, true
+	return r
 }
 
 func (r *Receipt) read(header string) {

@@ -28,14 +28,14 @@ func judge(resp *http.Response) (verdict, string) {
 	if resp.StatusCode != http.StatusPaymentRequired {
 		return accepted, ""
 	}
-	if confirms(resp.Header) {
-		return open, "the seller reports a payment and asks for another"
-	}
 	reasons, settled := refusalReasons(resp)
 	for _, reason := range reasons {
-		if slices.Contains([]string{"already_redeemed", "duplicate_settlement", "nonce_already_used", "credential_for_another_payment"}, reason) {
+		if slices.Contains([]string{"already_redeemed", "duplicate_settlement", "nonce_already_used", otherPayment}, reason) {
 			return spent, reason
 		}
+	}
+	if confirms(resp.Header) {
+		return open, "the seller reports a payment and asks for another"
 	}
 	for _, reason := range reasons {
 		for _, part := range []string{"pending", "unexpected", "timed_out", "timeout", "in_use", "in_progress"} {
