@@ -124,7 +124,7 @@ func TestURLTooLongToBePaidForIs414(t *testing.T) {
 	require.Equal(t, http.StatusRequestURITooLong, rec.Code)
 	require.Equal(t, "uri_too_long", body(t, rec)["code"])
 	long := discovery()
-	long.Description = strings.Repeat("x", 1300)
+	long.Description = strings.Repeat("x", 1000)
 	h = w.protected(w.gate.With(paywall.Route{Discovery: long}))
 	require.Equal(t, 402, w.at(h, "/a").Code)
 	require.Equal(t, http.StatusRequestURITooLong, w.at(h, "/"+strings.Repeat("a", 2000)).Code, "it and the description")
