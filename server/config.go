@@ -198,6 +198,29 @@ func (c *Config) moved(previous string) bool {
 	return c.Moved || (c.Mode == Sandbox && local(previous) && local(c.BaseURL))
 }
 
+// movedAloud is moved, and logs a warning if the store changes: mandates that name the
+// previous issuer are then refused.
+func (c *Config) movedAloud(previous string) bool {
+	ok := c.moved(previous)
+	if ok {
+		c.Logger.Warn("base URL has changed; mandates issued under the previous one are refused",
+			slog.String("previous", previous), slog.String("baseUrl", c.BaseURL))
+	}
+	return ok
+}
+
+// VerifyStore reports whether a store belongs to the service of this mode and base URL:
+// the error is the one that [New] would return. It claims a store that has no service.
+// Moved is [Config].Moved; the store's base URL does not change. Programs that act on a
+// service's store beside it call VerifyStore first.
+func VerifyStore(ctx context.Context, store ledger.Owned, mode Mode, baseURL string, moved bool) error {
+	cfg := Config{Mode: mode, BaseURL: baseURL, Moved: moved}
+	if err := ledger.Verify(ctx, store, string(mode), baseURL, cfg.moved); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return nil
+}
+
 // local reports whether the host of a URL is a loopback address.
 func local(base string) bool {
 	u, err := url.Parse(base)

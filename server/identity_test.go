@@ -1,7 +1,9 @@
 package server_test
 
 import (
+	"bytes"
 	"crypto/rand"
+	"log/slog"
 	"path/filepath"
 	"testing"
 
@@ -23,12 +25,14 @@ func TestStoreOfAnotherServiceIsRefused(t *testing.T) {
 	_, _ = rand.Read(key)
 	wrapper, err := vault.NewLocal(key)
 	require.NoError(t, err)
+	var logs bytes.Buffer
 	open := func(mode server.Mode, url string, moved bool) error {
 		store, err := sqlite.Open(t.Context(), path)
 		require.NoError(t, err)
 		fiat := card.Sandbox(store)
 		srv, err := server.New(t.Context(), server.Config{
 			BaseURL: url, Mode: mode, Store: store, Rails: []rail.Rail{fiat}, Wrapper: wrapper, Moved: moved,
+			Logger: slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		})
 		if err != nil {
 			require.NoError(t, fiat.Close())
@@ -44,7 +48,10 @@ func TestStoreOfAnotherServiceIsRefused(t *testing.T) {
 	require.ErrorContains(t, open(server.Sandbox, "https://other.example", false), "https://pay.example")
 	require.ErrorContains(t, open(server.Sandbox, "http://127.0.0.1:4020", false), "https://pay.example")
 	require.NoError(t, open(server.Sandbox, "http://127.0.0.1:4020", true))
+	logs.Reset()
 	require.NoError(t, open(server.Sandbox, "http://localhost:4021", false), "of a machine of one's own")
+	require.Contains(t, logs.String(), "mandates issued under the previous one are refused")
+	require.Contains(t, logs.String(), "http://127.0.0.1:4020")
 	require.NoError(t, open(server.Sandbox, "https://other.example", true))
 	require.ErrorContains(t, open(server.Sandbox, "https://pay.example", false), "https://other.example")
 }

@@ -29,12 +29,18 @@ type KeyRingConfig struct {
 	Wrapper vault.Wrapper
 	// Clock returns the current time. Default: time.Now.
 	Clock func() time.Time
+	// Actor names the person or program that acts, for the audit log. Default: "service".
+	Actor string
 }
 
 // KeyRing manages the keys that sign a service's mandates, in the service's process or
 // in another one on the same store. A running service sees changes within two seconds,
-// and at once if a token names a key that it does not know.
-type KeyRing struct{ keys *keys.Keys }
+// and at once if a token names a key that it does not know. Each change is written to the
+// audit log once it is made.
+type KeyRing struct {
+	keys   *keys.Keys
+	config KeyRingConfig
+}
 
 // SigningKey is one key of a [KeyRing]. A time is zero until the key reaches that state.
 type SigningKey struct {
@@ -70,11 +76,19 @@ func NewKeyRing(cfg KeyRingConfig) (*KeyRing, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
-	return &KeyRing{keys.New(keys.Config{Store: cfg.Store, Vault: vault.New(cfg.Wrapper), Clock: cfg.Clock})}, nil
+	if cfg.Actor == "" {
+		cfg.Actor = service
+	}
+	return &KeyRing{keys.New(keys.Config{Store: cfg.Store, Vault: vault.New(cfg.Wrapper), Clock: cfg.Clock}), cfg}, nil
 }
 
+// service is the actor of changes that a program makes without naming one.
+const service = "service"
+
 // KeyRing returns the service's key ring.
-func (s *Server) KeyRing() *KeyRing { return &KeyRing{s.keys} }
+func (s *Server) KeyRing() *KeyRing {
+	return &KeyRing{s.keys, KeyRingConfig{Store: s.config.Store, Clock: s.config.Clock, Actor: service}}
+}
 
 // List returns all keys, oldest first. Its errors are those of the store.
 func (r *KeyRing) List(ctx context.Context) ([]SigningKey, error) {
@@ -98,6 +112,13 @@ func (r *KeyRing) List(ctx context.Context) ([]SigningKey, error) {
 // whether the rotation took place.
 func (r *KeyRing) Rotate(ctx context.Context, force bool) (SigningKey, error) {
 	k, err := r.keys.Rotate(ctx, force)
+	if err == nil {
+		detail := ""
+		if force {
+			detail = "forced"
+		}
+		err = r.record(ctx, "key.rotate", k.ID(), detail)
+	}
 	return signingKey(k), err
 }
 
@@ -107,7 +128,30 @@ func (r *KeyRing) Rotate(ctx context.Context, force bool) (SigningKey, error) {
 // It returns mandate.ErrKeyUnknown, or vault.ErrSealed as Rotate does.
 func (r *KeyRing) Revoke(ctx context.Context, id string) (SigningKey, error) {
 	k, err := r.keys.Revoke(ctx, id)
+	if err == nil {
+		err = r.record(ctx, "key.revoke", k.ID(), "")
+	}
 	return signingKey(k), err
+}
+
+// RecordRewrap writes to the audit log that a number of secrets were wrapped under the
+// current key-encryption key, and whether the other keys were then forgotten. Call it
+// after [Rewrap].
+func (r *KeyRing) RecordRewrap(ctx context.Context, secrets int, forgot bool) error {
+	detail := fmt.Sprintf("%d secrets", secrets)
+	if forgot {
+		detail += ", old keys forgotten"
+	}
+	return r.record(ctx, "key.rewrap", "key-encryption-key", detail)
+}
+
+// record writes a change that was made to the audit log.
+func (r *KeyRing) record(ctx context.Context, action, subject, detail string) error {
+	err := addAudit(ctx, r.config.Store, r.config.Clock(), ledger.AuditEntry{Actor: r.config.Actor, Action: action, Subject: subject, Detail: detail})
+	if err != nil {
+		return fmt.Errorf("%s of %s was done but not recorded: %w", action, subject, err)
+	}
+	return nil
 }
 
 func signingKey(k keys.Key) SigningKey {

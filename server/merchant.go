@@ -8,8 +8,8 @@ import (
 	"net/mail"
 	"net/url"
 	"strings"
-	"time"
 
+	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/internal/account"
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -59,13 +59,7 @@ func (m Merchant) LogValue() slog.Value { return slog.AnyValue(m.hidden()) }
 // CreateMerchant creates a merchant account. It returns a [*ParamError] if a parameter
 // is invalid; other errors are those of the store.
 func (s *Server) CreateMerchant(ctx context.Context, p MerchantParams) (Merchant, error) {
-	return createMerchant(ctx, s.accounts, p)
-}
-
-// CreateMerchant creates a merchant account in the store of a service, which may be
-// running. It returns the errors of [Server.CreateMerchant].
-func CreateMerchant(ctx context.Context, store ledger.Accounts, mode Mode, p MerchantParams) (Merchant, error) {
-	return createMerchant(ctx, account.New(account.Config{Store: store, Clock: time.Now, Live: mode == Live}), p)
+	return createMerchant(ctx, s.accounts, p, func(string) error { return nil })
 }
 
 // ParamError reports an invalid parameter.
@@ -112,11 +106,24 @@ func (p *MerchantParams) validate() error {
 	return nil
 }
 
-func createMerchant(ctx context.Context, accounts *account.Accounts, p MerchantParams) (Merchant, error) {
+// createMerchant creates an account. It calls before with the new id once the parameters
+// are accepted, and creates nothing if that fails.
+func createMerchant(ctx context.Context, accounts *account.Accounts, p MerchantParams, before func(merchantID string) error) (Merchant, error) {
 	if err := p.validate(); err != nil {
 		return Merchant{}, err
 	}
-	c, err := accounts.Create(ctx, account.NewMerchant{Name: p.Name, Website: p.Website, Email: p.Email, PayTo: p.PayTo})
+	if p.PayTo != "" {
+		if _, err := accounts.Store.MerchantByWallet(ctx, p.PayTo); err == nil {
+			return Merchant{}, &ParamError{"PayTo", account.ErrWalletTaken}
+		} else if !errors.Is(err, ledger.ErrNotFound) {
+			return Merchant{}, fmt.Errorf("create merchant: %w", err)
+		}
+	}
+	merchantID := id.New(id.Merchant, accounts.Clock())
+	if err := before(merchantID); err != nil {
+		return Merchant{}, err
+	}
+	c, err := accounts.Create(ctx, account.NewMerchant{ID: merchantID, Name: p.Name, Website: p.Website, Email: p.Email, PayTo: p.PayTo})
 	if errors.Is(err, account.ErrWalletTaken) {
 		return Merchant{}, &ParamError{"PayTo", account.ErrWalletTaken}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/id"
@@ -27,7 +28,7 @@ type OperatorConfig struct {
 
 // Operator performs the tasks of those who run the service, directly in its store.
 // Instances may be running; they apply each change from their next request on. Each
-// change is written to the audit log before it is made.
+// change is written to the audit log before it is made. A change that is refused is not.
 type Operator struct {
 	config   OperatorConfig
 	accounts *account.Accounts
@@ -63,19 +64,35 @@ func NewOperator(cfg OperatorConfig) (*Operator, error) {
 	return &Operator{cfg, account.New(account.Config{Store: cfg.Store, Clock: cfg.Clock, Live: cfg.Mode == Live})}, nil
 }
 
-// maxReason limits the length of a reason or a label, in bytes.
-const maxReason = 500
+// Limits of the texts in the audit log, in bytes.
+const (
+	maxReason = 500
+	maxDetail = 600 // a label of maxReason with the key's id
+)
 
 func (o *Operator) audit(ctx context.Context, action, subject, reason, detail string) error {
 	if err := text.Check(reason, maxReason); err != nil {
 		return fmt.Errorf("reason: %w", err)
 	}
-	if err := text.Check(detail, maxReason); err != nil {
-		return fmt.Errorf("label: %w", err)
+	if err := text.Check(detail, maxDetail); err != nil {
+		return fmt.Errorf("detail: %w", err)
 	}
-	now := o.config.Clock()
-	return o.config.Store.AddAudit(ctx, ledger.AuditEntry{
-		ID: id.New(id.Audit, now), At: now, Actor: o.config.Actor, Action: action, Subject: subject, Reason: reason, Detail: detail,
+	return addAudit(ctx, o.config.Store, o.config.Clock(), ledger.AuditEntry{
+		Actor: o.config.Actor, Action: action, Subject: subject, Reason: reason, Detail: detail,
+	})
+}
+
+// addAudit adds an entry with a new id.
+func addAudit(ctx context.Context, store ledger.Accounts, now time.Time, e ledger.AuditEntry) error {
+	e.ID, e.At = id.New(id.Audit, now), now
+	return store.AddAudit(ctx, e)
+}
+
+// CreateMerchant creates a merchant account. It returns the errors of
+// [Server.CreateMerchant].
+func (o *Operator) CreateMerchant(ctx context.Context, p MerchantParams) (Merchant, error) {
+	return createMerchant(ctx, o.accounts, p, func(merchantID string) error {
+		return o.audit(ctx, "merchant.create", merchantID, "", p.Name)
 	})
 }
 
@@ -118,7 +135,11 @@ func (o *Operator) SetMaxCharge(ctx context.Context, merchantID string, most led
 	if _, err := o.Merchant(ctx, merchantID); err != nil {
 		return err
 	}
-	if err := o.audit(ctx, "merchant.set-limit", merchantID, reason, most.Decimal()); err != nil {
+	limit := "none"
+	if most > 0 {
+		limit = most.Decimal()
+	}
+	if err := o.audit(ctx, "merchant.set-limit", merchantID, reason, limit); err != nil {
 		return err
 	}
 	return o.config.Store.SetMerchantLimit(ctx, merchantID, most)
@@ -138,10 +159,17 @@ func (o *Operator) CreateAPIKey(ctx context.Context, merchantID, label string) (
 	if _, err := o.Merchant(ctx, merchantID); err != nil {
 		return "", ledger.APIKey{}, err
 	}
-	if err := o.audit(ctx, "api-key.create", merchantID, "", label); err != nil {
+	if err := text.Check(label, maxReason); err != nil {
+		return "", ledger.APIKey{}, fmt.Errorf("label: %w", err)
+	}
+	plain, key = o.accounts.NewKey(merchantID, label)
+	if err := o.audit(ctx, "api-key.create", merchantID, "", strings.TrimSpace(key.ID()+" "+label)); err != nil {
 		return "", ledger.APIKey{}, err
 	}
-	return o.accounts.IssueKey(ctx, merchantID, label)
+	if err := o.accounts.AddKey(ctx, key); err != nil {
+		return "", ledger.APIKey{}, err
+	}
+	return plain, key, nil
 }
 
 // RevokeAPIKey revokes the API key whose id is, or begins with, keyID.
@@ -149,6 +177,9 @@ func (o *Operator) RevokeAPIKey(ctx context.Context, keyID, reason string) (ledg
 	key, err := o.accounts.Key(ctx, keyID)
 	if err != nil {
 		return key, err
+	}
+	if !key.RevokedAt.IsZero() {
+		return key, fmt.Errorf("revoke API key %s: %w", key.ID(), ErrKeyRevoked)
 	}
 	if err := o.audit(ctx, "api-key.revoke", key.MerchantID, reason, key.ID()); err != nil {
 		return key, err
@@ -164,6 +195,22 @@ func (o *Operator) Charge(ctx context.Context, transactionID string) (ledger.Cha
 	}
 	log, err := o.config.Store.AuditOf(ctx, transactionID, 100)
 	return c, log, err
+}
+
+// PendingCharges lists up to limit charges whose outcome is not known, of all merchants:
+// first those that were due earliest to be asked about again.
+func (o *Operator) PendingCharges(ctx context.Context, limit int) ([]ledger.Charge, error) {
+	const allLeases = 100 * 365 * 24 * time.Hour
+	return o.config.Store.Lapsed(ctx, o.config.Clock().Add(allLeases), nil, limit)
+}
+
+// Charges lists a merchant's charges, newest first, that are older than the charge before.
+// If before is empty, the list begins with the newest.
+func (o *Operator) Charges(ctx context.Context, merchantID, before string, limit int) ([]ledger.Charge, error) {
+	if _, err := o.Merchant(ctx, merchantID); err != nil {
+		return nil, err
+	}
+	return o.config.Store.Charges(ctx, merchantID, before, limit)
 }
 
 // Conflicts lists outcomes that differ from the one that decided their charge, by charge

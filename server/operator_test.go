@@ -114,7 +114,7 @@ func TestChargeThatIsBeingAskedIsNotResolved(t *testing.T) {
 
 func TestInvalidMerchantsAreRefusedByTheParameter(t *testing.T) {
 	t.Parallel()
-	c, _, store := operated(t)
+	c, o, _ := operated(t)
 	for param, p := range map[string]server.MerchantParams{
 		"Name":    {Name: " "},
 		"Email":   {Name: "A", Email: "nope"},
@@ -127,7 +127,7 @@ func TestInvalidMerchantsAreRefusedByTheParameter(t *testing.T) {
 		require.Equal(t, param, named.Param)
 	}
 	const wallet = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C"
-	_, err := server.CreateMerchant(t.Context(), store, server.Sandbox, server.MerchantParams{Name: "A", Email: "a@shop.example", PayTo: wallet})
+	_, err := o.CreateMerchant(t.Context(), server.MerchantParams{Name: "A", Email: "a@shop.example", PayTo: wallet})
 	require.NoError(t, err)
 	_, err = c.CreateMerchant(t.Context(), server.MerchantParams{Name: "B", PayTo: wallet})
 	require.EqualError(t, err, "create merchant: PayTo: another merchant has this wallet")

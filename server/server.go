@@ -85,7 +85,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if _, err := upkeep.CheckClock(ctx, cfg.Store, compared); err != nil {
 		return nil, fmt.Errorf("server: Clock: %w", err)
 	}
-	if err := ledger.Own(ctx, cfg.Store, string(cfg.Mode), cfg.BaseURL, cfg.moved); err != nil {
+	if err := ledger.Own(ctx, cfg.Store, string(cfg.Mode), cfg.BaseURL, cfg.movedAloud); err != nil {
 		return nil, fmt.Errorf("server: Store: %w", err)
 	}
 	box := vault.New(cfg.Wrapper)

@@ -10,6 +10,7 @@ import (
 )
 
 type chargesCmd struct {
+	List      chargesListCmd      `cmd:"" help:"List the pending charges of all merchants, or the charges of one merchant."`
 	Show      chargesShowCmd      `cmd:"" help:"Show a charge, and what operators did to it."`
 	Conflicts chargesConflictsCmd `cmd:"" help:"List charges whose rail later reported another outcome than the one that decided them."`
 	Resolve   chargesResolveCmd   `cmd:"" help:"Decide a charge that its rail leaves pending, by what the processor or the chain shows."`
@@ -55,17 +56,21 @@ func at(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
+func lineOfCharge(c ledger.Charge) chargeLine {
+	return chargeLine{
+		TransactionID: c.ID, Status: string(c.Status), AmountMicros: int64(c.Amount), MandateID: c.MandateID,
+		MerchantID: c.MerchantID, Rail: string(c.Waiting()), ProcessorID: c.ProcessorID, TxHash: c.TxHash,
+		FailureReason: string(c.FailureReason), Attempts: c.Asked, LeaseOwner: c.LeaseOwner, LeaseUntil: at(c.LeaseUntil),
+		CreatedAt: at(c.CreatedAt), SettledAt: at(c.SettledAt),
+	}
+}
+
 func (c chargeArg) show(ctx context.Context, o output, op *server.Operator) error {
 	charge, log, err := op.Charge(ctx, c.Transaction)
 	if err != nil {
 		return err
 	}
-	l := chargeLine{
-		TransactionID: charge.ID, Status: string(charge.Status), AmountMicros: int64(charge.Amount), MandateID: charge.MandateID,
-		MerchantID: charge.MerchantID, Rail: string(charge.Waiting()), ProcessorID: charge.ProcessorID, TxHash: charge.TxHash,
-		FailureReason: string(charge.FailureReason), Attempts: charge.Asked, LeaseOwner: charge.LeaseOwner, LeaseUntil: at(charge.LeaseUntil),
-		CreatedAt: at(charge.CreatedAt), SettledAt: at(charge.SettledAt),
-	}
+	l := lineOfCharge(charge)
 	table := [][]string{
 		{"Transaction", l.TransactionID},
 		{"Status", l.Status},

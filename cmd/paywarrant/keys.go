@@ -41,12 +41,14 @@ type keysOpen struct {
 // open opens store and key file for as long as use takes.
 func (p keysPlace) open(ctx context.Context, use func(keysOpen) error) error {
 	name, keyFile := p.Store, p.KeyFile
+	open := func() (store, error) { return openStore(ctx, name, false) }
 	if p.Config != "" {
 		cfg, err := p.Config.read()
 		if err != nil {
 			return err
 		}
 		name, keyFile = cfg.Store, cfg.KeyFile
+		open = func() (store, error) { return openOwned(ctx, cfg, false) }
 	} else if keyFile == "" {
 		keyFile = filepath.Join(filepath.Dir(name), "key-encryption-key")
 	}
@@ -57,21 +59,25 @@ func (p keysPlace) open(ctx context.Context, use func(keysOpen) error) error {
 	if err != nil {
 		return err
 	}
-	store, err := openStore(ctx, name, false)
+	opened, err := open()
 	if err != nil {
 		return err
 	}
-	err = use(keysOpen{store: store, name: name, wrapper: wrapper, keyFile: keyFile})
+	err = use(keysOpen{store: opened, name: name, wrapper: wrapper, keyFile: keyFile})
 	if errors.Is(err, vault.ErrSealed) {
 		err = fmt.Errorf("%s is not the key file of this store: %w", keyFile, err)
 	}
-	return errors.Join(err, store.Close())
+	return errors.Join(err, opened.Close())
+}
+
+func (k keysOpen) ring() (*server.KeyRing, error) {
+	return server.NewKeyRing(server.KeyRingConfig{Store: k.store, Wrapper: k.wrapper, Actor: actor()})
 }
 
 // ring opens the keys for as long as use takes.
 func (p keysPlace) ring(ctx context.Context, use func(*server.KeyRing) error) error {
 	return p.open(ctx, func(k keysOpen) error {
-		ring, err := server.NewKeyRing(server.KeyRingConfig{Store: k.store, Wrapper: k.wrapper})
+		ring, err := k.ring()
 		if err != nil {
 			return err
 		}

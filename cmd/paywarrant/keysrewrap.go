@@ -25,6 +25,10 @@ func (keysRewrapCmd) Help() string {
 // Run rotates the key-encryption key, or forgets the old ones.
 func (c keysRewrapCmd) Run(ctx context.Context, o output) error {
 	return c.open(ctx, func(k keysOpen) error {
+		ring, err := k.ring()
+		if err != nil {
+			return err
+		}
 		if !c.Forget {
 			if err := vault.AddKey(k.keyFile); err != nil {
 				return err
@@ -47,6 +51,9 @@ func (c keysRewrapCmd) Run(ctx context.Context, o output) error {
 				return err
 			}
 			done = "all other keys are forgotten"
+		}
+		if err := ring.RecordRewrap(ctx, n, c.Forget); err != nil {
+			return err
 		}
 		_, err = fmt.Fprintf(o.out, "%d secrets wrapped under the present key; %s\n", n, done)
 		return err

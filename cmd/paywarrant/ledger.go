@@ -33,15 +33,7 @@ type checked struct {
 
 // Run checks the ledger; a fault fails the command.
 func (c ledgerCheckCmd) Run(ctx context.Context, o output) error {
-	name := c.Store
-	if c.Config != "" {
-		cfg, err := c.Config.read()
-		if err != nil {
-			return err
-		}
-		name = cfg.Store
-	}
-	store, err := openStore(ctx, name, false)
+	store, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -63,6 +55,17 @@ func (c ledgerCheckCmd) Run(ctx context.Context, o output) error {
 		return errSaid
 	}
 	return nil
+}
+
+func (c ledgerCheckCmd) open(ctx context.Context) (store, error) {
+	if c.Config == "" {
+		return openStore(ctx, c.Store, false)
+	}
+	cfg, err := c.Config.read()
+	if err != nil {
+		return nil, err
+	}
+	return openOwned(ctx, cfg, false)
 }
 
 func printReport(o output, r ledger.Report) error {

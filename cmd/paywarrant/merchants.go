@@ -41,22 +41,16 @@ var paramFlags = map[string]string{"Name": "--name", "Website": "--website", "Em
 
 // Run makes the account; the service may be running meanwhile.
 func (c merchantsCreateCmd) Run(ctx context.Context, o output) error {
-	cfg, err := c.Config.read()
-	if err != nil {
+	var m server.Merchant
+	err := operateOn(ctx, c.Config, true, func(op *server.Operator) (err error) {
+		m, err = op.CreateMerchant(ctx, server.MerchantParams{Name: c.Name, Website: c.Website, Email: c.Email, PayTo: c.PayTo})
 		return err
-	}
-	store, err := openStore(ctx, cfg.Store, true)
-	if err != nil {
-		return err
-	}
-	m, err := server.CreateMerchant(ctx, store, server.Mode(cfg.Mode), server.MerchantParams{
-		Name: c.Name, Website: c.Website, Email: c.Email, PayTo: c.PayTo,
 	})
 	var param *server.ParamError
 	if errors.As(err, &param) {
 		err = usage("%s: %w", paramFlags[param.Param], param.Err)
 	}
-	if err := errors.Join(err, store.Close()); err != nil {
+	if err != nil {
 		return err
 	}
 	text, err := json.Marshal(newMerchant{ID: m.ID, APIKey: m.APIKey, PayTo: m.PayTo}) //nolint:gosec // showing the key is what the command is for

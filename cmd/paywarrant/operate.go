@@ -23,13 +23,19 @@ type operatorFlags struct {
 // operator opens the service's store for as long as use takes. The service may be
 // running meanwhile.
 func (f operatorFlags) operator(ctx context.Context, use func(*server.Operator) error) error {
-	cfg, err := f.Config.read()
+	return operateOn(ctx, f.Config, false, use)
+}
+
+// operateOn opens the store of a configuration for as long as use takes. If create is set,
+// a store that does not exist is created.
+func operateOn(ctx context.Context, file configFile, create bool, use func(*server.Operator) error) error {
+	cfg, err := file.read()
 	if err != nil {
 		return err
 	}
-	store, err := openStore(ctx, cfg.Store, false)
+	store, err := openOwned(ctx, cfg, create)
 	if errors.Is(err, postgres.ErrOldSchema) {
-		return fmt.Errorf("store: the schema is older than this program: run paywarrant migrate --config %s", f.Config)
+		return fmt.Errorf("store: the schema is older than this program: run paywarrant migrate --config %s", file)
 	}
 	if err != nil {
 		return err

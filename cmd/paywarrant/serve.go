@@ -99,13 +99,13 @@ type extras struct {
 // newService opens what the configuration names and puts the service together;
 // what it opened is closed again where it fails.
 func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) (*server.Server, error) {
-	wrapper, err := vault.KeyFile(cfg.KeyFile)
-	if err != nil {
-		return nil, err
-	}
 	store, err := openStore(ctx, cfg.Store, true)
 	if err != nil {
 		return nil, err
+	}
+	wrapper, err := openKeyFile(ctx, cfg.KeyFile, store)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
 	}
 	proxies, err := cfg.proxies()
 	if err != nil {
@@ -123,6 +123,9 @@ func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) 
 		if err == nil {
 			return srv, nil
 		}
+	}
+	if errors.Is(err, vault.ErrSealed) {
+		err = fmt.Errorf("key_file: %s does not hold the key that sealed the secrets of this store: %w", cfg.KeyFile, err)
 	}
 	for _, r := range rails {
 		if c, ok := r.(io.Closer); ok {

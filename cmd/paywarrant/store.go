@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail/card"
 	"github.com/paywarrant/paywarrant/server/rail/chain"
@@ -62,6 +63,18 @@ func openStore(ctx context.Context, name string, create bool) (store, error) {
 	return sqlite.Open(ctx, name)
 }
 
+// openOwned opens the store of a configuration. It refuses the store of another service.
+func openOwned(ctx context.Context, cfg config, create bool) (store, error) {
+	s, err := openStore(ctx, cfg.Store, create)
+	if err != nil {
+		return nil, err
+	}
+	if err := server.VerifyStore(ctx, s, server.Mode(cfg.Mode), cfg.BaseURL, cfg.Moved); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
 // chainRecords is what the chain rail's file is called, beside the ledger's.
 const chainRecords = "chain.db"
 
@@ -108,7 +121,7 @@ func (c migrateCmd) Run(ctx context.Context, o output) error {
 	if err != nil {
 		return err
 	}
-	store, err := openStore(ctx, cfg.Store, true)
+	store, err := openOwned(ctx, cfg, true)
 	if err != nil {
 		return err
 	}

@@ -31,18 +31,31 @@ type Owned interface {
 // Own returns an error that names the difference, unless moved accepts the previous
 // issuer: the store's issuer then becomes this one.
 func Own(ctx context.Context, store Owned, mode, issuer string, moved func(previous string) bool) error {
+	owner, err := verify(ctx, store, mode, issuer, moved)
+	if err != nil || owner.Issuer == issuer {
+		return err
+	}
+	return store.Move(ctx, issuer)
+}
+
+// Verify returns the errors of [Own]. It claims a store that has no service, and never
+// changes the issuer of one that has.
+func Verify(ctx context.Context, store Owned, mode, issuer string, moved func(previous string) bool) error {
+	_, err := verify(ctx, store, mode, issuer, moved)
+	return err
+}
+
+func verify(ctx context.Context, store Owned, mode, issuer string, moved func(previous string) bool) (Identity, error) {
 	owner, err := store.Claim(ctx, Identity{Mode: mode, Issuer: issuer, Epoch: Epoch})
 	switch {
 	case err != nil:
-		return fmt.Errorf("read whose store it is: %w", err)
+		return owner, fmt.Errorf("read whose store it is: %w", err)
 	case owner.Mode != mode:
-		return fmt.Errorf("the store is of a %s service, and this one is %s: use a store of its own", owner.Mode, mode)
+		return owner, fmt.Errorf("the store is of a %s service, and this one is %s: use a store of its own", owner.Mode, mode)
 	case owner.Epoch > Epoch:
-		return fmt.Errorf("the store is of a later version (epoch %d, this program's is %d)", owner.Epoch, Epoch)
-	case owner.Issuer == issuer:
-		return nil
-	case !moved(owner.Issuer):
-		return fmt.Errorf("the store is of %s, and the base URL is %s: mandates that were issued by the former would no longer be valid", owner.Issuer, issuer)
+		return owner, fmt.Errorf("the store is of a later version (epoch %d, this program's is %d)", owner.Epoch, Epoch)
+	case owner.Issuer != issuer && !moved(owner.Issuer):
+		return owner, fmt.Errorf("the store is of %s, and the base URL is %s: mandates that were issued by the former would no longer be valid", owner.Issuer, issuer)
 	}
-	return store.Move(ctx, issuer)
+	return owner, nil
 }

@@ -2,6 +2,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -70,6 +71,7 @@ func (a *Accounts) Authenticate(ctx context.Context, merchantID, apiKey string) 
 
 // NewMerchant describes a new account.
 type NewMerchant struct {
+	ID      string // empty: a new one
 	Name    string
 	Website string
 	Email   string
@@ -92,7 +94,7 @@ var ErrWalletTaken = errors.New("another merchant has this wallet")
 func (a *Accounts) Create(ctx context.Context, n NewMerchant) (Credentials, error) {
 	now := a.Clock()
 	m := ledger.Merchant{
-		ID: id.New(id.Merchant, now), Name: n.Name, Website: n.Website, Email: n.Email, PayTo: n.PayTo,
+		ID: cmp.Or(n.ID, id.New(id.Merchant, now)), Name: n.Name, Website: n.Website, Email: n.Email, PayTo: n.PayTo,
 		MaxCharge: n.MaxCharge, Active: !n.Inactive, CreatedAt: now,
 	}
 	if err := m.Validate(); err != nil {
@@ -110,12 +112,25 @@ func (a *Accounts) Create(ctx context.Context, n NewMerchant) (Credentials, erro
 
 // IssueKey creates another API key for a merchant. The key cannot be read again.
 func (a *Accounts) IssueKey(ctx context.Context, merchantID, label string) (string, ledger.APIKey, error) {
-	key := id.NewCapability(a.Prefix())
-	stored := ledger.APIKey{Hash: id.Hash(key), MerchantID: merchantID, Hint: key[len(key)-4:], Label: label, CreatedAt: a.Clock()}
-	if err := a.Store.AddAPIKey(ctx, stored); err != nil {
-		return "", ledger.APIKey{}, fmt.Errorf("create API key: %w", err)
+	plain, key := a.NewKey(merchantID, label)
+	if err := a.AddKey(ctx, key); err != nil {
+		return "", ledger.APIKey{}, err
 	}
-	return key, stored, nil
+	return plain, key, nil
+}
+
+// NewKey returns a new API key for a merchant, which is not valid before [Accounts.AddKey].
+func (a *Accounts) NewKey(merchantID, label string) (plain string, key ledger.APIKey) {
+	plain = id.NewCapability(a.Prefix())
+	return plain, ledger.APIKey{Hash: id.Hash(plain), MerchantID: merchantID, Hint: plain[len(plain)-4:], Label: label, CreatedAt: a.Clock()}
+}
+
+// AddKey stores a key that NewKey returned.
+func (a *Accounts) AddKey(ctx context.Context, key ledger.APIKey) error {
+	if err := a.Store.AddAPIKey(ctx, key); err != nil {
+		return fmt.Errorf("create API key: %w", err)
+	}
+	return nil
 }
 
 // Errors of [Accounts.RevokeKey] besides the store's.
