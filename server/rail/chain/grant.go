@@ -73,6 +73,8 @@ type grantRecord struct {
 	Connected string     `json:"connected,omitempty"` // the one connection that uses it
 	MandateID string     `json:"mandateId,omitempty"` // the one mandate that may charge it
 	Session   string     `json:"session,omitempty"`   // in which it was proposed
+	// PermitSent reports that the relayer has sent the permit in a transaction of its own.
+	PermitSent bool `json:"permitSent,omitempty"`
 }
 
 // serves reports whether a mandate may charge the grant.

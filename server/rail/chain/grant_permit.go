@@ -83,26 +83,44 @@ func (r *Rail) relayPermit(ctx context.Context, id common.Hash, grant grantRecor
 		return nil, err
 	}
 	if !found {
-		p := grant.Consent.Permit
-		j := relayer.Job{Task: permitTask(id), To: r.config.Token.Address, Data: r.token.PackPermit0(
-			grant.Grant.Owner, r.config.Router, p.Value.Big(), new(big.Int).SetUint64(min(p.Deadline, math.MaxInt64)),
-			p.Signature[64], [32]byte(p.Signature[:32]), [32]byte(p.Signature[32:64]))}
-		j.Gas, err = r.relayer.Estimate(ctx, j)
-		var refusal *eth.RevertError
-		if errors.As(err, &refusal) {
-			return nil, nil //nolint:nilnil // documented
-		}
-		if err != nil {
-			return nil, err
-		}
-		if ok, err := r.relayer.Afford(ctx, &j); err != nil || !ok {
-			return nil, errors.Join(err, errNoGas)
-		}
-		if s, err = r.relayer.Submit(ctx, j); err != nil {
+		if s, found, err = r.submitPermit(ctx, id, grant); err != nil || !found {
 			return nil, err
 		}
 	}
 	return r.relayer.Await(ctx, s, time.Time{})
+}
+
+// submitPermit submits a transaction that brings a grant's permit to the token. It
+// reports false if the token does not take the permit.
+func (r *Rail) submitPermit(ctx context.Context, id common.Hash, grant grantRecord) (s relayer.Slot, taken bool, err error) {
+	p := grant.Consent.Permit
+	j := relayer.Job{Task: permitTask(id), To: r.config.Token.Address, Data: r.token.PackPermit0(
+		grant.Grant.Owner, r.config.Router, p.Value.Big(), new(big.Int).SetUint64(min(p.Deadline, math.MaxInt64)),
+		p.Signature[64], [32]byte(p.Signature[:32]), [32]byte(p.Signature[32:64]))}
+	j.Gas, err = r.relayer.Estimate(ctx, j)
+	var refusal *eth.RevertError
+	if errors.As(err, &refusal) {
+		return s, false, nil
+	}
+	if err != nil {
+		return s, false, err
+	}
+	if ok, err := r.relayer.Afford(ctx, &j); err != nil || !ok {
+		return s, false, errors.Join(err, errNoGas)
+	}
+	j.Also = func(tx Tx) error { return markPermitSent(tx, id) }
+	s, err = r.relayer.Submit(ctx, j)
+	return s, err == nil, err
+}
+
+// markPermitSent records that the relayer has sent a grant's permit.
+func markPermitSent(tx Tx, id common.Hash) error {
+	grant, found, err := records.Get[grantRecord](tx, kindGrant, id.Hex())
+	if err != nil || !found || grant.PermitSent {
+		return err
+	}
+	grant.PermitSent = true
+	return records.Put(tx, kindGrant, id.Hex(), grant)
 }
 
 // claimPermit reserves a permit for one grant, and returns a reason if another grant

@@ -86,6 +86,64 @@ func TestPermitThatABystanderBroughtIsGood(t *testing.T) {
 	})
 }
 
+// TestPermitThatLostItsNonceIsSentAgain checks that a permit that was sent without its
+// grant is submitted again if a reorganization undid it and another program then used
+// the nonce of its transaction. The relayer finds that out, or the charge does.
+func TestPermitThatLostItsNonceIsSentAgain(t *testing.T) {
+	t.Parallel()
+	for name, tended := range map[string]bool{"found by the relayer": true, "found by the charge": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t, devchain.Config{Manual: true}, impatient)
+			owner := devchain.Wallets()[4]
+			s := w.signGrant(t, owner, 10*dollar)
+			method := w.consent(t, s)
+			w.sendGrant(t, s)
+			w.commit(t, 3)
+			before := w.head(t)
+			in := w.connectManually(t, "setup", method)
+			require.Equal(t, s.proposal.PermitValue.Big(), w.allowance(t, owner.Address))
+			require.NoError(t, w.chain.Reorg(t.Context(), int(w.head(t)-before), true))
+			w.send(t, devchain.Relayer(), devchain.Payee(7).Address, nil) // the same nonce
+			w.commit(t, 3)
+			require.EqualValues(t, contracts.StateActive, w.state(t, in))
+			require.Zero(t, w.allowance(t, owner.Address).Sign())
+			if tended {
+				require.NoError(t, w.rail.Start(t.Context()))
+				require.Eventually(t, func() bool { return len(w.records(t, "open")) == 0 }, time.Minute, 10*time.Millisecond)
+			}
+			require.Eventually(t, func() bool {
+				w.commit(t, 1)
+				outcome, err := w.rail.Charge(t.Context(), charge("txn", in))
+				require.NotEqual(t, rail.Refused, outcome.Status)
+				return err == nil && outcome.Status == rail.Succeeded
+			}, time.Minute, 50*time.Millisecond)
+			require.Equal(t, dollar, w.moved(t))
+		})
+	}
+}
+
+// TestPermitThatWasNotNeededIsNotSentAfterwards has an owner whose allowance was enough
+// without the permit, which was never sent. When the owner takes the allowance back, it
+// stays so.
+func TestPermitThatWasNotNeededIsNotSentAfterwards(t *testing.T) {
+	t.Parallel()
+	w := setup(t, devchain.Config{}, nil)
+	owner := devchain.Wallets()[4]
+	s := w.signGrant(t, owner, 10*dollar)
+	method := w.consent(t, s)
+	approve := func(value *big.Int) {
+		call := contracts.NewTestUSDC().PackApprove(w.chain.Router(), value)
+		require.EqualValues(t, 1, w.mined(t, w.send(t, owner, devchain.USDC(), call)).Status)
+	}
+	approve(s.proposal.PermitValue.Big())
+	w.bringGrant(t, s)
+	in := w.connect(t, "setup", method)
+	approve(new(big.Int))
+	require.Equal(t, rail.Outcome{Status: rail.Refused, Reason: rail.AllowanceMissing}, w.pay(t, charge("txn", in)))
+	require.Zero(t, w.allowance(t, owner.Address).Sign())
+}
+
 // TestTwoGrantsSignedWithOnePermitNonce checks that the second grant is refused, whatever
 // allowance the first one has left, since only one of the permits can work.
 func TestTwoGrantsSignedWithOnePermitNonce(t *testing.T) {
@@ -119,6 +177,11 @@ func (w *world) readToken(t *testing.T, call []byte) *big.Int {
 // bringGrant brings a grant's signature as a bystander, without its permit.
 func (w *world) bringGrant(t *testing.T, s signedGrant) {
 	t.Helper()
+	require.EqualValues(t, 1, w.mined(t, w.sendGrant(t, s)).Status)
+}
+
+func (w *world) sendGrant(t *testing.T, s signedGrant) common.Hash {
+	t.Helper()
 	var typed apitypes.TypedData
 	require.NoError(t, json.Unmarshal(s.proposal.Grant, &typed))
 	m := typed.Message
@@ -133,5 +196,5 @@ func (w *world) bringGrant(t *testing.T, s signedGrant) {
 		MaxPerMonth: number("maxPerMonth"), ExpiresAt: number("expiresAt").Uint64(), AnyPayee: true,
 		Salt: common.HexToHash(m["salt"].(string)),
 	}, s.consent.Signature)
-	require.EqualValues(t, 1, w.mined(t, w.send(t, devchain.Wallets()[8], w.chain.Router(), call)).Status)
+	return w.send(t, devchain.Wallets()[8], w.chain.Router(), call)
 }
