@@ -32,7 +32,7 @@ func (h *hold) deliver(w http.ResponseWriter, next http.Handler, p *Payment) {
 	case ctx.Err() == nil:
 		d.commit(http.StatusOK)
 	default:
-		d.protect() // net/http writes a status that nobody decided
+		d.protect() // net/http writes 200, which is not the decision of the handler
 	}
 }
 

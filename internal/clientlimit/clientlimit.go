@@ -45,7 +45,7 @@ type Config struct {
 }
 
 // Limits limits the requests of client addresses. Any client can sign transfers with random
-// keys or send orders that nobody pays, and the service counts them against the merchant.
+// keys or send orders that are never paid, and the service counts them against the merchant.
 // Without this limit one client could use up the merchant's limit for honest payers. It is
 // safe for concurrent use.
 //
