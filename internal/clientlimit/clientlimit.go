@@ -1,4 +1,4 @@
-// Package clientlimit limits the requests of a client address that come to nothing, such as
+// Package clientlimit limits the requests of a client address that have no effect, such as
 // invalid payments. Requests that succeed do not count.
 //
 //	limits := clientlimit.New(clientlimit.Config{PerSecond: 10, Clock: clock, Logger: logger})
@@ -31,7 +31,7 @@ const (
 
 // Config configures [Limits].
 type Config struct {
-	// PerSecond is the number of requests of one address per second that may come to nothing,
+	// PerSecond is the number of requests of one address per second that may have no effect,
 	// with bursts of ten times as many. Required. Negative: no limit.
 	PerSecond int
 	// Proxies are the proxies that are trusted to report their clients. Default: none.
