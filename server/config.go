@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -141,6 +142,10 @@ type Link struct {
 	URL string
 	// Text is shown below it. Default: none.
 	Text string
+	// Post serves POST requests to URL, which must be a path of its own such as
+	// "/dev/setup". The page shows a button, and Post is guarded as the service's forms are:
+	// by host, origin and client address. Default: the page shows a link.
+	Post http.Handler
 }
 
 func (c *Config) links() []pages.Link {

@@ -52,7 +52,7 @@ func TestScreenShowsCommandsThatPay(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.announce(output{&out, io.Discard}, true, mandate))
 	text := out.String()
-	for _, want := range []string{s.BaseURL + "/\n", s.BaseURL + newSetupPath, s.API.BaseURL + "/weather", "del_", "/report", "webhooks trigger"} {
+	for _, want := range []string{s.BaseURL + "/ ", s.API.BaseURL + "/weather", "del_", "/report", "webhooks trigger"} {
 		require.Contains(t, text, want)
 	}
 	require.NotContains(t, text, s.People.Merchant.APIKey)
@@ -164,7 +164,7 @@ func TestStartPageLinksToWhatRuns(t *testing.T) {
 	require.Contains(t, resp.Header.Get("Content-Security-Policy"), "default-src 'none'")
 	for _, l := range s.links() {
 		require.Contains(t, page, l.Name)
-		if l.URL == "" {
+		if l.URL == "" || l.Post != nil {
 			continue
 		}
 		url := l.URL
@@ -172,11 +172,7 @@ func TestStartPageLinksToWhatRuns(t *testing.T) {
 			url = s.BaseURL + url
 		}
 		resp, _ := request(t, http.MethodGet, url, http.Header{"Accept": {"text/html"}})
-		require.Contains(t, []int{http.StatusOK, http.StatusPaymentRequired, http.StatusSeeOther}, resp.StatusCode, url)
-		if l.URL == newSetupPath {
-			_, setup := request(t, http.MethodGet, resp.Header.Get("Location"), http.Header{})
-			require.Contains(t, setup, "Confirm these limits")
-		}
+		require.Contains(t, []int{http.StatusOK, http.StatusPaymentRequired}, resp.StatusCode, url)
 	}
 	resp, text := request(t, http.MethodGet, s.BaseURL+"/", http.Header{"Accept": {"*/*"}})
 	require.Equal(t, "application/json", resp.Header.Get("Content-Type"))
@@ -185,4 +181,31 @@ func TestStartPageLinksToWhatRuns(t *testing.T) {
 	require.Equal(t, s.BaseURL+"/", resp.Header.Get("Location"))
 	resp, _ = request(t, http.MethodGet, s.BaseURL+"/none", http.Header{"Accept": {"text/html"}})
 	require.Equal(t, http.StatusNotFound, resp.StatusCode)
+}
+
+// TestSetupButtonIsGuardedAsThePagesAre: only the form of the start page makes a setup
+// session. GET, another host's name and another site make none.
+func TestSetupButtonIsGuardedAsThePagesAre(t *testing.T) {
+	t.Parallel()
+	s := developed(t, nil)
+	address := s.BaseURL + newSetupPath
+	_, page := request(t, http.MethodGet, s.BaseURL+"/", http.Header{"Accept": {"text/html"}})
+	require.Contains(t, page, `<form method="post" action="`+newSetupPath+`">`)
+	resp, _ := request(t, http.MethodPost, address, http.Header{"Origin": {s.BaseURL}})
+	require.Equal(t, http.StatusSeeOther, resp.StatusCode)
+	require.Equal(t, "no-store", resp.Header.Get("Cache-Control"))
+	_, setup := request(t, http.MethodGet, s.BaseURL+resp.Header.Get("Location"), http.Header{})
+	require.Contains(t, setup, "Confirm these limits")
+
+	resp, _ = request(t, http.MethodGet, address, http.Header{})
+	require.Equal(t, []any{http.StatusSeeOther, "/"}, []any{resp.StatusCode, resp.Header.Get("Location")})
+	resp, _ = request(t, http.MethodPost, address, http.Header{"Origin": {"https://evil.example"}})
+	require.Equal(t, http.StatusForbidden, resp.StatusCode)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, http.NoBody)
+	require.NoError(t, err)
+	r.Host = "rebound.example"
+	rebound, err := http.DefaultTransport.RoundTrip(r)
+	require.NoError(t, err)
+	require.NoError(t, rebound.Body.Close())
+	require.Equal(t, http.StatusMisdirectedRequest, rebound.StatusCode)
 }

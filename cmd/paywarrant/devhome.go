@@ -9,12 +9,15 @@ import (
 	"github.com/paywarrant/paywarrant/server"
 )
 
-// newSetupPath makes a setup session and redirects to its page.
+// newSetupPath takes the form that makes a setup session, and redirects to its page.
 const newSetupPath = "/dev/setup"
 
 // links are those of the service's start page.
 func (s *stack) links() []server.Link {
-	links := []server.Link{{Name: "Setup page", URL: newSetupPath, Text: "What a person sees who is asked to sign a mandate. Each visit makes a new one."}}
+	links := []server.Link{{
+		Name: "Open a setup page", URL: newSetupPath, Text: "What a person sees who is asked to sign a mandate. Each one is new.",
+		Post: http.HandlerFunc(s.newSetup),
+	}}
 	for _, r := range s.API.Routes {
 		l := server.Link{Name: r.Method + " " + r.Path, Text: r.Price + " USD. " + r.description + "."}
 		if r.Method == http.MethodGet {
@@ -36,12 +39,16 @@ func (s *stack) newSetup(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		session, err = c.CreateSession(r.Context(), client.SessionParams{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000})
 	}
+	var page *url.URL
+	if err == nil {
+		page, err = url.Parse(session.SetupURL)
+	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadGateway)
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	http.Redirect(w, r, session.SetupURL, http.StatusSeeOther)
+	http.Redirect(w, r, page.RequestURI(), http.StatusSeeOther) // the browser may have opened another name of this host
 }
 
 // client returns a client of the merchant.

@@ -58,8 +58,7 @@ func (s *stack) showScreen(out io.Writer, text []byte, mandate string) error {
 	t := newTeller(out, false)
 	t.print("\n" + t.paint("1", "Paywarrant runs here, in sandbox mode: no real money.") + " Ctrl-C stops it.\n\n")
 	t.rows([]fact{
-		{"Start page", s.BaseURL + "/"},
-		{"Setup page", s.BaseURL + newSetupPath + "   what a person sees who signs a mandate"},
+		{"Start page", s.BaseURL + "/   a button opens what a person sees who signs a mandate"},
 		{"Paid API", s.API.BaseURL + s.API.Routes[0].Path + "   and " + fmt.Sprint(len(s.API.Routes)-1) + " more, on the start page"},
 		{"Metrics", s.Metrics},
 	})

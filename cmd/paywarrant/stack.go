@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 
@@ -152,10 +151,7 @@ func (s *stack) startService(ctx context.Context, cfg stackConfig) error {
 	if err != nil {
 		return errors.Join(err, l.stop())
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/", s.Service)
-	mux.HandleFunc("GET "+newSetupPath, s.newSetup)
-	l.serve(mux, "", "")
+	l.serve(s.Service, "", "")
 	s.closers = append(s.closers, l.stop)
 	return nil
 }

@@ -19,7 +19,7 @@ type slowRelease struct {
 	events.Store
 
 	read, released, leased atomic.Bool
-	again                  chan struct{} // closed when the look after the second lease begins
+	again                  chan struct{} // closed when work is looked for once more, after the second lease
 }
 
 func (s *slowRelease) StreamEvents(ctx context.Context, merchantID string, after int64, limit int) ([]ledger.Event, error) {

@@ -7,8 +7,11 @@ import (
 	"github.com/paywarrant/paywarrant/internal/httpjson"
 )
 
-// Link is an entry of the page at "/".
-type Link struct{ Name, URL, Text string }
+// Link is an entry of the page at "/". With Post, it is a button that sends a form to URL.
+type Link struct {
+	Name, URL, Text string
+	Post            http.Handler
+}
 
 // home is the page at "/".
 type home struct {
@@ -41,12 +44,12 @@ func (p *Pages) showHome(w http.ResponseWriter, r *http.Request) {
 		Text:  "Software pays through this service, within limits that people signed. If you were given a link to confirm, follow or stop payments, open the whole link.",
 		Links: p.Links,
 		More: []Link{
-			{"API description", "/openapi.json", "OpenAPI 3.1: mandates, charges, webhooks"},
-			{"Public keys", "/.well-known/jwks.json", "They verify mandates offline."},
+			{Name: "API description", URL: "/openapi.json", Text: "OpenAPI 3.1: mandates, charges, webhooks"},
+			{Name: "Public keys", URL: "/.well-known/jwks.json", Text: "They verify mandates offline."},
 		},
 	}
 	if errors != "" {
-		h.More = append(h.More, Link{"Error codes", errors, "The cause and the fix of each one."})
+		h.More = append(h.More, Link{Name: "Error codes", URL: errors, Text: "The cause and the fix of each one."})
 	}
 	p.render(w, r, http.StatusOK, p.start, "Payment service", h)
 }

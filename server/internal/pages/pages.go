@@ -124,6 +124,12 @@ func (p *Pages) Register(mux *http.ServeMux) {
 	view("/m/{mandateId}/{proof}", p.showMandate)
 	view("/m/{mandateId}/{proof}/stop", p.askToStop)
 	form("/m/{mandateId}/{proof}/stop", p.stopMandate)
+	for _, l := range p.Links {
+		if l.Post != nil {
+			form(l.URL, l.Post.ServeHTTP)
+			view(l.URL, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusSeeOther) })
+		}
+	}
 	mux.HandleFunc("GET "+p.stylePath, asset("text/css; charset=utf-8", style))
 	mux.HandleFunc("GET "+p.scriptPath, asset("text/javascript; charset=utf-8", walletScript))
 }
