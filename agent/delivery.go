@@ -25,12 +25,16 @@ func (v *visit) deliver(resp *http.Response, c *credential, lost bool) {
 		v.kept.drop(c)
 		return
 	}
-	resp.Body = &deliveredBody{ReadCloser: resp.Body, left: resp.ContentLength, end: func(whole bool) {
-		if whole {
+	resp.Body = &deliveredBody{ReadCloser: resp.Body, left: resp.ContentLength, end: func(how ending) {
+		switch how {
+		case whole:
 			v.kept.drop(c)
-		} else {
-			v.kept.release(c, until)
+			return
+		case broken:
+			c.last = unanswered
+		case closed:
 		}
+		v.kept.release(c, until)
 	}}
 }
 
@@ -51,13 +55,21 @@ func bodiless(method string, resp *http.Response) bool {
 		resp.StatusCode >= 300 || resp.StatusCode == http.StatusNoContent
 }
 
-// deliveredBody calls end once: with true if the body was read to its end, with false if
-// reading failed or the body was closed before.
+// ending is how the reading of a body ended.
+type ending int
+
+const (
+	whole  ending = iota // at its end
+	closed               // by the caller, before its end
+	broken               // by an error
+)
+
+// deliveredBody calls end once, when the reading ends.
 type deliveredBody struct {
 	io.ReadCloser
 
 	left int64 // bytes still to be read; negative: unknown
-	end  func(whole bool)
+	end  func(how ending)
 	once sync.Once
 }
 
@@ -69,17 +81,17 @@ func (b *deliveredBody) Read(p []byte) (int, error) {
 	}
 	switch {
 	case errors.Is(err, io.EOF), b.left == 0:
-		b.finish(true)
+		b.finish(whole)
 	case err != nil:
-		b.finish(false)
+		b.finish(broken)
 	}
 	return n, err
 }
 
 // Close implements [io.Closer].
 func (b *deliveredBody) Close() error {
-	b.finish(false)
+	b.finish(closed)
 	return b.ReadCloser.Close()
 }
 
-func (b *deliveredBody) finish(whole bool) { b.once.Do(func() { b.end(whole) }) }
+func (b *deliveredBody) finish(how ending) { b.once.Do(func() { b.end(how) }) }

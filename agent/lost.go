@@ -16,9 +16,9 @@ type outcome int
 const (
 	// unsent: the credential was not sent yet.
 	unsent outcome = iota
-	// unanswered: no response, or one that did not serve the request.
+	// unanswered: no response, one that did not serve the request, or a broken one.
 	unanswered
-	// answered: a status below 400, even if the body was not read to the end.
+	// answered: a status below 400, even if the caller did not read the body to the end.
 	answered
 )
 

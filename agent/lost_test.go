@@ -203,3 +203,57 @@ func TestReceiptOnARefusedRepeatIsNoNewPayment(t *testing.T) {
 	require.ErrorAs(t, err, &undecided)
 	require.Equal(t, "0x1", undecided.Receipt.Transaction)
 }
+
+// TestOrderWhoseAnswerBrokeOffIsPaidOnce: the caller has the header and a part of the body.
+func TestOrderWhoseAnswerBrokeOffIsPaidOnce(t *testing.T) {
+	t.Parallel()
+	var tries atomic.Int64
+	s := paidWith(t, func(w http.ResponseWriter, _ *http.Request) {
+		if tries.Add(1) > 1 {
+			refuseAs(w, "already_redeemed")
+			return
+		}
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, "ord")
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	})
+	c := client(t, withWallet(t))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, strings.NewReader("one book"))
+	require.NoError(t, err)
+	resp, err := c.Do(r)
+	require.NoError(t, err)
+	_, err = io.ReadAll(resp.Body)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.NoError(t, resp.Body.Close())
+	_, err = order(t, c, s.URL, t.Context())
+	require.ErrorIs(t, err, agent.ErrAnswerLost)
+	sent := s.signatures()
+	require.Equal(t, []string{sent[0], sent[0]}, sent)
+}
+
+// TestNextMethodIsNotTakenAfterALostAnswer: the first sending may have moved the money, for
+// the lack of which the second one is refused.
+func TestNextMethodIsNotTakenAfterALostAnswer(t *testing.T) {
+	t.Parallel()
+	var tries atomic.Int64
+	s := newRogue(t, func(_ *rogue, w http.ResponseWriter, r *http.Request, paid bool) {
+		switch {
+		case !paid:
+			everyWay(w, r, "10000", 0)
+		case tries.Add(1) == 1:
+			_, _ = io.WriteString(w, "served")
+		default:
+			refuseAs(w, "insufficient_funds")
+		}
+	})
+	lossy := &line{RoundTripper: &http.Transport{DisableKeepAlives: true}}
+	lossy.lose.Store(1)
+	cfg := withWallet(t)
+	cfg.Base = lossy
+	resp, err := get(t, client(t, cfg), s.URL)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusPaymentRequired, resp.StatusCode)
+	sent := s.signatures()
+	require.Equal(t, []string{sent[0], sent[0]}, sent)
+}

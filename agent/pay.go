@@ -39,11 +39,12 @@ func (v *visit) resend() (*http.Response, error) {
 func (v *visit) pay(c *credential) (*http.Response, verdict, string, error) {
 	ctx := v.request.Context()
 	attrs := []any{slog.String("url", shown(v.request.URL)), slog.String("method", string(c.offer.Method)), slog.String("price", c.offer.Price())}
-	before, lost := c.last, false // lost: the response to an earlier attempt
+	before, lost, broke := c.last, false, false // lost: the response to an earlier attempt; broke: there was none
 	c.last = unanswered
 	resp, err := v.send(c)
 	if v.again(resp, err) {
-		if lost = err != nil || undecided(resp.StatusCode); lost {
+		broke = err != nil
+		if lost = broke || undecided(resp.StatusCode); lost {
 			before = unanswered
 		}
 		if resp != nil {
@@ -60,6 +61,9 @@ func (v *visit) pay(c *credential) (*http.Response, verdict, string, error) {
 	}
 	resp.Request = v.request.WithContext(context.WithValue(ctx, paidKey{}, c))
 	found, why := judge(resp)
+	if found == refused && broke { // this attempt moved no money, but the other one may have
+		found = open
+	}
 	switch {
 	case found == spent && isLost(before, why):
 		v.cfg.Logger.WarnContext(ctx, "agent: a payment was redeemed and its response is lost", append(attrs, slog.String("reason", why))...)
