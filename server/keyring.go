@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/internal/keys"
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -65,6 +66,9 @@ type SigningKey struct {
 func NewKeyRing(cfg KeyRingConfig) (*KeyRing, error) {
 	if cfg.Store == nil {
 		return nil, errors.New("server: KeyRingConfig.Store is required")
+	}
+	if !text.Clean(cfg.Actor) {
+		return nil, errors.New("server: KeyRingConfig.Actor must be one line of text")
 	}
 	if cfg.Wrapper == nil {
 		fixed, err := sandboxWrapper()
