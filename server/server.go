@@ -68,10 +68,9 @@ type Server struct {
 	closeErr error
 }
 
-// New puts a service together: it reads or makes the signing keys in the store,
-// and starts to take requests once [Server.Start] was called. An error names the
-// field of the configuration that is wrong; the store and the rails then stay the
-// caller's to close.
+// New returns a Server. It reads the signing keys in the store, or generates them. The
+// Server accepts requests after [Server.Start]. The returned error names the invalid field;
+// the caller then closes the store and the rails.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -127,14 +126,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		Verifier: &mandate.Verifier{Issuer: cfg.BaseURL, Keys: s.keys, Clock: cfg.Clock, IgnoreTimes: true},
 		Statuses: s.statuses, BaseURL: cfg.BaseURL, ReceiptKey: receipts, Telemetry: cfg.Telemetry,
 	})
-	for _, r := range cfg.Rails {
-		if w, ok := r.(rail.Watcher); ok {
-			w.OnRevoked(s.payments.RevokedOnRail)
-		}
-		if u, ok := r.(rail.Reversible); ok {
-			u.OnUndone(s.payments.UndoneOnRail)
-		}
-	}
+	s.watch(cfg.Rails)
 	if s.handler, err = s.routes(); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
@@ -142,6 +134,18 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("server: Telemetry: %w", err)
 	}
 	return s, nil
+}
+
+// watch lets the rails report revocations and payments that came undone.
+func (s *Server) watch(rails []rail.Rail) {
+	for _, r := range rails {
+		if w, ok := r.(rail.Watcher); ok {
+			w.OnRevoked(s.payments.RevokedOnRail)
+		}
+		if u, ok := r.(rail.Reversible); ok {
+			u.OnUndone(s.payments.UndoneOnRail)
+		}
+	}
 }
 
 // panicked reports a command of the ledger that panicked.
