@@ -113,8 +113,8 @@ func (s *Limits) warn(r *http.Request, client netip.Addr) {
 		return
 	}
 	s.warned = true
-	s.logger.WarnContext(r.Context(), s.name+": requests name a forwarding proxy, and TrustedProxies is empty: all clients of a proxy share one limit",
-		slog.String("peer", client.String()))
+	s.logger.WarnContext(r.Context(), "requests name a forwarding proxy, and TrustedProxies is empty: all clients of a proxy share one limit",
+		slog.String("limit", s.name), slog.String("peer", client.String()))
 }
 
 // bucket returns the refilled bucket of an address. The caller holds the lock.
