@@ -106,7 +106,7 @@ func TestPermitThatLostItsNonceIsSentAgain(t *testing.T) {
 			require.NoError(t, w.chain.Reorg(t.Context(), int(w.head(t)-before), true))
 			w.send(t, devchain.Relayer(), devchain.Payee(7).Address, nil) // the same nonce
 			w.commit(t, 3)
-			require.Equal(t, uint8(contracts.StateActive), w.state(t, in))
+			require.Equal(t, contracts.StateActive, w.state(t, in))
 			require.Zero(t, w.allowance(t, owner.Address).Sign())
 			if tended {
 				require.NoError(t, w.rail.Start(t.Context()))
