@@ -15,7 +15,7 @@ FUZZTIME      ?= 30s
 help: ## List the recipes
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-demo: ## Tell the whole story in the terminal
+demo: ## Run every step in the terminal
 	go run ./cmd/paywarrant demo
 
 dev: ## Run the service in sandbox mode until interrupted
@@ -63,10 +63,10 @@ lint: $(TOOLS)/golangci-lint ## Vet, format and lint
 	go vet ./...
 	golangci-lint run
 
-generate: $(TOOLS)/sqlc ## Make the generated files anew
+generate: $(TOOLS)/sqlc ## Regenerate the generated files
 	cd server/store/internal/sqlstore && sqlc generate
 
-generated: generate ## Fail where a generated file is not what its source says
+generated: generate ## Fail if a generated file differs from its source
 	git diff --exit-code --stat -- server/store/internal/sqlstore
 	bash test/npm.sh contracts
 	cd contracts && npm run --silent check

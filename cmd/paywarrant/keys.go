@@ -143,7 +143,7 @@ func since(k server.SigningKey) time.Time {
 type keysRotateCmd struct {
 	keysPlace
 
-	Force bool `help:"Rotate even where the next key was published less than six minutes ago, and some verifiers do not know it yet."`
+	Force bool `help:"Rotate even if the next key was published less than six minutes ago, and some verifiers do not know it yet."`
 }
 
 // Run rotates; running services sign with the new key within two seconds.

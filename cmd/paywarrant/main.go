@@ -19,20 +19,20 @@ import (
 
 // cli is the command line. Kong reads names, help and defaults from the tags.
 type cli struct {
-	Demo             demoCmd             `cmd:"" help:"Tell the whole story in the terminal: a mandate, charges within it and beyond, a paywall, a revocation."`
+	Demo             demoCmd             `cmd:"" help:"Run every step in the terminal: a mandate, charges within and beyond its limits, a paywall, a revocation."`
 	Dev              devCmd              `cmd:"" help:"Run the service in sandbox mode with everything around it, until interrupted."`
-	Serve            serveCmd            `cmd:"" help:"Run the service as a configuration file says."`
-	Migrate          migrateCmd          `cmd:"" help:"Bring the database's schema up to date, and end."`
-	Keys             keysCmd             `cmd:"" help:"Look after the keys: those that sign mandates, and the one that seals secrets."`
-	Merchants        merchantsCmd        `cmd:"" help:"Make, list, suspend and limit merchants."`
-	APIKeys          apiKeysCmd          `cmd:"" name:"api-keys" help:"List, make and revoke the API keys of merchants."`
-	Charges          chargesCmd          `cmd:"" help:"Show charges and contradicting outcomes, and decide a charge that is stuck."`
+	Serve            serveCmd            `cmd:"" help:"Run the service from a configuration file."`
+	Migrate          migrateCmd          `cmd:"" help:"Migrate the database to this version's schema, then exit."`
+	Keys             keysCmd             `cmd:"" help:"Manage the keys that sign mandates and the key that encrypts secrets."`
+	Merchants        merchantsCmd        `cmd:"" help:"Create, list, suspend and limit merchants."`
+	APIKeys          apiKeysCmd          `cmd:"" name:"api-keys" help:"List, create and revoke the API keys of merchants."`
+	Charges          chargesCmd          `cmd:"" help:"Show charges and conflicting outcomes, and resolve a charge that is stuck."`
 	Audit            auditCmd            `cmd:"" help:"Show what operators did."`
-	Ledger           ledgerCmd           `cmd:"" help:"Look after the ledger."`
-	Mandate          mandateCmd          `cmd:"" help:"Look at mandates."`
-	Pay              payCmd              `cmd:"" help:"Fetch an address that asks for money: show the challenge, pay, show the receipt."`
+	Ledger           ledgerCmd           `cmd:"" help:"Check the ledger."`
+	Mandate          mandateCmd          `cmd:"" help:"Create and inspect mandates."`
+	Pay              payCmd              `cmd:"" help:"Fetch a URL that requires payment: show the challenge, pay, show the receipt."`
 	SandboxProcessor sandboxProcessorCmd `cmd:"" help:"Run the sandbox card processor by itself, for several service instances to share."`
-	Webhooks         webhooksCmd         `cmd:"" help:"Receive a merchant's events without a public address, and have some happen."`
+	Webhooks         webhooksCmd         `cmd:"" help:"Receive a merchant's events without a public address, and trigger test events."`
 	Version          versionCmd          `cmd:"" help:"Print the version."`
 	VersionFlag      kong.VersionFlag    `help:"Print the version." name:"version"`
 }

@@ -38,7 +38,7 @@ func TestServeTellsMetrics(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, client.Completed, ch.Status)
 
-	metrics := s.line("telling metrics").URL
+	metrics := s.line("serving metrics").URL
 	text := get(t, metrics, http.StatusOK)
 	for _, line := range []string{
 		`paywarrant_charges_total{rail="chainrail",reason="",status="succeeded"} 1`, `paywarrant_charged_micros_total{rail="chainrail"} 1e+06`,

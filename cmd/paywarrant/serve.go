@@ -50,7 +50,7 @@ func (c serveCmd) Run(ctx context.Context, o output) (failed error) {
 		}
 		defer func() { failed = errors.Join(failed, m.stop()) }()
 		more.telemetry = m.telemetry
-		log.Info("telling metrics", slog.String("url", m.url()))
+		log.Info("serving metrics", slog.String("url", m.url()))
 	}
 	l, err := listen(ctx, cfg.Listen)
 	if err != nil {

@@ -55,7 +55,7 @@ func (d *story) fallBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.announce("Where the wallet is empty, the card pays", fact{"amount", dollars(c.AmountCents)}, fact{"rail", string(c.RailUsed)},
+	d.announce("The wallet is empty, so the card pays", fact{"amount", dollars(c.AmountCents)}, fact{"rail", string(c.RailUsed)},
 		fact{"processor", c.ProcessorPaymentID})
 	if m, err = d.grant(ctx, "card_decline_after_setup", "wallet"); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (d *story) fallBack(ctx context.Context) error {
 	if c, err = d.chargeVia(ctx, m, 200, client.USD, client.ChainUsed); err != nil {
 		return err
 	}
-	d.announce("Where the card is declined, the wallet pays", fact{"amount", dollars(c.AmountCents)}, fact{"rail", string(c.RailUsed)},
+	d.announce("The card is declined, so the wallet pays", fact{"amount", dollars(c.AmountCents)}, fact{"rail", string(c.RailUsed)},
 		fact{"transaction", c.TxHash})
 	return d.revokeFromWallet(ctx, m)
 }
@@ -94,7 +94,7 @@ func (d *story) revokeFromWallet(ctx context.Context, mandate string) error {
 	if !errors.Is(err, client.ErrMandateRevoked) {
 		return fmt.Errorf("a mandate revoked on the chain was not refused: %w", err)
 	}
-	d.announce("The person revokes on the contract, with the wallet alone; the service hears of it",
+	d.announce("The person revokes on the contract, from the wallet alone, and the service sees it",
 		append([]fact{{"wallet", owner.Hex()}, {"transaction", tx.Hex()}}, refusal(err)...)...)
 	return nil
 }

@@ -75,9 +75,9 @@ func (d *story) receiveWebhook(ctx context.Context) error {
 		return errors.New("no webhook came")
 	case got := <-d.hook.heard:
 		if got.payment.TransactionID != d.charge.TransactionID {
-			return fmt.Errorf("the webhook tells of %s", got.payment.TransactionID)
+			return fmt.Errorf("the webhook is about transaction %s", got.payment.TransactionID)
 		}
-		d.announce("The merchant's receiver was told by webhook, and verified the signature",
+		d.announce("The merchant received the webhook and verified its signature",
 			fact{"endpoint", d.hook.endpoint.URL}, fact{"event", got.event.ID + " " + string(got.event.Type)},
 			fact{"transaction", got.payment.TransactionID}, fact{"signature", short(got.signature, 40)})
 		return nil

@@ -28,7 +28,7 @@ func (c *Chain) RevokeNewest(ctx context.Context) (owner common.Address, txHash 
 		}
 	}
 	if newest == nil {
-		return owner, txHash, errors.New("devchain: nobody granted anything")
+		return owner, txHash, errors.New("devchain: there is no grant to revoke")
 	}
 	txHash, err = c.Revoke(ctx, newest.Owner, newest.GrantId)
 	return newest.Owner, txHash, err

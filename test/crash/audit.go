@@ -63,7 +63,7 @@ func (d *chainDrill) compare(ctx context.Context, r *chainReport) (err error) {
 		r.faultf("%d charges failed on a chain that works", check.Failed-failed)
 	}
 	for ref := range moved.charged {
-		r.faultf("the chain moved money for nobody's charge: %s", ref)
+		r.faultf("the chain moved money without a charge: %s", ref)
 	}
 	if d.Points {
 		return d.comparePoints(ctx, store, records, moved, r)
@@ -85,7 +85,7 @@ func (d *chainDrill) audit(c ledger.Charge, moved map[common.Hash][]transfer, k 
 // hold compares the reported transfers with those of the chain: once, to the same payee, the same amount.
 // What came undone on the chain may have landed again with higher fees, so by another
 // transaction of the same nonce.
-func (r *chainReport) hold(k kept, moved []transfer, told transfer) {
+func (r *chainReport) hold(k kept, moved []transfer, reported transfer) {
 	switch {
 	case len(moved) > 1:
 		r.Doubled++
@@ -93,15 +93,15 @@ func (r *chainReport) hold(k kept, moved []transfer, told transfer) {
 		return
 	case len(moved) == 0:
 		r.Lost++
-		r.faultf("lost: %v", told)
+		r.faultf("lost: %v", reported)
 		return
 	}
-	if r.Hit == nil && moved[0].hash != told.hash && k.sameNonce(moved[0].hash, told.hash) {
+	if r.Hit == nil && moved[0].hash != reported.hash && k.sameNonce(moved[0].hash, reported.hash) {
 		r.Renamed++
-		told.hash = moved[0].hash
+		reported.hash = moved[0].hash
 	}
-	if moved[0] != told {
-		r.faultf("told %v, moved %v", told, moved[0])
+	if moved[0] != reported {
+		r.faultf("reported %v, moved %v", reported, moved[0])
 	}
 }
 

@@ -1,6 +1,7 @@
 // Package language_test counts what can be counted of the repository's prose:
-// words and phrases that the style rules out, and exported fields and interface
-// methods without a comment. A count may fall, never rise.
+// words and phrases that the style rules out, in comments, messages, documents
+// and pages, and exported fields and interface methods without a comment. A
+// count may fall, never rise.
 package language_test
 
 import (
@@ -49,7 +50,7 @@ func rules() []rule {
 }
 
 // TestProseAvoids holds each rule over the comments of Go and Solidity, the
-// documents, and the pages' templates.
+// strings of Go outside tests, the documents, and the pages' templates.
 func TestProseAvoids(t *testing.T) {
 	t.Parallel()
 	lines := prose(t)
@@ -152,6 +153,14 @@ func prose(t *testing.T) []line {
 				}
 			}
 		}
+		if !strings.HasSuffix(path, "_test.go") {
+			for _, l := range literals(file) {
+				first := files.Position(l.Pos()).Line
+				for i, text := range strings.Split(l.Value, "\n") {
+					add(path, first+i, text)
+				}
+			}
+		}
 	})
 	for _, ext := range []string{".md", ".html"} {
 		each(t, ext, func(path string, text []byte) {
@@ -170,6 +179,25 @@ func prose(t *testing.T) []line {
 		}
 	})
 	return lines
+}
+
+// literals returns the file's string literals: messages, help texts, the outcomes
+// on pages. Import paths are not prose, nor are literals of one word: they name
+// files, accounts and wire fields.
+func literals(file *ast.File) []*ast.BasicLit {
+	var found []*ast.BasicLit
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.BasicLit:
+			if n.Kind == token.STRING && strings.Contains(n.Value, " ") {
+				found = append(found, n)
+			}
+		}
+		return true
+	})
+	return found
 }
 
 // each calls f for every file of the repository with that ending, except this

@@ -44,7 +44,7 @@ func (r report) String() string {
 		text += fmt.Sprintf("; steps never reached: %v", r.Unreached)
 	}
 	if r.Beside.happened[1] > 0 {
-		text += "; endpoints that behave are told" + compare("the charge", r.Alone.happened, r.Beside.happened) +
+		text += "; latency of endpoints that behave" + compare("the charge", r.Alone.happened, r.Beside.happened) +
 			";" + compare("its answer", r.Alone.answered, r.Beside.answered)
 	}
 	return text

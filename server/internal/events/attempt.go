@@ -202,7 +202,7 @@ func (w *worker) disable(ctx context.Context, reason string) {
 	m, err := w.Store.Merchant(ctx, w.endpoint.MerchantID)
 	if err == nil && w.Mail != nil && m.Email != "" {
 		err = w.Mail(ctx, m.Email, "Your webhook endpoint was disabled", fmt.Sprintf(
-			"Nothing is sent any more to\n\n%s (%s)\n\nbecause %s.\n\nYour events are kept for 30 days. When the receiver works again, add the endpoint anew and have them sent again.\n",
+			"No more events are sent to\n\n%s (%s)\n\nbecause %s.\n\nYour events are kept for 30 days. When the receiver works again, add the endpoint again and resend them.\n",
 			w.endpoint.URL, w.endpoint.ID, reason))
 	}
 	if err != nil {

@@ -83,7 +83,7 @@ func (p *Pages) showConfirmed(w http.ResponseWriter, r *http.Request, s payment.
 	v.Facts = append(p.allowed(confirmed, instruments, payees), fact{"Mandate", confirmed.ID})
 	v.Revoke = p.revocation(confirmed, instruments)
 	v.Points = []string{
-		"Nobody can raise these limits, neither the agent nor " + m.Name + ".", "A charge beyond them is refused before any money moves.",
+		"Neither the agent nor " + m.Name + " can raise these limits.", "A charge beyond them is refused before any money moves.",
 	}
 	if private == "" {
 		v.Points = append(v.Points, "The person who confirmed this got a private link with the payments and a button that stops them.")
@@ -106,7 +106,7 @@ At most %s for one payment.
 See every payment, and stop them at any time:
 %s
 
-Keep this link to yourself: whoever has it can see your payments and stop them.
+Keep this link to yourself: anyone who has it can see your payments and stop them.
 If you did not allow this, open the link and stop it.
 
 Mandate %s

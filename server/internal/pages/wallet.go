@@ -104,7 +104,7 @@ func walletProblem(err error, t ledger.Terms) (problem string, ok bool) {
 		return fmt.Sprintf("There is too little USDC in this wallet: a payment can be up to %s. Put USDC into it, or lower the limit for one payment.",
 			dollars(t.MaxPerTx)), true
 	case errors.As(err, &refused):
-		return "Nobody who may be paid takes USDC on this network. Choose another way to pay.", true
+		return "No merchant of this mandate accepts USDC on this network. Choose another way to pay.", true
 	case errors.Is(err, rail.ErrUnknownMethod):
 		return "Your wallet gave no address that can pay. Choose another way to pay.", true
 	case errors.Is(err, rail.ErrNoProposal):

@@ -32,7 +32,7 @@ func checkerFinds(t *testing.T, b *bench) {
 		{"counter too low", func(r *ledger.Rows) { r.Mandates[0].Spent-- }, true},
 		{"counter too high", func(r *ledger.Rows) { r.Mandates[0].Spent++ }, true},
 		{"month rolled over with the counter kept", func(r *ledger.Rows) { r.Mandates[0].Month++ }, true},
-		{"event told of and not there", func(r *ledger.Rows) { r.Mandates[0].EventSeq++ }, true},
+		{"event counted and not there", func(r *ledger.Rows) { r.Mandates[0].EventSeq++ }, true},
 		{"revoked without an event", func(r *ledger.Rows) { r.Mandates[0].Status = ledger.MandateRevoked }, true},
 		{"captured without a posting", func(r *ledger.Rows) {
 			r.Charges[1].Status, r.Charges[1].Rail, r.Charges[1].SettledAt = ledger.ChargeSucceeded, rail.Card, paid.SettledAt

@@ -239,7 +239,7 @@ func lostAnswer(t *testing.T, b *bench) {
 	require.ErrorIs(t, err, errLost)
 	r.ChargeID, r.RequestID = id.New(id.Charge, b.clock.Now()), "req_again"
 	_, err = l.Reserve(t.Context(), r)
-	require.ErrorIs(t, err, ledger.ErrIdempotencyInProgress, "the key tells that it was done")
+	require.ErrorIs(t, err, ledger.ErrIdempotencyInProgress, "the key shows that it was done")
 	require.Equal(t, 10*cent, b.spent(t, m))
 	require.Equal(t, 1, b.sound(t).Pending)
 }

@@ -100,7 +100,7 @@ func (w *disturbed) insist(t *testing.T, command func() error) bool {
 			return true
 		}
 		if !errors.Is(err, ledger.ErrUnavailable) {
-			t.Errorf("callers are told: %v", err)
+			t.Errorf("callers get: %v", err)
 			return false
 		}
 		w.mu.Lock()

@@ -120,7 +120,7 @@ func nextRails(t *testing.T, b *bench) {
 	require.Equal(t, 1, asked.Attempt)
 	require.True(t, may(asked, 2))
 	ended := b.settle(t, b.reserve(t, m, cent), declined())
-	require.False(t, may(ended, 2), "a decided charge asks nobody")
+	require.False(t, may(ended, 2), "a decided charge asks no rail")
 	stored, err := b.Charge(ctx, asked.ID)
 	require.NoError(t, err)
 	require.Equal(t, 2, stored.Attempt)

@@ -243,7 +243,7 @@ func revocation(t *testing.T, b *bench) {
 	b.clock.set(b.clock.Now().Add(time.Hour))
 	again, err := b.Revoke(ctx, m.ID, ledger.RevokedByMerchant)
 	require.NoError(t, err)
-	require.Equal(t, first, again, "revoking again changes nothing and tells nothing")
+	require.Equal(t, first, again, "revoking again changes nothing and emits no event")
 	b.refused(t, b.request(m, cent), ledger.MandateIsRevoked)
 	require.Equal(t, ledger.ChargeSucceeded, b.settle(t, held, succeeded()).Status, "what was reserved before still ends")
 	b.sound(t)

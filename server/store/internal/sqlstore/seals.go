@@ -39,7 +39,7 @@ func sealed[D sealedRow](s *Store, kind ledger.SealKind) func([]D, error) ([]led
 // Reseal implements [ledger.Seals].
 func (s *Store) Reseal(ctx context.Context, one ledger.Seal, fresh []byte) (done bool, err error) {
 	p := db.ResealKeyParams{Fresh: fresh, Place: one.Place, Expected: one.Sealed}
-	err = put(ctx, s, "seal anew", func(ctx context.Context, p db.ResealKeyParams) (err error) {
+	err = put(ctx, s, "reseal", func(ctx context.Context, p db.ResealKeyParams) (err error) {
 		var n int64
 		switch one.Kind {
 		case ledger.KeySeal:
