@@ -18,6 +18,7 @@ import (
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
@@ -83,7 +84,7 @@ func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // backlog is events that wait for an endpoint.
 type backlog struct {
 	srv     *servertest.Server
-	store   ledger.Store
+	store   store.Store
 	sink    *sink
 	url     string
 	mandate string
@@ -98,7 +99,7 @@ func (l *backlog) deliver(ctx context.Context, n int) (time.Duration, error) {
 		return 0, err
 	}
 	pause := func(until time.Time) error {
-		return l.store.SaveEndpoints(ctx, []ledger.EndpointState{{EndpointID: e.ID, PausedUntil: until}})
+		return l.store.SaveEndpoints(ctx, []store.EndpointState{{EndpointID: e.ID, PausedUntil: until}})
 	}
 	l.sink.began.Store(nil)
 	l.sink.want.Store(int64(callers*n) + 1)
@@ -120,7 +121,7 @@ func (l *backlog) deliver(ctx context.Context, n int) (time.Duration, error) {
 }
 
 // gather has events happen, to all mandates in turn.
-func gather(ctx context.Context, store ledger.Store, merchant string, n int) error {
+func gather(ctx context.Context, store store.Store, merchant string, n int) error {
 	now := time.Now().Truncate(time.Millisecond)
 	mandates := make([]string, callers)
 	for i := range mandates {

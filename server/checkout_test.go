@@ -14,6 +14,7 @@ import (
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 func (c caller) checkout(t *testing.T, cents int64, key string) client.Checkout {
@@ -200,7 +201,7 @@ func TestCheckoutIsPaidByItsOwnChargeAlone(t *testing.T) {
 // TestPaidCheckoutStaysPaid: also after what is remembered of requests has expired.
 func TestPaidCheckoutStaysPaid(t *testing.T) {
 	t.Parallel()
-	var store ledger.Store
+	var store store.Store
 	c := setup(t, &servertest.Options{Configure: func(cfg *server.Config) { store = cfg.Store }})
 	made := c.checkout(t, 500, "k")
 	c.form(t, made.URL, url.Values{"method": {"card_visa"}})

@@ -20,6 +20,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/internal/pages"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/telemetry"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
@@ -75,9 +76,9 @@ type Config struct {
 	BaseURL string
 	// Mode is Sandbox or Live. Required.
 	Mode Mode
-	// Store holds the ledger; the server closes it. A store belongs to the mode and the
-	// BaseURL with which it was first used. Required.
-	Store ledger.Store
+	// Store is the service's database, from sqlite.Open or postgres.Open; the server closes
+	// it. A store belongs to the mode and the BaseURL with which it was first used. Required.
+	Store store.Store
 	// Moved lets the store change to this BaseURL if it was first used with another one.
 	// Mandates issued under the old URL are then refused. Default: New returns an
 	// error. A sandbox may always change from one loopback address to another.

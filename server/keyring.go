@@ -9,7 +9,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/internal/keys"
-	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
@@ -22,10 +22,22 @@ var (
 	ErrTooManyKeys = keys.ErrTooMany
 )
 
+// KeyStore is the part of a [store.Store] that a [KeyRing] uses.
+type KeyStore interface {
+	// SealedKeys returns the keys whose names begin with prefix, oldest first.
+	SealedKeys(ctx context.Context, prefix string) ([]store.SealedKey, error)
+	// AddSealedKey inserts a key. It returns [ledger.ErrConflict] if the name exists.
+	AddSealedKey(ctx context.Context, k store.SealedKey) error
+	// PutSealedKey inserts or replaces a key.
+	PutSealedKey(ctx context.Context, k store.SealedKey) error
+	// AddAudit adds an entry to the audit log.
+	AddAudit(ctx context.Context, e store.AuditEntry) error
+}
+
 // KeyRingConfig configures a [KeyRing].
 type KeyRingConfig struct {
 	// Store is the service's store. Required; the ring does not close it.
-	Store ledger.Accounts
+	Store KeyStore
 	// Wrapper is the service's key-encryption key. Default: the sandbox's fixed key.
 	Wrapper vault.Wrapper
 	// Clock returns the current time. Default: time.Now.
@@ -151,7 +163,7 @@ func (r *KeyRing) RecordRewrap(ctx context.Context, secrets int, forgot bool) er
 
 // record writes a change that was made to the audit log.
 func (r *KeyRing) record(ctx context.Context, action, subject, detail string) error {
-	err := addAudit(ctx, r.config.Store, r.config.Clock(), ledger.AuditEntry{Actor: r.config.Actor, Action: action, Subject: subject, Detail: detail})
+	err := addAudit(ctx, r.config.Store, r.config.Clock(), store.AuditEntry{Actor: r.config.Actor, Action: action, Subject: subject, Detail: detail})
 	if err != nil {
 		return fmt.Errorf("%s of %s was done but not recorded: %w", action, subject, err)
 	}

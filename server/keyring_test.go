@@ -12,14 +12,14 @@ import (
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server"
-	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 // withKeyRing starts a service, and a ring as another process on its store has it.
 func withKeyRing(t *testing.T, kind engine) (caller, *server.KeyRing) {
 	t.Helper()
-	var store ledger.Store
+	var store store.Store
 	c := setup(t, &servertest.Options{Store: kind.open, Configure: func(cfg *server.Config) { store = cfg.Store }})
 	ring, err := server.NewKeyRing(server.KeyRingConfig{Store: store, Clock: c.Clock.Now})
 	require.NoError(t, err)

@@ -12,12 +12,13 @@ import (
 	"github.com/paywarrant/paywarrant/server/internal/account"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 // OperatorConfig configures an [Operator].
 type OperatorConfig struct {
 	// Store is the service's store. Required; the operator does not close it.
-	Store ledger.Store
+	Store store.Store
 	// Mode is the service's mode. Required.
 	Mode Mode
 	// Actor names the person or program that acts, for the audit log. Required.
@@ -77,15 +78,20 @@ func (o *Operator) audit(ctx context.Context, action, subject, reason, detail st
 	if err := text.Check(detail, maxDetail); err != nil {
 		return fmt.Errorf("detail: %w", err)
 	}
-	return addAudit(ctx, o.config.Store, o.config.Clock(), ledger.AuditEntry{
+	return addAudit(ctx, o.config.Store, o.config.Clock(), store.AuditEntry{
 		Actor: o.config.Actor, Action: action, Subject: subject, Reason: reason, Detail: detail,
 	})
 }
 
+// auditor is the part of the store that addAudit uses.
+type auditor interface {
+	AddAudit(ctx context.Context, e store.AuditEntry) error
+}
+
 // addAudit adds an entry with a new id.
-func addAudit(ctx context.Context, store ledger.Accounts, now time.Time, e ledger.AuditEntry) error {
+func addAudit(ctx context.Context, db auditor, now time.Time, e store.AuditEntry) error {
 	e.ID, e.At = id.New(id.Audit, now), now
-	return store.AddAudit(ctx, e)
+	return db.AddAudit(ctx, e)
 }
 
 // CreateMerchant creates a merchant account. It returns the errors of
@@ -146,7 +152,7 @@ func (o *Operator) SetMaxCharge(ctx context.Context, merchantID string, most led
 }
 
 // APIKeys returns a merchant's API keys including revoked ones, oldest first.
-func (o *Operator) APIKeys(ctx context.Context, merchantID string) ([]ledger.APIKey, error) {
+func (o *Operator) APIKeys(ctx context.Context, merchantID string) ([]store.APIKey, error) {
 	if _, err := o.Merchant(ctx, merchantID); err != nil {
 		return nil, err
 	}
@@ -155,25 +161,25 @@ func (o *Operator) APIKeys(ctx context.Context, merchantID string) ([]ledger.API
 
 // CreateAPIKey creates another API key for a merchant. Only its hash is stored: plain
 // cannot be read again.
-func (o *Operator) CreateAPIKey(ctx context.Context, merchantID, label string) (plain string, key ledger.APIKey, err error) {
+func (o *Operator) CreateAPIKey(ctx context.Context, merchantID, label string) (plain string, key store.APIKey, err error) {
 	if _, err := o.Merchant(ctx, merchantID); err != nil {
-		return "", ledger.APIKey{}, err
+		return "", store.APIKey{}, err
 	}
 	if err := text.Check(label, maxReason); err != nil {
-		return "", ledger.APIKey{}, fmt.Errorf("label: %w", err)
+		return "", store.APIKey{}, fmt.Errorf("label: %w", err)
 	}
 	plain, key = o.accounts.NewKey(merchantID, label)
 	if err := o.audit(ctx, "api-key.create", merchantID, "", strings.TrimSpace(key.ID()+" "+label)); err != nil {
-		return "", ledger.APIKey{}, err
+		return "", store.APIKey{}, err
 	}
 	if err := o.accounts.AddKey(ctx, key); err != nil {
-		return "", ledger.APIKey{}, err
+		return "", store.APIKey{}, err
 	}
 	return plain, key, nil
 }
 
 // RevokeAPIKey revokes the API key whose id is, or begins with, keyID.
-func (o *Operator) RevokeAPIKey(ctx context.Context, keyID, reason string) (ledger.APIKey, error) {
+func (o *Operator) RevokeAPIKey(ctx context.Context, keyID, reason string) (store.APIKey, error) {
 	key, err := o.accounts.Key(ctx, keyID)
 	if err != nil {
 		return key, err
@@ -188,7 +194,7 @@ func (o *Operator) RevokeAPIKey(ctx context.Context, keyID, reason string) (ledg
 }
 
 // Charge returns a charge and its entries in the audit log, latest first.
-func (o *Operator) Charge(ctx context.Context, transactionID string) (ledger.Charge, []ledger.AuditEntry, error) {
+func (o *Operator) Charge(ctx context.Context, transactionID string) (ledger.Charge, []store.AuditEntry, error) {
 	c, err := o.config.Store.Charge(ctx, transactionID)
 	if err != nil {
 		return c, nil, fmt.Errorf("charge %s: %w", transactionID, err)
@@ -221,7 +227,7 @@ func (o *Operator) Conflicts(ctx context.Context, after string, limit int) ([]le
 
 // AuditLog lists what operators did, the latest first, before the entry with an id;
 // empty: from the latest on.
-func (o *Operator) AuditLog(ctx context.Context, before string, limit int) ([]ledger.AuditEntry, error) {
+func (o *Operator) AuditLog(ctx context.Context, before string, limit int) ([]store.AuditEntry, error) {
 	return o.config.Store.AuditLog(ctx, before, limit)
 }
 

@@ -11,12 +11,13 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 // operated is a service, and an operator on its store.
-func operated(t *testing.T) (caller, *server.Operator, ledger.Store) {
+func operated(t *testing.T) (caller, *server.Operator, store.Store) {
 	t.Helper()
-	var store ledger.Store
+	var store store.Store
 	var at func() time.Time
 	c := setup(t, &servertest.Options{Configure: func(cfg *server.Config) { store, at = cfg.Store, cfg.Clock }})
 	o, err := server.NewOperator(server.OperatorConfig{Store: store, Mode: server.Sandbox, Actor: "operator:ada", Clock: at})
@@ -58,7 +59,7 @@ func TestRevokedAPIKeyIsRefusedAtOnce(t *testing.T) {
 	keys, err := o.APIKeys(t.Context(), c.merchant.ID)
 	require.NoError(t, err)
 	require.Len(t, keys, 2)
-	first := keys[slices.IndexFunc(keys, func(k ledger.APIKey) bool { return k.Hash != key.Hash })] // both may be of one millisecond
+	first := keys[slices.IndexFunc(keys, func(k store.APIKey) bool { return k.Hash != key.Hash })] // both may be of one millisecond
 	_, err = o.RevokeAPIKey(t.Context(), first.ID(), "leaked")
 	require.NoError(t, err)
 	c.do(t, "GET", "/v1/merchants/transactions", "").refused(t, 401, "unauthorized")

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/server"
-	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/card"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/sqlite"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
@@ -70,7 +70,7 @@ func TestFaultInTheLedgerLeavesInstancesReady(t *testing.T) {
 }
 
 // late is a store whose database is an hour behind.
-type late struct{ ledger.Store }
+type late struct{ store.Store }
 
 func (late) Now(context.Context) (time.Time, error) { return time.Now().Add(-time.Hour), nil }
 

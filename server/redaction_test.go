@@ -29,6 +29,7 @@ import (
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/telemetry"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
@@ -123,7 +124,7 @@ func (w *witness) convict(t *testing.T) {
 
 // trap is a store that fails or panics on command.
 type trap struct {
-	ledger.Store
+	store.Store
 
 	fail atomic.Bool
 	blow atomic.Pointer[string]

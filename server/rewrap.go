@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
@@ -20,16 +20,16 @@ const rewrapBatch = 500
 //
 // It returns vault.ErrSealed with the secret's name if no available key opens it; other
 // errors are those of the store.
-func Rewrap(ctx context.Context, store ledger.Seals, w vault.Wrapper) (n int, err error) {
+func Rewrap(ctx context.Context, db store.Seals, w vault.Wrapper) (n int, err error) {
 	box := vault.New(w)
-	for _, kind := range ledger.SealKinds() {
+	for _, kind := range store.SealKinds() {
 		for after := ""; ; {
-			rows, err := store.Seals(ctx, kind, after, rewrapBatch)
+			rows, err := db.Seals(ctx, kind, after, rewrapBatch)
 			if err != nil {
 				return n, fmt.Errorf("rewrap: %w", err)
 			}
 			for _, one := range rows {
-				done, err := rewrapOne(ctx, store, box, one)
+				done, err := rewrapOne(ctx, db, box, one)
 				if err != nil {
 					return n, fmt.Errorf("rewrap %s %s: %w", one.Kind, one.Owner, err)
 				}
@@ -46,25 +46,25 @@ func Rewrap(ctx context.Context, store ledger.Seals, w vault.Wrapper) (n int, er
 	return n, nil
 }
 
-func rewrapOne(ctx context.Context, store ledger.Seals, box *vault.Vault, one ledger.Seal) (bool, error) {
+func rewrapOne(ctx context.Context, db store.Seals, box *vault.Vault, one store.Seal) (bool, error) {
 	fresh, changed, err := box.Rewrap(ctx, labelOf(one), one.Sealed)
 	if err != nil || !changed {
 		return false, err
 	}
-	if _, err := store.Reseal(ctx, one, fresh); err != nil {
+	if _, err := db.Reseal(ctx, one, fresh); err != nil {
 		return false, err
 	}
 	return true, nil // if the secret changed concurrently, the next call wraps it
 }
 
 // labelOf returns the label under which the owning package sealed a secret.
-func labelOf(s ledger.Seal) vault.Label {
+func labelOf(s store.Seal) vault.Label {
 	switch s.Kind {
-	case ledger.TokenSeal:
+	case store.TokenSeal:
 		return vault.Label{Purpose: "mandate-token", Owner: s.Owner}
-	case ledger.SecretSeal, ledger.PreviousSeal:
+	case store.SecretSeal, store.PreviousSeal:
 		return vault.Label{Purpose: "webhook-secret", Owner: s.Owner}
-	case ledger.KeySeal:
+	case store.KeySeal:
 	}
 	const sessionKey = "session-key/p256"
 	if mandateID, ok := strings.CutPrefix(s.Owner, sessionKey+"/"); ok {

@@ -10,14 +10,14 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/server"
-	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
 // leftOpen stays open when the service that it is given to closes.
-type leftOpen struct{ ledger.Store }
+type leftOpen struct{ store.Store }
 
 func (leftOpen) Close() error { return nil }
 
@@ -32,7 +32,7 @@ func TestKeyEncryptionKeyRotatesUnderCharges(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "kek")
 			wrapper, err := vault.KeyFile(file)
 			require.NoError(t, err)
-			var store ledger.Store
+			var store store.Store
 			var rails []rail.Rail
 			c := setup(t, &servertest.Options{Store: engine.open, Merchant: server.MerchantParams{Name: "Shop", PayTo: shopWallet}, Configure: func(cfg *server.Config) {
 				cfg.Wrapper, store, rails = wrapper, cfg.Store, cfg.Rails

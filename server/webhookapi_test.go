@@ -14,6 +14,7 @@ import (
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 func TestEndpointsAPI(t *testing.T) {
@@ -89,8 +90,8 @@ func TestNothingIsKeptForEver(t *testing.T) {
 	for _, kind := range engines {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			var store ledger.Store
-			c := setup(t, &servertest.Options{Store: kind.open, Configure: func(cfg *server.Config) { store = cfg.Store }})
+			var db store.Store
+			c := setup(t, &servertest.Options{Store: kind.open, Configure: func(cfg *server.Config) { db = cfg.Store }})
 			good, bad := c.receiver(t), c.receiver(t)
 			bad.status.Store(410)
 			c.mandate(t, 500, 1000)
@@ -103,8 +104,8 @@ func TestNothingIsKeptForEver(t *testing.T) {
 			for _, e := range []string{good.ID, bad.ID} {
 				require.Eventually(t, func() bool {
 					n := 0
-					for _, status := range []ledger.DeliveryStatus{ledger.DeliveryPending, ledger.DeliveryDelivered, ledger.DeliveryFailed} {
-						list, err := store.Deliveries(t.Context(), e, status, 10)
+					for _, status := range []store.DeliveryStatus{store.DeliveryPending, store.DeliveryDelivered, store.DeliveryFailed} {
+						list, err := db.Deliveries(t.Context(), e, status, 10)
 						require.NoError(t, err)
 						n += len(list)
 					}
@@ -112,7 +113,7 @@ func TestNothingIsKeptForEver(t *testing.T) {
 				}, time.Minute, 20*time.Millisecond)
 			}
 			require.Eventually(t, func() bool {
-				_, err := store.Event(t.Context(), old.Data[0].ID)
+				_, err := db.Event(t.Context(), old.Data[0].ID)
 				return errors.Is(err, ledger.ErrNotFound)
 			}, time.Minute, 20*time.Millisecond)
 		})

@@ -23,6 +23,7 @@ import (
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/vault"
 	"github.com/paywarrant/paywarrant/webhook"
 )
@@ -312,7 +313,7 @@ func TestLiveModeSendsToNobodyInside(t *testing.T) {
 	}
 	wrapper, err := vault.NewLocal(make([]byte, 32))
 	require.NoError(t, err)
-	var store ledger.Store
+	var store store.Store
 	c := setup(t, &servertest.Options{Configure: func(cfg *server.Config) {
 		cfg.Mode, cfg.Wrapper, store = server.Live, wrapper, cfg.Store
 		cfg.Resolver = dnstest.Start(t, func(name string, _ int) []netip.Addr { return []netip.Addr{netip.MustParseAddr(names[name])} })

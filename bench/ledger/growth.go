@@ -89,7 +89,7 @@ func filled(ctx context.Context, e engine, n int) (*stored, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	s := &stored{work: &work{Ledger: l}, store: store}
-	err = s.prepare(ctx, store, 1)
+	err = s.prepare(ctx, 1)
 	if err == nil {
 		err = (&filler{work: s.work, store: store}).upTo(ctx, n)
 	}

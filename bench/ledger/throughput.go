@@ -76,7 +76,7 @@ func throughput(ctx context.Context, t *table, disk *disk, e engine, span time.D
 	}
 	defer l.Close()
 	w := &work{Ledger: l}
-	if err := w.prepare(ctx, store, callers); err != nil {
+	if err := w.prepare(ctx, callers); err != nil {
 		return err
 	}
 	var rates [3]float64
@@ -138,12 +138,9 @@ type work struct {
 	mandates []ledger.Mandate
 }
 
-func (w *work) prepare(ctx context.Context, store ledger.Store, mandates int) error {
+func (w *work) prepare(ctx context.Context, mandates int) error {
 	now := time.Now()
 	w.payee = ledger.Merchant{ID: id.New(id.Merchant, now), Name: "Bench", Active: true, CreatedAt: now}
-	if err := store.PutMerchant(ctx, w.payee); err != nil {
-		return err
-	}
 	for range mandates {
 		m, err := w.mandate(ctx)
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/server"
-	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 type apiKeysCmd struct {
@@ -25,7 +25,7 @@ type apiKeyLine struct {
 	RevokedAt  string `json:"revokedAt,omitempty"`
 }
 
-func keyLine(k ledger.APIKey) apiKeyLine {
+func keyLine(k store.APIKey) apiKeyLine {
 	l := apiKeyLine{ID: k.ID(), MerchantID: k.MerchantID, Label: k.Label, LastFour: k.Hint, CreatedAt: k.CreatedAt.UTC().Format(time.RFC3339)}
 	if !k.RevokedAt.IsZero() {
 		l.RevokedAt = k.RevokedAt.UTC().Format(time.RFC3339)

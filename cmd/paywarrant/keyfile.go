@@ -7,13 +7,13 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
 // openKeyFile reads the key file of a store. A missing file is created only if the store
 // has no sealed secrets, because a new key could not open them.
-func openKeyFile(ctx context.Context, file string, s ledger.Seals) (*vault.Local, error) {
+func openKeyFile(ctx context.Context, file string, s store.Seals) (*vault.Local, error) {
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		sealed, err := hasSecrets(ctx, s)
 		if err != nil {
@@ -27,8 +27,8 @@ func openKeyFile(ctx context.Context, file string, s ledger.Seals) (*vault.Local
 }
 
 // hasSecrets reports whether a store has sealed secrets.
-func hasSecrets(ctx context.Context, s ledger.Seals) (bool, error) {
-	for _, kind := range ledger.SealKinds() {
+func hasSecrets(ctx context.Context, s store.Seals) (bool, error) {
+	for _, kind := range store.SealKinds() {
 		seals, err := s.Seals(ctx, kind, "", 1)
 		if err != nil {
 			return false, fmt.Errorf("read sealed secrets: %w", err)

@@ -32,7 +32,7 @@ type keysPlace struct {
 
 // keysOpen is what a keysPlace names, open.
 type keysOpen struct {
-	store   store
+	store   database
 	name    string // of the store
 	wrapper *vault.Local
 	keyFile string
@@ -41,14 +41,14 @@ type keysOpen struct {
 // open opens store and key file for as long as use takes.
 func (p keysPlace) open(ctx context.Context, use func(keysOpen) error) error {
 	name, keyFile := p.Store, p.KeyFile
-	open := func() (store, error) { return openStore(ctx, name, false) }
+	open := func() (database, error) { return openStore(ctx, name, false) }
 	if p.Config != "" {
 		cfg, err := p.Config.read()
 		if err != nil {
 			return err
 		}
 		name, keyFile = cfg.Store, cfg.KeyFile
-		open = func() (store, error) { return openOwned(ctx, cfg, false) }
+		open = func() (database, error) { return openOwned(ctx, cfg, false) }
 	} else if keyFile == "" {
 		keyFile = filepath.Join(filepath.Dir(name), "key-encryption-key")
 	}

@@ -62,7 +62,7 @@ func (c keysRewrapCmd) Run(ctx context.Context, o output) error {
 
 // rewrapAll goes over the store, and the chain rail's records if there are any,
 // until nothing is left to do: services may have sealed something meanwhile.
-func rewrapAll(ctx context.Context, s store, kept chain.Store, w vault.Wrapper) (all int, err error) {
+func rewrapAll(ctx context.Context, s database, kept chain.Store, w vault.Wrapper) (all int, err error) {
 	for {
 		n, err := server.Rewrap(ctx, s, w)
 		all += n

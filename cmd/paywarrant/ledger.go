@@ -57,7 +57,7 @@ func (c ledgerCheckCmd) Run(ctx context.Context, o output) error {
 	return nil
 }
 
-func (c ledgerCheckCmd) open(ctx context.Context) (store, error) {
+func (c ledgerCheckCmd) open(ctx context.Context) (database, error) {
 	if c.Config == "" {
 		return openStore(ctx, c.Store, false)
 	}

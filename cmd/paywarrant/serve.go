@@ -137,7 +137,7 @@ func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) 
 
 // openRails opens the rails: a card in the sandbox, and the chain. Those that it
 // returns beside an error are open.
-func openRails(ctx context.Context, cfg config, beside store, v *vault.Vault, log *slog.Logger, more extras) (rails []rail.Rail, err error) {
+func openRails(ctx context.Context, cfg config, beside database, v *vault.Vault, log *slog.Logger, more extras) (rails []rail.Rail, err error) {
 	if !cfg.live() {
 		fiat, err := cardRail(cfg.SandboxCard, beside, log)
 		if err != nil {

@@ -10,18 +10,18 @@ import (
 	"strings"
 
 	"github.com/paywarrant/paywarrant/server"
-	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail/card"
 	"github.com/paywarrant/paywarrant/server/rail/chain"
 	chainpostgres "github.com/paywarrant/paywarrant/server/rail/chain/postgres"
 	chainsqlite "github.com/paywarrant/paywarrant/server/rail/chain/sqlite"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/postgres"
 	"github.com/paywarrant/paywarrant/server/store/sqlite"
 )
 
-// store is a ledger.Store with a place for the sandbox's own files beside it.
-type store interface {
-	ledger.Store
+// database is the service's store with the paths of the sandbox's own files beside it.
+type database interface {
+	store.Store
 	card.SidecarStore
 }
 
@@ -48,7 +48,7 @@ func checkStore(name string) error {
 
 // openStore opens the store that a text names: a PostgreSQL URL, or a path of an
 // SQLite file. A file that must exist and does not is an error rather than made.
-func openStore(ctx context.Context, name string, create bool) (store, error) {
+func openStore(ctx context.Context, name string, create bool) (database, error) {
 	if err := checkStore(name); err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func openStore(ctx context.Context, name string, create bool) (store, error) {
 }
 
 // openOwned opens the store of a configuration. It refuses the store of another service.
-func openOwned(ctx context.Context, cfg config, create bool) (store, error) {
+func openOwned(ctx context.Context, cfg config, create bool) (database, error) {
 	s, err := openStore(ctx, cfg.Store, create)
 	if err != nil {
 		return nil, err
@@ -78,10 +78,10 @@ func openOwned(ctx context.Context, cfg config, create bool) (store, error) {
 // chainRecords is what the chain rail's file is called, beside the ledger's.
 const chainRecords = "chain.db"
 
-// openRecords opens the chain rail's records, where the ledger's store of that name
+// openRecords opens the chain rail's records, where the service's store of that name
 // is: in the same database, or in a file beside it. If they must exist and do
 // not, there is nothing to open, and no error.
-func openRecords(ctx context.Context, name string, beside store, create bool) (chain.Store, error) {
+func openRecords(ctx context.Context, name string, beside database, create bool) (chain.Store, error) {
 	kept, err := openRecordsAt(ctx, name, beside, create)
 	if err != nil {
 		return nil, fmt.Errorf("records of the chain rail: %w", err)
@@ -89,7 +89,7 @@ func openRecords(ctx context.Context, name string, beside store, create bool) (c
 	return kept, nil
 }
 
-func openRecordsAt(ctx context.Context, name string, beside store, create bool) (chain.Store, error) {
+func openRecordsAt(ctx context.Context, name string, beside database, create bool) (chain.Store, error) {
 	if onPostgres(name) {
 		kept, err := chainpostgres.OpenConfig(ctx, chainpostgres.Config{URL: name, MustExist: !create})
 		if errors.Is(err, chainpostgres.ErrNoRecords) {

@@ -20,6 +20,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/card"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/sqlite"
 )
 
@@ -66,7 +67,7 @@ func run(ctx context.Context, path, address string) (failed error) {
 }
 
 // merchant makes the merchant's account, unless an earlier run did.
-func merchant(ctx context.Context, srv *server.Server, store ledger.Store) error {
+func merchant(ctx context.Context, srv *server.Server, store store.Store) error {
 	m, err := store.MerchantByWallet(ctx, wallet)
 	if err == nil {
 		fmt.Println("merchant", m.ID, "of an earlier run; its key was printed then")

@@ -16,8 +16,8 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/server"
-	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
@@ -86,7 +86,7 @@ func TestServiceOnAKeyInTheCloud(t *testing.T) {
 	t.Cleanup(listener.Close)
 	key := NewKey(listener.URL+"/pay", "secret")
 	t.Cleanup(key.client.CloseIdleConnections)
-	var store ledger.Store
+	var store store.Store
 	srv := servertest.Start(t, &servertest.Options{Configure: func(cfg *server.Config) { cfg.Wrapper, store = key, cfg.Store }})
 	session, err := srv.Client().CreateSession(t.Context(), client.SessionParams{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000})
 	require.NoError(t, err)

@@ -33,7 +33,7 @@ func Example() {
 		return
 	}
 	defer l.Close()
-	fmt.Println(charge(ctx, store, l))
+	fmt.Println(charge(ctx, l))
 	// Output:
 	// succeeded, 600000 left
 	// monthly: 600000 left
@@ -41,7 +41,7 @@ func Example() {
 }
 
 // charge confirms a mandate of one dollar a month and charges it twice.
-func charge(ctx context.Context, store ledger.Store, l *ledger.Ledger) error {
+func charge(ctx context.Context, l *ledger.Ledger) error {
 	const cent = 10_000
 	now := time.Now().Truncate(time.Second)
 	shop := ledger.Merchant{ID: "mer_1", Name: "Shop", Active: true, CreatedAt: now}
@@ -51,7 +51,7 @@ func charge(ctx context.Context, store ledger.Store, l *ledger.Ledger) error {
 	session := ledger.Session{
 		Hash: "hash", MerchantID: shop.ID, Status: ledger.SessionPending, Terms: terms, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
 	}
-	if err := errors.Join(store.PutMerchant(ctx, shop), l.CreateSession(ctx, session)); err != nil {
+	if err := l.CreateSession(ctx, session); err != nil {
 		return err
 	}
 	m, err := l.CompleteSession(ctx, ledger.Completion{SessionHash: session.Hash, MandateID: "del_1", Terms: terms})

@@ -7,8 +7,9 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// Store holds the ledger's rows. It stores and locks; it decides nothing and computes
-// nothing. Package ledgertest has the suite that every Store passes.
+// Store stores the ledger's rows. It locks them, and neither decides nor computes. Package
+// ledgertest has the suite that every Store passes. The service's whole database is a
+// store.Store.
 type Store interface {
 	// Update runs one durable transaction: it loads the rows that keys name,
 	// locked in key order, and the charges that the loaded idempotency rows name,
@@ -38,9 +39,6 @@ type Store interface {
 	Expire(ctx context.Context, before time.Time, limit int) (int, error)
 
 	Reader
-	Accounts
-	Webhooks
-	Seals
 	Checks
 	Unwindings
 	Owned
@@ -82,58 +80,19 @@ type Reader interface {
 	InstrumentsOfMandate(ctx context.Context, mandateID string) ([]Instrument, error)
 	// InstrumentsOfSession lists the instruments that were connected for a session.
 	InstrumentsOfSession(ctx context.Context, hash string) ([]Instrument, error)
+	// Event returns an event.
+	Event(ctx context.Context, id string) (Event, error)
+	// Events lists a merchant's events since a time, the end of their stream first, at
+	// offsets below before (zero: from the end on) and above after.
+	Events(ctx context.Context, merchantID string, since time.Time, before, after int64, limit int) ([]Event, error)
+	// StreamEvents lists a merchant's events after an offset of their stream, in order.
+	StreamEvents(ctx context.Context, merchantID string, after int64, limit int) ([]Event, error)
 	// Stats sums a merchant's tallies and counts its mandates that are active at a time.
 	Stats(ctx context.Context, merchantID string, now time.Time) (Stats, error)
 	// Audit calls check with all that there is, as it was at one moment.
 	Audit(ctx context.Context, check func(Audit) error) error
 	// Ping returns an error if the database does not answer.
 	Ping(ctx context.Context) error
-}
-
-// Accounts stores merchants and keys, which decide nothing about money. Put methods insert
-// or replace. Methods that name one row return [ErrNotFound] if it does not exist.
-type Accounts interface {
-	// Merchant returns a merchant.
-	Merchant(ctx context.Context, id string) (Merchant, error)
-	// MerchantByKey finds the merchant whose API key has this hash and is not revoked.
-	MerchantByKey(ctx context.Context, hash string) (Merchant, error)
-	// MerchantByWallet finds the merchant whose proven wallet this is, whatever
-	// the case of its digits.
-	MerchantByWallet(ctx context.Context, payTo string) (Merchant, error)
-	// PutMerchant inserts or replaces a merchant.
-	PutMerchant(ctx context.Context, m Merchant) error
-	// Merchants lists merchants by id, those after one.
-	Merchants(ctx context.Context, after string, limit int) ([]Merchant, error)
-	// SetMerchantActive changes Active.
-	SetMerchantActive(ctx context.Context, id string, active bool) error
-	// SetMerchantLimit changes MaxCharge.
-	SetMerchantLimit(ctx context.Context, id string, most Micros) error
-
-	// APIKeys lists a merchant's keys, revoked ones too, oldest first.
-	APIKeys(ctx context.Context, merchantID string) ([]APIKey, error)
-	// APIKeysByHash lists at most two keys whose hash begins with prefix.
-	APIKeysByHash(ctx context.Context, prefix string) ([]APIKey, error)
-	// AddAPIKey returns [ErrConflict] if the key exists.
-	AddAPIKey(ctx context.Context, k APIKey) error
-	// RevokeAPIKey reports whether the key was valid until now.
-	RevokeAPIKey(ctx context.Context, hash string, at time.Time) (bool, error)
-
-	// AddAudit adds an entry to the audit log.
-	AddAudit(ctx context.Context, e AuditEntry) error
-	// AuditLog lists entries of the audit log, the latest first, those before the entry
-	// with the id before; empty: from the latest on.
-	AuditLog(ctx context.Context, before string, limit int) ([]AuditEntry, error)
-	// AuditOf lists the entries about a subject, the latest first.
-	AuditOf(ctx context.Context, subject string, limit int) ([]AuditEntry, error)
-
-	// SealedKeys lists the keys whose name begins with prefix, oldest first.
-	SealedKeys(ctx context.Context, prefix string) ([]SealedKey, error)
-	// AddSealedKey inserts a key. It returns [ErrConflict] if the name exists.
-	AddSealedKey(ctx context.Context, k SealedKey) error
-	// PutSealedKey inserts or replaces a key.
-	PutSealedKey(ctx context.Context, k SealedKey) error
-	// DeleteSealedKey deletes a key. It is not an error if there is none.
-	DeleteSealedKey(ctx context.Context, name string) error
 }
 
 // Keys names the rows that a command needs.

@@ -23,9 +23,9 @@ import (
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/clock"
 	"github.com/paywarrant/paywarrant/server"
-	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/card"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/sqlite"
 )
 
@@ -46,10 +46,10 @@ type Options struct {
 	Merchant server.MerchantParams
 }
 
-// Store is the ledger's database in a sandbox: the card processor of the sandbox keeps
+// Store is the service's database in a sandbox: the card processor of the sandbox keeps
 // a file of its own beside it.
 type Store interface {
-	ledger.Store
+	store.Store
 	card.SidecarStore
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 // compare holds the answers and the ledger against the chain and the processor, and
@@ -107,7 +108,7 @@ func (r *chainReport) hold(k kept, moved []transfer, reported transfer) {
 
 // comparePoints holds what runs beside charges against the chain: mandates, signed
 // transfers, and the relayer's nonces.
-func (d *chainDrill) comparePoints(ctx context.Context, store ledger.Store, records kept, c *onChain, r *chainReport) error {
+func (d *chainDrill) comparePoints(ctx context.Context, store store.Store, records kept, c *onChain, r *chainReport) error {
 	if err := d.readRelayer(ctx, c); err != nil {
 		return err
 	}
@@ -147,7 +148,7 @@ func (d *chainDrill) auditNonces(k kept, c *onChain, r *chainReport) {
 
 // auditGrants: every connection is decided, the chain has just the grants of those
 // that are connected, and where a mandate ended everybody says so.
-func (d *chainDrill) auditGrants(ctx context.Context, store ledger.Store, k kept, c *onChain, r *chainReport) error {
+func (d *chainDrill) auditGrants(ctx context.Context, store store.Store, k kept, c *onChain, r *chainReport) error {
 	connected := 0
 	for key, one := range k.connections {
 		switch _, there := c.granted[one.GrantID]; {
@@ -174,7 +175,7 @@ func (d *chainDrill) auditGrants(ctx context.Context, store ledger.Store, k kept
 	return nil
 }
 
-func (d *chainDrill) auditLife(ctx context.Context, store ledger.Store, l life, k kept, c *onChain, r *chainReport) error {
+func (d *chainDrill) auditLife(ctx context.Context, store store.Store, l life, k kept, c *onChain, r *chainReport) error {
 	m, err := store.Mandate(ctx, l.mandate)
 	if err != nil {
 		return fmt.Errorf("read mandate %s: %w", l.mandate, err)

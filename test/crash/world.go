@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/pgtest"
-	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail/card"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/postgres"
 	"github.com/paywarrant/paywarrant/server/store/sqlite"
 )
@@ -61,7 +61,7 @@ func (d *drill) clear() (err error) {
 }
 
 // open opens the ledger of a service that does not run.
-func (d *drill) open(ctx context.Context) (ledger.Store, error) {
+func (d *drill) open(ctx context.Context) (store.Store, error) {
 	if d.Postgres {
 		return postgres.Open(ctx, d.store)
 	}

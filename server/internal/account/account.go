@@ -14,6 +14,7 @@ import (
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 // unauthorized returns the error for wrong credentials. The message never reveals which
@@ -22,9 +23,19 @@ func unauthorized(message string) error {
 	return &client.Error{Status: http.StatusUnauthorized, Code: client.CodeUnauthorized, Message: message}
 }
 
+// Store is the part of store.Accounts that is used here.
+type Store interface {
+	MerchantByKey(ctx context.Context, hash string) (ledger.Merchant, error)
+	MerchantByWallet(ctx context.Context, payTo string) (ledger.Merchant, error)
+	PutMerchant(ctx context.Context, m ledger.Merchant) error
+	APIKeysByHash(ctx context.Context, prefix string) ([]store.APIKey, error)
+	AddAPIKey(ctx context.Context, k store.APIKey) error
+	RevokeAPIKey(ctx context.Context, hash string, at time.Time) (bool, error)
+}
+
 // Config configures [Accounts]. Every field is required.
 type Config struct {
-	Store ledger.Accounts
+	Store Store
 	Clock func() time.Time
 	// Live selects live keys; otherwise keys are for the sandbox.
 	Live bool
@@ -111,22 +122,22 @@ func (a *Accounts) Create(ctx context.Context, n NewMerchant) (Credentials, erro
 }
 
 // IssueKey creates another API key for a merchant. The key cannot be read again.
-func (a *Accounts) IssueKey(ctx context.Context, merchantID, label string) (string, ledger.APIKey, error) {
+func (a *Accounts) IssueKey(ctx context.Context, merchantID, label string) (string, store.APIKey, error) {
 	plain, key := a.NewKey(merchantID, label)
 	if err := a.AddKey(ctx, key); err != nil {
-		return "", ledger.APIKey{}, err
+		return "", store.APIKey{}, err
 	}
 	return plain, key, nil
 }
 
 // NewKey returns a new API key for a merchant, which is not valid before [Accounts.AddKey].
-func (a *Accounts) NewKey(merchantID, label string) (plain string, key ledger.APIKey) {
+func (a *Accounts) NewKey(merchantID, label string) (plain string, key store.APIKey) {
 	plain = id.NewCapability(a.Prefix())
-	return plain, ledger.APIKey{Hash: id.Hash(plain), MerchantID: merchantID, Hint: plain[len(plain)-4:], Label: label, CreatedAt: a.Clock()}
+	return plain, store.APIKey{Hash: id.Hash(plain), MerchantID: merchantID, Hint: plain[len(plain)-4:], Label: label, CreatedAt: a.Clock()}
 }
 
 // AddKey stores a key that NewKey returned.
-func (a *Accounts) AddKey(ctx context.Context, key ledger.APIKey) error {
+func (a *Accounts) AddKey(ctx context.Context, key store.APIKey) error {
 	if err := a.Store.AddAPIKey(ctx, key); err != nil {
 		return fmt.Errorf("create API key: %w", err)
 	}
@@ -143,10 +154,10 @@ var (
 
 // RevokeKey revokes the API key whose id is, or begins with, keyID. It returns
 // ledger.ErrNotFound, [ErrKeyAmbiguous] or [ErrKeyRevoked].
-func (a *Accounts) RevokeKey(ctx context.Context, keyID string) (ledger.APIKey, error) {
+func (a *Accounts) RevokeKey(ctx context.Context, keyID string) (store.APIKey, error) {
 	key, err := a.Key(ctx, keyID)
 	if err != nil {
-		return ledger.APIKey{}, err
+		return store.APIKey{}, err
 	}
 	now := a.Clock()
 	revoked, err := a.Store.RevokeAPIKey(ctx, key.Hash, now)
@@ -154,7 +165,7 @@ func (a *Accounts) RevokeKey(ctx context.Context, keyID string) (ledger.APIKey, 
 		err = ErrKeyRevoked
 	}
 	if err != nil {
-		return ledger.APIKey{}, fmt.Errorf("revoke API key %s: %w", key.ID(), err)
+		return store.APIKey{}, fmt.Errorf("revoke API key %s: %w", key.ID(), err)
 	}
 	key.RevokedAt = now
 	return key, nil
@@ -165,19 +176,19 @@ const shortestKeyID = len("key_") + 6
 
 // Key returns the API key whose id is, or begins with, keyID. It returns the errors of
 // [Accounts.RevokeKey].
-func (a *Accounts) Key(ctx context.Context, keyID string) (ledger.APIKey, error) {
+func (a *Accounts) Key(ctx context.Context, keyID string) (store.APIKey, error) {
 	prefix, isID := strings.CutPrefix(keyID, "key_")
 	if !isID || len(keyID) < shortestKeyID || strings.Trim(prefix, "0123456789abcdef") != "" {
-		return ledger.APIKey{}, fmt.Errorf("API key %q: %w", redacted(keyID), ledger.ErrNotFound)
+		return store.APIKey{}, fmt.Errorf("API key %q: %w", redacted(keyID), ledger.ErrNotFound)
 	}
 	keys, err := a.Store.APIKeysByHash(ctx, prefix)
 	switch {
 	case err != nil:
-		return ledger.APIKey{}, fmt.Errorf("find API key: %w", err)
+		return store.APIKey{}, fmt.Errorf("find API key: %w", err)
 	case len(keys) == 0:
-		return ledger.APIKey{}, fmt.Errorf("API key %s: %w", keyID, ledger.ErrNotFound)
+		return store.APIKey{}, fmt.Errorf("API key %s: %w", keyID, ledger.ErrNotFound)
 	case len(keys) > 1:
-		return ledger.APIKey{}, fmt.Errorf("API key %s: %w", keyID, ErrKeyAmbiguous)
+		return store.APIKey{}, fmt.Errorf("API key %s: %w", keyID, ErrKeyAmbiguous)
 	}
 	return keys[0], nil
 }

@@ -10,24 +10,25 @@ import (
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/server/internal/account"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/sqlite"
 )
 
 // setup is two instances' accounts on one store.
-func setup(t *testing.T) (ours, theirs *account.Accounts, store ledger.Store) {
+func setup(t *testing.T) (ours, theirs *account.Accounts, db store.Store) {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	cfg := account.Config{Store: store, Clock: time.Now}
-	return account.New(cfg), account.New(cfg), store
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	cfg := account.Config{Store: db, Clock: time.Now}
+	return account.New(cfg), account.New(cfg), db
 }
 
 // What one instance changes, the other sees at the next request.
 func TestRevokedKeysAndInactiveMerchantsAreSeenAtOnce(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	ours, theirs, store := setup(t)
+	ours, theirs, db := setup(t)
 	made, err := ours.Create(ctx, account.NewMerchant{Name: "Acme"})
 	require.NoError(t, err)
 	second, labelled, err := ours.IssueKey(ctx, made.Merchant.ID, "billing")
@@ -37,7 +38,7 @@ func TestRevokedKeysAndInactiveMerchantsAreSeenAtOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, m.Active)
 	}
-	keys, err := store.APIKeys(ctx, made.Merchant.ID)
+	keys, err := db.APIKeys(ctx, made.Merchant.ID)
 	require.NoError(t, err)
 	require.Len(t, keys, 2)
 	require.Equal(t, made.APIKey[len(made.APIKey)-4:], keys[0].Hint)
@@ -52,7 +53,7 @@ func TestRevokedKeysAndInactiveMerchantsAreSeenAtOnce(t *testing.T) {
 
 	m, err := theirs.Authenticate(ctx, made.Merchant.ID, second)
 	require.NoError(t, err)
-	require.NoError(t, store.SetMerchantActive(ctx, m.ID, false))
+	require.NoError(t, db.SetMerchantActive(ctx, m.ID, false))
 	m, err = theirs.Authenticate(ctx, made.Merchant.ID, second)
 	require.NoError(t, err, "who is inactive may still ask")
 	require.False(t, m.Active, "and is refused by the ledger")
@@ -75,7 +76,7 @@ func TestKeyOfAnotherMerchantIsRefused(t *testing.T) {
 func TestKeysAreNamedByTheirIDAlone(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	ours, _, store := setup(t)
+	ours, _, db := setup(t)
 	made, err := ours.Create(ctx, account.NewMerchant{Name: "Acme"})
 	require.NoError(t, err)
 	for _, name := range []string{"", "key_", "key_0", "key_zzzzzzzz", "key_%%%%%%%%", made.APIKey, made.Merchant.ID} {
@@ -84,7 +85,7 @@ func TestKeysAreNamedByTheirIDAlone(t *testing.T) {
 		require.NotContains(t, err.Error(), made.APIKey)
 	}
 	for _, hash := range []string{"aaaaaaaaaaaa1", "aaaaaaaaaaaa2"} {
-		require.NoError(t, store.AddAPIKey(ctx, ledger.APIKey{Hash: hash, MerchantID: made.Merchant.ID}))
+		require.NoError(t, db.AddAPIKey(ctx, store.APIKey{Hash: hash, MerchantID: made.Merchant.ID}))
 	}
 	_, err = ours.RevokeKey(ctx, "key_aaaaaaaa")
 	require.ErrorIs(t, err, account.ErrKeyAmbiguous)

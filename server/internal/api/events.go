@@ -12,6 +12,7 @@ import (
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 // maxWait limits the seconds for which a request waits for an event. It is short, so that
@@ -103,8 +104,8 @@ func (a *API) deliveries(ctx context.Context, c call[struct{}]) (reply, error) {
 }
 
 // next returns the time of a delivery's next attempt; zero if there is none.
-func next(d ledger.Delivery) time.Time {
-	if d.Status != ledger.DeliveryPending {
+func next(d store.Delivery) time.Time {
+	if d.Status != store.DeliveryPending {
 		return time.Time{}
 	}
 	return d.Next

@@ -13,24 +13,25 @@ import (
 	"github.com/paywarrant/paywarrant/internal/loopback"
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
 // Webhooks manages a merchant's endpoints and events. It returns ledger.ErrNotFound for
 // those of another merchant.
 type Webhooks interface {
-	CreateEndpoint(ctx context.Context, merchantID, url string, types []webhook.Type) (ledger.WebhookEndpoint, string, error)
-	Endpoints(ctx context.Context, merchantID string) ([]ledger.WebhookEndpoint, error)
-	Endpoint(ctx context.Context, merchantID, endpointID string) (ledger.WebhookEndpoint, error)
+	CreateEndpoint(ctx context.Context, merchantID, url string, types []webhook.Type) (store.WebhookEndpoint, string, error)
+	Endpoints(ctx context.Context, merchantID string) ([]store.WebhookEndpoint, error)
+	Endpoint(ctx context.Context, merchantID, endpointID string) (store.WebhookEndpoint, error)
 	DeleteEndpoint(ctx context.Context, merchantID, endpointID string) error
-	RotateSecret(ctx context.Context, merchantID, endpointID string) (ledger.WebhookEndpoint, string, error)
-	TestEndpoint(ctx context.Context, merchantID, endpointID string) (ledger.Delivery, error)
+	RotateSecret(ctx context.Context, merchantID, endpointID string) (store.WebhookEndpoint, string, error)
+	TestEndpoint(ctx context.Context, merchantID, endpointID string) (store.Delivery, error)
 	// Events returns the events between two cursors, newest first. If there is none, it
 	// waits for one.
 	Events(ctx context.Context, merchantID, before, after string, limit int, wait time.Duration) ([]ledger.Event, error)
 	Redeliver(ctx context.Context, merchantID, eventID string) (int, error)
 	// Deliveries returns the delivery of an event to each endpoint.
-	Deliveries(ctx context.Context, merchantID, eventID string) ([]ledger.Delivery, error)
+	Deliveries(ctx context.Context, merchantID, eventID string) ([]store.Delivery, error)
 	// Body returns an event as sent to endpoints.
 	Body(e ledger.Event) []byte
 }
@@ -51,10 +52,10 @@ func (a *API) createEndpoint(ctx context.Context, c call[client.WebhookEndpointP
 		}
 	}
 	e, secret, err := a.Webhooks.CreateEndpoint(ctx, c.Merchant.ID, c.In.URL, types)
-	if errors.Is(err, ledger.ErrEndpointExists) {
+	if errors.Is(err, store.ErrEndpointExists) {
 		return reply{}, invalid("url", "has an endpoint of this account already; delete it first, or use another URL")
 	}
-	if errors.Is(err, ledger.ErrTooManyEndpoints) {
+	if errors.Is(err, store.ErrTooManyEndpoints) {
 		return reply{}, invalid("url", "is one endpoint too many: an account has at most 16; delete one first")
 	}
 	if err != nil {
@@ -83,7 +84,7 @@ func (a *API) checkReceiver(address string) error {
 	return invalid("url", "must be https; in a sandbox on your own machine, http to a loopback address")
 }
 
-func (a *API) endpointView(e ledger.WebhookEndpoint, secret string) client.WebhookEndpoint {
+func (a *API) endpointView(e store.WebhookEndpoint, secret string) client.WebhookEndpoint {
 	v := client.WebhookEndpoint{
 		ID: e.ID, URL: e.URL, Events: e.Types, Status: client.EndpointEnabled, DisabledReason: e.Disabled, Secret: secret,
 		FailingSince: e.FailingSince, CreatedAt: e.CreatedAt,
@@ -146,6 +147,6 @@ func (a *API) testEndpoint(ctx context.Context, c call[struct{}]) (reply, error)
 		return reply{}, err
 	}
 	return reply{Body: client.TestDelivery{
-		EventID: d.EventID, Delivered: d.Status == ledger.DeliveryDelivered, HTTPStatus: d.HTTPStatus, Error: d.Error, Answer: d.Answer,
+		EventID: d.EventID, Delivered: d.Status == store.DeliveryDelivered, HTTPStatus: d.HTTPStatus, Error: d.Error, Answer: d.Answer,
 	}}, nil
 }

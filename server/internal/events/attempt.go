@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/failpoint"
-	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 // leaseMargin is how much longer a lease must last than a delivery that begins may take.
@@ -47,7 +47,7 @@ func (w *worker) send(ctx context.Context, now time.Time) {
 }
 
 // attempt sends a delivery.
-func (w *worker) attempt(ctx context.Context, d ledger.DueDelivery, to *target, now time.Time) outcome {
+func (w *worker) attempt(ctx context.Context, d store.DueDelivery, to *target, now time.Time) outcome {
 	began, delay := time.Now(), time.Duration(-1)
 	_, span := w.Telemetry.Span(context.Background(), "webhook.deliver", slog.String("event", d.EventID), slog.String("endpoint", d.EndpointID),
 		slog.Int("attempt", d.Attempts+1))
@@ -65,7 +65,7 @@ func (w *worker) attempt(ctx context.Context, d ledger.DueDelivery, to *target, 
 // settle records a result and those that have come meanwhile: in the endpoint's state, in
 // the store if the offset does not say it, and in the lanes, which go on or wait.
 func (w *worker) settle(ctx context.Context, r result) error {
-	var rows []ledger.Delivery
+	var rows []store.Delivery
 	var lanes []*lane
 	disable := ""
 	for more := true; more; {
@@ -96,7 +96,7 @@ func (w *worker) settle(ctx context.Context, r result) error {
 
 // record notes an attempt in the delivery and its lane, and returns the deliveries that are
 // to be stored. If it failed, those behind it in its lane are stored with it.
-func (w *worker) record(r result) (rows []ledger.Delivery) {
+func (w *worker) record(r result) (rows []store.Delivery) {
 	l := r.lane
 	d, behind := l.items[0], l.items[1:]
 	d.Attempts++
@@ -104,9 +104,9 @@ func (w *worker) record(r result) (rows []ledger.Delivery) {
 	pause, again := retryIn(d.Attempts)
 	switch {
 	case r.ok():
-		d.Status = ledger.DeliveryDelivered
+		d.Status = store.DeliveryDelivered
 	case !again || r.status == http.StatusGone:
-		d.Status = ledger.DeliveryFailed
+		d.Status = store.DeliveryFailed
 	default:
 		d.Next = r.at.Add(max(pause, r.retryAfter))
 		if next := &w.stored.retryAt; next.IsZero() || d.Next.Before(*next) {
@@ -117,7 +117,7 @@ func (w *worker) record(r result) (rows []ledger.Delivery) {
 	if l.stored || !r.ok() {
 		rows = append(rows, d.Delivery)
 	}
-	if d.Status == ledger.DeliveryPending {
+	if d.Status == store.DeliveryPending {
 		for _, d := range behind {
 			if !d.done {
 				d.done = true

@@ -9,6 +9,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/vault"
 	"github.com/paywarrant/paywarrant/webhook"
 )
@@ -21,16 +22,16 @@ func label(endpointID string) vault.Label {
 }
 
 // CreateEndpoint adds an endpoint and returns it with its secret, which is shown
-// this once. It returns ledger.ErrTooManyEndpoints and ledger.ErrEndpointExists.
-func (s *Service) CreateEndpoint(ctx context.Context, merchantID, to string, types []webhook.Type) (ledger.WebhookEndpoint, string, error) {
+// this once. It returns store.ErrTooManyEndpoints and store.ErrEndpointExists.
+func (s *Service) CreateEndpoint(ctx context.Context, merchantID, to string, types []webhook.Type) (store.WebhookEndpoint, string, error) {
 	now := s.Clock()
-	e := ledger.WebhookEndpoint{ID: id.New(id.WebhookEndpoint, now), MerchantID: merchantID, URL: to, Types: types, CreatedAt: now}
+	e := store.WebhookEndpoint{ID: id.New(id.WebhookEndpoint, now), MerchantID: merchantID, URL: to, Types: types, CreatedAt: now}
 	secret := webhook.NewSecret()
 	var err error
 	if e.Secret, err = s.Vault.Seal(ctx, label(e.ID), []byte(secret)); err == nil {
 		err = ledger.ErrConflict
 	}
-	for n := 0; errors.Is(err, ledger.ErrConflict) && n < 2*ledger.MaxWebhookEndpoints; n++ { // others are added at the same time
+	for n := 0; errors.Is(err, ledger.ErrConflict) && n < 2*store.MaxWebhookEndpoints; n++ { // others are added at the same time
 		err = s.Store.AddWebhookEndpoint(ctx, e)
 	}
 	if err != nil {
@@ -40,19 +41,19 @@ func (s *Service) CreateEndpoint(ctx context.Context, merchantID, to string, typ
 }
 
 // Endpoints lists a merchant's endpoints, the oldest first.
-func (s *Service) Endpoints(ctx context.Context, merchantID string) ([]ledger.WebhookEndpoint, error) {
+func (s *Service) Endpoints(ctx context.Context, merchantID string) ([]store.WebhookEndpoint, error) {
 	return s.Store.WebhookEndpoints(ctx, merchantID)
 }
 
 // Endpoint returns one of a merchant's endpoints. It returns ledger.ErrNotFound also
 // if the endpoint is another merchant's.
-func (s *Service) Endpoint(ctx context.Context, merchantID, endpointID string) (ledger.WebhookEndpoint, error) {
+func (s *Service) Endpoint(ctx context.Context, merchantID, endpointID string) (store.WebhookEndpoint, error) {
 	e, err := s.Store.WebhookEndpoint(ctx, endpointID)
 	if err == nil && e.MerchantID != merchantID {
 		err = ledger.ErrNotFound
 	}
 	if err != nil {
-		return ledger.WebhookEndpoint{}, fmt.Errorf("read webhook endpoint: %w", err)
+		return store.WebhookEndpoint{}, fmt.Errorf("read webhook endpoint: %w", err)
 	}
 	return e, nil
 }
@@ -73,7 +74,7 @@ func (s *Service) DeleteEndpoint(ctx context.Context, merchantID, endpointID str
 // been answered when RotateSecret returns; another instance uses the new secret within a
 // second. Errors are those of [Service.Endpoint], and ledger.ErrConflict if the secret was
 // rotated at the same time.
-func (s *Service) RotateSecret(ctx context.Context, merchantID, endpointID string) (ledger.WebhookEndpoint, string, error) {
+func (s *Service) RotateSecret(ctx context.Context, merchantID, endpointID string) (store.WebhookEndpoint, string, error) {
 	e, err := s.Endpoint(ctx, merchantID, endpointID)
 	if err != nil {
 		return e, "", err
@@ -119,7 +120,7 @@ type target struct {
 }
 
 // open opens the secrets that an endpoint's deliveries are signed with now.
-func (s *Service) open(ctx context.Context, e ledger.WebhookEndpoint) (_ *target, err error) {
+func (s *Service) open(ctx context.Context, e store.WebhookEndpoint) (_ *target, err error) {
 	to, sealed := &target{}, [][]byte{e.Secret}
 	if to.url, err = url.Parse(e.URL); err != nil {
 		return nil, errors.New("the endpoint has no URL")
@@ -144,24 +145,24 @@ func (s *Service) open(ctx context.Context, e ledger.WebhookEndpoint) (_ *target
 
 // TestEndpoint sends a test event to an endpoint now, and returns the delivery. Errors are
 // those of [Service.Endpoint].
-func (s *Service) TestEndpoint(ctx context.Context, merchantID, endpointID string) (ledger.Delivery, error) {
+func (s *Service) TestEndpoint(ctx context.Context, merchantID, endpointID string) (store.Delivery, error) {
 	e, err := s.Endpoint(ctx, merchantID, endpointID)
 	if err != nil {
-		return ledger.Delivery{}, err
+		return store.Delivery{}, err
 	}
 	to, err := s.open(ctx, e)
 	if err != nil {
-		return ledger.Delivery{}, err
+		return store.Delivery{}, err
 	}
 	now := s.Clock()
 	event := ledger.Event{ID: id.New(id.Event, now), Type: webhook.Test, Data: "{}", CreatedAt: now}
 	o := s.post(ctx, to, event, now)
-	d := ledger.Delivery{
-		EndpointID: e.ID, EventID: event.ID, Status: ledger.DeliveryDelivered, Attempts: 1, HTTPStatus: o.status, Error: o.problem,
+	d := store.Delivery{
+		EndpointID: e.ID, EventID: event.ID, Status: store.DeliveryDelivered, Attempts: 1, HTTPStatus: o.status, Error: o.problem,
 		Answer: o.answer, TriedAt: now, CreatedAt: now,
 	}
 	if !o.ok() {
-		d.Status = ledger.DeliveryFailed
+		d.Status = store.DeliveryFailed
 	}
 	return d, nil
 }

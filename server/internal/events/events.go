@@ -44,6 +44,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/telemetry"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
@@ -68,7 +69,10 @@ type Config struct {
 
 // Store is the part of the store that is used here.
 type Store interface {
-	ledger.Webhooks
+	store.Webhooks
+	Event(ctx context.Context, id string) (ledger.Event, error)
+	Events(ctx context.Context, merchantID string, since time.Time, before, after int64, limit int) ([]ledger.Event, error)
+	StreamEvents(ctx context.Context, merchantID string, after int64, limit int) ([]ledger.Event, error)
 	Merchant(ctx context.Context, id string) (ledger.Merchant, error)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/internal/events"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 // failing is a store that can be made to fail.
@@ -25,12 +26,12 @@ type failing struct {
 	failed, reads       atomic.Int64
 }
 
-func (f *failing) WebhookEndpoint(ctx context.Context, id string) (ledger.WebhookEndpoint, error) {
+func (f *failing) WebhookEndpoint(ctx context.Context, id string) (store.WebhookEndpoint, error) {
 	f.reads.Add(1)
 	return f.Store.WebhookEndpoint(ctx, id)
 }
 
-func (f *failing) SaveDeliveries(ctx context.Context, all []ledger.Delivery) error {
+func (f *failing) SaveDeliveries(ctx context.Context, all []store.Delivery) error {
 	if f.deliveries.Load() {
 		f.failed.Add(1)
 		return errors.New("disk full")

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 const forbidden = "the address is not one of the public internet"
@@ -32,12 +32,12 @@ func TestNamesThatLeadInsideGetNothing(t *testing.T) {
 		b := setup(t, only(inside))
 		b.endpoint(t, address("shop.example", port))
 		d := b.came(t, b.happen(t), 1)
-		require.Equal(t, []any{ledger.DeliveryPending, forbidden, 0}, []any{d.Status, d.Error, d.HTTPStatus}, inside)
+		require.Equal(t, []any{store.DeliveryPending, forbidden, 0}, []any{d.Status, d.Error, d.HTTPStatus}, inside)
 	}
 	require.Zero(t, taken.Load())
 	b := setup(t, only("10.0.0.1", "127.0.0.1"))
 	b.endpoint(t, address("shop.example", port))
-	require.Equal(t, ledger.DeliveryDelivered, b.came(t, b.happen(t), 1).Status)
+	require.Equal(t, store.DeliveryDelivered, b.came(t, b.happen(t), 1).Status)
 	require.EqualValues(t, 1, taken.Load())
 }
 
@@ -50,9 +50,9 @@ func TestRebindingGetsNothing(t *testing.T) {
 		return only([]string{"127.0.0.1", "127.0.0.2"}[min(nth, 1)])("", 0)
 	})
 	b.endpoint(t, address("rebinds.example", port))
-	require.Equal(t, ledger.DeliveryDelivered, b.came(t, b.happen(t), 1).Status)
+	require.Equal(t, store.DeliveryDelivered, b.came(t, b.happen(t), 1).Status)
 	d := b.came(t, b.happen(t), 1)
-	require.Equal(t, []any{ledger.DeliveryPending, forbidden}, []any{d.Status, d.Error})
+	require.Equal(t, []any{store.DeliveryPending, forbidden}, []any{d.Status, d.Error})
 	require.EqualValues(t, 1, taken.Load())
 }
 
@@ -67,7 +67,7 @@ func TestRedirectsInsideAreNotFollowed(t *testing.T) {
 		b := setup(t, only("127.0.0.1"))
 		b.endpoint(t, address("shop.example", port))
 		d := b.came(t, b.happen(t), 1)
-		require.Equal(t, []any{ledger.DeliveryPending, "answered 307", 307}, []any{d.Status, d.Error, d.HTTPStatus}, host)
+		require.Equal(t, []any{store.DeliveryPending, "answered 307", 307}, []any{d.Status, d.Error, d.HTTPStatus}, host)
 		require.EqualValues(t, 1, taken.Load())
 	}
 	require.Zero(t, reached.Load())
@@ -85,6 +85,6 @@ func TestAnAddressThatBecomesRightIsSentTo(t *testing.T) {
 	e := b.happen(t)
 	require.Equal(t, forbidden, b.came(t, e, 1).Error)
 	b.clock.Advance(6 * time.Second)
-	require.Equal(t, ledger.DeliveryDelivered, b.came(t, e, 2).Status)
+	require.Equal(t, store.DeliveryDelivered, b.came(t, e, 2).Status)
 	require.EqualValues(t, 1, taken.Load())
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/failpoint"
-	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 const (
@@ -83,7 +83,7 @@ func (s *Service) lease(ctx context.Context, look func(ctx context.Context, now 
 }
 
 // work starts the worker of an endpoint that was leased.
-func (s *Service) work(ctx context.Context, e ledger.WebhookEndpoint, until time.Time) {
+func (s *Service) work(ctx context.Context, e store.WebhookEndpoint, until time.Time) {
 	s.mu.Lock()
 	w := s.workers[e.ID]
 	if w != nil { // the clock was moved: it was this instance's lease that ended
@@ -170,7 +170,7 @@ func (s *Service) readNews(ctx context.Context) {
 func (s *Service) saveStates(ctx context.Context) error {
 	s.saving.Lock()
 	defer s.saving.Unlock()
-	changed := map[*worker]ledger.EndpointState{}
+	changed := map[*worker]store.EndpointState{}
 	for _, w := range s.all() {
 		if state := *w.published.Load(); state != w.saved {
 			changed[w] = state

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 // pollEvery is how often the store is asked while somebody waits for events: those of this
@@ -112,7 +113,7 @@ func (s *Service) Redeliver(ctx context.Context, merchantID, eventID string) (in
 
 // Deliveries lists the deliveries of an event to the merchant's endpoints. It returns
 // ledger.ErrNotFound.
-func (s *Service) Deliveries(ctx context.Context, merchantID, eventID string) ([]ledger.Delivery, error) {
+func (s *Service) Deliveries(ctx context.Context, merchantID, eventID string) ([]store.Delivery, error) {
 	e, err := s.event(ctx, merchantID, eventID)
 	if err != nil {
 		return nil, err

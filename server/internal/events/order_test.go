@@ -14,6 +14,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 // TestWhatComesAfterAFailureWaitsForItsRetry: the first of many events of a mandate
@@ -96,7 +97,7 @@ func TestWhatHangsHoldsBackNobody(t *testing.T) {
 		e, err := b.store.WebhookEndpoint(t.Context(), e.ID)
 		return err == nil && e.Offset == others+1
 	}, time.Minute, 10*time.Millisecond)
-	waiting, err := b.store.Deliveries(t.Context(), e.ID, ledger.DeliveryPending, 10)
+	waiting, err := b.store.Deliveries(t.Context(), e.ID, store.DeliveryPending, 10)
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(waiting), 1)
 }
@@ -140,7 +141,7 @@ func TestWhatCameWhileOneHungStaysBehindIt(t *testing.T) {
 	require.Eventually(t, func() bool { return taken.Load() > 200 }, time.Minute, time.Millisecond)
 	stored := func(n int) func() bool {
 		return func() bool {
-			list, err := b.store.Deliveries(t.Context(), e.ID, ledger.DeliveryPending, 10)
+			list, err := b.store.Deliveries(t.Context(), e.ID, store.DeliveryPending, 10)
 			return err == nil && len(list) >= n
 		}
 	}
@@ -182,7 +183,7 @@ func TestAPauseStoresAMandateFromItsBeginning(t *testing.T) {
 	full.Store(other[0].ID)
 	b.insert(t, append(one, other...))
 	require.Eventually(t, func() bool {
-		list, err := b.store.Deliveries(t.Context(), e.ID, ledger.DeliveryPending, 10)
+		list, err := b.store.Deliveries(t.Context(), e.ID, store.DeliveryPending, 10)
 		require.NoError(t, err)
 		stored := map[string]bool{}
 		for _, d := range list {
@@ -257,7 +258,7 @@ func TestWhateverTheReceiverDoes(t *testing.T) {
 	e, err := b.store.WebhookEndpoint(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.EqualValues(t, mandates*each, e.Offset)
-	waiting, err := b.store.Deliveries(t.Context(), e.ID, ledger.DeliveryPending, 10)
+	waiting, err := b.store.Deliveries(t.Context(), e.ID, store.DeliveryPending, 10)
 	require.NoError(t, err)
 	require.Empty(t, waiting)
 }
@@ -278,11 +279,11 @@ func TestWhatWaitedForOneThatIsSentAgainGoesOn(t *testing.T) {
 	e := b.endpoint(t, address("hooks.example", port))
 	lane := b.events(id.New(id.Mandate, b.clock.Now()), 4)
 	b.insert(t, lane[:1])
-	require.Equal(t, ledger.DeliveryPending, b.came(t, lane[0], 1).Status)
+	require.Equal(t, store.DeliveryPending, b.came(t, lane[0], 1).Status)
 	fails.Store(false)
 	b.insert(t, lane[1:3])
 	require.Eventually(t, func() bool {
-		list, err := b.store.Deliveries(t.Context(), e.ID, ledger.DeliveryPending, 10)
+		list, err := b.store.Deliveries(t.Context(), e.ID, store.DeliveryPending, 10)
 		return err == nil && len(list) == 3
 	}, time.Minute, time.Millisecond)
 	n, err := b.Redeliver(t.Context(), merchant, lane[0].ID)
@@ -291,7 +292,7 @@ func TestWhatWaitedForOneThatIsSentAgainGoesOn(t *testing.T) {
 	b.insert(t, lane[3:])
 	for _, e := range lane {
 		require.Eventually(t, func() bool {
-			return b.came(t, e, 1).Status == ledger.DeliveryDelivered
+			return b.came(t, e, 1).Status == store.DeliveryDelivered
 		}, time.Minute, time.Millisecond)
 	}
 	require.EqualValues(t, 5, taken.Load())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/server/internal/events"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 // slowRelease is a store whose first read of the stream fails, and whose first release of
@@ -29,7 +30,7 @@ func (s *slowRelease) StreamEvents(ctx context.Context, merchantID string, after
 	return s.Store.StreamEvents(ctx, merchantID, after, limit)
 }
 
-func (s *slowRelease) ReleaseWebhookEndpoint(ctx context.Context, owner string, e ledger.WebhookEndpoint, now, wake time.Time) error {
+func (s *slowRelease) ReleaseWebhookEndpoint(ctx context.Context, owner string, e store.WebhookEndpoint, now, wake time.Time) error {
 	err := s.Store.ReleaseWebhookEndpoint(ctx, owner, e, now, wake)
 	if !s.released.Swap(true) {
 		select {
@@ -40,7 +41,7 @@ func (s *slowRelease) ReleaseWebhookEndpoint(ctx context.Context, owner string, 
 	return err
 }
 
-func (s *slowRelease) LeaseWebhookEndpoints(ctx context.Context, owner string, ids []string, now, until time.Time) ([]ledger.WebhookEndpoint, error) {
+func (s *slowRelease) LeaseWebhookEndpoints(ctx context.Context, owner string, ids []string, now, until time.Time) ([]store.WebhookEndpoint, error) {
 	list, err := s.Store.LeaseWebhookEndpoints(ctx, owner, ids, now, until)
 	if len(list) > 0 && s.released.Load() {
 		s.leased.Store(true)
@@ -63,17 +64,17 @@ func TestEndpointLeasedWhileItIsReleasedIsDeliveredTo(t *testing.T) {
 	port, taken := receiver(t, nil)
 	b := setup(t, only("127.0.0.1"))
 	b.Close()
-	store := &slowRelease{Store: b.store, again: make(chan struct{})}
-	b.cfg.Store = store
+	slow := &slowRelease{Store: b.store, again: make(chan struct{})}
+	b.cfg.Store = slow
 	b.begin(t)
 	b.endpoint(t, address("shop.example", port))
 	e := b.happen(t)
 	select {
-	case <-store.again:
+	case <-slow.again:
 	case <-time.After(time.Minute):
 		require.Fail(t, "the endpoint was not leased again")
 	}
 	b.clock.Advance(6 * time.Second) // the pause after an error ends, and no lease does
 	require.Eventually(t, func() bool { return taken.Load() == 1 }, 10*time.Second, 5*time.Millisecond)
-	require.Equal(t, ledger.DeliveryDelivered, b.came(t, e, 1).Status)
+	require.Equal(t, store.DeliveryDelivered, b.came(t, e, 1).Status)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/internal/events"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/sqlite"
 	"github.com/paywarrant/paywarrant/server/vault"
 	"github.com/paywarrant/paywarrant/webhook"
@@ -34,7 +35,7 @@ var loopback = netip.MustParseAddr("127.0.0.1")
 type bench struct {
 	*events.Service
 
-	store ledger.Store
+	store store.Store
 	clock clock.Movable
 	cfg   events.Config
 }
@@ -70,7 +71,7 @@ func (b *bench) begin(t *testing.T) {
 }
 
 // endpoint adds an endpoint for the events that happen from now on.
-func (b *bench) endpoint(t *testing.T, url string) ledger.WebhookEndpoint {
+func (b *bench) endpoint(t *testing.T, url string) store.WebhookEndpoint {
 	t.Helper()
 	e, _, err := b.CreateEndpoint(t.Context(), merchant, url, nil)
 	require.NoError(t, err)
@@ -114,7 +115,7 @@ func (b *bench) happen(t *testing.T) ledger.Event {
 }
 
 // came returns the delivery of an event to its only endpoint after so many attempts.
-func (b *bench) came(t *testing.T, e ledger.Event, attempts int) (d ledger.Delivery) {
+func (b *bench) came(t *testing.T, e ledger.Event, attempts int) (d store.Delivery) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		all, err := b.Deliveries(t.Context(), merchant, e.ID)

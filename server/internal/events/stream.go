@@ -8,6 +8,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 const (
@@ -43,13 +44,13 @@ func (w *worker) readStream(ctx context.Context) error {
 		return err
 	}
 	var items []*item
-	var behind []ledger.Delivery
+	var behind []store.Delivery
 	for _, e := range events {
 		if !w.endpoint.Wants(e.Type) {
 			continue
 		}
-		d := &item{done: slices.Contains(held, e.MandateID), DueDelivery: ledger.DueDelivery{Event: e, Delivery: ledger.Delivery{
-			EndpointID: w.endpoint.ID, EventID: e.ID, Lane: e.MandateID, Seq: e.Seq, Status: ledger.DeliveryPending,
+		d := &item{done: slices.Contains(held, e.MandateID), DueDelivery: store.DueDelivery{Event: e, Delivery: store.Delivery{
+			EndpointID: w.endpoint.ID, EventID: e.ID, Lane: e.MandateID, Seq: e.Seq, Status: store.DeliveryPending,
 			CreatedAt: w.Clock(),
 		}}}
 		if items = append(items, d); d.done {
@@ -134,7 +135,7 @@ func (w *worker) checkpoint(ctx context.Context) error {
 
 // storeItems stores deliveries of the stream as they are, and passes them.
 func (w *worker) storeItems(ctx context.Context, items []*item) error {
-	var rows []ledger.Delivery
+	var rows []store.Delivery
 	for _, d := range items {
 		if !d.done {
 			rows = append(rows, d.Delivery)
@@ -149,7 +150,7 @@ func (w *worker) storeItems(ctx context.Context, items []*item) error {
 }
 
 // store stores deliveries. Those of a lane are given in order.
-func (w *worker) store(ctx context.Context, rows []ledger.Delivery) error {
+func (w *worker) store(ctx context.Context, rows []store.Delivery) error {
 	for some := range slices.Chunk(rows, saveRows) {
 		failpoint.Hit(failpoint.DeliveriesSaving)
 		if err := w.Store.SaveDeliveries(ctx, some); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 const (
@@ -33,9 +34,9 @@ var errLost = errors.New("the lease is lost, or the endpoint is deleted")
 type worker struct {
 	*Service
 
-	endpoint ledger.WebhookEndpoint // as it was last read
+	endpoint store.WebhookEndpoint // as it was last read
 	target   *target
-	state    ledger.EndpointState
+	state    store.EndpointState
 	stream   stream
 	stored   stored
 
@@ -54,11 +55,11 @@ type worker struct {
 	ended     chan struct{}
 	until     atomic.Int64 // end of the lease, unix milliseconds
 	lost      atomic.Bool
-	version   atomic.Int64                         // the newest known version of the endpoint
-	read      atomic.Int64                         // the last offset of the stream that was read
-	published atomic.Pointer[ledger.EndpointState] // to be saved
-	saved     ledger.EndpointState                 // under the service's mutex saving
-	regained  bool                                 // under the service's mutex mu: leased again while it ran
+	version   atomic.Int64                        // the newest known version of the endpoint
+	read      atomic.Int64                        // the last offset of the stream that was read
+	published atomic.Pointer[store.EndpointState] // to be saved
+	saved     store.EndpointState                 // under the service's mutex saving
+	regained  bool                                // under the service's mutex mu: leased again while it ran
 }
 
 // lane is the deliveries of a mandate in memory, in order, or a redelivery.
@@ -71,17 +72,17 @@ type lane struct {
 
 // item is a delivery in memory.
 type item struct {
-	ledger.DueDelivery
+	store.DueDelivery
 
 	done bool // delivered or stored: the offset may pass it
 }
 
-func newWorker(s *Service, e ledger.WebhookEndpoint, until time.Time) *worker {
+func newWorker(s *Service, e store.WebhookEndpoint, until time.Time) *worker {
 	w := &worker{
 		Service: s, endpoint: e, stream: stream{more: true}, stored: stored{scanning: true}, lanes: map[string]*lane{},
 		limit: firstInFlight, flights: &sync.WaitGroup{}, results: make(chan result, maxInFlight),
 		wake: make(chan struct{}, 1), rotated: make(chan chan struct{}), ended: make(chan struct{}),
-		state: ledger.EndpointState{
+		state: store.EndpointState{
 			EndpointID: e.ID, Offset: e.Offset, FailingSince: e.FailingSince, Failures: e.Failures, PausedUntil: e.PausedUntil,
 		},
 	}
@@ -217,7 +218,7 @@ func (w *worker) refresh(ctx context.Context, changed bool) error {
 }
 
 // adopt takes over an endpoint as it was read.
-func (w *worker) adopt(ctx context.Context, e ledger.WebhookEndpoint) (err error) {
+func (w *worker) adopt(ctx context.Context, e store.WebhookEndpoint) (err error) {
 	w.endpoint = e
 	w.target, err = w.open(ctx, e)
 	return err

@@ -27,6 +27,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
@@ -35,10 +36,17 @@ const (
 	secretPrefix = "secret/"
 )
 
+// Store is the part of store.SealedKeys that is used here.
+type Store interface {
+	SealedKeys(ctx context.Context, prefix string) ([]store.SealedKey, error)
+	AddSealedKey(ctx context.Context, k store.SealedKey) error
+	PutSealedKey(ctx context.Context, k store.SealedKey) error
+}
+
 // Config configures [Open] and [New]. Every field is required; Logger only if
 // [Keys.Start] is called.
 type Config struct {
-	Store  ledger.Accounts
+	Store  Store
 	Vault  *vault.Vault
 	Clock  func() time.Time
 	Logger *slog.Logger
@@ -187,7 +195,7 @@ func generate() (*ecdsa.PrivateKey, mandate.PublicKey, error) {
 // mark moves a key to a later state.
 func (k *Keys) mark(ctx context.Context, key Key, state mandate.KeyState) error {
 	now := k.Clock()
-	err := k.Store.AddSealedKey(ctx, ledger.SealedKey{
+	err := k.Store.AddSealedKey(ctx, store.SealedKey{
 		Name: key.name + "/" + string(state), State: string(state), Public: []byte{}, Sealed: []byte{}, CreatedAt: now, ChangedAt: now,
 	})
 	if err != nil && !errors.Is(err, ledger.ErrConflict) {
@@ -202,7 +210,7 @@ func (k *Keys) store(ctx context.Context, name, state string, public, secret []b
 		return err
 	}
 	now := k.Clock()
-	err = k.Store.AddSealedKey(ctx, ledger.SealedKey{
+	err = k.Store.AddSealedKey(ctx, store.SealedKey{
 		Name: name, State: state, Public: public, Sealed: sealed, CreatedAt: now, ChangedAt: now,
 	})
 	if err != nil && !errors.Is(err, ledger.ErrConflict) {

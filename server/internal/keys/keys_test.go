@@ -14,7 +14,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/clock"
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/internal/keys"
-	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/sqlite"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
@@ -222,23 +222,23 @@ func TestProcessesRotateAndRevokeAtOnce(t *testing.T) {
 
 // countingStore counts readings.
 type countingStore struct {
-	ledger.Accounts
+	keys.Store
 
 	mu sync.Mutex
 	n  int
 }
 
-func (s *countingStore) SealedKeys(ctx context.Context, prefix string) ([]ledger.SealedKey, error) {
+func (s *countingStore) SealedKeys(ctx context.Context, prefix string) ([]store.SealedKey, error) {
 	s.mu.Lock()
 	s.n++
 	s.mu.Unlock()
-	return s.Accounts.SealedKeys(ctx, prefix)
+	return s.Store.SealedKeys(ctx, prefix)
 }
 
 func TestAnUnknownKeyIsLookedForInTheStore(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	counting := &countingStore{Accounts: f.config.Store}
+	counting := &countingStore{Store: f.config.Store}
 	cfg := f.config
 	cfg.Store = counting
 	service, err := keys.Open(t.Context(), cfg)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/mandate"
-	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 // publishedFor is the time for which a retired key stays published: longer than the
@@ -25,14 +25,14 @@ type Key struct {
 	Published bool
 
 	name string // name of its row
-	row  ledger.SealedKey
+	row  store.SealedKey
 }
 
 // ring holds all signing keys, oldest first.
 type ring []Key
 
 // readRing builds a ring from the rows of its keys and their changes of state.
-func readRing(rows []ledger.SealedKey, now time.Time) (ring, error) {
+func readRing(rows []store.SealedKey, now time.Time) (ring, error) {
 	var r ring
 	marks := map[string]time.Time{}
 	for _, row := range rows {

@@ -17,6 +17,7 @@ import (
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
@@ -293,7 +294,7 @@ func (s *Service) newSessionKey(ctx context.Context, mandateID string) (mandate.
 		return mandate.PublicKey{}, err
 	}
 	now := s.Clock()
-	err = s.Accounts.AddSealedKey(ctx, ledger.SealedKey{
+	err = s.Accounts.AddSealedKey(ctx, store.SealedKey{
 		Name: sessionKeyName(mandateID), State: "active", Public: text, Sealed: sealed, CreatedAt: now, ChangedAt: now,
 	})
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/telemetry"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
@@ -41,10 +42,19 @@ type Statuses interface {
 	Revoke(ctx context.Context, mandateID string) error
 }
 
+// Accounts is the part of the store that holds merchants and the session keys of mandates.
+type Accounts interface {
+	Merchant(ctx context.Context, id string) (ledger.Merchant, error)
+	MerchantByWallet(ctx context.Context, payTo string) (ledger.Merchant, error)
+	SealedKeys(ctx context.Context, prefix string) ([]store.SealedKey, error)
+	AddSealedKey(ctx context.Context, k store.SealedKey) error
+	DeleteSealedKey(ctx context.Context, name string) error
+}
+
 // Config configures a Service. Every field except Telemetry is required.
 type Config struct {
 	Ledger   *ledger.Ledger
-	Accounts ledger.Accounts
+	Accounts Accounts
 	Rails    *rail.Router
 	Vault    *vault.Vault
 	Issuer   *mandate.Issuer

@@ -16,6 +16,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/postgres"
 	"github.com/paywarrant/paywarrant/server/store/sqlite"
 )
@@ -51,7 +52,7 @@ type instance struct {
 	ledger *ledger.Ledger
 }
 
-func newInstance(t *testing.T, store ledger.Store, c func() time.Time, rails ...rail.Rail) instance {
+func newInstance(t *testing.T, store store.Store, c func() time.Time, rails ...rail.Rail) instance {
 	t.Helper()
 	l, err := ledger.New(ledger.Config{Store: store, Clock: c})
 	require.NoError(t, err)
@@ -95,7 +96,7 @@ func (i instance) pending(t *testing.T, c func() time.Time, n int, on rail.Name)
 func TestStartingInstanceLeavesLivingLeases(t *testing.T) {
 	t.Parallel()
 	url, now := pgtest.Schema(t), &clock.Movable{}
-	open := func() ledger.Store {
+	open := func() store.Store {
 		store, err := postgres.Open(t.Context(), url)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, store.Close()) })

@@ -14,6 +14,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 const (
@@ -51,7 +52,7 @@ func (l *Lists) Revoke(ctx context.Context, mandateID string) error {
 		return nil
 	}
 	now := l.Clock()
-	err := l.Store.AddSealedKey(ctx, ledger.SealedKey{
+	err := l.Store.AddSealedKey(ctx, store.SealedKey{
 		Name: destroyedPrefix + mandateID, State: "destroyed", Public: []byte{}, Sealed: []byte{}, CreatedAt: now, ChangedAt: now,
 	})
 	if err != nil && !errors.Is(err, ledger.ErrConflict) {
@@ -127,7 +128,7 @@ func (l *Lists) refresh(ctx context.Context, one *list, month time.Time) error {
 	return nil
 }
 
-func (l *Lists) publish(one *list, rows []ledger.SealedKey) error {
+func (l *Lists) publish(one *list, rows []store.SealedKey) error {
 	bits, err := mandate.NewStatusList(l.Size)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@
 package status
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -24,7 +25,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/mandate"
-	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 const (
@@ -39,9 +40,16 @@ const (
 	monthsKept = 25
 )
 
+// Store is the part of store.SealedKeys that is used here. A revoked index is a key without
+// a secret.
+type Store interface {
+	SealedKeys(ctx context.Context, prefix string) ([]store.SealedKey, error)
+	AddSealedKey(ctx context.Context, k store.SealedKey) error
+}
+
 // Config configures [New]. Every field except Size is required.
 type Config struct {
-	Store   ledger.Accounts
+	Store   Store
 	Signer  mandate.SignerFunc
 	BaseURL string
 	Clock   func() time.Time

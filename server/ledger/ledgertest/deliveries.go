@@ -7,29 +7,30 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
 // outcome is the delivery of an event to an endpoint after some attempts.
-func outcome(e ledger.WebhookEndpoint, of ledger.Event, status ledger.DeliveryStatus, attempts int) ledger.Delivery {
-	return ledger.Delivery{
+func outcome(e store.WebhookEndpoint, of ledger.Event, status store.DeliveryStatus, attempts int) store.Delivery {
+	return store.Delivery{
 		EndpointID: e.ID, EventID: of.ID, Lane: of.MandateID, Seq: of.Seq, Status: status, Attempts: attempts, CreatedAt: of.CreatedAt,
 	}
 }
 
-func (b *bench) save(t *testing.T, all ...ledger.Delivery) {
+func (b *bench) save(t *testing.T, all ...store.Delivery) {
 	t.Helper()
 	require.NoError(t, b.store.SaveDeliveries(t.Context(), all))
 }
 
 // reach saves the states of endpoints.
-func (b *bench) reach(t *testing.T, states ...ledger.EndpointState) {
+func (b *bench) reach(t *testing.T, states ...store.EndpointState) {
 	t.Helper()
 	require.NoError(t, b.store.SaveEndpoints(t.Context(), states))
 }
 
 // due lists the stored deliveries to an endpoint that may be sent now.
-func (b *bench) due(t *testing.T, e ledger.WebhookEndpoint) (due []ledger.DueDelivery) {
+func (b *bench) due(t *testing.T, e store.WebhookEndpoint) (due []store.DueDelivery) {
 	t.Helper()
 	for from := ""; ; {
 		lanes, err := b.store.DueLanes(t.Context(), e.ID, from, b.clock.Now(), 1)
@@ -45,7 +46,7 @@ func (b *bench) due(t *testing.T, e ledger.WebhookEndpoint) (due []ledger.DueDel
 }
 
 // deliveriesOf lists an event's deliveries to the bench's merchant.
-func (b *bench) deliveriesOf(t *testing.T, of ledger.Event) []ledger.Delivery {
+func (b *bench) deliveriesOf(t *testing.T, of ledger.Event) []store.Delivery {
 	t.Helper()
 	of, err := b.store.Event(t.Context(), of.ID)
 	require.NoError(t, err)
@@ -70,13 +71,13 @@ func endpointsComeForward(t *testing.T, b *bench) {
 	first := b.arrive(t, e, 0)[0]
 	require.Empty(t, b.deliveriesOf(t, first), "it was before the endpoint")
 
-	pending := outcome(e, stream[0], ledger.DeliveryPending, 0)
-	require.Equal(t, []ledger.Delivery{pending}, b.deliveriesOf(t, stream[0]))
+	pending := outcome(e, stream[0], store.DeliveryPending, 0)
+	require.Equal(t, []store.Delivery{pending}, b.deliveriesOf(t, stream[0]))
 	now := b.clock.Now()
-	state := ledger.EndpointState{EndpointID: e.ID, Offset: 2, FailingSince: now, Failures: 3, PausedUntil: now.Add(time.Second)}
-	b.reach(t, ledger.EndpointState{EndpointID: few.ID, Offset: 3}, ledger.EndpointState{EndpointID: "whe_gone"}, state)
-	require.Equal(t, []ledger.Delivery{outcome(e, stream[0], ledger.DeliveryDelivered, 1)}, b.deliveriesOf(t, stream[0]))
-	require.Equal(t, []ledger.Delivery{outcome(e, stream[1], ledger.DeliveryPending, 0)}, b.deliveriesOf(t, stream[1]))
+	state := store.EndpointState{EndpointID: e.ID, Offset: 2, FailingSince: now, Failures: 3, PausedUntil: now.Add(time.Second)}
+	b.reach(t, store.EndpointState{EndpointID: few.ID, Offset: 3}, store.EndpointState{EndpointID: "whe_gone"}, state)
+	require.Equal(t, []store.Delivery{outcome(e, stream[0], store.DeliveryDelivered, 1)}, b.deliveriesOf(t, stream[0]))
+	require.Equal(t, []store.Delivery{outcome(e, stream[1], store.DeliveryPending, 0)}, b.deliveriesOf(t, stream[1]))
 	state.Offset = 1
 	b.reach(t, state)
 	got, err := b.store.WebhookEndpoint(ctx, e.ID)
@@ -110,9 +111,9 @@ func deliveriesHoldBack(t *testing.T, b *bench) {
 			lane = append(lane, s)
 		}
 	}
-	tried := outcome(e, lane[0], ledger.DeliveryPending, 1)
+	tried := outcome(e, lane[0], store.DeliveryPending, 1)
 	tried.Next, tried.HTTPStatus, tried.Error, tried.Answer, tried.TriedAt = now.Add(5*time.Second), 500, "answered 500", "näh\n", now
-	held := outcome(e, lane[1], ledger.DeliveryPending, 0)
+	held := outcome(e, lane[1], store.DeliveryPending, 0)
 	b.save(t, tried, held)
 	holds := func() []string {
 		got, err := b.store.HeldLanes(ctx, e.ID, []string{other.ID, one.ID, "del_none"})
@@ -130,11 +131,11 @@ func deliveriesHoldBack(t *testing.T, b *bench) {
 	next, err := b.store.NextRetry(ctx, e.ID)
 	require.NoError(t, err)
 	require.Equal(t, tried.Next, next)
-	list, err := b.store.Deliveries(ctx, e.ID, ledger.DeliveryPending, 10)
+	list, err := b.store.Deliveries(ctx, e.ID, store.DeliveryPending, 10)
 	require.NoError(t, err)
 	require.Contains(t, list, tried)
 	b.endpoint(ctx, t) // it came later
-	require.Equal(t, []ledger.Delivery{tried}, b.deliveriesOf(t, lane[0]))
+	require.Equal(t, []store.Delivery{tried}, b.deliveriesOf(t, lane[0]))
 
 	b.clock.set(next)
 	due := b.due(t, e)
@@ -147,7 +148,7 @@ func deliveriesHoldBack(t *testing.T, b *bench) {
 	require.Equal(t, due[:1], first)
 	require.Equal(t, []string{one.ID}, retries())
 	require.NotEqual(t, other.ID, due[0].Lane)
-	tried.Status, tried.Attempts = ledger.DeliveryFailed, 11
+	tried.Status, tried.Attempts = store.DeliveryFailed, 11
 	b.save(t, tried)
 	require.Len(t, b.due(t, e), 1, "one that is given up holds back nothing")
 
@@ -156,7 +157,7 @@ func deliveriesHoldBack(t *testing.T, b *bench) {
 	require.Len(t, due, 2)
 	for _, d := range due {
 		require.Equal(t, d.EventID == tried.EventID, d.Lane == d.EventID, "sent again in a lane of its own")
-		d.Status, d.Attempts = ledger.DeliveryDelivered, 1
+		d.Status, d.Attempts = store.DeliveryDelivered, 1
 		b.save(t, d.Delivery)
 	}
 	require.Empty(t, b.due(t, e))
@@ -170,21 +171,21 @@ func outcomesCountOnce(t *testing.T, b *bench) {
 	e := b.endpoint(ctx, t)
 	b.mandate(t, b.terms(100*cent, 1000*cent))
 	event := b.arrive(t, e, e.StartOffset)[0]
-	last := outcome(e, event, ledger.DeliveryPending, 2)
-	b.save(t, outcome(e, event, ledger.DeliveryPending, 0))
-	b.save(t, outcome(e, event, ledger.DeliveryPending, 1))
+	last := outcome(e, event, store.DeliveryPending, 2)
+	b.save(t, outcome(e, event, store.DeliveryPending, 0))
+	b.save(t, outcome(e, event, store.DeliveryPending, 1))
 	b.save(t, last)
-	require.Equal(t, []ledger.Delivery{last}, b.deliveriesOf(t, event))
-	b.save(t, outcome(e, event, ledger.DeliveryPending, 0))
-	b.save(t, outcome(e, event, ledger.DeliveryFailed, 2))
-	require.Equal(t, []ledger.Delivery{last}, b.deliveriesOf(t, event))
-	last.Status, last.Attempts = ledger.DeliveryDelivered, 3
+	require.Equal(t, []store.Delivery{last}, b.deliveriesOf(t, event))
+	b.save(t, outcome(e, event, store.DeliveryPending, 0))
+	b.save(t, outcome(e, event, store.DeliveryFailed, 2))
+	require.Equal(t, []store.Delivery{last}, b.deliveriesOf(t, event))
+	last.Status, last.Attempts = store.DeliveryDelivered, 3
 	b.save(t, last)
-	b.save(t, outcome(e, event, ledger.DeliveryPending, 1))
-	require.Equal(t, []ledger.Delivery{last}, b.deliveriesOf(t, event))
+	b.save(t, outcome(e, event, store.DeliveryPending, 1))
+	require.Equal(t, []store.Delivery{last}, b.deliveriesOf(t, event))
 
 	require.NoError(t, b.store.DeleteWebhookEndpoint(ctx, e.ID))
-	b.save(t, outcome(e, event, ledger.DeliveryPending, 1))
+	b.save(t, outcome(e, event, store.DeliveryPending, 1))
 	require.Zero(t, b.deliveries(t, e))
 }
 
@@ -194,10 +195,10 @@ func redeliveryDuringAnAttempt(t *testing.T, b *bench) {
 	ctx := t.Context()
 	e := b.endpoint(ctx, t)
 	b.mandate(t, b.terms(100*cent, 1000*cent))
-	underWay := outcome(e, b.arrive(t, e, e.StartOffset)[0], ledger.DeliveryPending, 0)
+	underWay := outcome(e, b.arrive(t, e, e.StartOffset)[0], store.DeliveryPending, 0)
 	for range 3 {
 		require.NoError(t, b.store.Redeliver(ctx, underWay.EventID, []string{e.ID}, b.clock.Now()))
-		for _, came := range []ledger.DeliveryStatus{ledger.DeliveryDelivered, ledger.DeliveryPending, ledger.DeliveryFailed} {
+		for _, came := range []store.DeliveryStatus{store.DeliveryDelivered, store.DeliveryPending, store.DeliveryFailed} {
 			underWay.Status, underWay.Attempts, underWay.Next = came, 7, b.clock.Now().Add(time.Hour)
 			b.save(t, underWay)
 		}
@@ -206,7 +207,7 @@ func redeliveryDuringAnAttempt(t *testing.T, b *bench) {
 		require.Zero(t, due[0].Attempts)
 		underWay = due[0].Delivery
 	}
-	underWay.Status, underWay.Attempts = ledger.DeliveryDelivered, 1
+	underWay.Status, underWay.Attempts = store.DeliveryDelivered, 1
 	b.save(t, underWay)
 	require.Empty(t, b.due(t, e))
 }
@@ -221,8 +222,8 @@ func deliveryRetention(t *testing.T, b *bench) {
 		b.settle(t, b.reserve(t, m, cent), succeeded())
 	}
 	stream := b.arrive(t, e, e.StartOffset)
-	for i, status := range []ledger.DeliveryStatus{ledger.DeliveryDelivered, ledger.DeliveryFailed, ledger.DeliveryPending, ledger.DeliveryPending} {
-		b.save(t, outcome(e, stream[i], status, 1), outcome(idle, stream[i], ledger.DeliveryPending, 0))
+	for i, status := range []store.DeliveryStatus{store.DeliveryDelivered, store.DeliveryFailed, store.DeliveryPending, store.DeliveryPending} {
+		b.save(t, outcome(e, stream[i], status, 1), outcome(idle, stream[i], store.DeliveryPending, 0))
 	}
 	_, err := b.store.DisableWebhookEndpoint(ctx, idle.ID, "gone")
 	require.NoError(t, err)
@@ -241,7 +242,7 @@ func deliveryRetention(t *testing.T, b *bench) {
 	again := b.due(t, e)
 	require.Len(t, again, 1)
 	require.Equal(t, stream[1].ID, again[0].EventID)
-	again[0].Status, again[0].Attempts = ledger.DeliveryDelivered, 1
+	again[0].Status, again[0].Attempts = store.DeliveryDelivered, 1
 	b.save(t, again[0].Delivery)
 	b.clock.set(b.clock.Now().Add(ledger.Keep + time.Hour))
 	_, err = b.Expire(ctx, b.clock.Now())
@@ -252,10 +253,10 @@ func deliveryRetention(t *testing.T, b *bench) {
 }
 
 // deliveries counts those of some endpoints that are stored.
-func (b *bench) deliveries(t *testing.T, endpoints ...ledger.WebhookEndpoint) (n int) {
+func (b *bench) deliveries(t *testing.T, endpoints ...store.WebhookEndpoint) (n int) {
 	t.Helper()
 	for _, e := range endpoints {
-		for _, status := range []ledger.DeliveryStatus{ledger.DeliveryPending, ledger.DeliveryDelivered, ledger.DeliveryFailed} {
+		for _, status := range []store.DeliveryStatus{store.DeliveryPending, store.DeliveryDelivered, store.DeliveryFailed} {
 			list, err := b.store.Deliveries(t.Context(), e.ID, status, 100)
 			require.NoError(t, err)
 			n += len(list)

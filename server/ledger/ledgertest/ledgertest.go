@@ -20,13 +20,14 @@ import (
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 // Database is where stores keep a ledger.
 type Database struct {
 	// Open opens a store on the database; the suite closes it, and may open it
 	// again afterwards.
-	Open func(ctx context.Context) (ledger.Store, error)
+	Open func(ctx context.Context) (store.Store, error)
 	// True is how a column of flags says yes.
 	True string
 	// Shared reports that several stores may be open on it at once.
@@ -117,8 +118,8 @@ func Run(t *testing.T, fresh Fresh) {
 type bench struct {
 	*ledger.Ledger
 
-	store    ledger.Store
-	another  func(t *testing.T) ledger.Store // opens one more; nil if there can be only one
+	store    store.Store
+	another  func(t *testing.T) store.Store // opens one more; nil if there can be only one
 	database Database
 	checker  *ledger.Checker // what sound checks incrementally with
 	clock    *clock
@@ -144,14 +145,14 @@ func (c *clock) set(t time.Time) {
 
 func setup(t *testing.T, database Database) *bench {
 	t.Helper()
-	store, err := database.Open(t.Context())
+	opened, err := database.Open(t.Context())
 	require.NoError(t, err)
 	c := &clock{now: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)}
-	l, err := ledger.New(ledger.Config{Store: store, Clock: c.Now})
+	l, err := ledger.New(ledger.Config{Store: opened, Clock: c.Now})
 	require.NoError(t, err)
-	b := &bench{Ledger: l, store: store, clock: c, database: database}
+	b := &bench{Ledger: l, store: opened, clock: c, database: database}
 	if database.Shared {
-		b.another = func(t *testing.T) ledger.Store {
+		b.another = func(t *testing.T) store.Store {
 			t.Helper()
 			s, err := database.Open(t.Context())
 			require.NoError(t, err)
@@ -163,7 +164,7 @@ func setup(t *testing.T, database Database) *bench {
 		require.NoError(t, b.store.Close())
 	})
 	b.merchant = ledger.Merchant{ID: id.New(id.Merchant, c.Now()), Name: "Acme", Active: true, CreatedAt: c.Now()}
-	require.NoError(t, store.PutMerchant(t.Context(), b.merchant))
+	require.NoError(t, opened.PutMerchant(t.Context(), b.merchant))
 	return b
 }
 

@@ -7,12 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 // apiKeys: a merchant has several, and each is revoked by itself, at once.
 func apiKeys(t *testing.T, b *bench) {
 	ctx, m := t.Context(), b.merchant
-	key := ledger.APIKey{Hash: "h", MerchantID: m.ID, Hint: "abcd", Label: "billing", CreatedAt: b.clock.Now().Truncate(time.Millisecond)}
+	key := store.APIKey{Hash: "h", MerchantID: m.ID, Hint: "abcd", Label: "billing", CreatedAt: b.clock.Now().Truncate(time.Millisecond)}
 	require.NoError(t, b.store.AddAPIKey(ctx, key))
 	require.ErrorIs(t, b.store.AddAPIKey(ctx, key), ledger.ErrConflict)
 	got, err := b.store.MerchantByKey(ctx, "h")
@@ -20,7 +21,7 @@ func apiKeys(t *testing.T, b *bench) {
 	require.Equal(t, m.ID, got.ID)
 	keys, err := b.store.APIKeys(ctx, m.ID)
 	require.NoError(t, err)
-	require.Equal(t, []ledger.APIKey{key}, keys)
+	require.Equal(t, []store.APIKey{key}, keys)
 	for _, revoked := range []bool{true, false} {
 		was, err := b.store.RevokeAPIKey(ctx, "h", b.clock.Now())
 		require.NoError(t, err)
@@ -47,15 +48,15 @@ func operators(t *testing.T, b *bench) {
 	require.Contains(t, all, func() ledger.Merchant { m := m; m.Active, m.MaxCharge = true, 9*cent; return m }())
 	require.ErrorIs(t, b.store.SetMerchantActive(ctx, "mer_none", true), ledger.ErrNotFound)
 	require.ErrorIs(t, b.store.SetMerchantLimit(ctx, "mer_none", 1), ledger.ErrNotFound)
-	entry := ledger.AuditEntry{ID: "aud_1", At: b.clock.Now().Truncate(time.Millisecond), Actor: "operator", Action: "merchant.suspend", Subject: m.ID, Reason: "fraud", Detail: "{}"}
+	entry := store.AuditEntry{ID: "aud_1", At: b.clock.Now().Truncate(time.Millisecond), Actor: "operator", Action: "merchant.suspend", Subject: m.ID, Reason: "fraud", Detail: "{}"}
 	require.NoError(t, b.store.AddAudit(ctx, entry))
 	entries, err := b.store.AuditOf(ctx, m.ID, 10)
 	require.NoError(t, err)
-	require.Equal(t, []ledger.AuditEntry{entry}, entries)
+	require.Equal(t, []store.AuditEntry{entry}, entries)
 	later := entry
 	later.ID, later.Subject = "aud_2", "txn_1"
 	require.NoError(t, b.store.AddAudit(ctx, later))
-	for before, want := range map[string][]ledger.AuditEntry{"": {later, entry}, "aud_2": {entry}, "aud_1": {}} {
+	for before, want := range map[string][]store.AuditEntry{"": {later, entry}, "aud_2": {entry}, "aud_1": {}} {
 		log, err := b.store.AuditLog(ctx, before, 10)
 		require.NoError(t, err)
 		require.ElementsMatch(t, want, log)

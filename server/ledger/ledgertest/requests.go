@@ -10,6 +10,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 func idempotency(t *testing.T, b *bench) {
@@ -282,7 +283,7 @@ func accounts(t *testing.T, b *bench) {
 	require.ErrorIs(t, err, ledger.ErrNotFound)
 
 	for _, name := range []string{"issuer/b", "issuer/a", "issuers", "session/x"} {
-		k := ledger.SealedKey{
+		k := store.SealedKey{
 			Name: name, State: "next", Public: []byte("p"), Sealed: []byte("s"), CreatedAt: b.clock.Now(), ChangedAt: b.clock.Now(),
 		}
 		require.NoError(t, b.store.AddSealedKey(ctx, k))

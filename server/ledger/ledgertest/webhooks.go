@@ -12,25 +12,26 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
 // endpoint adds an endpoint of the bench's merchant.
-func (b *bench) endpoint(ctx context.Context, t require.TestingT, types ...webhook.Type) ledger.WebhookEndpoint {
+func (b *bench) endpoint(ctx context.Context, t require.TestingT, types ...webhook.Type) store.WebhookEndpoint {
 	endpointID := id.New(id.WebhookEndpoint, b.clock.Now())
-	e := ledger.WebhookEndpoint{
+	e := store.WebhookEndpoint{
 		ID: endpointID, MerchantID: b.merchant.ID, URL: "https://shop.example/hooks/" + endpointID,
 		Types: types, Secret: []byte("sealed"), CreatedAt: b.clock.Now().Truncate(time.Millisecond),
 	}
 	require.NoError(t, b.store.AddWebhookEndpoint(ctx, e))
 	again := e
 	again.ID = id.New(id.WebhookEndpoint, b.clock.Now())
-	require.ErrorIs(t, b.store.AddWebhookEndpoint(ctx, again), ledger.ErrEndpointExists, "an account has an endpoint once")
+	require.ErrorIs(t, b.store.AddWebhookEndpoint(ctx, again), store.ErrEndpointExists, "an account has an endpoint once")
 	return e
 }
 
 // arrive reads the stream of an endpoint from a place on, in steps.
-func (b *bench) arrive(t *testing.T, e ledger.WebhookEndpoint, after int64) (all []ledger.Event) {
+func (b *bench) arrive(t *testing.T, e store.WebhookEndpoint, after int64) (all []ledger.Event) {
 	t.Helper()
 	for {
 		list, err := b.store.StreamEvents(t.Context(), e.MerchantID, after, 4)
@@ -75,14 +76,14 @@ func webhookEndpoints(t *testing.T, b *bench) {
 // webhookEndpointsAreBounded: also where many are added at once.
 func webhookEndpointsAreBounded(t *testing.T, b *bench) {
 	var all sync.WaitGroup
-	for n := range 2 * ledger.MaxWebhookEndpoints {
+	for n := range 2 * store.MaxWebhookEndpoints {
 		all.Go(func() {
 			for {
-				err := b.store.AddWebhookEndpoint(t.Context(), ledger.WebhookEndpoint{
+				err := b.store.AddWebhookEndpoint(t.Context(), store.WebhookEndpoint{
 					ID: id.New(id.WebhookEndpoint, b.clock.Now()), MerchantID: b.merchant.ID, Secret: []byte{1}, URL: fmt.Sprint("https://shop.example/", n),
 				})
 				if !errors.Is(err, ledger.ErrConflict) {
-					if err != nil && !errors.Is(err, ledger.ErrTooManyEndpoints) {
+					if err != nil && !errors.Is(err, store.ErrTooManyEndpoints) {
 						t.Error(err)
 					}
 					return
@@ -93,7 +94,7 @@ func webhookEndpointsAreBounded(t *testing.T, b *bench) {
 	all.Wait()
 	list, err := b.store.WebhookEndpoints(t.Context(), b.merchant.ID)
 	require.NoError(t, err)
-	require.Len(t, list, ledger.MaxWebhookEndpoints)
+	require.Len(t, list, store.MaxWebhookEndpoints)
 	require.NoError(t, b.store.DeleteWebhookEndpoint(t.Context(), list[3].ID))
 	b.endpoint(t.Context(), t)
 }
@@ -208,7 +209,7 @@ func webhookLeases(t *testing.T, b *bench) {
 	ctx := t.Context()
 	e := b.endpoint(ctx, t)
 	now := b.clock.Now()
-	lease := func(owner string) []ledger.WebhookEndpoint {
+	lease := func(owner string) []store.WebhookEndpoint {
 		due, err := b.store.DueWebhookEndpoints(ctx, []string{"mer_none", b.merchant.ID}, b.clock.Now(), 10)
 		require.NoError(t, err)
 		got, err := b.store.LeaseWebhookEndpoints(ctx, owner, due, b.clock.Now(), b.clock.Now().Add(30*time.Second))
@@ -232,7 +233,7 @@ func webhookLeases(t *testing.T, b *bench) {
 	b.clock.set(now.Add(59 * time.Second))
 	require.Empty(t, lease("b"))
 
-	release := func(owner string, e ledger.WebhookEndpoint, wake time.Time) {
+	release := func(owner string, e store.WebhookEndpoint, wake time.Time) {
 		require.NoError(t, b.store.ReleaseWebhookEndpoint(ctx, owner, e, b.clock.Now(), wake))
 	}
 	b.clock.set(now.Add(time.Minute))
@@ -244,7 +245,7 @@ func webhookLeases(t *testing.T, b *bench) {
 	require.NoError(t, err)
 	require.Empty(t, mine)
 
-	b.reach(t, ledger.EndpointState{EndpointID: e.ID, Offset: 1})
+	b.reach(t, store.EndpointState{EndpointID: e.ID, Offset: 1})
 	wake := b.clock.Now().Add(5 * time.Second)
 	release("b", taken[0], wake)
 	require.Empty(t, lease("a"))
@@ -263,20 +264,20 @@ func webhookNews(t *testing.T, b *bench) {
 	ctx := t.Context()
 	e := b.endpoint(ctx, t)
 	m := b.mandate(t, b.terms(cent, cent))
-	lease := func() ledger.WebhookEndpoint {
+	lease := func() store.WebhookEndpoint {
 		held, err := b.store.LeaseWebhookEndpoints(ctx, "a", []string{e.ID}, b.clock.Now(), b.clock.Now().Add(30*time.Second))
 		require.NoError(t, err)
 		require.Len(t, held, 1)
 		return held[0]
 	}
 	held := lease()
-	news := func(owner string) map[string]ledger.EndpointNews {
+	news := func(owner string) map[string]store.EndpointNews {
 		got, err := b.store.WebhookNews(ctx, owner)
 		require.NoError(t, err)
 		return got
 	}
-	require.Equal(t, map[string]ledger.EndpointNews{e.ID: {Version: held.Version, StreamEnd: 1}}, news("a"))
-	b.reach(t, ledger.EndpointState{EndpointID: e.ID, Offset: 1})
+	require.Equal(t, map[string]store.EndpointNews{e.ID: {Version: held.Version, StreamEnd: 1}}, news("a"))
+	b.reach(t, store.EndpointState{EndpointID: e.ID, Offset: 1})
 	for change, do := range []func() error{
 		func() error { return b.store.Redeliver(ctx, b.eventsOf(t, m)[0].ID, []string{e.ID}, b.clock.Now()) },
 		func() error {

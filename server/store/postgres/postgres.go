@@ -1,5 +1,5 @@
-// Package postgres keeps the ledger in PostgreSQL, for many service instances on
-// one database.
+// Package postgres implements [store.Store] in PostgreSQL, for many service instances
+// on one database.
 //
 //	store, err := postgres.Open(ctx, "postgres://pay@db.example/pay")
 //	defer store.Close()
@@ -32,6 +32,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/paywarrant/paywarrant/internal/pgdb"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore"
 )
 
@@ -84,7 +85,7 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// Store is a ledger.Store in a PostgreSQL database.
+// Store is a [store.Store] in a PostgreSQL database.
 type Store struct {
 	*sqlstore.Store
 
@@ -92,6 +93,8 @@ type Store struct {
 	writers int
 	sidecar string // what the names of files beside it begin with
 }
+
+var _ store.Store = (*Store)(nil)
 
 // Open connects to the database at url and brings its schema up to date. An error
 // names the part of the configuration that is wrong, or is a failure to connect

@@ -10,8 +10,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/paywarrant/paywarrant/internal/pgtest"
-	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/ledger/ledgertest"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/postgres"
 )
 
@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func fresh(t *testing.T) ledgertest.Database {
 	url := pgtest.Schema(t)
-	return ledgertest.Database{Shared: true, Open: func(ctx context.Context) (ledger.Store, error) { return postgres.Open(ctx, url) }}
+	return ledgertest.Database{Shared: true, Open: func(ctx context.Context) (store.Store, error) { return postgres.Open(ctx, url) }}
 }
 
 func TestStore(t *testing.T) {

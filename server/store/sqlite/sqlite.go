@@ -1,4 +1,4 @@
-// Package sqlite keeps the ledger in one SQLite file: the embedded default.
+// Package sqlite implements [store.Store] in one SQLite file: the embedded default.
 //
 //	store, err := sqlite.Open(ctx, "pay.db")
 //	defer store.Close()
@@ -23,6 +23,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/litedb"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore"
 )
 
@@ -33,12 +34,14 @@ var engine = sqlstore.Engine{
 	Lazy: "PRAGMA synchronous = NORMAL", Durable: "PRAGMA synchronous = FULL", OneProcess: true,
 }
 
-// Store is a ledger.Store in one SQLite file.
+// Store is a [store.Store] in one SQLite file.
 type Store struct {
 	*sqlstore.Store
 
 	path string
 }
+
+var _ store.Store = (*Store)(nil)
 
 // Open opens or creates the file at path, readable by its owner alone, and brings
 // its schema up to date.

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/ledger/ledgertest"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/sqlite"
 )
 
@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func fresh(t *testing.T) ledgertest.Database {
 	path := filepath.Join(t.TempDir(), "pay.db")
-	return ledgertest.Database{Open: func(ctx context.Context) (ledger.Store, error) { return sqlite.Open(ctx, path) }}
+	return ledgertest.Database{Open: func(ctx context.Context) (store.Store, error) { return sqlite.Open(ctx, path) }}
 }
 
 func TestStore(t *testing.T) {

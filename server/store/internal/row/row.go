@@ -10,6 +10,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
 	"github.com/paywarrant/paywarrant/webhook"
 )
@@ -97,22 +98,22 @@ func PutMerchant(m ledger.Merchant) db.PutMerchantParams {
 }
 
 // APIKey reads a stored row.
-func APIKey(r db.ApiKey) (ledger.APIKey, error) {
-	return ledger.APIKey{
+func APIKey(r db.ApiKey) (store.APIKey, error) {
+	return store.APIKey{
 		Hash: r.Hash, MerchantID: r.MerchantID, Hint: r.Hint, Label: r.Label, CreatedAt: at(r.CreatedMs), RevokedAt: at(r.RevokedMs),
 	}, nil
 }
 
 // SealedKey reads a stored row.
-func SealedKey(r db.SealedKey) (ledger.SealedKey, error) {
-	return ledger.SealedKey{
+func SealedKey(r db.SealedKey) (store.SealedKey, error) {
+	return store.SealedKey{
 		Name: r.Name, State: r.State, Public: r.Public, Sealed: r.Sealed,
 		CreatedAt: at(r.CreatedMs), ChangedAt: at(r.ChangedMs),
 	}, nil
 }
 
 // PutSealedKey is what a statement of that name takes.
-func PutSealedKey(k ledger.SealedKey) db.PutSealedKeyParams {
+func PutSealedKey(k store.SealedKey) db.PutSealedKeyParams {
 	return db.PutSealedKeyParams{
 		Name: k.Name, State: k.State, Public: append([]byte{}, k.Public...), Sealed: k.Sealed,
 		CreatedMs: Millis(k.CreatedAt), ChangedMs: Millis(k.ChangedAt),

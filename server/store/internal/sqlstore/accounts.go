@@ -7,31 +7,32 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/internal/row"
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
 )
 
-// Merchant implements [ledger.Accounts].
+// Merchant implements [store.Accounts].
 func (s *Store) Merchant(ctx context.Context, id string) (ledger.Merchant, error) {
 	return one(s, row.Merchant)(s.readQ.Merchant(ctx, id))
 }
 
-// MerchantByKey implements [ledger.Accounts]. It is part of every request.
+// MerchantByKey implements [store.Accounts]. It is part of every request.
 func (s *Store) MerchantByKey(ctx context.Context, hash string) (ledger.Merchant, error) {
 	return one(s, row.Merchant)(s.readQ.MerchantByKey(s.toTheEnd(ctx), hash))
 }
 
-// MerchantByWallet implements [ledger.Accounts].
+// MerchantByWallet implements [store.Accounts].
 func (s *Store) MerchantByWallet(ctx context.Context, payTo string) (ledger.Merchant, error) {
 	return one(s, row.Merchant)(s.readQ.MerchantByWallet(ctx, payTo))
 }
 
-// PutMerchant implements [ledger.Accounts].
+// PutMerchant implements [store.Accounts].
 func (s *Store) PutMerchant(ctx context.Context, m ledger.Merchant) error {
 	return put(ctx, s, "put merchant", s.writeQ.PutMerchant, row.PutMerchant(m))
 }
 
-// Merchants implements [ledger.Accounts].
+// Merchants implements [store.Accounts].
 func (s *Store) Merchants(ctx context.Context, after string, limit int) ([]ledger.Merchant, error) {
 	return many(s, row.Merchant)(s.readQ.Merchants(ctx, db.MerchantsParams{After: after, Most: int64(limit)}))
 }
@@ -45,7 +46,7 @@ func changeOne[P any](ctx context.Context, s *Store, doing string, exec func(con
 	return err
 }
 
-// SetMerchantActive implements [ledger.Accounts].
+// SetMerchantActive implements [store.Accounts].
 func (s *Store) SetMerchantActive(ctx context.Context, id string, active bool) error {
 	p := db.SetMerchantActiveParams{ID: id}
 	if active {
@@ -54,64 +55,64 @@ func (s *Store) SetMerchantActive(ctx context.Context, id string, active bool) e
 	return changeOne(ctx, s, "set merchant active", s.writeQ.SetMerchantActive, p)
 }
 
-// SetMerchantLimit implements [ledger.Accounts].
+// SetMerchantLimit implements [store.Accounts].
 func (s *Store) SetMerchantLimit(ctx context.Context, id string, most ledger.Micros) error {
 	return changeOne(ctx, s, "set limit of merchant", s.writeQ.SetMerchantLimit, db.SetMerchantLimitParams{ID: id, MaxChargeMicros: int64(most)})
 }
 
-// APIKeys implements [ledger.Accounts].
-func (s *Store) APIKeys(ctx context.Context, merchantID string) ([]ledger.APIKey, error) {
+// APIKeys implements [store.Accounts].
+func (s *Store) APIKeys(ctx context.Context, merchantID string) ([]store.APIKey, error) {
 	return many(s, row.APIKey)(s.readQ.APIKeysOf(ctx, merchantID))
 }
 
-// APIKeysByHash implements [ledger.Accounts].
-func (s *Store) APIKeysByHash(ctx context.Context, prefix string) ([]ledger.APIKey, error) {
+// APIKeysByHash implements [store.Accounts].
+func (s *Store) APIKeysByHash(ctx context.Context, prefix string) ([]store.APIKey, error) {
 	return many(s, row.APIKey)(s.readQ.APIKeysBetween(ctx, db.APIKeysBetweenParams{Low: prefix, High: prefix + "~"}))
 }
 
-// AddAPIKey implements [ledger.Accounts].
-func (s *Store) AddAPIKey(ctx context.Context, k ledger.APIKey) error {
+// AddAPIKey implements [store.Accounts].
+func (s *Store) AddAPIKey(ctx context.Context, k store.APIKey) error {
 	return put(ctx, s, "add API key", s.writeQ.AddAPIKey, db.AddAPIKeyParams{
 		Hash: k.Hash, MerchantID: k.MerchantID, Hint: k.Hint, CreatedMs: row.Millis(k.CreatedAt), Label: k.Label,
 	})
 }
 
-// RevokeAPIKey implements [ledger.Accounts].
+// RevokeAPIKey implements [store.Accounts].
 func (s *Store) RevokeAPIKey(ctx context.Context, hash string, at time.Time) (bool, error) {
 	n, err := change(ctx, s, "revoke API key", s.writeQ.RevokeAPIKey, db.RevokeAPIKeyParams{Hash: hash, RevokedMs: row.Millis(at)})
 	return n == 1, err
 }
 
-// AddAudit implements [ledger.Accounts].
-func (s *Store) AddAudit(ctx context.Context, e ledger.AuditEntry) error {
+// AddAudit implements [store.AuditLog].
+func (s *Store) AddAudit(ctx context.Context, e store.AuditEntry) error {
 	return put(ctx, s, "add audit entry", s.writeQ.AddAudit, db.AddAuditParams{
 		ID: e.ID, AtMs: row.Millis(e.At), Actor: e.Actor, Action: e.Action, Subject: e.Subject, Reason: e.Reason, Detail: e.Detail,
 	})
 }
 
-func auditEntry(r db.AuditLog) (ledger.AuditEntry, error) {
-	return ledger.AuditEntry{
+func auditEntry(r db.AuditLog) (store.AuditEntry, error) {
+	return store.AuditEntry{
 		ID: r.ID, At: row.At(r.AtMs), Actor: r.Actor, Action: r.Action, Subject: r.Subject, Reason: r.Reason, Detail: r.Detail,
 	}, nil
 }
 
-// AuditLog implements [ledger.Accounts].
-func (s *Store) AuditLog(ctx context.Context, before string, limit int) ([]ledger.AuditEntry, error) {
+// AuditLog implements [store.AuditLog].
+func (s *Store) AuditLog(ctx context.Context, before string, limit int) ([]store.AuditEntry, error) {
 	return many(s, auditEntry)(s.readQ.AuditLog(ctx, db.AuditLogParams{Before: cmp.Or(before, "~"), Most: int64(limit)}))
 }
 
-// AuditOf implements [ledger.Accounts].
-func (s *Store) AuditOf(ctx context.Context, subject string, limit int) ([]ledger.AuditEntry, error) {
+// AuditOf implements [store.AuditLog].
+func (s *Store) AuditOf(ctx context.Context, subject string, limit int) ([]store.AuditEntry, error) {
 	return many(s, auditEntry)(s.readQ.AuditOf(ctx, db.AuditOfParams{Subject: subject, Most: int64(limit)}))
 }
 
-// SealedKeys implements [ledger.Accounts].
-func (s *Store) SealedKeys(ctx context.Context, prefix string) ([]ledger.SealedKey, error) {
+// SealedKeys implements [store.SealedKeys].
+func (s *Store) SealedKeys(ctx context.Context, prefix string) ([]store.SealedKey, error) {
 	return many(s, row.SealedKey)(s.readQ.SealedKeys(ctx, db.SealedKeysParams{Name: prefix, Name_2: prefix + "~"}))
 }
 
-// AddSealedKey implements [ledger.Accounts].
-func (s *Store) AddSealedKey(ctx context.Context, k ledger.SealedKey) error {
+// AddSealedKey implements [store.SealedKeys].
+func (s *Store) AddSealedKey(ctx context.Context, k store.SealedKey) error {
 	add := func(ctx context.Context, p db.AddSealedKeyParams) error {
 		n, err := s.writeQ.AddSealedKey(ctx, p)
 		if err == nil && n == 0 {
@@ -122,12 +123,12 @@ func (s *Store) AddSealedKey(ctx context.Context, k ledger.SealedKey) error {
 	return put(ctx, s, "add sealed key", add, db.AddSealedKeyParams(row.PutSealedKey(k)))
 }
 
-// PutSealedKey implements [ledger.Accounts].
-func (s *Store) PutSealedKey(ctx context.Context, k ledger.SealedKey) error {
+// PutSealedKey implements [store.SealedKeys].
+func (s *Store) PutSealedKey(ctx context.Context, k store.SealedKey) error {
 	return put(ctx, s, "put sealed key", s.writeQ.PutSealedKey, row.PutSealedKey(k))
 }
 
-// DeleteSealedKey implements [ledger.Accounts].
+// DeleteSealedKey implements [store.SealedKeys].
 func (s *Store) DeleteSealedKey(ctx context.Context, name string) error {
 	return put(ctx, s, "delete sealed key", s.writeQ.DeleteSealedKey, name)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/sqlite"
 )
 
@@ -33,24 +34,24 @@ func (i *impatient) Done() <-chan struct{} {
 // the one connection writes next is written, and is not of that transaction.
 func TestWhoGivesUpTakesNothingAlong(t *testing.T) {
 	t.Parallel()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	endpoint := ledger.WebhookEndpoint{ID: "whe_1", MerchantID: "mer_1", URL: "https://shop.example", Secret: []byte("sealed")}
-	require.NoError(t, store.AddWebhookEndpoint(t.Context(), endpoint))
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	endpoint := store.WebhookEndpoint{ID: "whe_1", MerchantID: "mer_1", URL: "https://shop.example", Secret: []byte("sealed")}
+	require.NoError(t, db.AddWebhookEndpoint(t.Context(), endpoint))
 	for n := range int64(400) {
 		inner, end := context.WithCancel(t.Context())
 		ctx := &impatient{Context: inner, end: end}
 		ctx.left.Store(n%40 + 1)
-		_ = store.Redeliver(ctx, "evt_1", []string{endpoint.ID}, time.Now()) // whichever comes first
+		_ = db.Redeliver(ctx, "evt_1", []string{endpoint.ID}, time.Now()) // whichever comes first
 		id := fmt.Sprint("mer_", n)
-		key := ledger.SealedKey{Name: id, Sealed: []byte("sealed")}
-		require.NoError(t, store.Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
+		key := store.SealedKey{Name: id, Sealed: []byte("sealed")}
+		require.NoError(t, db.Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
 			return ledger.Effects{Insert: ledger.Rows{Events: []ledger.Event{{ID: id, MandateID: id, MerchantID: id}}}}, nil
 		}), n)
-		require.NoError(t, store.PutSealedKey(t.Context(), key), n)
+		require.NoError(t, db.PutSealedKey(t.Context(), key), n)
 		end()
-		_, err := store.Event(t.Context(), id)
+		_, err := db.Event(t.Context(), id)
 		require.NoError(t, err, n)
 	}
 }

@@ -33,7 +33,7 @@ type Engine struct {
 	Snapshot *sql.TxOptions
 }
 
-// Store is a [ledger.Store] on a writing and a reading pool, which may be one.
+// Store is a [store.Store] on a writing and a reading pool, which may be one.
 type Store struct {
 	engine Engine
 	write  *sql.DB

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/internal/row"
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
 )
@@ -19,7 +20,7 @@ import (
 // deleteBatch is how many deliveries are deleted in one transaction.
 const deleteBatch = 1000
 
-// Events implements [ledger.Webhooks].
+// Events implements [ledger.Reader].
 func (s *Store) Events(
 	ctx context.Context, merchantID string, since time.Time, before, after int64, limit int,
 ) ([]ledger.Event, error) {
@@ -31,24 +32,24 @@ func (s *Store) Events(
 	}))
 }
 
-// Event implements [ledger.Webhooks].
+// Event implements [ledger.Reader].
 func (s *Store) Event(ctx context.Context, id string) (ledger.Event, error) {
 	return one(s, row.Event)(s.readQ.Event(ctx, id))
 }
 
-// WebhookEndpoints implements [ledger.Webhooks].
-func (s *Store) WebhookEndpoints(ctx context.Context, merchantID string) ([]ledger.WebhookEndpoint, error) {
+// WebhookEndpoints implements [store.Webhooks].
+func (s *Store) WebhookEndpoints(ctx context.Context, merchantID string) ([]store.WebhookEndpoint, error) {
 	return many(s, row.WebhookEndpoint)(s.readQ.WebhookEndpoints(ctx, merchantID))
 }
 
-// WebhookEndpoint implements [ledger.Webhooks].
-func (s *Store) WebhookEndpoint(ctx context.Context, id string) (ledger.WebhookEndpoint, error) {
+// WebhookEndpoint implements [store.Webhooks].
+func (s *Store) WebhookEndpoint(ctx context.Context, id string) (store.WebhookEndpoint, error) {
 	return one(s, row.WebhookEndpoint)(s.readQ.WebhookEndpoint(ctx, id))
 }
 
-// AddWebhookEndpoint implements [ledger.Webhooks]. Each endpoint has one of the
+// AddWebhookEndpoint implements [store.Webhooks]. Each endpoint has one of the
 // merchant's slots, so that two added at once cannot exceed the number, and the second finds the first.
-func (s *Store) AddWebhookEndpoint(ctx context.Context, e ledger.WebhookEndpoint) error {
+func (s *Store) AddWebhookEndpoint(ctx context.Context, e store.WebhookEndpoint) error {
 	others, err := s.readQ.WebhookEndpoints(ctx, e.MerchantID)
 	if err != nil {
 		return s.fail("list webhook endpoints", err)
@@ -56,20 +57,20 @@ func (s *Store) AddWebhookEndpoint(ctx context.Context, e ledger.WebhookEndpoint
 	taken := map[int64]bool{}
 	for _, o := range others {
 		if taken[o.Slot] = true; o.Url == e.URL {
-			return ledger.ErrEndpointExists
+			return store.ErrEndpointExists
 		}
 	}
-	for slot := range int64(ledger.MaxWebhookEndpoints) {
+	for slot := range int64(store.MaxWebhookEndpoints) {
 		if !taken[slot] {
 			return s.fail("add webhook endpoint", s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error { return s.addEndpoint(ctx, tx, e, slot) }))
 		}
 	}
-	return ledger.ErrTooManyEndpoints
+	return store.ErrTooManyEndpoints
 }
 
 // addEndpoint adds it at the end of its merchant's stream, which gets no longer
 // meanwhile: an event is either before it or finds it.
-func (s *Store) addEndpoint(ctx context.Context, tx *sql.Tx, e ledger.WebhookEndpoint, slot int64) (err error) {
+func (s *Store) addEndpoint(ctx context.Context, tx *sql.Tx, e store.WebhookEndpoint, slot int64) (err error) {
 	q := s.writeQ.WithTx(tx)
 	if e.StartOffset, err = q.TakePlaces(ctx, db.TakePlacesParams{MerchantID: e.MerchantID}); err != nil {
 		return err
@@ -77,7 +78,7 @@ func (s *Store) addEndpoint(ctx context.Context, tx *sql.Tx, e ledger.WebhookEnd
 	return q.InsertWebhookEndpoint(ctx, row.InsertWebhookEndpoint(e, slot))
 }
 
-// RotateWebhookSecret implements [ledger.Webhooks].
+// RotateWebhookSecret implements [store.Webhooks].
 func (s *Store) RotateWebhookSecret(ctx context.Context, id string, fresh, previous []byte, until time.Time) error {
 	n, err := change(ctx, s, "rotate webhook secret", s.writeQ.RotateWebhookSecret, db.RotateWebhookSecretParams{
 		ID: id, Fresh: fresh, Expected: previous, UntilMs: row.Millis(until),
@@ -88,14 +89,14 @@ func (s *Store) RotateWebhookSecret(ctx context.Context, id string, fresh, previ
 	return err
 }
 
-// DisableWebhookEndpoint implements [ledger.Webhooks].
+// DisableWebhookEndpoint implements [store.Webhooks].
 func (s *Store) DisableWebhookEndpoint(ctx context.Context, id, reason string) (bool, error) {
 	p := db.DisableWebhookEndpointParams{ID: id, Disabled: reason}
 	n, err := change(ctx, s, "disable webhook endpoint", s.writeQ.DisableWebhookEndpoint, p)
 	return n == 1, err
 }
 
-// DeleteWebhookEndpoint implements [ledger.Webhooks]. The deliveries go in
+// DeleteWebhookEndpoint implements [store.Webhooks]. The deliveries go in
 // batches, so that no charge waits for them; what is left where that ends early
 // goes when it is old.
 func (s *Store) DeleteWebhookEndpoint(ctx context.Context, id string) error {
@@ -110,7 +111,7 @@ func (s *Store) DeleteWebhookEndpoint(ctx context.Context, id string) error {
 	return err
 }
 
-// DueWebhookEndpoints implements [ledger.Webhooks].
+// DueWebhookEndpoints implements [store.Webhooks].
 func (s *Store) DueWebhookEndpoints(ctx context.Context, merchants []string, now time.Time, limit int) ([]string, error) {
 	due, err := s.readQ.DueEndpoints(ctx, db.DueEndpointsParams{NowMs: row.Millis(now), Most: int64(limit)})
 	if err != nil || len(merchants) == 0 {
@@ -125,14 +126,14 @@ func (s *Store) DueWebhookEndpoints(ctx context.Context, merchants []string, now
 	return append(due, behind...), s.fail("look for webhook work", err)
 }
 
-// BehindWebhookEndpoints implements [ledger.Webhooks].
+// BehindWebhookEndpoints implements [store.Webhooks].
 func (s *Store) BehindWebhookEndpoints(ctx context.Context, now time.Time, limit int) ([]string, error) {
 	behind, err := s.readQ.BehindEndpoints(ctx, db.BehindEndpointsParams{NowMs: row.Millis(now), Most: int64(limit)})
 	return behind, s.fail("look for webhook work", err)
 }
 
-// LeaseWebhookEndpoints implements [ledger.Webhooks].
-func (s *Store) LeaseWebhookEndpoints(ctx context.Context, owner string, ids []string, now, until time.Time) (leased []ledger.WebhookEndpoint, err error) {
+// LeaseWebhookEndpoints implements [store.Webhooks].
+func (s *Store) LeaseWebhookEndpoints(ctx context.Context, owner string, ids []string, now, until time.Time) (leased []store.WebhookEndpoint, err error) {
 	text, err := encoded(single(ids))
 	if err != nil || len(ids) == 0 {
 		return nil, err
@@ -151,7 +152,7 @@ func (s *Store) LeaseWebhookEndpoints(ctx context.Context, owner string, ids []s
 	return leased, err
 }
 
-// ExtendWebhookLeases implements [ledger.Webhooks].
+// ExtendWebhookLeases implements [store.Webhooks].
 func (s *Store) ExtendWebhookLeases(ctx context.Context, owner string, ids []string, until time.Time) ([]string, error) {
 	text, err := encoded(single(ids))
 	if err != nil || len(ids) == 0 {
@@ -160,24 +161,24 @@ func (s *Store) ExtendWebhookLeases(ctx context.Context, owner string, ids []str
 	return s.changed(ctx, "extend webhook leases", extendLeases, text, owner, row.Millis(until))
 }
 
-// WebhookNews implements [ledger.Webhooks].
-func (s *Store) WebhookNews(ctx context.Context, owner string) (map[string]ledger.EndpointNews, error) {
+// WebhookNews implements [store.Webhooks].
+func (s *Store) WebhookNews(ctx context.Context, owner string) (map[string]store.EndpointNews, error) {
 	all, err := s.readQ.WebhookNews(ctx, owner)
-	news := make(map[string]ledger.EndpointNews, len(all))
+	news := make(map[string]store.EndpointNews, len(all))
 	for _, r := range all {
-		news[r.ID] = ledger.EndpointNews{Version: r.WakeSeq, StreamEnd: r.Place}
+		news[r.ID] = store.EndpointNews{Version: r.WakeSeq, StreamEnd: r.Place}
 	}
 	return news, s.fail("read news of webhook endpoints", err)
 }
 
-// ReleaseWebhookEndpoint implements [ledger.Webhooks].
-func (s *Store) ReleaseWebhookEndpoint(ctx context.Context, owner string, e ledger.WebhookEndpoint, now, wake time.Time) error {
+// ReleaseWebhookEndpoint implements [store.Webhooks].
+func (s *Store) ReleaseWebhookEndpoint(ctx context.Context, owner string, e store.WebhookEndpoint, now, wake time.Time) error {
 	return put(ctx, s, "release webhook endpoint", s.writeQ.ReleaseWebhookEndpoint, db.ReleaseWebhookEndpointParams{
 		ID: e.ID, Owner: owner, WakeSeq: e.Version, NowMs: row.Millis(now), WakeMs: row.Millis(wake),
 	})
 }
 
-// FreeWebhookLeases implements [ledger.Webhooks].
+// FreeWebhookLeases implements [store.Webhooks].
 func (s *Store) FreeWebhookLeases(ctx context.Context) error {
 	if !s.engine.OneProcess {
 		return nil
@@ -186,20 +187,20 @@ func (s *Store) FreeWebhookLeases(ctx context.Context) error {
 	return put(ctx, s, "free webhook leases", free, struct{}{})
 }
 
-// DueLanes implements [ledger.Webhooks].
+// DueLanes implements [store.Webhooks].
 func (s *Store) DueLanes(ctx context.Context, endpointID, from string, now time.Time, limit int) ([]string, error) {
 	lanes, err := s.readQ.DueLanes(ctx, db.DueLanesParams{EndpointID: endpointID, FromLane: from, NowMs: row.Millis(now), Most: int64(limit)})
 	return lanes, s.fail("list due lanes", err)
 }
 
-// RetryLanes implements [ledger.Webhooks].
+// RetryLanes implements [store.Webhooks].
 func (s *Store) RetryLanes(ctx context.Context, endpointID string, now time.Time, limit int) ([]string, error) {
 	lanes, err := s.readQ.RetryLanes(ctx, db.RetryLanesParams{EndpointID: endpointID, NowMs: row.Millis(now), Most: int64(limit)})
 	return lanes, s.fail("list lanes to be tried again", err)
 }
 
-// LaneDeliveries implements [ledger.Webhooks].
-func (s *Store) LaneDeliveries(ctx context.Context, endpointID, lane string, limit int) ([]ledger.DueDelivery, error) {
+// LaneDeliveries implements [store.Webhooks].
+func (s *Store) LaneDeliveries(ctx context.Context, endpointID, lane string, limit int) ([]store.DueDelivery, error) {
 	list, err := many(s, row.DueDelivery)(s.readQ.LaneDeliveries(ctx, db.LaneDeliveriesParams{EndpointID: endpointID, Lane: lane, Most: int64(limit)}))
 	for i := range list {
 		list[i].EndpointID = endpointID
@@ -207,20 +208,20 @@ func (s *Store) LaneDeliveries(ctx context.Context, endpointID, lane string, lim
 	return list, err
 }
 
-// NextRetry implements [ledger.Webhooks].
+// NextRetry implements [store.Webhooks].
 func (s *Store) NextRetry(ctx context.Context, endpointID string) (time.Time, error) {
 	ms, err := s.readQ.NextRetry(ctx, endpointID)
 	return row.At(ms), s.fail("read next retry", err)
 }
 
-// StreamEvents implements [ledger.Webhooks].
+// StreamEvents implements [ledger.Reader].
 func (s *Store) StreamEvents(ctx context.Context, merchantID string, after int64, limit int) ([]ledger.Event, error) {
 	return many(s, row.StreamEvent(merchantID))(s.readQ.StreamEvents(ctx, db.StreamEventsParams{
 		MerchantID: merchantID, After: after, Most: int64(limit),
 	}))
 }
 
-// HeldLanes implements [ledger.Webhooks].
+// HeldLanes implements [store.Webhooks].
 func (s *Store) HeldLanes(ctx context.Context, endpointID string, lanes []string) ([]string, error) {
 	text, err := encoded(single(lanes))
 	if err != nil || len(lanes) == 0 {
@@ -230,9 +231,9 @@ func (s *Store) HeldLanes(ctx context.Context, endpointID string, lanes []string
 	return held, s.fail("read lanes that are held back", err)
 }
 
-// EventDeliveries implements [ledger.Webhooks]. It reads the endpoints first: if one's
+// EventDeliveries implements [store.Webhooks]. It reads the endpoints first: if one's
 // offset passes the event meanwhile, its delivery is stored by then, if it needs to be.
-func (s *Store) EventDeliveries(ctx context.Context, e ledger.Event) ([]ledger.Delivery, error) {
+func (s *Store) EventDeliveries(ctx context.Context, e ledger.Event) ([]store.Delivery, error) {
 	endpoints, err := s.WebhookEndpoints(ctx, e.MerchantID)
 	if err != nil {
 		return nil, err
@@ -241,9 +242,9 @@ func (s *Store) EventDeliveries(ctx context.Context, e ledger.Event) ([]ledger.D
 	if err != nil {
 		return nil, err
 	}
-	var list []ledger.Delivery
+	var list []store.Delivery
 	for _, w := range endpoints {
-		i := slices.IndexFunc(stored, func(d ledger.Delivery) bool { return d.EndpointID == w.ID })
+		i := slices.IndexFunc(stored, func(d store.Delivery) bool { return d.EndpointID == w.ID })
 		if i >= 0 {
 			list = append(list, stored[i])
 		} else if d, ok := w.InferredDelivery(e); ok {
@@ -253,8 +254,8 @@ func (s *Store) EventDeliveries(ctx context.Context, e ledger.Event) ([]ledger.D
 	return list, nil
 }
 
-// Deliveries implements [ledger.Webhooks].
-func (s *Store) Deliveries(ctx context.Context, endpointID string, status ledger.DeliveryStatus, limit int) ([]ledger.Delivery, error) {
+// Deliveries implements [store.Webhooks].
+func (s *Store) Deliveries(ctx context.Context, endpointID string, status store.DeliveryStatus, limit int) ([]store.Delivery, error) {
 	return many(s, row.Delivery)(s.readQ.Deliveries(ctx, db.DeliveriesParams{
 		EndpointID: endpointID, Status: string(status), Most: int64(limit),
 	}))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
-	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/internal/row"
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
 )
@@ -102,7 +102,7 @@ func (s *Store) bulk(ctx context.Context, on execer, statement string, rows [][]
 	return err
 }
 
-// Redeliver implements [ledger.Webhooks].
+// Redeliver implements [store.Webhooks].
 func (s *Store) Redeliver(ctx context.Context, eventID string, endpointIDs []string, now time.Time) error {
 	again := make([][]any, len(endpointIDs))
 	for i, id := range endpointIDs {
@@ -116,10 +116,10 @@ func (s *Store) Redeliver(ctx context.Context, eventID string, endpointIDs []str
 	}))
 }
 
-// SaveDeliveries implements [ledger.Webhooks]. If a statement is no round trip, each row
+// SaveDeliveries implements [store.Webhooks]. If a statement is no round trip, each row
 // has its own: taking rows out of JSON costs more than the rest. After a power cut some
 // deliveries are sent again, as after a crash before they were saved.
-func (s *Store) SaveDeliveries(ctx context.Context, all []ledger.Delivery) error {
+func (s *Store) SaveDeliveries(ctx context.Context, all []store.Delivery) error {
 	if s.writer != nil {
 		return s.fail("save deliveries", s.lazily(ctx, func(ctx context.Context) error { return saveEach(ctx, s.writeQ, all) }))
 	}
@@ -135,7 +135,7 @@ func (s *Store) SaveDeliveries(ctx context.Context, all []ledger.Delivery) error
 
 // saveEach runs a statement for each row that SQLite need not be able to take back
 // alone: else it copies every page that it changes.
-func saveEach(ctx context.Context, q *db.Queries, all []ledger.Delivery) error {
+func saveEach(ctx context.Context, q *db.Queries, all []store.Delivery) error {
 	exists := map[string]bool{}
 	for _, d := range all {
 		found, known := exists[d.EndpointID]
@@ -156,8 +156,8 @@ func saveEach(ctx context.Context, q *db.Queries, all []ledger.Delivery) error {
 	return nil
 }
 
-// SaveEndpoints implements [ledger.Webhooks], as SaveDeliveries does.
-func (s *Store) SaveEndpoints(ctx context.Context, states []ledger.EndpointState) error {
+// SaveEndpoints implements [store.Webhooks], as SaveDeliveries does.
+func (s *Store) SaveEndpoints(ctx context.Context, states []store.EndpointState) error {
 	if s.writer != nil {
 		return s.fail("save webhook endpoints", s.lazily(ctx, func(ctx context.Context) error {
 			return insert(ctx, states, row.SaveEndpoint, s.writeQ.SaveEndpoint)()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/pgtest"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
 	"github.com/paywarrant/paywarrant/server/store/postgres"
 	"github.com/paywarrant/paywarrant/server/store/sqlite"
@@ -26,17 +27,17 @@ const (
 )
 
 // fill gives a store many rows of each kind; a tenth of the charges is pending.
-func fill(t *testing.T, store ledger.Store) {
+func fill(t *testing.T, s store.Store) {
 	t.Helper()
 	now := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 	for i := range merchants {
 		m := ledger.Merchant{ID: fmt.Sprint("mer_", i), PayTo: fmt.Sprint("0x", i), CreatedAt: now}
-		require.NoError(t, store.PutMerchant(t.Context(), m))
-		require.NoError(t, store.AddAPIKey(t.Context(), ledger.APIKey{Hash: m.ID, MerchantID: m.ID}))
+		require.NoError(t, s.PutMerchant(t.Context(), m))
+		require.NoError(t, s.AddAPIKey(t.Context(), store.APIKey{Hash: m.ID, MerchantID: m.ID}))
 	}
 	for n := range mandates {
 		e := rows(n, now)
-		require.NoError(t, store.Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
+		require.NoError(t, s.Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
 			return ledger.Effects{Insert: e}, nil
 		}))
 	}

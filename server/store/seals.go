@@ -1,6 +1,37 @@
-package ledger
+package store
 
-import "context"
+import (
+	"context"
+	"time"
+)
+
+// SealedKey is a stored private key, sealed by the vault.
+type SealedKey struct {
+	// Name identifies the key.
+	Name string
+	// State is the key's state, in the terms of its owner.
+	State string
+	// Public is the public key.
+	Public []byte
+	// Sealed is the sealed private key.
+	Sealed []byte
+	// CreatedAt is the time of creation.
+	CreatedAt time.Time
+	// ChangedAt is the time of the last change.
+	ChangedAt time.Time
+}
+
+// SealedKeys stores sealed keys by name.
+type SealedKeys interface {
+	// SealedKeys returns the keys whose names begin with prefix, oldest first.
+	SealedKeys(ctx context.Context, prefix string) ([]SealedKey, error)
+	// AddSealedKey inserts a key. It returns [ledger.ErrConflict] if the name exists.
+	AddSealedKey(ctx context.Context, k SealedKey) error
+	// PutSealedKey inserts or replaces a key.
+	PutSealedKey(ctx context.Context, k SealedKey) error
+	// DeleteSealedKey deletes a key. It is not an error if there is none.
+	DeleteSealedKey(ctx context.Context, name string) error
+}
 
 // SealKind is the kind of a sealed secret.
 type SealKind string

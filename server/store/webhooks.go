@@ -1,10 +1,11 @@
-package ledger
+package store
 
 import (
 	"context"
 	"errors"
 	"time"
 
+	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
@@ -12,10 +13,10 @@ import (
 const MaxWebhookEndpoints = 16
 
 // ErrEndpointExists reports that the merchant has an endpoint with this URL.
-var ErrEndpointExists = errors.New("ledger: webhook endpoint exists")
+var ErrEndpointExists = errors.New("store: webhook endpoint exists")
 
 // ErrTooManyEndpoints reports that the merchant has [MaxWebhookEndpoints] endpoints.
-var ErrTooManyEndpoints = errors.New("ledger: too many webhook endpoints")
+var ErrTooManyEndpoints = errors.New("store: too many webhook endpoints")
 
 // WebhookEndpoint is a URL that a merchant's events are sent to.
 type WebhookEndpoint struct {
@@ -66,7 +67,7 @@ func (e WebhookEndpoint) Wants(t webhook.Type) bool {
 // InferredDelivery returns the delivery of an event that has no stored delivery: it was
 // delivered at the first attempt, or is still ahead of the endpoint's offset. It
 // returns false if the event is not sent to the endpoint.
-func (e WebhookEndpoint) InferredDelivery(of Event) (Delivery, bool) {
+func (e WebhookEndpoint) InferredDelivery(of ledger.Event) (Delivery, bool) {
 	d := Delivery{EndpointID: e.ID, EventID: of.ID, Lane: of.MandateID, Seq: of.Seq, Status: DeliveryPending, CreatedAt: of.CreatedAt}
 	if of.StreamOffset <= e.Offset {
 		d.Status, d.Attempts = DeliveryDelivered, 1
@@ -119,7 +120,7 @@ type DueDelivery struct {
 	Delivery
 
 	// Event is the event to deliver.
-	Event Event
+	Event ledger.Event
 }
 
 // EndpointNews holds the values that the holder of an endpoint's lease follows.
@@ -145,26 +146,20 @@ type EndpointState struct {
 	PausedUntil time.Time
 }
 
-// Webhooks keeps webhook endpoints, their offsets in their merchants' streams of events,
-// their leases and stored deliveries. Nothing here is money state. Methods that name one row
-// return [ErrNotFound] if it does not exist.
+// Webhooks stores webhook endpoints with their leases and offsets, and deliveries. None of
+// it decides about money. Methods that name one row return [ledger.ErrNotFound] if it does
+// not exist.
 type Webhooks interface {
-	// Events lists a merchant's events since a time, the end of their stream first, at
-	// offsets below before (zero: from the end on) and above after.
-	Events(ctx context.Context, merchantID string, since time.Time, before, after int64, limit int) ([]Event, error)
-	// Event returns an event.
-	Event(ctx context.Context, id string) (Event, error)
-
 	// WebhookEndpoints returns a merchant's endpoints, oldest first.
 	WebhookEndpoints(ctx context.Context, merchantID string) ([]WebhookEndpoint, error)
 	// WebhookEndpoint returns an endpoint.
 	WebhookEndpoint(ctx context.Context, id string) (WebhookEndpoint, error)
 	// AddWebhookEndpoint adds an endpoint at the end of its merchant's stream. It returns
-	// [ErrTooManyEndpoints], [ErrEndpointExists], and [ErrConflict] if another one was
+	// [ErrTooManyEndpoints], [ErrEndpointExists], and [ledger.ErrConflict] if another one was
 	// added at the same time: try again.
 	AddWebhookEndpoint(ctx context.Context, e WebhookEndpoint) error
 	// RotateWebhookSecret replaces the secret that is sealed as previous, which stays
-	// valid until a time. It returns [ErrConflict] if the secret is another one by now.
+	// valid until a time. It returns [ledger.ErrConflict] if the secret is another one by now.
 	RotateWebhookSecret(ctx context.Context, id string, fresh, previous []byte, until time.Time) error
 	// DisableWebhookEndpoint reports whether the endpoint was enabled before.
 	DisableWebhookEndpoint(ctx context.Context, id, reason string) (bool, error)
@@ -197,8 +192,6 @@ type Webhooks interface {
 	// SaveEndpoints saves the states of endpoints. An offset never goes back.
 	SaveEndpoints(ctx context.Context, states []EndpointState) error
 
-	// StreamEvents lists a merchant's events after an offset of their stream.
-	StreamEvents(ctx context.Context, merchantID string, after int64, limit int) ([]Event, error)
 	// HeldLanes returns those of the lanes that have a pending delivery to the endpoint.
 	HeldLanes(ctx context.Context, endpointID string, lanes []string) ([]string, error)
 	// DueLanes lists lanes after one, in order, whose first pending delivery may be sent.
@@ -215,7 +208,7 @@ type Webhooks interface {
 	SaveDeliveries(ctx context.Context, all []Delivery) error
 	// EventDeliveries lists an event's deliveries to its merchant's endpoints, stored or
 	// inferred, the oldest endpoint first. The event is as the store returned it.
-	EventDeliveries(ctx context.Context, e Event) ([]Delivery, error)
+	EventDeliveries(ctx context.Context, e ledger.Event) ([]Delivery, error)
 	// Deliveries lists an endpoint's stored deliveries of a status, the latest events first.
 	Deliveries(ctx context.Context, endpointID string, status DeliveryStatus, limit int) ([]Delivery, error)
 }
