@@ -97,8 +97,10 @@ type Config struct {
 	AdvanceClock func(time.Duration)
 	// Logger receives structured logs without secrets. Default: logs are discarded.
 	Logger *slog.Logger
-	// Telemetry records metrics and traces. Default: none.
-	Telemetry *telemetry.Telemetry
+	// Metrics creates the metrics; telemetry/prom does so with Prometheus. Default: none.
+	Metrics telemetry.Metrics
+	// Traces starts spans; telemetry/opentelemetry does so with OpenTelemetry. Default: none.
+	Traces telemetry.Traces
 	// Mailer sends email. Default: no email is sent.
 	Mailer Mailer
 	// Resolver resolves the host names of webhook endpoints. Default: the system resolver.
@@ -251,7 +253,6 @@ func (c *Config) defaults() error {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	c.Logger = c.Telemetry.Logs(c.Logger)
 	c.AnonymousPerSecond = cmp.Or(c.AnonymousPerSecond, c.RequestsPerSecond)
 	switch c.DocsURL {
 	case "":

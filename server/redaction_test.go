@@ -30,7 +30,8 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/servertest"
 	"github.com/paywarrant/paywarrant/server/store"
-	"github.com/paywarrant/paywarrant/server/telemetry"
+	"github.com/paywarrant/paywarrant/server/telemetry/opentelemetry"
+	"github.com/paywarrant/paywarrant/server/telemetry/prom"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
@@ -163,13 +164,12 @@ func watch(t *testing.T) redaction {
 	wrapper, err := vault.NewLocal(kek)
 	require.NoError(t, err)
 	r.plant("key-encryption key", string(kek))
-	told, err := telemetry.New(telemetry.Config{Metrics: r.metrics, Traces: sdktrace.NewTracerProvider(sdktrace.WithSyncer(r.spans))})
-	require.NoError(t, err)
 	r.caller = setup(t, &servertest.Options{
 		Merchant: server.MerchantParams{Name: "Agent", PayTo: agentsWallet},
 		Configure: func(cfg *server.Config) {
 			r.trap.Store = cfg.Store
-			cfg.Store, cfg.Logger, cfg.Wrapper, cfg.Telemetry = r.trap, r.log, wrapper, told
+			cfg.Store, cfg.Logger, cfg.Wrapper = r.trap, r.log, wrapper
+			cfg.Metrics, cfg.Traces = prom.Metrics(r.metrics), opentelemetry.Traces(sdktrace.NewTracerProvider(sdktrace.WithSyncer(r.spans)))
 		},
 	})
 	r.base = r.URL

@@ -40,6 +40,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/internal/keys"
 	"github.com/paywarrant/paywarrant/server/internal/pages"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/internal/recorder"
 	"github.com/paywarrant/paywarrant/server/internal/status"
 	"github.com/paywarrant/paywarrant/server/internal/upkeep"
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -57,6 +58,7 @@ type Server struct {
 	upkeep   *upkeep.Upkeep
 	events   *events.Service
 	accounts *account.Accounts
+	recorder *recorder.Recorder
 	handler  http.Handler
 
 	started, draining atomic.Bool
@@ -75,7 +77,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{config: cfg}
+	record := recorder.New(cfg.Metrics, cfg.Traces)
+	cfg.Logger = record.Logs(cfg.Logger)
+	s := &Server{config: cfg, recorder: record}
 	movable := cfg.Mode == Sandbox
 	compared := cfg.Clock
 	if movable {
@@ -100,19 +104,19 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: Rails: %w", err)
 	}
-	router.OnAttempt = cfg.Telemetry.Attempt
+	router.OnAttempt = s.recorder.Attempt
 	s.events, err = events.New(events.Config{
 		Store: cfg.Store, Vault: box, Clock: cfg.Clock, Logger: cfg.Logger, Live: cfg.Mode == Live, May: cfg.receivers(), Resolver: cfg.Resolver,
-		Mail: s.mail(), Telemetry: cfg.Telemetry,
+		Mail: s.mail(), Telemetry: s.recorder,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	if s.ledger, err = ledger.New(ledger.Config{Store: events.Tap(cfg.Telemetry.Store(cfg.Store, cfg.Clock), s.events.Happened), Clock: cfg.Clock, OnPanic: s.panicked}); err != nil {
+	if s.ledger, err = ledger.New(ledger.Config{Store: events.Tap(s.recorder.Store(cfg.Store, cfg.Clock), s.events.Happened), Clock: cfg.Clock, OnPanic: s.panicked}); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	s.upkeep = upkeep.New(upkeep.Config{
-		Ledger: s.ledger, Store: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger, Telemetry: cfg.Telemetry, Movable: movable,
+		Ledger: s.ledger, Store: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger, Telemetry: s.recorder, Movable: movable,
 	})
 	s.accounts = account.New(account.Config{Store: cfg.Store, Clock: cfg.Clock, Live: cfg.Mode == Live})
 	places, err := s.keys.Secret(ctx, "mandate-ids")
@@ -124,14 +128,14 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		Ledger: s.ledger, Accounts: cfg.Store, Rails: router, Vault: box, Clock: cfg.Clock, Logger: cfg.Logger,
 		Issuer:   &mandate.Issuer{URL: cfg.BaseURL, Signer: s.keys.Signer},
 		Verifier: &mandate.Verifier{Issuer: cfg.BaseURL, Keys: s.keys, Clock: cfg.Clock, IgnoreTimes: true},
-		Statuses: s.statuses, BaseURL: cfg.BaseURL, ReceiptKey: receipts, Telemetry: cfg.Telemetry,
+		Statuses: s.statuses, BaseURL: cfg.BaseURL, ReceiptKey: receipts, Telemetry: s.recorder,
 	})
 	s.watch(cfg.Rails)
 	if s.handler, err = s.routes(); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	if err := s.gauges(); err != nil {
-		return nil, fmt.Errorf("server: Telemetry: %w", err)
+	if err := s.register(); err != nil {
+		return nil, fmt.Errorf("server: Metrics: %w", err)
 	}
 	return s, nil
 }
@@ -150,12 +154,13 @@ func (s *Server) watch(rails []rail.Rail) {
 
 // panicked reports a command of the ledger that panicked.
 func (s *Server) panicked(value any, stack []byte) {
-	s.config.Telemetry.Panicked()
+	s.recorder.Panicked()
 	s.config.Logger.Error("ledger command panicked", slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(stack)))
 }
 
-// gauges adds the gauges of the packages and the rails.
-func (s *Server) gauges() error {
+// register creates the metrics, with the gauges of the packages and the rails. It is the
+// last step of New, so that New can be called again with the same registry if it failed.
+func (s *Server) register() error {
 	all := []rail.Gauge{{
 		Name: "webhook_endpoints_busy", Help: "Webhook endpoints that are worked on here.",
 		Value: func() float64 { return float64(s.events.Busy()) },
@@ -166,7 +171,7 @@ func (s *Server) gauges() error {
 			all = append(all, g.Gauges()...)
 		}
 	}
-	return s.config.Telemetry.Gauges(all...)
+	return s.recorder.Register(all...)
 }
 
 // routes registers the packages of the service on one mux.
@@ -197,7 +202,7 @@ func (s *Server) routes() (http.Handler, error) {
 	served := s.untilClosed(readablePath(mux, http.HandlerFunc(merchantAPI.NotFound)), http.HandlerFunc(merchantAPI.Stopping))
 	return httplog.Wrap(httplog.Config{
 		Logger: cfg.Logger, NewID: func() string { return id.New(id.Request, time.Now()) }, Panicked: merchantAPI.Panicked,
-		Watch: cfg.Telemetry.Request, ClientAddr: clientaddr.Proxies(cfg.TrustedProxies).Client,
+		Watch: s.recorder.Request, ClientAddr: clientaddr.Proxies(cfg.TrustedProxies).Client,
 	}, protected(served)), nil
 }
 

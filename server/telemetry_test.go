@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	prom "github.com/prometheus/client_model/go"
+	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/require"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -20,7 +20,8 @@ import (
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/servertest"
 	"github.com/paywarrant/paywarrant/server/servertest/chain"
-	"github.com/paywarrant/paywarrant/server/telemetry"
+	"github.com/paywarrant/paywarrant/server/telemetry/opentelemetry"
+	"github.com/paywarrant/paywarrant/server/telemetry/prom"
 )
 
 // observed is a service with recorded metrics, spans and logs.
@@ -36,10 +37,9 @@ func listenTo(t *testing.T, o servertest.Options) *observed {
 	t.Helper()
 	s := &observed{registry: prometheus.NewPedanticRegistry(), spans: tracetest.NewInMemoryExporter(), log: &witness{}}
 	traces := sdktrace.NewTracerProvider(sdktrace.WithSyncer(s.spans))
-	what, err := telemetry.New(telemetry.Config{Metrics: s.registry, Traces: traces})
-	require.NoError(t, err)
 	o.Configure = func(c *server.Config) {
-		c.Telemetry, c.Logger = what, slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		c.Metrics, c.Traces = prom.Metrics(s.registry), opentelemetry.Traces(traces)
+		c.Logger = slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	s.caller = setup(t, &o)
 	return s
@@ -65,7 +65,7 @@ func (s *observed) value(t *testing.T, name string, labels ...string) (sum float
 	return sum
 }
 
-func matches(have []*prom.LabelPair, labels []string) bool {
+func matches(have []*dto.LabelPair, labels []string) bool {
 	for i := 0; i < len(labels); i += 2 {
 		found := false
 		for _, l := range have {

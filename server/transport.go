@@ -56,7 +56,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	go func() {
 		defer close(answered) // without a response if the handler gave up
 		defer closeBody(in)
-		w := &recorder{header: http.Header{}}
+		w := &memoryWriter{header: http.Header{}}
 		defer func() { _ = recover() }() // of http.ErrAbortHandler alone: others were answered
 		t.server.ServeHTTP(w, in)
 		answered <- w.response(r) //nolint:bodyclose // the caller of RoundTrip closes it
@@ -81,27 +81,27 @@ func closeBody(r *http.Request) {
 	}
 }
 
-// recorder keeps an answer.
-type recorder struct {
+// memoryWriter is an http.ResponseWriter that keeps the response.
+type memoryWriter struct {
 	header, sent http.Header
 	status       int
 	body         bytes.Buffer
 }
 
-func (w *recorder) Header() http.Header { return w.header }
+func (w *memoryWriter) Header() http.Header { return w.header }
 
-func (w *recorder) WriteHeader(status int) {
+func (w *memoryWriter) WriteHeader(status int) {
 	if w.status == 0 && status >= http.StatusOK {
 		w.status, w.sent = status, w.header.Clone()
 	}
 }
 
-func (w *recorder) Write(b []byte) (int, error) {
+func (w *memoryWriter) Write(b []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	return w.body.Write(b)
 }
 
-func (w *recorder) response(r *http.Request) *http.Response {
+func (w *memoryWriter) response(r *http.Request) *http.Response {
 	w.WriteHeader(http.StatusOK)
 	return &http.Response{
 		StatusCode: w.status, Status: fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)), Header: w.sent, Request: r,

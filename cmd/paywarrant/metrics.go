@@ -12,6 +12,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/server/telemetry"
+	"github.com/paywarrant/paywarrant/server/telemetry/prom"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 type meter struct {
 	*listener
 
-	telemetry *telemetry.Telemetry
+	metrics telemetry.Metrics
 }
 
 // startMeter listens, and answers from now on.
@@ -36,10 +37,6 @@ func startMeter(ctx context.Context, addr string) (*meter, error) {
 	})
 	build.Set(1)
 	registry.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	told, err := telemetry.New(telemetry.Config{Metrics: registry})
-	if err != nil {
-		return nil, err
-	}
 	l, err := listen(ctx, addr)
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
@@ -47,7 +44,7 @@ func startMeter(ctx context.Context, addr string) (*meter, error) {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+metricsPath, promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapes, Timeout: scrapeFor}))
 	l.serve(mux, "", "")
-	return &meter{l, told}, nil
+	return &meter{l, prom.Metrics(registry)}, nil
 }
 
 // url returns the address of the metrics.

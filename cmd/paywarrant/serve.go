@@ -49,7 +49,7 @@ func (c serveCmd) Run(ctx context.Context, o output) (failed error) {
 			return err
 		}
 		defer func() { failed = errors.Join(failed, m.stop()) }()
-		more.telemetry = m.telemetry
+		more.metrics = m.metrics
 		log.Info("serving metrics", slog.String("url", m.url()))
 	}
 	l, err := listen(ctx, cfg.Listen)
@@ -90,8 +90,8 @@ type extras struct {
 	clock        func() time.Time    // nil: the default
 	advanceClock func(time.Duration) // moves clock
 	chain        chainMaker          // nil: there is no chain
-	// telemetry records metrics. Default: none.
-	telemetry *telemetry.Telemetry
+	// metrics records metrics. Default: none.
+	metrics telemetry.Metrics
 	// links are shown on the page at "/".
 	links []server.Link
 }
@@ -117,7 +117,7 @@ func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) 
 		srv, err = server.New(ctx, server.Config{
 			BaseURL: cfg.BaseURL, Mode: server.Mode(cfg.Mode), Store: store, Moved: cfg.Moved, Rails: rails, Wrapper: wrapper, Clock: more.clock, AdvanceClock: more.advanceClock,
 			Logger: log, RequestsPerSecond: cfg.RequestsPerSecond, AnonymousPerSecond: cfg.AnonymousPerSecond,
-			TrustedProxies: proxies, TestHelperKey: cfg.TestHelperKey, Telemetry: more.telemetry,
+			TrustedProxies: proxies, TestHelperKey: cfg.TestHelperKey, Metrics: more.metrics,
 			Links: more.links,
 		})
 		if err == nil {

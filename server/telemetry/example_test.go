@@ -18,18 +18,16 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/card"
 	"github.com/paywarrant/paywarrant/server/store/sqlite"
-	"github.com/paywarrant/paywarrant/server/telemetry"
+	"github.com/paywarrant/paywarrant/server/telemetry/opentelemetry"
+	"github.com/paywarrant/paywarrant/server/telemetry/prom"
 )
 
 // observed returns a service, and a handler that serves its metrics.
 func observed(ctx context.Context, store *sqlite.Store, provider trace.TracerProvider) (*server.Server, http.Handler, error) {
 	registry := prometheus.NewRegistry()
-	t, err := telemetry.New(telemetry.Config{Metrics: registry, Traces: provider})
-	if err != nil {
-		return nil, nil, err
-	}
 	srv, err := server.New(ctx, server.Config{
-		BaseURL: "https://pay.example", Mode: server.Sandbox, Store: store, Rails: []rail.Rail{card.Sandbox(store)}, Telemetry: t,
+		BaseURL: "https://pay.example", Mode: server.Sandbox, Store: store, Rails: []rail.Rail{card.Sandbox(store)},
+		Metrics: prom.Metrics(registry), Traces: opentelemetry.Traces(provider),
 	})
 	return srv, promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), err
 }

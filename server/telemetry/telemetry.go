@@ -1,37 +1,63 @@
-// Package telemetry configures what a server reports about itself: Prometheus metrics and
-// OpenTelemetry traces, through the providers that it receives.
+// Package telemetry declares what a server needs to report metrics and traces. Two packages
+// implement it: prom with Prometheus, opentelemetry with OpenTelemetry. A program compiles
+// only the ones that it imports.
 //
 //	registry := prometheus.NewRegistry()
-//	t, err := telemetry.New(telemetry.Config{Metrics: registry, Traces: provider})
-//	srv, err := server.New(ctx, server.Config{Telemetry: t, …})
+//	srv, err := server.New(ctx, server.Config{
+//		Metrics: prom.Metrics(registry), Traces: opentelemetry.Traces(provider), …
+//	})
 //	http.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 //
-// The package registers nothing globally and has nothing to close; the caller shuts its
-// providers down. The number of label values does not grow with merchants, mandates or
-// callers, and neither labels nor span attributes contain secrets. docs/telemetry.md lists
-// them.
+// The number of label values does not grow with merchants, mandates or callers, and neither
+// labels nor span attributes contain secrets. docs/telemetry.md lists them.
 package telemetry
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-	"go.opentelemetry.io/otel/trace"
-
-	"github.com/paywarrant/paywarrant/server/internal/recorder"
+	"context"
+	"log/slog"
+	"net/http"
 )
 
-// Config selects the metrics registry and the tracer provider.
-type Config struct {
-	// Metrics registers the metrics. If several servers run in one process, each needs its
-	// own registry, or prometheus.WrapRegistererWith a label. Default: no metrics.
-	Metrics prometheus.Registerer
-	// Traces creates the spans. Default: no traces.
-	Traces trace.TracerProvider
+// Metrics creates the metrics of one server. [server.New] calls its methods once for each
+// metric; they return an error if the name is already in use. Names and units follow
+// Prometheus: "paywarrant_charges_total", "paywarrant_http_request_duration_seconds".
+type Metrics interface {
+	// Counter creates a counter with these labels. The returned function increases it.
+	Counter(name, help string, labels ...string) (Record, error)
+	// Histogram creates a histogram with these labels and upper bounds of buckets. The
+	// returned function records an observation.
+	Histogram(name, help string, buckets []float64, labels ...string) (Record, error)
+	// Gauge creates a gauge. It calls value, which is safe for concurrent use, whenever
+	// the metrics are collected.
+	Gauge(name, help string, value func() float64) error
 }
 
-// Telemetry records the metrics and traces of one server, for server.Config. A nil
-// *Telemetry is valid and records nothing.
-type Telemetry = recorder.Recorder
+// Record records a value for the values of the metric's labels, in the order of the labels.
+// It is safe for concurrent use.
+type Record func(value float64, labels ...string)
 
-// New returns the Telemetry of one server. The returned error names a metric that is already
-// registered.
-func New(cfg Config) (*Telemetry, error) { return recorder.New(cfg.Metrics, cfg.Traces) }
+// Traces starts spans. Its methods are safe for concurrent use.
+type Traces interface {
+	// Start starts a child of the context's span. The returned context contains the new
+	// span. The Span is nil if the span is not sampled.
+	Start(ctx context.Context, name string, attrs ...slog.Attr) (context.Context, Span)
+	// StartRequest starts the span of an incoming request in a new trace: callers do not
+	// decide about sampling. The span is linked to the one in the header (traceparent).
+	// The Span is nil if the span is not sampled; children of the returned context are
+	// then not sampled either.
+	StartRequest(ctx context.Context, name string, header http.Header) (context.Context, Span)
+	// TraceID returns the ID of the context's trace, or "" if it is not sampled.
+	TraceID(ctx context.Context) string
+}
+
+// Span is one operation of a trace.
+type Span interface {
+	// SetName replaces the span's name.
+	SetName(name string)
+	// SetAttributes adds attributes.
+	SetAttributes(attrs ...slog.Attr)
+	// Fail marks the span as failed. The problem may be empty.
+	Fail(problem string)
+	// End ends the span.
+	End()
+}

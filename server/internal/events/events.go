@@ -43,9 +43,9 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/server/internal/recorder"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/store"
-	"github.com/paywarrant/paywarrant/server/telemetry"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
@@ -62,7 +62,7 @@ type Config struct {
 	// Resolver resolves the names of endpoints. Default: the system's.
 	Resolver *net.Resolver
 	// Telemetry records events and deliveries. Default: none.
-	Telemetry *telemetry.Telemetry
+	Telemetry *recorder.Recorder
 	// Mail informs a merchant that an endpoint was disabled. Default: no mail is sent.
 	Mail func(ctx context.Context, to, subject, text string) error
 }

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/mandate"
+	"github.com/paywarrant/paywarrant/server/internal/recorder"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/store"
-	"github.com/paywarrant/paywarrant/server/telemetry"
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
@@ -66,7 +66,7 @@ type Config struct {
 	// ReceiptKey makes the addresses of receipts unguessable.
 	ReceiptKey []byte
 	// Telemetry records charges. Default: none.
-	Telemetry *telemetry.Telemetry
+	Telemetry *recorder.Recorder
 }
 
 // Service creates, charges and revokes mandates. It is safe for concurrent use.

@@ -2,39 +2,20 @@ package recorder
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/telemetry"
 )
 
 // namespace is the prefix of every metric's name.
-const namespace = "paywarrant"
+const namespace = "paywarrant_"
 
-// metrics are the metrics of a server. Money is in micro-USD, time in seconds.
+// metrics are the counters and histograms of a server. Money is in micro-USD, time in seconds.
 type metrics struct {
-	requests     *prometheus.HistogramVec
-	inFlight     prometheus.Gauge
-	chargeAsked  *prometheus.CounterVec
-	charges      *prometheus.CounterVec
-	charged      *prometheus.CounterVec
-	fees         *prometheus.CounterVec
-	decided      *prometheus.HistogramVec
-	railAsked    *prometheus.HistogramVec
-	transactions *prometheus.HistogramVec
-	events       *prometheus.CounterVec
-	attempts     *prometheus.HistogramVec
-	delay        prometheus.Histogram
-	disabled     prometheus.Counter
-	check        prometheus.Histogram
-	checkedAt    prometheus.Gauge
-	faults       prometheus.Counter
-	conflicts    *prometheus.CounterVec
-	panics       prometheus.Counter
-	pending      prometheus.Gauge
-	oldest       prometheus.Gauge
-	clockOffset  prometheus.Gauge
+	requests, chargeAsked, charges, charged, fees, decided, railAsked, transactions, events, attempts, delay, disabled, check, faults,
+	conflicts, panics telemetry.Record
 }
 
 // Buckets of histograms, in seconds.
@@ -43,95 +24,85 @@ var (
 	slow  = []float64{.005, .025, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600, 86_400}
 )
 
-func newMetrics() metrics {
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
+// newMetrics creates the metrics with register, up to the first one that fails.
+func newMetrics(register telemetry.Metrics) (m metrics, err error) {
+	counter := func(to *telemetry.Record, name, help string, labels ...string) {
+		if err == nil {
+			*to, err = register.Counter(namespace+name, help, labels...)
+			err = named(name, err)
+		}
 	}
-	histogram := func(bounds []float64, name, help string, labels ...string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: bounds}, labels)
+	histogram := func(to *telemetry.Record, buckets []float64, name, help string, labels ...string) {
+		if err == nil {
+			*to, err = register.Histogram(namespace+name, help, buckets, labels...)
+			err = named(name, err)
+		}
 	}
-	gauge := func(name, help string) prometheus.Gauge {
-		return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help})
-	}
-	return metrics{
-		requests: histogram(quick, "http_request_duration_seconds", "Duration of requests.", "route", "method", "status"),
-		inFlight: gauge("http_requests_in_flight", "Requests in progress."),
-		chargeAsked: counter("charge_requests_total",
-			"Requests to charge by outcome: accepted, replayed, the rule that refused them, or why they were not processed.", "outcome"),
-		charges:      counter("charges_total", "Charges decided by this instance.", "rail", "status", "reason"),
-		charged:      counter("charged_micros_total", "Sum of succeeded charges, in micro-USD.", "rail"),
-		fees:         counter("fees_micros_total", "Fees of succeeded charges, in micro-USD.", "rail"),
-		decided:      histogram(slow, "charge_decision_seconds", "Time from the request to charge to its decision.", "rail", "status"),
-		railAsked:    histogram(quick, "rail_request_duration_seconds", "Duration of attempts on a rail.", "rail", "outcome"),
-		transactions: histogram(quick, "ledger_transaction_duration_seconds", "Duration of ledger transactions. Each contains the commands that waited together.", "outcome"),
-		events:       counter("events_total", "Events by type.", "type"),
-		attempts:     histogram(quick, "webhook_attempt_duration_seconds", "Duration of attempts to deliver an event.", "outcome"),
-		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "webhook_delay_seconds", Help: "Time from an event to its delivery, if the first attempt succeeded.", Buckets: slow,
-		}),
-		disabled: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "webhook_endpoints_disabled_total", Help: "Webhook endpoints disabled because of their responses.",
-		}),
-		check: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "ledger_check_duration_seconds", Help: "Duration of checks of the ledger.", Buckets: quick,
-		}),
-		checkedAt: gauge("ledger_checked_timestamp_seconds", "Time of the last check that found no fault."),
-		faults: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "ledger_faults_total", Help: "Broken ledger rules that checks found.",
-		}),
-		panics: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "ledger_panics_total", Help: "Commands of the ledger that panicked.",
-		}),
-		conflicts:   counter("settlement_conflicts_total", "Outcomes that contradict the one that decided their charge.", "rail"),
-		pending:     gauge("charges_pending", "Charges without a decision."),
-		oldest:      gauge("charges_pending_oldest_seconds", "Age of the oldest charge without a decision."),
-		clockOffset: gauge("clock_offset_seconds", "Offset of this machine's clock from the database's."),
-	}
+	histogram(&m.requests, quick, "http_request_duration_seconds", "Duration of requests.", "route", "method", "status")
+	counter(&m.chargeAsked, "charge_requests_total",
+		"Requests to charge by outcome: accepted, replayed, the rule that refused them, or why they were not processed.", "outcome")
+	counter(&m.charges, "charges_total", "Charges decided by this instance.", "rail", "status", "reason")
+	counter(&m.charged, "charged_micros_total", "Sum of succeeded charges, in micro-USD.", "rail")
+	counter(&m.fees, "fees_micros_total", "Fees of succeeded charges, in micro-USD.", "rail")
+	histogram(&m.decided, slow, "charge_decision_seconds", "Time from the request to charge to its decision.", "rail", "status")
+	histogram(&m.railAsked, quick, "rail_request_duration_seconds", "Duration of attempts on a rail.", "rail", "outcome")
+	histogram(&m.transactions, quick, "ledger_transaction_duration_seconds",
+		"Duration of ledger transactions. Each contains the commands that waited together.", "outcome")
+	counter(&m.events, "events_total", "Events by type.", "type")
+	histogram(&m.attempts, quick, "webhook_attempt_duration_seconds", "Duration of attempts to deliver an event.", "outcome")
+	histogram(&m.delay, slow, "webhook_delay_seconds", "Time from an event to its delivery, if the first attempt succeeded.")
+	counter(&m.disabled, "webhook_endpoints_disabled_total", "Webhook endpoints disabled because of their responses.")
+	histogram(&m.check, quick, "ledger_check_duration_seconds", "Duration of checks of the ledger.")
+	counter(&m.faults, "ledger_faults_total", "Broken ledger rules that checks found.")
+	counter(&m.panics, "ledger_panics_total", "Commands of the ledger that panicked.")
+	counter(&m.conflicts, "settlement_conflicts_total", "Outcomes that contradict the one that decided their charge.", "rail")
+	return m, err
 }
 
-func (m *metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{
-		m.requests, m.inFlight, m.chargeAsked, m.charges, m.charged, m.fees, m.decided, m.railAsked, m.transactions, m.events,
-		m.attempts, m.delay, m.disabled, m.check, m.checkedAt, m.faults, m.conflicts, m.panics, m.pending, m.oldest, m.clockOffset,
+// named adds the metric's name to an error of its registration.
+func named(name string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s%s: %w", namespace, name, err)
 	}
+	return nil
 }
 
 // Requested records the outcome of a request to charge.
 func (t *Recorder) Requested(outcome string) {
 	if t != nil {
-		t.metrics.chargeAsked.WithLabelValues(outcome).Inc()
+		t.metrics.chargeAsked(1, outcome)
 	}
 }
 
 // Panicked records a command of the ledger that panicked.
 func (t *Recorder) Panicked() {
 	if t != nil {
-		t.metrics.panics.Inc()
+		t.metrics.panics(1)
 	}
 }
 
 // Conflicting records an outcome that contradicts the one that decided its charge.
 func (t *Recorder) Conflicting(over string) {
 	if t != nil {
-		t.metrics.conflicts.WithLabelValues(over).Inc()
+		t.metrics.conflicts(1, over)
 	}
 }
 
 // decided records the result of a charge that ended at the time at.
 func (t *Recorder) decided(c ledger.Charge, at time.Time) {
 	over, status := cmp.Or(string(c.Rail), "none"), string(c.Status)
-	t.metrics.charges.WithLabelValues(over, status, string(c.FailureReason)).Inc()
-	t.metrics.decided.WithLabelValues(over, status).Observe(max(at.Sub(c.CreatedAt), 0).Seconds())
+	t.metrics.charges(1, over, status, string(c.FailureReason))
+	t.metrics.decided(max(at.Sub(c.CreatedAt), 0).Seconds(), over, status)
 	if c.Status == ledger.ChargeSucceeded {
-		t.metrics.charged.WithLabelValues(over).Add(float64(c.Amount))
-		t.metrics.fees.WithLabelValues(over).Add(float64(c.Fee))
+		t.metrics.charged(float64(c.Amount), over)
+		t.metrics.fees(float64(c.Fee), over)
 	}
 }
 
 // Happened records a committed event, by its type.
 func (t *Recorder) Happened(kind string) {
 	if t != nil {
-		t.metrics.events.WithLabelValues(kind).Inc()
+		t.metrics.events(1, kind)
 	}
 }
 
@@ -141,31 +112,16 @@ func (t *Recorder) Attempted(outcome string, took, delay time.Duration) {
 	if t == nil {
 		return
 	}
-	t.metrics.attempts.WithLabelValues(outcome).Observe(took.Seconds())
+	t.metrics.attempts(took.Seconds(), outcome)
 	if delay >= 0 {
-		t.metrics.delay.Observe(delay.Seconds())
+		t.metrics.delay(delay.Seconds())
 	}
 }
 
 // Disabled records that a webhook endpoint was disabled.
 func (t *Recorder) Disabled() {
 	if t != nil {
-		t.metrics.disabled.Inc()
-	}
-}
-
-// Backlog records the number of pending charges and the age of the oldest.
-func (t *Recorder) Backlog(pending int, oldest time.Duration) {
-	if t != nil {
-		t.metrics.pending.Set(float64(pending))
-		t.metrics.oldest.Set(max(oldest, 0).Seconds())
-	}
-}
-
-// ClockOffset records how far this machine's clock is ahead of the database's.
-func (t *Recorder) ClockOffset(ahead time.Duration) {
-	if t != nil {
-		t.metrics.clockOffset.Set(ahead.Seconds())
+		t.metrics.disabled(1)
 	}
 }
 
@@ -174,9 +130,9 @@ func (t *Recorder) Checked(at time.Time, took time.Duration, faults int) {
 	if t == nil {
 		return
 	}
-	t.metrics.check.Observe(took.Seconds())
-	t.metrics.faults.Add(float64(faults))
+	t.metrics.check(took.Seconds())
+	t.metrics.faults(float64(faults))
 	if faults == 0 {
-		t.metrics.checkedAt.Set(float64(at.Unix()))
+		t.gauges.checkedAt.set(float64(at.Unix()))
 	}
 }

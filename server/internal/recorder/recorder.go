@@ -1,60 +1,70 @@
-// Package recorder records the metrics and traces of a server. Package server/telemetry is
-// its public form.
+// Package recorder maps what happens in a server to the metrics and spans of package
+// telemetry.
 //
-//	r, err := recorder.New(registry, provider)
+//	r := recorder.New(metrics, traces)
+//	err := r.Register(gauges...)
 //	r.Requested("accepted")
 //
 // All methods can be called on nil, which records nothing.
 package recorder
 
 import (
-	"fmt"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"go.opentelemetry.io/otel/trace"
-	"go.opentelemetry.io/otel/trace/noop"
-
 	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/telemetry"
 )
-
-// scope is the name of the tracer.
-const scope = "github.com/paywarrant/paywarrant/server"
 
 // Recorder records the metrics and traces of one server.
 type Recorder struct {
+	register telemetry.Metrics
 	metrics  metrics
-	register prometheus.Registerer
-	tracer   trace.Tracer
+	gauges   gauges
+	traces   telemetry.Traces
 }
 
-// New returns a Recorder that registers its metrics with register and creates spans with
-// traces. Either may be nil. The returned error names a metric that is already registered.
-func New(register prometheus.Registerer, traces trace.TracerProvider) (*Recorder, error) {
-	if traces == nil {
-		traces = noop.NewTracerProvider()
-	}
-	r := &Recorder{metrics: newMetrics(), register: register, tracer: traces.Tracer(scope)}
-	if register == nil {
-		return r, nil
-	}
-	for _, c := range r.metrics.all() {
-		if err := register.Register(c); err != nil {
-			return nil, fmt.Errorf("telemetry: Metrics: %w", err)
-		}
-	}
-	return r, nil
-}
-
-// Gauges registers gauges whose values are read when the metrics are collected.
-func (r *Recorder) Gauges(all ...rail.Gauge) error {
-	if r == nil || r.register == nil {
+// New returns a Recorder that creates spans with traces, and after [Recorder.Register]
+// records metrics with register. Either may be nil; New returns nil if both are.
+func New(register telemetry.Metrics, traces telemetry.Traces) *Recorder {
+	if register == nil && traces == nil {
 		return nil
 	}
-	for _, g := range all {
-		gauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: g.Name, Help: g.Help}, g.Value)
-		if err := r.register.Register(gauge); err != nil {
-			return fmt.Errorf("telemetry: Metrics: %w", err)
+	if register == nil {
+		register = discard{}
+	}
+	r := &Recorder{register: register, traces: traces}
+	r.metrics, _ = newMetrics(discard{}) // discard returns no error
+	return r
+}
+
+// Register creates the metrics, and gauges whose values are read when the metrics are
+// collected. It is called once, before anything that records runs. The returned error names
+// a metric that is already registered.
+func (t *Recorder) Register(more ...rail.Gauge) (err error) {
+	if t == nil {
+		return nil
+	}
+	if t.metrics, err = newMetrics(t.register); err != nil {
+		return err
+	}
+	for _, g := range append(t.gauges.all(), more...) {
+		if err := named(g.Name, t.register.Gauge(namespace+g.Name, g.Help, g.Value)); err != nil {
+			return err
 		}
 	}
 	return nil
 }
+
+// discard creates metrics that record nothing.
+type discard struct{}
+
+// Counter implements [telemetry.Metrics].
+func (discard) Counter(string, string, ...string) (telemetry.Record, error) { return drop, nil }
+
+// Histogram implements [telemetry.Metrics].
+func (discard) Histogram(string, string, []float64, ...string) (telemetry.Record, error) {
+	return drop, nil
+}
+
+// Gauge implements [telemetry.Metrics].
+func (discard) Gauge(string, string, func() float64) error { return nil }
+
+func drop(float64, ...string) {}

@@ -6,15 +6,21 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/paywarrant/paywarrant/server/internal/recorder"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/telemetry/opentelemetry"
+	"github.com/paywarrant/paywarrant/server/telemetry/prom"
 )
 
 // TestNilRecordsNothing: every method can be called on nil.
@@ -28,7 +34,7 @@ func TestNilRecordsNothing(t *testing.T) {
 	none.Checked(time.Now(), time.Second, 1)
 	none.Backlog(1, time.Second)
 	none.ClockOffset(time.Second)
-	require.NoError(t, none.Gauges(rail.Gauge{Name: "x"}))
+	require.NoError(t, none.Register(rail.Gauge{Name: "x"}))
 	ctx, span := none.Span(t.Context(), "x", slog.Int("a", 1))
 	span.Set(slog.Bool("b", true))
 	span.End("problem")
@@ -67,8 +73,8 @@ func (s fickle) Update(_ context.Context, _ ledger.Keys, decide func(*ledger.Sta
 func TestAChargeIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	r, err := recorder.New(registry, nil)
-	require.NoError(t, err)
+	r := recorder.New(prom.Metrics(registry), nil)
+	require.NoError(t, r.Register())
 	settle := func(lost error, charges ...ledger.Charge) {
 		err := r.Store(fickle{lost: lost}, time.Now).Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
 			return ledger.Effects{Update: ledger.Rows{Charges: charges}}, nil
@@ -95,19 +101,60 @@ func TestAChargeIsCountedOnce(t *testing.T) {
 func TestOneRegistryIsForOne(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	first, err := recorder.New(registry, nil)
-	require.NoError(t, err)
-	_, err = recorder.New(registry, nil)
-	require.ErrorContains(t, err, "telemetry: Metrics: ")
-	_, err = recorder.New(prometheus.WrapRegistererWith(prometheus.Labels{"service": "other"}, registry), nil)
-	require.Error(t, err, "one has the label and the other has not")
+	register := func(with prometheus.Registerer, gauges ...rail.Gauge) error {
+		return recorder.New(prom.Metrics(with), nil).Register(gauges...)
+	}
+	require.NoError(t, register(registry))
+	require.ErrorContains(t, register(registry), "paywarrant_http_request_duration_seconds")
+	require.Error(t, register(prometheus.WrapRegistererWith(prometheus.Labels{"service": "other"}, registry)), "one has the label and the other has not")
 	figure := rail.Gauge{Name: "figure", Help: "A figure.", Value: func() float64 { return 1 }}
-	require.NoError(t, first.Gauges(figure))
-	require.ErrorContains(t, first.Gauges(figure), "telemetry: Metrics: ")
+	require.ErrorContains(t, register(prometheus.NewRegistry(), figure, figure), "paywarrant_figure")
 
 	both := prometheus.NewRegistry()
 	for _, name := range []string{"one", "other"} {
-		_, err := recorder.New(prometheus.WrapRegistererWith(prometheus.Labels{"service": name}, both), nil)
-		require.NoError(t, err)
+		require.NoError(t, register(prometheus.WrapRegistererWith(prometheus.Labels{"service": name}, both)))
 	}
+}
+
+// TestMetricsWithoutLabelsStartAtZero: an alert on a counter's increase needs its first
+// value, and the gauges have one.
+func TestMetricsWithoutLabelsStartAtZero(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	require.NoError(t, recorder.New(prom.Metrics(registry), nil).Register())
+	all, err := registry.Gather()
+	require.NoError(t, err)
+	var names []string
+	for _, family := range all {
+		names = append(names, strings.TrimPrefix(family.GetName(), "paywarrant_"))
+	}
+	require.Equal(t, []string{
+		"charges_pending", "charges_pending_oldest_seconds", "clock_offset_seconds", "http_requests_in_flight",
+		"ledger_check_duration_seconds", "ledger_checked_timestamp_seconds", "ledger_faults_total", "ledger_panics_total",
+		"webhook_delay_seconds", "webhook_endpoints_disabled_total",
+	}, names)
+}
+
+// TestTracesNeedNoMetrics: each half works without the other.
+func TestTracesNeedNoMetrics(t *testing.T) {
+	t.Parallel()
+	require.Nil(t, recorder.New(nil, nil))
+	spans := tracetest.NewInMemoryExporter()
+	r := recorder.New(nil, opentelemetry.Traces(sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))))
+	require.NoError(t, r.Register(rail.Gauge{Name: "x"}))
+	req, answered := r.Request(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
+	ctx, span := r.Span(req.Context(), "child", slog.Int("n", 1))
+	require.NotEqual(t, req.Context(), ctx)
+	span.End("")
+	answered(http.StatusInternalServerError, time.Second)
+	r.Requested("accepted")
+	require.Len(t, spans.GetSpans(), 2)
+	require.Equal(t, spans.GetSpans()[0].Parent.SpanID(), spans.GetSpans()[1].SpanContext.SpanID())
+	require.Equal(t, codes.Error, spans.GetSpans()[1].Status.Code)
+
+	never := recorder.New(nil, opentelemetry.Traces(sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))))
+	_, span = never.Span(t.Context(), "child")
+	require.Nil(t, span)
+	_, answered = never.Request(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
+	answered(http.StatusOK, time.Second)
 }

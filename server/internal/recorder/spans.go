@@ -8,45 +8,37 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/trace"
+	"github.com/paywarrant/paywarrant/server/telemetry"
 )
 
 // Span is a span of a trace. A nil *Span is valid and records nothing.
-type Span struct{ trace.Span }
+type Span struct{ span telemetry.Span }
 
 // Span starts a span as a child of the context's.
 func (t *Recorder) Span(ctx context.Context, name string, attrs ...slog.Attr) (context.Context, *Span) {
-	if t == nil {
+	if t == nil || t.traces == nil {
 		return ctx, nil
 	}
-	ctx, span := t.tracer.Start(ctx, name)
-	if !span.IsRecording() {
+	ctx, span := t.traces.Start(ctx, name, prefixed(attrs)...)
+	if span == nil {
 		return ctx, nil
 	}
-	s := &Span{span}
-	s.Set(attrs...)
-	return ctx, s
+	return ctx, &Span{span}
 }
 
 // Set adds attributes with the prefix "paywarrant.".
 func (s *Span) Set(attrs ...slog.Attr) {
-	if s == nil {
-		return
+	if s != nil {
+		s.span.SetAttributes(prefixed(attrs)...)
 	}
-	for _, a := range attrs {
-		key := attribute.Key("paywarrant." + a.Key)
-		switch a.Value.Kind() {
-		case slog.KindInt64:
-			s.SetAttributes(key.Int64(a.Value.Int64()))
-		case slog.KindBool:
-			s.SetAttributes(key.Bool(a.Value.Bool()))
-		default:
-			s.SetAttributes(key.String(a.Value.String()))
-		}
+}
+
+// prefixed adds the prefix to the keys, in place.
+func prefixed(attrs []slog.Attr) []slog.Attr {
+	for i := range attrs {
+		attrs[i].Key = "paywarrant." + attrs[i].Key
 	}
+	return attrs
 }
 
 // End ends the span. If problem is not empty, the span is marked as failed because of it.
@@ -55,9 +47,9 @@ func (s *Span) End(problem string) {
 		return
 	}
 	if problem != "" {
-		s.SetStatus(codes.Error, problem)
+		s.span.Fail(problem)
 	}
-	s.Span.End()
+	s.span.End()
 }
 
 // methods are the HTTP methods with a label of their own. Others share one, because clients
@@ -74,56 +66,67 @@ func (t *Recorder) Request(r *http.Request) (*http.Request, func(status int, too
 	if t == nil {
 		return r, func(int, time.Duration) {}
 	}
-	t.metrics.inFlight.Inc()
+	t.gauges.inFlight.Add(1)
 	method := r.Method
 	if !methods[method] {
 		method = "other"
 	}
-	ctx, span := r.Context(), trace.Span(nil)
-	options := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer)}
-	theirs := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(r.Header)))
-	if theirs.IsValid() {
-		options = append(options, trace.WithLinks(trace.Link{SpanContext: theirs}))
+	var span telemetry.Span
+	if t.traces != nil {
+		var ctx context.Context
+		ctx, span = t.traces.StartRequest(r.Context(), method, r.Header)
+		r = r.WithContext(ctx)
 	}
-	ctx, span = t.tracer.Start(ctx, method, options...)
-	r = r.WithContext(ctx)
 	return r, func(status int, took time.Duration) {
-		t.metrics.inFlight.Dec()
+		t.gauges.inFlight.Add(-1)
 		_, route, found := strings.Cut(r.Pattern, " ")
 		if !found {
 			route = r.Pattern
 		}
-		t.metrics.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
-		span.SetName(method + " " + route)
-		span.SetAttributes(attribute.String("http.request.method", method), attribute.String("http.route", route),
-			attribute.Int("http.response.status_code", status))
-		if status >= http.StatusInternalServerError {
-			span.SetStatus(codes.Error, "")
+		t.metrics.requests(took.Seconds(), route, method, strconv.Itoa(status))
+		if span != nil {
+			endRequest(span, method, route, status)
 		}
-		span.End()
 	}
+}
+
+func endRequest(s telemetry.Span, method, route string, status int) {
+	s.SetName(method + " " + route)
+	s.SetAttributes(slog.String("http.request.method", method), slog.String("http.route", route), slog.Int("http.response.status_code", status))
+	if status >= http.StatusInternalServerError {
+		s.Fail("")
+	}
+	s.End()
 }
 
 // Logs returns a logger that adds the trace's id to records.
 func (t *Recorder) Logs(to *slog.Logger) *slog.Logger {
-	if t == nil {
+	if t == nil || t.traces == nil {
 		return to
 	}
-	return slog.New(traced{to.Handler()})
+	return slog.New(traced{to.Handler(), t.traces})
 }
 
-type traced struct{ slog.Handler }
+type traced struct {
+	slog.Handler
+
+	traces telemetry.Traces
+}
 
 // Handle implements [slog.Handler].
 func (h traced) Handle(ctx context.Context, record slog.Record) error {
-	if s := trace.SpanContextFromContext(ctx); s.IsSampled() {
-		record.AddAttrs(slog.String("traceId", s.TraceID().String()))
+	if id := h.traces.TraceID(ctx); id != "" {
+		record.AddAttrs(slog.String("traceId", id))
 	}
 	return h.Handler.Handle(ctx, record)
 }
 
 // WithAttrs implements [slog.Handler].
-func (h traced) WithAttrs(attrs []slog.Attr) slog.Handler { return traced{h.Handler.WithAttrs(attrs)} }
+func (h traced) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return traced{h.Handler.WithAttrs(attrs), h.traces}
+}
 
 // WithGroup implements [slog.Handler].
-func (h traced) WithGroup(name string) slog.Handler { return traced{h.Handler.WithGroup(name)} }
+func (h traced) WithGroup(name string) slog.Handler {
+	return traced{h.Handler.WithGroup(name), h.traces}
+}

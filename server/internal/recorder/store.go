@@ -23,7 +23,7 @@ func (t *Recorder) Attempt(ctx context.Context, name rail.Name) (context.Context
 		if err != nil {
 			outcome, problem = "error", err.Error()
 		}
-		t.metrics.railAsked.WithLabelValues(string(name), outcome).Observe(time.Since(began).Seconds())
+		t.metrics.railAsked(time.Since(began).Seconds(), string(name), outcome)
 		span.Set(slog.String("outcome", outcome), slog.String("reason", string(o.Reason)))
 		span.End(problem)
 	}
@@ -64,7 +64,7 @@ func (s timed) Update(ctx context.Context, keys ledger.Keys, decide func(*ledger
 	default:
 		outcome = "error"
 	}
-	s.recorder.metrics.transactions.WithLabelValues(outcome).Observe(time.Since(began).Seconds())
+	s.recorder.metrics.transactions(time.Since(began).Seconds(), outcome)
 	return err
 }
 

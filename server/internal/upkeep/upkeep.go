@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/server/internal/recorder"
 	"github.com/paywarrant/paywarrant/server/ledger"
-	"github.com/paywarrant/paywarrant/server/telemetry"
 )
 
 const (
@@ -39,7 +39,7 @@ type Config struct {
 	Clock  func() time.Time
 	Logger *slog.Logger
 	// Telemetry records the results. Default: none.
-	Telemetry *telemetry.Telemetry
+	Telemetry *recorder.Recorder
 	// Movable reports that Clock is a sandbox's, which tests move: retention then goes by
 	// it, not by the database's, and the system's clock is compared with the database's.
 	Movable bool
