@@ -65,31 +65,6 @@ func checkerReportsAgain(t *testing.T, b *bench) {
 	b.sound(t)
 }
 
-// checkerAndRetention: an event that a merchant has sent again just before it expires
-// does not make the ledger unsound, for whichever check.
-func checkerAndRetention(t *testing.T, b *bench) {
-	ctx := t.Context()
-	e := b.endpoint(ctx, t)
-	m := b.mandate(t, b.terms(100*cent, 1000*cent))
-	b.settle(t, b.reserve(t, m, 10*cent), succeeded())
-	b.settle(t, b.reserve(t, m, 20*cent), succeeded())
-	b.sound(t)
-	second := b.eventsOf(t, m)[1]
-
-	b.clock.set(b.clock.Now().Add(ledger.Keep - time.Minute))
-	require.NoError(t, b.store.Redeliver(ctx, second.ID, []string{e.ID}, b.clock.Now()))
-	b.clock.set(b.clock.Now().Add(90 * time.Minute))
-	_, err := b.Expire(ctx, b.clock.Now())
-	require.NoError(t, err)
-	left := b.eventsOf(t, m)
-	require.Len(t, left, 2, "the first has gone")
-	require.Equal(t, second.ID, left[0].ID, "it is still to be delivered, and holds back what comes after it")
-	b.sound(t)
-	b.checker = nil // another instance
-	b.settle(t, b.reserve(t, m, 30*cent), succeeded())
-	b.sound(t)
-}
-
 // checkerBeginsInTheMiddle: events that expired before any check are not missed; what
 // comes after is checked.
 func checkerBeginsInTheMiddle(t *testing.T, b *bench) {

@@ -12,7 +12,6 @@ import (
 	"github.com/paywarrant/paywarrant/internal/id"
 	_ "github.com/paywarrant/paywarrant/internal/rapidtest" // fewer checks with the race detector
 	"github.com/paywarrant/paywarrant/server/ledger"
-	"github.com/paywarrant/paywarrant/server/store"
 )
 
 // errLost is what a crashing store says in place of the database's answer.
@@ -21,7 +20,7 @@ var errLost = errors.New("ledgertest: crashed")
 // crashing is a store whose process dies at a commit: before it, so that nothing
 // was done, or after it, so that all was done and no caller received the result.
 type crashing struct {
-	store.Store
+	ledger.Store
 
 	at crashPoint // of the next update
 }

@@ -5,7 +5,8 @@
 //		ledgertest.Run(t, func(t *testing.T) ledgertest.Database { … a fresh, empty one … })
 //	}
 //
-// A new behaviour of the ledger gets its test here, never in one store only.
+// A new behavior of the ledger gets its test here, never in one store only. Package
+// storetest has the suite for everything else that a store stores.
 package ledgertest
 
 import (
@@ -20,16 +21,13 @@ import (
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
-	"github.com/paywarrant/paywarrant/server/store"
 )
 
 // Database is where stores keep a ledger.
 type Database struct {
 	// Open opens a store on the database; the suite closes it, and may open it
 	// again afterwards.
-	Open func(ctx context.Context) (store.Store, error)
-	// True is how a column of flags says yes.
-	True string
+	Open func(ctx context.Context) (ledger.Store, error)
 	// Shared reports that several stores may be open on it at once.
 	Shared bool
 }
@@ -68,9 +66,6 @@ func Run(t *testing.T, fresh Fresh) {
 		"concurrent use of one key":        concurrentKey,
 		"revoke races charges":             revokeRaces,
 		"list and statistics":              listAndStatistics,
-		"accounts":                         accounts,
-		"API keys":                         apiKeys,
-		"operators":                        operators,
 		"random commands against a model":  randomCommands,
 		"survives reopening of the ledger": reopenLedger,
 		"a cancelled request":              cancelled,
@@ -80,7 +75,6 @@ func Run(t *testing.T, fresh Fresh) {
 		"checker follows what changes":     checkerFollows,
 		"checker stores how far it came":   checkerStoresItsProgress,
 		"checker reports a fault again":    checkerReportsAgain,
-		"checker and retention":            checkerAndRetention,
 		"checker begins in the middle":     checkerBeginsInTheMiddle,
 		"one instance checks":              oneInstanceChecks,
 		"events expire as a prefix":        eventsExpireAsAPrefix,
@@ -93,19 +87,9 @@ func Run(t *testing.T, fresh Fresh) {
 		"charges of a dead instance":       deadInstance,
 		"settled by two instances":         settledByTwo,
 		"revoked on another instance":      revokeOnAnother,
-		"webhook endpoints":                webhookEndpoints,
-		"webhook endpoints are bounded":    webhookEndpointsAreBounded,
 		"streams have every event":         streamsHaveEveryEvent,
 		"events get their places":          eventsGetTheirPlaces,
 		"streams against charges":          streamsAgainstCharges,
-		"endpoints come forward":           endpointsComeForward,
-		"deliveries hold back":             deliveriesHoldBack,
-		"outcomes count once":              outcomesCountOnce,
-		"webhook leases":                   webhookLeases,
-		"webhook news":                     webhookNews,
-		"redelivery during an attempt":     redeliveryDuringAnAttempt,
-		"delivery retention":               deliveryRetention,
-		"seals":                            seals,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,8 +102,8 @@ func Run(t *testing.T, fresh Fresh) {
 type bench struct {
 	*ledger.Ledger
 
-	store    store.Store
-	another  func(t *testing.T) store.Store // opens one more; nil if there can be only one
+	store    ledger.Store
+	another  func(t *testing.T) ledger.Store // opens one more; nil if there can be only one
 	database Database
 	checker  *ledger.Checker // what sound checks incrementally with
 	clock    *clock
@@ -152,7 +136,7 @@ func setup(t *testing.T, database Database) *bench {
 	require.NoError(t, err)
 	b := &bench{Ledger: l, store: opened, clock: c, database: database}
 	if database.Shared {
-		b.another = func(t *testing.T) store.Store {
+		b.another = func(t *testing.T) ledger.Store {
 			t.Helper()
 			s, err := database.Open(t.Context())
 			require.NoError(t, err)
@@ -164,7 +148,6 @@ func setup(t *testing.T, database Database) *bench {
 		require.NoError(t, b.store.Close())
 	})
 	b.merchant = ledger.Merchant{ID: id.New(id.Merchant, c.Now()), Name: "Acme", Active: true, CreatedAt: c.Now()}
-	require.NoError(t, opened.PutMerchant(t.Context(), b.merchant))
 	return b
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
-	"github.com/paywarrant/paywarrant/server/store"
 )
 
 func idempotency(t *testing.T, b *bench) {
@@ -264,43 +263,6 @@ func listAndStatistics(t *testing.T, b *bench) {
 	require.NoError(t, err)
 	require.Zero(t, stats)
 	b.sound(t)
-}
-
-func accounts(t *testing.T, b *bench) {
-	ctx := t.Context()
-	m := b.merchant
-	m.Active, m.MaxCharge, m.PayTo = false, 7, "0xAb"
-	require.NoError(t, b.store.PutMerchant(ctx, m))
-	got, err := b.store.Merchant(ctx, m.ID)
-	require.NoError(t, err)
-	require.Equal(t, m, got)
-	got, err = b.store.MerchantByWallet(ctx, "0XAB")
-	require.NoError(t, err)
-	require.Equal(t, m, got)
-	_, err = b.store.MerchantByWallet(ctx, "")
-	require.ErrorIs(t, err, ledger.ErrNotFound)
-	_, err = b.store.Merchant(ctx, "mer_none")
-	require.ErrorIs(t, err, ledger.ErrNotFound)
-
-	for _, name := range []string{"issuer/b", "issuer/a", "issuers", "session/x"} {
-		k := store.SealedKey{
-			Name: name, State: "next", Public: []byte("p"), Sealed: []byte("s"), CreatedAt: b.clock.Now(), ChangedAt: b.clock.Now(),
-		}
-		require.NoError(t, b.store.AddSealedKey(ctx, k))
-		k.State = "current"
-		require.ErrorIs(t, b.store.AddSealedKey(ctx, k), ledger.ErrConflict)
-		require.NoError(t, b.store.PutSealedKey(ctx, k))
-	}
-	keys, err := b.store.SealedKeys(ctx, "issuer/")
-	require.NoError(t, err)
-	require.Len(t, keys, 2)
-	require.Equal(t, "issuer/a", keys[0].Name)
-	require.Equal(t, "current", keys[0].State)
-	require.NoError(t, b.store.DeleteSealedKey(ctx, "issuer/a"))
-	require.NoError(t, b.store.DeleteSealedKey(ctx, "issuer/a"))
-	keys, err = b.store.SealedKeys(ctx, "issuer/")
-	require.NoError(t, err)
-	require.Len(t, keys, 1)
 }
 
 func reopenLedger(t *testing.T, b *bench) {

@@ -10,12 +10,11 @@ import (
 	"github.com/paywarrant/paywarrant/internal/pgtest"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/ledger/ledgertest"
-	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/postgres"
 )
 
 func on(url string) ledgertest.Database {
-	return ledgertest.Database{Shared: true, Open: func(ctx context.Context) (store.Store, error) { return postgres.Open(ctx, url) }}
+	return ledgertest.Database{Shared: true, Open: func(ctx context.Context) (ledger.Store, error) { return postgres.Open(ctx, url) }}
 }
 
 func TestServerRestartedUnderLoad(t *testing.T) {

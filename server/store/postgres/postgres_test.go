@@ -13,18 +13,23 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger/ledgertest"
 	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/postgres"
+	"github.com/paywarrant/paywarrant/server/store/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+func opens(url string) storetest.Open {
+	return func(ctx context.Context) (store.Store, error) { return postgres.Open(ctx, url) }
+}
+
 func fresh(t *testing.T) ledgertest.Database {
-	url := pgtest.Schema(t)
-	return ledgertest.Database{Shared: true, Open: func(ctx context.Context) (store.Store, error) { return postgres.Open(ctx, url) }}
+	return on(pgtest.Schema(t))
 }
 
 func TestStore(t *testing.T) {
 	t.Parallel()
 	ledgertest.Run(t, fresh)
+	storetest.Run(t, func(t *testing.T) storetest.Open { return opens(pgtest.Schema(t)) })
 }
 
 func TestOpenNamesWhatIsWrong(t *testing.T) {

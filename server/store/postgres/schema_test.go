@@ -5,15 +5,13 @@ import (
 	"testing"
 
 	"github.com/paywarrant/paywarrant/internal/pgtest"
-	"github.com/paywarrant/paywarrant/server/ledger/ledgertest"
+	"github.com/paywarrant/paywarrant/server/store/storetest"
 )
 
 func TestNewerSchema(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Schema(t)
-	database := on(url)
-	database.True = "true"
-	ledgertest.RunNewerSchema(t, database, func(ctx context.Context, statement string) error {
+	storetest.RunNewerSchema(t, opens(url), func(ctx context.Context, statement string) error {
 		return admin(t, url, statement)(ctx)
 	})
 }

@@ -8,9 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/paywarrant/paywarrant/server/ledger/ledgertest"
-	"github.com/paywarrant/paywarrant/server/store"
-	"github.com/paywarrant/paywarrant/server/store/sqlite"
+	"github.com/paywarrant/paywarrant/server/store/storetest"
 )
 
 func TestNewerSchema(t *testing.T) {
@@ -19,8 +17,7 @@ func TestNewerSchema(t *testing.T) {
 	pool, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(5000)")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, pool.Close()) })
-	database := ledgertest.Database{True: "1", Open: func(ctx context.Context) (store.Store, error) { return sqlite.Open(ctx, path) }}
-	ledgertest.RunNewerSchema(t, database, func(ctx context.Context, statement string) error {
+	storetest.RunNewerSchema(t, opens(path), func(ctx context.Context, statement string) error {
 		_, err := pool.ExecContext(ctx, statement)
 		return err
 	})

@@ -8,21 +8,28 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/ledger/ledgertest"
 	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/sqlite"
+	"github.com/paywarrant/paywarrant/server/store/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+func opens(path string) storetest.Open {
+	return func(ctx context.Context) (store.Store, error) { return sqlite.Open(ctx, path) }
+}
+
 func fresh(t *testing.T) ledgertest.Database {
 	path := filepath.Join(t.TempDir(), "pay.db")
-	return ledgertest.Database{Open: func(ctx context.Context) (store.Store, error) { return sqlite.Open(ctx, path) }}
+	return ledgertest.Database{Open: func(ctx context.Context) (ledger.Store, error) { return sqlite.Open(ctx, path) }}
 }
 
 func TestStore(t *testing.T) {
 	t.Parallel()
 	ledgertest.Run(t, fresh)
+	storetest.Run(t, func(t *testing.T) storetest.Open { return opens(filepath.Join(t.TempDir(), "pay.db")) })
 }
 
 func TestSidecarsLieBesideTheFile(t *testing.T) {

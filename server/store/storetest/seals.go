@@ -1,4 +1,4 @@
-package ledgertest
+package storetest
 
 import (
 	"bytes"
@@ -7,8 +7,33 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/store"
 )
+
+// sealedKeys: a name is added once, replaced by Put, and listed by its prefix.
+func sealedKeys(t *testing.T, b *bench) {
+	ctx := t.Context()
+	for _, name := range []string{"issuer/b", "issuer/a", "issuers", "session/x"} {
+		k := store.SealedKey{
+			Name: name, State: "next", Public: []byte("p"), Sealed: []byte("s"), CreatedAt: b.clock.Now(), ChangedAt: b.clock.Now(),
+		}
+		require.NoError(t, b.store.AddSealedKey(ctx, k))
+		k.State = "current"
+		require.ErrorIs(t, b.store.AddSealedKey(ctx, k), ledger.ErrConflict)
+		require.NoError(t, b.store.PutSealedKey(ctx, k))
+	}
+	keys, err := b.store.SealedKeys(ctx, "issuer/")
+	require.NoError(t, err)
+	require.Len(t, keys, 2)
+	require.Equal(t, "issuer/a", keys[0].Name)
+	require.Equal(t, "current", keys[0].State)
+	require.NoError(t, b.store.DeleteSealedKey(ctx, "issuer/a"))
+	require.NoError(t, b.store.DeleteSealedKey(ctx, "issuer/a"))
+	keys, err = b.store.SealedKeys(ctx, "issuer/")
+	require.NoError(t, err)
+	require.Len(t, keys, 1)
+}
 
 // seals: all that is sealed is listed, in pages, and is replaced only while it is
 // what was read.

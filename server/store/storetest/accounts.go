@@ -1,4 +1,4 @@
-package ledgertest
+package storetest
 
 import (
 	"testing"
@@ -9,6 +9,26 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/store"
 )
+
+// accounts: a merchant is read as it was stored, and its wallet in any case.
+func accounts(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.merchant
+	m.Active, m.MaxCharge, m.PayTo = false, 7, "0xAb"
+	require.NoError(t, b.store.PutMerchant(ctx, m))
+	got, err := b.store.Merchant(ctx, m.ID)
+	require.NoError(t, err)
+	require.Equal(t, m, got)
+	got, err = b.store.MerchantByWallet(ctx, "0XAB")
+	require.NoError(t, err)
+	require.Equal(t, m, got)
+	other := ledger.Merchant{ID: "mer_other", Name: "Other", PayTo: "0xaB", CreatedAt: b.clock.Now()}
+	require.ErrorIs(t, b.store.PutMerchant(ctx, other), ledger.ErrConflict, "a wallet belongs to one merchant")
+	_, err = b.store.MerchantByWallet(ctx, "")
+	require.ErrorIs(t, err, ledger.ErrNotFound)
+	_, err = b.store.Merchant(ctx, "mer_none")
+	require.ErrorIs(t, err, ledger.ErrNotFound)
+}
 
 // apiKeys: a merchant has several, and each is revoked by itself, at once.
 func apiKeys(t *testing.T, b *bench) {

@@ -1,4 +1,4 @@
-package ledgertest
+package storetest
 
 import (
 	"context"
@@ -28,20 +28,6 @@ func (b *bench) endpoint(ctx context.Context, t require.TestingT, types ...webho
 	again.ID = id.New(id.WebhookEndpoint, b.clock.Now())
 	require.ErrorIs(t, b.store.AddWebhookEndpoint(ctx, again), store.ErrEndpointExists, "an account has an endpoint once")
 	return e
-}
-
-// arrive reads the stream of an endpoint from a place on, in steps.
-func (b *bench) arrive(t *testing.T, e store.WebhookEndpoint, after int64) (all []ledger.Event) {
-	t.Helper()
-	for {
-		list, err := b.store.StreamEvents(t.Context(), e.MerchantID, after, 4)
-		require.NoError(t, err)
-		if len(list) == 0 {
-			return all
-		}
-		all = append(all, list...)
-		after = list[len(list)-1].StreamOffset
-	}
 }
 
 func webhookEndpoints(t *testing.T, b *bench) {
@@ -99,110 +85,6 @@ func webhookEndpointsAreBounded(t *testing.T, b *bench) {
 	b.endpoint(t.Context(), t)
 }
 
-// streamsHaveEveryEvent: each is in its merchant's stream once, those of a mandate in order.
-func streamsHaveEveryEvent(t *testing.T, b *bench) {
-	ctx := t.Context()
-	all, few := b.endpoint(ctx, t), b.endpoint(ctx, t, webhook.PaymentFailed)
-	var mandates []ledger.Mandate
-	for range 3 {
-		mandates = append(mandates, b.mandate(t, b.terms(100*cent, 1000*cent)))
-	}
-	for i := range 12 {
-		end := succeeded()
-		if i%4 == 3 {
-			end = declined()
-		}
-		b.settle(t, b.reserve(t, mandates[i%3], cent), end)
-	}
-	stream := b.arrive(t, few, few.StartOffset)
-	require.Len(t, stream, 15)
-	next := map[string]int64{}
-	for i, e := range stream {
-		require.EqualValues(t, i+1, e.StreamOffset)
-		next[e.MandateID]++
-		require.Equal(t, next[e.MandateID], e.Seq)
-		stored, err := b.store.Event(ctx, e.ID)
-		require.NoError(t, err)
-		require.Equal(t, stored, e)
-	}
-	require.Len(t, b.arrive(t, all, 7), 8)
-	require.Empty(t, b.due(t, all))
-
-	list, err := b.store.Events(ctx, b.merchant.ID, time.Time{}, 0, 0, 4)
-	require.NoError(t, err)
-	require.Len(t, list, 4)
-	rest, err := b.store.Events(ctx, b.merchant.ID, time.Time{}, list[3].StreamOffset, 0, 100)
-	require.NoError(t, err)
-	require.Len(t, rest, 11)
-	newer, err := b.store.Events(ctx, b.merchant.ID, time.Time{}, 0, list[3].StreamOffset, 100)
-	require.NoError(t, err)
-	require.Equal(t, list[:3], newer)
-}
-
-// eventsGetTheirPlaces: Update assigns the offsets of events, without gaps for each merchant.
-func eventsGetTheirPlaces(t *testing.T, b *bench) {
-	at := b.clock.Now().Truncate(time.Millisecond)
-	var saved []ledger.Event
-	for round := range 3 {
-		var list []ledger.Event
-		for n := range 6 {
-			list = append(list, ledger.Event{
-				ID: id.New(id.Event, at), MandateID: id.New(id.Mandate, at), Seq: 1, MerchantID: []string{"mer_a", "mer_b", "mer_a"}[n%3],
-				Type: webhook.MandateCreated, Data: `{}`, CreatedAt: at,
-			})
-		}
-		require.NoError(t, b.store.Update(t.Context(), ledger.Keys{}, func(*ledger.State) (ledger.Effects, error) {
-			return ledger.Effects{Insert: ledger.Rows{Events: list}}, nil
-		}))
-		var a, other []int64
-		for _, e := range list {
-			if e.MerchantID == "mer_a" {
-				a = append(a, e.StreamOffset)
-			} else {
-				other = append(other, e.StreamOffset)
-			}
-		}
-		first, second := int64(4*round), int64(2*round)
-		require.Equal(t, []int64{first + 1, first + 2, first + 3, first + 4}, a)
-		require.Equal(t, []int64{second + 1, second + 2}, other)
-		saved = append(saved, list...)
-	}
-	for _, e := range saved {
-		stored, err := b.store.Event(t.Context(), e.ID)
-		require.NoError(t, err)
-		require.Equal(t, e, stored)
-	}
-}
-
-// streamsAgainstCharges: who reads a stream while charges go on comes past no event
-// that is still to appear.
-func streamsAgainstCharges(t *testing.T, b *bench) {
-	const callers, each = 4, 20
-	e := b.endpoint(t.Context(), t)
-	var all sync.WaitGroup
-	for range callers {
-		all.Go(func() {
-			m := b.mandate(t, b.terms(100*cent, 1000*cent))
-			for range each {
-				b.settle(t, b.reserve(t, m, cent), succeeded())
-			}
-		})
-	}
-	next := map[string]int64{}
-	for after := int64(0); after < callers*(each+1); {
-		list, err := b.store.StreamEvents(t.Context(), e.MerchantID, after, 3)
-		require.NoError(t, err)
-		for _, e := range list {
-			after++
-			require.Equal(t, after, e.StreamOffset)
-			next[e.MandateID]++
-			require.Equal(t, next[e.MandateID], e.Seq)
-		}
-	}
-	all.Wait()
-	require.Empty(t, b.arrive(t, e, callers*(each+1)))
-}
-
 // webhookLeases: an endpoint has one lease at a time, until it is released or ends; and no
 // redelivery or rotation meanwhile is overlooked.
 func webhookLeases(t *testing.T, b *bench) {
@@ -217,7 +99,7 @@ func webhookLeases(t *testing.T, b *bench) {
 		return got
 	}
 	require.Empty(t, lease("a"), "there is nothing to do")
-	b.mandate(t, b.terms(cent, cent))
+	b.mandate(t)
 	require.Equal(t, []string{e.ID}, b.behind(t))
 	held := lease("a")
 	require.Len(t, held, 1)
@@ -263,7 +145,7 @@ func webhookLeases(t *testing.T, b *bench) {
 func webhookNews(t *testing.T, b *bench) {
 	ctx := t.Context()
 	e := b.endpoint(ctx, t)
-	m := b.mandate(t, b.terms(cent, cent))
+	m := b.mandate(t)
 	lease := func() store.WebhookEndpoint {
 		held, err := b.store.LeaseWebhookEndpoints(ctx, "a", []string{e.ID}, b.clock.Now(), b.clock.Now().Add(30*time.Second))
 		require.NoError(t, err)
