@@ -10,6 +10,7 @@ export CGO_ENABLED ?= 0
 GOLANGCI_LINT := v2.15.0
 SQLC          := v1.31.1
 GOFUMPT       := v0.12.0
+APIDIFF       := v0.0.0-20261014143641-f0251eb4aa3e
 FUZZTIME      ?= 30s
 
 help: ## List the recipes
@@ -34,7 +35,7 @@ PLAIN  := ./bench/... ./cmd/... ./contracts/... ./examples/... ./test/... $(MODE
 # The plain half mostly waits and the other one computes, so they run at the same time;
 # what the plain half says is printed after the other.
 test: export PAYWARRANT_REQUIRE = postgres,chromium,node,proxies,vectors,curl
-test: ## Install what the tests need, and run all of them
+test: $(TOOLS)/apidiff ## Install what the tests need, and run all of them
 	bash test/install.sh
 	mkdir -p .cache
 	plain=0; race=0; \
@@ -57,7 +58,7 @@ drills: ## Run the long drills of docs/reliability.md, and the models in full wi
 	go run ./test/webhooks -kills 50 -instances 3 -postgres
 	CGO_ENABLED=1 go test -race -count=1 -timeout 60m $(MODELS) ./server/store/postgres -rapid.checks=100
 
-check: test lint generated ## What CI runs
+check: test lint generated apidiff ## What CI runs
 
 lint: $(TOOLS)/golangci-lint ## Vet, format and lint
 	go vet ./...
@@ -71,6 +72,9 @@ generated: generate ## Fail if a generated file differs from its source
 	bash test/npm.sh contracts
 	cd contracts && npm run --silent check
 	go run ./contracts/gen -check
+
+apidiff: $(TOOLS)/apidiff ## Compare the public API with the last tagged version
+	bash test/apidiff.sh
 
 bench: ## Print the benchmark tables: ratios to a baseline of the same run, and their aims
 	go run ./bench
@@ -97,4 +101,7 @@ $(TOOLS)/golangci-lint:
 $(TOOLS)/sqlc:
 	GOBIN=$(TOOLS) go install github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC)
 
-.PHONY: help demo dev build test drills check lint generate generated bench mutants fuzz contracts cover
+$(TOOLS)/apidiff:
+	GOBIN=$(TOOLS) go install golang.org/x/exp/cmd/apidiff@$(APIDIFF)
+
+.PHONY: help demo dev build test drills check lint generate generated apidiff bench mutants fuzz contracts cover
