@@ -16,7 +16,7 @@ import (
 )
 
 // Bugs that services of this kind have had, each shown impossible by a test of
-// its name; docs/bugs.md lists them all.
+// its name; docs/design/bugs.md lists them all.
 
 // stores runs a test on both engines.
 func stores(t *testing.T, test func(t *testing.T, kind engine)) {

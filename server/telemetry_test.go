@@ -219,7 +219,7 @@ func (s *observed) series(t *testing.T) map[string]bool {
 	return seen
 }
 
-// TestEachMetricIsDocumented: docs/telemetry.md has a line for each, with its labels,
+// TestEachMetricIsDocumented: docs/reference/telemetry.md has a line for each, with its labels,
 // and none for what there is not.
 func TestEachMetricIsDocumented(t *testing.T) {
 	t.Parallel()
@@ -234,7 +234,7 @@ func TestEachMetricIsDocumented(t *testing.T) {
 		require.NotNil(t, found, d)
 		there[found[1]+" "+strings.ReplaceAll(found[2], ",", ", ")] = true
 	}
-	text, err := os.ReadFile("../docs/telemetry.md")
+	text, err := os.ReadFile("../docs/reference/telemetry.md")
 	require.NoError(t, err)
 	written := map[string]bool{}
 	for _, line := range regexp.MustCompile("(?m)^\\| `paywarrant_(\\w+)` \\| ([^|]*) \\|").FindAllStringSubmatch(string(text), -1) {

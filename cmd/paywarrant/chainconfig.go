@@ -16,7 +16,7 @@ import (
 )
 
 // chainConfig is the chain rail: which chain, and how patient to be with it.
-// docs/operations.md describes every key.
+// docs/reference/operations.md describes every key.
 type chainConfig struct {
 	RPCURL          string        `toml:"rpc_url"`
 	ChainID         uint64        `toml:"chain_id"`

@@ -16,7 +16,7 @@ import (
 // configFile is the path of a file that holds a [config] in TOML.
 type configFile string
 
-// config is what `serve` runs. docs/operations.md describes every key.
+// config is what `serve` runs. docs/reference/operations.md describes every key.
 type config struct {
 	Mode    string `toml:"mode"`
 	BaseURL string `toml:"base_url"`

@@ -17,7 +17,7 @@ import (
 )
 
 type serveCmd struct {
-	Config configFile `required:"" help:"The configuration file, in TOML; docs/operations.md describes it." placeholder:"FILE" type:"existingfile"`
+	Config configFile `required:"" help:"The configuration file, in TOML; docs/reference/operations.md describes it." placeholder:"FILE" type:"existingfile"`
 }
 
 // Run serves until ctx is done, or the listener fails.

@@ -9,7 +9,7 @@
 //	http.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 //
 // The number of label values does not grow with merchants, mandates or callers, and neither
-// labels nor span attributes contain secrets. docs/telemetry.md lists them.
+// labels nor span attributes contain secrets. docs/reference/telemetry.md lists them.
 package telemetry
 
 import (

@@ -12,10 +12,10 @@ import (
 
 var bug = regexp.MustCompile("(?m)^\\| [^|]+ \\| `(Test[A-Za-z0-9]+)` \\| `([a-z0-9/]+)` \\|$")
 
-// TestEachBugHasATestOfItsName: docs/bugs.md names tests that exist where it says.
+// TestEachBugHasATestOfItsName: docs/design/bugs.md names tests that exist where it says.
 func TestEachBugHasATestOfItsName(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/bugs.md")
+	text, err := os.ReadFile("../../docs/design/bugs.md")
 	require.NoError(t, err)
 	rows := bug.FindAllStringSubmatch(string(text), -1)
 	require.Len(t, rows, strings.Count(string(text), "\n| ")-1, "a row of the table cannot be read")

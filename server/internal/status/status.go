@@ -4,7 +4,7 @@
 // A mandate's index in its list is part of its id, so indexes need not be assigned or
 // stored: [Lists.NewID] draws a random index and derives the id. Two mandates with the
 // same index would have the same id, which the store refuses; the caller then tries
-// another id. docs/decisions explains why.
+// another id. docs/design/decisions explains why.
 //
 // An id is del_ and a ULID: its time is the beginning of the month, its first 25 random
 // bits are the index, and the other 55 bits are a MAC of both, so ids cannot be guessed

@@ -10,7 +10,7 @@
 //
 // The tables lie in the schema that the connection's search_path names first. There is
 // no sequence, trigger or LISTEN. Mandates share one row: the end of their merchant's
-// stream of events, which is locked last. docs/scaling.md says what that means for
+// stream of events, which is locked last. docs/design/scaling.md says what that means for
 // distributed engines.
 package postgres
 
