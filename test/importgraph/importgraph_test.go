@@ -111,17 +111,22 @@ func TestArrowsPointDown(t *testing.T) {
 	}
 }
 
-// TestPackagesOfTheServiceAreApart: the packages of server/internal import none of
-// each other but payment and recorder.
+// TestPackagesOfTheServiceAreApart: the packages of server/internal, each with those below
+// it, import none of each other but payment and recorder.
 func TestPackagesOfTheServiceAreApart(t *testing.T) {
 	t.Parallel()
-	const inside = module + "/server/internal/"
+	top := func(path string) (string, bool) {
+		path, inside := strings.CutPrefix(path, module+"/server/internal/")
+		path, _, _ = strings.Cut(path, "/")
+		return path, inside
+	}
 	for path, p := range list(t, "./server/...") {
-		if !strings.HasPrefix(path, inside) {
+		from, inside := top(path)
+		if !inside {
 			continue
 		}
 		for _, imported := range p.Imports {
-			if strings.HasPrefix(imported, inside) && imported != inside+"payment" && imported != inside+"recorder" {
+			if to, inside := top(imported); inside && to != from && to != "payment" && to != "recorder" {
 				require.Fail(t, "two packages of the service are coupled", "%s imports %s", path, imported)
 			}
 		}

@@ -31,13 +31,12 @@ func (s *Service) Events(
 	if wait == 0 {
 		return s.Store.Events(ctx, merchantID, s.oldest(), under, above, limit)
 	}
-	grown := make(chan struct{}, 1)
-	defer s.listen(merchantID, grown)()
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
 	for {
+		grown := s.grown(merchantID)
 		list, err := s.Store.Events(ctx, merchantID, s.oldest(), under, above, limit)
 		if err != nil || len(list) > 0 {
 			return list, err
@@ -65,7 +64,7 @@ func (s *Service) offset(ctx context.Context, merchantID, eventID string) (int64
 }
 
 // Body returns an event as it is sent.
-func (s *Service) Body(e ledger.Event) []byte { return Body(e, s.Live) }
+func (s *Service) Body(e ledger.Event) []byte { return s.sender.Body(e) }
 
 // oldest returns since when events are listed and can be sent again.
 func (s *Service) oldest() time.Time {
@@ -107,7 +106,7 @@ func (s *Service) Redeliver(ctx context.Context, merchantID, eventID string) (in
 	if err := s.Store.Redeliver(ctx, e.ID, to, s.Clock()); err != nil {
 		return 0, err
 	}
-	signal(s.poked)
+	s.deliverer.Poke()
 	return len(to), nil
 }
 

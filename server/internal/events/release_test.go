@@ -15,12 +15,14 @@ import (
 )
 
 // slowRelease is a store whose first read of the stream fails, and whose first release of
-// an endpoint returns only after the endpoint was leased again.
+// an endpoint returns only after the endpoint was found to be due again.
 type slowRelease struct {
 	events.Store
 
-	read, released, leased atomic.Bool
-	again                  chan struct{} // closed when work is looked for once more, after the second lease
+	read, released, returned, early atomic.Bool
+
+	found atomic.Int64
+	again chan struct{} // closed when the released endpoint was found twice
 }
 
 func (s *slowRelease) StreamEvents(ctx context.Context, merchantID string, after int64, limit int) ([]ledger.Event, error) {
@@ -37,28 +39,29 @@ func (s *slowRelease) ReleaseWebhookEndpoint(ctx context.Context, owner string, 
 		case <-s.again:
 		case <-ctx.Done():
 		}
+		s.returned.Store(true)
 	}
 	return err
 }
 
 func (s *slowRelease) LeaseWebhookEndpoints(ctx context.Context, owner string, ids []string, now, until time.Time) ([]store.WebhookEndpoint, error) {
-	list, err := s.Store.LeaseWebhookEndpoints(ctx, owner, ids, now, until)
-	if len(list) > 0 && s.released.Load() {
-		s.leased.Store(true)
+	if len(ids) > 0 && s.released.Load() && !s.returned.Load() {
+		s.early.Store(true)
 	}
-	return list, err
+	return s.Store.LeaseWebhookEndpoints(ctx, owner, ids, now, until)
 }
 
 func (s *slowRelease) DueWebhookEndpoints(ctx context.Context, merchants []string, now time.Time, limit int) ([]string, error) {
-	if s.leased.Swap(false) {
+	ids, err := s.Store.DueWebhookEndpoints(ctx, merchants, now, limit)
+	if len(ids) > 0 && s.released.Load() && s.found.Add(1) == 2 {
 		close(s.again)
 	}
-	return s.Store.DueWebhookEndpoints(ctx, merchants, now, limit)
+	return ids, err
 }
 
-// TestEndpointLeasedWhileItIsReleasedIsDeliveredTo: the endpoint is leased again after its
+// TestEndpointLeasedWhileItIsReleasedIsDeliveredTo: the endpoint is due again after its
 // worker has released it and before that worker's goroutine has returned. It gets a new
-// worker at once, and does not stand still until the lease expires.
+// worker when that one has ended, and does not stand still until a lease expires.
 func TestEndpointLeasedWhileItIsReleasedIsDeliveredTo(t *testing.T) {
 	t.Parallel()
 	port, taken := receiver(t, nil)
@@ -72,9 +75,10 @@ func TestEndpointLeasedWhileItIsReleasedIsDeliveredTo(t *testing.T) {
 	select {
 	case <-slow.again:
 	case <-time.After(time.Minute):
-		require.Fail(t, "the endpoint was not leased again")
+		require.Fail(t, "the endpoint was not due again")
 	}
 	b.clock.Advance(6 * time.Second) // the pause after an error ends, and no lease does
 	require.Eventually(t, func() bool { return taken.Load() == 1 }, 10*time.Second, 5*time.Millisecond)
 	require.Equal(t, store.DeliveryDelivered, b.came(t, e, 1).Status)
+	require.False(t, slow.early.Load(), "no second worker while the first one runs")
 }

@@ -1,4 +1,4 @@
-package events
+package delivery
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 
 // maxLoaded is how many lanes from the store one worker has in memory, laneRows how many
 // deliveries of each are read at once, and lanePage how many lanes are found at once.
-const maxLoaded, laneRows, lanePage = maxInFlight, 16, 256
+const maxLoaded, laneRows, lanePage = MaxInFlight, 16, 256
 
 // stored is what a worker knows about its endpoint's stored deliveries.
 type stored struct {

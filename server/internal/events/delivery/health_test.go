@@ -1,4 +1,4 @@
-package events_test
+package delivery_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/paywarrant/paywarrant/server/internal/events"
+	"github.com/paywarrant/paywarrant/server/internal/events/delivery"
 )
 
 // TestSchedule: each retry after its wait, with a tenth more at most; the eleventh
@@ -19,7 +19,7 @@ func TestSchedule(t *testing.T) {
 	} {
 		differ := map[time.Duration]bool{}
 		for range 100 {
-			got, again := events.RetryIn(attempts + 1)
+			got, again := delivery.RetryIn(attempts + 1)
 			require.True(t, again)
 			require.GreaterOrEqual(t, got, wait)
 			require.Less(t, got, wait+wait/10)
@@ -27,7 +27,7 @@ func TestSchedule(t *testing.T) {
 		}
 		require.Greater(t, len(differ), 1, "what failed together does not come together again")
 	}
-	_, again := events.RetryIn(11)
+	_, again := delivery.RetryIn(11)
 	require.False(t, again)
 }
 
@@ -36,28 +36,14 @@ func TestSchedule(t *testing.T) {
 func TestBreaker(t *testing.T) {
 	t.Parallel()
 	for failures := range 10 {
-		require.Zero(t, events.PauseAfter(failures))
+		require.Zero(t, delivery.PauseAfter(failures))
 	}
 	last := time.Duration(0)
 	for failures := 10; failures < 1000; failures++ {
-		pause := events.PauseAfter(failures)
+		pause := delivery.PauseAfter(failures)
 		require.GreaterOrEqual(t, pause, max(last, time.Second))
 		require.LessOrEqual(t, pause, time.Minute)
 		last = pause
 	}
 	require.Equal(t, time.Minute, last)
-}
-
-// FuzzPlain: whatever a receiver answers can be stored and shown.
-func FuzzPlain(f *testing.F) {
-	for _, text := range []string{"ok\n", "\x00\x1b[31m", "\xff\xfe", "näh"} {
-		f.Add([]byte(text))
-	}
-	f.Fuzz(func(t *testing.T, answer []byte) {
-		text := events.Plain(answer)
-		require.LessOrEqual(t, len(text), 3*len(answer)+3)
-		for _, r := range text {
-			require.True(t, r == '\n' || r >= ' ' && r != 0x7f && r != '\uFFFD', "%q", text)
-		}
-	})
 }

@@ -1,4 +1,4 @@
-package events
+package sender
 
 import (
 	"bytes"
@@ -18,8 +18,10 @@ import (
 )
 
 const (
-	// sendTimeout bounds one delivery, from dialing to the end of the answer.
-	sendTimeout = 15 * time.Second
+	// Timeout bounds one attempt, from dialing to the end of the answer.
+	Timeout = 15 * time.Second
+	// maxRetryAfter bounds what an endpoint may ask for.
+	maxRetryAfter = 24 * time.Hour
 	// maxAnswer is how much of an answer is kept, maxDrain how much is read so that
 	// the connection can be used again, in bytes.
 	maxAnswer, maxDrain = 1 << 10, 64 << 10
@@ -32,7 +34,7 @@ var agent = []string{"Paywarrant-Webhooks/1"}
 const timestamp = "2006-01-02T15:04:05.000Z"
 
 // Body returns an event as it is sent: the same bytes at every attempt.
-func Body(e ledger.Event, live bool) []byte {
+func (s *Sender) Body(e ledger.Event) []byte {
 	b := make([]byte, 0, len(e.Data)+160)
 	b = append(b, `{"id":"`...)
 	b = append(b, e.ID...)
@@ -43,60 +45,50 @@ func Body(e ledger.Event, live bool) []byte {
 	b = append(b, `,"created_at":"`...)
 	b = e.CreatedAt.UTC().AppendFormat(b, timestamp)
 	b = append(b, `","livemode":`...)
-	b = strconv.AppendBool(b, live)
+	b = strconv.AppendBool(b, s.Live)
 	return append(b, '}')
 }
 
-// outcome is the result of one attempt.
-type outcome struct {
-	status     int    // zero: no answer
-	problem    string // empty: it was delivered
-	answer     string // the beginning of an answer that was no success
-	retryAfter time.Duration
+// Outcome is the result of one attempt.
+type Outcome struct {
+	// Status is the status of the answer; zero if there was none.
+	Status int
+	// Problem says why the event was not delivered; empty if it was.
+	Problem string
+	// Answer is the beginning of an answer with a status other than 2xx.
+	Answer string
+	// RetryAfter is how long the endpoint asked to be left alone.
+	RetryAfter time.Duration
 }
 
-func (o outcome) ok() bool { return o.problem == "" }
+// OK reports whether the event was delivered.
+func (o Outcome) OK() bool { return o.Problem == "" }
 
-// kind returns the outcome in one word.
-func (o outcome) kind() string {
+// Kind returns the outcome in one word.
+func (o Outcome) Kind() string {
 	switch {
-	case o.ok():
+	case o.OK():
 		return "delivered"
-	case o.status != 0:
+	case o.Status != 0:
 		return "refused"
 	}
 	return "unanswered"
 }
 
-// overloaded reports whether the endpoint cannot take more, rather than not this event.
-func (o outcome) overloaded() bool {
-	switch o.status {
-	case 0, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout:
+// Overloaded reports whether the endpoint answered that it cannot take more now.
+func (o Outcome) Overloaded() bool {
+	switch o.Status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout:
 		return true
 	}
 	return false
 }
 
-// transport returns a transport that keeps connections and dials only what it may.
-func transport(cfg Config) *http.Transport {
-	may := cfg.May
-	if may == nil {
-		may = ssrf.Public
-	}
-	dialer := ssrf.DialerTo(sendTimeout, may)
-	dialer.Resolver = cfg.Resolver
-	return &http.Transport{
-		DialContext:  dialer.DialContext,
-		MaxIdleConns: 4096, MaxIdleConnsPerHost: maxInFlight, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: sendTimeout,
-		MaxResponseHeaderBytes: 64 << 10, DisableCompression: true, ForceAttemptHTTP2: true,
-	}
-}
-
-// post makes one attempt. Redirects are not followed: only 2xx counts.
-func (s *Service) post(ctx context.Context, to *target, e ledger.Event, now time.Time) outcome {
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+// Send makes one attempt. Redirects are not followed: only 2xx counts.
+func (s *Sender) Send(ctx context.Context, to *Target, e ledger.Event, now time.Time) Outcome {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	body := Body(e, s.Live)
+	body := s.Body(e)
 	r := (&http.Request{
 		Method: http.MethodPost, URL: to.url, Host: to.url.Host, Header: to.signer.Sign(e.ID, now, body),
 		ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body)),
@@ -104,15 +96,16 @@ func (s *Service) post(ctx context.Context, to *target, e ledger.Event, now time
 	}).WithContext(ctx)
 	r.Header["User-Agent"] = agent
 	r.Header["Idempotency-Key"] = nil // not sent; it lets the transport retry on a connection that was closed
-	resp, err := s.http.RoundTrip(r)
+	resp, err := s.transport.RoundTrip(r)
 	if err != nil {
-		return outcome{problem: problem(err)}
+		return Outcome{Problem: problem(err)}
 	}
 	defer resp.Body.Close()
-	o := outcome{status: resp.StatusCode}
+	o := Outcome{Status: resp.StatusCode}
 	if resp.StatusCode/100 != 2 {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // an answer that breaks off is kept as it is
-		o.problem, o.answer, o.retryAfter = "answered "+strconv.Itoa(resp.StatusCode), plain(text), retryafter.Read(resp.Header.Get("Retry-After"), maxRetryAfter)
+		o.Problem, o.Answer = "answered "+strconv.Itoa(resp.StatusCode), plain(text)
+		o.RetryAfter = retryafter.Read(resp.Header.Get("Retry-After"), maxRetryAfter)
 	}
 	if resp.ContentLength != 0 {
 		_, _ = io.CopyN(io.Discard, resp.Body, maxDrain)

@@ -1,4 +1,4 @@
-package events
+package delivery
 
 import (
 	"context"
@@ -9,14 +9,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/paywarrant/paywarrant/server/internal/events/sender"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/store"
 )
 
 const (
-	// maxInFlight is how many deliveries are on their way to one endpoint at once;
-	// firstInFlight is the limit until it is known what the endpoint can take.
-	maxInFlight, firstInFlight = 32, 8
+	// MaxInFlight is how many deliveries are on their way to one endpoint at once.
+	MaxInFlight = 32
 	// workerTick is how often a worker looks at its retries without a signal.
 	workerTick = 250 * time.Millisecond
 	// idleLease is how long the lease of an endpoint without work is kept: ending it and
@@ -32,10 +32,10 @@ var errLost = errors.New("the lease is lost, or the endpoint is deleted")
 
 // worker delivers to one endpoint while this instance has it on lease.
 type worker struct {
-	*Service
+	*Deliverer
 
 	endpoint store.WebhookEndpoint // as it was last read
-	target   *target
+	target   *sender.Target
 	state    store.EndpointState
 	stream   stream
 	stored   stored
@@ -43,23 +43,21 @@ type worker struct {
 	lanes    map[string]*lane // those with deliveries in memory
 	ready    []*lane          // those whose first delivery can be sent
 	inFlight int
-	limit    int             // of deliveries in flight
 	flights  *sync.WaitGroup // deliveries in flight since the last rotation
 	results  chan result
 
 	idleSince time.Time // real time; zero: there is work
 
 	// Other goroutines use these.
-	wake      chan struct{}      // the stream has grown, the version changed, or the lease was extended
-	rotated   chan chan struct{} // closed when all that was signed before is answered
+	end       context.CancelCauseFunc
+	wake      chan struct{}             // the stream has grown, the version changed, or the lease was extended
+	rotated   chan chan *sync.WaitGroup // answered with the deliveries that were signed before
 	ended     chan struct{}
-	until     atomic.Int64 // end of the lease, unix milliseconds
-	lost      atomic.Bool
+	until     atomic.Int64                        // end of the lease, unix milliseconds
 	version   atomic.Int64                        // the newest known version of the endpoint
 	read      atomic.Int64                        // the last offset of the stream that was read
 	published atomic.Pointer[store.EndpointState] // to be saved
-	saved     store.EndpointState                 // under the service's mutex saving
-	regained  bool                                // under the service's mutex mu: leased again while it ran
+	saved     store.EndpointState                 // under the deliverer's mutex saving
 }
 
 // lane is the deliveries of a mandate in memory, in order, or a redelivery.
@@ -77,11 +75,11 @@ type item struct {
 	done bool // delivered or stored: the offset may pass it
 }
 
-func newWorker(s *Service, e store.WebhookEndpoint, until time.Time) *worker {
+func newWorker(d *Deliverer, e store.WebhookEndpoint, until time.Time, end context.CancelCauseFunc) *worker {
 	w := &worker{
-		Service: s, endpoint: e, stream: stream{more: true}, stored: stored{scanning: true}, lanes: map[string]*lane{},
-		limit: firstInFlight, flights: &sync.WaitGroup{}, results: make(chan result, maxInFlight),
-		wake: make(chan struct{}, 1), rotated: make(chan chan struct{}), ended: make(chan struct{}),
+		Deliverer: d, endpoint: e, stream: stream{more: true}, stored: stored{scanning: true}, lanes: map[string]*lane{},
+		flights: &sync.WaitGroup{}, results: make(chan result, MaxInFlight),
+		end: end, wake: make(chan struct{}, 1), rotated: make(chan chan *sync.WaitGroup), ended: make(chan struct{}),
 		state: store.EndpointState{
 			EndpointID: e.ID, Offset: e.Offset, FailingSince: e.FailingSince, Failures: e.Failures, PausedUntil: e.PausedUntil,
 		},
@@ -108,14 +106,13 @@ func (w *worker) run(ctx context.Context) {
 	defer close(w.ended)
 	requests, cancel := outlive(ctx, endTimeout)
 	defer cancel()
-	store, stop := outlive(ctx, 2*endTimeout)
+	db, stop := outlive(ctx, 2*endTimeout)
 	defer stop()
-	err := w.work(ctx, store, requests)
-	err = w.finish(store, requests, err)
-	if errors.Is(err, errLost) {
-		if w.leave(w) {
-			w.release(store, w.Clock())
-		}
+	err := w.work(ctx, db, requests)
+	if err != nil {
+		w.end(err)
+	}
+	if err = w.finish(db, err); errors.Is(err, errLost) {
 		return
 	}
 	if err != nil {
@@ -123,21 +120,15 @@ func (w *worker) run(ctx context.Context) {
 		w.state.PausedUntil = w.Clock().Add(errorPause)
 	}
 	w.publish()
+	if err := w.saveStates(db); err != nil {
+		w.failed(db, "save the offset of a webhook endpoint", err)
+	}
 	wake := w.stored.retryAt
 	if w.unfinished() {
 		wake = w.Clock()
 	}
-	if err := w.saveStates(store); err != nil {
-		w.failed(store, "save the offset of a webhook endpoint", err)
-	}
-	w.leave(w)
-	w.release(store, wake)
-}
-
-// release ends the lease; if that fails, the lease ends by itself.
-func (w *worker) release(ctx context.Context, wake time.Time) {
-	if err := w.Store.ReleaseWebhookEndpoint(ctx, w.owner, w.endpoint, w.Clock(), wake); err != nil {
-		w.failed(ctx, "release webhook endpoint", err)
+	if err := w.Store.ReleaseWebhookEndpoint(db, w.owner, w.endpoint, w.Clock(), wake); err != nil {
+		w.failed(db, "release webhook endpoint", err) // the lease ends by itself
 	}
 }
 
@@ -149,46 +140,47 @@ func outlive(ctx context.Context, d time.Duration) (context.Context, context.Can
 }
 
 // work delivers until there is nothing to do, ctx ends or something fails.
-func (w *worker) work(ctx, store, requests context.Context) error {
+func (w *worker) work(ctx, db, requests context.Context) error {
 	ticker := time.NewTicker(workerTick)
 	defer ticker.Stop()
-	err := w.adopt(store, w.endpoint)
-	for err == nil {
-		if err = w.step(store, requests); err != nil || w.idle() {
+	err := w.adopt(db, w.endpoint)
+	for err == nil && ctx.Err() == nil {
+		if err = w.step(db, requests); err != nil || w.idle() {
 			return err
 		}
 		w.publish()
 		select {
 		case r := <-w.results:
-			err = w.settle(store, r)
+			err = w.settle(db, r)
 		case <-w.wake:
 			w.stream.more = true
-			err = w.refresh(store, w.version.Load() != w.endpoint.Version)
-		case answered := <-w.rotated:
-			before := w.flights
+			err = w.refresh(db, w.version.Load() != w.endpoint.Version)
+		case signed := <-w.rotated:
+			signed <- w.flights
 			w.flights = &sync.WaitGroup{}
-			w.running.Go(func() { before.Wait(); close(answered) })
-			err = w.refresh(store, true)
+			err = w.refresh(db, true)
 		case <-ticker.C:
 		case <-ctx.Done():
-			return nil
 		}
+	}
+	if err == nil && errors.Is(context.Cause(ctx), errLost) {
+		err = errLost
 	}
 	return err
 }
 
 // step reads what can be sent, and sends it.
-func (w *worker) step(ctx, requests context.Context) error {
+func (w *worker) step(db, requests context.Context) error {
 	now := w.Clock()
 	if w.endpoint.Disabled != "" || now.Before(w.state.PausedUntil) {
 		return nil
 	}
-	err := w.refresh(ctx, !w.target.until.IsZero() && !now.Before(w.target.until))
+	err := w.refresh(db, w.target.Expired(now))
 	if err == nil {
-		err = w.readStored(ctx, now)
+		err = w.readStored(db, now)
 	}
 	if err == nil {
-		err = w.readStream(ctx)
+		err = w.readStream(db)
 	}
 	if err == nil {
 		w.send(requests, now)
@@ -198,9 +190,6 @@ func (w *worker) step(ctx, requests context.Context) error {
 
 // refresh reads the endpoint again if it has changed.
 func (w *worker) refresh(ctx context.Context, changed bool) error {
-	if w.lost.Load() {
-		return errLost
-	}
 	if !changed {
 		return nil
 	}
@@ -220,7 +209,7 @@ func (w *worker) refresh(ctx context.Context, changed bool) error {
 // adopt takes over an endpoint as it was read.
 func (w *worker) adopt(ctx context.Context, e store.WebhookEndpoint) (err error) {
 	w.endpoint = e
-	w.target, err = w.open(ctx, e)
+	w.target, err = w.Sender.Open(ctx, e, w.Clock())
 	return err
 }
 
@@ -244,12 +233,12 @@ func (w *worker) unfinished() bool {
 
 // finish waits for deliveries in flight, and stores what the offset would have to wait
 // for. After an error it only waits.
-func (w *worker) finish(ctx, requests context.Context, err error) error {
+func (w *worker) finish(ctx context.Context, err error) error {
 	for w.inFlight > 0 {
-		if r := <-w.results; err != nil || r.status == 0 && requests.Err() != nil { // cut off: it counts for nothing
-			w.inFlight--
-		} else {
+		if r := <-w.results; err == nil {
 			err = w.settle(ctx, r)
+		} else {
+			w.inFlight--
 		}
 	}
 	if err != nil {

@@ -1,8 +1,7 @@
-package events
+package delivery
 
 // What the tests of the functions that only decide call.
 var (
 	RetryIn    = retryIn
 	PauseAfter = pauseAfter
-	Plain      = plain
 )
