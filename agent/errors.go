@@ -48,14 +48,20 @@ type PaymentError struct {
 // shownReasons is the maximum number of reasons in the text of a [PaymentError].
 const shownReasons = 8
 
-// Error returns the reason and why each offer was not used.
+// Error returns the reason, and each offer that was not used with its own reason if that
+// is another one.
 func (e *PaymentError) Error() string {
-	text := fmt.Sprintf("agent: pay for %s: %v", e.URL, e.Reason)
+	reason := fmt.Sprint(e.Reason)
+	text := fmt.Sprintf("agent: pay for %s: %s", e.URL, reason)
 	var reasons []string
 	for i, d := range e.Dropped {
 		if i == shownReasons {
 			reasons = append(reasons, fmt.Sprintf("and %d more", len(e.Dropped)-i))
 			break
+		}
+		if d.Reason == reason { // named above
+			reasons = append(reasons, d.offer())
+			continue
 		}
 		reasons = append(reasons, d.String())
 	}

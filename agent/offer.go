@@ -67,11 +67,14 @@ type Dropped struct {
 }
 
 // String returns the method, the network and the reason.
-func (d Dropped) String() string {
+func (d Dropped) String() string { return d.offer() + ": " + d.Reason }
+
+// offer returns the method and the network.
+func (d Dropped) offer() string {
 	if d.Network != "" {
-		return string(d.Method) + " on " + d.Network + ": " + d.Reason
+		return string(d.Method) + " on " + d.Network
 	}
-	return string(d.Method) + ": " + d.Reason
+	return string(d.Method)
 }
 
 // Purchase is a payment that is about to be made, for [Config.Approve].

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -249,6 +250,8 @@ func TestBudgetBoundsAllPaymentsTogether(t *testing.T) {
 	_, err := get(t, c, s.URL)
 	require.ErrorIs(t, err, agent.ErrBudget)
 	require.ErrorContains(t, err, "0.009999 of the agent's 0.029999 USD are left")
+	require.Equal(t, 1, strings.Count(err.Error(), "USD are left"), "the reason is named once: %v", err)
+	require.Contains(t, err.Error(), "x402 on eip155:", "with the offer that it is about")
 	require.Len(t, s.credentials(), 2)
 }
 

@@ -3,6 +3,7 @@ package client
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -101,7 +102,7 @@ func (e *Error) Error() string {
 	if e.Message != "" {
 		s = e.Message + " (" + s + ")"
 	}
-	if e.Param != "" {
+	if e.Param != "" && !strings.HasPrefix(e.Message, e.Param+" ") { // the service's messages begin with it
 		s = e.Param + ": " + s
 	}
 	if e.RequestID != "" {

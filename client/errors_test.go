@@ -54,6 +54,17 @@ func TestEveryCodeComesThrough(t *testing.T) {
 	}
 }
 
+// TestErrorNamesAFieldOnce: the service's messages begin with the field, and those of the
+// client do not.
+func TestErrorNamesAFieldOnce(t *testing.T) {
+	t.Parallel()
+	c := setup(t, reply(http.StatusBadRequest, `{"code":"validation_error","message":"maxPerTxCents is required: 1 to 10","param":"maxPerTxCents"}`), noRetries)
+	_, err := c.CreateSession(t.Context(), client.SessionParams{})
+	require.EqualError(t, err, "client: create session: maxPerTxCents is required: 1 to 10 (validation_error)")
+	short := &client.Error{Code: client.CodeValidation, Param: "a", Message: "amount is not a number"}
+	require.EqualError(t, short, "a: amount is not a number (validation_error)")
+}
+
 // The package comment says what to do about every error there is.
 func TestPackageCommentNamesEveryError(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,8 @@
 package docs_test
 
 import (
+	"encoding/json"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +23,8 @@ var fence = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 var interpreters = map[string]string{"js": "node --input-type=module", "python": "python3"}
 
 // TestGuidesRunAsPrinted runs the commands and programs of each guide in one shell,
-// against a sandbox of its own, and compares their output with the blocks of text.
+// against a sandbox of its own, and compares their output with the blocks of text. Ports
+// that they name are replaced by free ones.
 func TestGuidesRunAsPrinted(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "curl", "jq", "node", "python3"} {
@@ -35,8 +38,9 @@ func TestGuidesRunAsPrinted(t *testing.T) {
 	bin := t.TempDir()
 	program, err := programtest.Build(t.Context(), bin)
 	require.NoError(t, err)
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "hello"), "../../examples/hello").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	ports := []string{"8081", "4021", "8090"}
+	free := freePorts(t, ports)
+	buildHello(t, bin, free)
 	start, err := os.ReadFile("../../docs/guides/README.md")
 	require.NoError(t, err)
 	guides, err := filepath.Glob("../../docs/guides/[a-z]*.md")
@@ -44,13 +48,14 @@ func TestGuidesRunAsPrinted(t *testing.T) {
 	require.Len(t, guides, 5)
 	for _, guide := range guides {
 		name := strings.TrimSuffix(filepath.Base(guide), ".md")
-		t.Run(name, func(t *testing.T) { // one after the other: they listen where they say
+		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile(guide)
 			require.NoError(t, err)
 			require.Contains(t, string(start), "("+name+".md)", "the list of guides does not have it")
 			dir := t.TempDir()
 			sandbox(t, program, dir)
-			script, want := scripted(string(start) + "\n" + string(text))
+			require.Subset(t, ports, listeners(string(text)), "a port of the guide is not replaced by a free one")
+			script, want := scripted(free.Replace(string(start) + "\n" + string(text)))
 			run := exec.CommandContext(t.Context(), "bash", "-c", script)
 			run.Dir, run.Env = dir, append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "BIN="+bin)
 			run.WaitDelay = 20 * time.Second // what a guide leaves running holds its output open
@@ -66,6 +71,51 @@ func TestGuidesRunAsPrinted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// freePorts returns a replacer of addresses with these ports on 127.0.0.1.
+func freePorts(t *testing.T, ports []string) *strings.Replacer {
+	t.Helper()
+	var pairs []string
+	for _, port := range ports {
+		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer l.Close() // not before all are chosen, so that they differ
+		pairs = append(pairs, "127.0.0.1:"+port, l.Addr().String())
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+var listener = regexp.MustCompile(`127\.0\.0\.1:(\d+)`)
+
+// listeners returns the ports that the blocks of a guide name; 0 is a free one already.
+func listeners(text string) []string {
+	var ports []string
+	for _, block := range fence.FindAllString(text, -1) {
+		for _, m := range listener.FindAllStringSubmatch(block, -1) {
+			if m[1] != "0" {
+				ports = append(ports, m[1])
+			}
+		}
+	}
+	return ports
+}
+
+// buildHello builds examples/hello with a free port.
+func buildHello(t *testing.T, bin string, free *strings.Replacer) {
+	t.Helper()
+	path, err := filepath.Abs("../../examples/hello/main.go")
+	require.NoError(t, err)
+	source, err := os.ReadFile(path)
+	require.NoError(t, err)
+	replaced := filepath.Join(bin, "hello.go")
+	require.NoError(t, os.WriteFile(replaced, []byte(free.Replace(string(source))), 0o600))
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: replaced}})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "overlay.json"), overlay, 0o600))
+	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(bin, "overlay.json"), "-o", filepath.Join(bin, "hello"), "../../examples/hello")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }
 
 // scripted returns a script of all blocks of a text, and the lines that it must print.
