@@ -191,7 +191,7 @@ func (f *filler) charges(m ledger.Mandate, n int) ledger.Effects {
 		at := f.began.Add(time.Duration(f.stored) * 50 * time.Millisecond).Truncate(time.Millisecond)
 		c := ledger.Charge{
 			ID: id.New(id.Charge, at), MandateID: m.ID, MerchantID: f.payee.ID, Amount: dollar, Currency: "usd", Description: "bench",
-			Metadata: map[string]string{"order": "1"}, Rails: []rail.Name{rail.Card}, Month: m.Month, Status: ledger.ChargeSucceeded,
+			Metadata: map[string]string{"order": "1"}, Rails: []rail.Name{rail.Card}, Day: m.Windows[0].Start, Status: ledger.ChargeSucceeded,
 			Rail: rail.Card, ProcessorID: "pay_1", CreatedAt: at, SettledAt: at,
 		}
 		e.Insert.Charges = append(e.Insert.Charges, c)
@@ -208,7 +208,8 @@ func (f *filler) charges(m ledger.Mandate, n int) ledger.Effects {
 			ID: id.New(id.Event, at), MandateID: m.ID, Seq: m.EventSeq, MerchantID: f.payee.ID, Type: webhook.PaymentSucceeded,
 			Data: `{"transactionId":"` + c.ID + `"}`, CreatedAt: at,
 		})
-		m.Spent += dollar
+		m.Windows = []ledger.Window{m.Windows[0]}
+		m.Windows[0].Used += int64(dollar)
 		tally.Count, tally.Volume = tally.Count+1, tally.Volume+dollar
 	}
 	e.Insert.Tallies, e.Update.Mandates = []ledger.Tally{tally}, []ledger.Mandate{m}

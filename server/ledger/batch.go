@@ -99,8 +99,10 @@ func decideAll(s *State, commands []*command) (Effects, error) {
 func checkInvariants(e Effects) error {
 	for _, mandates := range [][]Mandate{e.Insert.Mandates, e.Update.Mandates} {
 		for _, m := range mandates {
-			if m.Spent < 0 || m.Spent > m.Terms.MaxMonthly {
-				return fmt.Errorf("%w: mandate %s would have spent %d of %d micros", ErrInvariant, m.ID, m.Spent, m.Terms.MaxMonthly)
+			for _, w := range m.Windows {
+				if !w.sound() {
+					return fmt.Errorf("%w: mandate %s would have used %d of %d of its %s window", ErrInvariant, m.ID, w.Used, w.Cap, w.Kind)
+				}
 			}
 		}
 	}

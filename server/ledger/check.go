@@ -50,7 +50,7 @@ func Check(ctx context.Context, store Reader) (Report, error) {
 // may be missing.
 func CheckAt(ctx context.Context, store Reader, now time.Time) (Report, error) {
 	k := &check{
-		horizon: now.Add(-Keep), mandates: map[string]sums{}, tallies: map[TallyKey]Tally{}, pending: map[string]map[Month]Micros{},
+		horizon: now.Add(-Keep), mandates: map[string]sums{}, tallies: map[TallyKey]Tally{}, payees: map[TallyKey]map[Day]Micros{},
 	}
 	// Reversals are not in the snapshot: those that happen meanwhile may be in it or not.
 	before, err := reversals(ctx, store)
@@ -107,14 +107,14 @@ type check struct {
 	horizon  time.Time // earlier events may have been deleted
 	mandates map[string]sums
 	tallies  map[TallyKey]Tally
-	pending  map[string]map[Month]Micros // by mandate
+	payees   map[TallyKey]map[Day]Micros // what payees with a limit hold and received, by month
 }
 
-// sums are the sums of a mandate's decided charges.
+// sums are the sums of a mandate's charges.
 type sums struct {
-	month   Month
-	settled Micros // sum of the succeeded charges of month
-	decided int64  // number of decided charges of all months
+	windows []Window // with what the charges say in Used
+	decided int64    // number of decided charges
+	payees  bool     // the mandate limits what one payee receives
 }
 
 // all runs the check.
@@ -124,7 +124,7 @@ func (k *check) all(ctx context.Context) error {
 		func() error {
 			return k.Counters(ctx, func(m Counter) error {
 				k.counters[m.MandateID] = m
-				k.mandates[m.MandateID] = sums{month: m.Month}
+				k.mandates[m.MandateID] = sums{windows: emptied(m.Windows), payees: m.Payees}
 				return nil
 			})
 		},
@@ -193,28 +193,50 @@ func (k *check) add(c Charge) {
 		k.fault("charge %s: there is no mandate %s", c.ID, c.MandateID)
 		return
 	}
-	switch c.Status {
-	case ChargePending:
-		k.hold(c)
-		return
-	case ChargeSucceeded:
-		key := TallyKey{MandateID: c.MandateID, MerchantID: c.MerchantID}
+	key := TallyKey{MandateID: c.MandateID, MerchantID: c.MerchantID}
+	if c.Status != ChargeFailed {
+		count(m.windows, c.Day, c.Amount, 1)
+		if m.payees {
+			k.payee(key, c)
+		}
+	}
+	if c.Status == ChargeSucceeded {
 		t := k.tallies[key]
 		k.tallies[key] = Tally{TallyKey: key, Count: t.Count + 1, Volume: t.Volume + c.Amount}
-		if c.Month == m.month {
-			m.settled += c.Amount
-		}
-	case ChargeFailed: // decided, and nothing moved
 	}
-	m.decided++
+	if c.Status != ChargePending {
+		m.decided++
+	}
 	k.mandates[c.MandateID] = m
 }
 
-func (k *check) hold(c Charge) {
-	if k.pending[c.MandateID] == nil {
-		k.pending[c.MandateID] = map[Month]Micros{}
+func (k *check) payee(key TallyKey, c Charge) {
+	if k.payees[key] == nil {
+		k.payees[key] = map[Day]Micros{}
 	}
-	k.pending[c.MandateID][c.Month] += c.Amount
+	k.payees[key][Window{Kind: PayeeLimit}.start(c.Day)] += c.Amount
+}
+
+// emptied returns windows in which nothing is used.
+func emptied(all []Window) []Window {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Used = 0
+	}
+	return all
+}
+
+// count adds charges of a day to those windows in which it counts.
+func count(all []Window, d Day, amount Micros, number int64) {
+	for i, w := range all {
+		switch {
+		case w.start(d) != w.Start:
+		case w.Counts():
+			all[i].Used += number
+		default:
+			all[i].Used += int64(amount)
+		}
+	}
 }
 
 // counter checks a mandate's spending and its number of events, of which at least and at
@@ -222,8 +244,7 @@ func (k *check) hold(c Charge) {
 func (k *check) counter(m Counter, least, most int64) {
 	k.Report.Mandates++
 	known := k.mandates[m.MandateID]
-	spent := known.settled + k.pending[m.MandateID][m.Month]
-	k.spent(m, spent)
+	k.used(m, known.windows)
 	changes := 1 + known.decided // delegate.created
 	if m.Status == MandateRevoked {
 		changes++
@@ -233,15 +254,22 @@ func (k *check) counter(m Counter, least, most int64) {
 	}
 }
 
-// spent compares a mandate's spending with the sum of the month's charges.
-func (r *Report) spent(m Counter, spent Micros) {
-	if m.Spent != spent || spent > m.MaxMonthly {
-		r.fault("mandate %s: counter says %d micros of %d in %s, charges say %d", m.MandateID, m.Spent, m.MaxMonthly, m.Month, spent)
+// used compares a mandate's windows with what its charges say.
+func (r *Report) used(m Counter, charges []Window) {
+	for i, w := range m.Windows {
+		if w.Used != charges[i].Used || !w.sound() {
+			r.fault("mandate %s: its %s window says %d of %d since %d, charges say %d", m.MandateID, w.Kind, w.Used, w.Cap, w.Start, charges[i].Used)
+		}
 	}
 }
 
 func (k *check) allTallies(ctx context.Context) error {
 	seen := 0
+	for key := range k.payees {
+		if _, known := k.tallies[key]; !known {
+			k.tallies[key] = Tally{TallyKey: key}
+		}
+	}
 	err := k.Tallies(ctx, func(t Tally) error {
 		k.tally(t)
 		if _, known := k.tallies[t.TallyKey]; known {
@@ -256,9 +284,13 @@ func (k *check) allTallies(ctx context.Context) error {
 }
 
 func (k *check) tally(t Tally) {
-	if want := k.tallies[t.TallyKey]; want != t {
+	want := k.tallies[t.TallyKey]
+	if t.Count != want.Count || t.Volume != want.Volume {
 		k.fault("tally of %s at %s: says %d charges of %d micros, charges say %d of %d", t.MerchantID, t.MandateID,
 			t.Count, t.Volume, want.Count, want.Volume)
+	}
+	if used := k.payees[t.TallyKey][t.Month]; t.Used != used {
+		k.fault("tally of %s at %s: says %d micros since %d, charges say %d", t.MerchantID, t.MandateID, t.Used, t.Month, used)
 	}
 }
 

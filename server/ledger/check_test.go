@@ -65,14 +65,17 @@ func TestCounterAboveTheLimitIsAFault(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	s := snapshot{
-		counter: ledger.Counter{MandateID: "del_1", Status: ledger.MandateActive, Month: 1, Spent: 101, MaxMonthly: 100, EventSeq: 1},
-		pending: []ledger.Charge{{ID: "txn_1", MandateID: "del_1", Amount: 101, Month: 1, Status: ledger.ChargePending}},
+		counter: ledger.Counter{
+			MandateID: "del_1", Status: ledger.MandateActive, EventSeq: 1,
+			Windows: []ledger.Window{{Kind: ledger.MonthlyLimit, Start: 20261100, Used: 101, Cap: 100}},
+		},
+		pending: []ledger.Charge{{ID: "txn_1", MandateID: "del_1", Amount: 101, Day: 20261122, Status: ledger.ChargePending}},
 		events:  []ledger.Event{{MandateID: "del_1", Seq: 1, Type: webhook.MandateCreated, CreatedAt: now}},
 	}
 	r, err := ledger.CheckAt(t.Context(), s, now)
 	require.NoError(t, err)
 	require.Len(t, r.Faults, 1)
-	s.counter.MaxMonthly = 101
+	s.counter.Windows[0].Cap = 101
 	r, err = ledger.CheckAt(t.Context(), s, now)
 	require.NoError(t, err)
 	require.Empty(t, r.Faults)
@@ -99,7 +102,7 @@ func TestGapsOfOldEventsAreNoFault(t *testing.T) {
 		"clocks that differ":       {[]time.Time{fresh, {}, old}, false},
 		"all are there, all below": {[]time.Time{old, old, old}, false},
 	} {
-		s := snapshot{counter: ledger.Counter{MandateID: "del_1", Status: ledger.MandateActive, MaxMonthly: 100, EventSeq: 4}}
+		s := snapshot{counter: ledger.Counter{MandateID: "del_1", Status: ledger.MandateActive, EventSeq: 4}}
 		for i, at := range c.at {
 			if !at.IsZero() {
 				s.events = append(s.events, ledger.Event{MandateID: "del_1", Seq: int64(i) + 2, Type: webhook.PaymentFailed, CreatedAt: at})

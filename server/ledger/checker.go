@@ -201,7 +201,7 @@ type batch struct {
 	cut          string             // the last mandate whose events were read, if some were not
 	charges      map[string]Charge
 	postings     map[string][]Posting
-	held         map[HeldCharges]Micros // by mandate and month
+	held         map[string][]HeldCharges // by mandate
 
 	checked    []MandateCheck
 	unfinished []string // mandates with more events than a batch holds
@@ -209,7 +209,7 @@ type batch struct {
 
 // read reads what the check of some mandates needs.
 func (b *batch) read(ctx context.Context, a Audit, ids []string) (err error) {
-	b.known, b.held, b.events = map[string]MandateCheck{}, map[HeldCharges]Micros{}, map[string][]Event{}
+	b.known, b.held, b.events = map[string]MandateCheck{}, map[string][]HeldCharges{}, map[string][]Event{}
 	b.charges, b.postings = map[string]Charge{}, map[string][]Posting{}
 	if b.counters, err = a.CountersOf(ctx, ids); err != nil {
 		return err
@@ -226,7 +226,7 @@ func (b *batch) read(ctx context.Context, a Audit, ids []string) (err error) {
 		return err
 	}
 	for _, h := range held {
-		b.held[HeldCharges{MandateID: h.MandateID, Month: h.Month}] = h.Amount
+		b.held[h.MandateID] = append(b.held[h.MandateID], h)
 	}
 	since := map[string]int64{}
 	for _, m := range b.counters {
@@ -291,9 +291,7 @@ func (b *batch) mandate(m Counter) {
 	if !followed && (len(sum) == 0 || sum[0].Seq != 1) || b.deleted(before, m, sum) {
 		k = b.baseline(m)
 	} else {
-		if m.Month != k.Month {
-			k.Month, k.Settled = m.Month, 0
-		}
+		k.Settled = current(k.Settled, m.Windows)
 		b.follow(&k, sum)
 		b.compare(k, m)
 	}
@@ -307,7 +305,7 @@ func (b *batch) mandate(m Counter) {
 	case b.cut == m.MandateID:
 		k.Fault = before.Fault // unknown until all events are read
 		b.unfinished = append(b.unfinished, m.MandateID)
-	case followed && k.Seq == before.Seq && k.Month == before.Month && before.Fault == "" && b.now.Sub(before.CheckedAt) < recheckAfter:
+	case followed && k.Seq == before.Seq && slices.Equal(k.Settled, before.Settled) && before.Fault == "" && b.now.Sub(before.CheckedAt) < recheckAfter:
 		return // nothing new
 	}
 	b.checked = append(b.checked, k)
@@ -315,13 +313,39 @@ func (b *batch) mandate(m Counter) {
 
 // baseline accepts a mandate's stored spending.
 func (b *batch) baseline(m Counter) MandateCheck {
-	held := b.held[HeldCharges{MandateID: m.MandateID, Month: m.Month}]
-	if m.Spent < held || m.Spent > m.MaxMonthly {
-		b.spent(m, held)
+	held := b.withHeld(m.MandateID, emptied(m.Windows))
+	settled := slices.Clone(m.Windows)
+	for i := range settled {
+		if settled[i].Used -= held[i].Used; settled[i].Used < 0 || !m.Windows[i].sound() {
+			b.used(m, held)
+		}
 	}
 	return MandateCheck{
-		MandateID: m.MandateID, Seq: m.EventSeq, Month: m.Month, Settled: m.Spent - held, Revoked: m.Status == MandateRevoked, CheckedAt: b.now,
+		MandateID: m.MandateID, Seq: m.EventSeq, Settled: settled, Revoked: m.Status == MandateRevoked, CheckedAt: b.now,
 	}
+}
+
+// current returns the checked windows as of the periods of stored ones: those of another
+// period are empty.
+func current(checked, stored []Window) []Window {
+	now := emptied(stored)
+	for i, w := range now {
+		for _, c := range checked {
+			if c.Kind == w.Kind && c.Start == w.Start {
+				now[i].Used = c.Used
+			}
+		}
+	}
+	return now
+}
+
+// withHeld returns windows with what a mandate's pending charges hold added.
+func (b *batch) withHeld(mandateID string, all []Window) []Window {
+	all = slices.Clone(all)
+	for _, h := range b.held[mandateID] {
+		count(all, h.Day, h.Amount, h.Count)
+	}
+	return all
 }
 
 // deleted reports whether retention may have deleted unchecked events: the last check is
@@ -371,8 +395,8 @@ func (b *batch) payment(k *MandateCheck, e Event) {
 		return
 	}
 	b.count(c, b.postings[c.ID])
-	if c.Status == ChargeSucceeded && c.Month == k.Month {
-		k.Settled += c.Amount
+	if c.Status == ChargeSucceeded {
+		count(k.Settled, c.Day, c.Amount, 1)
 	}
 }
 
@@ -387,7 +411,7 @@ func (b *batch) compare(k MandateCheck, m Counter) {
 	if k.Revoked != (m.Status == MandateRevoked) {
 		b.fault("mandate %s is %s, and its events say otherwise", m.MandateID, m.Status)
 	}
-	b.spent(m, k.Settled+b.held[HeldCharges{MandateID: m.MandateID, Month: m.Month}])
+	b.used(m, b.withHeld(m.MandateID, k.Settled))
 }
 
 // ErrWorkLost reports that another instance has taken over the work.

@@ -39,10 +39,8 @@ type MandateCheck struct {
 	MandateID string
 	// Seq is the number of the last checked event.
 	Seq int64
-	// Month is the month of Settled.
-	Month Month
-	// Settled is the sum of the checked charges of Month that succeeded.
-	Settled Micros
+	// Settled are the mandate's windows with what the checked charges that succeeded use.
+	Settled []Window
 	// Revoked reports whether the revocation was checked.
 	Revoked bool
 	// Fault describes the fault of the last check; empty if there was none.
@@ -61,12 +59,14 @@ type StreamCheck struct {
 	End int64
 }
 
-// HeldCharges is the sum of a mandate's pending charges of a month.
+// HeldCharges is the sum of a mandate's pending charges of a day.
 type HeldCharges struct {
 	// MandateID identifies the mandate.
 	MandateID string
-	// Month is the month of the charges.
-	Month Month
+	// Day is the day of the charges.
+	Day Day
 	// Amount is the sum.
 	Amount Micros
+	// Count is the number of the charges.
+	Count int64
 }

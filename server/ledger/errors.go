@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // The errors of the ledger besides [Refusal].
@@ -51,7 +52,11 @@ const (
 	MandateExpired     RefusalCode = "mandate_expired"
 	MerchantNotAllowed RefusalCode = "merchant_not_allowed"
 	PerTxLimit         RefusalCode = "per_tx"
+	DailyLimit         RefusalCode = "daily"
 	MonthlyLimit       RefusalCode = "monthly"
+	TotalLimit         RefusalCode = "total"
+	VelocityLimit      RefusalCode = "velocity"
+	PayeeLimit         RefusalCode = "payee_limit"
 	// ReceiptRedeemed refuses a receipt, not a charge.
 	ReceiptRedeemed RefusalCode = "already_redeemed"
 )
@@ -62,8 +67,12 @@ type Refusal struct {
 	Code RefusalCode `json:"code"`
 	// Limit is the limit that the charge exceeds, if any.
 	Limit Micros `json:"limit,omitempty"`
-	// Remaining is the rest of the month's limit, with MonthlyLimit.
+	// Remaining is the rest of the limit, if the charge exceeds that of a period.
 	Remaining Micros `json:"remaining,omitempty"`
+	// MaxPayments is the limit with VelocityLimit. Nothing of it is left.
+	MaxPayments int64 `json:"maxPayments,omitempty"`
+	// RenewsAt is the time at which the limit renews; zero if it does not.
+	RenewsAt time.Time `json:"renewsAt,omitzero"`
 	// RequestID identifies the request that was refused first.
 	RequestID string `json:"requestId"`
 	// Replayed reports that an earlier request with the same key was refused.

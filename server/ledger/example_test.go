@@ -70,7 +70,7 @@ func charge(ctx context.Context, l *ledger.Ledger) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s, %d left\n", c.Status, terms.MaxMonthly-r.Mandate.Spent)
+	fmt.Printf("%s, %d left\n", c.Status, r.Mandate.Windows[0].Left())
 
 	_, err = l.Reserve(ctx, ledger.Reserve{
 		ChargeID: "txn_2", MandateID: m.ID, TokenValid: true, Payee: shop, Amount: 70 * cent, Currency: "usd", Rails: terms.Rails,

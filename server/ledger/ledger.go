@@ -159,10 +159,15 @@ func (l *Ledger) Reserve(ctx context.Context, r Reserve) (Reservation, error) {
 	if err := r.validate(); err != nil {
 		return Reservation{}, fmt.Errorf("reserve: %w", err)
 	}
-	err := l.run(ctx, r.MandateID, r.keys(), func(s *State, now time.Time) (e Effects, err error) {
+	decide := func(s *State, now time.Time) (e Effects, err error) {
 		e, result, refusal, err = r.decide(s, now)
 		return e, err
-	})
+	}
+	err := l.run(ctx, r.MandateID, r.keys(), decide)
+	if errors.Is(err, errTallyNeeded) {
+		r.withTally = true
+		err = l.run(ctx, r.MandateID, r.keys(), decide)
+	}
 	switch {
 	case err != nil:
 		return Reservation{}, fmt.Errorf("reserve charge %s: %w", r.ChargeID, err)

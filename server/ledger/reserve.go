@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -55,7 +56,8 @@ type Reserve struct {
 	// Lease is the time during which no other process finishes the charge.
 	Lease time.Duration
 
-	lease string // the lease's owner
+	lease     string // the lease's owner
+	withTally bool   // the payee's tally is loaded
 }
 
 // Reservation is the result of a Reserve.
@@ -70,11 +72,16 @@ type Reservation struct {
 
 func (r Reserve) keys() Keys {
 	keys := Keys{Mandates: []string{r.MandateID}, Idempotency: r.idempotencyKeys()}
+	if r.withTally {
+		keys.Tallies = []TallyKey{r.tallyKey()}
+	}
 	if r.Checkout != "" {
 		keys.Checkouts, keys.Charges = []string{r.Checkout}, []string{r.ChargeID}
 	}
 	return keys
 }
+
+func (r Reserve) tallyKey() TallyKey { return TallyKey{MandateID: r.MandateID, MerchantID: r.Payee.ID} }
 
 // idempotencyKeys returns the keys of the request, its own first. The charge of a checkout
 // needs none: the checkout has the id of its charge.
@@ -112,7 +119,11 @@ func (r Reserve) decide(s *State, now time.Time) (Effects, Reservation, *Refusal
 		return Effects{}, Reservation{}, refusal, nil
 	}
 	m, known := s.Mandates[r.MandateID]
-	if refusal := r.mandateRules(m, known, now); refusal != nil {
+	if m.Terms.MaxMonthlyPerPayee > 0 && !r.withTally {
+		return Effects{}, Reservation{}, nil, errTallyNeeded
+	}
+	tally, tallied := s.Tallies[r.tallyKey()]
+	if refusal := r.mandateRules(m, known, tally, now); refusal != nil {
 		refusal.RequestID = r.RequestID
 		e := Effects{Insert: Rows{Idempotency: r.remember(Idempotency{Refusal: refusal, CreatedAt: now})}}
 		if paid.FailureReason = string(refusal.Code); r.Checkout != "" {
@@ -120,23 +131,47 @@ func (r Reserve) decide(s *State, now time.Time) (Effects, Reservation, *Refusal
 		}
 		return e, Reservation{}, refusal, nil
 	}
-	return r.hold(m, paid, now)
+	e, reservation, err := r.hold(m, paid, now)
+	if err == nil && r.withTally {
+		err = r.holdForPayee(&e, m, tally, tallied)
+	}
+	return e, reservation, nil, err
 }
 
-// hold adds the amount to the mandate's spending and creates the pending charge.
-func (r Reserve) hold(m Mandate, paid Checkout, now time.Time) (Effects, Reservation, *Refusal, error) {
-	if month := MonthOf(now); month > m.Month {
-		m.Month, m.Spent = month, 0
+// errTallyNeeded reports that the mandate limits what one payee receives, so that the
+// payee's tally has to be loaded too. Other mandates are spared that.
+var errTallyNeeded = errors.New("ledger: tally of the payee is needed")
+
+// holdForPayee adds the amount to the payee's window, if the mandate has such a limit.
+func (r Reserve) holdForPayee(e *Effects, m Mandate, tally Tally, tallied bool) error {
+	if m.Terms.MaxMonthlyPerPayee == 0 {
+		return nil
 	}
-	spent, err := m.Spent.Add(r.Amount)
+	w, err := tally.window(m.Terms).At(e.Insert.Charges[0].Day).hold(r.Amount)
 	if err != nil {
-		return Effects{}, Reservation{}, nil, fmt.Errorf("%w: %w", ErrInvariant, err)
+		return err
 	}
-	m.Spent = spent
+	tally = tally.with(w)
+	if tally.TallyKey = r.tallyKey(); tallied {
+		e.Update.Tallies = []Tally{tally}
+	} else {
+		e.Insert.Tallies = []Tally{tally}
+	}
+	return nil
+}
+
+// hold adds the amount to the mandate's windows and creates the pending charge.
+func (r Reserve) hold(m Mandate, paid Checkout, now time.Time) (Effects, Reservation, error) {
+	day := m.CountingDay(now)
+	var err error
+	m.Windows, err = m.changed(func(w Window) (Window, error) { return w.At(day).hold(r.Amount) })
+	if err != nil {
+		return Effects{}, Reservation{}, err
+	}
 	c := Charge{
 		ID: r.ChargeID, MandateID: m.ID, MerchantID: r.Payee.ID, PayTo: r.PayTo, Amount: r.Amount,
 		Currency: r.Currency, Description: r.Description, Metadata: r.Metadata, Rails: m.rails(r.Rails),
-		Resource: r.Resource, Attempt: 1, Month: m.Month, Status: ChargePending, LeaseOwner: r.lease, LeaseUntil: now.Add(r.Lease), CreatedAt: now,
+		Resource: r.Resource, Attempt: 1, Day: day, Status: ChargePending, LeaseOwner: r.lease, LeaseUntil: now.Add(r.Lease), CreatedAt: now,
 	}
 	e := Effects{
 		Insert: Rows{Charges: []Charge{c}, Idempotency: r.remember(Idempotency{ChargeID: c.ID, CreatedAt: now})},
@@ -145,7 +180,7 @@ func (r Reserve) hold(m Mandate, paid Checkout, now time.Time) (Effects, Reserva
 	if paid.ChargeID = c.ID; r.Checkout != "" {
 		e.Update.Checkouts = []Checkout{paid}
 	}
-	return e, Reservation{Charge: c, Mandate: m}, nil, nil
+	return e, Reservation{Charge: c, Mandate: m}, nil
 }
 
 // remember stores the result of the request under each of its keys.
@@ -194,9 +229,16 @@ func (r Reserve) merchantRules() *Refusal {
 	return nil
 }
 
+// Precheck returns the refusal that the request would meet under a mandate, or nil. The
+// payee's own limit is not known to it. Nothing is decided: the charge itself may come out
+// differently.
+func (r Reserve) Precheck(m Mandate, now time.Time) *Refusal {
+	return r.mandateRules(m, true, Tally{}, now)
+}
+
 // mandateRules returns the refusal by the first rule of the mandate that the request
 // breaks, in the order of the specification, or nil.
-func (r Reserve) mandateRules(m Mandate, known bool, now time.Time) *Refusal {
+func (r Reserve) mandateRules(m Mandate, known bool, tally Tally, now time.Time) *Refusal {
 	switch {
 	case !r.TokenValid || !known:
 		return &Refusal{Code: MandateInvalid}
@@ -209,9 +251,20 @@ func (r Reserve) mandateRules(m Mandate, known bool, now time.Time) *Refusal {
 	case r.Amount > m.Terms.MaxPerTx:
 		return &Refusal{Code: PerTxLimit, Limit: m.Terms.MaxPerTx}
 	}
-	left := m.Terms.MaxMonthly - m.SpentIn(MonthOf(now))
-	if r.Amount > left {
-		return &Refusal{Code: MonthlyLimit, Limit: m.Terms.MaxMonthly, Remaining: left}
+	return m.windowRules(r.Amount, tally, now)
+}
+
+// windowRules returns the refusal by the first window that an amount exceeds, or nil.
+func (m Mandate) windowRules(amount Micros, tally Tally, now time.Time) *Refusal {
+	day := m.CountingDay(now)
+	windows := m.Windows
+	if m.Terms.MaxMonthlyPerPayee > 0 {
+		windows = append(slices.Clip(windows), tally.window(m.Terms))
+	}
+	for _, w := range windows {
+		if refusal := w.At(day).refuses(amount); refusal != nil {
+			return refusal
+		}
 	}
 	return nil
 }

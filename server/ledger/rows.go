@@ -64,6 +64,8 @@ type Terms struct {
 	Rails []rail.Name
 	// Payees lists merchant ids, or AnyPayee alone.
 	Payees []string
+	// Limits are further limits.
+	Limits
 	// ExpiresAt is the time from which every charge is refused.
 	ExpiresAt time.Time
 }
@@ -93,7 +95,7 @@ const (
 	RevokedByContract Revoker = "contract"
 )
 
-// Mandate is a person's permission to charge, with the spending of the current month.
+// Mandate is a person's permission to charge, with what its charges have used of it.
 type Mandate struct {
 	// ID identifies the mandate.
 	ID string
@@ -107,25 +109,15 @@ type Mandate struct {
 	RevokedAt time.Time
 	// Terms are the terms that the person confirmed.
 	Terms Terms
-	// Month is the month of Spent.
-	Month Month
-	// Spent is the sum of the pending and succeeded charges of Month.
-	Spent Micros
+	// Windows are the mandate's limits of periods, in the order of [WindowKinds]. That for
+	// one payee is in the payee's [Tally].
+	Windows []Window
 	// Email is the person's address; may be empty.
 	Email string
 	// EventSeq is the number of the last event of this mandate.
 	EventSeq int64
 	// CreatedAt is the time of creation.
 	CreatedAt time.Time
-}
-
-// SpentIn returns the spending that counts in a month: zero if it is later than Month. A
-// clock that went backwards does not reset the spending.
-func (m Mandate) SpentIn(now Month) Micros {
-	if now > m.Month {
-		return 0
-	}
-	return m.Spent
 }
 
 // rails returns the rails of order that the mandate allows. They are fixed when a charge
@@ -172,8 +164,8 @@ type Charge struct {
 	Metadata map[string]string
 	// Rails are the rails to ask, in order.
 	Rails []rail.Name
-	// Month is the month whose spending includes the amount.
-	Month Month
+	// Day is the day whose windows include the amount.
+	Day Day
 	// Status is the charge's state. It changes only while pending.
 	Status ChargeStatus
 	// Rail is the rail that decided the charge.
@@ -328,6 +320,22 @@ type Tally struct {
 	Count int64
 	// Volume is their sum.
 	Volume Micros
+	// Month is the first day of the month of Used.
+	Month Day
+	// Used is the sum of the pending and succeeded charges of Month, if the mandate limits
+	// what one payee receives; else zero.
+	Used Micros
+}
+
+// window returns the payee's window under the terms of its mandate.
+func (t Tally) window(terms Terms) Window {
+	return Window{Kind: PayeeLimit, Cap: terms.Cap(PayeeLimit), Start: t.Month, Used: int64(t.Used)}
+}
+
+// with returns the tally with a changed window.
+func (t Tally) with(w Window) Tally {
+	t.Month, t.Used = w.Start, Micros(w.Used)
+	return t
 }
 
 // Merchant is an account that may ask for mandates and be paid.

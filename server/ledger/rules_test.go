@@ -29,6 +29,12 @@ func TestMonthsAreInUTC(t *testing.T) {
 	require.Equal(t, ledger.Month(202612), ledger.MonthOf(time.Date(2026, 11, 30, 20, 0, 0, 0, west)))
 }
 
+// spentOf100 is a month in which so much of 100 micros is spent.
+func spentOf100(spent int64) []ledger.Window {
+	today := ledger.DayOf(time.Now())
+	return []ledger.Window{{Kind: ledger.MonthlyLimit, Cap: 100, Used: spent, Start: today - today%100}}
+}
+
 // holding is a store of one mandate that has spent more than it may, or would.
 type holding struct {
 	ledger.Store
@@ -58,11 +64,10 @@ func (h *holding) Update(_ context.Context, _ ledger.Keys, decide func(*ledger.S
 // TestCounterAboveItsLimitIsNotWritten: whatever a decision says, every write is checked.
 func TestCounterAboveItsLimitIsNotWritten(t *testing.T) {
 	t.Parallel()
-	month := ledger.MonthOf(time.Now())
-	for spent, sound := range map[ledger.Micros]bool{100: true, 101: false} {
+	for spent, sound := range map[int64]bool{100: true, 101: false} {
 		h := &holding{
-			mandate: ledger.Mandate{ID: "del_1", Month: month, Spent: spent, Terms: ledger.Terms{MaxMonthly: 100}},
-			charge:  ledger.Charge{ID: "txn_1", MandateID: "del_1", MerchantID: "mer_1", Amount: 1, Month: month, Status: ledger.ChargePending},
+			mandate: ledger.Mandate{ID: "del_1", Windows: spentOf100(spent)},
+			charge:  ledger.Charge{ID: "txn_1", MandateID: "del_1", MerchantID: "mer_1", Amount: 1, Day: ledger.DayOf(time.Now()), Status: ledger.ChargePending},
 		}
 		l := start(t, h, 0)
 		_, err := l.Settle(t.Context(), h.charge, ledger.Settlement{Rail: rail.Card, Outcome: rail.Outcome{Status: rail.Succeeded}})
@@ -81,11 +86,11 @@ func TestCounterAboveItsLimitIsNotWritten(t *testing.T) {
 // nothing, whatever led to them.
 func TestWhatBreaksAnInvariantIsNotWritten(t *testing.T) {
 	t.Parallel()
-	month := ledger.MonthOf(time.Now())
 	for name, test := range map[string]struct {
-		spent, amount ledger.Micros
-		outcome       rail.Outcome
-		sound         bool
+		spent   int64
+		amount  ledger.Micros
+		outcome rail.Outcome
+		sound   bool
 	}{
 		"what was held is given back": {1, 1, rail.Outcome{Status: rail.Refused, Reason: rail.CardDeclined}, true},
 		"more than was held":          {1, 2, rail.Outcome{Status: rail.Refused, Reason: rail.CardDeclined}, false},
@@ -93,8 +98,8 @@ func TestWhatBreaksAnInvariantIsNotWritten(t *testing.T) {
 		"a charge of nothing":         {1, 0, rail.Outcome{Status: rail.Succeeded}, false},
 	} {
 		h := &holding{
-			mandate: ledger.Mandate{ID: "del_1", Month: month, Spent: test.spent, Terms: ledger.Terms{MaxMonthly: 100}},
-			charge:  ledger.Charge{ID: "txn_1", MandateID: "del_1", MerchantID: "mer_1", Amount: test.amount, Month: month, Status: ledger.ChargePending},
+			mandate: ledger.Mandate{ID: "del_1", Windows: spentOf100(test.spent)},
+			charge:  ledger.Charge{ID: "txn_1", MandateID: "del_1", MerchantID: "mer_1", Amount: test.amount, Day: ledger.DayOf(time.Now()), Status: ledger.ChargePending},
 		}
 		l := start(t, h, 0)
 		_, err := l.Settle(t.Context(), h.charge, ledger.Settlement{Rail: rail.Card, Outcome: test.outcome})

@@ -43,7 +43,7 @@ type Completion struct {
 
 // Narrows reports whether t is valid and allows nothing that wide does not allow.
 func (t Terms) Narrows(wide Terms) bool {
-	if t.MaxPerTx > wide.MaxPerTx || t.MaxMonthly > wide.MaxMonthly || t.ExpiresAt.After(wide.ExpiresAt) {
+	if t.MaxPerTx > wide.MaxPerTx || t.ExpiresAt.After(wide.ExpiresAt) {
 		return false
 	}
 	for _, p := range t.Payees {
@@ -51,7 +51,7 @@ func (t Terms) Narrows(wide Terms) bool {
 			return false
 		}
 	}
-	return t.MaxPerTx > 0 && t.MaxPerTx <= t.MaxMonthly && len(t.Payees) > 0
+	return t.MaxPerTx > 0 && t.MaxPerTx <= t.MaxMonthly && len(t.Payees) > 0 && t.narrowsWindows(wide)
 }
 
 func (c Completion) decide(s *State, now time.Time) (Effects, Mandate, error) {
@@ -72,7 +72,7 @@ func (c Completion) decide(s *State, now time.Time) (Effects, Mandate, error) {
 	session.Status, session.MandateID, session.SealedToken = SessionCompleted, c.MandateID, c.SealedToken
 	m := Mandate{
 		ID: c.MandateID, MerchantID: session.MerchantID, Status: MandateActive, Terms: c.Terms,
-		Month: MonthOf(now), Email: c.Email, CreatedAt: now,
+		Windows: newWindows(c.Terms, DayOf(now)), Email: c.Email, CreatedAt: now,
 	}
 	var e Effects
 	recordEvent(&e, &m, m.MerchantID, webhook.MandateCreated, mandateData(&m), now)

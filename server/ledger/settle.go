@@ -127,7 +127,7 @@ func decideEnd(s *State, c Charge, end Settlement, now time.Time) (Effects, Char
 	if end.Outcome.Status == rail.Succeeded {
 		return capture(s, m, c, end.Outcome.SettledAt, now)
 	}
-	return release(m, c, cmp.Or(end.Outcome.Reason, rail.ProcessorError), now)
+	return release(s, m, c, cmp.Or(end.Outcome.Reason, rail.ProcessorError), now)
 }
 
 // decideNextRail reports whether a pending charge may ask the n-th of its rails. A rail that
@@ -164,7 +164,7 @@ func capture(s *State, m Mandate, c Charge, settledAt, now time.Time) (Effects, 
 	if err != nil {
 		return Effects{}, Charge{}, fmt.Errorf("%w: %w", ErrInvariant, err)
 	}
-	tally = Tally{TallyKey: key, Count: tally.Count + 1, Volume: volume}
+	tally.TallyKey, tally.Count, tally.Volume = key, tally.Count+1, volume
 	if known {
 		e.Update.Tallies = []Tally{tally}
 	} else {
@@ -193,18 +193,25 @@ func postings(c Charge, now time.Time) []Posting {
 	return p
 }
 
-// release fails a charge and subtracts its amount from the mandate's spending if the
-// month of the charge is still the current one.
-func release(m Mandate, c Charge, reason rail.Reason, now time.Time) (Effects, Charge, error) {
+// release fails a charge and gives its amount back to the windows in which it counts.
+func release(s *State, m Mandate, c Charge, reason rail.Reason, now time.Time) (Effects, Charge, error) {
 	c.Status, c.FailureReason = ChargeFailed, reason
-	if m.Month == c.Month {
-		spent, err := m.Spent.Sub(c.Amount)
-		if err != nil || spent < 0 {
-			return Effects{}, Charge{}, fmt.Errorf("%w: mandate %s has spent less than charge %s holds", ErrInvariant, m.ID, c.ID)
-		}
-		m.Spent = spent
+	back := func(w Window) (Window, error) { return w.giveBack(c.Day, c.Amount) }
+	var (
+		e   Effects
+		err error
+	)
+	if m.Windows, err = m.changed(back); err != nil {
+		return Effects{}, Charge{}, fmt.Errorf("release charge %s: %w", c.ID, err)
 	}
-	var e Effects
+	if m.Terms.MaxMonthlyPerPayee > 0 {
+		tally := s.Tallies[TallyKey{MandateID: m.ID, MerchantID: c.MerchantID}]
+		w, err := back(tally.window(m.Terms))
+		if err != nil {
+			return Effects{}, Charge{}, fmt.Errorf("release charge %s: %w", c.ID, err)
+		}
+		e.Update.Tallies = []Tally{tally.with(w)}
+	}
 	recordEvent(&e, &m, c.MerchantID, webhook.PaymentFailed, paymentData(&c), now)
 	e.Update.Charges, e.Update.Mandates = []Charge{c}, []Mandate{m}
 	return e, c, nil

@@ -181,7 +181,7 @@ type Audit interface {
 	// Counters reads the spending of all mandates in the order of their ids.
 	Counters(ctx context.Context, each func(Counter) error) error
 	// Charges reads all charges in the order of their ids, each with its postings in
-	// order. Only ids, amount, fee, month, status and rail are set. Postings without a
+	// order. Only ids, amount, fee, day, status and rail are set. Postings without a
 	// charge come with a charge that has only an id.
 	Charges(ctx context.Context, each func(Charge, []Posting) error) error
 	// Tallies reads all tallies.
@@ -193,7 +193,7 @@ type Audit interface {
 	CountersOf(ctx context.Context, mandateIDs []string) ([]Counter, error)
 	// ChecksOf returns the stored checks of mandates.
 	ChecksOf(ctx context.Context, mandateIDs []string) ([]MandateCheck, error)
-	// HeldOf returns the sums of the pending charges of mandates.
+	// HeldOf returns the sums of the pending charges of mandates, for each day.
 	HeldOf(ctx context.Context, mandateIDs []string) ([]HeldCharges, error)
 	// EventsSince returns the events of mandates after a number in each, by mandate and
 	// number.
@@ -208,12 +208,10 @@ type Counter struct {
 	MandateID string
 	// Status is the mandate's state.
 	Status MandateStatus
-	// Month is the month of Spent.
-	Month Month
-	// Spent is the sum of the pending and succeeded charges of Month.
-	Spent Micros
-	// MaxMonthly limits Spent.
-	MaxMonthly Micros
+	// Windows are the mandate's windows.
+	Windows []Window
+	// Payees reports whether the mandate limits what one payee receives.
+	Payees bool
 	// EventSeq is the number of the mandate's last event.
 	EventSeq int64
 }

@@ -15,15 +15,14 @@ func (a *API) balance(ctx context.Context, c call[struct{}]) (reply, error) {
 		return reply{}, err
 	}
 	now := a.Clock()
-	month := max(ledger.MonthOf(now), m.Month) // a clock that went backwards does not reset the counter
-	spent := m.SpentIn(month)
+	spent := m.SpentInMonth(now)
 	b := client.Balance{
 		MandateID: m.ID, Status: client.MandateStatus(m.Status),
 		MaxPerTxCents:              int64(m.Terms.MaxPerTx.CentsDown()),
 		MaxMonthlySpendCents:       int64(m.Terms.MaxMonthly.CentsDown()),
 		CurrentMonthlySpendCents:   int64(spent.CentsUp()),
 		RemainingMonthlySpendCents: int64((m.Terms.MaxMonthly - spent).CentsDown()),
-		CurrentMonth:               month.String(), ExpiresAt: m.Terms.ExpiresAt, AllowedMerchantIDs: m.Terms.Payees,
+		CurrentMonth:               m.CountingDay(now).Month().String(), ExpiresAt: m.Terms.ExpiresAt, AllowedMerchantIDs: m.Terms.Payees,
 	}
 	for _, name := range m.Terms.Rails {
 		b.Rails = append(b.Rails, client.Rail(name))

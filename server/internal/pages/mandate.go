@@ -73,8 +73,7 @@ func (p *Pages) mandatePage(ctx context.Context, s payment.Statement) (mandatePa
 	if err != nil {
 		return mandatePage{}, err
 	}
-	month := ledger.MonthOf(now)
-	spent := m.SpentIn(month)
+	spent := m.SpentInMonth(now)
 	page := mandatePage{
 		Tone: "good", Badge: "Active", Headline: "An agent may pay " + payees + " for you",
 		Worst: worst(m.Terms, m.CreatedAt, payees), Link: p.Payments.MandateURL(m.ID),

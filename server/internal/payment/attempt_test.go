@@ -116,7 +116,7 @@ func TestRecoveryAsksNoRailFirstAfterTheMandateEnded(t *testing.T) {
 			require.Empty(t, b.card.charges())
 			m, err := b.Ledger.Mandate(t.Context(), m.ID)
 			require.NoError(t, err)
-			require.Zero(t, m.Spent, "the amount is given back")
+			require.Zero(t, m.Windows[0].Used, "the amount is given back")
 		})
 	}
 }

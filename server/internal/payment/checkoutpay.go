@@ -53,19 +53,9 @@ func (s *Service) precheck(ctx context.Context, c Checkout, mandateID string) er
 	if err != nil {
 		return err
 	}
-	now := s.Clock()
-	left := m.Terms.MaxMonthly - m.SpentIn(ledger.MonthOf(now))
-	switch {
-	case m.Status == ledger.MandateRevoked:
-		return &ledger.Refusal{Code: ledger.MandateIsRevoked}
-	case !now.Before(m.Terms.ExpiresAt):
-		return &ledger.Refusal{Code: ledger.MandateExpired}
-	case !m.Terms.Allows(c.MerchantID):
-		return &ledger.Refusal{Code: ledger.MerchantNotAllowed}
-	case c.Amount > m.Terms.MaxPerTx:
-		return &ledger.Refusal{Code: ledger.PerTxLimit, Limit: m.Terms.MaxPerTx}
-	case c.Amount > left:
-		return &ledger.Refusal{Code: ledger.MonthlyLimit, Limit: m.Terms.MaxMonthly, Remaining: left}
+	r := ledger.Reserve{TokenValid: true, Payee: ledger.Merchant{ID: c.MerchantID}, Amount: c.Amount}
+	if refusal := r.Precheck(m, s.Clock()); refusal != nil {
+		return refusal
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func (n NewSession) repeats(created ledger.Session) bool {
 		late := created.Terms.ExpiresAt.Sub(created.CreatedAt.AddDate(1, 0, 0))
 		sameExpiry = late.Abs() < time.Minute
 	}
-	return sameExpiry && n.Terms.MaxPerTx == created.Terms.MaxPerTx && n.Terms.MaxMonthly == created.Terms.MaxMonthly &&
+	return sameExpiry && n.Terms.MaxPerTx == created.Terms.MaxPerTx && n.Terms.MaxMonthly == created.Terms.MaxMonthly && n.Terms.Limits == created.Terms.Limits &&
 		slices.Equal(n.Terms.Rails, created.Terms.Rails) && slices.Equal(n.Terms.Payees, created.Terms.Payees) &&
 		n.ReturnURL == created.ReturnURL && maps.Equal(n.Metadata, created.Metadata)
 }

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -16,12 +17,13 @@ import (
 // takes each back. A whole check finds them all; an incremental one those in what
 // has changed.
 func checkerFinds(t *testing.T, b *bench) {
-	m := b.mandate(t, b.terms(100*cent, 1000*cent))
+	m := b.mandate(t, b.limited())
 	paid, held := b.settle(t, b.reserve(t, m, 10*cent), succeeded()), b.reserve(t, m, 20*cent)
 	b.settle(t, b.reserve(t, m, 30*cent), declined())
 	m, err := b.Mandate(t.Context(), m.ID)
 	require.NoError(t, err)
-	tally := ledger.Tally{TallyKey: ledger.TallyKey{MandateID: m.ID, MerchantID: b.merchant.ID}, Count: 1, Volume: 10 * cent}
+	tally := ledger.Tally{TallyKey: ledger.TallyKey{MandateID: m.ID, MerchantID: b.merchant.ID}, Count: 1, Volume: 10 * cent,
+		Month: paid.Day - paid.Day%100, Used: 30 * cent}
 	sound := ledger.Rows{Mandates: []ledger.Mandate{m}, Charges: []ledger.Charge{paid, held}, Tallies: []ledger.Tally{tally}}
 	known := ledger.NewChecker(b.store, b.clock.Now)
 	for _, fault := range []struct {
@@ -29,9 +31,13 @@ func checkerFinds(t *testing.T, b *bench) {
 		plant func(*ledger.Rows)
 		fresh bool // an incremental check finds it too
 	}{
-		{"counter too low", func(r *ledger.Rows) { r.Mandates[0].Spent-- }, true},
-		{"counter too high", func(r *ledger.Rows) { r.Mandates[0].Spent++ }, true},
-		{"month rolled over with the counter kept", func(r *ledger.Rows) { r.Mandates[0].Month++ }, true},
+		{"daily window too low", func(r *ledger.Rows) { r.Mandates[0].Windows[0].Used-- }, true},
+		{"monthly window too high", func(r *ledger.Rows) { r.Mandates[0].Windows[1].Used++ }, true},
+		{"total window too low", func(r *ledger.Rows) { r.Mandates[0].Windows[2].Used-- }, true},
+		{"payment that was not counted", func(r *ledger.Rows) { r.Mandates[0].Windows[3].Used-- }, true},
+		{"month rolled over with the window kept", func(r *ledger.Rows) { r.Mandates[0].Windows[1].Start += 100 }, true},
+		{"payee's window too low", func(r *ledger.Rows) { r.Tallies[0].Used-- }, false},
+		{"payee's window of another month", func(r *ledger.Rows) { r.Tallies[0].Month += 100 }, false},
 		{"event counted and not there", func(r *ledger.Rows) { r.Mandates[0].EventSeq++ }, true},
 		{"revoked without an event", func(r *ledger.Rows) { r.Mandates[0].Status = ledger.MandateRevoked }, true},
 		{"captured without a posting", func(r *ledger.Rows) {
@@ -48,8 +54,10 @@ func checkerFinds(t *testing.T, b *bench) {
 		r, err := known.Changed(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, r.Faults, fault.name)
+		planted := m
+		planted.Windows = slices.Clone(m.Windows)
 		broken := ledger.Rows{
-			Mandates: []ledger.Mandate{m}, Charges: []ledger.Charge{paid, held}, Tallies: []ledger.Tally{tally},
+			Mandates: []ledger.Mandate{planted}, Charges: []ledger.Charge{paid, held}, Tallies: []ledger.Tally{tally},
 		}
 		fault.plant(&broken)
 		b.write(t, ledger.Effects{Update: broken})

@@ -84,7 +84,8 @@ func checkerBeginsInTheMiddle(t *testing.T, b *bench) {
 	stored, err := b.Mandate(t.Context(), m.ID)
 	require.NoError(t, err)
 	sound := stored
-	stored.Spent -= cent
+	stored.Windows = []ledger.Window{stored.Windows[0]}
+	stored.Windows[0].Used -= int64(cent)
 	b.write(t, ledger.Effects{Update: ledger.Rows{Mandates: []ledger.Mandate{stored}}})
 	require.NotEmpty(t, b.changed(t, c).Faults)
 	b.write(t, ledger.Effects{Update: ledger.Rows{Mandates: []ledger.Mandate{sound}}})

@@ -129,7 +129,7 @@ func randomCommands(t *testing.T, b *bench) {
 				c, end := pending[i], succeeded()
 				if rapid.Bool().Draw(rt, "declined") {
 					end = declined()
-					spent[c.Month] -= c.Amount
+					spent[c.Day.Month()] -= c.Amount
 				}
 				b.settle(rt, c, end)
 				pending = append(pending[:i], pending[i+1:]...)

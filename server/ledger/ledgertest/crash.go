@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -59,11 +60,55 @@ func (c *crashing) Update(ctx context.Context, keys ledger.Keys, decide func(*le
 // model is what the ledger should hold of one mandate, whatever happened to the
 // processes in between.
 type model struct {
-	spent   map[ledger.Month]ledger.Micros
-	month   ledger.Month // the latest that a charge began in
+	terms   ledger.Terms
+	day     ledger.Day               // the latest that a charge counted in
+	counted map[string]ledger.Charge // pending or succeeded
 	pending map[string]ledger.Charge
 	ended   map[string]ledger.ChargeStatus
 	revoked bool
+}
+
+// used is what the charges that count use of a limit on a day.
+func (w *model) used(kind ledger.WindowKind, payee string, d ledger.Day) (sum int64) {
+	for _, c := range w.counted {
+		same := c.Day.Month() == d.Month()
+		switch kind {
+		case ledger.DailyLimit, ledger.VelocityLimit:
+			same = c.Day == d
+		case ledger.TotalLimit:
+			same = true
+		case ledger.PayeeLimit:
+			same = same && c.MerchantID == payee
+		}
+		switch {
+		case !same:
+		case kind == ledger.VelocityLimit:
+			sum++
+		default:
+			sum += int64(c.Amount)
+		}
+	}
+	return sum
+}
+
+// refusal is the limit that refuses a charge on a day; empty if none does.
+func (w *model) refusal(r ledger.Reserve, d ledger.Day) ledger.RefusalCode {
+	switch {
+	case w.revoked:
+		return ledger.MandateIsRevoked
+	case r.Amount > w.terms.MaxPerTx:
+		return ledger.PerTxLimit
+	}
+	for _, kind := range append(slices.Clip(ledger.WindowKinds), ledger.PayeeLimit) {
+		more := int64(r.Amount)
+		if kind == ledger.VelocityLimit {
+			more = 1
+		}
+		if w.used(kind, r.Payee.ID, d)+more > w.terms.Cap(kind) {
+			return kind
+		}
+	}
+	return ""
 }
 
 // crashes runs random commands with crashes, reopened databases and a jumping
@@ -76,13 +121,12 @@ func crashes(t *testing.T, b *bench) {
 	b.Close()
 	b.Ledger = l
 	rapid.Check(t, func(rt *rapid.T) {
-		terms := b.terms(100*cent, 300*cent)
-		terms.ExpiresAt = b.clock.Now().AddDate(100, 0, 0)
 		want := &model{
-			spent: map[ledger.Month]ledger.Micros{}, pending: map[string]ledger.Charge{}, ended: map[string]ledger.ChargeStatus{},
-			month: ledger.MonthOf(b.clock.Now()),
+			terms: b.limited(), day: ledger.DayOf(b.clock.Now()),
+			counted: map[string]ledger.Charge{}, pending: map[string]ledger.Charge{}, ended: map[string]ledger.ChargeStatus{},
 		}
-		m := b.mandate(rt, terms)
+		want.terms.Payees = []string{ledger.AnyPayee}
+		m := b.mandate(rt, want.terms)
 		rt.Repeat(map[string]func(*rapid.T){
 			"reserve":    func(rt *rapid.T) { b.modelReserve(rt, store, want, m) },
 			"settle":     func(rt *rapid.T) { b.modelSettle(rt, store, want) },
@@ -115,21 +159,25 @@ func again(rt *rapid.T, store *crashing, command func() error) error {
 
 func (b *bench) modelReserve(rt *rapid.T, store *crashing, want *model, m ledger.Mandate) {
 	r := b.request(m, ledger.Micros(rapid.Int64Range(1, int64(120*cent)).Draw(rt, "amount")))
-	now := max(ledger.MonthOf(b.clock.Now()), want.month)
-	fits := !want.revoked && r.Amount <= 100*cent && want.spent[now]+r.Amount <= 300*cent
+	if rapid.Bool().Draw(rt, "another payee") {
+		r.Payee = ledger.WalletPayee("0x00000000000000000000000000000000000000b1")
+	}
+	day := max(ledger.DayOf(b.clock.Now()), want.day)
+	expected := want.refusal(r, day)
 	var got ledger.Reservation
 	err := again(rt, store, func() (err error) {
 		got, err = b.Reserve(context.Background(), r)
 		return err
 	})
 	var refusal *ledger.Refusal
-	require.Equal(rt, fits, err == nil)
-	require.Equal(rt, !fits, errors.As(err, &refusal))
-	if fits {
-		want.month = now
-		want.spent[now] += r.Amount
-		want.pending[r.ChargeID] = got.Charge
+	if expected != "" {
+		require.ErrorAs(rt, err, &refusal)
+		require.Equal(rt, expected, refusal.Code)
+		return
 	}
+	require.NoError(rt, err)
+	want.day = day
+	want.counted[r.ChargeID], want.pending[r.ChargeID] = got.Charge, got.Charge
 }
 
 // pick draws one of the pending charges, if there is one.
@@ -149,7 +197,7 @@ func (b *bench) modelSettle(rt *rapid.T, store *crashing, want *model) {
 	c, end := want.pick(rt), succeeded()
 	if rapid.Bool().Draw(rt, "declined") {
 		end = declined()
-		want.spent[c.Month] -= c.Amount
+		delete(want.counted, c.ID)
 	}
 	var got ledger.Charge
 	require.NoError(rt, again(rt, store, func() (err error) {
@@ -197,9 +245,11 @@ func (b *bench) reopen(rt *rapid.T, store *crashing) {
 // jump moves the clock: a little, over a month's end, or back.
 func (b *bench) jump(rt *rapid.T) {
 	now := b.clock.Now()
-	switch rapid.SampledFrom([]string{"seconds", "month", "back"}).Draw(rt, "jump") {
+	switch rapid.SampledFrom([]string{"seconds", "day", "month", "back"}).Draw(rt, "jump") {
 	case "seconds":
 		b.clock.set(now.Add(30 * time.Second))
+	case "day":
+		b.clock.set(now.AddDate(0, 0, 1))
 	case "month":
 		b.clock.set(now.AddDate(0, 1, 0))
 	case "back":
@@ -211,7 +261,9 @@ func (b *bench) jump(rt *rapid.T) {
 func (b *bench) compare(rt *rapid.T, want *model, m ledger.Mandate) {
 	stored, err := b.Mandate(context.Background(), m.ID)
 	require.NoError(rt, err)
-	require.Equal(rt, want.spent[stored.Month], stored.Spent)
+	for _, w := range stored.Windows {
+		require.Equal(rt, want.used(w.Kind, "", want.day), w.At(want.day).Used, w.Kind)
+	}
 	require.Equal(rt, want.revoked, stored.Status == ledger.MandateRevoked)
 	for id, status := range want.ended {
 		c, err := b.Charge(context.Background(), id)

@@ -90,6 +90,9 @@ func Run(t *testing.T, fresh Fresh) {
 		"streams have every event":         streamsHaveEveryEvent,
 		"events get their places":          eventsGetTheirPlaces,
 		"streams against charges":          streamsAgainstCharges,
+		"windows refuse":                   windowsRefuse,
+		"releases give back":               releasesGiveBackToEachWindow,
+		"windows under concurrency":        concurrentWindows,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -159,6 +162,15 @@ func (b *bench) terms(per, month ledger.Micros) ledger.Terms {
 		MaxPerTx: per, MaxMonthly: month, Rails: []rail.Name{rail.Card, rail.Chain},
 		Payees: []string{b.merchant.ID}, ExpiresAt: b.clock.Now().AddDate(1, 0, 0),
 	}
+}
+
+// limited are terms with a limit of each kind, each of which is reached before the others
+// by some charges.
+func (b *bench) limited() ledger.Terms {
+	t := b.terms(100*cent, 300*cent)
+	t.Limits = ledger.Limits{MaxDaily: 150 * cent, MaxTotal: 1000 * cent, MaxPaymentsPerDay: 5, MaxMonthlyPerPayee: 250 * cent}
+	t.ExpiresAt = b.clock.Now().AddDate(100, 0, 0)
+	return t
 }
 
 func (b *bench) session(t require.TestingT, terms ledger.Terms) ledger.Session {
@@ -236,7 +248,7 @@ func (b *bench) settle(t require.TestingT, c ledger.Charge, end ledger.Settlemen
 func (b *bench) spent(t require.TestingT, m ledger.Mandate) ledger.Micros {
 	m, err := b.Mandate(context.Background(), m.ID)
 	require.NoError(t, err)
-	return m.SpentIn(ledger.MonthOf(b.clock.Now()))
+	return m.SpentInMonth(b.clock.Now())
 }
 
 // sound checks the whole ledger, and what changed since it last did, and returns what the check counted.

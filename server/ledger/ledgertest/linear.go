@@ -83,7 +83,7 @@ func linearizable(t *testing.T, b *bench) {
 				default:
 					h.record(client, operation{kind: "read"}, func() (answer, error) {
 						m, err := l.Mandate(t.Context(), m.ID)
-						return answer{amount: m.Spent}, err
+						return answer{amount: ledger.Micros(m.Windows[0].Used)}, err
 					})
 				}
 			}

@@ -196,10 +196,15 @@ func sessions(t *testing.T, b *bench) {
 }
 
 func sessionsOnlyNarrow(t *testing.T, b *bench) {
-	asked := b.terms(100*cent, 1000*cent)
+	asked := b.limited()
 	for name, change := range map[string]func(*ledger.Terms){
 		"per payment": func(t *ledger.Terms) { t.MaxPerTx++ },
 		"per month":   func(t *ledger.Terms) { t.MaxMonthly++ },
+		"per day":     func(t *ledger.Terms) { t.MaxDaily = 0 },
+		"in all":      func(t *ledger.Terms) { t.MaxTotal++ },
+		"payments":    func(t *ledger.Terms) { t.MaxPaymentsPerDay++ },
+		"per payee":   func(t *ledger.Terms) { t.MaxMonthlyPerPayee = 0 },
+		"negative":    func(t *ledger.Terms) { t.MaxDaily = -1 },
 		"expiry":      func(t *ledger.Terms) { t.ExpiresAt = t.ExpiresAt.Add(time.Second) },
 		"payees":      func(t *ledger.Terms) { t.Payees = []string{ledger.AnyPayee} },
 		"no payee":    func(t *ledger.Terms) { t.Payees = nil },

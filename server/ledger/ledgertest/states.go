@@ -56,7 +56,7 @@ func unsavedIsUnseen(t *testing.T, b *bench) {
 	c := b.reserve(t, m, cent)
 	before, held := b.state(t, c)
 	broken := before
-	broken.Spent = 500 * cent
+	broken.Windows = []ledger.Window{{Kind: ledger.MonthlyLimit, Cap: int64(1000 * cent), Start: before.Windows[0].Start, Used: int64(500 * cent)}}
 	lost := held
 	lost.LeaseUntil = time.Time{}
 	keys := ledger.Keys{Mandates: []string{m.ID}, Charges: []string{c.ID}}

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 var (
 	lockSessions    = named[struct{ Hash string }]("LockSessions")
 	lockMandates    = named[struct{ ID string }]("LockMandates")
+	windowsOf       = named[struct{ ID string }]("Windows")
 	lockCharges     = named[struct{ ID string }]("LockCharges")
 	lockCheckouts   = named[struct{ Entropy string }]("LockCheckouts")
 	lockInstruments = named[struct{ Reference string }]("LockInstruments")
@@ -30,6 +32,8 @@ var (
 	updateSessions         = named[db.UpdateSessionParams]("UpdateSessions")
 	insertMandates         = named[db.InsertMandateParams]("InsertMandates")
 	updateMandates         = named[db.UpdateMandateParams]("UpdateMandates")
+	insertWindows          = named[db.InsertWindowParams]("InsertWindows")
+	updateWindows          = named[db.UpdateWindowParams]("UpdateWindows")
 	insertIdempotencies    = named[db.InsertIdempotencyParams]("InsertIdempotencies")
 	insertCharges          = named[db.InsertChargeParams]("InsertCharges")
 	updateCharges          = named[db.UpdateChargeParams]("UpdateCharges")
@@ -77,6 +81,7 @@ func (s *Store) once(ctx context.Context, keys ledger.Keys, decide func(*ledger.
 		return false, fmt.Errorf("load: %w", err)
 	}
 	held := heldBy(keys, state)
+	before := maps.Clone(state.Mandates)
 	failpoint.Hit(failpoint.StoreLoaded)
 	effects, err := decide(state)
 	if err != nil {
@@ -87,7 +92,7 @@ func (s *Store) once(ctx context.Context, keys ledger.Keys, decide func(*ledger.
 	}
 	failpoint.Hit(failpoint.StoreDecided)
 	save := &pgx.Batch{}
-	queueSave(save, effects)
+	queueSave(save, effects, before)
 	save.Queue("COMMIT")
 	if err := conn.SendBatch(ctx, save).Close(); err != nil {
 		return false, fmt.Errorf("save: %w", err)
@@ -125,6 +130,7 @@ func queueLoad(b *pgx.Batch, keys ledger.Keys) *ledger.State {
 	}
 	if len(keys.Mandates) > 0 {
 		into(b.Queue(lockMandates.text, keys.Mandates), row.Mandate, func(r ledger.Mandate) { s.Mandates[r.ID] = r })
+		b.Queue(windowsOf.text, keys.Mandates).Query(func(rows pgx.Rows) error { return addWindows(s.Mandates, rows) })
 	}
 	charge := func(r ledger.Charge) { s.Charges[r.ID] = r }
 	if len(keys.Charges) > 0 {
@@ -151,6 +157,24 @@ func queueLoad(b *pgx.Batch, keys ledger.Keys) *ledger.State {
 	return s
 }
 
+// addWindows adds the windows of mandates that were loaded before.
+func addWindows(mandates map[string]ledger.Mandate, rows pgx.Rows) error {
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[db.Window])
+	if err != nil {
+		return err
+	}
+	of := map[string][]db.Window{}
+	for _, w := range all {
+		of[w.MandateID] = append(of[w.MandateID], w)
+	}
+	for id, windows := range of {
+		m := mandates[id]
+		m.Windows = row.Windows(windows)
+		mandates[id] = m
+	}
+	return nil
+}
+
 // into has each row of a query's answer converted and kept.
 func into[D, R any](q *pgx.QueuedQuery, convert func(D) (R, error), keep func(R)) {
 	q.Query(func(rows pgx.Rows) error {
@@ -169,13 +193,19 @@ func into[D, R any](q *pgx.QueuedQuery, convert func(D) (R, error), keep func(R)
 	})
 }
 
+// same returns parameters as they are.
+func same[P any](p P) P { return p }
+
 // queueSave queues a statement for all rows of each kind. Updates come in key
-// order too, though their rows are locked already.
-func queueSave(b *pgx.Batch, e ledger.Effects) {
+// order too, though their rows are locked already. before are the mandates as they were
+// loaded.
+func queueSave(b *pgx.Batch, e ledger.Effects, before map[string]ledger.Mandate) {
 	exec(b, insertSessions, e.Insert.Sessions, row.InsertSession)
 	exec(b, updateSessions, e.Update.Sessions, row.UpdateSession)
 	exec(b, insertMandates, e.Insert.Mandates, row.InsertMandate)
-	exec(b, updateMandates, e.Update.Mandates, row.UpdateMandate)
+	exec(b, insertWindows, row.NewWindows(e.Insert.Mandates), same)
+	exec(b, updateMandates, row.ChangedMandates(before, e.Update.Mandates), row.UpdateMandate)
+	exec(b, updateWindows, row.ChangedWindows(before, e.Update.Mandates), same)
 	exec(b, insertIdempotencies, e.Insert.Idempotency, row.InsertIdempotency)
 	exec(b, insertCharges, e.Insert.Charges, row.InsertCharge)
 	exec(b, updateCharges, e.Update.Charges, row.UpdateCharge)

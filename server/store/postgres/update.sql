@@ -4,16 +4,20 @@
 
 -- name: LockSessions
 SELECT hash, merchant_id, status, failure_reason, max_per_tx_micros, max_monthly_micros, rails, payees,
-    mandate_expires_ms, return_url, metadata, attempts, mandate_id, sealed_token, created_ms, expires_ms
+    mandate_expires_ms, return_url, metadata, attempts, mandate_id, sealed_token, created_ms, expires_ms, limits
 FROM sessions WHERE hash = ANY(@hash::text[]) ORDER BY hash FOR UPDATE
 
 -- name: LockMandates
 SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees,
-    expires_ms, month, spent_micros, email, event_seq, created_ms
+    expires_ms, email, event_seq, created_ms, limits
 FROM mandates WHERE id = ANY(@id::text[]) ORDER BY id FOR UPDATE
 
+-- name: Windows
+-- Windows change only while their mandate is locked.
+SELECT mandate_id, kind, cap, start_day, used FROM windows WHERE mandate_id = ANY(@id::text[])
+
 -- name: LockCharges
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month,
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day,
     status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
     attempt, resource
 FROM charges WHERE id = ANY(@id::text[]) ORDER BY id FOR UPDATE
@@ -29,7 +33,7 @@ SELECT reference, session_hash, mandate_id, state, connection, rail, customer, m
 FROM instruments WHERE reference = ANY(@reference::text[]) ORDER BY reference FOR UPDATE
 
 -- name: LockTallies
-SELECT t.merchant_id, t.mandate_id, t.count, t.volume_micros
+SELECT t.merchant_id, t.mandate_id, t.count, t.volume_micros, t.start_day, t.used_micros
 FROM tallies t
 JOIN (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@mandate_id::text[]) AS mandate_id) k
     ON t.merchant_id = k.merchant_id AND t.mandate_id = k.mandate_id
@@ -43,7 +47,7 @@ JOIN (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@kind::text[]) 
 
 -- name: ChargesOfKeys
 SELECT c.id, c.mandate_id, c.merchant_id, c.pay_to, c.amount_micros, c.fee_micros, c.currency, c.description,
-    c.metadata, c.rails, c.month, c.status, c.rail, c.tx_hash, c.processor_id, c.failure_reason, c.lease_ms, c.asked,
+    c.metadata, c.rails, c.day, c.status, c.rail, c.tx_hash, c.processor_id, c.failure_reason, c.lease_ms, c.asked,
     c.created_ms, c.settled_ms, c.lease_owner, c.attempt, c.resource
 FROM charges c
 JOIN idempotency i ON i.charge_id = c.id
@@ -52,11 +56,11 @@ JOIN (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@kind::text[]) 
 
 -- name: InsertSessions
 INSERT INTO sessions (hash, merchant_id, status, failure_reason, max_per_tx_micros, max_monthly_micros, rails, payees,
-    mandate_expires_ms, return_url, metadata, attempts, mandate_id, sealed_token, created_ms, expires_ms)
+    mandate_expires_ms, return_url, metadata, attempts, mandate_id, sealed_token, created_ms, expires_ms, limits)
 SELECT unnest(@hash::text[]), unnest(@merchant_id::text[]), unnest(@status::text[]), unnest(@failure_reason::text[]), unnest(@max_per_tx_micros::bigint[]),
     unnest(@max_monthly_micros::bigint[]), unnest(@rails::text[]), unnest(@payees::text[]), unnest(@mandate_expires_ms::bigint[]), unnest(@return_url::text[]),
     unnest(@metadata::text[]), unnest(@attempts::bigint[]), unnest(@mandate_id::text[]), unnest(@sealed_token::bytea[]), unnest(@created_ms::bigint[]),
-    unnest(@expires_ms::bigint[])
+    unnest(@expires_ms::bigint[]), unnest(@limits::text[])
 
 -- name: UpdateSessions
 UPDATE sessions t SET status = u.status, failure_reason = u.failure_reason, attempts = u.attempts,
@@ -67,26 +71,36 @@ WHERE t.hash = u.hash
 
 -- name: InsertMandates
 INSERT INTO mandates (id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails,
-    payees, expires_ms, month, spent_micros, email, event_seq, created_ms)
+    payees, expires_ms, email, event_seq, created_ms, limits)
 SELECT unnest(@id::text[]), unnest(@merchant_id::text[]), unnest(@status::text[]), unnest(@revoked_by::text[]), unnest(@revoked_ms::bigint[]),
     unnest(@max_per_tx_micros::bigint[]), unnest(@max_monthly_micros::bigint[]), unnest(@rails::text[]), unnest(@payees::text[]), unnest(@expires_ms::bigint[]),
-    unnest(@month::bigint[]), unnest(@spent_micros::bigint[]), unnest(@email::text[]), unnest(@event_seq::bigint[]), unnest(@created_ms::bigint[])
+    unnest(@email::text[]), unnest(@event_seq::bigint[]), unnest(@created_ms::bigint[]), unnest(@limits::text[])
 
 -- name: UpdateMandates
-UPDATE mandates t SET status = u.status, revoked_by = u.revoked_by, revoked_ms = u.revoked_ms, month = u.month,
-    spent_micros = u.spent_micros, event_seq = u.event_seq
+UPDATE mandates t SET status = u.status, revoked_by = u.revoked_by, revoked_ms = u.revoked_ms,
+    event_seq = u.event_seq
 FROM (SELECT unnest(@id::text[]) AS id, unnest(@status::text[]) AS status, unnest(@revoked_by::text[]) AS revoked_by,
-    unnest(@revoked_ms::bigint[]) AS revoked_ms, unnest(@month::bigint[]) AS month, unnest(@spent_micros::bigint[]) AS spent_micros,
+    unnest(@revoked_ms::bigint[]) AS revoked_ms,
     unnest(@event_seq::bigint[]) AS event_seq) u
 WHERE t.id = u.id
 
+-- name: InsertWindows
+INSERT INTO windows (mandate_id, kind, cap, start_day, used)
+SELECT unnest(@mandate_id::text[]), unnest(@kind::text[]), unnest(@cap::bigint[]), unnest(@start_day::bigint[]), unnest(@used::bigint[])
+
+-- name: UpdateWindows
+UPDATE windows t SET cap = u.cap, start_day = u.start_day, used = u.used
+FROM (SELECT unnest(@mandate_id::text[]) AS mandate_id, unnest(@kind::text[]) AS kind, unnest(@cap::bigint[]) AS cap,
+    unnest(@start_day::bigint[]) AS start_day, unnest(@used::bigint[]) AS used) u
+WHERE t.mandate_id = u.mandate_id AND t.kind = u.kind
+
 -- name: InsertCharges
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
-    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
+    rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
     attempt, resource)
 SELECT unnest(@id::text[]), unnest(@mandate_id::text[]), unnest(@merchant_id::text[]), unnest(@pay_to::text[]), unnest(@amount_micros::bigint[]),
     unnest(@fee_micros::bigint[]), unnest(@currency::text[]), unnest(@description::text[]), unnest(@metadata::text[]), unnest(@rails::text[]),
-    unnest(@month::bigint[]), unnest(@status::text[]), unnest(@rail::text[]), unnest(@tx_hash::text[]), unnest(@processor_id::text[]),
+    unnest(@day::bigint[]), unnest(@status::text[]), unnest(@rail::text[]), unnest(@tx_hash::text[]), unnest(@processor_id::text[]),
     unnest(@failure_reason::text[]), unnest(@lease_ms::bigint[]), unnest(@asked::bigint[]), unnest(@created_ms::bigint[]), unnest(@settled_ms::bigint[]),
     unnest(@lease_owner::text[]), unnest(@attempt::bigint[]), unnest(@resource::text[])
 
@@ -137,13 +151,15 @@ ON CONFLICT (id) DO UPDATE SET attempts = excluded.attempts,
     due_ms = CASE WHEN excluded.due_ms < unwindings.due_ms THEN excluded.due_ms ELSE unwindings.due_ms - 1 END
 
 -- name: InsertTallies
-INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros)
-SELECT unnest(@merchant_id::text[]), unnest(@mandate_id::text[]), unnest(@count::bigint[]), unnest(@volume_micros::bigint[])
+INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros, start_day, used_micros)
+SELECT unnest(@merchant_id::text[]), unnest(@mandate_id::text[]), unnest(@count::bigint[]), unnest(@volume_micros::bigint[]),
+    unnest(@start_day::bigint[]), unnest(@used_micros::bigint[])
 
 -- name: UpdateTallies
-UPDATE tallies t SET count = u.count, volume_micros = u.volume_micros
+UPDATE tallies t SET count = u.count, volume_micros = u.volume_micros, start_day = u.start_day, used_micros = u.used_micros
 FROM (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@mandate_id::text[]) AS mandate_id, unnest(@count::bigint[]) AS count,
-    unnest(@volume_micros::bigint[]) AS volume_micros) u
+    unnest(@volume_micros::bigint[]) AS volume_micros, unnest(@start_day::bigint[]) AS start_day,
+    unnest(@used_micros::bigint[]) AS used_micros) u
 WHERE t.merchant_id = u.merchant_id AND t.mandate_id = u.mandate_id
 
 -- name: InsertIdempotencies

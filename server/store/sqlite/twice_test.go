@@ -60,7 +60,7 @@ func TestCommitsOfAnotherConnectionAreSeen(t *testing.T) {
 	}
 	stored, err := both[0].Mandate(ctx, m.ID)
 	require.NoError(t, err)
-	require.Equal(t, ledger.Micros(limit), stored.Spent)
+	require.Equal(t, int64(limit), stored.Windows[0].Used)
 	_, err = both[0].Revoke(ctx, m.ID, ledger.RevokedByUser)
 	require.NoError(t, err)
 	_, err = reserve(both[1], 2*limit)

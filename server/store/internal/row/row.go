@@ -127,7 +127,7 @@ func Session(r db.Session) (s ledger.Session, err error) {
 		Terms: ledger.Terms{
 			MaxPerTx: ledger.Micros(r.MaxPerTxMicros), MaxMonthly: ledger.Micros(r.MaxMonthlyMicros),
 			Rails: list[rail.Name](r.Rails, &err), Payees: list[string](r.Payees, &err),
-			ExpiresAt: at(r.MandateExpiresMs),
+			Limits: limits(r.Limits, &err), ExpiresAt: at(r.MandateExpiresMs),
 		},
 		ReturnURL: r.ReturnUrl, Metadata: pairs(r.Metadata, &err), Attempts: int(r.Attempts),
 		MandateID: r.MandateID, SealedToken: r.SealedToken, CreatedAt: at(r.CreatedMs), ExpiresAt: at(r.ExpiresMs),
@@ -142,6 +142,7 @@ func InsertSession(s ledger.Session) db.InsertSessionParams {
 		Rails: text(s.Terms.Rails), Payees: text(s.Terms.Payees), MandateExpiresMs: Millis(s.Terms.ExpiresAt),
 		ReturnUrl: s.ReturnURL, Metadata: text(s.Metadata), Attempts: int64(s.Attempts), MandateID: s.MandateID,
 		SealedToken: append([]byte{}, s.SealedToken...), CreatedMs: Millis(s.CreatedAt), ExpiresMs: Millis(s.ExpiresAt),
+		Limits: text(s.Terms.Limits),
 	}
 }
 
@@ -165,16 +166,15 @@ func StoredCharge(c ledger.Charge) ledger.Charge {
 	return c
 }
 
-// Mandate reads a stored row.
+// Mandate reads a stored row. Its windows have rows of their own.
 func Mandate(r db.Mandate) (m ledger.Mandate, err error) {
 	return ledger.Mandate{
 		ID: r.ID, MerchantID: r.MerchantID, Status: ledger.MandateStatus(r.Status),
 		RevokedBy: ledger.Revoker(r.RevokedBy), RevokedAt: at(r.RevokedMs),
 		Terms: ledger.Terms{
 			MaxPerTx: ledger.Micros(r.MaxPerTxMicros), MaxMonthly: ledger.Micros(r.MaxMonthlyMicros),
-			Rails: list[rail.Name](r.Rails, &err), Payees: list[string](r.Payees, &err), ExpiresAt: at(r.ExpiresMs),
+			Rails: list[rail.Name](r.Rails, &err), Payees: list[string](r.Payees, &err), Limits: limits(r.Limits, &err), ExpiresAt: at(r.ExpiresMs),
 		},
-		Month: ledger.Month(r.Month), Spent: ledger.Micros(r.SpentMicros),
 		Email: r.Email, EventSeq: r.EventSeq,
 		CreatedAt: at(r.CreatedMs),
 	}, err
@@ -186,8 +186,7 @@ func InsertMandate(m ledger.Mandate) db.InsertMandateParams {
 		ID: m.ID, MerchantID: m.MerchantID, Status: string(m.Status), RevokedBy: string(m.RevokedBy), RevokedMs: Millis(m.RevokedAt),
 		MaxPerTxMicros: int64(m.Terms.MaxPerTx), MaxMonthlyMicros: int64(m.Terms.MaxMonthly),
 		Rails: text(m.Terms.Rails), Payees: text(m.Terms.Payees), ExpiresMs: Millis(m.Terms.ExpiresAt),
-		Month: int64(m.Month), SpentMicros: int64(m.Spent), Email: m.Email,
-		EventSeq: m.EventSeq, CreatedMs: Millis(m.CreatedAt),
+		Email: m.Email, EventSeq: m.EventSeq, CreatedMs: Millis(m.CreatedAt), Limits: text(m.Terms.Limits),
 	}
 }
 
@@ -195,13 +194,13 @@ func InsertMandate(m ledger.Mandate) db.InsertMandateParams {
 func UpdateMandate(m ledger.Mandate) db.UpdateMandateParams {
 	return db.UpdateMandateParams{
 		ID: m.ID, Status: string(m.Status), RevokedBy: string(m.RevokedBy), RevokedMs: Millis(m.RevokedAt),
-		Month: int64(m.Month), SpentMicros: int64(m.Spent), EventSeq: m.EventSeq,
+		EventSeq: m.EventSeq,
 	}
 }
 
-// UpdateSpent is what a statement of that name takes.
-func UpdateSpent(m ledger.Mandate) db.UpdateSpentParams {
-	return db.UpdateSpentParams{ID: m.ID, Month: int64(m.Month), SpentMicros: int64(m.Spent), EventSeq: m.EventSeq}
+// UpdateEventSeq is what a statement of that name takes.
+func UpdateEventSeq(m ledger.Mandate) db.UpdateEventSeqParams {
+	return db.UpdateEventSeqParams{ID: m.ID, EventSeq: m.EventSeq}
 }
 
 // Charge reads a stored row.
@@ -210,7 +209,7 @@ func Charge(r db.Charge) (c ledger.Charge, err error) {
 		ID: r.ID, MandateID: r.MandateID, MerchantID: r.MerchantID, PayTo: r.PayTo,
 		Amount: ledger.Micros(r.AmountMicros), Fee: ledger.Micros(r.FeeMicros), Currency: r.Currency,
 		Description: r.Description, Metadata: pairs(r.Metadata, &err),
-		Rails: list[rail.Name](r.Rails, &err), Month: ledger.Month(r.Month), Status: ledger.ChargeStatus(r.Status),
+		Rails: list[rail.Name](r.Rails, &err), Day: ledger.Day(r.Day), Status: ledger.ChargeStatus(r.Status),
 		Rail: rail.Name(r.Rail), TxHash: r.TxHash, ProcessorID: r.ProcessorID, FailureReason: rail.Reason(r.FailureReason),
 		LeaseOwner: r.LeaseOwner, LeaseUntil: at(r.LeaseMs), Asked: int(r.Asked), Attempt: int(r.Attempt), Resource: r.Resource,
 		CreatedAt: at(r.CreatedMs), SettledAt: at(r.SettledMs),
@@ -222,7 +221,7 @@ func InsertCharge(c ledger.Charge) db.InsertChargeParams {
 	return db.InsertChargeParams{
 		ID: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, PayTo: c.PayTo, AmountMicros: int64(c.Amount),
 		FeeMicros: int64(c.Fee), Currency: c.Currency, Description: c.Description, Metadata: text(c.Metadata),
-		Rails: text(c.Rails), Month: int64(c.Month), Status: string(c.Status), Rail: string(c.Rail), TxHash: c.TxHash,
+		Rails: text(c.Rails), Day: int64(c.Day), Status: string(c.Status), Rail: string(c.Rail), TxHash: c.TxHash,
 		ProcessorID: c.ProcessorID, FailureReason: string(c.FailureReason), LeaseMs: Millis(c.LeaseUntil),
 		Asked: int64(c.Asked), CreatedMs: Millis(c.CreatedAt), SettledMs: Millis(c.SettledAt), LeaseOwner: c.LeaseOwner,
 		Attempt: int64(c.Attempt), Resource: c.Resource,
@@ -242,7 +241,7 @@ func UpdateCharge(c ledger.Charge) db.UpdateChargeParams {
 func Tally(r db.Tally) (ledger.Tally, error) {
 	return ledger.Tally{
 		TallyKey: ledger.TallyKey{MandateID: r.MandateID, MerchantID: r.MerchantID},
-		Count:    r.Count, Volume: ledger.Micros(r.VolumeMicros),
+		Count:    r.Count, Volume: ledger.Micros(r.VolumeMicros), Month: ledger.Day(r.StartDay), Used: ledger.Micros(r.UsedMicros),
 	}, nil
 }
 
@@ -250,6 +249,7 @@ func Tally(r db.Tally) (ledger.Tally, error) {
 func InsertTally(t ledger.Tally) db.InsertTallyParams {
 	return db.InsertTallyParams{
 		MerchantID: t.MerchantID, MandateID: t.MandateID, Count: t.Count, VolumeMicros: int64(t.Volume),
+		StartDay: int64(t.Month), UsedMicros: int64(t.Used),
 	}
 }
 

@@ -60,13 +60,25 @@ func pages[D any](read func() ([]D, error), next func(D), each func(D) error) er
 // Counters implements [ledger.Audit].
 func (a *audit) Counters(ctx context.Context, each func(ledger.Counter) error) error {
 	p := db.CountersParams{Limit: pageSize}
+	var windows map[string][]db.Window // of the page
 	return a.store.fail("read counters", pages(
-		func() ([]db.CountersRow, error) { return a.q.Counters(ctx, p) },
+		func() ([]db.CountersRow, error) {
+			page, err := a.q.Counters(ctx, p)
+			if err != nil || len(page) == 0 {
+				return nil, err
+			}
+			all, err := a.q.WindowsBetween(ctx, db.WindowsBetweenParams{MandateID: p.ID, MandateID_2: page[len(page)-1].ID})
+			windows = grouped(all)
+			return page, err
+		},
 		func(r db.CountersRow) { p.ID = r.ID },
 		func(r db.CountersRow) error {
+			payees, err := row.HasPayeeLimit(r.Limits)
+			if err != nil {
+				return err
+			}
 			return each(ledger.Counter{
-				MandateID: r.ID, Status: ledger.MandateStatus(r.Status), Month: ledger.Month(r.Month),
-				Spent: ledger.Micros(r.SpentMicros), MaxMonthly: ledger.Micros(r.MaxMonthlyMicros), EventSeq: r.EventSeq,
+				MandateID: r.ID, Status: ledger.MandateStatus(r.Status), Windows: row.Windows(windows[r.ID]), Payees: payees, EventSeq: r.EventSeq,
 			})
 		}))
 }
@@ -74,7 +86,7 @@ func (a *audit) Counters(ctx context.Context, each func(ledger.Counter) error) e
 func fact(r db.ChargeFactsRow) ledger.Charge {
 	return ledger.Charge{
 		ID: r.ID, MandateID: r.MandateID, MerchantID: r.MerchantID, Amount: ledger.Micros(r.AmountMicros),
-		Fee: ledger.Micros(r.FeeMicros), Month: ledger.Month(r.Month), Status: ledger.ChargeStatus(r.Status), Rail: rail.Name(r.Rail),
+		Fee: ledger.Micros(r.FeeMicros), Day: ledger.Day(r.Day), Status: ledger.ChargeStatus(r.Status), Rail: rail.Name(r.Rail),
 	}
 }
 

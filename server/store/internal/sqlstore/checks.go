@@ -3,9 +3,11 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/httpjson"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/store/internal/row"
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
@@ -13,30 +15,32 @@ import (
 
 // Statements for many rows, like those for webhooks.
 const (
-	countersOf = `SELECT id, status, month, spent_micros, max_monthly_micros, event_seq FROM mandates
+	countersOf = `SELECT id, status, limits, event_seq FROM mandates
 WHERE id IN (SELECT value ->> 0 FROM json_each($1)) ORDER BY id`
 
-	checksOf = `SELECT mandate_id, seq, month, settled_micros, revoked, fault, checked_ms FROM mandate_checks
+	windowsOf = `SELECT mandate_id, kind, cap, start_day, used FROM windows
 WHERE mandate_id IN (SELECT value ->> 0 FROM json_each($1))`
 
-	heldOf = `SELECT mandate_id, month, CAST(SUM(amount_micros) AS BIGINT) FROM charges
-WHERE status = 'pending' AND mandate_id IN (SELECT value ->> 0 FROM json_each($1)) GROUP BY mandate_id, month`
+	checksOf = `SELECT mandate_id, seq, settled, revoked, fault, checked_ms FROM mandate_checks
+WHERE mandate_id IN (SELECT value ->> 0 FROM json_each($1))`
+
+	heldOf = `SELECT mandate_id, day, CAST(SUM(amount_micros) AS BIGINT), COUNT(*) FROM charges
+WHERE status = 'pending' AND mandate_id IN (SELECT value ->> 0 FROM json_each($1)) GROUP BY mandate_id, day`
 
 	eventsSince = `SELECT e.id, e.mandate_id, e.seq, e.merchant_id, e.type, e.data, e.created_ms, e.place
 FROM json_each($1) JOIN events e ON e.mandate_id = value ->> 0 AND e.seq > CAST(value ->> 1 AS BIGINT)
 ORDER BY e.mandate_id, e.seq LIMIT CAST($2 AS BIGINT)`
 
-	chargesOf = `SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, month, status, rail FROM charges
+	chargesOf = `SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, day, status, rail FROM charges
 WHERE id IN (SELECT value ->> 0 FROM json_each($1)) ORDER BY id`
 
 	postingsOf = `SELECT charge_id, n, mandate_id, from_account, to_account, amount_micros, at_ms FROM postings
 WHERE charge_id IN (SELECT value ->> 0 FROM json_each($1)) ORDER BY charge_id, n`
 
-	saveMandateChecks = `INSERT INTO mandate_checks (mandate_id, seq, month, settled_micros, revoked, fault, checked_ms)
-SELECT value ->> 0, CAST(value ->> 1 AS BIGINT), CAST(value ->> 2 AS BIGINT), CAST(value ->> 3 AS BIGINT), CAST(value ->> 4 AS BIGINT),
-    value ->> 5, CAST(value ->> 6 AS BIGINT)
+	saveMandateChecks = `INSERT INTO mandate_checks (mandate_id, seq, settled, revoked, fault, checked_ms)
+SELECT value ->> 0, CAST(value ->> 1 AS BIGINT), value ->> 2, CAST(value ->> 3 AS BIGINT), value ->> 4, CAST(value ->> 5 AS BIGINT)
 FROM json_each($1) WHERE true
-ON CONFLICT (mandate_id) DO UPDATE SET seq = excluded.seq, month = excluded.month, settled_micros = excluded.settled_micros,
+ON CONFLICT (mandate_id) DO UPDATE SET seq = excluded.seq, settled = excluded.settled,
     revoked = excluded.revoked, fault = excluded.fault, checked_ms = excluded.checked_ms`
 
 	saveStreamChecks = `INSERT INTO stream_checks (merchant_id, stream_offset)
@@ -59,25 +63,55 @@ func listed[R any](ctx context.Context, a *audit, statement string, keys [][]any
 
 // CountersOf implements [ledger.Audit].
 func (a *audit) CountersOf(ctx context.Context, ids []string) ([]ledger.Counter, error) {
-	return listed(ctx, a, countersOf, single(ids), func(r *sql.Rows, m *ledger.Counter) error {
-		return r.Scan(&m.MandateID, &m.Status, &m.Month, &m.Spent, &m.MaxMonthly, &m.EventSeq)
+	counters, err := listed(ctx, a, countersOf, single(ids), func(r *sql.Rows, m *ledger.Counter) error {
+		var limits string
+		err := r.Scan(&m.MandateID, &m.Status, &limits, &m.EventSeq)
+		if err == nil {
+			m.Payees, err = row.HasPayeeLimit(limits)
+		}
+		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	windows, err := listed(ctx, a, windowsOf, single(ids), func(r *sql.Rows, w *db.Window) error {
+		return r.Scan(&w.MandateID, &w.Kind, &w.Cap, &w.StartDay, &w.Used)
+	})
+	byMandate := grouped(windows)
+	for i, m := range counters {
+		counters[i].Windows = row.Windows(byMandate[m.MandateID])
+	}
+	return counters, err
+}
+
+// grouped returns windows by their mandate.
+func grouped(all []db.Window) map[string][]db.Window {
+	groups := map[string][]db.Window{}
+	for _, w := range all {
+		groups[w.MandateID] = append(groups[w.MandateID], w)
+	}
+	return groups
 }
 
 // ChecksOf implements [ledger.Audit].
 func (a *audit) ChecksOf(ctx context.Context, ids []string) ([]ledger.MandateCheck, error) {
 	return listed(ctx, a, checksOf, single(ids), func(r *sql.Rows, k *ledger.MandateCheck) error {
-		var at, revoked int64
-		err := r.Scan(&k.MandateID, &k.Seq, &k.Month, &k.Settled, &revoked, &k.Fault, &at)
+		var (
+			at, revoked int64
+			settled     string
+		)
+		if err := r.Scan(&k.MandateID, &k.Seq, &settled, &revoked, &k.Fault, &at); err != nil {
+			return err
+		}
 		k.Revoked, k.CheckedAt = revoked == 1, row.At(at)
-		return err
+		return json.Unmarshal([]byte(settled), &k.Settled)
 	})
 }
 
 // HeldOf implements [ledger.Audit].
 func (a *audit) HeldOf(ctx context.Context, ids []string) ([]ledger.HeldCharges, error) {
 	return listed(ctx, a, heldOf, single(ids), func(r *sql.Rows, h *ledger.HeldCharges) error {
-		return r.Scan(&h.MandateID, &h.Month, &h.Amount)
+		return r.Scan(&h.MandateID, &h.Day, &h.Amount, &h.Count)
 	})
 }
 
@@ -98,7 +132,7 @@ func (a *audit) EventsSince(ctx context.Context, since map[string]int64, limit i
 // ChargesOf implements [ledger.Audit].
 func (a *audit) ChargesOf(ctx context.Context, ids []string, each func(ledger.Charge, []ledger.Posting) error) error {
 	charges, err := listed(ctx, a, chargesOf, single(ids), func(r *sql.Rows, c *db.ChargeFactsRow) error {
-		return r.Scan(&c.ID, &c.MandateID, &c.MerchantID, &c.AmountMicros, &c.FeeMicros, &c.Month, &c.Status, &c.Rail)
+		return r.Scan(&c.ID, &c.MandateID, &c.MerchantID, &c.AmountMicros, &c.FeeMicros, &c.Day, &c.Status, &c.Rail)
 	})
 	if err != nil {
 		return err
@@ -163,7 +197,7 @@ func (s *Store) SaveChecks(ctx context.Context, mandates []ledger.MandateCheck, 
 		if k.Revoked {
 			revoked = 1
 		}
-		checked[i] = []any{k.MandateID, k.Seq, int64(k.Month), int64(k.Settled), revoked, k.Fault, row.Millis(k.CheckedAt)}
+		checked[i] = []any{k.MandateID, k.Seq, string(httpjson.Marshal(k.Settled)), revoked, k.Fault, row.Millis(k.CheckedAt)}
 	}
 	for i, c := range streams {
 		reached[i] = []any{c.MerchantID, c.Offset}

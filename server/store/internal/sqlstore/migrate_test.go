@@ -96,8 +96,9 @@ func rowsAreMoved(t *testing.T, pool *sql.DB, dialect goose.Dialect, words *stri
 		`INSERT INTO idempotency VALUES ('mer_1', 'checkout:` + forged + `', 'f', 'txn_2', '', 1)`,
 		`INSERT INTO idempotency VALUES ('mer_1', 'plain', 'f', 'txn_2', '', 1)`,
 		`INSERT INTO idempotency VALUES ('wallet:0x1', 'presentation:ab', 'f', '', '{"code":"per_tx"}', 1)`,
-		`INSERT INTO mandates VALUES ('del_1', 'mer_1', 'active', '', 0, 1, 1, '[]', '[]', 1, 202611, 0, '[{"rail":"fiatrail","customer":"cus_1","method":"pm_1","lastFour":"4242"}]', '', 1, 7)`,
+		`INSERT INTO mandates VALUES ('del_1', 'mer_1', 'active', '', 0, 5, 9, '[]', '[]', 1, 202611, 7, '[{"rail":"fiatrail","customer":"cus_1","method":"pm_1","lastFour":"4242"}]', '', 1, 7)`,
 		`INSERT INTO mandates VALUES ('del_2', 'mer_1', 'revoked', 'user', 9, 1, 1, '[]', '[]', 1, 202611, 0, '[{"rail":"chainrail","customer":"0x1","method":"0x2"}]', '', 1, 8)`,
+		`INSERT INTO tallies VALUES ('mer_1', 'del_1', 1, 500)`,
 		`INSERT INTO sessions VALUES ('h1', 'mer_1', 'completed', '', 500, 500, '[]', '[]', 1, 'https://x', '{"checkout":"` + checkout + `","description":"d"}', 0, 'del_9', '', 1, 2)`,
 		`INSERT INTO sessions VALUES ('h2', 'mer_1', 'pending', '', 500, 500, '[]', '[]', 1, '', '{"checkout":"` + forged + `","description":"d"}', 0, '', '', 1, 2)`,
 		`INSERT INTO sessions VALUES ('h3', 'mer_1', 'pending', '', 500, 500, '[]', '[]', 1, '', '{"checkout":"other"}', 0, '', '', 1, 2)`,
@@ -111,7 +112,11 @@ func rowsAreMoved(t *testing.T, pool *sql.DB, dialect goose.Dialect, words *stri
 			"charge checkout:" + checkout + " txn_1", "charge checkout:" + forged + " txn_2", "charge plain txn_2", "charge presentation:ab ",
 			"checkout " + checkout + " txn_1", "checkout " + forged + " txn_2", "presentation ab ",
 		},
-		"SELECT id || ' ' || attempt FROM charges ORDER BY id":                                               {"txn_1 1", "txn_2 2"},
+		"SELECT id || ' ' || attempt || ' ' || day FROM charges ORDER BY id": {"txn_1 1 20261100", "txn_2 2 20261100"},
+		"SELECT mandate_id || ' ' || kind || ' ' || cap || ' ' || start_day || ' ' || used FROM windows ORDER BY 1": {
+			"del_1 monthly 9 20261100 7", "del_2 monthly 1 20261100 0",
+		},
+		"SELECT mandate_id || ' ' || count || ' ' || volume_micros || ' ' || used_micros FROM tallies":       {"del_1 1 500 0"},
 		"SELECT reference || ' ' || mandate_id || ' ' || state || ' ' || method FROM instruments ORDER BY 1": {"del_1.0 del_1 connected pm_1", "del_2.0 del_2 disconnecting 0x2"},
 		"SELECT id || ' ' || kind || ' ' || due_ms FROM unwindings":                                          {"del_2 mandate 9"},
 		"SELECT entropy || ' ' || session_hash || ' ' || charge_id || ' ' || description FROM checkouts ORDER BY 1": {

@@ -49,7 +49,13 @@ func (s *Store) Session(ctx context.Context, hash string) (ledger.Session, error
 
 // Mandate implements [ledger.Reader].
 func (s *Store) Mandate(ctx context.Context, id string) (ledger.Mandate, error) {
-	return one(s, row.Mandate)(s.readQ.Mandate(ctx, id))
+	m, err := one(s, row.Mandate)(s.readQ.Mandate(ctx, id))
+	if err != nil {
+		return ledger.Mandate{}, err
+	}
+	windows, err := s.readQ.Windows(ctx, id)
+	m.Windows = row.Windows(windows)
+	return m, s.fail("read windows", err)
 }
 
 // Charge implements [ledger.Reader].

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -34,12 +35,12 @@ func (s *Store) Update(ctx context.Context, keys ledger.Keys, decide func(*ledge
 			return s.fail("load", err)
 		}
 		failpoint.Hit(failpoint.StoreLoaded)
-		ended := endedOf(state)
+		before := maps.Clone(state.Mandates)
 		if effects, err = decide(state); err != nil {
 			return err
 		}
 		failpoint.Hit(failpoint.StoreDecided)
-		return s.fail("save", save(ctx, s.writeQ, effects, ended))
+		return s.fail("save", save(ctx, s.writeQ, effects, before))
 	})
 	if committed = err == nil; committed {
 		failpoint.Hit(failpoint.StoreCommitted)
@@ -117,6 +118,11 @@ func (s *Store) load(ctx context.Context, keys ledger.Keys) (*ledger.State, erro
 	}
 	for _, k := range found(s.kept.mandates, keys.Mandates, st.Mandates) {
 		all = errors.Join(all, into(st.Mandates, k, row.Mandate)(q.Mandate(ctx, k)))
+		if m, exists := st.Mandates[k]; exists {
+			windows, err := q.Windows(ctx, k)
+			m.Windows = row.Windows(windows)
+			st.Mandates[k], all = m, errors.Join(all, err)
+		}
 	}
 	for _, k := range keys.Checkouts {
 		all = errors.Join(all, into(st.Checkouts, k, row.Checkout)(q.Checkout(ctx, k)))
@@ -158,14 +164,15 @@ func into[K comparable, D, R any](rows map[K]R, key K, convert func(D) (R, error
 	}
 }
 
-// save writes what a decision changed; ended are the mandates that were not active
-// before it.
-func save(ctx context.Context, q *db.Queries, e ledger.Effects, ended map[string]bool) error {
+// save writes what a decision changed; before are the mandates as they were loaded.
+func save(ctx context.Context, q *db.Queries, e ledger.Effects, before map[string]ledger.Mandate) error {
 	return first(
 		insert(ctx, e.Insert.Sessions, row.InsertSession, q.InsertSession),
 		update(ctx, e.Update.Sessions, row.UpdateSession, q.UpdateSession),
 		insert(ctx, e.Insert.Mandates, row.InsertMandate, q.InsertMandate),
-		updateMandates(ctx, q, e.Update.Mandates, ended),
+		insert(ctx, row.NewWindows(e.Insert.Mandates), same, q.InsertWindow),
+		updateMandates(ctx, q, row.ChangedMandates(before, e.Update.Mandates), before),
+		update(ctx, row.ChangedWindows(before, e.Update.Mandates), same, q.UpdateWindow),
 		insert(ctx, e.Insert.Idempotency, row.InsertIdempotency, q.InsertIdempotency),
 		insert(ctx, e.Insert.Charges, row.InsertCharge, q.InsertCharge),
 		update(ctx, e.Update.Charges, row.UpdateCharge, q.UpdateCharge),
@@ -182,13 +189,16 @@ func save(ctx context.Context, q *db.Queries, e ledger.Effects, ended map[string
 	)
 }
 
-// updateMandates writes only the counters of mandates that were active and still are.
-func updateMandates(ctx context.Context, q *db.Queries, mandates []ledger.Mandate, ended map[string]bool) func() error {
+// same returns parameters as they are.
+func same[P any](p P) P { return p }
+
+// updateMandates writes only the number of events of mandates that were active and still are.
+func updateMandates(ctx context.Context, q *db.Queries, mandates []ledger.Mandate, before map[string]ledger.Mandate) func() error {
 	return func() error {
 		for i, m := range mandates {
 			one := update(ctx, mandates[i:i+1], row.UpdateMandate, q.UpdateMandate)
-			if m.Status == ledger.MandateActive && !ended[m.ID] {
-				one = update(ctx, mandates[i:i+1], row.UpdateSpent, q.UpdateSpent)
+			if m.Status == ledger.MandateActive && before[m.ID].Status == ledger.MandateActive {
+				one = update(ctx, mandates[i:i+1], row.UpdateEventSeq, q.UpdateEventSeq)
 			}
 			if err := one(); err != nil {
 				return err
@@ -196,17 +206,6 @@ func updateMandates(ctx context.Context, q *db.Queries, mandates []ledger.Mandat
 		}
 		return nil
 	}
-}
-
-// endedOf returns the mandates of a state that are not active.
-func endedOf(state *ledger.State) map[string]bool {
-	ended := map[string]bool{}
-	for id, m := range state.Mandates {
-		if m.Status != ledger.MandateActive {
-			ended[id] = true
-		}
-	}
-	return ended
 }
 
 // insertEvents gives events their places, at the ends of their merchants' streams.

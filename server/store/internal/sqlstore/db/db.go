@@ -183,6 +183,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.insertWebhookEndpointStmt, err = db.PrepareContext(ctx, insertWebhookEndpoint); err != nil {
 		return nil, fmt.Errorf("error preparing query InsertWebhookEndpoint: %w", err)
 	}
+	if q.insertWindowStmt, err = db.PrepareContext(ctx, insertWindow); err != nil {
+		return nil, fmt.Errorf("error preparing query InsertWindow: %w", err)
+	}
 	if q.instrumentStmt, err = db.PrepareContext(ctx, instrument); err != nil {
 		return nil, fmt.Errorf("error preparing query Instrument: %w", err)
 	}
@@ -339,6 +342,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.updateCheckoutStmt, err = db.PrepareContext(ctx, updateCheckout); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateCheckout: %w", err)
 	}
+	if q.updateEventSeqStmt, err = db.PrepareContext(ctx, updateEventSeq); err != nil {
+		return nil, fmt.Errorf("error preparing query UpdateEventSeq: %w", err)
+	}
 	if q.updateInstrumentStmt, err = db.PrepareContext(ctx, updateInstrument); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateInstrument: %w", err)
 	}
@@ -348,11 +354,11 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.updateSessionStmt, err = db.PrepareContext(ctx, updateSession); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateSession: %w", err)
 	}
-	if q.updateSpentStmt, err = db.PrepareContext(ctx, updateSpent); err != nil {
-		return nil, fmt.Errorf("error preparing query UpdateSpent: %w", err)
-	}
 	if q.updateTallyStmt, err = db.PrepareContext(ctx, updateTally); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateTally: %w", err)
+	}
+	if q.updateWindowStmt, err = db.PrepareContext(ctx, updateWindow); err != nil {
+		return nil, fmt.Errorf("error preparing query UpdateWindow: %w", err)
 	}
 	if q.webhookEndpointStmt, err = db.PrepareContext(ctx, webhookEndpoint); err != nil {
 		return nil, fmt.Errorf("error preparing query WebhookEndpoint: %w", err)
@@ -362,6 +368,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.webhookNewsStmt, err = db.PrepareContext(ctx, webhookNews); err != nil {
 		return nil, fmt.Errorf("error preparing query WebhookNews: %w", err)
+	}
+	if q.windowsStmt, err = db.PrepareContext(ctx, windows); err != nil {
+		return nil, fmt.Errorf("error preparing query Windows: %w", err)
+	}
+	if q.windowsBetweenStmt, err = db.PrepareContext(ctx, windowsBetween); err != nil {
+		return nil, fmt.Errorf("error preparing query WindowsBetween: %w", err)
 	}
 	return &q, nil
 }
@@ -633,6 +645,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing insertWebhookEndpointStmt: %w", cerr)
 		}
 	}
+	if q.insertWindowStmt != nil {
+		if cerr := q.insertWindowStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing insertWindowStmt: %w", cerr)
+		}
+	}
 	if q.instrumentStmt != nil {
 		if cerr := q.instrumentStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing instrumentStmt: %w", cerr)
@@ -893,6 +910,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing updateCheckoutStmt: %w", cerr)
 		}
 	}
+	if q.updateEventSeqStmt != nil {
+		if cerr := q.updateEventSeqStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing updateEventSeqStmt: %w", cerr)
+		}
+	}
 	if q.updateInstrumentStmt != nil {
 		if cerr := q.updateInstrumentStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing updateInstrumentStmt: %w", cerr)
@@ -908,14 +930,14 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing updateSessionStmt: %w", cerr)
 		}
 	}
-	if q.updateSpentStmt != nil {
-		if cerr := q.updateSpentStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing updateSpentStmt: %w", cerr)
-		}
-	}
 	if q.updateTallyStmt != nil {
 		if cerr := q.updateTallyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing updateTallyStmt: %w", cerr)
+		}
+	}
+	if q.updateWindowStmt != nil {
+		if cerr := q.updateWindowStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing updateWindowStmt: %w", cerr)
 		}
 	}
 	if q.webhookEndpointStmt != nil {
@@ -931,6 +953,16 @@ func (q *Queries) Close() error {
 	if q.webhookNewsStmt != nil {
 		if cerr := q.webhookNewsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing webhookNewsStmt: %w", cerr)
+		}
+	}
+	if q.windowsStmt != nil {
+		if cerr := q.windowsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing windowsStmt: %w", cerr)
+		}
+	}
+	if q.windowsBetweenStmt != nil {
+		if cerr := q.windowsBetweenStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing windowsBetweenStmt: %w", cerr)
 		}
 	}
 	return err
@@ -1025,6 +1057,7 @@ type Queries struct {
 	insertTallyStmt            *sql.Stmt
 	insertUnwindingStmt        *sql.Stmt
 	insertWebhookEndpointStmt  *sql.Stmt
+	insertWindowStmt           *sql.Stmt
 	instrumentStmt             *sql.Stmt
 	instrumentsOfMandateStmt   *sql.Stmt
 	instrumentsOfSessionStmt   *sql.Stmt
@@ -1077,14 +1110,17 @@ type Queries struct {
 	unwindingBacklogStmt       *sql.Stmt
 	updateChargeStmt           *sql.Stmt
 	updateCheckoutStmt         *sql.Stmt
+	updateEventSeqStmt         *sql.Stmt
 	updateInstrumentStmt       *sql.Stmt
 	updateMandateStmt          *sql.Stmt
 	updateSessionStmt          *sql.Stmt
-	updateSpentStmt            *sql.Stmt
 	updateTallyStmt            *sql.Stmt
+	updateWindowStmt           *sql.Stmt
 	webhookEndpointStmt        *sql.Stmt
 	webhookEndpointsStmt       *sql.Stmt
 	webhookNewsStmt            *sql.Stmt
+	windowsStmt                *sql.Stmt
+	windowsBetweenStmt         *sql.Stmt
 }
 
 func (q *Queries) WithTx(tx *sql.Tx) *Queries {
@@ -1144,6 +1180,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		insertTallyStmt:            q.insertTallyStmt,
 		insertUnwindingStmt:        q.insertUnwindingStmt,
 		insertWebhookEndpointStmt:  q.insertWebhookEndpointStmt,
+		insertWindowStmt:           q.insertWindowStmt,
 		instrumentStmt:             q.instrumentStmt,
 		instrumentsOfMandateStmt:   q.instrumentsOfMandateStmt,
 		instrumentsOfSessionStmt:   q.instrumentsOfSessionStmt,
@@ -1196,13 +1233,16 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		unwindingBacklogStmt:       q.unwindingBacklogStmt,
 		updateChargeStmt:           q.updateChargeStmt,
 		updateCheckoutStmt:         q.updateCheckoutStmt,
+		updateEventSeqStmt:         q.updateEventSeqStmt,
 		updateInstrumentStmt:       q.updateInstrumentStmt,
 		updateMandateStmt:          q.updateMandateStmt,
 		updateSessionStmt:          q.updateSessionStmt,
-		updateSpentStmt:            q.updateSpentStmt,
 		updateTallyStmt:            q.updateTallyStmt,
+		updateWindowStmt:           q.updateWindowStmt,
 		webhookEndpointStmt:        q.webhookEndpointStmt,
 		webhookEndpointsStmt:       q.webhookEndpointsStmt,
 		webhookNewsStmt:            q.webhookNewsStmt,
+		windowsStmt:                q.windowsStmt,
+		windowsBetweenStmt:         q.windowsBetweenStmt,
 	}
 }

@@ -34,7 +34,7 @@ type Charge struct {
 	Description   string
 	Metadata      string
 	Rails         string
-	Month         int64
+	Day           int64
 	Status        string
 	Rail          string
 	TxHash        string
@@ -110,21 +110,19 @@ type Mandate struct {
 	Rails            string
 	Payees           string
 	ExpiresMs        int64
-	Month            int64
-	SpentMicros      int64
 	Email            string
 	EventSeq         int64
 	CreatedMs        int64
+	Limits           string
 }
 
 type MandateCheck struct {
-	MandateID     string
-	Seq           int64
-	Month         int64
-	SettledMicros int64
-	Revoked       int64
-	Fault         string
-	CheckedMs     int64
+	MandateID string
+	Seq       int64
+	Revoked   int64
+	Fault     string
+	CheckedMs int64
+	Settled   string
 }
 
 type Merchant struct {
@@ -191,6 +189,7 @@ type Session struct {
 	SealedToken      []byte
 	CreatedMs        int64
 	ExpiresMs        int64
+	Limits           string
 }
 
 type StreamCheck struct {
@@ -203,6 +202,8 @@ type Tally struct {
 	MandateID    string
 	Count        int64
 	VolumeMicros int64
+	StartDay     int64
+	UsedMicros   int64
 }
 
 type Unwinding struct {
@@ -253,6 +254,14 @@ type WebhookEndpoint struct {
 type WebhookStream struct {
 	MerchantID string
 	Place      int64
+}
+
+type Window struct {
+	MandateID string
+	Kind      string
+	Cap       int64
+	StartDay  int64
+	Used      int64
 }
 
 type WorkLease struct {

@@ -26,7 +26,7 @@ func (q *Queries) ActiveMandates(ctx context.Context, arg ActiveMandatesParams) 
 }
 
 const chargeFacts = `-- name: ChargeFacts :many
-SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, month, status, rail FROM charges
+SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, day, status, rail FROM charges
 WHERE id > $1 ORDER BY id LIMIT $2
 `
 
@@ -41,7 +41,7 @@ type ChargeFactsRow struct {
 	MerchantID   string
 	AmountMicros int64
 	FeeMicros    int64
-	Month        int64
+	Day          int64
 	Status       string
 	Rail         string
 }
@@ -61,7 +61,7 @@ func (q *Queries) ChargeFacts(ctx context.Context, arg ChargeFactsParams) ([]Cha
 			&i.MerchantID,
 			&i.AmountMicros,
 			&i.FeeMicros,
-			&i.Month,
+			&i.Day,
 			&i.Status,
 			&i.Rail,
 		); err != nil {
@@ -79,7 +79,7 @@ func (q *Queries) ChargeFacts(ctx context.Context, arg ChargeFactsParams) ([]Cha
 }
 
 const charges = `-- name: Charges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
 `
 
 type ChargesParams struct {
@@ -108,7 +108,7 @@ func (q *Queries) Charges(ctx context.Context, arg ChargesParams) ([]Charge, err
 			&i.Description,
 			&i.Metadata,
 			&i.Rails,
-			&i.Month,
+			&i.Day,
 			&i.Status,
 			&i.Rail,
 			&i.TxHash,
@@ -136,9 +136,9 @@ func (q *Queries) Charges(ctx context.Context, arg ChargesParams) ([]Charge, err
 }
 
 const chargesOfTransaction = `-- name: ChargesOfTransaction :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE resource <> '' AND tx_hash <> '' AND tx_hash IN (CAST($2 AS TEXT), CAST($3 AS TEXT))
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE resource <> '' AND tx_hash <> '' AND tx_hash IN (CAST($2 AS TEXT), CAST($3 AS TEXT))
 UNION ALL
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE resource <> '' AND processor_id <> '' AND processor_id = CAST($2 AS TEXT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE resource <> '' AND processor_id <> '' AND processor_id = CAST($2 AS TEXT)
 LIMIT CAST($1 AS BIGINT)
 `
 
@@ -168,7 +168,7 @@ func (q *Queries) ChargesOfTransaction(ctx context.Context, arg ChargesOfTransac
 			&i.Description,
 			&i.Metadata,
 			&i.Rails,
-			&i.Month,
+			&i.Day,
 			&i.Status,
 			&i.Rail,
 			&i.TxHash,
@@ -196,7 +196,7 @@ func (q *Queries) ChargesOfTransaction(ctx context.Context, arg ChargesOfTransac
 }
 
 const counters = `-- name: Counters :many
-SELECT id, status, month, spent_micros, max_monthly_micros, event_seq FROM mandates WHERE id > $1 ORDER BY id LIMIT $2
+SELECT id, status, limits, event_seq FROM mandates WHERE id > $1 ORDER BY id LIMIT $2
 `
 
 type CountersParams struct {
@@ -205,12 +205,10 @@ type CountersParams struct {
 }
 
 type CountersRow struct {
-	ID               string
-	Status           string
-	Month            int64
-	SpentMicros      int64
-	MaxMonthlyMicros int64
-	EventSeq         int64
+	ID       string
+	Status   string
+	Limits   string
+	EventSeq int64
 }
 
 func (q *Queries) Counters(ctx context.Context, arg CountersParams) ([]CountersRow, error) {
@@ -225,9 +223,7 @@ func (q *Queries) Counters(ctx context.Context, arg CountersParams) ([]CountersR
 		if err := rows.Scan(
 			&i.ID,
 			&i.Status,
-			&i.Month,
-			&i.SpentMicros,
-			&i.MaxMonthlyMicros,
+			&i.Limits,
 			&i.EventSeq,
 		); err != nil {
 			return nil, err
@@ -458,7 +454,7 @@ func (q *Queries) Reversals(ctx context.Context, chargeID string) (int64, error)
 }
 
 const talliesAfter = `-- name: TalliesAfter :many
-SELECT merchant_id, mandate_id, count, volume_micros FROM tallies WHERE (merchant_id, mandate_id) > (CAST($1 AS TEXT), CAST($2 AS TEXT))
+SELECT merchant_id, mandate_id, count, volume_micros, start_day, used_micros FROM tallies WHERE (merchant_id, mandate_id) > (CAST($1 AS TEXT), CAST($2 AS TEXT))
 ORDER BY merchant_id, mandate_id LIMIT $3
 `
 
@@ -482,6 +478,8 @@ func (q *Queries) TalliesAfter(ctx context.Context, arg TalliesAfterParams) ([]T
 			&i.MandateID,
 			&i.Count,
 			&i.VolumeMicros,
+			&i.StartDay,
+			&i.UsedMicros,
 		); err != nil {
 			return nil, err
 		}
@@ -511,4 +509,42 @@ func (q *Queries) Totals(ctx context.Context, merchantID string) (TotalsRow, err
 	var i TotalsRow
 	err := row.Scan(&i.Volume, &i.Count)
 	return i, err
+}
+
+const windowsBetween = `-- name: WindowsBetween :many
+SELECT mandate_id, kind, cap, start_day, used FROM windows WHERE mandate_id > $1 AND mandate_id <= $2
+`
+
+type WindowsBetweenParams struct {
+	MandateID   string
+	MandateID_2 string
+}
+
+func (q *Queries) WindowsBetween(ctx context.Context, arg WindowsBetweenParams) ([]Window, error) {
+	rows, err := q.query(ctx, q.windowsBetweenStmt, windowsBetween, arg.MandateID, arg.MandateID_2)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Window
+	for rows.Next() {
+		var i Window
+		if err := rows.Scan(
+			&i.MandateID,
+			&i.Kind,
+			&i.Cap,
+			&i.StartDay,
+			&i.Used,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 const charge = `-- name: Charge :one
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE id = $1
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE id = $1
 `
 
 func (q *Queries) Charge(ctx context.Context, id string) (Charge, error) {
@@ -27,7 +27,7 @@ func (q *Queries) Charge(ctx context.Context, id string) (Charge, error) {
 		&i.Description,
 		&i.Metadata,
 		&i.Rails,
-		&i.Month,
+		&i.Day,
 		&i.Status,
 		&i.Rail,
 		&i.TxHash,
@@ -107,7 +107,7 @@ func (q *Queries) Idempotency(ctx context.Context, arg IdempotencyParams) (Idemp
 
 const insertCharge = `-- name: InsertCharge :exec
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
-    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
+    rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
     attempt, resource)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
 `
@@ -123,7 +123,7 @@ type InsertChargeParams struct {
 	Description   string
 	Metadata      string
 	Rails         string
-	Month         int64
+	Day           int64
 	Status        string
 	Rail          string
 	TxHash        string
@@ -150,7 +150,7 @@ func (q *Queries) InsertCharge(ctx context.Context, arg InsertChargeParams) erro
 		arg.Description,
 		arg.Metadata,
 		arg.Rails,
-		arg.Month,
+		arg.Day,
 		arg.Status,
 		arg.Rail,
 		arg.TxHash,
@@ -303,8 +303,8 @@ func (q *Queries) InsertInstrument(ctx context.Context, arg InsertInstrumentPara
 
 const insertMandate = `-- name: InsertMandate :exec
 INSERT INTO mandates (id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails,
-    payees, expires_ms, month, spent_micros, email, event_seq, created_ms)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+    payees, expires_ms, email, event_seq, created_ms, limits)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 `
 
 type InsertMandateParams struct {
@@ -318,11 +318,10 @@ type InsertMandateParams struct {
 	Rails            string
 	Payees           string
 	ExpiresMs        int64
-	Month            int64
-	SpentMicros      int64
 	Email            string
 	EventSeq         int64
 	CreatedMs        int64
+	Limits           string
 }
 
 func (q *Queries) InsertMandate(ctx context.Context, arg InsertMandateParams) error {
@@ -337,11 +336,10 @@ func (q *Queries) InsertMandate(ctx context.Context, arg InsertMandateParams) er
 		arg.Rails,
 		arg.Payees,
 		arg.ExpiresMs,
-		arg.Month,
-		arg.SpentMicros,
 		arg.Email,
 		arg.EventSeq,
 		arg.CreatedMs,
+		arg.Limits,
 	)
 	return err
 }
@@ -404,8 +402,8 @@ func (q *Queries) InsertPosting(ctx context.Context, arg InsertPostingParams) er
 
 const insertSession = `-- name: InsertSession :exec
 INSERT INTO sessions (hash, merchant_id, status, failure_reason, max_per_tx_micros, max_monthly_micros, rails, payees,
-    mandate_expires_ms, return_url, metadata, attempts, mandate_id, sealed_token, created_ms, expires_ms)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+    mandate_expires_ms, return_url, metadata, attempts, mandate_id, sealed_token, created_ms, expires_ms, limits)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
 `
 
 type InsertSessionParams struct {
@@ -425,6 +423,7 @@ type InsertSessionParams struct {
 	SealedToken      []byte
 	CreatedMs        int64
 	ExpiresMs        int64
+	Limits           string
 }
 
 func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) error {
@@ -445,12 +444,13 @@ func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) er
 		arg.SealedToken,
 		arg.CreatedMs,
 		arg.ExpiresMs,
+		arg.Limits,
 	)
 	return err
 }
 
 const insertTally = `-- name: InsertTally :exec
-INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros) VALUES ($1, $2, $3, $4)
+INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros, start_day, used_micros) VALUES ($1, $2, $3, $4, $5, $6)
 `
 
 type InsertTallyParams struct {
@@ -458,6 +458,8 @@ type InsertTallyParams struct {
 	MandateID    string
 	Count        int64
 	VolumeMicros int64
+	StartDay     int64
+	UsedMicros   int64
 }
 
 func (q *Queries) InsertTally(ctx context.Context, arg InsertTallyParams) error {
@@ -466,6 +468,8 @@ func (q *Queries) InsertTally(ctx context.Context, arg InsertTallyParams) error 
 		arg.MandateID,
 		arg.Count,
 		arg.VolumeMicros,
+		arg.StartDay,
+		arg.UsedMicros,
 	)
 	return err
 }
@@ -497,6 +501,29 @@ func (q *Queries) InsertUnwinding(ctx context.Context, arg InsertUnwindingParams
 	return err
 }
 
+const insertWindow = `-- name: InsertWindow :exec
+INSERT INTO windows (mandate_id, kind, cap, start_day, used) VALUES ($1, $2, $3, $4, $5)
+`
+
+type InsertWindowParams struct {
+	MandateID string
+	Kind      string
+	Cap       int64
+	StartDay  int64
+	Used      int64
+}
+
+func (q *Queries) InsertWindow(ctx context.Context, arg InsertWindowParams) error {
+	_, err := q.exec(ctx, q.insertWindowStmt, insertWindow,
+		arg.MandateID,
+		arg.Kind,
+		arg.Cap,
+		arg.StartDay,
+		arg.Used,
+	)
+	return err
+}
+
 const instrument = `-- name: Instrument :one
 SELECT reference, session_hash, mandate_id, state, connection, rail, customer, method, brand, last_four, created_ms, changed_ms FROM instruments WHERE reference = $1
 `
@@ -522,7 +549,7 @@ func (q *Queries) Instrument(ctx context.Context, reference string) (Instrument,
 }
 
 const mandate = `-- name: Mandate :one
-SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, month, spent_micros, email, event_seq, created_ms FROM mandates WHERE id = $1
+SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, email, event_seq, created_ms, limits FROM mandates WHERE id = $1
 `
 
 func (q *Queries) Mandate(ctx context.Context, id string) (Mandate, error) {
@@ -539,17 +566,16 @@ func (q *Queries) Mandate(ctx context.Context, id string) (Mandate, error) {
 		&i.Rails,
 		&i.Payees,
 		&i.ExpiresMs,
-		&i.Month,
-		&i.SpentMicros,
 		&i.Email,
 		&i.EventSeq,
 		&i.CreatedMs,
+		&i.Limits,
 	)
 	return i, err
 }
 
 const session = `-- name: Session :one
-SELECT hash, merchant_id, status, failure_reason, max_per_tx_micros, max_monthly_micros, rails, payees, mandate_expires_ms, return_url, metadata, attempts, mandate_id, sealed_token, created_ms, expires_ms FROM sessions WHERE hash = $1
+SELECT hash, merchant_id, status, failure_reason, max_per_tx_micros, max_monthly_micros, rails, payees, mandate_expires_ms, return_url, metadata, attempts, mandate_id, sealed_token, created_ms, expires_ms, limits FROM sessions WHERE hash = $1
 `
 
 func (q *Queries) Session(ctx context.Context, hash string) (Session, error) {
@@ -572,6 +598,7 @@ func (q *Queries) Session(ctx context.Context, hash string) (Session, error) {
 		&i.SealedToken,
 		&i.CreatedMs,
 		&i.ExpiresMs,
+		&i.Limits,
 	)
 	return i, err
 }
@@ -594,7 +621,7 @@ func (q *Queries) TakePlaces(ctx context.Context, arg TakePlacesParams) (int64, 
 }
 
 const tally = `-- name: Tally :one
-SELECT merchant_id, mandate_id, count, volume_micros FROM tallies WHERE merchant_id = $1 AND mandate_id = $2
+SELECT merchant_id, mandate_id, count, volume_micros, start_day, used_micros FROM tallies WHERE merchant_id = $1 AND mandate_id = $2
 `
 
 type TallyParams struct {
@@ -610,6 +637,8 @@ func (q *Queries) Tally(ctx context.Context, arg TallyParams) (Tally, error) {
 		&i.MandateID,
 		&i.Count,
 		&i.VolumeMicros,
+		&i.StartDay,
+		&i.UsedMicros,
 	)
 	return i, err
 }
@@ -674,6 +703,24 @@ func (q *Queries) UpdateCheckout(ctx context.Context, arg UpdateCheckoutParams) 
 	return result.RowsAffected()
 }
 
+const updateEventSeq = `-- name: UpdateEventSeq :execrows
+UPDATE mandates SET event_seq = $2 WHERE id = $1
+`
+
+type UpdateEventSeqParams struct {
+	ID       string
+	EventSeq int64
+}
+
+// What changes of a mandate while it is active. Without its status, no index has to be written.
+func (q *Queries) UpdateEventSeq(ctx context.Context, arg UpdateEventSeqParams) (int64, error) {
+	result, err := q.exec(ctx, q.updateEventSeqStmt, updateEventSeq, arg.ID, arg.EventSeq)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const updateInstrument = `-- name: UpdateInstrument :execrows
 UPDATE instruments SET mandate_id = $2, state = $3, connection = $4, rail = $5, customer = $6, method = $7, brand = $8,
     last_four = $9, changed_ms = $10
@@ -713,18 +760,15 @@ func (q *Queries) UpdateInstrument(ctx context.Context, arg UpdateInstrumentPara
 }
 
 const updateMandate = `-- name: UpdateMandate :execrows
-UPDATE mandates SET status = $2, revoked_by = $3, revoked_ms = $4, month = $5, spent_micros = $6, event_seq = $7
-WHERE id = $1
+UPDATE mandates SET status = $2, revoked_by = $3, revoked_ms = $4, event_seq = $5 WHERE id = $1
 `
 
 type UpdateMandateParams struct {
-	ID          string
-	Status      string
-	RevokedBy   string
-	RevokedMs   int64
-	Month       int64
-	SpentMicros int64
-	EventSeq    int64
+	ID        string
+	Status    string
+	RevokedBy string
+	RevokedMs int64
+	EventSeq  int64
 }
 
 func (q *Queries) UpdateMandate(ctx context.Context, arg UpdateMandateParams) (int64, error) {
@@ -733,8 +777,6 @@ func (q *Queries) UpdateMandate(ctx context.Context, arg UpdateMandateParams) (i
 		arg.Status,
 		arg.RevokedBy,
 		arg.RevokedMs,
-		arg.Month,
-		arg.SpentMicros,
 		arg.EventSeq,
 	)
 	if err != nil {
@@ -772,33 +814,8 @@ func (q *Queries) UpdateSession(ctx context.Context, arg UpdateSessionParams) (i
 	return result.RowsAffected()
 }
 
-const updateSpent = `-- name: UpdateSpent :execrows
-UPDATE mandates SET month = $2, spent_micros = $3, event_seq = $4 WHERE id = $1
-`
-
-type UpdateSpentParams struct {
-	ID          string
-	Month       int64
-	SpentMicros int64
-	EventSeq    int64
-}
-
-// What changes of a mandate while it is active. Without its status, no index has to be written.
-func (q *Queries) UpdateSpent(ctx context.Context, arg UpdateSpentParams) (int64, error) {
-	result, err := q.exec(ctx, q.updateSpentStmt, updateSpent,
-		arg.ID,
-		arg.Month,
-		arg.SpentMicros,
-		arg.EventSeq,
-	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 const updateTally = `-- name: UpdateTally :execrows
-UPDATE tallies SET count = $3, volume_micros = $4 WHERE merchant_id = $1 AND mandate_id = $2
+UPDATE tallies SET count = $3, volume_micros = $4, start_day = $5, used_micros = $6 WHERE merchant_id = $1 AND mandate_id = $2
 `
 
 type UpdateTallyParams struct {
@@ -806,6 +823,8 @@ type UpdateTallyParams struct {
 	MandateID    string
 	Count        int64
 	VolumeMicros int64
+	StartDay     int64
+	UsedMicros   int64
 }
 
 func (q *Queries) UpdateTally(ctx context.Context, arg UpdateTallyParams) (int64, error) {
@@ -814,9 +833,70 @@ func (q *Queries) UpdateTally(ctx context.Context, arg UpdateTallyParams) (int64
 		arg.MandateID,
 		arg.Count,
 		arg.VolumeMicros,
+		arg.StartDay,
+		arg.UsedMicros,
 	)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const updateWindow = `-- name: UpdateWindow :execrows
+UPDATE windows SET cap = $3, start_day = $4, used = $5 WHERE mandate_id = $1 AND kind = $2
+`
+
+type UpdateWindowParams struct {
+	MandateID string
+	Kind      string
+	Cap       int64
+	StartDay  int64
+	Used      int64
+}
+
+func (q *Queries) UpdateWindow(ctx context.Context, arg UpdateWindowParams) (int64, error) {
+	result, err := q.exec(ctx, q.updateWindowStmt, updateWindow,
+		arg.MandateID,
+		arg.Kind,
+		arg.Cap,
+		arg.StartDay,
+		arg.Used,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const windows = `-- name: Windows :many
+SELECT mandate_id, kind, cap, start_day, used FROM windows WHERE mandate_id = $1
+`
+
+func (q *Queries) Windows(ctx context.Context, mandateID string) ([]Window, error) {
+	rows, err := q.query(ctx, q.windowsStmt, windows, mandateID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Window
+	for rows.Next() {
+		var i Window
+		if err := rows.Scan(
+			&i.MandateID,
+			&i.Kind,
+			&i.Cap,
+			&i.StartDay,
+			&i.Used,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

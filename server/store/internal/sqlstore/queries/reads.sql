@@ -22,10 +22,13 @@ FROM tallies WHERE merchant_id = $1;
 SELECT COUNT(*) FROM mandates WHERE merchant_id = $1 AND status = 'active' AND expires_ms > $2;
 
 -- name: Counters :many
-SELECT id, status, month, spent_micros, max_monthly_micros, event_seq FROM mandates WHERE id > $1 ORDER BY id LIMIT $2;
+SELECT id, status, limits, event_seq FROM mandates WHERE id > $1 ORDER BY id LIMIT $2;
+
+-- name: WindowsBetween :many
+SELECT * FROM windows WHERE mandate_id > $1 AND mandate_id <= $2;
 
 -- name: ChargeFacts :many
-SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, month, status, rail FROM charges
+SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, day, status, rail FROM charges
 WHERE id > $1 ORDER BY id LIMIT $2;
 
 -- name: PostingsBetween :many

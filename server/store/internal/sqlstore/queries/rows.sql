@@ -3,8 +3,8 @@ SELECT * FROM sessions WHERE hash = $1;
 
 -- name: InsertSession :exec
 INSERT INTO sessions (hash, merchant_id, status, failure_reason, max_per_tx_micros, max_monthly_micros, rails, payees,
-    mandate_expires_ms, return_url, metadata, attempts, mandate_id, sealed_token, created_ms, expires_ms)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
+    mandate_expires_ms, return_url, metadata, attempts, mandate_id, sealed_token, created_ms, expires_ms, limits)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17);
 
 -- name: UpdateSession :execrows
 UPDATE sessions SET status = $2, failure_reason = $3, attempts = $4, mandate_id = $5, sealed_token = $6
@@ -15,23 +15,31 @@ SELECT * FROM mandates WHERE id = $1;
 
 -- name: InsertMandate :exec
 INSERT INTO mandates (id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails,
-    payees, expires_ms, month, spent_micros, email, event_seq, created_ms)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
+    payees, expires_ms, email, event_seq, created_ms, limits)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
 
 -- name: UpdateMandate :execrows
-UPDATE mandates SET status = $2, revoked_by = $3, revoked_ms = $4, month = $5, spent_micros = $6, event_seq = $7
-WHERE id = $1;
+UPDATE mandates SET status = $2, revoked_by = $3, revoked_ms = $4, event_seq = $5 WHERE id = $1;
 
--- name: UpdateSpent :execrows
+-- name: UpdateEventSeq :execrows
 -- What changes of a mandate while it is active. Without its status, no index has to be written.
-UPDATE mandates SET month = $2, spent_micros = $3, event_seq = $4 WHERE id = $1;
+UPDATE mandates SET event_seq = $2 WHERE id = $1;
+
+-- name: Windows :many
+SELECT * FROM windows WHERE mandate_id = $1;
+
+-- name: InsertWindow :exec
+INSERT INTO windows (mandate_id, kind, cap, start_day, used) VALUES ($1, $2, $3, $4, $5);
+
+-- name: UpdateWindow :execrows
+UPDATE windows SET cap = $3, start_day = $4, used = $5 WHERE mandate_id = $1 AND kind = $2;
 
 -- name: Charge :one
 SELECT * FROM charges WHERE id = $1;
 
 -- name: InsertCharge :exec
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
-    rails, month, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
+    rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
     attempt, resource)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23);
 
@@ -48,10 +56,10 @@ WHERE status = 'pending' AND lease_owner NOT LIKE CAST(sqlc.arg(own) AS TEXT);
 SELECT * FROM tallies WHERE merchant_id = $1 AND mandate_id = $2;
 
 -- name: InsertTally :exec
-INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros) VALUES ($1, $2, $3, $4);
+INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros, start_day, used_micros) VALUES ($1, $2, $3, $4, $5, $6);
 
 -- name: UpdateTally :execrows
-UPDATE tallies SET count = $3, volume_micros = $4 WHERE merchant_id = $1 AND mandate_id = $2;
+UPDATE tallies SET count = $3, volume_micros = $4, start_day = $5, used_micros = $6 WHERE merchant_id = $1 AND mandate_id = $2;
 
 -- name: Idempotency :one
 SELECT * FROM idempotency WHERE merchant_id = $1 AND kind = $2 AND key = $3;

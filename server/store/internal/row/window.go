@@ -1,0 +1,72 @@
+package row
+
+import (
+	"slices"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
+)
+
+// limits reads stored limits. Most mandates have none.
+func limits(s string, err *error) ledger.Limits {
+	if s == "{}" {
+		return ledger.Limits{}
+	}
+	return parsed[ledger.Limits](s, err)
+}
+
+// HasPayeeLimit reports whether stored limits have one for each payee.
+func HasPayeeLimit(s string) (bool, error) {
+	var err error
+	return limits(s, &err).MaxMonthlyPerPayee > 0, err
+}
+
+// Window reads a stored row.
+func Window(r db.Window) ledger.Window {
+	return ledger.Window{Kind: ledger.WindowKind(r.Kind), Cap: r.Cap, Start: ledger.Day(r.StartDay), Used: r.Used}
+}
+
+// Windows returns the windows of stored rows in the order in which they are checked.
+func Windows(rows []db.Window) []ledger.Window {
+	var all []ledger.Window
+	for _, kind := range ledger.WindowKinds {
+		if i := slices.IndexFunc(rows, func(r db.Window) bool { return r.Kind == string(kind) }); i >= 0 {
+			all = append(all, Window(rows[i]))
+		}
+	}
+	return all
+}
+
+// NewWindows are what statements that insert the windows of mandates take.
+func NewWindows(mandates []ledger.Mandate) (all []db.InsertWindowParams) {
+	for _, m := range mandates {
+		for _, w := range m.Windows {
+			all = append(all, db.InsertWindowParams{MandateID: m.ID, Kind: string(w.Kind), Cap: w.Cap, StartDay: int64(w.Start), Used: w.Used})
+		}
+	}
+	return all
+}
+
+// ChangedWindows are what statements that update the windows of mandates take. Windows that
+// are as before are left out.
+func ChangedWindows(before map[string]ledger.Mandate, mandates []ledger.Mandate) (all []db.UpdateWindowParams) {
+	for _, m := range mandates {
+		for i, w := range m.Windows {
+			if old := before[m.ID].Windows; i >= len(old) || old[i] != w {
+				all = append(all, db.UpdateWindowParams{MandateID: m.ID, Kind: string(w.Kind), Cap: w.Cap, StartDay: int64(w.Start), Used: w.Used})
+			}
+		}
+	}
+	return all
+}
+
+// ChangedMandates returns the mandates whose own row changes: with an event, or at their end.
+func ChangedMandates(before map[string]ledger.Mandate, mandates []ledger.Mandate) (all []ledger.Mandate) {
+	for _, m := range mandates {
+		if old, known := before[m.ID]; !known || old.EventSeq != m.EventSeq || old.Status != m.Status ||
+			old.RevokedBy != m.RevokedBy || !old.RevokedAt.Equal(m.RevokedAt) {
+			all = append(all, m)
+		}
+	}
+	return all
+}
