@@ -218,15 +218,28 @@ func (c *Config) movedAloud(previous string) bool {
 }
 
 // VerifyStore reports whether a store belongs to the service of this mode and base URL:
-// the error is the one that [New] would return. It claims a store that has no service.
-// Moved is [Config].Moved; the store's base URL does not change. Programs that act on a
-// service's store beside it call VerifyStore first.
+// the error is the one that [New] would return, and nil if the store has no service yet.
+// Moved is [Config].Moved; the store does not change. Programs that act on a service's
+// store beside it call VerifyStore first.
 func VerifyStore(ctx context.Context, store ledger.Owned, mode Mode, baseURL string, moved bool) error {
 	cfg := Config{Mode: mode, BaseURL: baseURL, Moved: moved}
 	if err := ledger.Verify(ctx, store, string(mode), baseURL, cfg.moved); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	return nil
+}
+
+// ClaimStore records the service of this mode and base URL in a store that has none, and
+// returns the errors of [VerifyStore] for one that has. Programs that prepare a store for
+// a service call it before they write; [New] does too.
+func ClaimStore(ctx context.Context, store ledger.Owned, mode Mode, baseURL string, moved bool) error {
+	if err := VerifyStore(ctx, store, mode, baseURL, moved); err != nil {
+		return err
+	}
+	if _, err := store.Claim(ctx, ledger.Identity{Mode: string(mode), Issuer: baseURL, Epoch: ledger.Epoch}); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return VerifyStore(ctx, store, mode, baseURL, moved) // another program may have claimed it first
 }
 
 // local reports whether the host of a URL is a loopback address.

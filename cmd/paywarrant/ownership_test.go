@@ -54,6 +54,26 @@ func TestCommandsRefuseTheStoreOfAnotherService(t *testing.T) {
 	require.NoError(t, err, "without a configuration there is nothing to compare")
 }
 
+// TestReadingClaimsNoStore: a command that only reads leaves a new store to the first
+// service or command that writes, whatever its own configuration says.
+func TestReadingClaimsNoStore(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	store, err := openStore(t.Context(), p.store, true)
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+	values := basis(filepath.Dir(p.config), "http://127.0.0.1:1")
+	values["base_url"] = `"https://typo.example"`
+	other := place{config: written(t, t.TempDir(), values)}
+	for _, args := range [][]string{{"merchants", "list"}, {"charges", "list", "--pending"}, {"audit", "list"}, {"ledger", "check"}} {
+		_, err := other.do(t, args...)
+		require.NoError(t, err, args)
+	}
+	p.merchant(t)
+	_, err = other.do(t, "merchants", "list")
+	require.ErrorContains(t, err, "the store is of a sandbox service")
+}
+
 // serveOnce starts and stops the service, so that the store has its keys.
 func (p place) serveOnce(t *testing.T) {
 	t.Helper()

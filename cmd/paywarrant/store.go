@@ -63,13 +63,18 @@ func openStore(ctx context.Context, name string, create bool) (database, error) 
 	return sqlite.Open(ctx, name)
 }
 
-// openOwned opens the store of a configuration. It refuses the store of another service.
+// openOwned opens the store of a configuration. It refuses the store of another service. A
+// store without a service becomes this one's if create is set.
 func openOwned(ctx context.Context, cfg config, create bool) (database, error) {
 	s, err := openStore(ctx, cfg.Store, create)
 	if err != nil {
 		return nil, err
 	}
-	if err := server.VerifyStore(ctx, s, server.Mode(cfg.Mode), cfg.BaseURL, cfg.Moved); err != nil {
+	own := server.VerifyStore
+	if create {
+		own = server.ClaimStore
+	}
+	if err := own(ctx, s, server.Mode(cfg.Mode), cfg.BaseURL, cfg.Moved); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -21,6 +22,8 @@ type Identity struct {
 
 // Owned is a store that records its service.
 type Owned interface {
+	// Owner returns the store's service. It returns [ErrNotFound] if the store has none.
+	Owner(ctx context.Context) (Identity, error)
 	// Claim records i as the store's service if it has none, and returns the store's service.
 	Claim(ctx context.Context, i Identity) (Identity, error)
 	// Move changes the issuer of the store's service.
@@ -31,31 +34,34 @@ type Owned interface {
 // Own returns an error that names the difference, unless moved accepts the previous
 // issuer: the store's issuer then becomes this one.
 func Own(ctx context.Context, store Owned, mode, issuer string, moved func(previous string) bool) error {
-	owner, err := verify(ctx, store, mode, issuer, moved)
-	if err != nil || owner.Issuer == issuer {
+	owner, err := store.Claim(ctx, Identity{Mode: mode, Issuer: issuer, Epoch: Epoch})
+	if err = differs(owner, err, mode, issuer, moved); err != nil || owner.Issuer == issuer {
 		return err
 	}
 	return store.Move(ctx, issuer)
 }
 
-// Verify returns the errors of [Own]. It claims a store that has no service, and never
-// changes the issuer of one that has.
+// Verify returns the errors of [Own], and nil for a store that has no service. It changes
+// nothing.
 func Verify(ctx context.Context, store Owned, mode, issuer string, moved func(previous string) bool) error {
-	_, err := verify(ctx, store, mode, issuer, moved)
-	return err
+	owner, err := store.Owner(ctx)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return differs(owner, err, mode, issuer, moved)
 }
 
-func verify(ctx context.Context, store Owned, mode, issuer string, moved func(previous string) bool) (Identity, error) {
-	owner, err := store.Claim(ctx, Identity{Mode: mode, Issuer: issuer, Epoch: Epoch})
+// differs returns an error if the store's service is another one, or could not be read.
+func differs(owner Identity, err error, mode, issuer string, moved func(previous string) bool) error {
 	switch {
 	case err != nil:
-		return owner, fmt.Errorf("read whose store it is: %w", err)
+		return fmt.Errorf("read whose store it is: %w", err)
 	case owner.Mode != mode:
-		return owner, fmt.Errorf("the store is of a %s service, and this one is %s: use a store of its own", owner.Mode, mode)
+		return fmt.Errorf("the store is of a %s service, and this one is %s: use a store of its own", owner.Mode, mode)
 	case owner.Epoch > Epoch:
-		return owner, fmt.Errorf("the store is of a later version (epoch %d, this program's is %d)", owner.Epoch, Epoch)
+		return fmt.Errorf("the store is of a later version (epoch %d, this program's is %d)", owner.Epoch, Epoch)
 	case owner.Issuer != issuer && !moved(owner.Issuer):
-		return owner, fmt.Errorf("the store is of %s, and the base URL is %s: mandates that were issued by the former would no longer be valid", owner.Issuer, issuer)
+		return fmt.Errorf("the store is of %s, and the base URL is %s: mandates that were issued by the former would no longer be valid", owner.Issuer, issuer)
 	}
-	return owner, nil
+	return nil
 }

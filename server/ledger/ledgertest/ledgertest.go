@@ -89,6 +89,7 @@ func Run(t *testing.T, fresh Fresh) {
 		"revoked on another instance":      revokeOnAnother,
 		"streams have every event":         streamsHaveEveryEvent,
 		"events get their places":          eventsGetTheirPlaces,
+		"a store has one service":          oneService,
 		"streams against charges":          streamsAgainstCharges,
 		"windows refuse":                   windowsRefuse,
 		"releases give back":               releasesGiveBackToEachWindow,
