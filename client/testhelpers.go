@@ -49,6 +49,30 @@ func (c *Client) FailTestSession(ctx context.Context, sessionToken string) (Sess
 	}, func(s *Session, _ answer) bool { return s.Status != "" })
 }
 
+// PaymentReversed is the status of a payment that a rail took back.
+const PaymentReversed = "reversed"
+
+// Reversal is the result of [Client.ReverseTestPayment].
+type Reversal struct {
+	// TransactionID is the id of the payment.
+	TransactionID string `json:"transactionId"`
+	// Status is [PaymentReversed].
+	Status string `json:"status"`
+}
+
+// ReverseTestPayment takes back a succeeded payment of the sandbox, as a chain does whose
+// blocks come undone: POST /v1/test_helpers/payments/{transactionId}/reverse. The merchant
+// receives payment.reversed, once.
+//
+// Errors: [ErrNotFound] if no payment with this id succeeded, also outside the sandbox,
+// and those that every call may return (see the package comment).
+func (c *Client) ReverseTestPayment(ctx context.Context, transactionID string) (Reversal, error) {
+	return do(ctx, c, call{
+		doing: "reverse payment", method: http.MethodPost,
+		pattern: "/v1/test_helpers/payments/{transactionId}/reverse", value: transactionID,
+	}, func(r *Reversal, _ answer) bool { return r.Status != "" })
+}
+
 // AdvanceTestClock moves the sandbox's clock forward by d, rounded down to seconds:
 // POST /v1/test_helpers/clock/advance.
 //

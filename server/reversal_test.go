@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
@@ -158,4 +159,36 @@ func TestReversedCheckoutIsNotPaid(t *testing.T) {
 	page := opened(t, made.URL, nil)
 	require.Contains(t, page, "The payment was reversed")
 	require.NotContains(t, page, "You paid")
+}
+
+// TestSandboxReversesAPayment: the merchant receives payment.reversed once, however often the
+// helper is called, and a payment that did not succeed cannot be reversed.
+func TestSandboxReversesAPayment(t *testing.T) {
+	t.Parallel()
+	srv := servertest.Start(t, nil)
+	hook, merchant := srv.Webhook(t, webhook.PaymentReversed), srv.Client()
+	charge := func(method string) string {
+		t.Helper()
+		m := srv.Mandate(t, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 1000, PaymentMethods: []string{method}})
+		ch, err := merchant.Charge(t.Context(), client.ChargeParams{Mandate: m, AmountCents: 250, Currency: client.USD, Description: "test"})
+		require.NoError(t, err)
+		return ch.TransactionID
+	}
+	for _, id := range []string{"txn_none", charge("card_decline_after_setup")} {
+		_, err := merchant.ReverseTestPayment(t.Context(), id)
+		require.ErrorIs(t, err, client.ErrNotFound, id)
+	}
+	first, second := charge("card_visa"), charge("card_visa")
+	for _, id := range []string{first, first, second} {
+		r, err := merchant.ReverseTestPayment(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, client.Reversal{TransactionID: id, Status: client.PaymentReversed}, r)
+	}
+	reversed := map[string]int{}
+	for range 2 {
+		var p webhook.Payment
+		require.NoError(t, json.Unmarshal(hook.Next(t).Data, &p))
+		reversed[p.TransactionID]++
+	}
+	require.Equal(t, map[string]int{first: 1, second: 1}, reversed, "events of different mandates are in no order, and none is doubled")
 }

@@ -12,7 +12,7 @@ import (
 type webhooksCmd struct {
 	Listen  webhooksListenCmd  `cmd:"" help:"Print a merchant's events as they come, and forward them signed to a local address."`
 	Resend  webhooksResendCmd  `cmd:"" help:"Send an event again."`
-	Trigger webhooksTriggerCmd `cmd:"" help:"Have something happen in a sandbox, so that an event of a type comes."`
+	Trigger webhooksTriggerCmd `cmd:"" help:"Cause an event of a type in a sandbox."`
 }
 
 // account is which service to call, and as whom.
@@ -35,11 +35,10 @@ func (a account) client() (*client.Client, error) {
 type webhooksTriggerCmd struct {
 	account
 
-	Type webhook.Type `arg:"" enum:"payment.succeeded,payment.failed,delegate.created,delegate.revoked" help:"The type of event: payment.succeeded, payment.failed, delegate.created or delegate.revoked."`
+	Type webhook.Type `arg:"" enum:"payment.succeeded,payment.failed,payment.reversed,delegate.created,delegate.revoked" help:"The type of event: payment.succeeded, payment.failed, payment.reversed, delegate.created or delegate.revoked."`
 }
 
-// Run causes the event's change: a mandate is set up, and then charged or
-// revoked.
+// Run causes the event: it sets up a mandate, and then charges or revokes it.
 func (c webhooksTriggerCmd) Run(ctx context.Context, o output) error {
 	merchant, err := c.client()
 	if err != nil {
@@ -62,7 +61,7 @@ func (c webhooksTriggerCmd) Run(ctx context.Context, o output) error {
 	}
 	what := done.MandateID
 	switch c.Type {
-	case webhook.PaymentSucceeded, webhook.PaymentFailed:
+	case webhook.PaymentSucceeded, webhook.PaymentFailed, webhook.PaymentReversed:
 		ch, err := merchant.Charge(ctx, client.ChargeParams{
 			Mandate: done.Mandate, AmountCents: 250, Currency: client.USD, Description: "paywarrant webhooks trigger",
 		})
@@ -70,7 +69,12 @@ func (c webhooksTriggerCmd) Run(ctx context.Context, o output) error {
 			return err
 		}
 		what = ch.TransactionID
-	case webhook.MandateCreated, webhook.Test, webhook.PaymentReversed: // the mandate is enough; the flag takes no others
+		if c.Type == webhook.PaymentReversed {
+			if _, err := merchant.ReverseTestPayment(ctx, ch.TransactionID); err != nil {
+				return err
+			}
+		}
+	case webhook.MandateCreated, webhook.Test: // the mandate is enough; the flag takes no others
 	case webhook.MandateRevoked:
 		if _, err := merchant.Revoke(ctx, done.MandateID); err != nil {
 			return err

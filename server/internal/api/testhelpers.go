@@ -53,6 +53,7 @@ func (a *API) testHelpers() []route {
 	routes := []route{
 		{base + "mandates/session/{sessionToken}/complete", helper(a, a.completeSession)},
 		{base + "mandates/session/{sessionToken}/fail", helper(a, a.failSession)},
+		{base + "payments/{transactionId}/reverse", helper(a, a.reversePayment)},
 		{base + "merchants", helper(a, a.newMerchant)},
 		{base + "errors", helper(a, a.answerWith)},
 	}
@@ -176,6 +177,15 @@ func (a *API) failSession(ctx context.Context, r *http.Request, _ struct{}) (any
 	}
 	s, err := a.Payments.Session(ctx, token)
 	return sessionView(s), err
+}
+
+// reversePayment takes back a payment like a chain whose blocks came undone.
+func (a *API) reversePayment(ctx context.Context, r *http.Request, _ struct{}) (any, error) {
+	transactionID := r.PathValue("transactionId")
+	if err := a.Payments.ReverseTest(ctx, transactionID); err != nil {
+		return nil, err
+	}
+	return client.Reversal{TransactionID: transactionID, Status: client.PaymentReversed}, nil
 }
 
 type clockBody struct {

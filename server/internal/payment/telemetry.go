@@ -28,6 +28,19 @@ func (s *Service) settle(ctx context.Context, c ledger.Charge, d ledger.Settleme
 	return settled, err
 }
 
+// ReverseTest reverses a succeeded charge of the sandbox as its rail would. It returns
+// [ledger.ErrNotFound] if there is no such charge, or if it did not succeed.
+func (s *Service) ReverseTest(ctx context.Context, transactionID string) error {
+	c, err := s.Ledger.Charge(ctx, transactionID)
+	if err != nil {
+		return err
+	}
+	if c.Status != ledger.ChargeSucceeded {
+		return ledger.ErrNotFound
+	}
+	return s.UndoneOnRail(ctx, rail.Undone{Reference: rail.Reference(c.ID, c.Rail), Rail: c.Rail, TxHash: c.TxHash})
+}
+
 // UndoneOnRail records that a rail has undone a payment that it reported as succeeded.
 // The ledger stores an outcome conflict and emits one payment.reversed event, and the
 // charge stays as it is; a charge that is still pending fails. Signed transfers are not
