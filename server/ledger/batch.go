@@ -13,7 +13,6 @@ type command struct {
 	keys   Keys
 	decide func(*State) (Effects, error)
 	err    error
-	done   chan struct{}
 }
 
 // keysOf returns the rows of all commands, each once, in the order of locking.

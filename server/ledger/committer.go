@@ -8,14 +8,12 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/failpoint"
+	"github.com/paywarrant/paywarrant/internal/groupcommit"
 )
 
 const (
 	// batchSize limits the commands that share a commit.
 	batchSize = 256
-	// gatherFor is the divisor of the last commit's duration for which a batch waits for
-	// further commands: callers that were just answered usually send another one.
-	gatherFor = 8
 	// conflictRetries limits the retries of a batch after another instance inserted one of
 	// its rows.
 	conflictRetries = 5
@@ -23,98 +21,42 @@ const (
 	commitTimeout = 30 * time.Second
 )
 
-// committer commits commands in batches. Commands that arrive during a commit share the
-// next one; an idle committer commits at once.
+// committer commits commands in batches, with one lane per row, usually a mandate: a
+// mandate with many waiting commands does not delay the others.
 type committer struct {
+	*groupcommit.Committer[*command]
+
 	store Store
-	queue *queue
-	done  chan struct{}
 	// onPanic reports a panic. Default: none.
 	onPanic func(value any, stack []byte)
 }
 
 func newCommitter(store Store, queued int, onPanic func(value any, stack []byte)) *committer {
-	c := &committer{store: store, queue: newQueue(queued), done: make(chan struct{}), onPanic: onPanic}
-	go c.run()
+	c := &committer{store: store, onPanic: onPanic}
+	c.Committer = groupcommit.New(groupcommit.Config[*command]{Commit: c.commit, Batch: batchSize, Queue: queued})
 	return c
 }
 
 // submit queues a command about a row and waits until it is committed. If ctx ends after
 // the command was queued, it is unknown whether the command is committed.
 func (c *committer) submit(ctx context.Context, row string, cmd *command) error {
-	if err := ctx.Err(); err != nil {
+	err := c.Do(ctx, row, cmd)
+	switch {
+	case errors.Is(err, groupcommit.ErrFull):
+		return ErrBusy
+	case errors.Is(err, groupcommit.ErrClosed):
+		return ErrClosed
+	case err != nil:
 		return err
 	}
-	cmd.done = make(chan struct{})
-	if err := c.queue.push(row, cmd); err != nil {
-		return err
-	}
-	select {
-	case <-cmd.done:
-		return cmd.err
-	case <-ctx.Done():
-		return fmt.Errorf("wait for commit: %w", ctx.Err())
-	}
+	return cmd.err
 }
 
-// close commits the waiting commands and ends the committer.
-func (c *committer) close() {
-	c.queue.close()
-	<-c.done
-}
-
-func (c *committer) run() {
-	defer close(c.done)
-	var (
-		busy int           // commands in the last batch or waiting at its end
-		took time.Duration // duration of the last commit
-	)
-	for !c.queue.ended() {
-		batch := c.gather(busy, took/gatherFor)
-		if len(batch) == 0 {
-			<-c.queue.wake
-			continue
-		}
-		start := time.Now()
-		failpoint.Hit(failpoint.BatchTaken)
-		c.commit(batch)
-		busy, took = len(batch)+c.queue.len(), time.Since(start)
-	}
-}
-
-// gather returns the next batch. If several commands were busy at the end of the last
-// commit, it waits up to an eighth of that commit's duration for as many: their callers
-// usually send another command, and one commit for all of them is faster than two. After
-// a single command it does not wait.
-func (c *committer) gather(busy int, wait time.Duration) []*command {
-	batch := c.queue.take(batchSize)
-	busy = min(busy, batchSize)
-	if len(batch) == 0 || len(batch) >= busy {
-		return batch
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	for len(batch) < busy {
-		select {
-		case <-c.queue.wake:
-			batch = append(batch, c.queue.take(batchSize-len(batch))...)
-			if c.queue.ended() {
-				return batch
-			}
-		case <-timer.C:
-			return batch
-		}
-	}
-	return batch
-}
-
-// commit runs a batch and reports the results to its commands.
+// commit runs a batch and stores the error of each command in it.
 func (c *committer) commit(batch []*command) {
+	failpoint.Hit(failpoint.BatchTaken)
 	c.split(batch)
 	failpoint.Hit(failpoint.BatchCommitted)
-	for _, cmd := range batch {
-		close(cmd.done)
-	}
 }
 
 // split runs a batch. If the batch fails, split runs each half separately, so that one bad

@@ -87,7 +87,7 @@ func New(cfg Config) (*Ledger, error) {
 func (l *Ledger) Close() {
 	l.closing.Do(func() {
 		for _, c := range l.committers {
-			c.close()
+			c.Close()
 		}
 	})
 }

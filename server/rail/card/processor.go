@@ -90,7 +90,7 @@ func OpenProcessor(ctx context.Context, config ProcessorConfig) (*Processor, err
 	return p, nil
 }
 
-// Close finishes the current work and closes the file. Waiting and later calls return
+// Close finishes the waiting work and closes the file. Delayed and later calls return
 // [ErrClosed]. It may be called twice.
 func (p *Processor) Close() error {
 	return errors.Join(p.writer.close(), p.db.Close())

@@ -5,33 +5,33 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
+
+	"github.com/paywarrant/paywarrant/internal/groupcommit"
 )
 
-// maxBatch bounds how many jobs share a commit.
+// maxBatch limits the jobs that share a commit.
 const maxBatch = 64
 
-// writer runs all that changes the database, in one goroutine. Jobs that arrive
-// while the disk is busy share the next commit, so the processor answers many
-// callers at little more than the price of one. It has a connection for itself,
-// and begins and ends transactions by hand: the pool's own way costs a goroutine
-// for each and for each query in them.
+// writer runs everything that changes the database, in one goroutine. Jobs that arrive
+// during a commit share the next one, so many callers cost little more than one. The
+// writer has its own connection, and begins and ends transactions itself: database/sql
+// would start a goroutine for each transaction and for each query in it.
 type writer struct {
+	*groupcommit.Committer[*job]
+
 	conn     *sql.Conn
 	prepared prepared
-	jobs     chan *job // not buffered: a job that is taken is answered
 	closing  chan struct{}
-	closed   chan struct{}
 	once     sync.Once
 	closeErr error
 }
 
-// job is one piece of work. Its answer is sent once it is on disk.
+// job is one piece of work. err is its result once it is on disk.
 type job struct {
-	ctx  context.Context //nolint:containedctx // the caller's: a job whose caller left before it began is skipped
-	run  func(context.Context, *transaction) error
-	done chan error
+	ctx context.Context //nolint:containedctx // the caller's: a job whose caller left before it began is skipped
+	run func(context.Context, *transaction) error
+	err error
 }
 
 func startWriter(ctx context.Context, db *database) (*writer, error) {
@@ -43,83 +43,46 @@ func startWriter(ctx context.Context, db *database) (*writer, error) {
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	w := &writer{conn: conn, prepared: all, jobs: make(chan *job), closing: make(chan struct{}), closed: make(chan struct{})}
-	go w.loop(context.WithoutCancel(ctx))
+	w := &writer{conn: conn, prepared: all, closing: make(chan struct{})}
+	ctx = context.WithoutCancel(ctx)
+	w.Committer = groupcommit.New(groupcommit.Config[*job]{Batch: maxBatch, Commit: func(batch []*job) { w.commit(ctx, batch) }})
 	return w, nil
 }
 
-// write runs a job and answers when its effects are durable. Errors: run's own;
-// [ErrClosed], and nothing was done; ctx's error or the database's, and then it
-// is unknown whether anything was.
+// write runs a job and returns when its effects are durable. It returns run's error;
+// [ErrClosed], if nothing was done; and ctx's error or the database's, after which it is
+// unknown whether the job was done.
 func write[T any](ctx context.Context, w *writer, run func(context.Context, *transaction) (T, error)) (T, error) {
 	var result, none T
-	j := &job{ctx: ctx, done: make(chan error, 1)}
+	j := &job{ctx: ctx}
 	j.run = func(ctx context.Context, tx *transaction) (err error) {
 		result, err = run(ctx, tx)
 		return err
 	}
-	select {
-	case w.jobs <- j:
-	case <-w.closing:
+	err := w.Do(ctx, "", j)
+	switch {
+	case errors.Is(err, groupcommit.ErrClosed):
 		return none, ErrClosed
-	case <-ctx.Done():
-		return none, ctx.Err()
+	case err != nil:
+		return none, err
+	case j.err != nil:
+		return none, j.err
 	}
-	select {
-	case err := <-j.done:
-		if err != nil {
-			return none, err
-		}
-		return result, nil
-	case <-ctx.Done():
-		return none, ctx.Err()
-	}
+	return result, nil
 }
 
-func (w *writer) loop(ctx context.Context) {
-	defer close(w.closed)
-	for {
-		select {
-		case first := <-w.jobs:
-			w.commit(ctx, w.gather(first))
-		case <-w.closing:
-			return
-		}
-	}
-}
-
-// gather takes the jobs that wait already. Callers mostly come together, since what
-// they did before was committed together: those that are about to ask are let ahead.
-func (w *writer) gather(first *job) []*job {
-	runtime.Gosched()
-	batch := []*job{first}
-	for len(batch) < maxBatch {
-		select {
-		case next := <-w.jobs:
-			batch = append(batch, next)
-		default:
-			return batch
-		}
-	}
-	return batch
-}
-
-// commit runs a batch in one transaction and answers each job.
+// commit runs a batch in one transaction and stores the error of each job in it.
 func (w *writer) commit(ctx context.Context, batch []*job) {
-	answers := make([]error, len(batch))
-	err := w.transact(ctx, batch, answers)
-	for i, j := range batch {
-		if err != nil {
-			j.done <- err
-		} else {
-			j.done <- answers[i]
+	if err := w.transact(ctx, batch); err != nil {
+		for _, j := range batch {
+			j.err = err
 		}
 	}
 }
 
-// transact runs the jobs. An error is the database's and stands for all of them;
-// what a job itself refuses is in answers.
-func (w *writer) transact(ctx context.Context, batch []*job, answers []error) error {
+// transact runs the jobs and stores the error of each. It returns the database's error,
+// which stands for all of them.
+func (w *writer) transact(ctx context.Context, batch []*job) error {
 	if _, err := w.prepared[begin].ExecContext(ctx); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -130,11 +93,11 @@ func (w *writer) transact(ctx context.Context, batch []*job, answers []error) er
 		}
 	}()
 	tx := &transaction{prepared: w.prepared}
-	for i, j := range batch {
-		if answers[i] = j.ctx.Err(); answers[i] != nil {
+	for _, j := range batch {
+		if j.err = j.ctx.Err(); j.err != nil {
 			continue
 		}
-		if answers[i] = j.run(ctx, tx); tx.broken != nil {
+		if j.err = j.run(ctx, tx); tx.broken != nil {
 			return tx.broken
 		}
 	}
@@ -145,12 +108,11 @@ func (w *writer) transact(ctx context.Context, batch []*job, answers []error) er
 	return nil
 }
 
-// close ends the goroutine after the batch at hand, and gives the connection back.
-// It may be called twice.
+// close commits the waiting jobs and closes the connection. It may be called twice.
 func (w *writer) close() error {
 	w.once.Do(func() {
 		close(w.closing)
-		<-w.closed
+		w.Close()
 		w.closeErr = w.conn.Close()
 	})
 	return w.closeErr
