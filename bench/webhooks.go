@@ -99,7 +99,7 @@ func (l *backlog) deliver(ctx context.Context, n int) (time.Duration, error) {
 		return 0, err
 	}
 	pause := func(until time.Time) error {
-		return l.store.SaveEndpoints(ctx, []store.EndpointState{{EndpointID: e.ID, PausedUntil: until}})
+		return l.store.SaveEndpoints(ctx, "", []store.EndpointState{{EndpointID: e.ID, PausedUntil: until}})
 	}
 	l.sink.began.Store(nil)
 	l.sink.want.Store(int64(callers*n) + 1)

@@ -15,6 +15,9 @@ const MaxWebhookEndpoints = 16
 // ErrEndpointExists reports that the merchant has an endpoint with this URL.
 var ErrEndpointExists = errors.New("store: webhook endpoint exists")
 
+// ErrLeaseLost reports an endpoint that is deleted, or on lease to another owner.
+var ErrLeaseLost = errors.New("store: lease of webhook endpoint lost")
+
 // ErrTooManyEndpoints reports that the merchant has [MaxWebhookEndpoints] endpoints.
 var ErrTooManyEndpoints = errors.New("store: too many webhook endpoints")
 
@@ -189,8 +192,9 @@ type Webhooks interface {
 	// FreeWebhookLeases ends all leases if the store belongs to one process, which is the
 	// caller's: their owners are gone.
 	FreeWebhookLeases(ctx context.Context) error
-	// SaveEndpoints saves the states of endpoints. An offset never goes back.
-	SaveEndpoints(ctx context.Context, states []EndpointState) error
+	// SaveEndpoints saves the states of those endpoints that owner has on lease; an empty
+	// owner stands for no lease. An offset never goes back.
+	SaveEndpoints(ctx context.Context, owner string, states []EndpointState) error
 
 	// HeldLanes returns those of the lanes that have a pending delivery to the endpoint.
 	HeldLanes(ctx context.Context, endpointID string, lanes []string) ([]string, error)
@@ -202,10 +206,13 @@ type Webhooks interface {
 	LaneDeliveries(ctx context.Context, endpointID, lane string, limit int) ([]DueDelivery, error)
 	// NextRetry returns when the first delivery that failed before is due; zero: there is none.
 	NextRetry(ctx context.Context, endpointID string) (time.Time, error)
-	// SaveDeliveries saves different deliveries in one transaction. It skips those whose
-	// endpoint is deleted, that have no more attempts than the stored one, or whose event
-	// is in another lane since: that one is a redelivery.
-	SaveDeliveries(ctx context.Context, all []Delivery) error
+	// SaveDeliveries saves different deliveries in one transaction, to endpoints that owner has
+	// on lease; an empty owner stands for no lease. It returns [ErrLeaseLost] if one of them
+	// is deleted or has another owner; nothing is saved then. So an instance that stalled
+	// beyond its lease does not store what its successor has delivered. It skips deliveries
+	// that have no more attempts than the stored one, and those whose event is in another
+	// lane since: that one is a redelivery.
+	SaveDeliveries(ctx context.Context, owner string, all []Delivery) error
 	// EventDeliveries lists an event's deliveries to its merchant's endpoints, stored or
 	// inferred, the oldest endpoint first. The event is as the store returned it.
 	EventDeliveries(ctx context.Context, e ledger.Event) ([]Delivery, error)

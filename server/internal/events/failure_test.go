@@ -31,12 +31,12 @@ func (f *failing) WebhookEndpoint(ctx context.Context, id string) (store.Webhook
 	return f.Store.WebhookEndpoint(ctx, id)
 }
 
-func (f *failing) SaveDeliveries(ctx context.Context, all []store.Delivery) error {
+func (f *failing) SaveDeliveries(ctx context.Context, owner string, all []store.Delivery) error {
 	if f.deliveries.Load() {
 		f.failed.Add(1)
 		return errors.New("disk full")
 	}
-	return f.Store.SaveDeliveries(ctx, all)
+	return f.Store.SaveDeliveries(ctx, owner, all)
 }
 
 func (f *failing) StreamEvents(ctx context.Context, merchantID string, after int64, limit int) ([]ledger.Event, error) {

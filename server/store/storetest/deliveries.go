@@ -20,13 +20,13 @@ func outcome(e store.WebhookEndpoint, of ledger.Event, status store.DeliveryStat
 
 func (b *bench) save(t *testing.T, all ...store.Delivery) {
 	t.Helper()
-	require.NoError(t, b.store.SaveDeliveries(t.Context(), all))
+	require.NoError(t, b.store.SaveDeliveries(t.Context(), "", all))
 }
 
 // reach saves the states of endpoints.
 func (b *bench) reach(t *testing.T, states ...store.EndpointState) {
 	t.Helper()
-	require.NoError(t, b.store.SaveEndpoints(t.Context(), states))
+	require.NoError(t, b.store.SaveEndpoints(t.Context(), "", states))
 }
 
 // due lists the stored deliveries to an endpoint that may be sent now.
@@ -186,8 +186,44 @@ func outcomesCountOnce(t *testing.T, b *bench) {
 	require.Equal(t, []store.Delivery{last}, b.deliveriesOf(t, event))
 
 	require.NoError(t, b.store.DeleteWebhookEndpoint(ctx, e.ID))
-	b.save(t, outcome(e, event, store.DeliveryPending, 1))
+	late := []store.Delivery{outcome(e, event, store.DeliveryPending, 1)}
+	require.ErrorIs(t, b.store.SaveDeliveries(ctx, "", late), store.ErrLeaseLost)
 	require.Zero(t, b.deliveries(t, e))
+}
+
+// lateSavesAreRefused: an owner whose lease another one has taken saves nothing, neither
+// deliveries nor the endpoint's state; and not to one endpoint if it lost another.
+func lateSavesAreRefused(t *testing.T, b *bench) {
+	ctx := t.Context()
+	lost, kept := b.endpoint(ctx, t), b.endpoint(ctx, t)
+	b.mandate(t)
+	event := b.stream(t, lost.StartOffset)[0]
+	both := []string{lost.ID, kept.ID}
+	lease := func(owner string, ids ...string) {
+		held, err := b.store.LeaseWebhookEndpoints(ctx, owner, ids, b.clock.Now(), b.clock.Now().Add(time.Minute))
+		require.NoError(t, err)
+		require.Len(t, held, len(ids))
+	}
+	lease("stalled", both...)
+	b.clock.set(b.clock.Now().Add(time.Minute))
+	lease("successor", lost.ID)
+
+	late := []store.Delivery{outcome(kept, event, store.DeliveryPending, 1), outcome(lost, event, store.DeliveryPending, 1)}
+	require.ErrorIs(t, b.store.SaveDeliveries(ctx, "stalled", late), store.ErrLeaseLost)
+	require.ErrorIs(t, b.store.SaveDeliveries(ctx, "", late), store.ErrLeaseLost)
+	require.Zero(t, b.deliveries(t, kept))
+	require.Zero(t, b.deliveries(t, lost))
+	paused := b.clock.Now().Add(time.Hour)
+	require.NoError(t, b.store.SaveEndpoints(ctx, "stalled", []store.EndpointState{{EndpointID: lost.ID, PausedUntil: paused, Offset: 1}}))
+	e, err := b.store.WebhookEndpoint(ctx, lost.ID)
+	require.NoError(t, err)
+	require.Zero(t, e.PausedUntil)
+	require.Equal(t, lost.Offset, e.Offset)
+
+	require.NoError(t, b.store.SaveDeliveries(ctx, "successor", late[1:]))
+	require.NoError(t, b.store.SaveDeliveries(ctx, "stalled", late[:1]))
+	require.Equal(t, 1, b.deliveries(t, kept))
+	require.Equal(t, 1, b.deliveries(t, lost))
 }
 
 // redeliveryDuringAnAttempt: the result of the attempt does not end the delivery

@@ -41,6 +41,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"endpoints come forward":        endpointsComeForward,
 		"deliveries hold back":          deliveriesHoldBack,
 		"outcomes count once":           outcomesCountOnce,
+		"late saves are refused":        lateSavesAreRefused,
 		"redelivery during an attempt":  redeliveryDuringAnAttempt,
 		"delivery retention":            deliveryRetention,
 		"checker and retention":         checkerAndRetention,

@@ -154,7 +154,7 @@ func (d *Deliverer) readNews(ctx context.Context) {
 	for id, w := range workers {
 		n, leased := news[id]
 		if !leased {
-			w.end(errLost)
+			w.end(store.ErrLeaseLost)
 			continue
 		}
 		if changed := w.version.Swap(n.Version) != n.Version; changed || n.StreamEnd > w.read.Load() {
@@ -177,7 +177,7 @@ func (d *Deliverer) saveStates(ctx context.Context) error {
 		return nil
 	}
 	failpoint.Hit(failpoint.DeliveriesSaving)
-	if err := d.Store.SaveEndpoints(ctx, slices.Collect(maps.Values(changed))); err != nil {
+	if err := d.Store.SaveEndpoints(ctx, d.owner, slices.Collect(maps.Values(changed))); err != nil {
 		return err
 	}
 	failpoint.Hit(failpoint.DeliveriesSaved)

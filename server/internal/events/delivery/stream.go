@@ -153,7 +153,7 @@ func (w *worker) storeItems(ctx context.Context, items []*item) error {
 func (w *worker) store(ctx context.Context, rows []store.Delivery) error {
 	for some := range slices.Chunk(rows, saveRows) {
 		failpoint.Hit(failpoint.DeliveriesSaving)
-		if err := w.Store.SaveDeliveries(ctx, some); err != nil {
+		if err := w.Store.SaveDeliveries(ctx, w.owner, some); err != nil {
 			return fmt.Errorf("save deliveries: %w", err)
 		}
 		failpoint.Hit(failpoint.DeliveriesSaved)

@@ -28,8 +28,6 @@ const (
 	endTimeout = 3 * time.Second
 )
 
-var errLost = errors.New("the lease is lost, or the endpoint is deleted")
-
 // worker delivers to one endpoint while this instance has it on lease.
 type worker struct {
 	*Deliverer
@@ -112,7 +110,7 @@ func (w *worker) run(ctx context.Context) {
 	if err != nil {
 		w.end(err)
 	}
-	if err = w.finish(db, err); errors.Is(err, errLost) {
+	if err = w.finish(db, err); errors.Is(err, store.ErrLeaseLost) {
 		return
 	}
 	if err != nil {
@@ -163,8 +161,8 @@ func (w *worker) work(ctx, db, requests context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-	if err == nil && errors.Is(context.Cause(ctx), errLost) {
-		err = errLost
+	if err == nil && errors.Is(context.Cause(ctx), store.ErrLeaseLost) {
+		err = store.ErrLeaseLost
 	}
 	return err
 }
@@ -195,7 +193,7 @@ func (w *worker) refresh(ctx context.Context, changed bool) error {
 	}
 	e, err := w.Store.WebhookEndpoint(ctx, w.endpoint.ID)
 	if errors.Is(err, ledger.ErrNotFound) {
-		return errLost
+		return store.ErrLeaseLost
 	}
 	if err != nil {
 		return fmt.Errorf("read webhook endpoint: %w", err)

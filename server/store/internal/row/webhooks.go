@@ -66,8 +66,8 @@ func SaveDelivery(d store.Delivery) db.SaveDeliveryParams {
 }
 
 // SaveEndpoint is what a statement of that name takes.
-func SaveEndpoint(e store.EndpointState) db.SaveEndpointParams {
+func SaveEndpoint(owner string, e store.EndpointState) db.SaveEndpointParams {
 	return db.SaveEndpointParams{
-		ID: e.EndpointID, FailingMs: Millis(e.FailingSince), Failures: int64(e.Failures), PauseMs: Millis(e.PausedUntil), Place: e.Offset,
+		ID: e.EndpointID, FailingMs: Millis(e.FailingSince), Failures: int64(e.Failures), PauseMs: Millis(e.PausedUntil), Place: e.Offset, LeaseOwner: owner,
 	}
 }

@@ -26,10 +26,10 @@ func TestCommitsWaitForTheDiskAfterDeliveriesWereSaved(t *testing.T) {
 	endpoint := store.WebhookEndpoint{ID: "whe_1", MerchantID: "mer_1", URL: "https://shop.example", Secret: []byte("sealed")}
 	require.NoError(t, db.AddWebhookEndpoint(t.Context(), endpoint))
 	d := store.Delivery{EndpointID: endpoint.ID, EventID: "evt_1", Lane: "del_1", Status: store.DeliveryFailed}
-	require.NoError(t, db.SaveDeliveries(t.Context(), []store.Delivery{d}))
-	require.NoError(t, db.SaveEndpoints(t.Context(), []store.EndpointState{{EndpointID: endpoint.ID, Offset: 7}}))
+	require.NoError(t, db.SaveDeliveries(t.Context(), "", []store.Delivery{d}))
+	require.NoError(t, db.SaveEndpoints(t.Context(), "", []store.EndpointState{{EndpointID: endpoint.ID, Offset: 7}}))
 	waits()
 	d.Status, d.Attempts = "lost", 1
-	require.Error(t, db.SaveDeliveries(t.Context(), []store.Delivery{d}))
+	require.Error(t, db.SaveDeliveries(t.Context(), "", []store.Delivery{d}))
 	waits()
 }

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +39,11 @@ RETURNING id`
 WHERE lease_owner = $2 AND id IN (SELECT w.id FROM webhook_endpoints w WHERE w.id IN (SELECT value ->> 0 FROM json_each($1)) ORDER BY w.id /* locked */)
 RETURNING id`
 
+	// heldEndpoints are those of the endpoints that an owner has on lease. They stay so until
+	// the transaction ends.
+	heldEndpoints = `SELECT w.id FROM webhook_endpoints w
+WHERE w.lease_owner = $2 AND w.id IN (SELECT value ->> 0 FROM json_each($1)) ORDER BY w.id /* locked */`
+
 	// An outcome is of the delivery in its place, and of a later attempt than what is
 	// known; else it is dropped.
 	saveDeliveries = `INSERT INTO webhook_deliveries
@@ -45,7 +51,7 @@ RETURNING id`
 SELECT value ->> 0, value ->> 1, value ->> 2, CAST(value ->> 3 AS BIGINT), value ->> 4, CAST(value ->> 5 AS BIGINT),
     CAST(value ->> 6 AS BIGINT), CAST(value ->> 7 AS BIGINT), value ->> 8, value ->> 9, CAST(value ->> 10 AS BIGINT),
     CAST(value ->> 11 AS BIGINT)
-FROM json_each($1) WHERE EXISTS (SELECT 1 FROM webhook_endpoints w WHERE w.id = value ->> 0)
+FROM json_each($1) WHERE true
 ON CONFLICT (endpoint_id, event_id) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
     next_ms = excluded.next_ms, http_status = excluded.http_status, error = excluded.error, answer = excluded.answer,
     tried_ms = excluded.tried_ms
@@ -59,7 +65,7 @@ FROM (
         CAST(value ->> 3 AS BIGINT) AS failures, CAST(value ->> 4 AS BIGINT) AS pause_ms
     FROM json_each($1)
 ) AS r
-WHERE webhook_endpoints.id = r.id /* all locked */`
+WHERE webhook_endpoints.id = r.id AND webhook_endpoints.lease_owner = $2 /* all locked */`
 
 	// redeliver puts a delivery into a lane of its own, so that it holds back nothing.
 	// It takes another place, so that an attempt that is under way says nothing about
@@ -119,35 +125,51 @@ func (s *Store) Redeliver(ctx context.Context, eventID string, endpointIDs []str
 // SaveDeliveries implements [store.Webhooks]. If a statement is no round trip, each row
 // has its own: taking rows out of JSON costs more than the rest. After a power cut some
 // deliveries are sent again, as after a crash before they were saved.
-func (s *Store) SaveDeliveries(ctx context.Context, all []store.Delivery) error {
+func (s *Store) SaveDeliveries(ctx context.Context, owner string, all []store.Delivery) error {
 	if s.writer != nil {
-		return s.fail("save deliveries", s.lazily(ctx, func(ctx context.Context) error { return saveEach(ctx, s.writeQ, all) }))
+		return s.fail("save deliveries", s.lazily(ctx, func(ctx context.Context) error { return saveEach(ctx, s.writeQ, owner, all) }))
 	}
 	values := make([][]any, len(all))
+	var endpoints []string
 	for i, d := range all {
+		endpoints = append(endpoints, d.EndpointID)
 		values[i] = []any{
 			d.EndpointID, d.EventID, d.Lane, d.Seq, string(d.Status), d.Attempts, row.Millis(d.Next), d.HTTPStatus, d.Error, d.Answer,
 			row.Millis(d.TriedAt), row.Millis(d.CreatedAt),
 		}
 	}
-	return s.fail("save deliveries", s.bulk(ctx, s.writes(), saveDeliveries, values))
+	slices.Sort(endpoints)
+	endpoints = slices.Compact(endpoints)
+	return s.fail("save deliveries", s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		text, err := encoded(single(endpoints))
+		if err != nil {
+			return err
+		}
+		held, err := rows(ctx, tx, func(r *sql.Rows, id *string) error { return r.Scan(id) }, s.unfold(heldEndpoints), text, owner)
+		if err == nil && len(held) < len(endpoints) {
+			err = store.ErrLeaseLost
+		}
+		if err != nil {
+			return err
+		}
+		return s.bulk(ctx, tx, saveDeliveries, values)
+	}))
 }
 
 // saveEach runs a statement for each row that SQLite need not be able to take back
 // alone: else it copies every page that it changes.
-func saveEach(ctx context.Context, q *db.Queries, all []store.Delivery) error {
-	exists := map[string]bool{}
+func saveEach(ctx context.Context, q *db.Queries, owner string, all []store.Delivery) error {
+	held := map[string]bool{}
 	for _, d := range all {
-		found, known := exists[d.EndpointID]
-		if !known {
-			var err error
-			if found, err = q.AnyWebhookEndpoint(ctx, d.EndpointID); err != nil {
+		if !held[d.EndpointID] {
+			found, err := q.HoldsWebhookEndpoint(ctx, db.HoldsWebhookEndpointParams{ID: d.EndpointID, LeaseOwner: owner})
+			if err == nil && !found {
+				err = store.ErrLeaseLost
+			}
+			if err != nil {
 				return err
 			}
-			exists[d.EndpointID] = found
-		}
-		if !found {
-			continue
+			held[d.EndpointID] = true
 		}
 		if err := q.SaveDelivery(ctx, row.SaveDelivery(d)); err != nil {
 			return err
@@ -157,17 +179,17 @@ func saveEach(ctx context.Context, q *db.Queries, all []store.Delivery) error {
 }
 
 // SaveEndpoints implements [store.Webhooks], as SaveDeliveries does.
-func (s *Store) SaveEndpoints(ctx context.Context, states []store.EndpointState) error {
+func (s *Store) SaveEndpoints(ctx context.Context, owner string, states []store.EndpointState) error {
 	if s.writer != nil {
 		return s.fail("save webhook endpoints", s.lazily(ctx, func(ctx context.Context) error {
-			return insert(ctx, states, row.SaveEndpoint, s.writeQ.SaveEndpoint)()
+			return insert(ctx, states, func(e store.EndpointState) db.SaveEndpointParams { return row.SaveEndpoint(owner, e) }, s.writeQ.SaveEndpoint)()
 		}))
 	}
 	values := make([][]any, len(states))
 	for i, e := range states {
 		values[i] = []any{e.EndpointID, e.Offset, row.Millis(e.FailingSince), e.Failures, row.Millis(e.PausedUntil)}
 	}
-	return s.fail("save webhook endpoints", s.bulk(ctx, s.writes(), saveEndpoints, values))
+	return s.fail("save webhook endpoints", s.bulk(ctx, s.writes(), saveEndpoints, values, owner))
 }
 
 // changed runs a statement that returns the rows it has changed.

@@ -42,9 +42,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addSealedKeyStmt, err = db.PrepareContext(ctx, addSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query AddSealedKey: %w", err)
 	}
-	if q.anyWebhookEndpointStmt, err = db.PrepareContext(ctx, anyWebhookEndpoint); err != nil {
-		return nil, fmt.Errorf("error preparing query AnyWebhookEndpoint: %w", err)
-	}
 	if q.auditLogStmt, err = db.PrepareContext(ctx, auditLog); err != nil {
 		return nil, fmt.Errorf("error preparing query AuditLog: %w", err)
 	}
@@ -143,6 +140,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.freeWebhookLeasesStmt, err = db.PrepareContext(ctx, freeWebhookLeases); err != nil {
 		return nil, fmt.Errorf("error preparing query FreeWebhookLeases: %w", err)
+	}
+	if q.holdsWebhookEndpointStmt, err = db.PrepareContext(ctx, holdsWebhookEndpoint); err != nil {
+		return nil, fmt.Errorf("error preparing query HoldsWebhookEndpoint: %w", err)
 	}
 	if q.idempotencyStmt, err = db.PrepareContext(ctx, idempotency); err != nil {
 		return nil, fmt.Errorf("error preparing query Idempotency: %w", err)
@@ -410,11 +410,6 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing addSealedKeyStmt: %w", cerr)
 		}
 	}
-	if q.anyWebhookEndpointStmt != nil {
-		if cerr := q.anyWebhookEndpointStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing anyWebhookEndpointStmt: %w", cerr)
-		}
-	}
 	if q.auditLogStmt != nil {
 		if cerr := q.auditLogStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing auditLogStmt: %w", cerr)
@@ -578,6 +573,11 @@ func (q *Queries) Close() error {
 	if q.freeWebhookLeasesStmt != nil {
 		if cerr := q.freeWebhookLeasesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing freeWebhookLeasesStmt: %w", cerr)
+		}
+	}
+	if q.holdsWebhookEndpointStmt != nil {
+		if cerr := q.holdsWebhookEndpointStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing holdsWebhookEndpointStmt: %w", cerr)
 		}
 	}
 	if q.idempotencyStmt != nil {
@@ -1010,7 +1010,6 @@ type Queries struct {
 	addAPIKeyStmt              *sql.Stmt
 	addAuditStmt               *sql.Stmt
 	addSealedKeyStmt           *sql.Stmt
-	anyWebhookEndpointStmt     *sql.Stmt
 	auditLogStmt               *sql.Stmt
 	auditOfStmt                *sql.Stmt
 	backlogStmt                *sql.Stmt
@@ -1044,6 +1043,7 @@ type Queries struct {
 	formerSealsStmt            *sql.Stmt
 	freeChargeLeasesStmt       *sql.Stmt
 	freeWebhookLeasesStmt      *sql.Stmt
+	holdsWebhookEndpointStmt   *sql.Stmt
 	idempotencyStmt            *sql.Stmt
 	insertChargeStmt           *sql.Stmt
 	insertCheckoutStmt         *sql.Stmt
@@ -1133,7 +1133,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		addAPIKeyStmt:              q.addAPIKeyStmt,
 		addAuditStmt:               q.addAuditStmt,
 		addSealedKeyStmt:           q.addSealedKeyStmt,
-		anyWebhookEndpointStmt:     q.anyWebhookEndpointStmt,
 		auditLogStmt:               q.auditLogStmt,
 		auditOfStmt:                q.auditOfStmt,
 		backlogStmt:                q.backlogStmt,
@@ -1167,6 +1166,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		formerSealsStmt:            q.formerSealsStmt,
 		freeChargeLeasesStmt:       q.freeChargeLeasesStmt,
 		freeWebhookLeasesStmt:      q.freeWebhookLeasesStmt,
+		holdsWebhookEndpointStmt:   q.holdsWebhookEndpointStmt,
 		idempotencyStmt:            q.idempotencyStmt,
 		insertChargeStmt:           q.insertChargeStmt,
 		insertCheckoutStmt:         q.insertCheckoutStmt,

@@ -9,17 +9,6 @@ import (
 	"context"
 )
 
-const anyWebhookEndpoint = `-- name: AnyWebhookEndpoint :one
-SELECT EXISTS (SELECT 1 FROM webhook_endpoints WHERE id = $1) AS found
-`
-
-func (q *Queries) AnyWebhookEndpoint(ctx context.Context, id string) (bool, error) {
-	row := q.queryRow(ctx, q.anyWebhookEndpointStmt, anyWebhookEndpoint, id)
-	var found bool
-	err := row.Scan(&found)
-	return found, err
-}
-
 const behindEndpoints = `-- name: BehindEndpoints :many
 SELECT w.id FROM webhook_endpoints w JOIN webhook_streams s ON s.merchant_id = w.merchant_id
 WHERE w.place < s.place AND w.disabled = '' AND w.lease_ms <= $1 AND w.pause_ms <= $1
@@ -299,6 +288,22 @@ UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0, wake_ms = 1 WHERE l
 func (q *Queries) FreeWebhookLeases(ctx context.Context) error {
 	_, err := q.exec(ctx, q.freeWebhookLeasesStmt, freeWebhookLeases)
 	return err
+}
+
+const holdsWebhookEndpoint = `-- name: HoldsWebhookEndpoint :one
+SELECT EXISTS (SELECT 1 FROM webhook_endpoints WHERE id = $1 AND lease_owner = $2) AS found
+`
+
+type HoldsWebhookEndpointParams struct {
+	ID         string
+	LeaseOwner string
+}
+
+func (q *Queries) HoldsWebhookEndpoint(ctx context.Context, arg HoldsWebhookEndpointParams) (bool, error) {
+	row := q.queryRow(ctx, q.holdsWebhookEndpointStmt, holdsWebhookEndpoint, arg.ID, arg.LeaseOwner)
+	var found bool
+	err := row.Scan(&found)
+	return found, err
 }
 
 const insertWebhookEndpoint = `-- name: InsertWebhookEndpoint :exec
@@ -596,15 +601,17 @@ func (q *Queries) SaveDelivery(ctx context.Context, arg SaveDeliveryParams) erro
 }
 
 const saveEndpoint = `-- name: SaveEndpoint :exec
-UPDATE webhook_endpoints SET failing_ms = $2, failures = $3, pause_ms = $4, place = CASE WHEN $5 > place THEN $5 ELSE place END WHERE id = $1
+UPDATE webhook_endpoints SET failing_ms = $2, failures = $3, pause_ms = $4, place = CASE WHEN $5 > place THEN $5 ELSE place END
+WHERE id = $1 AND lease_owner = $6
 `
 
 type SaveEndpointParams struct {
-	ID        string
-	FailingMs int64
-	Failures  int64
-	PauseMs   int64
-	Place     int64
+	ID         string
+	FailingMs  int64
+	Failures   int64
+	PauseMs    int64
+	Place      int64
+	LeaseOwner string
 }
 
 func (q *Queries) SaveEndpoint(ctx context.Context, arg SaveEndpointParams) error {
@@ -614,6 +621,7 @@ func (q *Queries) SaveEndpoint(ctx context.Context, arg SaveEndpointParams) erro
 		arg.Failures,
 		arg.PauseMs,
 		arg.Place,
+		arg.LeaseOwner,
 	)
 	return err
 }

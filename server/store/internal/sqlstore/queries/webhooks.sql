@@ -97,11 +97,12 @@ ON CONFLICT (endpoint_id, event_id) DO UPDATE SET status = excluded.status, atte
 WHERE webhook_deliveries.lane = excluded.lane AND webhook_deliveries.seq = excluded.seq
     AND webhook_deliveries.attempts < excluded.attempts;
 
--- name: AnyWebhookEndpoint :one
-SELECT EXISTS (SELECT 1 FROM webhook_endpoints WHERE id = $1) AS found;
+-- name: HoldsWebhookEndpoint :one
+SELECT EXISTS (SELECT 1 FROM webhook_endpoints WHERE id = $1 AND lease_owner = $2) AS found;
 
 -- name: SaveEndpoint :exec
-UPDATE webhook_endpoints SET failing_ms = $2, failures = $3, pause_ms = $4, place = CASE WHEN $5 > place THEN $5 ELSE place END WHERE id = $1;
+UPDATE webhook_endpoints SET failing_ms = $2, failures = $3, pause_ms = $4, place = CASE WHEN $5 > place THEN $5 ELSE place END
+WHERE id = $1 AND lease_owner = $6;
 
 -- name: Deliveries :many
 SELECT * FROM webhook_deliveries WHERE endpoint_id = sqlc.arg(endpoint_id) AND status = sqlc.arg(status) ORDER BY event_id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
