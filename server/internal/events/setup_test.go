@@ -44,6 +44,12 @@ func setup(t *testing.T, names func(name string, nth int) []netip.Addr) *bench {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
 	require.NoError(t, err)
+	return setupOn(t, store, names)
+}
+
+// setupOn starts a service on a store, which it closes when the test ends.
+func setupOn(t *testing.T, store store.Store, names func(name string, nth int) []netip.Addr) *bench {
+	t.Helper()
 	wrapper, err := vault.NewLocal(make([]byte, 32))
 	require.NoError(t, err)
 	b := &bench{store: store}
