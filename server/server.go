@@ -280,8 +280,8 @@ func (s *Server) mail() func(ctx context.Context, to, subject, text string) erro
 // ServeHTTP serves the whole service.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Start begins the background work, first of all finishing the charges that an
-// earlier process left pending. The work ends with [Server.Close], not with ctx.
+// Start starts the background work, beginning with the charges that an earlier process left
+// pending. The work ends with [Server.Close], not with ctx.
 func (s *Server) Start(ctx context.Context) error {
 	if err := s.config.Store.Ping(ctx); err != nil {
 		return fmt.Errorf("server: store: %w", err)
@@ -303,9 +303,8 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// Close waits for the requests that are running, ends the background work, and
-// closes rails and store; requests that come later are answered 503. Close may be
-// called twice.
+// Close waits for running requests, ends the background work, and closes the rails and the
+// store. Later requests receive 503. Close may be called twice.
 func (s *Server) Close() error {
 	s.closing.Do(func() {
 		s.Drain()

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Transport calls the service within the process: a request to Config.BaseURL is
-// answered by the service itself, without a connection, and any other is sent by
-// next (nil refuses it). A gate or a client of the same program takes it so:
+// Transport returns a transport that calls the service within the process, without a
+// connection. Requests whose URL is not below Config.BaseURL are sent by next; if next is
+// nil, they are refused. Use it for a gate or a client in the same program:
 //
 //	paywall.Config{APIURL: baseURL, HTTPClient: &http.Client{Transport: srv.Transport(http.DefaultTransport)}, …}
 //
-// Answers are whole: nothing is streamed. A request whose context ends is
-// answered for at once, and finished behind it; [Server.Close] waits for it.
+// Responses are complete, not streamed. If a request's context ends, RoundTrip returns at
+// once, and the service finishes the request in the background; [Server.Close] waits for it.
 func (s *Server) Transport(next http.RoundTripper) http.RoundTripper {
 	return &transport{server: s, next: next, origin: s.config.BaseURL}
 }

@@ -56,8 +56,8 @@ type Reader interface {
 	Mandate(ctx context.Context, id string) (Mandate, error)
 	// Charge returns a charge.
 	Charge(ctx context.Context, id string) (Charge, error)
-	// Charges lists a payee's charges, newest first, those after the charge with
-	// the id before; empty: from the newest on.
+	// Charges lists a payee's charges, newest first, beginning after the charge with the id
+	// before, or with the newest if before is empty.
 	Charges(ctx context.Context, merchantID, before string, limit int) ([]Charge, error)
 	// ChargesOfTransaction lists the paywall charges that a rail settled in the
 	// transaction with this hash, or under this processor id.
@@ -89,7 +89,7 @@ type Reader interface {
 	StreamEvents(ctx context.Context, merchantID string, after int64, limit int) ([]Event, error)
 	// Stats sums a merchant's tallies and counts its mandates that are active at a time.
 	Stats(ctx context.Context, merchantID string, now time.Time) (Stats, error)
-	// Audit calls check with all that there is, as it was at one moment.
+	// Audit calls check with a snapshot of all rows.
 	Audit(ctx context.Context, check func(Audit) error) error
 	// Ping returns an error if the database does not answer.
 	Ping(ctx context.Context) error

@@ -1,13 +1,13 @@
-// Package servertest starts the whole service inside a test: SQLite in a
-// temporary folder, the sandbox card rail, a merchant, a clock to move.
+// Package servertest starts the whole service inside a test, with SQLite in a temporary
+// folder, the sandbox card rail, a merchant, and a clock that the test moves.
 //
 //	srv := servertest.Start(t, nil)
 //	m := srv.Mandate(t, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000})
 //	ch, err := srv.Client().Charge(ctx, client.ChargeParams{Mandate: m, AmountCents: 100, Currency: client.USD, Description: "test"})
 //	srv.Clock.Advance(31 * 24 * time.Hour)
 //
-// It is the real service over HTTP on a loopback address, nothing in it is
-// imitated; it stops with the test.
+// The service is the real one, over HTTP on a loopback address, and contains no fakes. It
+// stops when the test ends.
 package servertest
 
 import (
@@ -29,25 +29,24 @@ import (
 	"github.com/paywarrant/paywarrant/server/store/sqlite"
 )
 
-// Options changes what Start starts. Nil and zero fields mean the default.
+// Options configures [Start]. Nil and zero fields have the defaults.
 type Options struct {
-	// Store opens the ledger's database. Default: an SQLite file in a temporary
-	// folder. Package servertest/postgres has one for PostgreSQL.
+	// Store opens the service's database. Default: an SQLite file in a temporary folder.
+	// Package servertest/postgres opens a PostgreSQL database.
 	Store func(t testing.TB) Store
-	// Chain starts a chain and adds its rail: mandates can then be paid from the
-	// payment method "wallet" too. Default: cards only. Package servertest/chain has a
-	// development chain.
+	// Chain starts a chain, whose rail adds the payment method "wallet". Package
+	// servertest/chain starts a development chain. Default: cards only.
 	Chain func(t testing.TB) *Chain
-	// Configure may change the service's configuration before it starts, which
-	// has BaseURL, Mode, Store, Rails, Clock and Mailer set. Default: unchanged.
+	// Configure changes the service's configuration before the service starts. BaseURL,
+	// Mode, Store, Rails, Clock and Mailer are already set. Default: no change.
 	Configure func(*server.Config)
-	// Merchant is the merchant that [Server.Client] calls as. Default: one called
-	// "Acme", with a wallet if there is a chain.
+	// Merchant is the merchant whose credentials [Server.Client] uses. Default: a merchant
+	// named "Acme", with a wallet if there is a chain.
 	Merchant server.MerchantParams
 }
 
-// Store is the service's database in a sandbox: the card processor of the sandbox keeps
-// a file of its own beside it.
+// Store is the database of a sandbox. The sandbox's card processor stores its file beside
+// it.
 type Store interface {
 	store.Store
 	card.SidecarStore
@@ -57,9 +56,9 @@ type Store interface {
 type Chain struct {
 	// Rail pays on the chain. The service closes it.
 	Rail rail.Rail
-	// PayTo is the wallet that the merchant is paid to.
+	// PayTo is the merchant's wallet.
 	PayTo string
-	// Advance moves the chain's clock forward with the service's.
+	// Advance moves the chain's clock forward. [Clock.Advance] calls it.
 	Advance func(d time.Duration)
 	// RPCURL is the address of the chain's JSON-RPC.
 	RPCURL string
@@ -84,32 +83,33 @@ func openSQLite(t testing.TB) Store {
 type Server struct {
 	*server.Server
 
-	// URL is its base address.
+	// URL is the service's base URL.
 	URL string
-	// Merchant has an account at the service.
+	// Merchant is the merchant of [Server.Client], with its API key.
 	Merchant server.Merchant
 	// Clock is the service's clock.
 	Clock *Clock
-	// Chain describes the development chain. Nil: there is none.
+	// Chain is the chain of [Options], or nil.
 	Chain *Chain
 
 	client    *client.Client
-	helperKey string // of the test helpers; empty: they are open
+	helperKey string // key of the test helpers; empty if they need none
 
 	mu    sync.Mutex
 	mails []server.Message
 }
 
-// Clock is the service's clock. It goes on by itself.
+// Clock is the service's clock. It runs like a real clock, and [Clock.Advance] moves it
+// forward.
 type Clock struct {
 	moved clock.Movable
 	chain *Chain
 }
 
-// Now is the service's time.
+// Now returns the service's current time.
 func (c *Clock) Now() time.Time { return c.moved.Now() }
 
-// Advance moves the service's clock forward, and the chain's with it.
+// Advance moves the clocks of the service and the chain forward.
 func (c *Clock) Advance(d time.Duration) {
 	c.moved.Advance(d)
 	if c.chain != nil {
@@ -117,7 +117,7 @@ func (c *Clock) Advance(d time.Duration) {
 	}
 }
 
-// Start starts a service that stops with the test. What goes wrong ends the test.
+// Start starts a service that stops when the test ends. A failure ends the test.
 func Start(t testing.TB, o *Options) *Server {
 	t.Helper()
 	if o == nil {
@@ -164,7 +164,7 @@ func Start(t testing.TB, o *Options) *Server {
 	return s
 }
 
-// hire makes the merchant and its client.
+// hire creates the merchant and its client.
 func (s *Server) hire(t testing.TB, p server.MerchantParams) {
 	t.Helper()
 	if p.Name == "" {
@@ -180,10 +180,10 @@ func (s *Server) hire(t testing.TB, p server.MerchantParams) {
 	s.client = s.ClientOf(t, s.Merchant)
 }
 
-// Client calls the service as the merchant.
+// Client returns a client with the merchant's credentials.
 func (s *Server) Client() *client.Client { return s.client }
 
-// ClientOf calls the service as another merchant.
+// ClientOf returns a client with the credentials of another merchant.
 func (s *Server) ClientOf(t testing.TB, m server.Merchant) *client.Client {
 	t.Helper()
 	c, err := client.New(client.Config{BaseURL: s.URL, MerchantID: m.ID, APIKey: m.APIKey, TestHelperKey: s.helperKey})
@@ -193,22 +193,23 @@ func (s *Server) ClientOf(t testing.TB, m server.Merchant) *client.Client {
 	return c
 }
 
-// Terms are what a mandate allows, and how it pays.
+// Terms are the limits and payment methods of a mandate.
 type Terms struct {
 	// MaxPerTxCents limits each charge.
 	MaxPerTxCents int64
 	// MaxMonthlySpendCents limits the charges of a calendar month.
 	MaxMonthlySpendCents int64
-	// AllowedMerchantIDs. Default: the merchant alone.
+	// AllowedMerchantIDs lists the merchants that the mandate may pay. Default: the merchant.
 	AllowedMerchantIDs []string
-	// ExpiresAt. Default: in a year.
+	// ExpiresAt is when the mandate expires. Default: in a year.
 	ExpiresAt time.Time
-	// PaymentMethods to connect; card.TestCards lists the cards. Default: card_visa.
+	// PaymentMethods lists the payment methods to connect, such as those of
+	// card.TestCards. Default: card_visa.
 	PaymentMethods []string
 }
 
-// Mandate is the token of a new mandate: the merchant asks for it and the person
-// confirms.
+// Mandate creates a mandate, as if the merchant requested it and a person confirmed it, and
+// returns its token.
 func (s *Server) Mandate(t testing.TB, terms Terms) string {
 	t.Helper()
 	session, err := s.client.CreateSession(t.Context(), client.SessionParams{
@@ -232,7 +233,7 @@ func (s *Server) CompleteSetup(t testing.TB, sessionToken string, paymentMethods
 	return done.Mandate
 }
 
-// Mail implements server.Mailer: it keeps the message for Mails.
+// Mail implements [server.Mailer]. It stores the message for [Server.Mails].
 func (s *Server) Mail(_ context.Context, m server.Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,7 +241,7 @@ func (s *Server) Mail(_ context.Context, m server.Message) error {
 	return nil
 }
 
-// Mails are the messages sent so far, the oldest first.
+// Mails returns the messages sent so far, oldest first.
 func (s *Server) Mails() []server.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,17 +17,17 @@ const (
 	maxReceived = 10_000
 )
 
-// Receiver is a merchant's receiver of webhooks. It verifies what it gets, by the
-// service's clock.
+// Receiver is a merchant's receiver of webhooks. It verifies each delivery by the service's
+// clock.
 type Receiver struct {
-	// Endpoint is what the service knows of it, with the secret.
+	// Endpoint is the receiver's endpoint at the service, with its secret.
 	Endpoint client.WebhookEndpoint
 
 	events chan webhook.Event
 }
 
-// Webhook starts a receiver and adds it as an endpoint of the merchant, for some
-// types of events; none: for all. It stops with the test.
+// Webhook starts a receiver and adds it as an endpoint of the merchant for events of these
+// types, or of all types if there are none. The receiver stops when the test ends.
 //
 //	hook := srv.Webhook(t)
 //	… a charge …
@@ -66,7 +66,8 @@ func (s *Server) Webhook(t testing.TB, types ...webhook.Type) *Receiver {
 	return r
 }
 
-// Next is the next event that was received and verified; it waits for one.
+// Next waits for the next verified event and returns it. The test fails after 20 seconds
+// without one.
 func (r *Receiver) Next(t testing.TB) webhook.Event {
 	t.Helper()
 	timer := time.NewTimer(nextWithin)

@@ -1,9 +1,9 @@
-// Package chain adds a chain to the service of a test:
+// Package chain adds a development chain to the service of a test:
 //
 //	srv := servertest.Start(t, &servertest.Options{Chain: chain.Start})
 //	m := srv.Mandate(t, servertest.Terms{…, PaymentMethods: []string{"wallet"}})
 //
-// It is apart from package servertest because it compiles in go-ethereum.
+// It is separate from package servertest because it compiles go-ethereum.
 package chain
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
-// Start starts a development chain in the process, and the rail on it. The chain ends
-// after the service. A failure ends the test.
+// Start starts a development chain and its rail in the process. The chain stops after the
+// service. A failure ends the test.
 func Start(t testing.TB) *servertest.Chain {
 	t.Helper()
 	var key [32]byte

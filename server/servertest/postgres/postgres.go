@@ -2,7 +2,7 @@
 //
 //	srv := servertest.Start(t, &servertest.Options{Store: postgres.Open})
 //
-// It is apart from package servertest because it compiles in a PostgreSQL driver.
+// It is separate from package servertest because it compiles a PostgreSQL driver.
 package postgres
 
 import (
@@ -13,9 +13,9 @@ import (
 	"github.com/paywarrant/paywarrant/server/store/postgres"
 )
 
-// Open opens a schema of a private PostgreSQL, which is started once for all tests of
-// the process. It skips the test if no PostgreSQL is installed, and fails it if the
-// environment's PAYWARRANT_REQUIRE names postgres.
+// Open opens a new schema of a private PostgreSQL server, which starts once for all tests
+// of the process. If no PostgreSQL is installed, Open skips the test, or fails it if the
+// environment variable PAYWARRANT_REQUIRE names postgres.
 func Open(t testing.TB) servertest.Store {
 	t.Helper()
 	store, err := postgres.OpenConfig(t.Context(), postgres.Config{URL: pgtest.Schema(t), SidecarFolder: t.TempDir()})
