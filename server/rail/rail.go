@@ -40,6 +40,8 @@ const (
 	// Pending: the rail has accepted the charge and does not know the result yet.
 	// [Rail.Lookup] returns it later.
 	Pending Status = "pending"
+	// Held: the amount is held and has not moved. Only an [Authorizer] returns it.
+	Held Status = "held"
 	// Unseen: the rail does not know the reference. Only Lookup returns it. It is no
 	// promise: a charge that was sent before may still arrive. To get a final result,
 	// repeat the [Charge].

@@ -173,7 +173,7 @@ func (r *Router) ask(ctx context.Context, name Name, attempt Charge) (Outcome, e
 	switch outcome.Status {
 	case Succeeded, Pending, Refused:
 		return outcome, nil
-	case Unseen:
+	case Unseen, Held:
 		fallthrough
 	default:
 		return Outcome{}, fmt.Errorf("ask %s: status %q is not a result of a charge", name, outcome.Status)

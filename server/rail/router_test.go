@@ -133,7 +133,7 @@ func TestFallback(t *testing.T) {
 
 func TestStatusThatIsNoAnswerIsAnError(t *testing.T) {
 	t.Parallel()
-	for _, status := range []rail.Status{rail.Unseen, "", "done"} {
+	for _, status := range []rail.Status{rail.Unseen, rail.Held, "", "done"} {
 		fiat, chain := &scripted{name: rail.Card, outcome: rail.Outcome{Status: status}}, &scripted{name: rail.Chain}
 		_, outcome, err := newRouter(t, fiat, chain).Charge(t.Context(), rail.Preferred("usd"), both(), rail.Charge{Reference: "txn_1"}, nil)
 		require.ErrorContains(t, err, "not a result of a charge")
