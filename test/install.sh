@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests need besides Go and does nothing where it is there:
+# Installs what the tests need besides Go, and does nothing if it is installed:
 # PostgreSQL, Chromium, Node, HAProxy, nginx, curl, jq and Python from Debian's packages, and the Node
 # packages of the lock files.
 set -euo pipefail

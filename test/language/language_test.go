@@ -50,7 +50,7 @@ func rules() []rule {
 }
 
 // TestProseAvoids holds each rule over the comments of Go and Solidity, the
-// strings of Go outside tests, the documents, and the pages' templates.
+// strings of Go outside tests, the documents, the pages' templates, and scripts.
 func TestProseAvoids(t *testing.T) {
 	t.Parallel()
 	lines := prose(t)
@@ -162,7 +162,12 @@ func prose(t *testing.T) []line {
 			}
 		}
 	})
-	for _, ext := range []string{".md", ".html"} {
+	recipes, err := os.ReadFile("../../Makefile")
+	require.NoError(t, err)
+	for i, l := range strings.Split(string(recipes), "\n") {
+		add("Makefile", i+1, l)
+	}
+	for _, ext := range []string{".md", ".html", ".sh", ".mjs"} {
 		each(t, ext, func(path string, text []byte) {
 			// What earlier versions changed stays as it was written.
 			now, _, _ := strings.Cut(string(text), "\n## [0.")

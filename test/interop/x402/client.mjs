@@ -1,4 +1,4 @@
-// Pays a URL with one of the official clients, and tells what came back.
+// Pays a URL with one of the official clients, and prints the response.
 import { readFileSync } from "node:fs";
 import { privateKeyToAccount } from "viem/accounts";
 
@@ -27,7 +27,7 @@ const clients = {
 };
 
 const [resp, header, decode] = await clients[client]();
-const told = resp.headers.get(header);
-const answer = { status: resp.status, body: await resp.text(), receipt: told ? decode(told) : null };
+const sent = resp.headers.get(header);
+const answer = { status: resp.status, body: await resp.text(), receipt: sent ? decode(sent) : null };
 process.stdout.write(JSON.stringify(answer));
 process.exit(0);

@@ -1,5 +1,5 @@
 // Sells /weather and /news for a cent each with one of the official servers, whose
-// facilitator is ours, until it is ended. Its handlers take so long as they are told.
+// facilitator is ours, until it is ended. The caller sets how long its handlers take.
 import { readFileSync } from "node:fs";
 
 const { server, facilitator, payTo, delayMs } = JSON.parse(readFileSync(0, "utf8"));

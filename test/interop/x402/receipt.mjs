@@ -1,4 +1,4 @@
-// Reads a transaction's receipt over JSON-RPC with viem, and tells what it moved.
+// Reads a transaction's receipt over JSON-RPC with viem, and prints what it moved.
 import { readFileSync } from "node:fs";
 import { createPublicClient, http, parseEventLogs, erc20Abi } from "viem";
 

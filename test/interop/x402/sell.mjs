@@ -1,5 +1,5 @@
 // Sells /weather for a cent with one of the official servers, whose facilitator is
-// ours, to the official client of the same version, and tells what the client got.
+// ours, to the official client of the same version, and prints what the client received.
 import { readFileSync } from "node:fs";
 import express from "express";
 import { privateKeyToAccount } from "viem/accounts";
@@ -33,8 +33,8 @@ if (server === "@x402/express") {
 app.get("/weather", (_, resp) => resp.json({ sky: "clear" }));
 const listener = app.listen(0, "127.0.0.1", async () => {
   const resp = await pay(`http://127.0.0.1:${listener.address().port}/weather`);
-  const told = resp.headers.get(header);
-  const answer = { status: resp.status, body: await resp.text(), receipt: told ? decode(told) : null };
+  const sent = resp.headers.get(header);
+  const answer = { status: resp.status, body: await resp.text(), receipt: sent ? decode(sent) : null };
   process.stdout.write(JSON.stringify(answer));
   process.exit(0);
 });
