@@ -36,7 +36,7 @@ func Rewrap(ctx context.Context, db store.Seals, w vault.Wrapper) (n int, err er
 				if done {
 					n++
 				}
-				after = one.Place
+				after = one.ID
 			}
 			if len(rows) < rewrapBatch {
 				break

@@ -51,8 +51,8 @@ func SealKinds() []SealKind { return []SealKind{KeySeal, TokenSeal, SecretSeal, 
 type Seal struct {
 	// Kind is the kind of secret.
 	Kind SealKind
-	// Place identifies the row.
-	Place string
+	// ID identifies the row among those of its kind.
+	ID string
 	// Owner is a key's name, a mandate's id, or an endpoint's id.
 	Owner string
 	// Sealed is the sealed secret.
@@ -61,8 +61,8 @@ type Seal struct {
 
 // Seals reads and replaces sealed secrets, to wrap them under another key.
 type Seals interface {
-	// Seals returns at most limit secrets of a kind in the order of their places,
-	// beginning after a place.
+	// Seals returns at most limit secrets of a kind in the order of their ids,
+	// beginning after an id.
 	Seals(ctx context.Context, kind SealKind, after string, limit int) ([]Seal, error)
 	// Reseal replaces a secret and reports whether it did: it does nothing if the stored
 	// secret has changed or was deleted.

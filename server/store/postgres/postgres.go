@@ -4,14 +4,14 @@
 //	store, err := postgres.Open(ctx, "postgres://pay@db.example/pay")
 //	defer store.Close()
 //
-// A command locks the rows that it names, in the order of their keys, decides,
-// and writes: two round trips for a whole batch of commands. Transactions that the
-// database ends because of another one, or because it restarts, are run again.
+// A batch of commands takes two round trips: one locks the rows that the commands name, in
+// the order of their keys, and one writes. The store retries transactions that the database
+// ends because of a conflict or a restart.
 //
-// The tables lie in the schema that the connection's search_path names first. There is
-// no sequence, trigger or LISTEN. Mandates share one row: the end of their merchant's
-// stream of events, which is locked last. docs/design/scaling.md says what that means for
-// distributed engines.
+// The tables are in the first schema of the connection's search_path. There is no sequence,
+// trigger or LISTEN. The mandates of a merchant share one row, the end of its stream of
+// events, which is locked last. docs/design/scaling.md describes the effect on distributed
+// engines.
 package postgres
 
 import (
@@ -47,21 +47,21 @@ var engine = sqlstore.Engine{
 type Config struct {
 	// URL of the database, or a libpq connection string. Required.
 	URL string
-	// Readers is how many connections read at most. Default: 8.
+	// Readers limits the connections that read. Default: 8.
 	Readers int
-	// Writers is how many commits of this instance run at once; each has a
+	// Writers is the number of concurrent commits of this instance; each has its own
 	// connection. Default: 2.
 	Writers int
-	// SkipMigrations leaves the schema as it is; Open then returns
-	// [ErrOldSchema] where it lacks something. Default: Open brings it up to date.
+	// SkipMigrations leaves the schema as it is; Open then returns [ErrOldSchema] if
+	// migrations are missing. Default: Open brings the schema up to date.
 	SkipMigrations bool
-	// SidecarFolder is where the files lie that a sandbox keeps beside the store;
-	// it must exist. Instances on one machine that share a database share them.
+	// SidecarFolder is the folder of the files that a sandbox stores beside the database.
+	// It must exist. Instances on one machine that share a database share these files.
 	// Default: the folder for temporary files.
 	SidecarFolder string
 }
 
-// ErrOldSchema reports a schema that lacks migrations which Open must not apply.
+// ErrOldSchema reports that migrations are missing and [Config.SkipMigrations] is set.
 var ErrOldSchema = sqlstore.ErrOldSchema
 
 func (c *Config) validate() error {
@@ -91,20 +91,18 @@ type Store struct {
 
 	pool    *pgxpool.Pool
 	writers int
-	sidecar string // what the names of files beside it begin with
+	sidecar string // prefix of the paths of files beside it
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open connects to the database at url and brings its schema up to date. An error
-// names the part of the configuration that is wrong, or is a failure to connect
-// or to migrate.
+// Open connects to the database at url and brings its schema up to date. The returned error
+// names the invalid part of url, or reports that connecting or migrating failed.
 func Open(ctx context.Context, url string) (*Store, error) {
 	return OpenConfig(ctx, Config{URL: url})
 }
 
-// OpenConfig is [Open] with more to say. It returns [ErrOldSchema] where the
-// schema is to be left as it is and lacks something.
+// OpenConfig is [Open] with more options. It also returns [ErrOldSchema].
 func OpenConfig(ctx context.Context, cfg Config) (*Store, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -134,10 +132,9 @@ func OpenConfig(ctx context.Context, cfg Config) (*Store, error) {
 	return &Store{Store: sqlstore.New(engine, read, read), pool: pool, writers: cfg.Writers, sidecar: sidecar}, nil
 }
 
-// writer is what a connection is set to that writes. Its statements find rows by
-// their keys alone; a planner that has not yet noticed how a table has grown, and
-// would rather read it whole, is not asked. If a database has no such setting,
-// nothing is set.
+// writer prepares a connection that writes. Its statements find rows by their keys, so it
+// forbids the plans that read whole tables: the planner would choose them while its
+// statistics of a growing table are old. It skips settings that the database does not have.
 func writer(ctx context.Context, conn *pgx.Conn) error {
 	if err := pgdb.Durable(ctx, conn); err != nil {
 		return err
@@ -150,8 +147,8 @@ func writer(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// prepare brings the schema up to date, or checks that it is. Of several
-// instances that start at once, one migrates and the others wait.
+// prepare brings the schema up to date, or checks that it is. If several instances start at
+// once, one migrates and the others wait.
 func prepare(ctx context.Context, db *sql.DB, skip bool) error {
 	if skip {
 		return sqlstore.CheckSchema(ctx, engine, db)
@@ -163,7 +160,7 @@ func prepare(ctx context.Context, db *sql.DB, skip bool) error {
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	defer conn.Close() // it is given back, or was lost
+	defer conn.Close() // returns it to the pool
 	var schema string
 	if err := conn.QueryRowContext(ctx, "SELECT COALESCE(current_schema(), '')").Scan(&schema); err != nil {
 		return fmt.Errorf("find schema: %w", err)

@@ -3,10 +3,10 @@
 //	store, err := sqlite.Open(ctx, "pay.db")
 //	defer store.Close()
 //
-// A commit is on stable storage before it is acknowledged (WAL journal,
-// synchronous=FULL), except the outcomes of webhook deliveries: after a power
-// failure the last deliveries are repeated. One transaction writes at a time, a pool reads. The file belongs
-// to one process; for several service instances use package postgres.
+// A commit is on stable storage before it is acknowledged (WAL journal, synchronous=FULL).
+// The outcomes of webhook deliveries are the exception: after a power failure the last
+// deliveries are repeated. One transaction writes at a time; a pool of connections reads.
+// The file belongs to one process; for several service instances use package postgres.
 package sqlite
 
 import (
@@ -27,8 +27,8 @@ import (
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore"
 )
 
-// engine keeps the narrow tables in the order of their keys: a page less to write
-// for each row.
+// engine stores narrow tables in the order of their keys, which saves one page write for
+// each row.
 var engine = sqlstore.Engine{
 	Dialect: goose.DialectSQLite3, Rewrite: strings.NewReplacer("/* clustered */", "WITHOUT ROWID"), Failure: failure,
 	Lazy: "PRAGMA synchronous = NORMAL", Durable: "PRAGMA synchronous = FULL", OneProcess: true,
@@ -43,8 +43,8 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens or creates the file at path, readable by its owner alone, and brings
-// its schema up to date.
+// Open opens or creates the file at path, which only its owner can read, and brings its
+// schema up to date.
 func Open(ctx context.Context, path string) (*Store, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -69,7 +69,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 // Writers implements ledger.Store: the file has one writer.
 func (s *Store) Writers() int { return 1 }
 
-// SidecarPath is the path of a file called name beside the store's own.
+// SidecarPath returns the path of a file called name beside the store's own.
 func (s *Store) SidecarPath(name string) string {
 	return strings.TrimSuffix(s.path, filepath.Ext(s.path)) + "-" + name
 }
@@ -84,7 +84,7 @@ func failure(err error) error {
 	case sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE:
 		return fmt.Errorf("%w: %w", ledger.ErrConflict, err)
 	}
-	switch e.Code() & 0xff { // the rest says more of the same
+	switch e.Code() & 0xff { // the other bits refine the error
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
 		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
 	}

@@ -35,8 +35,8 @@ func sealedKeys(t *testing.T, b *bench) {
 	require.Len(t, keys, 1)
 }
 
-// seals: all that is sealed is listed, in pages, and is replaced only while it is
-// what was read.
+// seals: all sealed secrets are listed in pages. Each is replaced only if it has not changed
+// since.
 func seals(t *testing.T, b *bench) {
 	now := time.Now()
 	for _, name := range []string{"a", "b", "c"} {
@@ -53,10 +53,10 @@ func seals(t *testing.T, b *bench) {
 		if len(page) < 2 {
 			break
 		}
-		after = page[1].Place
+		after = page[1].ID
 	}
 	require.Len(t, found, 3, "nothing is sealed in a mark")
-	require.Equal(t, store.Seal{Kind: store.KeySeal, Place: "a", Owner: "a", Sealed: []byte("sealed a")}, found[0])
+	require.Equal(t, store.Seal{Kind: store.KeySeal, ID: "a", Owner: "a", Sealed: []byte("sealed a")}, found[0])
 
 	done, err := b.store.Reseal(t.Context(), found[0], []byte("anew"))
 	require.NoError(t, err)

@@ -32,13 +32,13 @@ type sealedRow interface {
 func sealed[D sealedRow](s *Store, kind store.SealKind) func([]D, error) ([]store.Seal, error) {
 	return many(s, func(d D) (store.Seal, error) {
 		r := db.KeySealsRow(d)
-		return store.Seal{Kind: kind, Place: r.Place, Owner: r.Owner, Sealed: r.Sealed}, nil
+		return store.Seal{Kind: kind, ID: r.Place, Owner: r.Owner, Sealed: r.Sealed}, nil
 	})
 }
 
 // Reseal implements [store.Seals].
 func (s *Store) Reseal(ctx context.Context, one store.Seal, fresh []byte) (done bool, err error) {
-	p := db.ResealKeyParams{Fresh: fresh, Place: one.Place, Expected: one.Sealed}
+	p := db.ResealKeyParams{Fresh: fresh, Place: one.ID, Expected: one.Sealed}
 	err = put(ctx, s, "reseal", func(ctx context.Context, p db.ResealKeyParams) (err error) {
 		var n int64
 		switch one.Kind {

@@ -1,6 +1,5 @@
-// Package sqlstore is what the SQL stores have in common: the schema, the
-// queries, and the rows' stored form. An engine's own package opens the
-// database, and adds what differs.
+// Package sqlstore holds the common part of the SQL stores: the schema, the queries, and the
+// stored form of rows. An engine's own package opens the database and adds the differences.
 package sqlstore
 
 import (
@@ -15,19 +14,19 @@ import (
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
 )
 
-// Engine is what differs between the databases.
+// Engine describes the differences between the databases.
 type Engine struct {
 	Dialect goose.Dialect
-	// Rewrite puts the migrations into the engine's own words; nil: as they are.
+	// Rewrite translates the migrations for the engine. Default: unchanged.
 	Rewrite *strings.Replacer
-	// Failure wraps an error of the database in the ledger's that it means.
+	// Failure maps an error of the database to one of the ledger's, and wraps it.
 	Failure func(error) error
-	// Lazy and Durable are statements with which the single writer's commits no longer
+	// Lazy and Durable are the statements after which commits of the single writer do not
 	// wait for the disk, and wait again.
 	Lazy, Durable string
-	// OneProcess: the database belongs to one process at a time.
+	// OneProcess reports that the database belongs to one process at a time.
 	OneProcess bool
-	// Now selects the database's time, in unix milliseconds; empty: it is this machine's.
+	// Now selects the database's time in unix milliseconds. Default: this machine's time.
 	Now string
 	// Snapshot opens a transaction that reads from one snapshot.
 	Snapshot *sql.TxOptions
@@ -43,26 +42,26 @@ type Store struct {
 	readQ  *db.Queries
 	// lists are bulk statements that read, prepared on the reading pool.
 	lists map[string]*sql.Stmt
-	// writer is the only connection that writes, if the database has one writer at a
-	// time: of two, each would drop its cached pages whenever the other one commits.
-	// A write first takes the turn.
+	// writer is the only connection that writes, if the database has one writer at a time:
+	// each of two would drop its cached pages whenever the other one commits. A write first
+	// takes the turn.
 	writer *sql.Conn
 	turn   chan struct{}
-	// begin and commit begin and end a transaction of it, and kept is what it remembers.
+	// begin and commit begin and end a transaction of the writer, and kept caches its rows.
 	begin, commit *sql.Stmt
 	kept          kept
 }
 
-// New returns a store on pools whose schema is up to date. It owns the pools from
-// then on. Its Update needs a single writer: an engine with several has its own.
+// New returns a store on pools whose schema is up to date, and owns them. Its Update needs a
+// single writer; an engine with several writers has its own Update.
 func New(engine Engine, write, read *sql.DB) *Store {
 	return &Store{engine: engine, write: write, read: read, writeQ: db.New(write), readQ: db.New(read)}
 }
 
-// NewSingleWriter is New for a database with one writer at a time: it takes one
-// connection of the writing pool. Its Update begins and ends transactions by hand: the
-// pool's own way costs a goroutine for each and for each query in them, which is a good
-// part of a short transaction's time.
+// NewSingleWriter is New for a database with one writer at a time. It takes one connection of
+// the writing pool. Its Update begins and ends transactions itself: database/sql would start
+// a goroutine for each transaction and for each query in it, which is a good part of a short
+// transaction's time.
 func NewSingleWriter(ctx context.Context, engine Engine, write, read *sql.DB) (*Store, error) {
 	s := &Store{engine: engine, write: write, read: read, turn: make(chan struct{}, 1)}
 	var err error
@@ -114,7 +113,7 @@ func (s *Store) Close() error {
 	return err
 }
 
-// take waits for the turn to write, and returns what gives it back.
+// take waits for the turn to write, and returns the function that ends it.
 func (s *Store) take(ctx context.Context) (giveBack func(), err error) {
 	if s.turn == nil {
 		return func() {}, nil
@@ -137,7 +136,7 @@ func put[P any](ctx context.Context, s *Store, doing string, exec func(context.C
 	return s.fail(doing, exec(s.toTheEnd(ctx), p))
 }
 
-// fail says what was being done, and which of the ledger's errors it means.
+// fail wraps an error of the database in one of the ledger's, and says what was being done.
 func (s *Store) fail(doing string, err error) error {
 	if err == nil {
 		return nil
