@@ -10,8 +10,8 @@ import (
 
 type apiKeysCmd struct {
 	List   apiKeysListCmd   `cmd:"" help:"List a merchant's API keys: their ids, labels and last four characters."`
-	Create apiKeysCreateCmd `cmd:"" help:"Make one more API key for a merchant, and print it. It cannot be read again."`
-	Revoke apiKeysRevokeCmd `cmd:"" help:"End an API key at once. It is named by its id: the key itself is not needed."`
+	Create apiKeysCreateCmd `cmd:"" help:"Create another API key for a merchant, and print it. It is shown only once."`
+	Revoke apiKeysRevokeCmd `cmd:"" help:"Revoke an API key at once, by its id."`
 }
 
 // apiKeyLine is how an API key is printed.
@@ -60,7 +60,7 @@ func (c apiKeysListCmd) Run(ctx context.Context, o output) error {
 type apiKeysCreateCmd struct {
 	merchantArg
 
-	Label string `help:"What the key is for." placeholder:"TEXT"`
+	Label string `help:"Label of the key." placeholder:"TEXT"`
 }
 
 // Run makes a key.
@@ -84,8 +84,8 @@ func (apiKeysCreateCmd) Help() string {
 type apiKeysRevokeCmd struct {
 	operatorFlags
 
-	Key    string `arg:"" help:"The key's id, or its first ten characters or more, as list prints it." placeholder:"key_…"`
-	Reason string `help:"Why; the audit log keeps it." placeholder:"TEXT"`
+	Key    string `arg:"" help:"The key's id, or at least its first ten characters, as list prints it." placeholder:"key_…"`
+	Reason string `help:"The reason, for the audit log." placeholder:"TEXT"`
 }
 
 // Run ends a key.

@@ -7,13 +7,13 @@ import (
 )
 
 type auditCmd struct {
-	List auditListCmd `cmd:"" help:"List what operators did, the latest first."`
+	List auditListCmd `cmd:"" help:"List the actions of operators, newest first."`
 }
 
 type auditListCmd struct {
 	operatorFlags
 
-	Limit int `default:"100" help:"How many entries to list. Default: ${default}." placeholder:"N"`
+	Limit int `default:"100" help:"Number of entries to list. Default: ${default}." placeholder:"N"`
 }
 
 // Help is the longer text of the command.

@@ -142,7 +142,7 @@ func (c chainConfig) checkNode(live bool) error {
 	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
 		return errors.New("chain.rpc_url: must begin with http:// or https:// and name a host")
 	case live && u.Scheme != "https" && !loopback.Host(u.Hostname()):
-		return errors.New("chain.rpc_url: must be https in live mode, but on the loopback interface")
+		return errors.New("chain.rpc_url: must be https in live mode, except on the loopback interface")
 	case c.ChainID == 0:
 		return errors.New("chain.chain_id is required")
 	case !live && slices.Contains(mainNetworks(), c.ChainID):

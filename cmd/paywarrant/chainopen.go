@@ -55,7 +55,7 @@ func (c chainConfig) reach(ctx context.Context, live bool) (*reached, error) {
 func inFile(err error) error {
 	var contradicted *chain.ConfigError
 	if !errors.As(err, &contradicted) {
-		return fmt.Errorf("chain.rpc_url: the node does not answer as it should: %w", err)
+		return fmt.Errorf("chain.rpc_url: the node does not answer correctly: %w", err)
 	}
 	key := map[string]string{"ChainID": "chain_id", "Router": "router", "Token": "token", "Relayer": "relayer_key_file"}[contradicted.Field]
 	return fmt.Errorf("chain.%s: %s", key, contradicted.Problem)
@@ -85,7 +85,7 @@ func private(path string) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is no file", path)
+		return fmt.Errorf("%s is not a file", path)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o027 != 0:
 		return fmt.Errorf("%s has the mode %#o, so that others can read or change it: chmod 600 it", path, info.Mode().Perm())
 	}

@@ -11,9 +11,9 @@ import (
 
 type chargesCmd struct {
 	List      chargesListCmd      `cmd:"" help:"List the pending charges of all merchants, or the charges of one merchant."`
-	Show      chargesShowCmd      `cmd:"" help:"Show a charge, and what operators did to it."`
-	Conflicts chargesConflictsCmd `cmd:"" help:"List charges whose rail later reported another outcome than the one that decided them."`
-	Resolve   chargesResolveCmd   `cmd:"" help:"Decide a charge that its rail leaves pending, by what the processor or the chain shows."`
+	Show      chargesShowCmd      `cmd:"" help:"Show a charge, and the actions of operators on it."`
+	Conflicts chargesConflictsCmd `cmd:"" help:"List charges whose rail later reported a different outcome."`
+	Resolve   chargesResolveCmd   `cmd:"" help:"Decide a charge that its rail leaves pending, from what the processor or the chain shows."`
 }
 
 type chargeArg struct {
@@ -107,11 +107,11 @@ type chargesResolveCmd struct {
 	chargeArg
 
 	Outcome     string `required:"" enum:"succeeded,failed" help:"The outcome: succeeded or failed." placeholder:"OUTCOME"`
-	Reason      string `required:"" help:"How you know; the audit log keeps it." placeholder:"TEXT"`
-	Rail        string `help:"The rail that moved the money. Default: the one that the charge waits for." enum:",fiatrail,chainrail" default:"" placeholder:"RAIL"`
+	Reason      string `required:"" help:"How you know the outcome, for the audit log." placeholder:"TEXT"`
+	Rail        string `help:"The rail that moved the money. Default: the rail that the charge waits for." enum:",fiatrail,chainrail" default:"" placeholder:"RAIL"`
 	ProcessorID string `help:"With succeeded, by card: the processor's id of the payment." placeholder:"ID"`
 	TxHash      string `help:"With succeeded, on the chain: the hash of the transaction." placeholder:"0x…"`
-	Failure     string `help:"With failed: the failure reason that the merchant is shown. Default: processor_error." placeholder:"CODE" default:"" enum:",card_declined,insufficient_funds,expired_card,reverted,out_of_gas,allowance_missing,wallet_blocked,rail_unavailable,processor_error"`
+	Failure     string `help:"With failed: the failure reason that the merchant sees. Default: processor_error." placeholder:"CODE" default:"" enum:",card_declined,insufficient_funds,expired_card,reverted,out_of_gas,allowance_missing,wallet_blocked,rail_unavailable,processor_error"`
 }
 
 // Run decides the charge.

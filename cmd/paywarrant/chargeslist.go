@@ -12,8 +12,8 @@ type chargesListCmd struct {
 	operatorFlags
 
 	Pending  bool   `help:"List the pending charges of all merchants, those due earliest first." xor:"which" required:""`
-	Merchant string `help:"List the charges of one merchant, the latest first." placeholder:"mer_…" xor:"which" required:""`
-	Limit    int    `default:"100" help:"How many charges to list. Default: ${default}." placeholder:"N"`
+	Merchant string `help:"List the charges of one merchant, newest first." placeholder:"mer_…" xor:"which" required:""`
+	Limit    int    `default:"100" help:"Number of charges to list. Default: ${default}." placeholder:"N"`
 }
 
 // Help is the longer text of the command.

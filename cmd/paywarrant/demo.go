@@ -11,7 +11,7 @@ import (
 )
 
 type demoCmd struct {
-	JSON bool `help:"Print the story as JSON lines." name:"json"`
+	JSON bool `help:"Print the steps as JSON lines." name:"json"`
 }
 
 // Help is the longer text of the command.
@@ -39,7 +39,7 @@ func (c demoCmd) Run(ctx context.Context, o output) error {
 	began := time.Now()
 	err = d.tellAll(ctx)
 	if err = errors.Join(err, s.Close(), t.err); err != nil {
-		return fmt.Errorf("the story broke off after step %d: %w", t.step, err)
+		return fmt.Errorf("the demo stopped after step %d: %w", t.step, err)
 	}
 	t.end(fmt.Sprintf("All of it happened, in %d ms. Next: paywarrant dev", time.Since(began).Milliseconds()))
 	return nil

@@ -16,12 +16,12 @@ type devCmd struct {
 	Addr      string `default:"127.0.0.1:4020" help:"Address on which the service listens; port 0 takes a free one. Default: ${default}." placeholder:"HOST:PORT"`
 	BaseURL   string `help:"URL at which clients reach the service. Required if --addr names no single address, such as 0.0.0.0:4020." name:"base-url" placeholder:"URL"`
 	APIAddr   string `default:"127.0.0.1:0" help:"Address on which the demo API listens. Default: ${default}." name:"api-addr" placeholder:"HOST:PORT"`
-	Data      string `help:"Folder that keeps the data. Default: a temporary folder that is removed at the end." placeholder:"DIR" type:"path"`
-	Postgres  string `help:"Keep the ledger in this database instead of SQLite; --data then keeps its keys." placeholder:"URL"`
-	Processor string `help:"Use the sandbox card processor at this address instead of one in this process." placeholder:"URL"`
-	NoChain   bool   `help:"Leave the development chain out: cards only." xor:"chain"`
-	ChainURL  string `help:"Use the development chain of another process, by its JSON-RPC, instead of one in this process; with --data." placeholder:"URL" xor:"chain"`
-	JSON      bool   `help:"Print one line of JSON instead of a screen, as if the output were no terminal." name:"json"`
+	Data      string `help:"Folder for the data. Default: a temporary folder that is removed at exit." placeholder:"DIR" type:"path"`
+	Postgres  string `help:"PostgreSQL database to use instead of SQLite; --data then stores only the keys." placeholder:"URL"`
+	Processor string `help:"Address of a sandbox card processor to use, instead of one in this process." placeholder:"URL"`
+	NoChain   bool   `help:"Start no development chain: cards only." xor:"chain"`
+	ChainURL  string `help:"JSON-RPC URL of a development chain in another process, instead of one in this process. Requires --data." placeholder:"URL" xor:"chain"`
+	JSON      bool   `help:"Print one line of JSON instead of the screen, as without a terminal." name:"json"`
 	Verbose   bool   `help:"Log every request." short:"v"`
 }
 

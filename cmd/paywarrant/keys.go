@@ -17,9 +17,9 @@ import (
 
 type keysCmd struct {
 	List   keysListCmd   `cmd:"" help:"List the keys that sign mandates, and their states."`
-	Rotate keysRotateCmd `cmd:"" help:"Let the next key sign, and publish another next one. What the old key signed stays valid."`
-	Revoke keysRevokeCmd `cmd:"" help:"Take a key out of use for good: no mandate that it signed is valid any more."`
-	Rewrap keysRewrapCmd `cmd:"" help:"Change the key-encryption key: make a new one, and wrap all secrets in the store under it. Services go on meanwhile."`
+	Rotate keysRotateCmd `cmd:"" help:"Sign with the next key, and publish a new next key. Mandates that the old key signed stay valid."`
+	Revoke keysRevokeCmd `cmd:"" help:"Revoke a signing key permanently: mandates that it signed become invalid."`
+	Rewrap keysRewrapCmd `cmd:"" help:"Change the key-encryption key: create a new one, and encrypt all secrets in the store with it. Services keep running."`
 }
 
 // keysPlace names the store of the keys, whose service may be running.
@@ -152,7 +152,7 @@ func (c keysRotateCmd) Run(ctx context.Context, o output) error {
 		k, err := r.Rotate(ctx, c.Force)
 		switch {
 		case errors.Is(err, server.ErrKeyTooYoung):
-			return fmt.Errorf("%w (--force rotates all the same)", err)
+			return fmt.Errorf("%w (--force rotates it anyway)", err)
 		case err != nil:
 			return err
 		case c.JSON:
@@ -166,7 +166,7 @@ func (c keysRotateCmd) Run(ctx context.Context, o output) error {
 type keysRevokeCmd struct {
 	keysPlace
 
-	Key string `arg:"" help:"The key, as list prints it; one that begins with a dash comes after --." placeholder:"KEY"`
+	Key string `arg:"" help:"The key's id, as list prints it. Put -- before an id that begins with a dash." placeholder:"KEY"`
 }
 
 // Run revokes.

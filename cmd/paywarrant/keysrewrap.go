@@ -13,7 +13,7 @@ import (
 type keysRewrapCmd struct {
 	keysPlace
 
-	Forget bool `help:"Make no new key: wrap what is left, then take all but the present key out of the key file for good."`
+	Forget bool `help:"Create no new key. Encrypt the remaining secrets, then delete all keys but the current one from the key file."`
 }
 
 // Help is the longer text of the command.

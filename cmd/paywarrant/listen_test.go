@@ -85,7 +85,7 @@ func TestFlagsAreCheckedBeforeTheFirstEvent(t *testing.T) {
 		"--events: there is no type \"payment\"":      append([]string{"webhooks", "listen", "--events", "payment"}, who...),
 		"set SERVICE_MERCHANT_ID":                     {"webhooks", "trigger", "payment.failed"},
 		"set SERVICE_API_KEY":                         {"webhooks", "listen", "--merchant-id", "mer_x"},
-		"--monthly: \"much\" is no amount of dollars": append([]string{"mandate", "create", "--monthly", "much"}, who...),
+		"--monthly: \"much\" is not an amount of dollars": append([]string{"mandate", "create", "--monthly", "much"}, who...),
 		"unexpected argument deve, did you mean":      {"deve"},
 		"(dtok_…)":                                    {"mandate", "inspect", "foo"},
 	} {

@@ -27,7 +27,7 @@ type cli struct {
 	Merchants        merchantsCmd        `cmd:"" help:"Create, list, suspend and limit merchants."`
 	APIKeys          apiKeysCmd          `cmd:"" name:"api-keys" help:"List, create and revoke the API keys of merchants."`
 	Charges          chargesCmd          `cmd:"" help:"Show charges and conflicting outcomes, and resolve a charge that is stuck."`
-	Audit            auditCmd            `cmd:"" help:"Show what operators did."`
+	Audit            auditCmd            `cmd:"" help:"Show the actions of operators."`
 	Ledger           ledgerCmd           `cmd:"" help:"Check the ledger."`
 	Mandate          mandateCmd          `cmd:"" help:"Create and inspect mandates."`
 	Pay              payCmd              `cmd:"" help:"Fetch a URL that requires payment: show the challenge, pay, show the receipt."`

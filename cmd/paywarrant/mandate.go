@@ -13,14 +13,14 @@ import (
 )
 
 type mandateCmd struct {
-	Create  mandateCreateCmd  `cmd:"" help:"Make a mandate in a sandbox, as a person would on the setup page."`
-	Inspect mandateInspectCmd `cmd:"" help:"Print what a mandate or a presentation allows, and whether it is good."`
+	Create  mandateCreateCmd  `cmd:"" help:"Create a mandate in a sandbox, as a person would on the setup page."`
+	Inspect mandateInspectCmd `cmd:"" help:"Print what a mandate or a presentation allows, and whether it is valid."`
 }
 
 type mandateInspectCmd struct {
-	Token  string `arg:"" help:"The token (dtok_…); - reads it from standard input, where no list of processes shows it." placeholder:"TOKEN"`
+	Token  string `arg:"" help:"The token (dtok_…). - reads it from standard input, so that it is not in the list of processes." placeholder:"TOKEN"`
 	JWKS   string `help:"The issuer's keys: a URL or a file. Default: /.well-known/jwks.json of the issuer that the token names." placeholder:"URL|FILE" name:"jwks"`
-	Status bool   `help:"Look the mandate up in its status list, too."`
+	Status bool   `help:"Also check the mandate's status list."`
 	JSON   bool   `help:"Print JSON." name:"json"`
 
 	stdin io.Reader // default: os.Stdin

@@ -13,10 +13,10 @@ import (
 type mandateCreateCmd struct {
 	account
 
-	PerTx   string   `default:"5" help:"At most for one payment, in dollars. Default: ${default}." name:"per-tx" placeholder:"USD"`
-	Monthly string   `default:"50" help:"At most in a month, in dollars. Default: ${default}." placeholder:"USD"`
+	PerTx   string   `default:"5" help:"Limit for one payment, in dollars. Default: ${default}." name:"per-tx" placeholder:"USD"`
+	Monthly string   `default:"50" help:"Limit for a calendar month, in dollars. Default: ${default}." placeholder:"USD"`
 	Method  []string `default:"card_visa" help:"The test cards and wallets to connect, separated by commas. Default: ${default}. docs/errors/README.md lists them." placeholder:"NAME,…"`
-	Anyone  bool     `help:"Any payee may be paid. Default: the merchant alone."`
+	Anyone  bool     `help:"Allow any payee. Default: the merchant alone."`
 	JSON    bool     `help:"Print one line of JSON." name:"json"`
 }
 
@@ -43,7 +43,7 @@ func (c mandateCreateCmd) Run(ctx context.Context, o output) error {
 		m, err := money.ParseDecimal(l.text)
 		cents, whole := m.WholeCents()
 		if err != nil || !whole || cents < 1 {
-			return usage("%s: %q is no amount of dollars, such as 5 or 12.50", flag, l.text)
+			return usage("%s: %q is not an amount of dollars, such as 5 or 12.50", flag, l.text)
 		}
 		*l.to = int64(cents)
 	}

@@ -13,20 +13,20 @@ import (
 )
 
 type merchantsCmd struct {
-	Create   merchantsCreateCmd   `cmd:"" help:"Make a merchant's account, and print its credentials. Its key cannot be read again."`
+	Create   merchantsCreateCmd   `cmd:"" help:"Create a merchant, and print its credentials. The API key is shown only once."`
 	List     merchantsListCmd     `cmd:"" help:"List all merchants."`
 	Show     merchantsShowCmd     `cmd:"" help:"Show one merchant."`
-	Suspend  merchantsSuspendCmd  `cmd:"" help:"Refuse a merchant's charges, setups and checkouts with merchant_inactive, at once. It can still read."`
-	Activate merchantsActivateCmd `cmd:"" help:"Let a suspended merchant charge again."`
-	SetLimit merchantsSetLimitCmd `cmd:"" help:"Limit what a merchant may charge at once."`
+	Suspend  merchantsSuspendCmd  `cmd:"" help:"Refuse a merchant's charges, setups and checkouts with merchant_inactive, at once. The merchant can still read."`
+	Activate merchantsActivateCmd `cmd:"" help:"Activate a suspended merchant."`
+	SetLimit merchantsSetLimitCmd `cmd:"" help:"Limit the amount of a merchant's charge."`
 }
 
 type merchantsCreateCmd struct {
 	Config  configFile `required:"" help:"The configuration file of serve." placeholder:"FILE" type:"existingfile"`
-	Name    string     `required:"" help:"The name that people are shown." placeholder:"NAME"`
-	Website string     `help:"The website that people are shown beside it." placeholder:"URL"`
-	Email   string     `help:"The address for mails to the merchant." placeholder:"ADDRESS"`
-	PayTo   string     `help:"The wallet that the chain rail pays, which the merchant has proven to be its own. Default: cards only." placeholder:"0x…"`
+	Name    string     `required:"" help:"The name that people see." placeholder:"NAME"`
+	Website string     `help:"The website that people see beside the name." placeholder:"URL"`
+	Email   string     `help:"The merchant's email address." placeholder:"ADDRESS"`
+	PayTo   string     `help:"The wallet that the chain rail pays. The merchant must have proven that it owns it. Default: cards only." placeholder:"0x…"`
 }
 
 // newMerchant is what is printed, as on the ready line of dev.
@@ -160,7 +160,7 @@ func (c merchantsShowCmd) Run(ctx context.Context, o output) error {
 type merchantsSuspendCmd struct {
 	merchantArg
 
-	Reason string `required:"" help:"Why; the audit log keeps it." placeholder:"TEXT"`
+	Reason string `required:"" help:"The reason, for the audit log." placeholder:"TEXT"`
 }
 
 // Run suspends a merchant.
@@ -178,7 +178,7 @@ func (merchantsSuspendCmd) Help() string {
 type merchantsActivateCmd struct {
 	merchantArg
 
-	Reason string `help:"Why; the audit log keeps it." placeholder:"TEXT"`
+	Reason string `help:"The reason, for the audit log." placeholder:"TEXT"`
 }
 
 // Run lets a merchant charge again.
@@ -192,7 +192,7 @@ type merchantsSetLimitCmd struct {
 	merchantArg
 
 	Most   string `arg:"" help:"The limit in US dollars, or none." placeholder:"25.00"`
-	Reason string `help:"Why; the audit log keeps it." placeholder:"TEXT"`
+	Reason string `help:"The reason, for the audit log." placeholder:"TEXT"`
 }
 
 // Run limits what a merchant may charge at once.
@@ -201,7 +201,7 @@ func (c merchantsSetLimitCmd) Run(ctx context.Context, o output) error {
 	if c.Most != "none" {
 		var err error
 		if most, err = money.ParseDecimal(c.Most); err != nil || most <= 0 {
-			return usage("%s is no limit: give US dollars such as 25.00, or none", c.Most)
+			return usage("%s is not a limit: give US dollars such as 25.00, or none", c.Most)
 		}
 	}
 	return c.operator(ctx, func(op *server.Operator) error {

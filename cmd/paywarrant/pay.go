@@ -17,18 +17,18 @@ import (
 )
 
 type payCmd struct {
-	URL     string `arg:"" help:"What to fetch and pay for."`
+	URL     string `arg:"" help:"The URL to fetch and pay for."`
 	Mandate string `help:"The mandate's token, or - to read it from standard input." env:"SERVICE_MANDATE" placeholder:"TOKEN|-"`
 	Bundle  string `help:"The token of a credit bundle, or - to read it from standard input." env:"SERVICE_BUNDLE_TOKEN" placeholder:"TOKEN|-"`
-	Wallet  string `help:"A file with the private key of a wallet with USDC, in hexadecimal, or - for standard input. Or set SERVICE_WALLET_KEY to the key." placeholder:"FILE|-"`
-	Max     string `default:"0.50" help:"The most that it may cost, in dollars. Default: ${default}." placeholder:"USD"`
+	Wallet  string `help:"File with the private key of a wallet that holds USDC, in hexadecimal; - reads standard input. Or set SERVICE_WALLET_KEY to the key." placeholder:"FILE|-"`
+	Max     string `default:"0.50" help:"Maximum price, in dollars. Default: ${default}." placeholder:"USD"`
 	Method  string `help:"The HTTP method. Default: GET, or POST with --data." short:"X"`
-	Data    string `help:"A JSON body to send." short:"d"`
-	JSON    bool   `help:"Print one line of JSON to standard output, also if nothing was paid." name:"json"`
+	Data    string `help:"JSON body to send." short:"d"`
+	JSON    bool   `help:"Print one line of JSON to standard output, even if nothing was paid." name:"json"`
 
 	Service    string `help:"The service that issued the mandate. Default: ${default}." env:"SERVICE_API_URL" default:"http://127.0.0.1:4020" placeholder:"URL"`
 	MerchantID string `help:"The merchant whose key binds the mandate to the payment." env:"SERVICE_MERCHANT_ID" name:"merchant-id" placeholder:"ID"`
-	APIKey     string `help:"Its key. Best given in the environment." env:"SERVICE_API_KEY" name:"api-key" placeholder:"KEY"`
+	APIKey     string `help:"The merchant's API key. Prefer the environment variable." env:"SERVICE_API_KEY" name:"api-key" placeholder:"KEY"`
 }
 
 // Help is the longer text of the command.
@@ -204,7 +204,7 @@ func (p paid) print(o output, asJSON bool) error {
 		t.announce("The receipt, as the seller gives it", receiptFacts(r)...)
 	}
 	if p.Status != 0 {
-		t.announce("The answer", fact{"status", fmt.Sprint(p.Status)}, fact{"type", printable(p.ContentType)})
+		t.announce("The response", fact{"status", fmt.Sprint(p.Status)}, fact{"type", printable(p.ContentType)})
 		t.print("\n" + printable(strings.TrimRight(p.Content, "\n")) + "\n")
 	}
 	return t.err

@@ -9,9 +9,9 @@ import (
 )
 
 type sandboxProcessorCmd struct {
-	Addr string `default:"127.0.0.1:4030" help:"Where it listens." placeholder:"HOST:PORT"`
-	File string `required:"" help:"The SQLite file that it keeps." placeholder:"FILE" type:"path"`
-	Key  string `help:"The key that callers must send. Without it anybody may call." env:"PAYWARRANT_PROCESSOR_KEY" placeholder:"KEY"`
+	Addr string `default:"127.0.0.1:4030" help:"Address on which the processor listens." placeholder:"HOST:PORT"`
+	File string `required:"" help:"The SQLite file of the processor." placeholder:"FILE" type:"path"`
+	Key  string `help:"The key that callers must send. Default: none, and any caller is served." env:"PAYWARRANT_PROCESSOR_KEY" placeholder:"KEY"`
 }
 
 // Run serves the processor until ctx is done.

@@ -54,7 +54,7 @@ func (d *story) setUp(ctx context.Context) error {
 		return err
 	}
 	d.token = done.Mandate
-	d.announce("A person lowers the month to $10.00, connects a card and confirms",
+	d.announce("A person lowers the monthly limit to $10.00, connects a card and confirms",
 		fact{"session", string(done.Status)}, fact{"mandate", done.MandateID}, fact{"token", short(d.token, 48)})
 	return nil
 }
@@ -224,7 +224,7 @@ func (d *story) showReceipt(ctx context.Context) error {
 		fact{"statistics", fmt.Sprintf("%d transactions, %s", s.TransactionCount, dollars(s.TotalVolumeCents))},
 		fact{"balance", fmt.Sprintf("%s spent, %s left in %s", dollars(b.CurrentMonthlySpendCents), dollars(b.RemainingMonthlySpendCents), b.CurrentMonth)})
 	if s.TransactionCount != 4 || s.TotalVolumeCents != b.CurrentMonthlySpendCents {
-		return errors.New("they do not agree")
+		return errors.New("receipt, statistics and balance do not agree")
 	}
 	return nil
 }

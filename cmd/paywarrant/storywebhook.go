@@ -72,7 +72,7 @@ func (d *story) receiveWebhook(ctx context.Context) error {
 	defer cancel()
 	select {
 	case <-ctx.Done():
-		return errors.New("no webhook came")
+		return errors.New("no webhook arrived")
 	case got := <-d.hook.heard:
 		if got.payment.TransactionID != d.charge.TransactionID {
 			return fmt.Errorf("the webhook is about transaction %s", got.payment.TransactionID)

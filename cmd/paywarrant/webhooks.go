@@ -10,7 +10,7 @@ import (
 )
 
 type webhooksCmd struct {
-	Listen  webhooksListenCmd  `cmd:"" help:"Print a merchant's events as they come, and forward them signed to a local address."`
+	Listen  webhooksListenCmd  `cmd:"" help:"Print a merchant's events as they arrive, and forward them with a signature to a local address."`
 	Resend  webhooksResendCmd  `cmd:"" help:"Send an event again."`
 	Trigger webhooksTriggerCmd `cmd:"" help:"Cause an event of a type in a sandbox."`
 }

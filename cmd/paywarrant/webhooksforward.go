@@ -20,8 +20,8 @@ import (
 
 // receiver is a local address that takes events, and the secret they are signed with.
 type receiver struct {
-	ForwardTo string `help:"Where to forward each event." name:"forward-to" placeholder:"URL"`
-	Secret    string `env:"WEBHOOK_SECRET" help:"The secret to sign with. Default: one made from the merchant's key, the same at each start; it is printed." placeholder:"whsec_…"`
+	ForwardTo string `help:"URL to which each event is forwarded." name:"forward-to" placeholder:"URL"`
+	Secret    string `env:"WEBHOOK_SECRET" help:"The secret for signatures. Default: derived from the merchant's key, the same at each start, and printed." placeholder:"whsec_…"`
 }
 
 // check checks the flags, and sets the default secret of an account.

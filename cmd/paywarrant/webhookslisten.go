@@ -17,7 +17,7 @@ type webhooksListenCmd struct {
 	receiver
 
 	Events []webhook.Type `help:"Only events of these types, separated by commas. Default: all." placeholder:"TYPE,…"`
-	JSON   bool           `help:"Write the outcomes of forwarding as JSON, too." name:"json"`
+	JSON   bool           `help:"Also write the outcomes of forwarding as JSON." name:"json"`
 }
 
 // Help is the longer text of the command.
