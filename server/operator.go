@@ -265,6 +265,8 @@ func (r *Resolution) validate(c ledger.Charge) error {
 		return errors.New("transaction hash: required for a charge that succeeded on the chain")
 	case r.Succeeded && r.Rail == rail.Card && r.ProcessorID == "":
 		return errors.New("processor id: required for a charge that succeeded by card")
+	case r.Succeeded && c.Step == ledger.StepAuthorize:
+		return errors.New("outcome: an authorization is not captured yet; resolve it as failed")
 	case r.Succeeded && r.Rail == "":
 		return errors.New("rail: required for a charge that succeeded")
 	}

@@ -14,6 +14,11 @@ const (
 	PaymentSucceeded Type = "payment.succeeded"
 	// PaymentFailed: a charge failed.
 	PaymentFailed Type = "payment.failed"
+	// PaymentAuthorized: an amount is held, to be captured or voided later.
+	PaymentAuthorized Type = "payment.authorized"
+	// PaymentVoided: an authorized amount was given back, by the merchant or because its
+	// time passed.
+	PaymentVoided Type = "payment.voided"
 	// PaymentReversed: a charge that succeeded was reversed by its rail, on a chain by a deep
 	// reorganization. The payee does not have the money.
 	PaymentReversed Type = "payment.reversed"
@@ -29,7 +34,7 @@ const Test Type = "webhook.test"
 
 // Types returns the event types, without [Test].
 func Types() []Type {
-	return []Type{PaymentSucceeded, PaymentFailed, PaymentReversed, MandateCreated, MandateRevoked}
+	return []Type{PaymentSucceeded, PaymentFailed, PaymentAuthorized, PaymentVoided, PaymentReversed, MandateCreated, MandateRevoked}
 }
 
 // Event is an event of the service.
@@ -62,7 +67,12 @@ type Payment struct {
 	AmountMicros int64 `json:"amountMicros"`
 	// Rail is "fiatrail" for cards, or "chainrail". Empty if no rail was tried.
 	Rail string `json:"rail,omitempty"`
-	// Status is "succeeded", "failed" or [StatusReversed].
+	// AuthorizedMicros is the amount that was authorized, in micro-dollars. Zero for a payment
+	// that was not authorized first.
+	AuthorizedMicros int64 `json:"authorizedMicros,omitempty"`
+	// AuthorizedUntil is when the authorization ends. Nil unless Status is "authorized".
+	AuthorizedUntil *time.Time `json:"authorizedUntil,omitempty"`
+	// Status is "succeeded", "failed", "authorized", "voided" or [StatusReversed].
 	Status string `json:"status"`
 	// TxHash is the transaction hash of a chain payment.
 	TxHash string `json:"txHash,omitempty"`

@@ -29,6 +29,10 @@ type Config struct {
 	PaymentSucceeded func(context.Context, Event, Payment) error
 	// PaymentFailed handles [PaymentFailed] events. Default: the event is acknowledged.
 	PaymentFailed func(context.Context, Event, Payment) error
+	// PaymentAuthorized handles [PaymentAuthorized] events. Default: the event is acknowledged.
+	PaymentAuthorized func(context.Context, Event, Payment) error
+	// PaymentVoided handles [PaymentVoided] events. Default: the event is acknowledged.
+	PaymentVoided func(context.Context, Event, Payment) error
 	// PaymentReversed handles [PaymentReversed] events. Default: the event is acknowledged.
 	PaymentReversed func(context.Context, Event, Payment) error
 	// MandateCreated handles [MandateCreated] events. Default: the event is acknowledged.
@@ -142,6 +146,10 @@ func (h *Handler) dispatch(ctx context.Context, e Event) error {
 		return typed(ctx, e, h.config.PaymentSucceeded)
 	case PaymentFailed:
 		return typed(ctx, e, h.config.PaymentFailed)
+	case PaymentAuthorized:
+		return typed(ctx, e, h.config.PaymentAuthorized)
+	case PaymentVoided:
+		return typed(ctx, e, h.config.PaymentVoided)
 	case PaymentReversed:
 		return typed(ctx, e, h.config.PaymentReversed)
 	case MandateCreated:

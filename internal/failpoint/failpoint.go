@@ -36,6 +36,10 @@ const (
 	Decided Point = "charge-decided"
 	// Settled: the outcome is in the ledger; the caller does not know yet.
 	Settled Point = "charge-settled"
+	// CaptureBegun: a capture has given back the rest; its rail was not asked yet.
+	CaptureBegun Point = "capture-begun"
+	// VoidRecorded: the ledger has voided a charge; its rail was not asked yet.
+	VoidRecorded Point = "void-recorded"
 	// PutOff: the outcome is unknown; recovery will ask later.
 	PutOff Point = "charge-put-off"
 	// Lapsed: recovery has found a charge whose lease expired.
@@ -45,6 +49,9 @@ const (
 	// Recovered: recovery has finished it.
 	Recovered Point = "recovery-finished"
 )
+
+// HoldPoints returns the points of charges in two steps alone.
+func HoldPoints() []Point { return []Point{CaptureBegun, VoidRecorded} }
 
 // Points returns the points of a charge. Every drill that charges must reach them.
 func Points() []Point {

@@ -24,6 +24,10 @@ type Report struct {
 	Failed int
 	// Pending is the number of pending charges.
 	Pending int
+	// Authorized is the number of authorized charges.
+	Authorized int
+	// Voided is the number of voided charges.
+	Voided int
 	// Volume is the sum of the charges that succeeded.
 	Volume Micros
 	// Faults describes the broken rules, at most [MaxFaults]. Empty if the ledger is sound.
@@ -113,7 +117,7 @@ type check struct {
 // sums are the sums of a mandate's charges.
 type sums struct {
 	windows []Window // with what the charges say in Used
-	decided int64    // number of decided charges
+	changes int64    // number of changes of charges that have an event
 	payees  bool     // the mandate limits what one payee receives
 }
 
@@ -168,6 +172,10 @@ func (r *Report) count(c Charge, got []Posting) {
 		r.Failed++
 	case ChargePending:
 		r.Pending++
+	case ChargeAuthorized:
+		r.Authorized++
+	case ChargeVoided:
+		r.Voided++
 	default:
 		r.fault("charge %s: unknown status %q", c.ID, c.Status)
 	}
@@ -194,7 +202,7 @@ func (k *check) add(c Charge) {
 		return
 	}
 	key := TallyKey{MandateID: c.MandateID, MerchantID: c.MerchantID}
-	if c.Status != ChargeFailed {
+	if c.Status != ChargeFailed && c.Status != ChargeVoided {
 		count(m.windows, c.Day, c.Amount, 1)
 		if m.payees {
 			k.payee(key, c)
@@ -204,10 +212,19 @@ func (k *check) add(c Charge) {
 		t := k.tallies[key]
 		k.tallies[key] = Tally{TallyKey: key, Count: t.Count + 1, Volume: t.Volume + c.Amount}
 	}
-	if c.Status != ChargePending {
-		m.decided++
-	}
+	m.changes += c.changes()
 	k.mandates[c.MandateID] = m
+}
+
+// changes returns the number of events of a charge, except reversals.
+func (c Charge) changes() (n int64) {
+	if c.Step == StepCapture || c.Status == ChargeAuthorized || c.Status == ChargeVoided {
+		n++ // it was authorized
+	}
+	if c.Status != ChargePending && c.Status != ChargeAuthorized {
+		n++
+	}
+	return n
 }
 
 func (k *check) payee(key TallyKey, c Charge) {
@@ -245,7 +262,7 @@ func (k *check) counter(m Counter, least, most int64) {
 	k.Report.Mandates++
 	known := k.mandates[m.MandateID]
 	k.used(m, known.windows)
-	changes := 1 + known.decided // delegate.created
+	changes := 1 + known.changes // delegate.created
 	if m.Status == MandateRevoked {
 		changes++
 	}

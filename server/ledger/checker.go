@@ -254,9 +254,12 @@ func (b *batch) read(ctx context.Context, a Audit, ids []string) (err error) {
 	})
 }
 
-func isPayment(e Event) bool {
-	return e.Type == webhook.PaymentSucceeded || e.Type == webhook.PaymentFailed
+// decided are the events that end a charge, with the status that it has then.
+var decided = map[webhook.Type]ChargeStatus{
+	webhook.PaymentSucceeded: ChargeSucceeded, webhook.PaymentFailed: ChargeFailed, webhook.PaymentVoided: ChargeVoided,
 }
+
+func isPayment(e Event) bool { return decided[e.Type] != "" }
 
 // chargeOf returns the charge id of a payment event, or an empty string if its data is
 // invalid.
@@ -390,7 +393,7 @@ func (b *batch) payment(k *MandateCheck, e Event) {
 	case !found:
 		b.fault("event %s: there is no charge %q", e.ID, chargeOf(e))
 		return
-	case c.MandateID != e.MandateID, (c.Status == ChargeSucceeded) != (e.Type == webhook.PaymentSucceeded), c.Status == ChargePending:
+	case c.MandateID != e.MandateID, c.Status != decided[e.Type]:
 		b.fault("event %s: %s, but charge %s of mandate %s is %s", e.ID, e.Type, c.ID, c.MandateID, c.Status)
 		return
 	}

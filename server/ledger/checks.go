@@ -59,7 +59,7 @@ type StreamCheck struct {
 	End int64
 }
 
-// HeldCharges is the sum of a mandate's pending charges of a day.
+// HeldCharges is the sum of a mandate's pending and authorized charges of a day.
 type HeldCharges struct {
 	// MandateID identifies the mandate.
 	MandateID string

@@ -31,9 +31,13 @@ func mandateData(m *Mandate) webhook.Mandate {
 }
 
 func paymentData(c *Charge) webhook.Payment {
-	return webhook.Payment{
+	p := webhook.Payment{
 		TransactionID: c.ID, MandateID: c.MandateID, Rail: string(c.Rail), Status: string(c.Status),
 		AmountCents: int64(c.Amount.CentsUp()), AmountMicros: int64(c.Amount),
-		TxHash: c.TxHash, FailureReason: string(c.FailureReason),
+		TxHash: c.TxHash, FailureReason: string(c.FailureReason), AuthorizedMicros: int64(c.Authorized),
 	}
+	if c.Status == ChargeAuthorized {
+		p.AuthorizedUntil = &c.AuthorizedUntil
+	}
+	return p
 }

@@ -55,6 +55,9 @@ type Reserve struct {
 	RequestID string
 	// Lease is the time during which no other process finishes the charge.
 	Lease time.Duration
+	// Hold authorizes the amount for this time instead of charging it; see [Capture]. At
+	// most [MaxHold]. Default: a charge in one step.
+	Hold time.Duration
 
 	lease     string // the lease's owner
 	withTally bool   // the payee's tally is loaded
@@ -172,6 +175,9 @@ func (r Reserve) hold(m Mandate, paid Checkout, now time.Time) (Effects, Reserva
 		ID: r.ChargeID, MandateID: m.ID, MerchantID: r.Payee.ID, PayTo: r.PayTo, Amount: r.Amount,
 		Currency: r.Currency, Description: r.Description, Metadata: r.Metadata, Rails: m.rails(r.Rails),
 		Resource: r.Resource, Attempt: 1, Day: day, Status: ChargePending, LeaseOwner: r.lease, LeaseUntil: now.Add(r.Lease), CreatedAt: now,
+	}
+	if r.Hold > 0 {
+		c = c.hold(m, now.Add(r.Hold))
 	}
 	e := Effects{
 		Insert: Rows{Charges: []Charge{c}, Idempotency: r.remember(Idempotency{ChargeID: c.ID, CreatedAt: now})},

@@ -135,11 +135,15 @@ func (m Mandate) rails(order []rail.Name) []rail.Name {
 // ChargeStatus is the state of a charge.
 type ChargeStatus string
 
-// The states of a charge. Only pending ones change.
+// The states of a charge. Only pending and authorized ones change.
 const (
 	ChargePending   ChargeStatus = "pending"
 	ChargeSucceeded ChargeStatus = "succeeded"
 	ChargeFailed    ChargeStatus = "failed"
+	// ChargeAuthorized is a charge whose amount is held; see [Ledger.Capture].
+	ChargeAuthorized ChargeStatus = "authorized"
+	// ChargeVoided is an authorized charge that was given back.
+	ChargeVoided ChargeStatus = "voided"
 )
 
 // Charge is one attempt to move money under a mandate.
@@ -152,8 +156,18 @@ type Charge struct {
 	MerchantID string
 	// PayTo is the payee's wallet, for the chain.
 	PayTo string
-	// Amount is the amount including the fee.
+	// Amount is the amount including the fee. Of a charge in two steps it is what is
+	// authorized, and from the capture on what is captured.
 	Amount Micros
+	// Authorized is the amount that was authorized; zero for a charge in one step.
+	Authorized Micros
+	// AuthorizedUntil is the time from which the authorization can no longer be captured;
+	// zero for a charge in one step.
+	AuthorizedUntil time.Time
+	// Step is what the charge asks its rail for; empty for a charge in one step.
+	Step ChargeStep
+	// Usage describes a captured amount; nil if the payee did not.
+	Usage *Usage
 	// Fee is the service's fee; zero until the charge has succeeded.
 	Fee Micros
 	// Currency is the currency of the request: "usd" or "usdc".
@@ -166,7 +180,7 @@ type Charge struct {
 	Rails []rail.Name
 	// Day is the day whose windows include the amount.
 	Day Day
-	// Status is the charge's state. It changes only while pending.
+	// Status is the charge's state. It changes only while pending or authorized.
 	Status ChargeStatus
 	// Rail is the rail that decided the charge.
 	Rail rail.Name
@@ -214,6 +228,8 @@ const (
 	PresentationKey KeyKind = "presentation" // of a mandate and a challenge
 	ReceiptKey      KeyKind = "receipt"      // a payment whose receipt was redeemed
 	ReversalKey     KeyKind = "reversal"     // a charge's id, once its reversal has its event
+	AuthorizeKey    KeyKind = "authorize"    // chosen by the merchant for an authorization
+	CaptureKey      KeyKind = "capture"      // chosen by the merchant for a capture
 )
 
 // IdempotencyKey identifies a request of a merchant.

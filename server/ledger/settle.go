@@ -13,7 +13,7 @@ import (
 type Settlement struct {
 	// Rail is the rail that reports the outcome.
 	Rail rail.Name
-	// Outcome is Succeeded or Refused.
+	// Outcome is Succeeded or Refused, or Held for an authorization.
 	Outcome rail.Outcome
 	// Reversed reports that the rail took back a payment that it had reported as
 	// succeeded. Outcome is then Refused, with the transaction that was taken back.
@@ -124,10 +124,15 @@ func decideEnd(s *State, c Charge, end Settlement, now time.Time) (Effects, Char
 	}
 	c.Rail, c.LeaseOwner, c.LeaseUntil = end.Rail, "", time.Time{}
 	c.TxHash, c.ProcessorID = end.Outcome.TxHash, end.Outcome.ProcessorID
-	if end.Outcome.Status == rail.Succeeded {
+	switch status := end.Outcome.Status; {
+	case status == rail.Held && c.Step == StepAuthorize:
+		return authorized(m, c, now)
+	case status == rail.Succeeded && c.Step != StepAuthorize:
 		return capture(s, m, c, end.Outcome.SettledAt, now)
+	case status != rail.Refused:
+		return Effects{}, Charge{}, fmt.Errorf("%w: outcome %q does not decide charge %s", ErrInvariant, status, c.ID)
 	}
-	return release(s, m, c, cmp.Or(end.Outcome.Reason, rail.ProcessorError), now)
+	return release(s, c, cmp.Or(end.Outcome.Reason, rail.ProcessorError), now)
 }
 
 // decideNextRail reports whether a pending charge may ask the n-th of its rails. A rail that
@@ -194,24 +199,13 @@ func postings(c Charge, now time.Time) []Posting {
 }
 
 // release fails a charge and gives its amount back to the windows in which it counts.
-func release(s *State, m Mandate, c Charge, reason rail.Reason, now time.Time) (Effects, Charge, error) {
+func release(s *State, c Charge, reason rail.Reason, now time.Time) (Effects, Charge, error) {
+	e, err := giveBack(s, c, func(w Window) (Window, error) { return w.giveBack(c.Day, c.Amount) })
+	if err != nil {
+		return Effects{}, Charge{}, err
+	}
 	c.Status, c.FailureReason = ChargeFailed, reason
-	back := func(w Window) (Window, error) { return w.giveBack(c.Day, c.Amount) }
-	var (
-		e   Effects
-		err error
-	)
-	if m.Windows, err = m.changed(back); err != nil {
-		return Effects{}, Charge{}, fmt.Errorf("release charge %s: %w", c.ID, err)
-	}
-	if m.Terms.MaxMonthlyPerPayee > 0 {
-		tally := s.Tallies[TallyKey{MandateID: m.ID, MerchantID: c.MerchantID}]
-		w, err := back(tally.window(m.Terms))
-		if err != nil {
-			return Effects{}, Charge{}, fmt.Errorf("release charge %s: %w", c.ID, err)
-		}
-		e.Update.Tallies = []Tally{tally.with(w)}
-	}
+	m := e.Update.Mandates[0]
 	recordEvent(&e, &m, c.MerchantID, webhook.PaymentFailed, paymentData(&c), now)
 	e.Update.Charges, e.Update.Mandates = []Charge{c}, []Mandate{m}
 	return e, c, nil

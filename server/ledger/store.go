@@ -70,6 +70,8 @@ type Reader interface {
 	// Lapsed lists pending charges whose lease ended before a time, oldest lease first,
 	// without those that wait for one of the rails in except: see [Charge.Waiting].
 	Lapsed(ctx context.Context, before time.Time, except []rail.Name, limit int) ([]Charge, error)
+	// ExpiredHolds lists authorized charges whose time has passed, oldest first.
+	ExpiredHolds(ctx context.Context, now time.Time, limit int) ([]Charge, error)
 	// MandateCharges lists the latest charges of a mandate, newest first.
 	MandateCharges(ctx context.Context, mandateID string, limit int) ([]Charge, error)
 	// MandateVolume returns the sum of a mandate's succeeded charges.
@@ -181,7 +183,7 @@ type Audit interface {
 	// Counters reads the spending of all mandates in the order of their ids.
 	Counters(ctx context.Context, each func(Counter) error) error
 	// Charges reads all charges in the order of their ids, each with its postings in
-	// order. Only ids, amount, fee, day, status and rail are set. Postings without a
+	// order. Only ids, amount, fee, day, status, step and rail are set. Postings without a
 	// charge come with a charge that has only an id.
 	Charges(ctx context.Context, each func(Charge, []Posting) error) error
 	// Tallies reads all tallies.
@@ -193,7 +195,7 @@ type Audit interface {
 	CountersOf(ctx context.Context, mandateIDs []string) ([]Counter, error)
 	// ChecksOf returns the stored checks of mandates.
 	ChecksOf(ctx context.Context, mandateIDs []string) ([]MandateCheck, error)
-	// HeldOf returns the sums of the pending charges of mandates, for each day.
+	// HeldOf returns the sums of the pending and authorized charges of mandates, for each day.
 	HeldOf(ctx context.Context, mandateIDs []string) ([]HeldCharges, error)
 	// EventsSince returns the events of mandates after a number in each, by mandate and
 	// number.

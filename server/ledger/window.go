@@ -121,6 +121,14 @@ func (w Window) giveBack(d Day, amount Micros) (Window, error) {
 	return w, nil
 }
 
+// giveBackPart subtracts a part of a charge of a day, which still is a payment.
+func (w Window) giveBackPart(d Day, amount Micros) (Window, error) {
+	if w.Counts() {
+		return w, nil
+	}
+	return w.giveBack(d, amount)
+}
+
 // sound reports whether the use is within the cap.
 func (w Window) sound() bool { return w.Used >= 0 && w.Used <= w.Cap }
 

@@ -113,6 +113,41 @@ func (r *Router) Plan(order []Name, instruments []Instrument) []Name {
 // is [ErrNotConfigured] if a rail that may have been asked before is missing, ctx's error,
 // may's, or the rail's. Charge asks no other rail after an error, nor after [Pending].
 func (r *Router) Charge(ctx context.Context, order []Name, instruments []Instrument, charge Charge, may May) (used Name, outcome Outcome, err error) {
+	return r.attempts(ctx, order, instruments, charge, may, call{Rail.Charge, Succeeded})
+}
+
+// Authorize asks the rails in the same way to hold the money. The amount for a rail that is
+// not an [Authorizer] is held by the caller alone: the outcome is [Held] at once.
+func (r *Router) Authorize(ctx context.Context, order []Name, instruments []Instrument, charge Charge, may May) (used Name, outcome Outcome, err error) {
+	hold := func(one Rail, ctx context.Context, c Charge) (Outcome, error) {
+		if a, ok := one.(Authorizer); ok {
+			return a.Authorize(ctx, c)
+		}
+		return Outcome{Status: Held}, nil
+	}
+	return r.attempts(ctx, order, instruments, charge, may, call{hold, Held})
+}
+
+// Capture asks the one rail of order, which holds the money of the charge or whose money the
+// caller holds, to move it.
+func (r *Router) Capture(ctx context.Context, order []Name, instruments []Instrument, charge Charge, may May) (used Name, outcome Outcome, err error) {
+	move := func(one Rail, ctx context.Context, c Charge) (Outcome, error) {
+		if a, ok := one.(Authorizer); ok {
+			return a.Capture(ctx, c)
+		}
+		return one.Charge(ctx, c)
+	}
+	return r.attempts(ctx, order, instruments, charge, may, call{move, Succeeded})
+}
+
+// call is a call of a rail, and the status with which it does what was asked.
+type call struct {
+	rail func(one Rail, ctx context.Context, c Charge) (Outcome, error)
+	done Status
+}
+
+// attempts makes a call of one rail after the other; see [Router.Charge].
+func (r *Router) attempts(ctx context.Context, order []Name, instruments []Instrument, charge Charge, may May, do call) (used Name, outcome Outcome, err error) {
 	var first Name
 	refusal := Outcome{Status: Refused, Reason: Unavailable}
 	names := connected(order, instruments)
@@ -129,7 +164,7 @@ func (r *Router) Charge(ctx context.Context, order []Name, instruments []Instrum
 				break
 			}
 		}
-		outcome, err = r.ask(ctx, name, attempt)
+		outcome, err = r.ask(ctx, name, attempt, do)
 		if err != nil {
 			return name, Outcome{}, fmt.Errorf("charge %s: %w", charge.Reference, err)
 		}
@@ -145,7 +180,7 @@ func (r *Router) Charge(ctx context.Context, order []Name, instruments []Instrum
 
 // ask makes one attempt. A status that Charge must not return is an error: treating it as
 // a refusal could move the money twice.
-func (r *Router) ask(ctx context.Context, name Name, attempt Charge) (Outcome, error) {
+func (r *Router) ask(ctx context.Context, name Name, attempt Charge, do call) (Outcome, error) {
 	one, ok := r.rails[name]
 	if !ok {
 		return Outcome{}, fmt.Errorf("%s: %w", name, ErrNotConfigured)
@@ -158,7 +193,7 @@ func (r *Router) ask(ctx context.Context, name Name, attempt Charge) (Outcome, e
 	if r.OnAttempt != nil {
 		ctx, ended = r.OnAttempt(ctx, name)
 	}
-	outcome, err := one.Charge(ctx, attempt)
+	outcome, err := do.rail(one, ctx, attempt)
 	if errors.Is(err, ErrReferenceReused) {
 		outcome, err = reused(ctx, one, attempt, err)
 	}
@@ -171,10 +206,8 @@ func (r *Router) ask(ctx context.Context, name Name, attempt Charge) (Outcome, e
 		return Outcome{}, fmt.Errorf("ask %s: %w", name, err)
 	}
 	switch outcome.Status {
-	case Succeeded, Pending, Refused:
+	case do.done, Pending, Refused:
 		return outcome, nil
-	case Unseen, Held:
-		fallthrough
 	default:
 		return Outcome{}, fmt.Errorf("ask %s: status %q is not a result of a charge", name, outcome.Status)
 	}

@@ -145,6 +145,10 @@ func (p *Pages) paymentRows(ctx context.Context, charges []ledger.Charge) ([]pay
 		switch c.Status {
 		case ledger.ChargePending:
 			rows[i].Status, rows[i].Tone = "Pending", "wait"
+		case ledger.ChargeAuthorized:
+			rows[i].Status, rows[i].Tone = "Authorized", "wait"
+		case ledger.ChargeVoided:
+			rows[i].Status, rows[i].Tone = "Voided", "bad"
 		case ledger.ChargeFailed:
 			rows[i].Status, rows[i].Tone = "Not paid", "bad"
 		case ledger.ChargeSucceeded:

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/paywarrant/paywarrant/server/internal/payment"
@@ -36,13 +37,25 @@ func receiptView(found payment.Receipt) result {
 		v.Facts = append(v.Facts, fact{"Reason", "The payment network took the payment back"})
 	case c.Status == ledger.ChargePending:
 		v.Tone, v.Badge = "wait", "Pending"
+	case c.Status == ledger.ChargeAuthorized:
+		v.Tone, v.Badge, v.Headline = "wait", "Authorized", found.Merchant.Name+" may charge up to "+dollars(c.Amount)
+		v.Facts = append(v.Facts, fact{"Until", moment(c.AuthorizedUntil)})
+	case c.Status == ledger.ChargeVoided:
+		v.Tone, v.Badge, v.Headline = "bad", "Voided", "Nothing was paid to "+found.Merchant.Name
+		v.Facts = append(v.Facts, fact{"Reason", "The amount was authorized and given back"})
 	case c.Status == ledger.ChargeFailed:
 		v.Tone, v.Badge, v.Headline = "bad", "Not paid", "Nothing was paid to "+found.Merchant.Name
 		v.Facts = append(v.Facts, fact{"Reason", reasonText(c.FailureReason)})
 	case c.Status == ledger.ChargeSucceeded:
 		v.Facts = append(v.Facts, fact{"Settled", moment(c.SettledAt)})
 	}
-	if c.Status != ledger.ChargeFailed && c.Rail == rail.Card && found.Instrument.Brand != "" {
+	if c.Step == ledger.StepCapture {
+		v.Facts = append(v.Facts, fact{"Authorized", "up to " + dollars(c.Authorized)})
+	}
+	if u := c.Usage; u != nil {
+		v.Facts = append(v.Facts, fact{"For", fmt.Sprintf("%d × %s at $%s", u.Quantity, u.Unit, u.UnitPrice.Decimal())})
+	}
+	if c.Status != ledger.ChargeFailed && c.Status != ledger.ChargeVoided && c.Rail == rail.Card && found.Instrument.Brand != "" {
 		v.Facts = append(v.Facts, fact{"Paid with", found.Instrument.Brand + " •••• " + found.Instrument.LastFour})
 	}
 	if c.TxHash != "" {

@@ -48,6 +48,8 @@ type ChargeRequest struct {
 	mandateID string
 	// scope owns the idempotency key; see [ledger.Reserve].
 	scope string
+	// hold authorizes the amount for this time instead of charging it.
+	hold time.Duration
 }
 
 // Charged is the result of a request to charge. Replayed reports that an earlier request
@@ -128,6 +130,7 @@ func (s *Service) reserve(ctx context.Context, r ChargeRequest) (ledger.Reserve,
 		PayTo: r.Payee.PayTo, Amount: r.Amount, Currency: r.Currency, Description: r.Description, Metadata: r.Metadata,
 		Resource: r.resource, Named: r.named, Rails: s.Configured(order), Kind: r.kind, IdempotencyKey: r.IdempotencyKey,
 		RequestKey: r.requestKey, Scope: r.scope, Fingerprint: fingerprint(mandateID, r), Checkout: r.checkout, RequestID: r.RequestID, Lease: leaseFor,
+		Hold: r.hold,
 	}, nil
 }
 
@@ -175,6 +178,9 @@ func fingerprint(mandateID string, r ChargeRequest) string {
 		kind = string(r.kind) + ":"
 	}
 	parts := []any{kind, mandateID, r.Amount, r.Currency, r.Description, r.Metadata} // maps by sorted key
+	if r.hold > 0 {
+		parts = append(parts, r.hold)
+	}
 	if len(r.same) > 0 {
 		parts = append(parts, r.same)
 	}
@@ -213,12 +219,19 @@ func (s *Service) finish(ctx context.Context, c ledger.Charge, how attempt) (led
 		return c, nil // still pending: recovery asks again when the lease has expired
 	}
 	railCtx, cancel := context.WithTimeout(ctx, how.within)
-	used, outcome, err := s.Rails.Charge(railCtx, c.Rails, instruments, rail.Charge{
+	ask := s.Rails.Charge
+	switch c.Step {
+	case ledger.StepAuthorize:
+		ask = s.Rails.Authorize
+	case ledger.StepCapture:
+		ask = s.Rails.Capture
+	}
+	used, outcome, err := ask(railCtx, c.Rails, instruments, rail.Charge{
 		Reference: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, PayTo: c.PayTo,
 		Amount: c.Amount, Description: c.Description, NoWait: how.resumed,
 	}, s.mayAsk(c, how))
 	cancel()
-	if err == nil && (outcome.Status == rail.Succeeded || outcome.Status == rail.Refused) {
+	if err == nil && (outcome.Status == rail.Succeeded || outcome.Status == rail.Refused || outcome.Status == rail.Held) {
 		failpoint.Hit(failpoint.Decided)
 		settled, err := s.settle(ctx, c, ledger.Settlement{Rail: used, Outcome: outcome})
 		failpoint.Hit(failpoint.Settled)

@@ -108,6 +108,7 @@ func (s *Service) recover(ctx context.Context) {
 	tick := time.NewTicker(recoverEvery)
 	defer tick.Stop()
 	for {
+		s.expireHolds(ctx)
 		lapsed, err := s.Ledger.Lapsed(ctx, s.Clock(), p.full(), recoverBatch)
 		if err != nil && ctx.Err() == nil {
 			s.Logger.ErrorContext(ctx, "list lapsed charges", slog.String("error", err.Error()))

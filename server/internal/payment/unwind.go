@@ -109,6 +109,8 @@ func (s *Service) unwindOne(ctx context.Context, u ledger.Unwinding) {
 		err = s.unwindMandate(within, u.ID)
 	case ledger.UnwindSession:
 		next, err = s.unwindSession(within, u.ID)
+	case ledger.UnwindHold:
+		err = s.unwindHold(within, u.ID)
 	}
 	if err == nil && !next.IsZero() {
 		u.Since = next // there is nothing to do before

@@ -71,7 +71,7 @@ func (s timed) Update(ctx context.Context, keys ledger.Keys, decide func(*ledger
 // decided records the charges that have ended.
 func (s timed) decided(charges []ledger.Charge) {
 	for _, c := range charges {
-		if c.Status != ledger.ChargePending {
+		if c.Status != ledger.ChargePending && c.Status != ledger.ChargeAuthorized {
 			s.recorder.decided(c, s.clock())
 		}
 	}

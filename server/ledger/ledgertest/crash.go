@@ -13,6 +13,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/id"
 	_ "github.com/paywarrant/paywarrant/internal/rapidtest" // fewer checks with the race detector
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
 )
 
 // errLost is what a crashing store says in place of the database's answer.
@@ -64,6 +65,7 @@ type model struct {
 	day     ledger.Day               // the latest that a charge counted in
 	counted map[string]ledger.Charge // pending or succeeded
 	pending map[string]ledger.Charge
+	held    map[string]ledger.Charge // authorized
 	ended   map[string]ledger.ChargeStatus
 	revoked bool
 }
@@ -123,13 +125,15 @@ func crashes(t *testing.T, b *bench) {
 	rapid.Check(t, func(rt *rapid.T) {
 		want := &model{
 			terms: b.limited(), day: ledger.DayOf(b.clock.Now()),
-			counted: map[string]ledger.Charge{}, pending: map[string]ledger.Charge{}, ended: map[string]ledger.ChargeStatus{},
+			counted: map[string]ledger.Charge{}, pending: map[string]ledger.Charge{}, held: map[string]ledger.Charge{}, ended: map[string]ledger.ChargeStatus{},
 		}
 		want.terms.Payees = []string{ledger.AnyPayee}
 		m := b.mandate(rt, want.terms)
 		rt.Repeat(map[string]func(*rapid.T){
 			"reserve":    func(rt *rapid.T) { b.modelReserve(rt, store, want, m) },
 			"settle":     func(rt *rapid.T) { b.modelSettle(rt, store, want) },
+			"capture":    func(rt *rapid.T) { b.modelCapture(rt, store, want) },
+			"void":       func(rt *rapid.T) { b.modelVoid(rt, store, want) },
 			"revoke":     func(rt *rapid.T) { b.modelRevoke(rt, store, want, m) },
 			"reopen":     func(rt *rapid.T) { b.reopen(rt, store) },
 			"clock":      func(rt *rapid.T) { b.jump(rt) },
@@ -162,6 +166,9 @@ func (b *bench) modelReserve(rt *rapid.T, store *crashing, want *model, m ledger
 	if rapid.Bool().Draw(rt, "another payee") {
 		r.Payee = ledger.WalletPayee("0x00000000000000000000000000000000000000b1")
 	}
+	if rapid.Bool().Draw(rt, "hold") {
+		r.Hold, r.Kind = ledger.MaxHold, ledger.AuthorizeKey
+	}
 	day := max(ledger.DayOf(b.clock.Now()), want.day)
 	expected := want.refusal(r, day)
 	var got ledger.Reservation
@@ -180,21 +187,74 @@ func (b *bench) modelReserve(rt *rapid.T, store *crashing, want *model, m ledger
 	want.counted[r.ChargeID], want.pending[r.ChargeID] = got.Charge, got.Charge
 }
 
-// pick draws one of the pending charges, if there is one.
-func (w *model) pick(rt *rapid.T) ledger.Charge {
-	if len(w.pending) == 0 {
-		rt.Skip("nothing is pending")
+// pick draws one of some charges, if there is one.
+func pick(rt *rapid.T, charges map[string]ledger.Charge) ledger.Charge {
+	if len(charges) == 0 {
+		rt.Skip("there is none")
 	}
-	ids := make([]string, 0, len(w.pending))
-	for id := range w.pending {
+	ids := make([]string, 0, len(charges))
+	for id := range charges {
 		ids = append(ids, id)
 	}
 	// Map order is random and ids are new in each run: an index is what can be replayed.
-	return w.pending[ids[rapid.IntRange(0, len(ids)-1).Draw(rt, "which")]]
+	return charges[ids[rapid.IntRange(0, len(ids)-1).Draw(rt, "which")]]
+}
+
+// modelCapture captures a part of a held charge, from nothing to all. It is pending then,
+// unless its time has passed or its mandate has ended without the card's processor knowing.
+func (b *bench) modelCapture(rt *rapid.T, store *crashing, want *model) {
+	c := pick(rt, want.held)
+	amount := ledger.Micros(rapid.Int64Range(0, int64(c.Authorized)).Draw(rt, "captured"))
+	r := ledger.Capture{
+		ChargeID: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, Amount: amount,
+		IdempotencyKey: "capture " + c.ID, Fingerprint: "f", RequestID: "req_1", Lease: time.Minute,
+	}
+	var got ledger.Captured
+	err := again(rt, store, func() (err error) {
+		got, err = b.Capture(context.Background(), r)
+		return err
+	})
+	delete(want.held, c.ID)
+	var refusal *ledger.Refusal
+	switch {
+	case c.Rail == rail.Chain && want.revoked:
+		require.ErrorAs(rt, err, &refusal)
+		require.Equal(rt, ledger.MandateIsRevoked, refusal.Code)
+	case errors.Is(err, ledger.ErrIdempotencyInProgress): // the answer of the first was lost
+		got.Charge, err = b.Charge(context.Background(), c.ID)
+		require.NoError(rt, err)
+		fallthrough
+	case amount > 0 && b.clock.Now().Before(c.AuthorizedUntil):
+		require.NoError(rt, err)
+		require.Equal(rt, ledger.ChargePending, got.Charge.Status)
+		require.Equal(rt, amount, got.Charge.Amount)
+		want.counted[c.ID], want.pending[c.ID] = got.Charge, got.Charge
+		return
+	default:
+		require.NoError(rt, err)
+		require.Equal(rt, ledger.ChargeVoided, got.Charge.Status)
+	}
+	delete(want.counted, c.ID)
+	want.ended[c.ID] = ledger.ChargeVoided
+}
+
+func (b *bench) modelVoid(rt *rapid.T, store *crashing, want *model) {
+	c := pick(rt, want.held)
+	require.NoError(rt, again(rt, store, func() error {
+		_, err := b.Void(context.Background(), c)
+		return err
+	}))
+	delete(want.held, c.ID)
+	delete(want.counted, c.ID)
+	want.ended[c.ID] = ledger.ChargeVoided
 }
 
 func (b *bench) modelSettle(rt *rapid.T, store *crashing, want *model) {
-	c, end := want.pick(rt), succeeded()
+	c, end := pick(rt, want.pending), succeeded()
+	if c.Step == ledger.StepAuthorize {
+		end.Outcome = rail.Outcome{Status: rail.Held, ProcessorID: "pay_1"}
+		end.Rail = rapid.SampledFrom(c.Rails).Draw(rt, "rail")
+	}
 	if rapid.Bool().Draw(rt, "declined") {
 		end = declined()
 		delete(want.counted, c.ID)
@@ -205,6 +265,10 @@ func (b *bench) modelSettle(rt *rapid.T, store *crashing, want *model) {
 		return err
 	}))
 	delete(want.pending, c.ID)
+	if got.Status == ledger.ChargeAuthorized {
+		want.held[c.ID] = got
+		return
+	}
 	want.ended[c.ID] = got.Status
 }
 
@@ -221,7 +285,7 @@ func (b *bench) modelRevoke(rt *rapid.T, store *crashing, want *model, m ledger.
 
 // modelLease takes over a charge, as an instance does that finds it lapsed.
 func (b *bench) modelLease(rt *rapid.T, want *model) {
-	c := want.pick(rt)
+	c := pick(rt, want.pending)
 	stored, err := b.Charge(context.Background(), c.ID)
 	require.NoError(rt, err)
 	lapsed := !b.clock.Now().Before(stored.LeaseUntil)
@@ -269,6 +333,11 @@ func (b *bench) compare(rt *rapid.T, want *model, m ledger.Mandate) {
 		c, err := b.Charge(context.Background(), id)
 		require.NoError(rt, err)
 		require.Equal(rt, status, c.Status)
+	}
+	for id := range want.held {
+		c, err := b.Charge(context.Background(), id)
+		require.NoError(rt, err)
+		require.Equal(rt, ledger.ChargeAuthorized, c.Status)
 	}
 	for id := range want.pending {
 		c, err := b.Charge(context.Background(), id)

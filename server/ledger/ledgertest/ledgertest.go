@@ -92,6 +92,9 @@ func Run(t *testing.T, fresh Fresh) {
 		"a store has one service":          oneService,
 		"streams against charges":          streamsAgainstCharges,
 		"windows refuse":                   windowsRefuse,
+		"authorizations":                   authorizations,
+		"holds after the end":              holdsAfterTheEnd,
+		"holds under concurrency":          concurrentHolds,
 		"releases give back":               releasesGiveBackToEachWindow,
 		"windows under concurrency":        concurrentWindows,
 	} {

@@ -19,7 +19,7 @@ SELECT mandate_id, kind, cap, start_day, used FROM windows WHERE mandate_id = AN
 -- name: LockCharges
 SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day,
     status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
-    attempt, resource
+    attempt, resource, step, authorized_micros, authorized_until_ms, usage
 FROM charges WHERE id = ANY(@id::text[]) ORDER BY id FOR UPDATE
 
 -- name: LockCheckouts
@@ -48,7 +48,8 @@ JOIN (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@kind::text[]) 
 -- name: ChargesOfKeys
 SELECT c.id, c.mandate_id, c.merchant_id, c.pay_to, c.amount_micros, c.fee_micros, c.currency, c.description,
     c.metadata, c.rails, c.day, c.status, c.rail, c.tx_hash, c.processor_id, c.failure_reason, c.lease_ms, c.asked,
-    c.created_ms, c.settled_ms, c.lease_owner, c.attempt, c.resource
+    c.created_ms, c.settled_ms, c.lease_owner, c.attempt, c.resource, c.step, c.authorized_micros,
+    c.authorized_until_ms, c.usage
 FROM charges c
 JOIN idempotency i ON i.charge_id = c.id
 JOIN (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@kind::text[]) AS kind, unnest(@key::text[]) AS key) k
@@ -97,21 +98,25 @@ WHERE t.mandate_id = u.mandate_id AND t.kind = u.kind
 -- name: InsertCharges
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
     rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
-    attempt, resource)
+    attempt, resource, step, authorized_micros, authorized_until_ms, usage)
 SELECT unnest(@id::text[]), unnest(@mandate_id::text[]), unnest(@merchant_id::text[]), unnest(@pay_to::text[]), unnest(@amount_micros::bigint[]),
     unnest(@fee_micros::bigint[]), unnest(@currency::text[]), unnest(@description::text[]), unnest(@metadata::text[]), unnest(@rails::text[]),
     unnest(@day::bigint[]), unnest(@status::text[]), unnest(@rail::text[]), unnest(@tx_hash::text[]), unnest(@processor_id::text[]),
     unnest(@failure_reason::text[]), unnest(@lease_ms::bigint[]), unnest(@asked::bigint[]), unnest(@created_ms::bigint[]), unnest(@settled_ms::bigint[]),
-    unnest(@lease_owner::text[]), unnest(@attempt::bigint[]), unnest(@resource::text[])
+    unnest(@lease_owner::text[]), unnest(@attempt::bigint[]), unnest(@resource::text[]), unnest(@step::text[]), unnest(@authorized_micros::bigint[]),
+    unnest(@authorized_until_ms::bigint[]), unnest(@usage::text[])
 
 -- name: UpdateCharges
 UPDATE charges t SET fee_micros = u.fee_micros, status = u.status, rail = u.rail, tx_hash = u.tx_hash,
     processor_id = u.processor_id, failure_reason = u.failure_reason, lease_ms = u.lease_ms, asked = u.asked,
-    settled_ms = u.settled_ms, lease_owner = u.lease_owner, attempt = u.attempt
+    settled_ms = u.settled_ms, lease_owner = u.lease_owner, attempt = u.attempt,
+    amount_micros = u.amount_micros, rails = u.rails, step = u.step, usage = u.usage
 FROM (SELECT unnest(@id::text[]) AS id, unnest(@fee_micros::bigint[]) AS fee_micros, unnest(@status::text[]) AS status,
     unnest(@rail::text[]) AS rail, unnest(@tx_hash::text[]) AS tx_hash, unnest(@processor_id::text[]) AS processor_id,
     unnest(@failure_reason::text[]) AS failure_reason, unnest(@lease_ms::bigint[]) AS lease_ms, unnest(@asked::bigint[]) AS asked,
-    unnest(@settled_ms::bigint[]) AS settled_ms, unnest(@lease_owner::text[]) AS lease_owner, unnest(@attempt::bigint[]) AS attempt) u
+    unnest(@settled_ms::bigint[]) AS settled_ms, unnest(@lease_owner::text[]) AS lease_owner, unnest(@attempt::bigint[]) AS attempt,
+    unnest(@amount_micros::bigint[]) AS amount_micros, unnest(@rails::text[]) AS rails, unnest(@step::text[]) AS step,
+    unnest(@usage::text[]) AS usage) u
 WHERE t.id = u.id
 
 -- name: InsertCheckouts

@@ -163,6 +163,7 @@ func StoredMandate(m ledger.Mandate) ledger.Mandate {
 // StoredCharge returns a row as it is read once it has been stored.
 func StoredCharge(c ledger.Charge) ledger.Charge {
 	c.LeaseUntil, c.CreatedAt, c.SettledAt = stored(c.LeaseUntil), stored(c.CreatedAt), stored(c.SettledAt)
+	c.AuthorizedUntil = stored(c.AuthorizedUntil)
 	return c
 }
 
@@ -213,6 +214,8 @@ func Charge(r db.Charge) (c ledger.Charge, err error) {
 		Rail: rail.Name(r.Rail), TxHash: r.TxHash, ProcessorID: r.ProcessorID, FailureReason: rail.Reason(r.FailureReason),
 		LeaseOwner: r.LeaseOwner, LeaseUntil: at(r.LeaseMs), Asked: int(r.Asked), Attempt: int(r.Attempt), Resource: r.Resource,
 		CreatedAt: at(r.CreatedMs), SettledAt: at(r.SettledMs),
+		Step: ledger.ChargeStep(r.Step), Authorized: ledger.Micros(r.AuthorizedMicros), AuthorizedUntil: at(r.AuthorizedUntilMs),
+		Usage: usage(r.Usage, &err),
 	}, err
 }
 
@@ -224,7 +227,8 @@ func InsertCharge(c ledger.Charge) db.InsertChargeParams {
 		Rails: text(c.Rails), Day: int64(c.Day), Status: string(c.Status), Rail: string(c.Rail), TxHash: c.TxHash,
 		ProcessorID: c.ProcessorID, FailureReason: string(c.FailureReason), LeaseMs: Millis(c.LeaseUntil),
 		Asked: int64(c.Asked), CreatedMs: Millis(c.CreatedAt), SettledMs: Millis(c.SettledAt), LeaseOwner: c.LeaseOwner,
-		Attempt: int64(c.Attempt), Resource: c.Resource,
+		Attempt: int64(c.Attempt), Resource: c.Resource, Step: string(c.Step), AuthorizedMicros: int64(c.Authorized),
+		AuthorizedUntilMs: Millis(c.AuthorizedUntil), Usage: usageText(c.Usage),
 	}
 }
 
@@ -234,7 +238,23 @@ func UpdateCharge(c ledger.Charge) db.UpdateChargeParams {
 		ID: c.ID, FeeMicros: int64(c.Fee), Status: string(c.Status), Rail: string(c.Rail), TxHash: c.TxHash,
 		ProcessorID: c.ProcessorID, FailureReason: string(c.FailureReason), LeaseMs: Millis(c.LeaseUntil),
 		Asked: int64(c.Asked), SettledMs: Millis(c.SettledAt), LeaseOwner: c.LeaseOwner, Attempt: int64(c.Attempt),
+		AmountMicros: int64(c.Amount), Rails: text(c.Rails), Step: string(c.Step), Usage: usageText(c.Usage),
 	}
+}
+
+// usage reads the stored usage of a charge. Most have none.
+func usage(s string, err *error) *ledger.Usage {
+	if s == "" {
+		return nil
+	}
+	return parsed[*ledger.Usage](s, err)
+}
+
+func usageText(u *ledger.Usage) string {
+	if u == nil {
+		return ""
+	}
+	return text(u)
 }
 
 // Tally reads a stored row.

@@ -87,6 +87,7 @@ func fact(r db.ChargeFactsRow) ledger.Charge {
 	return ledger.Charge{
 		ID: r.ID, MandateID: r.MandateID, MerchantID: r.MerchantID, Amount: ledger.Micros(r.AmountMicros),
 		Fee: ledger.Micros(r.FeeMicros), Day: ledger.Day(r.Day), Status: ledger.ChargeStatus(r.Status), Rail: rail.Name(r.Rail),
+		Step: ledger.ChargeStep(r.Step),
 	}
 }
 

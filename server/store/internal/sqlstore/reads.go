@@ -63,6 +63,11 @@ func (s *Store) Charge(ctx context.Context, id string) (ledger.Charge, error) {
 	return one(s, row.Charge)(s.readQ.Charge(ctx, id))
 }
 
+// ExpiredHolds implements [ledger.Reader].
+func (s *Store) ExpiredHolds(ctx context.Context, now time.Time, limit int) ([]ledger.Charge, error) {
+	return many(s, row.Charge)(s.readQ.ExpiredHolds(ctx, db.ExpiredHoldsParams{NowMs: row.Millis(now), Most: int64(limit)}))
+}
+
 // Charges implements [ledger.Reader].
 func (s *Store) Charges(ctx context.Context, merchantID, before string, limit int) ([]ledger.Charge, error) {
 	if before == "" {

@@ -126,6 +126,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.expireSessionsStmt, err = db.PrepareContext(ctx, expireSessions); err != nil {
 		return nil, fmt.Errorf("error preparing query ExpireSessions: %w", err)
 	}
+	if q.expiredHoldsStmt, err = db.PrepareContext(ctx, expiredHolds); err != nil {
+		return nil, fmt.Errorf("error preparing query ExpiredHolds: %w", err)
+	}
 	if q.faultyMandatesStmt, err = db.PrepareContext(ctx, faultyMandates); err != nil {
 		return nil, fmt.Errorf("error preparing query FaultyMandates: %w", err)
 	}
@@ -548,6 +551,11 @@ func (q *Queries) Close() error {
 	if q.expireSessionsStmt != nil {
 		if cerr := q.expireSessionsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing expireSessionsStmt: %w", cerr)
+		}
+	}
+	if q.expiredHoldsStmt != nil {
+		if cerr := q.expiredHoldsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing expiredHoldsStmt: %w", cerr)
 		}
 	}
 	if q.faultyMandatesStmt != nil {
@@ -1038,6 +1046,7 @@ type Queries struct {
 	expireEventsStmt           *sql.Stmt
 	expireIdempotencyStmt      *sql.Stmt
 	expireSessionsStmt         *sql.Stmt
+	expiredHoldsStmt           *sql.Stmt
 	faultyMandatesStmt         *sql.Stmt
 	forgetTokensStmt           *sql.Stmt
 	formerSealsStmt            *sql.Stmt
@@ -1161,6 +1170,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		expireEventsStmt:           q.expireEventsStmt,
 		expireIdempotencyStmt:      q.expireIdempotencyStmt,
 		expireSessionsStmt:         q.expireSessionsStmt,
+		expiredHoldsStmt:           q.expiredHoldsStmt,
 		faultyMandatesStmt:         q.faultyMandatesStmt,
 		forgetTokensStmt:           q.forgetTokensStmt,
 		formerSealsStmt:            q.formerSealsStmt,

@@ -24,29 +24,33 @@ type AuditLog struct {
 }
 
 type Charge struct {
-	ID            string
-	MandateID     string
-	MerchantID    string
-	PayTo         string
-	AmountMicros  int64
-	FeeMicros     int64
-	Currency      string
-	Description   string
-	Metadata      string
-	Rails         string
-	Day           int64
-	Status        string
-	Rail          string
-	TxHash        string
-	ProcessorID   string
-	FailureReason string
-	LeaseMs       int64
-	Asked         int64
-	CreatedMs     int64
-	SettledMs     int64
-	LeaseOwner    string
-	Attempt       int64
-	Resource      string
+	ID                string
+	MandateID         string
+	MerchantID        string
+	PayTo             string
+	AmountMicros      int64
+	FeeMicros         int64
+	Currency          string
+	Description       string
+	Metadata          string
+	Rails             string
+	Day               int64
+	Status            string
+	Rail              string
+	TxHash            string
+	ProcessorID       string
+	FailureReason     string
+	LeaseMs           int64
+	Asked             int64
+	CreatedMs         int64
+	SettledMs         int64
+	LeaseOwner        string
+	Attempt           int64
+	Resource          string
+	Step              string
+	AuthorizedMicros  int64
+	AuthorizedUntilMs int64
+	Usage             string
 }
 
 type Checkout struct {

@@ -26,7 +26,7 @@ func (q *Queries) ActiveMandates(ctx context.Context, arg ActiveMandatesParams) 
 }
 
 const chargeFacts = `-- name: ChargeFacts :many
-SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, day, status, rail FROM charges
+SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, day, status, rail, step FROM charges
 WHERE id > $1 ORDER BY id LIMIT $2
 `
 
@@ -44,6 +44,7 @@ type ChargeFactsRow struct {
 	Day          int64
 	Status       string
 	Rail         string
+	Step         string
 }
 
 func (q *Queries) ChargeFacts(ctx context.Context, arg ChargeFactsParams) ([]ChargeFactsRow, error) {
@@ -64,6 +65,7 @@ func (q *Queries) ChargeFacts(ctx context.Context, arg ChargeFactsParams) ([]Cha
 			&i.Day,
 			&i.Status,
 			&i.Rail,
+			&i.Step,
 		); err != nil {
 			return nil, err
 		}
@@ -79,7 +81,7 @@ func (q *Queries) ChargeFacts(ctx context.Context, arg ChargeFactsParams) ([]Cha
 }
 
 const charges = `-- name: Charges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
 `
 
 type ChargesParams struct {
@@ -121,6 +123,10 @@ func (q *Queries) Charges(ctx context.Context, arg ChargesParams) ([]Charge, err
 			&i.LeaseOwner,
 			&i.Attempt,
 			&i.Resource,
+			&i.Step,
+			&i.AuthorizedMicros,
+			&i.AuthorizedUntilMs,
+			&i.Usage,
 		); err != nil {
 			return nil, err
 		}
@@ -136,9 +142,9 @@ func (q *Queries) Charges(ctx context.Context, arg ChargesParams) ([]Charge, err
 }
 
 const chargesOfTransaction = `-- name: ChargesOfTransaction :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE resource <> '' AND tx_hash <> '' AND tx_hash IN (CAST($2 AS TEXT), CAST($3 AS TEXT))
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage FROM charges WHERE resource <> '' AND tx_hash <> '' AND tx_hash IN (CAST($2 AS TEXT), CAST($3 AS TEXT))
 UNION ALL
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE resource <> '' AND processor_id <> '' AND processor_id = CAST($2 AS TEXT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage FROM charges WHERE resource <> '' AND processor_id <> '' AND processor_id = CAST($2 AS TEXT)
 LIMIT CAST($1 AS BIGINT)
 `
 
@@ -181,6 +187,10 @@ func (q *Queries) ChargesOfTransaction(ctx context.Context, arg ChargesOfTransac
 			&i.LeaseOwner,
 			&i.Attempt,
 			&i.Resource,
+			&i.Step,
+			&i.AuthorizedMicros,
+			&i.AuthorizedUntilMs,
+			&i.Usage,
 		); err != nil {
 			return nil, err
 		}
@@ -312,6 +322,67 @@ func (q *Queries) EventsOf(ctx context.Context, arg EventsOfParams) ([]Event, er
 			&i.Data,
 			&i.CreatedMs,
 			&i.Place,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const expiredHolds = `-- name: ExpiredHolds :many
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage FROM charges WHERE status = 'authorized' AND authorized_until_ms <= $1
+ORDER BY authorized_until_ms LIMIT CAST($2 AS BIGINT)
+`
+
+type ExpiredHoldsParams struct {
+	NowMs int64
+	Most  int64
+}
+
+func (q *Queries) ExpiredHolds(ctx context.Context, arg ExpiredHoldsParams) ([]Charge, error) {
+	rows, err := q.query(ctx, q.expiredHoldsStmt, expiredHolds, arg.NowMs, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Charge
+	for rows.Next() {
+		var i Charge
+		if err := rows.Scan(
+			&i.ID,
+			&i.MandateID,
+			&i.MerchantID,
+			&i.PayTo,
+			&i.AmountMicros,
+			&i.FeeMicros,
+			&i.Currency,
+			&i.Description,
+			&i.Metadata,
+			&i.Rails,
+			&i.Day,
+			&i.Status,
+			&i.Rail,
+			&i.TxHash,
+			&i.ProcessorID,
+			&i.FailureReason,
+			&i.LeaseMs,
+			&i.Asked,
+			&i.CreatedMs,
+			&i.SettledMs,
+			&i.LeaseOwner,
+			&i.Attempt,
+			&i.Resource,
+			&i.Step,
+			&i.AuthorizedMicros,
+			&i.AuthorizedUntilMs,
+			&i.Usage,
 		); err != nil {
 			return nil, err
 		}

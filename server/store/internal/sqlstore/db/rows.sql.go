@@ -10,7 +10,7 @@ import (
 )
 
 const charge = `-- name: Charge :one
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE id = $1
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage FROM charges WHERE id = $1
 `
 
 func (q *Queries) Charge(ctx context.Context, id string) (Charge, error) {
@@ -40,6 +40,10 @@ func (q *Queries) Charge(ctx context.Context, id string) (Charge, error) {
 		&i.LeaseOwner,
 		&i.Attempt,
 		&i.Resource,
+		&i.Step,
+		&i.AuthorizedMicros,
+		&i.AuthorizedUntilMs,
+		&i.Usage,
 	)
 	return i, err
 }
@@ -108,34 +112,38 @@ func (q *Queries) Idempotency(ctx context.Context, arg IdempotencyParams) (Idemp
 const insertCharge = `-- name: InsertCharge :exec
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
     rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
-    attempt, resource)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
+    attempt, resource, step, authorized_micros, authorized_until_ms, usage)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)
 `
 
 type InsertChargeParams struct {
-	ID            string
-	MandateID     string
-	MerchantID    string
-	PayTo         string
-	AmountMicros  int64
-	FeeMicros     int64
-	Currency      string
-	Description   string
-	Metadata      string
-	Rails         string
-	Day           int64
-	Status        string
-	Rail          string
-	TxHash        string
-	ProcessorID   string
-	FailureReason string
-	LeaseMs       int64
-	Asked         int64
-	CreatedMs     int64
-	SettledMs     int64
-	LeaseOwner    string
-	Attempt       int64
-	Resource      string
+	ID                string
+	MandateID         string
+	MerchantID        string
+	PayTo             string
+	AmountMicros      int64
+	FeeMicros         int64
+	Currency          string
+	Description       string
+	Metadata          string
+	Rails             string
+	Day               int64
+	Status            string
+	Rail              string
+	TxHash            string
+	ProcessorID       string
+	FailureReason     string
+	LeaseMs           int64
+	Asked             int64
+	CreatedMs         int64
+	SettledMs         int64
+	LeaseOwner        string
+	Attempt           int64
+	Resource          string
+	Step              string
+	AuthorizedMicros  int64
+	AuthorizedUntilMs int64
+	Usage             string
 }
 
 func (q *Queries) InsertCharge(ctx context.Context, arg InsertChargeParams) error {
@@ -163,6 +171,10 @@ func (q *Queries) InsertCharge(ctx context.Context, arg InsertChargeParams) erro
 		arg.LeaseOwner,
 		arg.Attempt,
 		arg.Resource,
+		arg.Step,
+		arg.AuthorizedMicros,
+		arg.AuthorizedUntilMs,
+		arg.Usage,
 	)
 	return err
 }
@@ -645,7 +657,8 @@ func (q *Queries) Tally(ctx context.Context, arg TallyParams) (Tally, error) {
 
 const updateCharge = `-- name: UpdateCharge :execrows
 UPDATE charges SET fee_micros = $2, status = $3, rail = $4, tx_hash = $5, processor_id = $6, failure_reason = $7,
-    lease_ms = $8, asked = $9, settled_ms = $10, lease_owner = $11, attempt = $12
+    lease_ms = $8, asked = $9, settled_ms = $10, lease_owner = $11, attempt = $12, amount_micros = $13, rails = $14,
+    step = $15, usage = $16
 WHERE id = $1
 `
 
@@ -662,6 +675,10 @@ type UpdateChargeParams struct {
 	SettledMs     int64
 	LeaseOwner    string
 	Attempt       int64
+	AmountMicros  int64
+	Rails         string
+	Step          string
+	Usage         string
 }
 
 func (q *Queries) UpdateCharge(ctx context.Context, arg UpdateChargeParams) (int64, error) {
@@ -678,6 +695,10 @@ func (q *Queries) UpdateCharge(ctx context.Context, arg UpdateChargeParams) (int
 		arg.SettledMs,
 		arg.LeaseOwner,
 		arg.Attempt,
+		arg.AmountMicros,
+		arg.Rails,
+		arg.Step,
+		arg.Usage,
 	)
 	if err != nil {
 		return 0, err

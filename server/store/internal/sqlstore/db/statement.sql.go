@@ -10,7 +10,7 @@ import (
 )
 
 const mandateCharges = `-- name: MandateCharges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource FROM charges WHERE mandate_id = $1 ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage FROM charges WHERE mandate_id = $1 ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
 `
 
 type MandateChargesParams struct {
@@ -51,6 +51,10 @@ func (q *Queries) MandateCharges(ctx context.Context, arg MandateChargesParams) 
 			&i.LeaseOwner,
 			&i.Attempt,
 			&i.Resource,
+			&i.Step,
+			&i.AuthorizedMicros,
+			&i.AuthorizedUntilMs,
+			&i.Usage,
 		); err != nil {
 			return nil, err
 		}

@@ -7,6 +7,10 @@ UNION ALL
 SELECT * FROM charges WHERE resource <> '' AND processor_id <> '' AND processor_id = CAST(sqlc.arg(tx) AS TEXT)
 LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
+-- name: ExpiredHolds :many
+SELECT * FROM charges WHERE status = 'authorized' AND authorized_until_ms <= sqlc.arg(now_ms)
+ORDER BY authorized_until_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
+
 -- name: OutcomeConflicts :many
 SELECT * FROM outcome_conflicts WHERE (charge_id, rail, status, tx_hash, processor_id) > (CAST(sqlc.arg(charge_id) AS TEXT), '~', '', '', '')
 ORDER BY charge_id, rail, status, tx_hash, processor_id LIMIT CAST(sqlc.arg(most) AS BIGINT);
@@ -28,7 +32,7 @@ SELECT id, status, limits, event_seq FROM mandates WHERE id > $1 ORDER BY id LIM
 SELECT * FROM windows WHERE mandate_id > $1 AND mandate_id <= $2;
 
 -- name: ChargeFacts :many
-SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, day, status, rail FROM charges
+SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, day, status, rail, step FROM charges
 WHERE id > $1 ORDER BY id LIMIT $2;
 
 -- name: PostingsBetween :many

@@ -1,0 +1,141 @@
+package payment
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/paywarrant/paywarrant/internal/failpoint"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+// Authorize holds an amount of a mandate for a time, to be captured or voided later. Its
+// results and errors are those of [Service.Charge]; the charge is authorized instead of
+// succeeded.
+func (s *Service) Authorize(ctx context.Context, r ChargeRequest, hold time.Duration) (Charged, error) {
+	r.hold, r.kind = hold, ledger.AuthorizeKey
+	return s.Charge(ctx, r)
+}
+
+// CaptureRequest asks to charge an authorized charge for what was used.
+type CaptureRequest struct {
+	MerchantID     string
+	ChargeID       string
+	Amount         ledger.Micros
+	Usage          *ledger.Usage
+	IdempotencyKey string
+	RequestID      string
+}
+
+// fingerprint identifies the request under its idempotency key.
+func (r CaptureRequest) fingerprint() string {
+	canonical, err := json.Marshal([]any{r.ChargeID, r.Amount, r.Usage})
+	if err != nil {
+		panic(fmt.Sprintf("payment: encode strings and integers: %v", err))
+	}
+	sum := sha256.Sum256(canonical)
+	return hex.EncodeToString(sum[:])
+}
+
+// Capture charges an authorized charge, and gives back the rest of what it holds. It returns
+// the decided charge, or a pending one that recovery finishes; or a voided one if nothing
+// was to be captured or the authorization had expired. Its errors are those of
+// [ledger.Ledger.Capture].
+func (s *Service) Capture(ctx context.Context, r CaptureRequest) (Charged, error) {
+	done, err := s.begin()
+	if err != nil {
+		return Charged{}, err
+	}
+	defer done()
+	c, err := s.ChargeOf(ctx, r.MerchantID, r.ChargeID)
+	if err != nil {
+		return Charged{}, err
+	}
+	captured, err := s.Ledger.Capture(ctx, ledger.Capture{
+		ChargeID: c.ID, MandateID: c.MandateID, MerchantID: r.MerchantID, Amount: r.Amount, Usage: r.Usage,
+		IdempotencyKey: r.IdempotencyKey, Fingerprint: r.fingerprint(), RequestID: r.RequestID, Lease: leaseFor,
+	})
+	if err != nil {
+		return Charged{}, err
+	}
+	failpoint.Hit(failpoint.CaptureBegun)
+	if c = captured.Charge; captured.Replayed {
+		reversed, err := s.Reversed(ctx, c)
+		return Charged{Charge: c, Replayed: true, Reversed: reversed}, err
+	}
+	if c.Status == ledger.ChargeVoided {
+		s.wakeUnwinding()
+		return Charged{Charge: c}, nil
+	}
+	// From here on the capture is finished even if the caller goes away.
+	c, err = s.finish(context.WithoutCancel(ctx), c, attempt{within: railTimeout})
+	return Charged{Charge: c}, err
+}
+
+// Void gives back what an authorized charge holds. Its errors are those of [ledger.Ledger.Void].
+func (s *Service) Void(ctx context.Context, merchantID, chargeID string) (ledger.Charge, error) {
+	c, err := s.ChargeOf(ctx, merchantID, chargeID)
+	if err != nil {
+		return ledger.Charge{}, err
+	}
+	c, err = s.Ledger.Void(ctx, c)
+	if err != nil {
+		return ledger.Charge{}, err
+	}
+	failpoint.Hit(failpoint.VoidRecorded)
+	s.wakeUnwinding()
+	return c, nil
+}
+
+// expireHolds voids the authorizations whose time has passed.
+func (s *Service) expireHolds(ctx context.Context) {
+	expired, err := s.Ledger.ExpiredHolds(ctx, s.Clock(), recoverBatch)
+	for _, c := range expired {
+		if _, err = s.Ledger.Void(ctx, c); errors.Is(err, ledger.ErrNotAuthorized) {
+			err = nil // captured or voided meanwhile
+		}
+		if err != nil {
+			break
+		}
+		s.wakeUnwinding()
+	}
+	if err != nil && ctx.Err() == nil {
+		s.Logger.ErrorContext(ctx, "void expired authorizations", slog.String("error", err.Error()))
+	}
+}
+
+// unwindHold voids on its rail what a voided charge holds. If the rail has moved the money,
+// the ledger records the conflict.
+func (s *Service) unwindHold(ctx context.Context, chargeID string) error {
+	c, err := s.Ledger.Charge(ctx, chargeID)
+	if err != nil {
+		return err
+	}
+	one, ok := s.Rails.Rail(c.Rail)
+	if !ok {
+		return rail.ErrNotConfigured
+	}
+	holder, ok := one.(rail.Authorizer)
+	if !ok {
+		return nil
+	}
+	outcome, err := holder.Void(ctx, rail.Reference(c.ID, c.Rail))
+	switch {
+	case err != nil:
+		return fmt.Errorf("void charge %s: %w", c.ID, err)
+	case outcome.Status == rail.Refused:
+		return nil
+	case outcome.Status == rail.Succeeded:
+		if _, err = s.settle(ctx, c, ledger.Settlement{Rail: c.Rail, Outcome: outcome}); errors.Is(err, ledger.ErrConflictingOutcome) {
+			return nil // the ledger has recorded it
+		}
+		return err
+	}
+	return fmt.Errorf("void charge %s: the rail reports %s", c.ID, outcome.Status)
+}

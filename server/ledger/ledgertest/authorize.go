@@ -1,0 +1,208 @@
+package ledgertest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+// held authorizes an amount on a rail for an hour.
+func (b *bench) held(t require.TestingT, m ledger.Mandate, amount ledger.Micros, on rail.Name) ledger.Charge {
+	r := b.request(m, amount)
+	r.Hold, r.Kind = time.Hour, ledger.AuthorizeKey
+	reserved, err := b.Reserve(context.Background(), r)
+	require.NoError(t, err)
+	c, err := b.Settle(context.Background(), reserved.Charge, ledger.Settlement{Rail: on, Outcome: rail.Outcome{Status: rail.Held}})
+	require.NoError(t, err)
+	require.Equal(t, ledger.ChargeAuthorized, c.Status)
+	return c
+}
+
+func captureOf(c ledger.Charge, amount ledger.Micros) ledger.Capture {
+	return ledger.Capture{
+		ChargeID: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, Amount: amount,
+		IdempotencyKey: "capture " + c.ID, Fingerprint: "f", RequestID: "req_1", Lease: time.Minute,
+	}
+}
+
+// authorizations: what is captured is charged once, and the rest given back; what is voided
+// or expires is given back.
+func authorizations(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.limited())
+	used := func() int64 {
+		stored, err := b.Mandate(ctx, m.ID)
+		require.NoError(t, err)
+		return stored.Windows[0].Used
+	}
+	c := b.held(t, m, 50*cent, rail.Card)
+	require.Equal(t, int64(50*cent), used())
+
+	stranger := captureOf(c, cent)
+	stranger.MerchantID = "mer_other"
+	_, err := b.Capture(ctx, stranger)
+	require.ErrorIs(t, err, ledger.ErrNotFound)
+	_, err = b.Capture(ctx, captureOf(c, 50*cent+1))
+	require.ErrorIs(t, err, ledger.ErrAboveHold)
+	_, err = b.Capture(ctx, captureOf(c, -1))
+	require.ErrorIs(t, err, ledger.ErrAboveHold)
+	_, err = b.Void(ctx, ledger.Charge{ID: c.ID, MandateID: c.MandateID, MerchantID: "mer_other"})
+	require.ErrorIs(t, err, ledger.ErrNotFound)
+	require.Equal(t, int64(50*cent), used())
+
+	r := captureOf(c, 20*cent)
+	r.Usage = &ledger.Usage{Unit: "token", Quantity: 200, UnitPrice: cent / 10}
+	got, err := b.Capture(ctx, r)
+	require.NoError(t, err)
+	require.Equal(t, int64(20*cent), used())
+	_, err = b.Capture(ctx, r)
+	require.ErrorIs(t, err, ledger.ErrIdempotencyInProgress)
+	settled := b.settle(t, got.Charge, succeeded())
+	require.Equal(t, 20*cent, settled.Amount)
+	require.Equal(t, 50*cent, settled.Authorized)
+	require.Equal(t, r.Usage, settled.Usage)
+	again, err := b.Capture(ctx, r)
+	require.NoError(t, err)
+	require.True(t, again.Replayed)
+	other := r
+	other.Fingerprint = "g"
+	_, err = b.Capture(ctx, other)
+	require.ErrorIs(t, err, ledger.ErrIdempotencyMismatch)
+	other.IdempotencyKey = "another"
+	_, err = b.Capture(ctx, other)
+	require.ErrorIs(t, err, ledger.ErrNotAuthorized)
+	_, err = b.Void(ctx, c)
+	require.ErrorIs(t, err, ledger.ErrNotAuthorized)
+
+	c = b.held(t, m, 30*cent, rail.Card)
+	for range 2 {
+		voided, err := b.Void(ctx, c)
+		require.NoError(t, err)
+		require.Equal(t, ledger.ChargeVoided, voided.Status)
+	}
+	require.Equal(t, int64(20*cent), used())
+	due, err := b.Unwinds(ctx, time.Minute, 10)
+	require.NoError(t, err)
+	require.Contains(t, kindsOf(due), ledger.UnwindHold)
+
+	c = b.held(t, m, 30*cent, rail.Chain)
+	none, err := b.ExpiredHolds(ctx, b.clock.Now(), 10)
+	require.NoError(t, err)
+	require.Empty(t, none)
+	b.clock.set(c.AuthorizedUntil)
+	expired, err := b.ExpiredHolds(ctx, b.clock.Now(), 10)
+	require.NoError(t, err)
+	require.Len(t, expired, 1)
+	late, err := b.Capture(ctx, captureOf(c, cent))
+	require.NoError(t, err)
+	require.Equal(t, ledger.ChargeVoided, late.Charge.Status)
+	require.Equal(t, int64(20*cent), used())
+	require.Equal(t, 1, b.sound(t).Succeeded)
+	require.Equal(t, []webhook.Type{
+		webhook.MandateCreated, webhook.PaymentAuthorized, webhook.PaymentSucceeded, webhook.PaymentAuthorized, webhook.PaymentVoided,
+		webhook.PaymentAuthorized, webhook.PaymentVoided,
+	}, typesOf(b.eventsOf(t, m)))
+}
+
+func kindsOf(all []ledger.Unwinding) (kinds []ledger.UnwindingKind) {
+	for _, u := range all {
+		kinds = append(kinds, u.Kind)
+	}
+	return kinds
+}
+
+// holdsAfterTheEnd: once the mandate has ended, a hold of the ledger alone moves no money;
+// what a card's processor holds can still be captured.
+func holdsAfterTheEnd(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.terms(100*cent, 1000*cent))
+	card, chain := b.held(t, m, 10*cent, rail.Card), b.held(t, m, 20*cent, rail.Chain)
+	_, err := b.Revoke(ctx, m.ID, ledger.RevokedByUser)
+	require.NoError(t, err)
+	for range 2 {
+		var refusal *ledger.Refusal
+		_, err = b.Capture(ctx, captureOf(chain, cent))
+		require.ErrorAs(t, err, &refusal)
+		require.Equal(t, ledger.MandateIsRevoked, refusal.Code)
+	}
+	c, err := b.Charge(ctx, chain.ID)
+	require.NoError(t, err)
+	require.Equal(t, ledger.ChargeVoided, c.Status)
+	got, err := b.Capture(ctx, captureOf(card, 7*cent))
+	require.NoError(t, err)
+	b.settle(t, got.Charge, succeeded())
+	require.Equal(t, 7*cent, b.spent(t, m))
+	b.sound(t)
+}
+
+// concurrentHolds: charges, captures and voids race at the limit; each window is exact, and
+// each hold ends once.
+func concurrentHolds(t *testing.T, b *bench) {
+	const callers = 100
+	ctx := t.Context()
+	m := b.mandate(t, b.terms(100*cent, 500*cent))
+	var (
+		all   sync.WaitGroup
+		mu    sync.Mutex
+		spent ledger.Micros
+	)
+	for n := range callers {
+		all.Go(func() {
+			r := b.request(m, 10*cent)
+			if n%4 != 0 {
+				r.Hold, r.Kind = time.Hour, ledger.AuthorizeKey
+			}
+			reserved, err := b.Reserve(ctx, r)
+			if err != nil {
+				var refusal *ledger.Refusal
+				if !errors.As(err, &refusal) {
+					t.Error(err)
+				}
+				return
+			}
+			if r.Hold == 0 {
+				b.settle(t, reserved.Charge, succeeded())
+				mu.Lock()
+				defer mu.Unlock()
+				spent += 10 * cent
+				return
+			}
+			c, err := b.Settle(ctx, reserved.Charge, ledger.Settlement{Rail: rail.Card, Outcome: rail.Outcome{Status: rail.Held}})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			var ends sync.WaitGroup
+			for k := range 3 {
+				ends.Go(func() {
+					if k == 0 {
+						_, _ = b.Void(ctx, c) // either ends it
+						return
+					}
+					capture := captureOf(c, ledger.Micros(n)*cent/20)
+					capture.IdempotencyKey += string(rune('0' + k))
+					got, err := b.Capture(ctx, capture)
+					if err != nil || got.Charge.Status != ledger.ChargePending {
+						return
+					}
+					b.settle(t, got.Charge, succeeded())
+					mu.Lock()
+					defer mu.Unlock()
+					spent += got.Charge.Amount
+				})
+			}
+			ends.Wait()
+		})
+	}
+	all.Wait()
+	require.Equal(t, spent, b.spent(t, m))
+	require.Equal(t, spent, b.sound(t).Volume)
+}
