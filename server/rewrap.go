@@ -20,7 +20,7 @@ const rewrapBatch = 500
 //
 // It returns vault.ErrSealed with the secret's name if no available key opens it; other
 // errors are those of the store.
-func Rewrap(ctx context.Context, db store.Seals, w vault.Wrapper) (n int, err error) {
+func Rewrap(ctx context.Context, db store.Secrets, w vault.Wrapper) (n int, err error) {
 	box := vault.New(w)
 	for _, kind := range store.SealKinds() {
 		for after := ""; ; {
@@ -46,7 +46,7 @@ func Rewrap(ctx context.Context, db store.Seals, w vault.Wrapper) (n int, err er
 	return n, nil
 }
 
-func rewrapOne(ctx context.Context, db store.Seals, box *vault.Vault, one store.Seal) (bool, error) {
+func rewrapOne(ctx context.Context, db store.Secrets, box *vault.Vault, one store.Seal) (bool, error) {
 	fresh, changed, err := box.Rewrap(ctx, labelOf(one), one.Sealed)
 	if err != nil || !changed {
 		return false, err

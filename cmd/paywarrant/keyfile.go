@@ -13,7 +13,7 @@ import (
 
 // openKeyFile reads the key file of a store. A missing file is created only if the store
 // has no sealed secrets, because a new key could not open them.
-func openKeyFile(ctx context.Context, file string, s store.Seals) (*vault.Local, error) {
+func openKeyFile(ctx context.Context, file string, s store.Secrets) (*vault.Local, error) {
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		sealed, err := hasSecrets(ctx, s)
 		if err != nil {
@@ -27,7 +27,7 @@ func openKeyFile(ctx context.Context, file string, s store.Seals) (*vault.Local,
 }
 
 // hasSecrets reports whether a store has sealed secrets.
-func hasSecrets(ctx context.Context, s store.Seals) (bool, error) {
+func hasSecrets(ctx context.Context, s store.Secrets) (bool, error) {
 	for _, kind := range store.SealKinds() {
 		seals, err := s.Seals(ctx, kind, "", 1)
 		if err != nil {

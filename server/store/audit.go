@@ -23,8 +23,8 @@ type AuditEntry struct {
 	Detail string
 }
 
-// AuditLog stores the actions of operators.
-type AuditLog interface {
+// AuditTrail stores the actions of operators.
+type AuditTrail interface {
 	// AddAudit adds an entry.
 	AddAudit(ctx context.Context, e AuditEntry) error
 	// AuditLog returns entries, latest first, beginning after the entry with the id before;

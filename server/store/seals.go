@@ -21,8 +21,8 @@ type SealedKey struct {
 	ChangedAt time.Time
 }
 
-// SealedKeys stores sealed keys by name.
-type SealedKeys interface {
+// Keys stores sealed keys by name.
+type Keys interface {
 	// SealedKeys returns the keys whose names begin with prefix, oldest first.
 	SealedKeys(ctx context.Context, prefix string) ([]SealedKey, error)
 	// AddSealedKey inserts a key. It returns [ledger.ErrConflict] if the name exists.
@@ -59,8 +59,8 @@ type Seal struct {
 	Sealed []byte
 }
 
-// Seals reads and replaces sealed secrets, to wrap them under another key.
-type Seals interface {
+// Secrets reads and replaces sealed secrets, to wrap them under another key.
+type Secrets interface {
 	// Seals returns at most limit secrets of a kind in the order of their ids,
 	// beginning after an id.
 	Seals(ctx context.Context, kind SealKind, after string, limit int) ([]Seal, error)

@@ -20,8 +20,8 @@ type Store interface {
 	ledger.Store
 
 	Accounts
-	AuditLog
-	SealedKeys
-	Seals
+	AuditTrail
+	Keys
+	Secrets
 	Webhooks
 }

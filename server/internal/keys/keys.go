@@ -36,7 +36,7 @@ const (
 	secretPrefix = "secret/"
 )
 
-// Store is the part of store.SealedKeys that is used here.
+// Store is the part of store.Keys that is used here.
 type Store interface {
 	SealedKeys(ctx context.Context, prefix string) ([]store.SealedKey, error)
 	AddSealedKey(ctx context.Context, k store.SealedKey) error

@@ -40,7 +40,7 @@ const (
 	monthsKept = 25
 )
 
-// Store is the part of store.SealedKeys that is used here. A revoked index is a key without
+// Store is the part of store.Keys that is used here. A revoked index is a key without
 // a secret.
 type Store interface {
 	SealedKeys(ctx context.Context, prefix string) ([]store.SealedKey, error)

@@ -83,7 +83,7 @@ func (s *Store) RevokeAPIKey(ctx context.Context, hash string, at time.Time) (bo
 	return n == 1, err
 }
 
-// AddAudit implements [store.AuditLog].
+// AddAudit implements [store.AuditTrail].
 func (s *Store) AddAudit(ctx context.Context, e store.AuditEntry) error {
 	return put(ctx, s, "add audit entry", s.writeQ.AddAudit, db.AddAuditParams{
 		ID: e.ID, AtMs: row.Millis(e.At), Actor: e.Actor, Action: e.Action, Subject: e.Subject, Reason: e.Reason, Detail: e.Detail,
@@ -96,22 +96,22 @@ func auditEntry(r db.AuditLog) (store.AuditEntry, error) {
 	}, nil
 }
 
-// AuditLog implements [store.AuditLog].
+// AuditLog implements [store.AuditTrail].
 func (s *Store) AuditLog(ctx context.Context, before string, limit int) ([]store.AuditEntry, error) {
 	return many(s, auditEntry)(s.readQ.AuditLog(ctx, db.AuditLogParams{Before: cmp.Or(before, "~"), Most: int64(limit)}))
 }
 
-// AuditOf implements [store.AuditLog].
+// AuditOf implements [store.AuditTrail].
 func (s *Store) AuditOf(ctx context.Context, subject string, limit int) ([]store.AuditEntry, error) {
 	return many(s, auditEntry)(s.readQ.AuditOf(ctx, db.AuditOfParams{Subject: subject, Most: int64(limit)}))
 }
 
-// SealedKeys implements [store.SealedKeys].
+// SealedKeys implements [store.Keys].
 func (s *Store) SealedKeys(ctx context.Context, prefix string) ([]store.SealedKey, error) {
 	return many(s, row.SealedKey)(s.readQ.SealedKeys(ctx, db.SealedKeysParams{Name: prefix, Name_2: prefix + "~"}))
 }
 
-// AddSealedKey implements [store.SealedKeys].
+// AddSealedKey implements [store.Keys].
 func (s *Store) AddSealedKey(ctx context.Context, k store.SealedKey) error {
 	add := func(ctx context.Context, p db.AddSealedKeyParams) error {
 		n, err := s.writeQ.AddSealedKey(ctx, p)
@@ -123,12 +123,12 @@ func (s *Store) AddSealedKey(ctx context.Context, k store.SealedKey) error {
 	return put(ctx, s, "add sealed key", add, db.AddSealedKeyParams(row.PutSealedKey(k)))
 }
 
-// PutSealedKey implements [store.SealedKeys].
+// PutSealedKey implements [store.Keys].
 func (s *Store) PutSealedKey(ctx context.Context, k store.SealedKey) error {
 	return put(ctx, s, "put sealed key", s.writeQ.PutSealedKey, row.PutSealedKey(k))
 }
 
-// DeleteSealedKey implements [store.SealedKeys].
+// DeleteSealedKey implements [store.Keys].
 func (s *Store) DeleteSealedKey(ctx context.Context, name string) error {
 	return put(ctx, s, "delete sealed key", s.writeQ.DeleteSealedKey, name)
 }

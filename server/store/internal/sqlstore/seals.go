@@ -8,7 +8,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
 )
 
-// Seals implements [store.Seals].
+// Seals implements [store.Secrets].
 func (s *Store) Seals(ctx context.Context, kind store.SealKind, after string, limit int) ([]store.Seal, error) {
 	p := db.KeySealsParams{Name: after, Limit: int32(min(limit, 1<<20))}
 	switch kind {
@@ -36,7 +36,7 @@ func sealed[D sealedRow](s *Store, kind store.SealKind) func([]D, error) ([]stor
 	})
 }
 
-// Reseal implements [store.Seals].
+// Reseal implements [store.Secrets].
 func (s *Store) Reseal(ctx context.Context, one store.Seal, fresh []byte) (done bool, err error) {
 	p := db.ResealKeyParams{Fresh: fresh, Place: one.ID, Expected: one.Sealed}
 	err = put(ctx, s, "reseal", func(ctx context.Context, p db.ResealKeyParams) (err error) {

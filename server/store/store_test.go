@@ -1,0 +1,19 @@
+package store_test
+
+import (
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
+)
+
+// parts embeds each part of a Store. It compiles only if no part has the name of one of
+// its methods, which the field would hide.
+type parts struct {
+	ledger.Store
+	store.Accounts
+	store.AuditTrail
+	store.Keys
+	store.Secrets
+	store.Webhooks
+}
+
+var _ store.Store = parts{}
