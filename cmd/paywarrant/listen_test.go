@@ -81,13 +81,13 @@ func TestFlagsAreCheckedBeforeTheFirstEvent(t *testing.T) {
 	who := []string{"--merchant-id", "mer_x", "--api-key", "sk_test_x", "--url", "http://127.0.0.1:1"}
 	for want, args := range map[string][]string{
 		"--forward-to: \"localhost:3000\" is not a URL": append([]string{"webhooks", "listen", "--forward-to", "localhost:3000"}, who...),
-		"--secret: ":                                  append([]string{"webhooks", "listen", "--secret", "foo"}, who...),
-		"--events: there is no type \"payment\"":      append([]string{"webhooks", "listen", "--events", "payment"}, who...),
-		"set SERVICE_MERCHANT_ID":                     {"webhooks", "trigger", "payment.failed"},
-		"set SERVICE_API_KEY":                         {"webhooks", "listen", "--merchant-id", "mer_x"},
+		"--secret: ":                                      append([]string{"webhooks", "listen", "--secret", "foo"}, who...),
+		"--events: there is no type \"payment\"":          append([]string{"webhooks", "listen", "--events", "payment"}, who...),
+		"set SERVICE_MERCHANT_ID":                         {"webhooks", "trigger", "payment.failed"},
+		"set SERVICE_API_KEY":                             {"webhooks", "listen", "--merchant-id", "mer_x"},
 		"--monthly: \"much\" is not an amount of dollars": append([]string{"mandate", "create", "--monthly", "much"}, who...),
-		"unexpected argument deve, did you mean":      {"deve"},
-		"(dtok_…)":                                    {"mandate", "inspect", "foo"},
+		"unexpected argument deve, did you mean":          {"deve"},
+		"(dtok_…)":                                        {"mandate", "inspect", "foo"},
 	} {
 		err := run(t.Context(), args, output{io.Discard, io.Discard})
 		require.ErrorContains(t, err, want)
