@@ -69,6 +69,10 @@ func (c *caps) refresh(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	b.Limits = slices.Clone(b.Limits)
+	for i, l := range b.Limits { // presented changes them
+		b.Limits[i].RemainingCents, b.Limits[i].RemainingPayments = copied(l.RemainingCents), copied(l.RemainingPayments)
+	}
 	c.balance, c.read = b, now
 	return nil
 }
@@ -78,6 +82,10 @@ func (c *caps) presented(micros int64) {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()
 	c.balance.RemainingMonthlySpendCents -= inCents(micros)
+	for _, l := range c.balance.Limits {
+		subtract(l.RemainingCents, inCents(micros))
+		subtract(l.RemainingPayments, 1)
+	}
 }
 
 func (c *caps) against(micros int64) error {
@@ -93,7 +101,39 @@ func (c *caps) against(micros int64) error {
 	case cardOnly && micros < smallestByCard:
 		return fmt.Errorf("%w: the mandate pays only by card, and a card pays at least 0.50 USD", ErrNoMethod)
 	}
+	for _, l := range b.Limits {
+		if err := exceeds(l, cents); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// exceeds returns an [ErrBudget] if a payment exceeds a limit, or nil.
+func exceeds(l client.Limit, cents int64) error {
+	switch {
+	case l.RemainingPayments != nil && *l.RemainingPayments < 1:
+		return fmt.Errorf("%w: the mandate allows no more payments today", ErrBudget)
+	case l.RemainingCents != nil && cents > *l.RemainingCents:
+		return fmt.Errorf("%w: %s USD are left of the mandate's limit %q", ErrBudget, usd(max(*l.RemainingCents, 0)*microsPerCent), l.Kind)
+	case l.RemainingCents == nil && l.LimitCents != nil && cents > *l.LimitCents: // the use of a payee's limit is not listed
+		return fmt.Errorf("%w: the mandate allows %s USD to one payee", ErrBudget, usd(*l.LimitCents*microsPerCent))
+	}
+	return nil
+}
+
+// subtract subtracts n from what is left of a limit that counts it.
+func subtract(left *int64, n int64) {
+	if left != nil {
+		*left -= n
+	}
+}
+
+func copied(n *int64) *int64 {
+	if n == nil {
+		return nil
+	}
+	return new(*n)
 }
 
 // inCents rounds a positive price up to cents, as the ledger does.

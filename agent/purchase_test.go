@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -287,6 +288,61 @@ func TestPriceIsRoundedUpToCentsAgainstTheMandate(t *testing.T) {
 			require.Equal(t, paid, err == nil, limit)
 			require.Equal(t, !paid, errors.Is(err, agent.ErrBudget), limit)
 		}
+	}
+}
+
+func TestPriceIsCheckedAgainstEachLimitOfTheMandate(t *testing.T) {
+	t.Parallel()
+	s := newRogue(t, func(_ *rogue, w http.ResponseWriter, r *http.Request, paid bool) {
+		if !paid {
+			everyWay(w, r, "505000", 1)
+		}
+	})
+	for name, limit := range map[string]func(n int64) apiclient.Limit{
+		"daily": func(n int64) apiclient.Limit {
+			return apiclient.Limit{LimitCents: new(int64(1000)), RemainingCents: new(50 + n)}
+		},
+		"velocity": func(n int64) apiclient.Limit {
+			return apiclient.Limit{LimitPayments: new(int64(9)), RemainingPayments: new(n)}
+		},
+		"payee_limit": func(n int64) apiclient.Limit { return apiclient.Limit{LimitCents: new(50 + n)} },
+	} {
+		for n, allowed := range map[int64]bool{0: false, 1: true} {
+			l := limit(n)
+			l.Kind = apiclient.Code(name)
+			service := &counted{balance: apiclient.Balance{
+				Status: apiclient.MandateActive, MaxPerTxCents: 1000, RemainingMonthlySpendCents: 1000, Limits: []apiclient.Limit{l},
+			}}
+			_, err := get(t, client(t, agent.Config{MaxPriceMicros: 1_000_000, Service: service, Mandate: "dtok_1"}), s.URL)
+			require.Equal(t, allowed, err == nil, "%s %d: %v", name, n, err)
+			require.Equal(t, !allowed, errors.Is(err, agent.ErrBudget), "%s %d: %v", name, n, err)
+			require.Equal(t, allowed, service.presentations.Load() == 1, name)
+			require.Equal(t, limit(n).RemainingCents, l.RemainingCents, "the service's own balance is left alone")
+		}
+	}
+}
+
+func TestPaymentsOfAMandateCountAgainstItsLimitsAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, l := range map[string]apiclient.Limit{
+		"daily":    {LimitCents: new(int64(1000)), RemainingCents: new(int64(101))},
+		"velocity": {LimitPayments: new(int64(2)), RemainingPayments: new(int64(2))},
+	} {
+		s := newRogue(t, func(_ *rogue, w http.ResponseWriter, r *http.Request, paid bool) {
+			if !paid {
+				everyWay(w, r, "500000", 1)
+			}
+		})
+		service := &counted{balance: apiclient.Balance{
+			Status: apiclient.MandateActive, MaxPerTxCents: 1000, RemainingMonthlySpendCents: 1000, Limits: []apiclient.Limit{l},
+		}}
+		now := &movable{now: time.Now()} // stands still, so the balance is read once
+		c := client(t, agent.Config{MaxPriceMicros: 1_000_000, Service: service, Mandate: "dtok_1", Clock: now.Now})
+		for i, allowed := range []bool{true, true, false} {
+			_, err := get(t, c, s.URL+"/"+strconv.Itoa(i))
+			require.Equal(t, allowed, err == nil, "%s %d: %v", name, i, err)
+		}
+		require.Equal(t, int64(1), service.balances.Load(), name)
 	}
 }
 

@@ -22,7 +22,11 @@
 //	ErrUnknownOutcome         the charge or settlement may have happened: repeat the call with the same key
 //	ErrSetupFailed            the person declined or the session expired: create another session
 //	ErrPerTxLimit             above the mandate's limit per payment (Error.LimitCents): charge less
-//	ErrMonthlyLimit           above what is left this month: charge less, or wait for the next month
+//	ErrDailyLimit             above what is left today: charge less, or wait until Error.RenewsAt
+//	ErrMonthlyLimit           above what is left this month: charge less, or wait until Error.RenewsAt
+//	ErrTotalLimit             above what is left of the mandate: charge less, or ask the person for another
+//	ErrVelocityLimit          no payment is left today: wait until Error.RenewsAt
+//	ErrPayeeLimit             above what is left for this payee this month: charge less, or wait until Error.RenewsAt
 //	ErrMerchantLimit          above your account's own limit: charge less, or have the operator raise it
 //	ErrRailUnavailable        no rail of the mandate works now: retry later with a new key
 //	ErrMandateInvalid         not a mandate of this service: ask the person to set one up

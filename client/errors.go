@@ -15,7 +15,11 @@ const (
 	CodeValidation            Code = "validation_error"
 	CodeUnauthorized          Code = "unauthorized"
 	CodePerTxLimit            Code = "per_tx"
+	CodeDailyLimit            Code = "daily"
 	CodeMonthlyLimit          Code = "monthly"
+	CodeTotalLimit            Code = "total"
+	CodeVelocityLimit         Code = "velocity"
+	CodePayeeLimit            Code = "payee_limit"
 	CodeMerchantLimit         Code = "merchant_limit_exceeded"
 	CodeRailUnavailable       Code = "rail_unavailable"
 	CodeMerchantInactive      Code = "merchant_inactive"
@@ -40,7 +44,11 @@ var (
 	ErrValidation            = &Error{Code: CodeValidation, Status: http.StatusBadRequest}
 	ErrUnauthorized          = &Error{Code: CodeUnauthorized, Status: http.StatusUnauthorized}
 	ErrPerTxLimit            = &Error{Code: CodePerTxLimit, Status: http.StatusPaymentRequired}
+	ErrDailyLimit            = &Error{Code: CodeDailyLimit, Status: http.StatusPaymentRequired}
 	ErrMonthlyLimit          = &Error{Code: CodeMonthlyLimit, Status: http.StatusPaymentRequired}
+	ErrTotalLimit            = &Error{Code: CodeTotalLimit, Status: http.StatusPaymentRequired}
+	ErrVelocityLimit         = &Error{Code: CodeVelocityLimit, Status: http.StatusPaymentRequired}
+	ErrPayeeLimit            = &Error{Code: CodePayeeLimit, Status: http.StatusPaymentRequired}
 	ErrMerchantLimit         = &Error{Code: CodeMerchantLimit, Status: http.StatusPaymentRequired}
 	ErrRailUnavailable       = &Error{Code: CodeRailUnavailable, Status: http.StatusPaymentRequired}
 	ErrMerchantInactive      = &Error{Code: CodeMerchantInactive, Status: http.StatusForbidden}
@@ -63,7 +71,8 @@ var (
 // Errors returns one sentinel for each code.
 func Errors() []*Error {
 	return []*Error{
-		ErrValidation, ErrUnauthorized, ErrPerTxLimit, ErrMonthlyLimit, ErrMerchantLimit, ErrRailUnavailable,
+		ErrValidation, ErrUnauthorized, ErrPerTxLimit, ErrDailyLimit, ErrMonthlyLimit, ErrTotalLimit, ErrVelocityLimit, ErrPayeeLimit,
+		ErrMerchantLimit, ErrRailUnavailable,
 		ErrMerchantInactive, ErrMandateInvalid, ErrMandateRevoked, ErrMandateExpired, ErrMerchantNotAllowed,
 		ErrNotFound, ErrMethodNotAllowed, ErrSessionFinished, ErrIdempotencyInProgress, ErrPayloadTooLarge,
 		ErrUnsupportedMediaType, ErrIdempotencyMismatch, ErrRateLimited, ErrInternal, ErrUnavailable,
@@ -88,6 +97,14 @@ type Error struct {
 	DocURL string `json:"docUrl,omitempty"`
 	// LimitCents is the limit that the charge exceeded, in US cents. It is nil for other errors.
 	LimitCents *int64 `json:"limitCents,omitempty"`
+	// RemainingCents is what is left of the limit in this period, in US cents. It is nil
+	// unless the limit is one of a period.
+	RemainingCents *int64 `json:"remainingCents,omitempty"`
+	// LimitPayments is the limit as a number of payments, of which none is left. It is set
+	// with [CodeVelocityLimit].
+	LimitPayments *int64 `json:"limitPayments,omitempty"`
+	// RenewsAt is when the limit's next period begins. It is zero if there is none.
+	RenewsAt time.Time `json:"renewsAt,omitzero"`
 	// RemainingMonthlySpendCents is what is left of the month, in US cents. It is set
 	// with [CodeMonthlyLimit].
 	RemainingMonthlySpendCents *int64 `json:"remainingMonthlySpendCents,omitempty"`

@@ -31,6 +31,7 @@ func TestEveryCodeComesThrough(t *testing.T) {
 			body, err := json.Marshal(&client.Error{
 				Code: sentinel.Code, Message: "what is wrong", Param: "amountCents", RequestID: "req_7", DocURL: "https://docs.example/" + string(sentinel.Code),
 				LimitCents: new(int64(500)), RemainingMonthlySpendCents: new(int64(20)),
+				RemainingCents: new(int64(20)), LimitPayments: new(int64(7)), RenewsAt: noon,
 			})
 			require.NoError(t, err)
 			c := setup(t, func(w http.ResponseWriter, r *http.Request) {
@@ -46,6 +47,7 @@ func TestEveryCodeComesThrough(t *testing.T) {
 			require.Equal(t, &client.Error{
 				Status: sentinel.Status, Code: sentinel.Code, Message: "what is wrong", Param: "amountCents", RequestID: "req_7",
 				DocURL: "https://docs.example/" + string(sentinel.Code), LimitCents: new(int64(500)), RemainingMonthlySpendCents: new(int64(20)),
+				RemainingCents: new(int64(20)), LimitPayments: new(int64(7)), RenewsAt: noon,
 				RetryAfter: 7 * time.Second,
 			}, e)
 			require.ErrorContains(t, err, "charge mandate: ")

@@ -19,8 +19,8 @@ import (
 // call with [UnknownOutcomeError].IdempotencyKey returns the outcome. After any other
 // error the call has taken nothing.
 //
-// Errors: [ErrUnknownOutcome]; refusals [ErrPerTxLimit], [ErrMonthlyLimit],
-// [ErrMerchantLimit], [ErrRailUnavailable], [ErrMerchantInactive],
+// Errors: [ErrUnknownOutcome]; refusals [ErrPerTxLimit], [ErrDailyLimit], [ErrMonthlyLimit],
+// [ErrTotalLimit], [ErrVelocityLimit], [ErrPayeeLimit], [ErrMerchantLimit], [ErrRailUnavailable], [ErrMerchantInactive],
 // [ErrMandateInvalid], [ErrMandateRevoked], [ErrMandateExpired],
 // [ErrMerchantNotAllowed], [ErrIdempotencyMismatch], [ErrValidation]; and those
 // that every call may return (see the package comment).

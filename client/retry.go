@@ -64,7 +64,8 @@ func (k *call) effectOf(e *Error, genuine bool) effect {
 		return unknown
 	}
 	switch e.Code {
-	case CodePerTxLimit, CodeMonthlyLimit, CodeMerchantLimit, CodeRailUnavailable, CodeMerchantInactive,
+	case CodePerTxLimit, CodeDailyLimit, CodeMonthlyLimit, CodeTotalLimit, CodeVelocityLimit, CodePayeeLimit,
+		CodeMerchantLimit, CodeRailUnavailable, CodeMerchantInactive,
 		CodeMandateInvalid, CodeMandateRevoked, CodeMandateExpired, CodeMerchantNotAllowed, CodeIdempotencyMismatch:
 		return decided
 	case CodeIdempotencyInProgress, CodeInternal, CodeUnavailable, CodeUnexpectedAnswer:

@@ -16,6 +16,8 @@ type TestCompletion struct {
 	MaxPerTxCents int64 `json:"maxPerTxCents,omitempty"`
 	// MaxMonthlySpendCents lowers the monthly limit, in US cents.
 	MaxMonthlySpendCents int64 `json:"maxMonthlySpendCents,omitempty"`
+	// FurtherLimits lower further limits, or add some that the session does not have.
+	FurtherLimits
 	// ExpiresAt makes the mandate expire earlier.
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 	// AllowedMerchantIDs narrows the merchants that the mandate may pay.

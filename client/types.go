@@ -92,6 +92,8 @@ type SessionParams struct {
 	// MaxMonthlySpendCents limits the sum of a calendar month (UTC), in US cents: up
 	// to 10,000,000. Required.
 	MaxMonthlySpendCents int64 `json:"maxMonthlySpendCents"`
+	// FurtherLimits are further limits. Default: none.
+	FurtherLimits
 	// RequestedRail is CardRail, ChainRail or BothRails. Default: BothRails.
 	RequestedRail Rail `json:"requestedRail,omitempty"`
 	// AllowedMerchantIDs lists the merchants that the mandate may pay. Default: only
@@ -141,6 +143,11 @@ type Balance struct {
 	MaxPerTxCents int64 `json:"maxPerTxCents"`
 	// MaxMonthlySpendCents is the limit per calendar month, in US cents.
 	MaxMonthlySpendCents int64 `json:"maxMonthlySpendCents"`
+	// FurtherLimits are the mandate's further limits, if any.
+	FurtherLimits
+	// Limits lists the limits of periods with what is used of them, in the order in which
+	// charges are checked against them. An older service does not send it.
+	Limits []Limit `json:"limits,omitempty"`
 	// CurrentMonthlySpendCents is the amount spent in CurrentMonth, in US cents.
 	CurrentMonthlySpendCents int64 `json:"currentMonthlySpendCents"`
 	// RemainingMonthlySpendCents is the amount left in CurrentMonth, in US cents.

@@ -52,6 +52,18 @@ var methods = []method{
 		client.Session{SessionToken: "sess_1", SetupURL: "https://pay.example/setup/1"},
 	},
 	{
+		"create session with further limits", func(ctx context.Context, c *client.Client) (any, error) {
+			return c.CreateSession(ctx, client.SessionParams{
+				MaxPerTxCents: 500, MaxMonthlySpendCents: 5000, IdempotencyKey: "k",
+				FurtherLimits: client.FurtherLimits{MaxDailySpendCents: 1000, MaxTotalSpendCents: 9000, MaxPaymentsPerDay: 7, MaxMonthlyPerPayeeCents: 2000},
+			})
+		},
+		"POST /v1/mandates",
+		`{"maxPerTxCents":500,"maxMonthlySpendCents":5000,"maxDailySpendCents":1000,"maxTotalSpendCents":9000,"maxPaymentsPerDay":7,"maxMonthlyPerPayeeCents":2000,"idempotencyKey":"k"}`,
+		`{"sessionToken":"sess_1","setupUrl":"https://pay.example/setup/1"}`,
+		client.Session{SessionToken: "sess_1", SetupURL: "https://pay.example/setup/1"},
+	},
+	{
 		"read session", func(ctx context.Context, c *client.Client) (any, error) { return c.Session(ctx, sessToken) },
 		"GET /v1/mandates/session/" + sessToken, "",
 		`{"status":"completed","intentMandate":"dtok_1","delegateId":"del_1"}`,
@@ -64,6 +76,18 @@ var methods = []method{
 		client.Balance{
 			MandateID: "del_1", Status: client.MandateActive, MaxPerTxCents: 500, MaxMonthlySpendCents: 5000, CurrentMonthlySpendCents: 250,
 			RemainingMonthlySpendCents: 4750, CurrentMonth: "2026-11", ExpiresAt: noon, Rails: []client.Rail{client.CardRail}, AllowedMerchantIDs: []string{"mer_1"},
+		},
+	},
+	{
+		"balance with further limits", func(ctx context.Context, c *client.Client) (any, error) { return c.Balance(ctx, token) },
+		"GET /v1/mandates/" + token + "/balance", "",
+		`{"delegateId":"del_1","status":"active","maxPaymentsPerDay":7,"limits":[{"kind":"total","limitCents":9000,"usedCents":0,"remainingCents":9000},{"kind":"velocity","limitPayments":7,"usedPayments":7,"remainingPayments":0,"renewsAt":"2026-11-21T12:00:00.000Z"}]}`,
+		client.Balance{
+			MandateID: "del_1", Status: client.MandateActive, FurtherLimits: client.FurtherLimits{MaxPaymentsPerDay: 7},
+			Limits: []client.Limit{
+				{Kind: client.CodeTotalLimit, LimitCents: new(int64(9000)), UsedCents: new(int64(0)), RemainingCents: new(int64(9000))},
+				{Kind: client.CodeVelocityLimit, LimitPayments: new(int64(7)), UsedPayments: new(int64(7)), RemainingPayments: new(int64(0)), RenewsAt: noon},
+			},
 		},
 	},
 	{

@@ -134,7 +134,7 @@ func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, o *offer, requestI
 	one := o.one
 	a := answer{
 		PaymentRequiredV1: &one, Error: reason, Code: no.code, Message: no.message, RequestID: requestID,
-		LimitCents: no.limit, RemainingMonthlySpendCents: no.remaining,
+		limits: no.limits,
 	}
 	if no.problem != "" {
 		a.problem(mpp.NewProblem(no.problem, no.message))

@@ -10,6 +10,7 @@ var documented = map[string]bool{
 	codePaymentRequired: true, codeMultiple: true, codeMalformed: true, codeNoCredits: true, codeRedeemed: true, codeBusy: true,
 	codeOtherPayment: true, codeFacilitator: true, codeTimeout: true, codePending: true, codeTooMany: true, codeUnavailable: true, codeInternal: true,
 	string(client.CodeValidation): true, string(client.CodePerTxLimit): true, string(client.CodeMonthlyLimit): true,
+	string(client.CodeDailyLimit): true, string(client.CodeTotalLimit): true, string(client.CodeVelocityLimit): true, string(client.CodePayeeLimit): true,
 	string(client.CodeMerchantLimit): true, string(client.CodeRailUnavailable): true, string(client.CodeMerchantInactive): true,
 	string(client.CodeMandateInvalid): true, string(client.CodeMandateRevoked): true, string(client.CodeMandateExpired): true,
 	string(client.CodeMerchantNotAllowed): true, string(client.CodeNotFound): true, string(client.CodeIdempotencyMismatch): true,

@@ -46,8 +46,8 @@ type refusal struct {
 	settlement, network string
 	// wait is the Retry-After. Zero sends none.
 	wait time.Duration
-	// limit and remaining describe the limit that refused the payment, in cents.
-	limit, remaining *int64
+	// limits describe the limit that refused the payment.
+	limits limits
 	// key is the Idempotency-Key with which to repeat the request.
 	key string
 	// unsent reports that the service refused the request before it did anything.
@@ -181,11 +181,12 @@ func fromMandate(err error) *refusal {
 // it, an outage if the operator of the gate must.
 func fromService(e *client.Error) *refusal {
 	switch e.Code {
-	case client.CodePerTxLimit, client.CodeMonthlyLimit, client.CodeMerchantLimit, client.CodeRailUnavailable,
+	case client.CodePerTxLimit, client.CodeDailyLimit, client.CodeMonthlyLimit, client.CodeTotalLimit, client.CodeVelocityLimit,
+		client.CodePayeeLimit, client.CodeMerchantLimit, client.CodeRailUnavailable,
 		client.CodeMerchantInactive, client.CodeMandateInvalid, client.CodeMandateRevoked, client.CodeMandateExpired,
 		client.CodeMerchantNotAllowed, client.CodeNotFound:
 		r := refuse(string(e.Code), e.Message)
-		r.limit, r.remaining, r.cause = e.LimitCents, e.RemainingMonthlySpendCents, e
+		r.limits, r.cause = limitsOf(e), e
 		return r
 	case client.CodeIdempotencyMismatch:
 		return &refusal{status: http.StatusUnprocessableEntity, code: string(e.Code), message: e.Message, cause: e}

@@ -33,7 +33,7 @@ func (v *visit) planMandate(ctx context.Context) (*purchase, error) {
 	m := p.Mandate
 	if limit := m.Limits.MaxPerTxCents; (v.offer.micros-1)/microsPerCent+1 > limit {
 		no := refuse(string(client.CodePerTxLimit), "The price is above what the mandate allows for one payment.")
-		no.limit = &limit
+		no.limits.LimitCents = &limit
 		return nil, no
 	}
 	key, no := v.mandateKey(p)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/mpp"
 	"github.com/paywarrant/paywarrant/x402"
@@ -171,13 +172,27 @@ type answer struct {
 	Status int             `json:"status,omitempty"`
 	Detail string          `json:"detail,omitempty"`
 
-	LimitCents                 *int64 `json:"limitCents,omitempty"`
-	RemainingMonthlySpendCents *int64 `json:"remainingMonthlySpendCents,omitempty"`
-	PurchaseURL                string `json:"purchaseUrl,omitempty"`
-	Tiers                      []Tier `json:"tiers,omitempty"`
+	limits
+
+	PurchaseURL string `json:"purchaseUrl,omitempty"`
+	Tiers       []Tier `json:"tiers,omitempty"`
 
 	DocURL    string `json:"docUrl,omitempty"`
 	RequestID string `json:"requestId"`
+}
+
+// limits are the members of an answer that describe the limit that refused a payment. They
+// are those of the service's error.
+type limits struct {
+	LimitCents                 *int64    `json:"limitCents,omitempty"`
+	RemainingCents             *int64    `json:"remainingCents,omitempty"`
+	RemainingMonthlySpendCents *int64    `json:"remainingMonthlySpendCents,omitempty"`
+	LimitPayments              *int64    `json:"limitPayments,omitempty"`
+	RenewsAt                   time.Time `json:"renewsAt,omitzero"`
+}
+
+func limitsOf(e *client.Error) limits {
+	return limits{e.LimitCents, e.RemainingCents, e.RemainingMonthlySpendCents, e.LimitPayments, e.RenewsAt}
 }
 
 func (a *answer) problem(p mpp.Problem) {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/paywall"
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/servertest"
@@ -202,12 +204,23 @@ func TestRealServiceRefusalsCarryTheirCode(t *testing.T) {
 	month := s.service.Mandate(t, servertest.Terms{MaxPerTxCents: 60, MaxMonthlySpendCents: 99})
 	require.Equal(t, http.StatusOK, s.get("X-Service-Mandate", month).status)
 	refused("monthly", month)
+	for code, limits := range map[string]client.FurtherLimits{
+		"daily": {MaxDailySpendCents: 99}, "total": {MaxTotalSpendCents: 99}, "velocity": {MaxPaymentsPerDay: 1}, "payee_limit": {MaxMonthlyPerPayeeCents: 99},
+	} {
+		further := s.service.Mandate(t, servertest.Terms{MaxPerTxCents: 60, MaxMonthlySpendCents: 5000, FurtherLimits: limits})
+		require.Equal(t, http.StatusOK, s.get("X-Service-Mandate", further).status)
+		refused(code, further)
+		got := s.get("X-Service-Mandate", further)
+		require.Equal(t, code != "velocity", strings.Contains(got.text, `"limitCents":99,"remainingCents":49`), got.text)
+		require.Equal(t, code == "velocity", strings.Contains(got.text, `"limitPayments":1`), got.text)
+		require.Equal(t, code != "total", strings.Contains(got.text, `"renewsAt":"20`), got.text)
+	}
 	refused("card_declined", s.service.Mandate(t, servertest.Terms{MaxPerTxCents: 60, MaxMonthlySpendCents: 99, PaymentMethods: []string{"card_decline_after_setup"}}))
 	short := s.service.Mandate(t, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000, ExpiresAt: s.service.Clock.Now().Add(2 * time.Hour)})
 	s.service.Clock.Advance(3 * time.Hour)
 	refused("mandate_expired", short)
-	require.Equal(t, int64(1), s.charges())
-	require.Equal(t, int64(1), s.served.Load())
+	require.Equal(t, int64(5), s.charges())
+	require.Equal(t, int64(5), s.served.Load())
 }
 
 func TestRealServiceDownLetsNobodyThrough(t *testing.T) {

@@ -90,6 +90,15 @@ type Mandate struct {
 	MaxPerTxCents int64 `json:"maxPerTxCents"`
 	// MaxMonthlySpendCents is the limit for a calendar month, in US cents.
 	MaxMonthlySpendCents int64 `json:"maxMonthlySpendCents"`
+	// MaxDailySpendCents is the limit for a day in UTC, in US cents. Zero: none.
+	MaxDailySpendCents int64 `json:"maxDailySpendCents,omitzero"`
+	// MaxTotalSpendCents is the limit for all payments, in US cents. Zero: none.
+	MaxTotalSpendCents int64 `json:"maxTotalSpendCents,omitzero"`
+	// MaxPaymentsPerDay is the limit for the number of payments of a day in UTC. Zero: none.
+	MaxPaymentsPerDay int64 `json:"maxPaymentsPerDay,omitzero"`
+	// MaxMonthlyPerPayeeCents is the limit for one payee in a calendar month, in US cents.
+	// Zero: none.
+	MaxMonthlyPerPayeeCents int64 `json:"maxMonthlyPerPayeeCents,omitzero"`
 	// Rails are the rails of the mandate: "fiatrail", "chainrail".
 	Rails []string `json:"rails"`
 	// ExpiresAt is when the mandate expires.

@@ -54,7 +54,8 @@ func refused(err error) error {
 		return err
 	}
 	switch e.Code {
-	case client.CodePerTxLimit, client.CodeMonthlyLimit, client.CodeMerchantLimit, client.CodeRailUnavailable,
+	case client.CodePerTxLimit, client.CodeDailyLimit, client.CodeMonthlyLimit, client.CodeTotalLimit, client.CodeVelocityLimit,
+		client.CodePayeeLimit, client.CodeMerchantLimit, client.CodeRailUnavailable,
 		client.CodeMandateInvalid, client.CodeMandateRevoked, client.CodeMandateExpired, client.CodeMerchantNotAllowed:
 		return &RefusedError{Status: http.StatusPaymentRequired, Code: string(e.Code), Message: e.Message}
 	case client.CodeValidation:

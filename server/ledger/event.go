@@ -26,7 +26,9 @@ func mandateData(m *Mandate) webhook.Mandate {
 		MandateID: m.ID, Status: string(m.Status), RevokedBy: string(m.RevokedBy),
 		MaxPerTxCents:        int64(m.Terms.MaxPerTx.CentsDown()),
 		MaxMonthlySpendCents: int64(m.Terms.MaxMonthly.CentsDown()),
-		Rails:                rails, ExpiresAt: m.Terms.ExpiresAt,
+		MaxDailySpendCents:   int64(m.Terms.MaxDaily.CentsDown()), MaxTotalSpendCents: int64(m.Terms.MaxTotal.CentsDown()),
+		MaxPaymentsPerDay: m.Terms.MaxPaymentsPerDay, MaxMonthlyPerPayeeCents: int64(m.Terms.MaxMonthlyPerPayee.CentsDown()),
+		Rails: rails, ExpiresAt: m.Terms.ExpiresAt,
 	}
 }
 

@@ -199,6 +199,8 @@ type Terms struct {
 	MaxPerTxCents int64
 	// MaxMonthlySpendCents limits the charges of a calendar month.
 	MaxMonthlySpendCents int64
+	// FurtherLimits are further limits. Default: none.
+	client.FurtherLimits
 	// AllowedMerchantIDs lists the merchants that the mandate may pay. Default: the merchant.
 	AllowedMerchantIDs []string
 	// ExpiresAt is when the mandate expires. Default: in a year.
@@ -214,7 +216,7 @@ func (s *Server) Mandate(t testing.TB, terms Terms) string {
 	t.Helper()
 	session, err := s.client.CreateSession(t.Context(), client.SessionParams{
 		MaxPerTxCents: terms.MaxPerTxCents, MaxMonthlySpendCents: terms.MaxMonthlySpendCents,
-		AllowedMerchantIDs: terms.AllowedMerchantIDs, ExpiresAt: terms.ExpiresAt,
+		FurtherLimits: terms.FurtherLimits, AllowedMerchantIDs: terms.AllowedMerchantIDs, ExpiresAt: terms.ExpiresAt,
 	})
 	if err != nil {
 		t.Fatalf("servertest: create session: %v", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -124,20 +125,28 @@ func refused(r *ledger.Refusal) *client.Error {
 		ledger.MandateExpired:     {client.ErrMandateExpired, "The mandate has expired."},
 		ledger.MerchantNotAllowed: {client.ErrMerchantNotAllowed, "The mandate does not allow payments to this merchant."},
 		ledger.PerTxLimit:         {client.ErrPerTxLimit, "The amount exceeds the mandate's limit of $%s a payment."},
+		ledger.DailyLimit:         {client.ErrDailyLimit, "The amount exceeds what is left of the mandate's limit of $%s a day."},
 		ledger.MonthlyLimit:       {client.ErrMonthlyLimit, "The amount exceeds what is left of the mandate's limit of $%s a month."},
+		ledger.TotalLimit:         {client.ErrTotalLimit, "The amount exceeds what is left of the mandate's limit of $%s in all."},
+		ledger.VelocityLimit:      {client.ErrVelocityLimit, "The mandate allows no more payments today."},
+		ledger.PayeeLimit:         {client.ErrPayeeLimit, "The amount exceeds what is left of the mandate's limit of $%s a month to one payee."},
 	}
 	row := kinds[r.Code]
 	e := refuse(row.kind, row.message)
 	if r.Limit > 0 {
 		e.Message = fmt.Sprintf(row.message, r.Limit.Decimal())
-		limit := int64(r.Limit.CentsDown())
-		e.LimitCents = &limit
+		e.LimitCents = new(int64(r.Limit.CentsDown()))
+	}
+	switch w := (ledger.Window{Kind: r.Code}); {
+	case w.Counts():
+		e.LimitPayments = &r.MaxPayments
+	case r.Code == ledger.PayeeLimit || slices.Contains(ledger.WindowKinds, r.Code):
+		e.RemainingCents = new(int64(r.Remaining.CentsDown()))
 	}
 	if r.Code == ledger.MonthlyLimit {
-		left := int64(r.Remaining.CentsDown())
-		e.RemainingMonthlySpendCents = &left
+		e.RemainingMonthlySpendCents = e.RemainingCents
 	}
-	e.RequestID = r.RequestID
+	e.RenewsAt, e.RequestID = r.RenewsAt, r.RequestID
 	return e
 }
 

@@ -23,14 +23,15 @@ const (
 )
 
 type sessionBody struct {
-	MaxPerTxCents        int64     `json:"maxPerTxCents"`
-	MaxMonthlySpendCents int64     `json:"maxMonthlySpendCents"`
-	RequestedRail        string    `json:"requestedRail"`
-	AllowedMerchantIDs   []string  `json:"allowedMerchantIds"`
-	ExpiresAt            time.Time `json:"expiresAt"`
-	ReturnURL            string    `json:"returnUrl"`
-	Metadata             metadata  `json:"metadata"`
-	IdempotencyKey       string    `json:"idempotencyKey"`
+	MaxPerTxCents        int64 `json:"maxPerTxCents"`
+	MaxMonthlySpendCents int64 `json:"maxMonthlySpendCents"`
+	limitsBody
+	RequestedRail      string    `json:"requestedRail"`
+	AllowedMerchantIDs []string  `json:"allowedMerchantIds"`
+	ExpiresAt          time.Time `json:"expiresAt"`
+	ReturnURL          string    `json:"returnUrl"`
+	Metadata           metadata  `json:"metadata"`
+	IdempotencyKey     string    `json:"idempotencyKey"`
 }
 
 func (a *API) createSession(ctx context.Context, c call[sessionBody]) (reply, error) {
@@ -78,6 +79,9 @@ func (a *API) sessionTerms(ctx context.Context, m ledger.Merchant, in sessionBod
 	}
 	if t.MaxPerTx > t.MaxMonthly {
 		return t, invalid("maxPerTxCents", "must not exceed maxMonthlySpendCents")
+	}
+	if err = in.apply(&t.Limits); err != nil {
+		return t, err
 	}
 	if t.Rails, err = a.requestedRails(in.RequestedRail); err != nil {
 		return t, err

@@ -106,13 +106,14 @@ func hostname(host string) string {
 }
 
 type completeBody struct {
-	PaymentMethod        string    `json:"paymentMethod"`  // default: card_visa
-	PaymentMethods       []string  `json:"paymentMethods"` // to connect several
-	MaxPerTxCents        int64     `json:"maxPerTxCents"`
-	MaxMonthlySpendCents int64     `json:"maxMonthlySpendCents"`
-	ExpiresAt            time.Time `json:"expiresAt"`
-	AllowedMerchantIDs   []string  `json:"allowedMerchantIds"`
-	Email                string    `json:"email"`
+	PaymentMethod        string   `json:"paymentMethod"`  // default: card_visa
+	PaymentMethods       []string `json:"paymentMethods"` // to connect several
+	MaxPerTxCents        int64    `json:"maxPerTxCents"`
+	MaxMonthlySpendCents int64    `json:"maxMonthlySpendCents"`
+	limitsBody
+	ExpiresAt          time.Time `json:"expiresAt"`
+	AllowedMerchantIDs []string  `json:"allowedMerchantIds"`
+	Email              string    `json:"email"`
 }
 
 // completeSession confirms a session like a person on the setup page.
@@ -161,6 +162,9 @@ func narrow(t *ledger.Terms, in completeBody) error {
 		*l.to = m
 	}
 	t.MaxPerTx = min(t.MaxPerTx, t.MaxMonthly)
+	if err := in.apply(&t.Limits); err != nil {
+		return err
+	}
 	if !in.ExpiresAt.IsZero() {
 		t.ExpiresAt = in.ExpiresAt.Truncate(time.Second)
 	}
