@@ -60,7 +60,7 @@ func TestFaultInTheLedgerLeavesInstancesReady(t *testing.T) {
 	raw, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(10000)")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, raw.Close()) }()
-	_, err = raw.ExecContext(t.Context(), `INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros) VALUES ('mer_1', 'del_1', 1, 1)`)
+	_, err = raw.ExecContext(t.Context(), `INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros, start_day, used_micros) VALUES ('mer_1', 'del_1', 1, 1, 0, 0)`)
 	require.NoError(t, err)
 	r, err := srv.CheckLedger(t.Context())
 	require.NoError(t, err)

@@ -113,10 +113,10 @@ func TestBrokenRuleIsLoggedUntilItIsMended(t *testing.T) {
 	raw, err := sql.Open("sqlite", b.path+"?_pragma=busy_timeout(10000)")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, raw.Close()) }()
-	_, err = raw.ExecContext(t.Context(), "UPDATE mandates SET spent_micros = 1")
+	_, err = raw.ExecContext(t.Context(), "UPDATE windows SET used = 1")
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return b.log.count(notSound) > 2 }, time.Minute, time.Millisecond)
-	_, err = raw.ExecContext(t.Context(), "UPDATE mandates SET spent_micros = 0")
+	_, err = raw.ExecContext(t.Context(), "UPDATE windows SET used = 0")
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		faulty, err := b.store.FaultyMandates(t.Context(), 10)
