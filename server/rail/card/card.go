@@ -3,7 +3,8 @@
 //
 // The [Processor] stores customers, payment methods and payments in its own SQLite file, and
 // returns only what is on disk. A payment is authorized and captured, in one transaction
-// unless [Faults] stop it in between. The caller's reference identifies it: the same
+// unless [Faults] stop it in between, or held until a part or all of it is captured, or
+// none. What was captured can be refunded. The caller's reference identifies it: the same
 // reference moves money at most once, for every caller, before and after a crash. The [Rail]
 // calls the processor through [Gateway], in one process or over HTTP ([Processor.Handler] on
 // one side, [HTTP] on the other):
@@ -17,8 +18,8 @@
 // cards, one for each possible result of a charge. [Faults] make the processor slow and
 // unreliable while it runs.
 //
-// The package does not accept real cards, refund payments, or convert currencies. Amounts
-// are whole US cents.
+// The package does not accept real cards or convert currencies. Amounts are whole US cents.
+// What is held does not expire: the caller voids it.
 package card
 
 import (
@@ -41,18 +42,33 @@ type Gateway interface {
 	// of the first, and captures a payment that was only authorized. It returns
 	// [ErrReferenceReused] if the reference was used with other parameters.
 	Pay(ctx context.Context, params PaymentParams) (Payment, error)
-	// Capture captures an authorized payment. Other payments do not change. It returns
-	// [ErrUnknownPayment] for an unknown reference.
+	// Authorize holds the amount of a payment and does not capture it, once per reference.
+	// It returns [ErrReferenceReused] if the reference was used with other parameters, or
+	// by Pay.
+	Authorize(ctx context.Context, params PaymentParams) (Payment, error)
+	// Capture captures a payment that Pay authorized and did not capture. Other payments
+	// do not change. It returns [ErrUnknownPayment] for an unknown reference.
 	Capture(ctx context.Context, reference string) (Payment, error)
+	// CaptureHeld captures at most the amount of a payment that Authorize holds, once. A
+	// repeated call returns the result of the first. It returns [ErrUnknownPayment],
+	// [ErrAmountTooLarge] or [ErrReferenceReused].
+	CaptureHeld(ctx context.Context, params CaptureParams) (Payment, error)
 	// Void cancels a payment that is not captured. Other payments do not change. An
 	// unknown reference is voided for good.
 	Void(ctx context.Context, reference string) (Payment, error)
 	// Payment returns the payment of a reference. It returns [ErrUnknownPayment] for an
 	// unknown reference.
 	Payment(ctx context.Context, reference string) (Payment, error)
+	// Refund gives back at most what was captured of a payment, once per reference. A
+	// repeated call returns the result of the first, and finishes a pending refund. It
+	// returns [ErrReferenceReused] if the reference was used with other parameters.
+	Refund(ctx context.Context, params RefundParams) (Refund, error)
+	// FindRefund returns the refund of a reference. It returns [ErrUnknownRefund] for an
+	// unknown reference.
+	FindRefund(ctx context.Context, reference string) (Refund, error)
 }
 
-// Errors of a processor. After the first five, nothing was done. They are preserved over HTTP.
+// Errors of a processor. After the first seven, nothing was done. They are preserved over HTTP.
 var (
 	// ErrInvalid reports malformed parameters.
 	ErrInvalid = errors.New("card: invalid parameters")
@@ -64,6 +80,10 @@ var (
 	ErrUnknownCustomer = errors.New("card: no such customer")
 	// ErrUnknownPayment reports an unknown reference.
 	ErrUnknownPayment = errors.New("card: no such payment")
+	// ErrUnknownRefund reports an unknown reference of a refund.
+	ErrUnknownRefund = errors.New("card: no such refund")
+	// ErrAmountTooLarge reports a capture of more than is held.
+	ErrAmountTooLarge = errors.New("card: more than is held")
 	// ErrUnavailable reports that there is no response: none, a part or all of the work
 	// may have been done.
 	ErrUnavailable = errors.New("card: processor unavailable")

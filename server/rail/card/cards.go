@@ -7,6 +7,8 @@ const (
 	reasonExpired       = "expired_card"
 	reasonProcessor     = "processor_error"
 	reasonUnknownMethod = "unknown_payment_method"
+	reasonNotCaptured   = "payment_not_captured"
+	reasonRefunded      = "more_than_captured"
 )
 
 // TestCard is a card of the sandbox.
@@ -32,7 +34,7 @@ func TestCards() []TestCard {
 	return cards
 }
 
-// answer is the processor's behavior after it moved the money.
+// answer is the processor's behavior after a call held or moved the money.
 type answer int
 
 const (
@@ -46,6 +48,8 @@ type sandboxCard struct {
 	TestCard
 	connect string // reason for refusing to connect it; empty: none
 	charge  string // reason for refusing every charge; empty: none
+	capture string // reason for refusing every capture; empty: none
+	refund  string // reason for refusing every refund; empty: none
 	answer  answer
 }
 
@@ -57,13 +61,15 @@ var sandboxCards = [...]sandboxCard{
 	{TestCard: visa("card_insufficient_funds", "4000000000009995", "Connects; every charge is refused: insufficient_funds."), charge: reasonFunds},
 	{TestCard: visa("card_expired", "4000000000000069", "Connects; every charge is refused: expired_card."), charge: reasonExpired},
 	{TestCard: visa("card_processor_error", "4000000000000119", "Connects; every charge is refused: processor_error."), charge: reasonProcessor},
+	{TestCard: visa("card_capture_refused", "4000000000000259", "Authorizes; every capture is refused, and so is every charge: card_declined."), capture: reasonDeclined},
+	{TestCard: visa("card_refund_refused", "4000000000005126", "Works, but every refund is refused: card_declined."), refund: reasonDeclined},
 	{TestCard: TestCard{
 		Name: "card_slow", Number: "5555555555554444", Brand: "Mastercard", LastFour: "4444",
-		Summary: "Works, but the first answer to a charge comes later than callers wait.",
+		Summary: "Works, but the first answer to a charge, hold, capture or refund comes later than callers wait.",
 	}, answer: answersLate},
 	{TestCard: TestCard{
 		Name: "card_lost_answer", Number: "6011111111111117", Brand: "Discover", LastFour: "1117",
-		Summary: "Works, but the first answer to a charge is lost; repeating the request returns the charge.",
+		Summary: "Works, but the first answer to a charge, hold, capture or refund is lost; repeating the request returns it.",
 	}, answer: answersNever},
 }
 

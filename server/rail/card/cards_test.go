@@ -2,6 +2,8 @@ package card_test
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -27,10 +29,20 @@ func TestCardsAreWellFormedAndDistinct(t *testing.T) {
 	for _, promised := range []string{
 		"card_visa", "card_declined", "card_insufficient_funds", "card_processor_error",
 		"card_decline_after_setup", "card_expired", "card_slow", "card_lost_answer",
+		"card_capture_refused", "card_refund_refused",
 	} {
 		require.True(t, names[promised], promised)
 	}
 	require.Equal(t, "card_visa", card.TestCards()[0].Name, "the one that works comes first")
+}
+
+func TestTheDocsListEveryCard(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/errors/README.md")
+	require.NoError(t, err)
+	for _, c := range card.TestCards() {
+		require.Contains(t, string(page), fmt.Sprintf("| `%s` | %s: %s |\n", c.Name, c.Number, c.Summary))
+	}
 }
 
 func TestTheListOfCardsIsACopy(t *testing.T) {
@@ -61,6 +73,7 @@ func TestCardsThatRefuseEveryCharge(t *testing.T) {
 		"card_processor_error":     rail.ProcessorError,
 		"card_decline_after_setup": rail.CardDeclined,
 		"card_expired":             rail.ExpiredCard,
+		"card_capture_refused":     rail.CardDeclined,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,6 +85,13 @@ func TestCardsThatRefuseEveryCharge(t *testing.T) {
 			require.Equal(t, rail.Refused, outcome.Status)
 			require.Equal(t, why, outcome.Reason)
 			require.Zero(t, movedCents(t, s.processor))
+			if name == "card_capture_refused" {
+				return
+			}
+			outcome, err = s.rail.Authorize(t.Context(), charge("txn_2.fiatrail", instrument))
+			require.NoError(t, err)
+			require.Equal(t, rail.Refused, outcome.Status)
+			require.Equal(t, why, outcome.Reason)
 		})
 	}
 }

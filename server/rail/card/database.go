@@ -15,19 +15,23 @@ var (
 	schema string
 	//go:embed payments.sql
 	payments string
+	//go:embed refunds.sql
+	refunds string
 )
 
 // schemaVersion is the PRAGMA user_version of a file with this schema.
-const schemaVersion = 2
+const schemaVersion = 3
 
-// A file of version 1 has an additional row for each captured payment.
+// The payments of a file before version 3 were all captured at once, and whole. A file of
+// version 1 has an additional row for each captured payment.
 const (
 	renameOld = `ALTER TABLE payments RENAME TO old_payments`
-	moveOld   = `INSERT INTO payments (reference, id, customer_id, method_id, payee, mandate, amount_cents, description, state,
-		reason, created_at, captured_at)
-		SELECT reference, id, customer_id, method_id, payee, mandate, amount_cents, description, state,
-		reason, created_at, captured_at FROM old_payments ORDER BY reference`
-	dropOld = `DROP TABLE movements; DROP TABLE old_payments`
+	moveOld   = `INSERT INTO payments (reference, id, customer_id, method_id, payee, mandate, amount_cents, description, capture,
+		state, reason, captured_cents, created_at, captured_at)
+		SELECT reference, id, customer_id, method_id, payee, mandate, amount_cents, description, '',
+		state, reason, iif(state = 'captured', amount_cents, 0), created_at, captured_at FROM old_payments ORDER BY reference`
+	dropMovements = `DROP TABLE movements`
+	dropOld       = `DROP TABLE old_payments`
 )
 
 // readers is the maximum number of concurrent lookups.
@@ -65,9 +69,11 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	case schemaVersion:
 		return nil
 	case 0:
-		steps = []string{schema, payments}
+		steps = []string{schema, payments, refunds}
 	case 1:
-		steps = []string{renameOld, payments, moveOld, dropOld}
+		steps = []string{renameOld, payments, moveOld, dropMovements, dropOld, refunds}
+	case 2:
+		steps = []string{renameOld, payments, moveOld, dropOld, refunds}
 	default:
 		return fmt.Errorf("schema version %d, this program knows %d", version, schemaVersion)
 	}

@@ -18,8 +18,9 @@ type Faults struct {
 	LatencyMillis int `json:"latencyMillis"`
 	// ErrorPercent is the share of calls that fail before any work: 0 to 100.
 	ErrorPercent int `json:"errorPercent"`
-	// StopPercent is the share of payments that stop between authorization and capture,
-	// as if the processor had been killed: 0 to 100.
+	// StopPercent is the share of payments that stop after authorization, of captures that
+	// stop before the money moves, and of refunds that stop after they were accepted, as
+	// if the processor had been killed: 0 to 100.
 	StopPercent int `json:"stopPercent"`
 	// LosePercent is the share of calls that do all the work and do not respond: 0 to 100.
 	LosePercent int `json:"losePercent"`

@@ -19,11 +19,15 @@ import (
 //	GET  /v1/payments/{reference}           Payment
 //	POST /v1/payments/{reference}/capture   Capture
 //	POST /v1/payments/{reference}/void      Void
+//	POST /v1/authorizations                 Authorize
+//	POST /v1/captures                       CaptureHeld
+//	POST /v1/refunds                        Refund
+//	GET  /v1/refunds/{reference}            FindRefund
 //	GET  /v1/faults, PUT /v1/faults         Faults, SetFaults
 //	GET  /v1/totals                         Totals
 //	GET  /healthz                           whether the file is readable; needs no key
 //
-// A refused card has the status 200. Every other status comes with a code and a message. A
+// A refused card, capture or refund has the status 200. Every other status comes with a code and a message. A
 // lost response closes the connection: the handler panics with [http.ErrAbortHandler]. The
 // caller's http.Server must limit how long a request may take to arrive.
 func (p *Processor) Handler() http.Handler {
@@ -34,6 +38,10 @@ func (p *Processor) Handler() http.Handler {
 	mux.Handle("GET /v1/payments/{reference}", p.guard(withReference(p.Payment)))
 	mux.Handle("POST /v1/payments/{reference}/capture", p.guard(withReference(p.Capture)))
 	mux.Handle("POST /v1/payments/{reference}/void", p.guard(withReference(p.Void)))
+	mux.Handle("POST /v1/authorizations", p.guard(withBody(p.Authorize)))
+	mux.Handle("POST /v1/captures", p.guard(withBody(p.CaptureHeld)))
+	mux.Handle("POST /v1/refunds", p.guard(withBody(p.Refund)))
+	mux.Handle("GET /v1/refunds/{reference}", p.guard(withReference(p.FindRefund)))
 	mux.Handle("PUT /v1/faults", p.guard(withBody(func(_ context.Context, f Faults) (Faults, error) { return f, p.SetFaults(f) })))
 	mux.Handle("GET /v1/faults", p.guard(withNothing(func(context.Context) (Faults, error) { return p.Faults(), nil })))
 	mux.Handle("GET /v1/totals", p.guard(withNothing(p.Totals)))

@@ -53,7 +53,7 @@ func TestHandlerRefusesMalformedRequests(t *testing.T) {
 		"too large":          {"POST", payments, `{"reference":"` + strings.Repeat("a", 65<<10) + `"}`, nil, 413, "malformed_request"},
 		"a form":             {"POST", payments, `{}`, []string{"Content-Type", "text/plain"}, 415, "malformed_request"},
 		"wrong method":       {"DELETE", payments, ``, nil, 405, ""},
-		"wrong path":         {"GET", "/v1/refunds", ``, nil, 404, ""},
+		"wrong path":         {"GET", "/v1/disputes", ``, nil, 404, ""},
 		"bad reference":      {"GET", payments + "/a%2Fb", ``, nil, 400, "invalid_parameters"},
 		"unknown payment":    {"GET", payments + "/txn_1", ``, nil, 404, "unknown_payment"},
 		"unknown capture":    {"POST", payments + "/txn_1/capture", ``, nil, 404, "unknown_payment"},

@@ -94,19 +94,39 @@ func (h *HTTP) Pay(ctx context.Context, params PaymentParams) (Payment, error) {
 	return call[Payment](ctx, h, http.MethodPost, "/v1/payments", params)
 }
 
+// Authorize calls [Processor.Authorize].
+func (h *HTTP) Authorize(ctx context.Context, params PaymentParams) (Payment, error) {
+	return call[Payment](ctx, h, http.MethodPost, "/v1/authorizations", params)
+}
+
+// CaptureHeld calls [Processor.CaptureHeld].
+func (h *HTTP) CaptureHeld(ctx context.Context, params CaptureParams) (Payment, error) {
+	return call[Payment](ctx, h, http.MethodPost, "/v1/captures", params)
+}
+
+// Refund calls [Processor.Refund].
+func (h *HTTP) Refund(ctx context.Context, params RefundParams) (Refund, error) {
+	return call[Refund](ctx, h, http.MethodPost, "/v1/refunds", params)
+}
+
+// FindRefund calls [Processor.FindRefund].
+func (h *HTTP) FindRefund(ctx context.Context, reference string) (Refund, error) {
+	return byPath[Refund](ctx, h, http.MethodGet, "/v1/refunds/", reference, "")
+}
+
 // Capture calls [Processor.Capture].
 func (h *HTTP) Capture(ctx context.Context, reference string) (Payment, error) {
-	return byPath(ctx, h, http.MethodPost, reference, "/capture")
+	return byPath[Payment](ctx, h, http.MethodPost, "/v1/payments/", reference, "/capture")
 }
 
 // Void calls [Processor.Void].
 func (h *HTTP) Void(ctx context.Context, reference string) (Payment, error) {
-	return byPath(ctx, h, http.MethodPost, reference, "/void")
+	return byPath[Payment](ctx, h, http.MethodPost, "/v1/payments/", reference, "/void")
 }
 
 // Payment calls [Processor.Payment].
 func (h *HTTP) Payment(ctx context.Context, reference string) (Payment, error) {
-	return byPath(ctx, h, http.MethodGet, reference, "")
+	return byPath[Payment](ctx, h, http.MethodGet, "/v1/payments/", reference, "")
 }
 
 // SetFaults calls [Processor.SetFaults].
@@ -120,12 +140,13 @@ func (h *HTTP) Totals(ctx context.Context) (Totals, error) {
 	return call[Totals](ctx, h, http.MethodGet, "/v1/totals", nil)
 }
 
-// byPath makes a call about a payment, with its reference in the path.
-func byPath(ctx context.Context, h *HTTP, method, reference, rest string) (Payment, error) {
+// byPath makes a call with a reference in the path.
+func byPath[Out any](ctx context.Context, h *HTTP, method, collection, reference, rest string) (Out, error) {
 	if err := validReference(reference); err != nil {
-		return Payment{}, err
+		var none Out
+		return none, err
 	}
-	return call[Payment](ctx, h, method, "/v1/payments/"+reference+rest, nil)
+	return call[Out](ctx, h, method, collection+reference+rest, nil)
 }
 
 // call sends one request and reads its response.

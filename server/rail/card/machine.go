@@ -1,8 +1,13 @@
 package card
 
-import "time"
+import (
+	"fmt"
+	"time"
 
-// The state machine of a payment: pure functions from the stored state and the request to
+	"github.com/paywarrant/paywarrant/internal/money"
+)
+
+// The state machines of a payment and a refund: pure functions from the stored state and the request to
 // the next state. The store applies each in one transaction.
 
 // authorize decides a payment with an unused reference. A missing or refused method, or one
@@ -39,13 +44,56 @@ func (p Payment) repeats(params PaymentParams) bool {
 	return p.PaymentParams == params
 }
 
-// capture captures an authorized payment, and reports whether it did.
-func (p Payment) capture(now time.Time) (Payment, bool) {
-	if p.State != RequiresCapture {
-		return p, false
+// capture captures an amount of an authorized payment, or declines it.
+func (p Payment) capture(cents money.Cents, card sandboxCard, now time.Time) Payment {
+	if card.capture != "" {
+		p.State, p.Reason = Declined, card.capture
+		return p
 	}
-	p.State, p.CapturedAtMillis = Captured, now.UnixMilli()
-	return p, true
+	p.State, p.CapturedCents, p.CapturedAtMillis = Captured, cents, now.UnixMilli()
+	return p
+}
+
+// captureHeld captures an amount of a held payment, and reports whether the payment changed.
+func (p Payment) captureHeld(cents money.Cents, card sandboxCard, now time.Time) (captured Payment, changed bool, err error) {
+	switch {
+	case p.State == Declined || p.State == Voided:
+		return p, false, nil
+	case p.Capture != CaptureManual || (p.State == Captured && p.CapturedCents != cents):
+		return Payment{}, false, ErrReferenceReused
+	case p.State == Captured:
+		return p, false, nil
+	case cents > p.AmountCents:
+		return Payment{}, false, fmt.Errorf("amountCents %d, %d are held: %w", cents, p.AmountCents, ErrAmountTooLarge)
+	}
+	return p.capture(cents, card, now), true, nil
+}
+
+// accept decides a refund with an unused reference. A refusal is recorded, so that the
+// reference stays decided. The payment is the zero Payment if there is none.
+func accept(params RefundParams, payment Payment, card sandboxCard, id string, now time.Time) Refund {
+	r := Refund{RefundParams: params, ID: id, State: RefundPending, CreatedAtMillis: now.UnixMilli()}
+	switch {
+	case payment.State != Captured:
+		r.State, r.Reason = RefundRefused, reasonNotCaptured
+	case params.AmountCents > payment.CapturedCents-payment.RefundedCents:
+		r.State, r.Reason = RefundRefused, reasonRefunded
+	case card.refund != "":
+		r.State, r.Reason = RefundRefused, card.refund
+	}
+	return r
+}
+
+// repeats reports whether params are those of r. The description may differ.
+func (r Refund) repeats(params RefundParams) bool {
+	params.Description = r.Description
+	return r.RefundParams == params
+}
+
+// succeed moves the money of a pending refund.
+func (r Refund) succeed(now time.Time) Refund {
+	r.State, r.RefundedAtMillis = RefundSucceeded, now.UnixMilli()
+	return r
 }
 
 // void cancels an authorized payment, and reports whether it did.

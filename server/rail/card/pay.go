@@ -8,11 +8,12 @@ import (
 	"github.com/paywarrant/paywarrant/internal/id"
 )
 
-// Pay authorizes and captures, once per reference, in one transaction. A repeated call with
-// the same parameters returns the result of the first, and captures a payment that was only
-// authorized. A refusal is not an error but has the state [Declined], and a voided reference
-// the state [Voided]. It returns [ErrInvalid] or [ErrReferenceReused]; after any other error
-// the outcome is unknown.
+// Pay authorizes and captures, once per reference, in one transaction. With [CaptureManual]
+// it only authorizes. A repeated call with the same parameters returns the result of the
+// first, and captures a payment that was to be captured and was only authorized. A refusal
+// is not an error but has the state [Declined], and a voided reference the state [Voided].
+// It returns [ErrInvalid] or [ErrReferenceReused]; after any other error the outcome is
+// unknown.
 func (p *Processor) Pay(ctx context.Context, params PaymentParams) (Payment, error) {
 	if err := params.validate(); err != nil {
 		return Payment{}, err
@@ -30,10 +31,10 @@ func (p *Processor) Pay(ctx context.Context, params PaymentParams) (Payment, err
 	switch {
 	case err != nil:
 		return Payment{}, fmt.Errorf("pay %s: %w", params.Reference, err)
-	case paid.payment.State == RequiresCapture:
-		return Payment{}, fmt.Errorf("stopped before capture of %s: %w", params.Reference, ErrUnavailable)
+	case paid.stopped:
+		return Payment{}, fmt.Errorf("stopped after authorization of %s: %w", params.Reference, ErrUnavailable)
 	}
-	if err := p.answer(ctx, paid); err != nil {
+	if err := p.answer(ctx, paid.card, paid.worked); err != nil {
 		return Payment{}, fmt.Errorf("answer of %s: %w", params.Reference, err)
 	}
 	if err := p.after(); err != nil {
@@ -42,8 +43,9 @@ func (p *Processor) Pay(ctx context.Context, params PaymentParams) (Payment, err
 	return paid.payment, nil
 }
 
-// Capture captures an authorized payment, and returns any other payment unchanged. It
-// returns [ErrInvalid] or [ErrUnknownPayment]; after any other error the outcome is unknown.
+// Capture captures a payment that Pay was to capture and only authorized. It returns any
+// other payment unchanged, also one that is held with [CaptureManual]. It returns
+// [ErrInvalid] or [ErrUnknownPayment]; after any other error the outcome is unknown.
 func (p *Processor) Capture(ctx context.Context, reference string) (Payment, error) {
 	return served(ctx, p, byReference(reference), func(ctx context.Context, tx *transaction) (Payment, error) {
 		payment, found, err := tx.findPayment(ctx, reference)
@@ -53,10 +55,14 @@ func (p *Processor) Capture(ctx context.Context, reference string) (Payment, err
 		if err != nil {
 			return Payment{}, err
 		}
-		payment, moved := payment.capture(p.clock())
-		if !moved {
+		if payment.State != RequiresCapture || payment.Capture == CaptureManual {
 			return payment, nil
 		}
+		card, err := tx.cardOf(ctx, payment)
+		if err != nil {
+			return Payment{}, err
+		}
+		payment = payment.capture(payment.AmountCents, card, p.clock())
 		return payment, tx.decidePayment(ctx, payment)
 	})
 }
@@ -88,68 +94,65 @@ func (p *Processor) Void(ctx context.Context, reference string) (Payment, error)
 // Payment returns the payment of a reference. It returns [ErrInvalid] or
 // [ErrUnknownPayment]; after any other error the state is unknown.
 func (p *Processor) Payment(ctx context.Context, reference string) (Payment, error) {
-	if err := validReference(reference); err != nil {
-		return Payment{}, err
-	}
-	if err := p.before(ctx); err != nil {
-		return Payment{}, err
-	}
-	payment, err := p.db.payment(ctx, reference)
-	if err != nil {
-		return Payment{}, fmt.Errorf("payment %s: %w", reference, err)
-	}
-	if err := p.after(); err != nil {
-		return Payment{}, err
-	}
-	return payment, nil
+	return read(ctx, p, reference, p.db.payment)
 }
 
 // paying is the result of a payment's transaction.
 type paying struct {
 	payment Payment
 	card    sandboxCard
-	moved   bool // this call moved the money
+	worked  bool // this call moved the money, or held it
+	stopped bool // a fault stopped it after authorization
 }
 
-// payIn authorizes a payment and captures it, unless a fault stops it in between. If the
-// reference was used before, it captures a payment that was only authorized.
+// payIn authorizes a payment and captures it, unless it is to be captured later or a fault
+// stops it in between. If the reference was used before, it captures a payment that was to
+// be captured and was only authorized.
 func (p *Processor) payIn(ctx context.Context, tx *transaction, params PaymentParams, method Method) (paying, error) {
 	now := p.clock()
 	card, _ := cardNamed(method.Card)
-	payment, moved := p.tryCapture(authorize(params, method, id.New(paymentPrefix, now), now), now)
-	added, err := tx.addPayment(ctx, payment)
+	paid := p.proceed(authorize(params, method, id.New(paymentPrefix, now), now), card, now)
+	added, err := tx.addPayment(ctx, paid.payment)
 	if err != nil || added {
-		return paying{payment: payment, card: card, moved: moved}, err
+		paid.worked = paid.worked || paid.payment.State == RequiresCapture
+		return paid, err
 	}
-	payment, _, err = tx.findPayment(ctx, params.Reference)
+	payment, _, err := tx.findPayment(ctx, params.Reference)
 	switch {
 	case err != nil:
 		return paying{}, err
 	case !payment.repeats(params):
 		return paying{}, ErrReferenceReused
 	}
-	if payment, moved = p.tryCapture(payment, now); moved {
-		err = tx.decidePayment(ctx, payment)
+	paid = p.proceed(payment, card, now)
+	if paid.payment.State != payment.State {
+		err = tx.decidePayment(ctx, paid.payment)
 	}
-	return paying{payment: payment, card: card, moved: moved}, err
+	return paid, err
 }
 
-// tryCapture captures an authorized payment unless a fault stops it, and reports whether it
-// did.
-func (p *Processor) tryCapture(payment Payment, now time.Time) (Payment, bool) {
-	if payment.State != RequiresCapture || p.trouble.draw(func(f Faults) int { return f.StopPercent }) {
-		return payment, false
+// proceed captures an authorized payment that is to be captured at once, unless a fault
+// stops it.
+func (p *Processor) proceed(payment Payment, card sandboxCard, now time.Time) paying {
+	paid := paying{payment: payment, card: card}
+	if payment.State != RequiresCapture {
+		return paid
 	}
-	return payment.capture(now)
+	paid.stopped = p.trouble.draw(func(f Faults) int { return f.StopPercent })
+	if payment.Capture != CaptureManual && !paid.stopped {
+		paid.payment = payment.capture(payment.AmountCents, card, now)
+		paid.worked = paid.payment.State == Captured
+	}
+	return paid
 }
 
-// answer applies the card's behavior after this call moved the money: a late response, or
-// none.
-func (p *Processor) answer(ctx context.Context, paid paying) error {
-	if !paid.moved {
+// answer applies the card's behavior after this call moved or held the money: a late
+// response, or none.
+func (p *Processor) answer(ctx context.Context, card sandboxCard, worked bool) error {
+	if !worked {
 		return nil
 	}
-	switch paid.card.answer {
+	switch card.answer {
 	case answersLate:
 		return p.wait(ctx, p.slowAnswer)
 	case answersNever:

@@ -88,6 +88,29 @@ type PaymentParams struct {
 	AmountCents money.Cents `json:"amountCents"`
 	// Description appears on the payer's statement. It may be empty.
 	Description string `json:"description,omitempty"`
+	// Capture is when an authorized payment is captured. Default: at once.
+	Capture CaptureMode `json:"capture,omitempty"`
+}
+
+// CaptureMode is when an authorized payment is captured.
+type CaptureMode string
+
+const (
+	// CaptureAtOnce captures the whole payment when it is authorized.
+	CaptureAtOnce CaptureMode = ""
+	// CaptureManual only authorizes the payment. Nothing but [Processor.CaptureHeld]
+	// captures it.
+	CaptureManual CaptureMode = "manual"
+)
+
+// CaptureParams are the parameters of CaptureHeld.
+type CaptureParams struct {
+	// Reference is the reference of a payment that was authorized with [CaptureManual].
+	// Required.
+	Reference string `json:"reference"`
+	// AmountCents is the amount to capture, 1 to the payment's. The rest is released.
+	// Required.
+	AmountCents money.Cents `json:"amountCents"`
 }
 
 // State is the state of a payment.
@@ -98,7 +121,7 @@ const (
 	RequiresCapture State = "requires_capture" // authorized: the money is held
 	Captured        State = "captured"         // the money has moved
 	Voided          State = "voided"           // canceled: the money will never move
-	Declined        State = "declined"         // refused: the money will never move
+	Declined        State = "declined"         // refused, when it was authorized or captured: the money will never move
 )
 
 // Payment is the payment of a reference. The payment of a reference that was voided before
@@ -112,18 +135,28 @@ type Payment struct {
 	State State `json:"state"`
 	// Reason is set if State is declined.
 	Reason string `json:"reason,omitempty"`
+	// CapturedCents is the amount that was captured. It is 0 unless State is captured.
+	CapturedCents money.Cents `json:"capturedCents,omitempty"`
+	// RefundedCents is the sum of the refunds that were not refused, at most CapturedCents.
+	RefundedCents money.Cents `json:"refundedCents,omitempty"`
 	// CreatedAtMillis is when the payment was created, in Unix milliseconds.
 	CreatedAtMillis int64 `json:"createdAtMillis"`
 	// CapturedAtMillis is when the payment was captured, in Unix milliseconds.
 	CapturedAtMillis int64 `json:"capturedAtMillis,omitempty"`
 }
 
-// Totals are the sums over all captured payments of a processor.
+// Totals are the sums over all payments and refunds of a processor.
 type Totals struct {
 	// Payments is the number of captured payments.
 	Payments int64 `json:"payments"`
-	// CapturedCents is their sum in US cents.
+	// CapturedCents is the sum that was captured, in US cents.
 	CapturedCents money.Cents `json:"capturedCents"`
+	// HeldCents is the sum that is held until CaptureHeld or Void, in US cents.
+	HeldCents money.Cents `json:"heldCents,omitempty"`
+	// Refunds is the number of succeeded refunds.
+	Refunds int64 `json:"refunds,omitempty"`
+	// RefundedCents is their sum in US cents.
+	RefundedCents money.Cents `json:"refundedCents,omitempty"`
 }
 
 func (p CustomerParams) validate() error {
@@ -147,14 +180,26 @@ func (p PaymentParams) validate() error {
 	if err := validReference(p.Reference); err != nil {
 		return err
 	}
-	if p.AmountCents <= 0 {
-		return fmt.Errorf("amount of %d cents: %w", p.AmountCents, ErrInvalid)
+	if p.Capture != CaptureAtOnce && p.Capture != CaptureManual {
+		return fmt.Errorf("capture %q, %q or none is allowed: %w", p.Capture, CaptureManual, ErrInvalid)
 	}
 	return cmp.Or(
+		validAmount(p.AmountCents),
 		validText("customer", p.Customer, maxField), validText("method", p.Method, maxField),
 		validText("payee", p.Payee, maxField), validText("mandate", p.Mandate, maxField),
 		validText("description", p.Description, maxDescription),
 	)
+}
+
+func (p CaptureParams) validate() error {
+	return cmp.Or(validReference(p.Reference), validAmount(p.AmountCents))
+}
+
+func validAmount(cents money.Cents) error {
+	if cents <= 0 {
+		return fmt.Errorf("amountCents %d, at least 1 is required: %w", cents, ErrInvalid)
+	}
+	return nil
 }
 
 // validReference accepts 1 to 255 of A–Z a–z 0–9 . _ : - with a letter or digit first,

@@ -14,6 +14,7 @@ import (
 const (
 	methodPrefix  = "pm_"
 	paymentPrefix = "pay_"
+	refundPrefix  = "re_"
 )
 
 // ProcessorConfig configures [OpenProcessor].
@@ -109,8 +110,8 @@ func (p *Processor) SetFaults(f Faults) error {
 	return nil
 }
 
-// Totals returns the sums over all captured payments, for reconciliation in drills. Faults
-// do not affect it. It returns errors of ctx and of the database.
+// Totals returns the sums over all payments and refunds, for reconciliation in drills.
+// Faults do not affect it. It returns errors of ctx and of the database.
 func (p *Processor) Totals(ctx context.Context) (Totals, error) {
 	return p.db.totals(ctx)
 }
@@ -187,4 +188,23 @@ func served[T any](ctx context.Context, p *Processor, asked params, run func(con
 		return none, err
 	}
 	return result, nil
+}
+
+// read runs a call that only reads, with the faults before and after the work.
+func read[T any](ctx context.Context, p *Processor, reference string, find func(context.Context, string) (T, error)) (T, error) {
+	var none T
+	if err := validReference(reference); err != nil {
+		return none, err
+	}
+	if err := p.before(ctx); err != nil {
+		return none, err
+	}
+	found, err := find(ctx, reference)
+	if err != nil {
+		return none, fmt.Errorf("find %s: %w", reference, err)
+	}
+	if err := p.after(); err != nil {
+		return none, err
+	}
+	return found, nil
 }

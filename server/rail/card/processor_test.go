@@ -166,33 +166,3 @@ func TestCustomersAndMethodsAreMadeOncePerReference(t *testing.T) {
 		require.ErrorIs(t, err, card.ErrReferenceReused)
 	})
 }
-
-// TestFileOfVersionOneIsTakenOver: what was paid, refused and given up stays decided.
-func TestFileOfVersionOneIsTakenOver(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "card.db")
-	old, err := os.ReadFile(filepath.Join("testdata", "version1.sql"))
-	require.NoError(t, err)
-	db, err := sql.Open("sqlite", path)
-	require.NoError(t, err)
-	_, err = db.ExecContext(t.Context(), string(old))
-	require.NoError(t, err)
-	require.NoError(t, db.Close())
-	for range 2 {
-		processor := open(t, card.ProcessorConfig{Path: path})
-		totals, err := processor.Totals(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, card.Totals{Payments: 1, CapturedCents: 700}, totals)
-		paid, err := processor.Pay(t.Context(), card.PaymentParams{
-			Reference: "txn_1.fiat", Customer: "cus_1", Method: "pm_1", Payee: "mer_1", Mandate: "del_1", AmountCents: 700, Description: "d",
-		})
-		require.NoError(t, err)
-		require.Equal(t, "pay_1", paid.ID)
-		for reference, state := range map[string]card.State{"txn_1.fiat": card.Captured, "txn_2.fiat": card.Declined, "txn_3.fiat": card.Voided} {
-			payment, err := processor.Payment(t.Context(), reference)
-			require.NoError(t, err)
-			require.Equal(t, state, payment.State)
-		}
-		require.NoError(t, processor.Close())
-	}
-}

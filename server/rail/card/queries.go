@@ -19,15 +19,28 @@ const (
 	insertMethod      = `INSERT INTO methods (reference, customer_id, card, id, brand, last_four, state, reason, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-	paymentByReference = `SELECT reference, customer_id, method_id, payee, mandate, amount_cents, description,
-		id, state, reason, created_at, captured_at FROM payments WHERE reference = ?`
+	paymentByReference = `SELECT reference, customer_id, method_id, payee, mandate, amount_cents, description, capture,
+		id, state, reason, captured_cents, refunded_cents, created_at, captured_at FROM payments WHERE reference = ?`
 	// A reference that was used before keeps what it was used for.
-	insertPayment = `INSERT INTO payments (reference, customer_id, method_id, payee, mandate, amount_cents, description,
-		id, state, reason, created_at, captured_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (reference) DO NOTHING`
+	insertPayment = `INSERT INTO payments (reference, customer_id, method_id, payee, mandate, amount_cents, description, capture,
+		id, state, reason, captured_cents, created_at, captured_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (reference) DO NOTHING`
 	// The state it must have is part of the question: a payment leaves requires_capture once.
-	updatePayment = `UPDATE payments SET state = ?, captured_at = ? WHERE reference = ? AND state = 'requires_capture'`
+	updatePayment = `UPDATE payments SET state = ?, reason = ?, captured_cents = ?, captured_at = ?
+		WHERE reference = ? AND state = 'requires_capture'`
+	// What was refunded before is part of the question, as the state is above.
+	updateRefunded = `UPDATE payments SET refunded_cents = ? WHERE reference = ? AND refunded_cents = ?`
+
+	refundByReference = `SELECT reference, payment, amount_cents, description, id, state, reason, created_at, refunded_at
+		FROM refunds WHERE reference = ?`
+	insertRefund = `INSERT INTO refunds (reference, payment, amount_cents, description, id, state, reason, created_at, refunded_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	updateRefund = `UPDATE refunds SET state = ?, refunded_at = ? WHERE reference = ? AND state = 'pending'`
+
 	// The sums are a check for people and drills; nothing is decided by them.
-	sumCaptured = `SELECT count(*), coalesce(sum(amount_cents), 0) FROM payments WHERE state = 'captured'`
+	sumPayments = `SELECT count(*) FILTER (WHERE state = 'captured'), coalesce(sum(captured_cents), 0),
+		coalesce(sum(amount_cents) FILTER (WHERE state = 'requires_capture' AND capture = 'manual'), 0) FROM payments`
+	sumRefunds = `SELECT count(*), coalesce(sum(amount_cents), 0) FROM refunds WHERE state = 'succeeded'`
 
 	begin    = `BEGIN IMMEDIATE`
 	commit   = `COMMIT`
@@ -40,8 +53,9 @@ type prepared map[string]*sql.Stmt
 func prepare(ctx context.Context, conn *sql.Conn) (prepared, error) {
 	all := prepared{}
 	for _, query := range [...]string{
-		customerByReference, customerExists, insertCustomer, methodByReference, insertMethod,
-		paymentByReference, insertPayment, updatePayment, begin, commit, rollback,
+		customerByReference, customerExists, insertCustomer, methodByReference, methodByID, insertMethod,
+		paymentByReference, insertPayment, updatePayment, updateRefunded,
+		refundByReference, insertRefund, updateRefund, begin, commit, rollback,
 	} {
 		stmt, err := conn.PrepareContext(ctx, query) //nolint:sqlclosecheck // closed with conn
 		if err != nil {
@@ -100,6 +114,14 @@ func (t *transaction) findMethod(ctx context.Context, reference string) (m Metho
 	return m, found, err
 }
 
+// cardOf returns the card of a payment, or the zero card if it has none.
+func (t *transaction) cardOf(ctx context.Context, p Payment) (sandboxCard, error) {
+	var m Method
+	_, err := t.find(ctx, methodByID, p.Method, func(r row) error { return scanMethod(r, &m) })
+	card, _ := cardNamed(m.Card)
+	return card, err
+}
+
 func (t *transaction) findCustomer(ctx context.Context, reference string) (c Customer, found bool, err error) {
 	found, err = t.find(ctx, customerByReference, reference, func(r row) error {
 		return r.Scan(&c.Reference, &c.Email, &c.ID, &c.CreatedAtMillis)
@@ -124,15 +146,15 @@ func (t *transaction) addMethod(ctx context.Context, m Method) error {
 
 // addPayment stores a payment, and reports whether its reference was unused.
 func (t *transaction) addPayment(ctx context.Context, p Payment) (added bool, err error) {
-	n, err := t.exec(ctx, insertPayment, p.Reference, p.Customer, p.Method, p.Payee, p.Mandate, p.AmountCents, p.Description,
-		p.ID, p.State, p.Reason, p.CreatedAtMillis, p.CapturedAtMillis)
+	n, err := t.exec(ctx, insertPayment, p.Reference, p.Customer, p.Method, p.Payee, p.Mandate, p.AmountCents, p.Description, p.Capture,
+		p.ID, p.State, p.Reason, p.CapturedCents, p.CreatedAtMillis, p.CapturedAtMillis)
 	return n == 1, err
 }
 
 // decidePayment takes a payment out of requires_capture. One that is not there any
 // more is a broken invariant: the caller read it in this transaction.
 func (t *transaction) decidePayment(ctx context.Context, p Payment) error {
-	n, err := t.exec(ctx, updatePayment, p.State, p.CapturedAtMillis, p.Reference)
+	n, err := t.exec(ctx, updatePayment, p.State, p.Reason, p.CapturedCents, p.CapturedAtMillis, p.Reference)
 	if err != nil {
 		return err
 	}
@@ -146,8 +168,8 @@ func (t *transaction) decidePayment(ctx context.Context, p Payment) error {
 type row interface{ Scan(dest ...any) error }
 
 func scanPayment(r row, p *Payment) error {
-	return r.Scan(&p.Reference, &p.Customer, &p.Method, &p.Payee, &p.Mandate, &p.AmountCents, &p.Description,
-		&p.ID, &p.State, &p.Reason, &p.CreatedAtMillis, &p.CapturedAtMillis)
+	return r.Scan(&p.Reference, &p.Customer, &p.Method, &p.Payee, &p.Mandate, &p.AmountCents, &p.Description, &p.Capture,
+		&p.ID, &p.State, &p.Reason, &p.CapturedCents, &p.RefundedCents, &p.CreatedAtMillis, &p.CapturedAtMillis)
 }
 
 func scanMethod(r row, m *Method) error {
@@ -178,9 +200,17 @@ func (d *database) payment(ctx context.Context, reference string) (Payment, erro
 }
 
 func (d *database) totals(ctx context.Context) (Totals, error) {
+	tx, err := d.Read.BeginTx(ctx, nil)
+	if err != nil {
+		return Totals{}, fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback() //nolint:errcheck // it only reads
 	var t Totals
-	if err := d.Read.QueryRowContext(ctx, sumCaptured).Scan(&t.Payments, &t.CapturedCents); err != nil {
+	if err := tx.QueryRowContext(ctx, sumPayments).Scan(&t.Payments, &t.CapturedCents, &t.HeldCents); err != nil {
 		return Totals{}, fmt.Errorf("sum payments: %w", err)
+	}
+	if err := tx.QueryRowContext(ctx, sumRefunds).Scan(&t.Refunds, &t.RefundedCents); err != nil {
+		return Totals{}, fmt.Errorf("sum refunds: %w", err)
 	}
 	return t, nil
 }

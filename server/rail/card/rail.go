@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/money"
@@ -42,7 +41,11 @@ type Rail struct {
 	logger  *slog.Logger
 }
 
-var _ rail.Rail = (*Rail)(nil)
+var (
+	_ rail.Rail       = (*Rail)(nil)
+	_ rail.Authorizer = (*Rail)(nil)
+	_ rail.Refunder   = (*Rail)(nil)
+)
 
 // New returns the rail of a processor. It performs no I/O. The returned error names the
 // invalid field.
@@ -125,15 +128,12 @@ func (r *Rail) connect(ctx context.Context, c rail.Connection) (Method, error) {
 // first call's. After any other error the outcome is unknown: ctx's, a timeout, a broken
 // connection, a response that is not the processor's.
 func (r *Rail) Charge(ctx context.Context, c rail.Charge) (rail.Outcome, error) {
-	cents, whole := c.Amount.WholeCents()
-	if !whole || cents <= 0 || c.MerchantID == "" || c.Instrument.Rail != rail.Card {
+	cents, payable := payable(c)
+	if !payable {
 		return refused(rail.Unavailable), nil
 	}
 	return r.ask(ctx, "charge", c.Reference, func(ctx context.Context, gateway Gateway) (Payment, error) {
-		payment, err := gateway.Pay(ctx, PaymentParams{
-			Reference: c.Reference, Customer: c.Instrument.Customer, Method: c.Instrument.Method,
-			Payee: c.MerchantID, Mandate: c.MandateID, AmountCents: cents, Description: statement(c.Description),
-		})
+		payment, err := gateway.Pay(ctx, paymentParams(c, cents))
 		if err != nil {
 			return Payment{}, err
 		}
@@ -141,47 +141,59 @@ func (r *Rail) Charge(ctx context.Context, c rail.Charge) (rail.Outcome, error) 
 	})
 }
 
-// Lookup returns the outcome of a reference, or [rail.Unseen]. It captures a payment that was
+// payable returns the amount of a charge in cents, and reports whether a card can pay it.
+func payable(c rail.Charge) (money.Cents, bool) {
+	cents, whole := c.Amount.WholeCents()
+	return cents, whole && cents > 0 && c.MerchantID != "" && c.Instrument.Rail == rail.Card
+}
+
+func paymentParams(c rail.Charge, cents money.Cents) PaymentParams {
+	return PaymentParams{
+		Reference: c.Reference, Customer: c.Instrument.Customer, Method: c.Instrument.Method,
+		Payee: c.MerchantID, Mandate: c.MandateID, AmountCents: cents, Description: statement(c.Description),
+	}
+}
+
+// Lookup returns the outcome of a reference, or [rail.Unseen]. It captures a charge that was
 // only authorized, because its caller requested the money and would otherwise wait forever.
-// After an error the outcome is unknown.
+// It captures nothing of a reference that [Rail.Authorize] holds. After an error the outcome
+// is unknown.
 func (r *Rail) Lookup(ctx context.Context, reference string) (rail.Outcome, error) {
 	return r.ask(ctx, "look up", reference, func(ctx context.Context, gateway Gateway) (Payment, error) {
 		payment, err := gateway.Payment(ctx, reference)
-		if err == nil && payment.State == RequiresCapture {
+		if err == nil && payment.State == RequiresCapture && payment.Capture != CaptureManual {
 			return gateway.Capture(ctx, reference)
 		}
 		return payment, err
 	})
 }
 
-// Void cancels a reference. If the money has not moved, it never will, even if a charge
-// arrives later, and the outcome is [rail.Refused]. If it has moved, the outcome is
-// [rail.Succeeded]. After an error the outcome is unknown.
-func (r *Rail) Void(ctx context.Context, reference string) (rail.Outcome, error) {
-	return r.ask(ctx, "void", reference, func(ctx context.Context, gateway Gateway) (Payment, error) {
-		return gateway.Void(ctx, reference)
+// ask makes one call about a payment, within the time limit.
+func (r *Rail) ask(ctx context.Context, what, reference string, call func(context.Context, Gateway) (Payment, error)) (rail.Outcome, error) {
+	return r.outcome(ctx, what, reference, func(ctx context.Context, gateway Gateway) (rail.Outcome, error) {
+		payment, err := call(ctx, gateway)
+		if err != nil {
+			return rail.Outcome{}, err
+		}
+		if payment.Reference != reference {
+			return rail.Outcome{}, fmt.Errorf("the processor answered about %q", payment.Reference)
+		}
+		return outcomeOf(payment)
 	})
 }
 
-// ask makes one call about a payment, within the time limit.
-func (r *Rail) ask(ctx context.Context, what, reference string, call func(context.Context, Gateway) (Payment, error)) (rail.Outcome, error) {
+// outcome makes one call within the time limit. An unknown reference is [rail.Unseen].
+func (r *Rail) outcome(ctx context.Context, what, reference string, call func(context.Context, Gateway) (rail.Outcome, error)) (rail.Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	gateway, err := r.gateway(ctx)
 	if err != nil {
 		return rail.Outcome{}, r.unknown(ctx, what, reference, err)
 	}
-	payment, err := call(ctx, gateway)
-	if errors.Is(err, ErrUnknownPayment) {
+	outcome, err := call(ctx, gateway)
+	if errors.Is(err, ErrUnknownPayment) || errors.Is(err, ErrUnknownRefund) {
 		return rail.Outcome{Status: rail.Unseen}, nil
 	}
-	if err == nil && payment.Reference != reference {
-		err = fmt.Errorf("the processor answered about %q", payment.Reference)
-	}
-	if err != nil {
-		return rail.Outcome{}, r.unknown(ctx, what, reference, err)
-	}
-	outcome, err := outcomeOf(payment)
 	if err != nil {
 		return rail.Outcome{}, r.unknown(ctx, what, reference, err)
 	}
@@ -196,67 +208,11 @@ func (r *Rail) unknown(ctx context.Context, what, reference string, err error) e
 		err = rail.ErrReferenceReused
 	case errors.Is(err, ErrUnknownCard):
 		err = rail.ErrUnknownMethod
+	case errors.Is(err, ErrAmountTooLarge):
+		err = fmt.Errorf("%w: %w", rail.ErrInvalidAmount, err)
 	default:
 		r.logger.WarnContext(ctx, "card processor: outcome unknown",
 			slog.String("call", what), slog.String("reference", reference), slog.Any("error", err))
 	}
 	return fmt.Errorf("%s %s by card: %w", what, reference, err)
-}
-
-// answers checks that a response is about the requested amount.
-func answers(payment Payment, cents money.Cents) error {
-	if payment.AmountCents != cents && payment.State != Voided {
-		return fmt.Errorf("the processor answered about %d cents, asked for %d", payment.AmountCents, cents)
-	}
-	return nil
-}
-
-// outcomeOf returns the outcome of a payment. An unknown state is an error.
-func outcomeOf(payment Payment) (rail.Outcome, error) {
-	switch payment.State {
-	case Captured:
-		return rail.Outcome{
-			Status: rail.Succeeded, ProcessorID: payment.ID, SettledAt: time.UnixMilli(payment.CapturedAtMillis).UTC(),
-		}, nil
-	case Declined:
-		outcome := refused(reason(payment.Reason))
-		outcome.ProcessorID = payment.ID
-		return outcome, nil
-	case Voided:
-		outcome := refused(rail.Unavailable)
-		outcome.ProcessorID = payment.ID
-		return outcome, nil
-	case RequiresCapture:
-		return rail.Outcome{Status: rail.Pending, ProcessorID: payment.ID}, nil
-	default:
-		return rail.Outcome{}, fmt.Errorf("the processor answered state %q", payment.State)
-	}
-}
-
-func refused(why rail.Reason) rail.Outcome {
-	return rail.Outcome{Status: rail.Refused, Reason: why}
-}
-
-// reason converts a processor's reason to one of package rail.
-func reason(processors string) rail.Reason {
-	switch processors {
-	case reasonDeclined:
-		return rail.CardDeclined
-	case reasonFunds:
-		return rail.InsufficientFunds
-	case reasonExpired:
-		return rail.ExpiredCard
-	default:
-		return rail.ProcessorError
-	}
-}
-
-// statement shortens a description to what the processor accepts, because a long text must
-// not leave a charge without an answer.
-func statement(description string) string {
-	description = strings.ToValidUTF8(description, "\uFFFD")
-	if len(description) <= maxDescription {
-		return description
-	}
-	return strings.ToValidUTF8(description[:maxDescription], "")
 }

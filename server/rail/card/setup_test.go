@@ -98,11 +98,13 @@ func params(c rail.Charge) card.PaymentParams {
 	}
 }
 
-// movedCents asks the books for all that has moved.
-func movedCents(t *testing.T, p interface {
+// books are a processor's sums, in process or over HTTP.
+type books interface {
 	Totals(ctx context.Context) (card.Totals, error)
-},
-) money.Cents {
+}
+
+// movedCents asks the books for all that has moved.
+func movedCents(t *testing.T, p books) money.Cents {
 	t.Helper()
 	totals, err := p.Totals(t.Context())
 	require.NoError(t, err)

@@ -33,6 +33,8 @@ var wireErrors = [...]wireError{
 	{ErrUnknownCard, http.StatusUnprocessableEntity, "unknown_card"},
 	{ErrUnknownCustomer, http.StatusUnprocessableEntity, "unknown_customer"},
 	{ErrUnknownPayment, http.StatusNotFound, "unknown_payment"},
+	{ErrUnknownRefund, http.StatusNotFound, "unknown_refund"},
+	{ErrAmountTooLarge, http.StatusUnprocessableEntity, "amount_too_large"},
 	{ErrUnavailable, http.StatusServiceUnavailable, "unavailable"},
 	{ErrClosed, http.StatusServiceUnavailable, "closed"},
 }

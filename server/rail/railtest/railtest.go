@@ -6,6 +6,9 @@
 //		return railtest.Fixture{Rail: r, Works: "card_visa", Amount: 1_000_000, Moved: moved, …}
 //	})
 //
+// [RunAuthorizer] and [RunRefunder] are the suites of [rail.Authorizer] and
+// [rail.Refunder], for rails that implement them.
+//
 // A new guarantee of rails gets its test here, never in one rail only. The rail's own tests
 // cover what it does beyond this interface.
 package railtest
@@ -39,14 +42,27 @@ type Fixture struct {
 	RefusedAtCharge string
 	// ChargeReason is the reason for that refusal.
 	ChargeReason rail.Reason
-	// Amount is the amount of one charge. The rail must also be able to pay twice as much.
-	// Required.
+	// Amount is the amount of one charge. The rail must also be able to pay twice as much,
+	// and to capture and refund a quarter of it. Required.
 	Amount rail.Micros
+	// RefusedAtCapture is a method that is authorized, but whose every capture is refused.
+	// Default: there is none, and its test is skipped.
+	RefusedAtCapture string
+	// CaptureReason is the reason for that refusal.
+	CaptureReason rail.Reason
+	// RefusedAtRefund is a method that pays, but whose every refund is refused. Default:
+	// there is none, and its test is skipped.
+	RefusedAtRefund string
+	// RefundReason is the reason for that refusal.
+	RefundReason rail.Reason
 	// PayTo is the payee's wallet address, for rails that need one. Default: none.
 	PayTo string
-	// Moved returns the total that the payee has received, as seen from outside the rail.
-	// Required.
+	// Moved returns the total that the payee has received, less what was refunded, as seen
+	// from outside the rail. Required.
 	Moved func(t *testing.T) rail.Micros
+	// Held returns the total that is held, as seen from outside the rail. [RunAuthorizer]
+	// requires it.
+	Held func(t *testing.T) rail.Micros
 	// Restart ends the rail as a crash does, and returns one that has only what was stored
 	// durably. Default: the rail has no state to lose, and is used further.
 	Restart func(t *testing.T) rail.Rail
@@ -61,7 +77,7 @@ const patience = 50
 // Run runs the suite. It calls open for each test, which must return a new rail.
 func Run(t *testing.T, open func(t *testing.T) Fixture) {
 	t.Helper()
-	for name, test := range map[string]func(*testing.T, *bench){
+	run(t, open, map[string]func(*testing.T, *bench){
 		"ConnectsOncePerReference":         connectsOnce,
 		"ConnectUnknownMethod":             connectUnknown,
 		"ConnectRefusedStaysRefused":       connectRefused,
@@ -81,7 +97,13 @@ func Run(t *testing.T, open func(t *testing.T) Fixture) {
 		"GivenUpMidwayIsFinishedByAsking":  givenUpMidway,
 		"RestartForgetsNothing":            restartForgetsNothing,
 		"RestartAmidChargesDoublesNothing": restartAmidCharges,
-	} {
+	})
+}
+
+// run runs tests, each with a rail of its own.
+func run(t *testing.T, open func(t *testing.T) Fixture, tests map[string]func(*testing.T, *bench)) {
+	t.Helper()
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := open(t)
