@@ -71,6 +71,9 @@ func readClaims(c claims, trusted issuerURL, w window) (*verified, error) {
 	if v.Limits, ok = readLimits(c.own("spending_limits")); !ok {
 		return nil, refuse(BadLimits)
 	}
+	if !v.Limits.readFurther(c.own("further_limits")) {
+		return nil, refuse(BadLimits)
+	}
 	return v, v.readConstraints(c.own("constraints"))
 }
 
@@ -146,4 +149,27 @@ func readLimits(v *ijson.Value) (Limits, bool) {
 	ok := okTx && okMonth && perTx <= monthly && v.Len() == 5 &&
 		v.Get("period").Is("calendar_month") && v.Get("time_zone").Is("UTC") && v.Get("currency").Is("USD")
 	return Limits{MaxPerTxCents: perTx, MaxMonthlyCents: monthly}, ok
+}
+
+// readFurther reads the optional claim further_limits: at least one member, and none that is
+// unknown, since an unknown limit would not be respected.
+func (l *Limits) readFurther(v *ijson.Value) bool {
+	if v == nil {
+		return true
+	}
+	found := 0
+	for name, to := range map[string]*int64{
+		"max_daily_cents": &l.MaxDailyCents, "max_total_cents": &l.MaxTotalCents,
+		"max_payments_per_day": &l.MaxPaymentsPerDay, "max_monthly_per_payee_cents": &l.MaxMonthlyPerPayeeCents,
+	} {
+		if v.Get(name) == nil {
+			continue
+		}
+		var ok bool
+		if *to, ok = v.Get(name).Int(1, maxSafe); !ok {
+			return false
+		}
+		found++
+	}
+	return v.Kind() == ijson.Object && found > 0 && found == v.Len()
 }

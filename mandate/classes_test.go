@@ -117,6 +117,18 @@ func invalidClasses() []invalid {
 		{name: "bad_limits", reason: mandate.BadLimits, change: payload(`"max_per_tx_cents":500`, `"max_per_tx_cents":5e2`)},
 		{name: "bad_limits, per transaction above the month", reason: mandate.BadLimits, change: payload(`"max_per_tx_cents":500`, `"max_per_tx_cents":5016`)},
 		{name: "bad_limits, unknown member", reason: mandate.BadLimits, change: payload(`"time_zone"`, `"max_daily_cents":1,"time_zone"`)},
+		{name: "bad_limits, further ones empty", reason: mandate.BadLimits, change: claim("further_limits", "{}")},
+		{name: "bad_limits, further ones null", reason: mandate.BadLimits, change: claim("further_limits", "null")},
+		{name: "bad_limits, further ones in an array", reason: mandate.BadLimits, change: claim("further_limits", `[{"max_daily_cents":1}]`)},
+		{name: "bad_limits, further one of zero", reason: mandate.BadLimits, change: claim("further_limits", `{"max_total_cents":0}`)},
+		{name: "bad_limits, further one no integer", reason: mandate.BadLimits, change: claim("further_limits", `{"max_payments_per_day":1.0}`)},
+		{name: "bad_limits, further one too large", reason: mandate.BadLimits, change: claim("further_limits", `{"max_monthly_per_payee_cents":9007199254740992}`)},
+		{name: "bad_limits, unknown further one", reason: mandate.BadLimits, change: claim("further_limits", `{"max_daily_cents":1,"max_weekly_cents":1}`)},
+		{name: "sd_in_protected_claim, in further limits", reason: mandate.SDInProtectedClaim, change: claim("further_limits", `{"max_daily_cents":1,"_sd":["x"]}`)},
+		{name: "disclosure_reserved, further limits", reason: mandate.DisclosureReserved, change: func(t testing.TB, _ *fixture, g *forge) {
+			member(t, &g.payload, "further_limits", `{"max_daily_cents":1}`)
+			g.hide(t, "further_limits")
+		}},
 		{name: "bad_limits, missing", reason: mandate.BadLimits, change: claim("spending_limits", "")},
 		{name: "bad_constraints", reason: mandate.BadConstraints, change: claim("constraints", "[]")},
 		{name: "bad_constraints, no array", reason: mandate.BadConstraints, change: claim("constraints", "{}")},

@@ -39,11 +39,15 @@
 // constraints, keys that come with the token, and JSON with duplicate members. Selective
 // disclosure can narrow a mandate (by withholding a payee) but never widen it.
 //
+// The claim spending_limits has the limits that every mandate has. Optional limits are in
+// the claim further_limits, an object with at least one of max_daily_cents, max_total_cents,
+// max_payments_per_day and max_monthly_per_payee_cents.
+//
 // AP2's own form is accepted as well: if the payload has no vct of its own, and
 // delegate_payload is an array of which exactly one object is disclosed, the mandate's
-// claims (vct, cnf, constraints, spending_limits) are that object's. The other claims
-// (iss, jti, iat, exp, nbf, status) may be in the object or around it, but each only in
-// one of them. All limits and rules are the same; in particular spending_limits is
+// claims (vct, cnf, constraints, spending_limits, further_limits) are that object's. The
+// other claims (iss, jti, iat, exp, nbf, status) may be in the object or around it, but
+// each only in one of them. All limits and rules are the same; in particular spending_limits is
 // required, since AP2's budget alone has no period. If there is a vct, delegate_payload
 // is an unknown claim without meaning.
 //

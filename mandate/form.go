@@ -38,7 +38,7 @@ func (f form) Member(object sdjwt.Scope, name string) sdjwt.Scope {
 		switch name {
 		case "constraints":
 			return constraintList
-		case "spending_limits", "cnf", "status":
+		case "spending_limits", "further_limits", "cnf", "status":
 			return sdjwt.Sealed
 		case delegate:
 			if f.delegated {
@@ -78,7 +78,7 @@ func inherit(s sdjwt.Scope) sdjwt.Scope { return s & sdjwt.Sealed }
 func (f form) Reserved(name string) bool {
 	switch name {
 	case "iss", "iat", "exp", "nbf", "aud", "vct", "vct#integrity", "cnf", "status", "jti",
-		"spending_limits", "constraints", "_sd_alg":
+		"spending_limits", "further_limits", "constraints", "_sd_alg":
 		return true
 	default:
 		return false

@@ -78,6 +78,10 @@ func TestAP2FormRefuses(t *testing.T) {
 			g.payload = `{"spending_limits":{},` + g.payload[1:]
 			return inner
 		}},
+		"further limits around it": {mandate.BadLimits, func(g *forge, inner string) string {
+			g.payload = `{"further_limits":{"max_daily_cents":1},` + g.payload[1:]
+			return inner
+		}},
 		"two exp":    {mandate.BadExp, func(_ *forge, inner string) string { return `{"exp":4000000000,` + inner[1:] }},
 		"two iat":    {mandate.BadIat, func(_ *forge, inner string) string { return `{"iat":1,` + inner[1:] }},
 		"two jti":    {mandate.BadJti, func(_ *forge, inner string) string { return `{"jti":"del_x",` + inner[1:] }},

@@ -80,6 +80,7 @@ func TestIssueRefusesWhatNoVerifierWouldTake(t *testing.T) {
 		"no limits":           {mandate.BadLimits, func(x *mandate.Terms) { x.Limits = mandate.Limits{} }},
 		"limits out of order": {mandate.BadLimits, func(x *mandate.Terms) { x.Limits.MaxPerTxCents = x.Limits.MaxMonthlyCents + 1 }},
 		"limits too large":    {mandate.BadLimits, func(x *mandate.Terms) { x.Limits = mandate.Limits{MaxPerTxCents: 1 << 53, MaxMonthlyCents: 1 << 53} }},
+		"negative day":        {mandate.BadLimits, func(x *mandate.Terms) { x.Limits.MaxDailyCents = -1 }},
 		"nobody":              {mandate.BadConstraints, func(x *mandate.Terms) { x.Payees = nil }},
 		"payee without id":    {mandate.BadConstraints, func(x *mandate.Terms) { x.Payees[0].ID = "" }},
 		"payee without name":  {mandate.BadConstraints, func(x *mandate.Terms) { x.Payees[0].Name = "" }},

@@ -28,13 +28,23 @@ func (r Rail) instrumentType() string {
 	}
 }
 
-// Limits are the spending limits in US cents. Both are at least 1, and MaxPerTxCents does
-// not exceed MaxMonthlyCents.
+// Limits are the spending limits. MaxPerTxCents and MaxMonthlyCents are at least 1, and
+// MaxPerTxCents does not exceed MaxMonthlyCents. The other limits are optional: zero means
+// that there is none.
 type Limits struct {
 	// MaxPerTxCents limits one payment, in US cents.
 	MaxPerTxCents int64
 	// MaxMonthlyCents limits the sum of a calendar month in UTC, in US cents.
 	MaxMonthlyCents int64
+	// MaxDailyCents limits the sum of a day in UTC, in US cents. Default: no limit.
+	MaxDailyCents int64
+	// MaxTotalCents limits the sum of all payments, in US cents. Default: no limit.
+	MaxTotalCents int64
+	// MaxPaymentsPerDay limits the number of payments of a day in UTC. Default: no limit.
+	MaxPaymentsPerDay int64
+	// MaxMonthlyPerPayeeCents limits the sum that one payee receives in a calendar month in
+	// UTC, in US cents. Default: no limit.
+	MaxMonthlyPerPayeeCents int64
 }
 
 // Payee is a merchant that may be paid.

@@ -19,6 +19,7 @@ type payload struct {
 	Status      *payloadState `json:"status,omitempty"`
 	Bound       bool          `json:"key_binding_required,omitempty"`
 	Limits      payloadLimits `json:"spending_limits"`
+	Further     furtherLimits `json:"further_limits,omitzero"`
 	Constraints []any         `json:"constraints"`
 }
 
@@ -39,6 +40,15 @@ type payloadLimits struct {
 	Period   string `json:"period"`
 	TimeZone string `json:"time_zone"`
 	Currency string `json:"currency"`
+}
+
+// furtherLimits has a claim of its own, since spending_limits has exactly five members and
+// AP2's constraints have no such limits.
+type furtherLimits struct {
+	Daily    int64 `json:"max_daily_cents,omitzero"`
+	Total    int64 `json:"max_total_cents,omitzero"`
+	Payments int64 `json:"max_payments_per_day,omitzero"`
+	Payee    int64 `json:"max_monthly_per_payee_cents,omitzero"`
 }
 
 type rangeConstraint struct {
@@ -85,7 +95,8 @@ func (t Terms) payload(iss string) ([]byte, error) {
 	p := payload{
 		Vct: vct, Iss: iss, JTI: t.ID, Iat: seconds(t.IssuedAt), Nbf: seconds(t.NotBefore), Exp: seconds(t.ExpiresAt),
 		Cnf: payloadCnf{t.SessionKey}, Bound: t.RequireBinding,
-		Limits: payloadLimits{t.Limits.MaxPerTxCents, t.Limits.MaxMonthlyCents, "calendar_month", "UTC", "USD"},
+		Limits:  payloadLimits{t.Limits.MaxPerTxCents, t.Limits.MaxMonthlyCents, "calendar_month", "UTC", "USD"},
+		Further: furtherLimits{t.Limits.MaxDailyCents, t.Limits.MaxTotalCents, t.Limits.MaxPaymentsPerDay, t.Limits.MaxMonthlyPerPayeeCents},
 	}
 	if t.Status != nil {
 		p.Status = &payloadState{}

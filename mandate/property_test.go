@@ -21,6 +21,13 @@ func drawTerms(r *rapid.T, f *fixture, session mandate.PublicKey) mandate.Terms 
 		ExpiresAt:  f.now.Add(time.Duration(rapid.Int64Range(1, 6e7).Draw(r, "rest")) * time.Second),
 		SessionKey: session,
 	}
+	for _, limit := range []*int64{
+		&terms.Limits.MaxDailyCents, &terms.Limits.MaxTotalCents, &terms.Limits.MaxPaymentsPerDay, &terms.Limits.MaxMonthlyPerPayeeCents,
+	} {
+		if rapid.Bool().Draw(r, "has further limit") {
+			*limit = rapid.Int64Range(1, 1<<53-1).Draw(r, "further limit")
+		}
+	}
 	for range rapid.IntRange(1, 8).Draw(r, "payees") {
 		p := mandate.Payee{ID: text.Draw(r, "payee"), Name: text.Draw(r, "name")}
 		if rapid.Bool().Draw(r, "has website") {

@@ -1,7 +1,9 @@
 package server_test
 
 import (
+	"encoding/base64"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/httpjson"
+	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/servertest"
 	"github.com/paywarrant/paywarrant/webhook"
 )
@@ -149,6 +152,32 @@ func TestSessionKeyWithOtherFurtherLimitsIsAnotherRequest(t *testing.T) {
 	c.do(t, "POST", "/v1/mandates", body+`300}`).ok(t)
 	c.do(t, "POST", "/v1/mandates", body+`300}`).ok(t)
 	c.do(t, "POST", "/v1/mandates", body+`301}`).refused(t, 422, "idempotency_mismatch")
+}
+
+// The token states all limits, and that of a mandate without further ones is as it was.
+func TestTokenStatesTheFurtherLimits(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	limits := func(further client.FurtherLimits) mandate.Limits {
+		token := c.Mandate(t, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 1000, FurtherLimits: further})
+		require.Equal(t, further != client.FurtherLimits{}, strings.Contains(tokenPayload(t, token), `"further_limits"`))
+		peeked, err := mandate.Peek(token)
+		require.NoError(t, err)
+		return peeked.Mandate.Limits
+	}
+	require.Equal(t, mandate.Limits{MaxPerTxCents: 500, MaxMonthlyCents: 1000}, limits(client.FurtherLimits{}))
+	require.Equal(t, mandate.Limits{
+		MaxPerTxCents: 500, MaxMonthlyCents: 1000, MaxDailyCents: 300, MaxTotalCents: 2000, MaxPaymentsPerDay: 7, MaxMonthlyPerPayeeCents: 800,
+	}, limits(client.FurtherLimits{MaxDailySpendCents: 300, MaxTotalSpendCents: 2000, MaxPaymentsPerDay: 7, MaxMonthlyPerPayeeCents: 800}))
+}
+
+func tokenPayload(t *testing.T, token string) string {
+	t.Helper()
+	parts := strings.Split(token, ".")
+	require.Len(t, parts, 3)
+	text, err := base64.RawURLEncoding.DecodeString(parts[1])
+	require.NoError(t, err)
+	return string(text)
 }
 
 func TestMandateEventHasTheFurtherLimits(t *testing.T) {

@@ -11,12 +11,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/programtest"
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/servertest"
@@ -85,6 +87,8 @@ func TestFlagsAreCheckedBeforeTheFirstEvent(t *testing.T) {
 		"--events: there is no type \"payment\"":          append([]string{"webhooks", "listen", "--events", "payment"}, who...),
 		"set SERVICE_MERCHANT_ID":                         {"webhooks", "trigger", "payment.failed"},
 		"set SERVICE_API_KEY":                             {"webhooks", "listen", "--merchant-id", "mer_x"},
+		"--max-daily: \"0\" is not an amount of dollars":  append([]string{"mandate", "create", "--max-daily", "0"}, who...),
+		"--max-payments-per-day: -1 is not a number":      append([]string{"mandate", "create", "--max-payments-per-day=-1"}, who...),
 		"--monthly: \"much\" is not an amount of dollars": append([]string{"mandate", "create", "--monthly", "much"}, who...),
 		"unexpected argument deve, did you mean":          {"deve"},
 		"(dtok_…)":                                        {"mandate", "inspect", "foo"},
@@ -127,6 +131,29 @@ func TestMandateIsMadeInASandbox(t *testing.T) {
 	require.EqualValues(t, 250, b.MaxPerTxCents)
 	require.EqualValues(t, 700, b.MaxMonthlySpendCents)
 	require.Equal(t, made.DelegateID, b.MandateID)
+	require.Zero(t, b.FurtherLimits)
+}
+
+func TestMandateIsMadeAndPrintedWithEachFurtherLimit(t *testing.T) {
+	t.Parallel()
+	srv := servertest.Start(t, nil)
+	token, err := command(t, "mandate", "create", "--url", srv.URL, "--merchant-id", srv.Merchant.ID, "--api-key", srv.Merchant.APIKey,
+		"--max-daily", "3", "--max-total", "20.50", "--max-payments-per-day", "4", "--max-per-payee", "6")
+	require.NoError(t, err)
+	token = strings.TrimSpace(token)
+	b, err := srv.Client().Balance(t.Context(), token)
+	require.NoError(t, err)
+	require.Equal(t, client.FurtherLimits{MaxDailySpendCents: 300, MaxTotalSpendCents: 2050, MaxPaymentsPerDay: 4, MaxMonthlyPerPayeeCents: 600}, b.FurtherLimits)
+	text, err := inspect(t, token)
+	require.NoError(t, err)
+	for _, line := range []string{
+		`(?m)^A day +up to \$3\.00 `, `(?m)^In all +up to \$20\.50 `, `(?m)^Payments a day +up to 4 `, `(?m)^One payee +up to \$6\.00 a month$`,
+	} {
+		require.Regexp(t, line, text)
+	}
+	text, err = inspect(t, token, "--json")
+	require.NoError(t, err)
+	require.Contains(t, text, `"maxPaymentsPerDay": 4`)
 }
 
 // TestSecondDevOnADataFolderIsRefused, until the first one has ended.

@@ -15,6 +15,10 @@ type mandateCreateCmd struct {
 
 	PerTx   string   `default:"5" help:"Limit for one payment, in dollars. Default: ${default}." name:"per-tx" placeholder:"USD"`
 	Monthly string   `default:"50" help:"Limit for a calendar month, in dollars. Default: ${default}." placeholder:"USD"`
+	Daily   string   `help:"Limit for a day, in dollars. Default: no limit." name:"max-daily" placeholder:"USD"`
+	Total   string   `help:"Limit for all payments together, in dollars. Default: no limit." name:"max-total" placeholder:"USD"`
+	PerDay  int64    `help:"Limit for the number of payments of a day. Default: no limit." name:"max-payments-per-day" placeholder:"N"`
+	Payee   string   `help:"Limit for what one payee receives in a month, in dollars. Default: no limit." name:"max-per-payee" placeholder:"USD"`
 	Method  []string `default:"card_visa" help:"The test cards and wallets to connect, separated by commas. Default: ${default}. docs/errors/README.md lists them." placeholder:"NAME,…"`
 	Anyone  bool     `help:"Allow any payee. Default: the merchant alone."`
 	JSON    bool     `help:"Print one line of JSON." name:"json"`
@@ -35,20 +39,9 @@ func (c mandateCreateCmd) Run(ctx context.Context, o output) error {
 	if err != nil {
 		return err
 	}
-	p := client.SessionParams{}
-	for flag, l := range map[string]struct {
-		text string
-		to   *int64
-	}{"--per-tx": {c.PerTx, &p.MaxPerTxCents}, "--monthly": {c.Monthly, &p.MaxMonthlySpendCents}} {
-		m, err := money.ParseDecimal(l.text)
-		cents, whole := m.WholeCents()
-		if err != nil || !whole || cents < 1 {
-			return usage("%s: %q is not an amount of dollars, such as 5 or 12.50", flag, l.text)
-		}
-		*l.to = int64(cents)
-	}
-	if c.Anyone {
-		p.AllowedMerchantIDs = []string{"*"}
+	p, err := c.params()
+	if err != nil {
+		return err
 	}
 	s, err := merchant.CreateSession(ctx, p)
 	if err != nil {
@@ -69,4 +62,38 @@ func (c mandateCreateCmd) Run(ctx context.Context, o output) error {
 	}
 	_, err = fmt.Fprintln(o.out, done.Mandate)
 	return err
+}
+
+// params returns the session that the flags ask for.
+func (c mandateCreateCmd) params() (client.SessionParams, error) {
+	var p client.SessionParams
+	for _, l := range []struct {
+		flag, text string
+		to         *int64
+		optional   bool
+	}{
+		{"--per-tx", c.PerTx, &p.MaxPerTxCents, false},
+		{"--monthly", c.Monthly, &p.MaxMonthlySpendCents, false},
+		{"--max-daily", c.Daily, &p.MaxDailySpendCents, true},
+		{"--max-total", c.Total, &p.MaxTotalSpendCents, true},
+		{"--max-per-payee", c.Payee, &p.MaxMonthlyPerPayeeCents, true},
+	} {
+		if l.optional && l.text == "" {
+			continue
+		}
+		m, err := money.ParseDecimal(l.text)
+		cents, whole := m.WholeCents()
+		if err != nil || !whole || cents < 1 {
+			return p, usage("%s: %q is not an amount of dollars, such as 5 or 12.50", l.flag, l.text)
+		}
+		*l.to = int64(cents)
+	}
+	if c.PerDay < 0 {
+		return p, usage("--max-payments-per-day: %d is not a number of payments, such as 10", c.PerDay)
+	}
+	p.MaxPaymentsPerDay = c.PerDay
+	if c.Anyone {
+		p.AllowedMerchantIDs = []string{"*"}
+	}
+	return p, nil
 }

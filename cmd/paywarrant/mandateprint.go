@@ -29,6 +29,7 @@ func (i *inspection) print(out io.Writer) error {
 	line("Issuer", "%s", m.Issuer)
 	line("One payment", "up to $%s", money.Micros(m.Limits.MaxPerTxCents*money.MicrosPerCent).Decimal())
 	line("A month", "up to $%s (calendar month, UTC)", money.Micros(m.Limits.MaxMonthlyCents*money.MicrosPerCent).Decimal())
+	printFurther(line, m.Limits)
 	for n, p := range m.Payees {
 		line(first(n, "Payees"), "%s (%s) %s", p.Name, p.ID, p.Website)
 	}
@@ -50,6 +51,26 @@ func (i *inspection) print(out io.Writer) error {
 	}
 	i.printBinding(line)
 	return errors.Join(failed, w.Flush())
+}
+
+// printFurther prints the limits that a token may have or not.
+func printFurther(line func(name, format string, values ...any), l mandate.Limits) {
+	for _, f := range []struct {
+		name  string
+		cents int64
+		what  string
+	}{
+		{"A day", l.MaxDailyCents, "(UTC)"},
+		{"In all", l.MaxTotalCents, "over its whole life"},
+		{"One payee", l.MaxMonthlyPerPayeeCents, "a month"},
+	} {
+		if f.cents > 0 {
+			line(f.name, "up to $%s %s", money.Micros(f.cents*money.MicrosPerCent).Decimal(), f.what)
+		}
+	}
+	if l.MaxPaymentsPerDay > 0 {
+		line("Payments a day", "up to %d (UTC)", l.MaxPaymentsPerDay)
+	}
 }
 
 func (i *inspection) printBinding(line func(name, format string, values ...any)) {
@@ -109,6 +130,10 @@ type inspectionJSON struct {
 	Issuer          string         `json:"issuer"`
 	MaxPerTxCents   int64          `json:"maxPerTxCents"`
 	MaxMonthlyCents int64          `json:"maxMonthlyCents"`
+	MaxDailyCents   int64          `json:"maxDailyCents,omitzero"`
+	MaxTotalCents   int64          `json:"maxTotalCents,omitzero"`
+	MaxPerDay       int64          `json:"maxPaymentsPerDay,omitzero"`
+	MaxPayeeCents   int64          `json:"maxMonthlyPerPayeeCents,omitzero"`
 	Payees          []payeeJSON    `json:"payees"`
 	Rails           []mandate.Rail `json:"rails"`
 	IssuedAt        time.Time      `json:"issuedAt"`
@@ -145,6 +170,8 @@ func (i *inspection) printJSON(out io.Writer) error {
 	v := inspectionJSON{
 		ID: m.ID, Good: i.err == nil, JWKS: i.jwks, KeyID: m.KeyID, Issuer: m.Issuer,
 		MaxPerTxCents: m.Limits.MaxPerTxCents, MaxMonthlyCents: m.Limits.MaxMonthlyCents, Rails: m.Rails,
+		MaxDailyCents: m.Limits.MaxDailyCents, MaxTotalCents: m.Limits.MaxTotalCents,
+		MaxPerDay: m.Limits.MaxPaymentsPerDay, MaxPayeeCents: m.Limits.MaxMonthlyPerPayeeCents,
 		IssuedAt: m.IssuedAt, ExpiresAt: m.ExpiresAt, OwnKey: m.SessionKey.ID(), RequiresBinding: m.RequiresBinding,
 		Disclosures: append([]string{}, p.Disclosures...),
 	}

@@ -6,6 +6,7 @@ var agentMutants = []mutant{
 	{"agent/offers.go", "permit2 is signed as EIP-3009", ` || (method != "" && method != transferEIP3009) {`, " {", "./agent"},
 	{"agent/offers.go", "another token is paid", "!x402.SameAddress(own.Address, asset)", "false", "./agent"},
 	{"agent/caps.go", "cents are rounded down against the mandate", "return (micros-1)/microsPerCent + 1", "return micros / microsPerCent", "./agent"},
+	{"agent/caps.go", "limits of periods are not checked", "for _, l := range b.Limits {\n\t\tif err", "for _, l := range b.Limits[:0] {\n\t\tif err", "./agent"},
 	{"agent/caps.go", "what was presented is not counted", "c.balance.RemainingMonthlySpendCents -= inCents(micros)", "_ = micros", "./agent"},
 	{"agent/velocity.go", "a window ends late", "if now.Sub(m.at) < v.Window {", "if now.Sub(m.at) <= v.Window {", "./agent"},
 	{"agent/velocity.go", "the budget is not kept", "\tif s.budget > 0 {\n\t\ts.total += micros", "\tif false {\n\t\ts.total += micros", "./agent"},

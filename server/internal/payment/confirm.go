@@ -262,7 +262,11 @@ func (s *Service) tokenTerms(ctx context.Context, mandateID string, t ledger.Ter
 	}
 	terms := mandate.Terms{
 		ID: mandateID, Payees: payees, IssuedAt: issued, ExpiresAt: t.ExpiresAt, SessionKey: key, Status: s.Statuses.Ref(mandateID),
-		Limits: mandate.Limits{MaxPerTxCents: int64(t.MaxPerTx.CentsDown()), MaxMonthlyCents: int64(t.MaxMonthly.CentsDown())},
+		Limits: mandate.Limits{
+			MaxPerTxCents: int64(t.MaxPerTx.CentsDown()), MaxMonthlyCents: int64(t.MaxMonthly.CentsDown()),
+			MaxDailyCents: int64(t.MaxDaily.CentsDown()), MaxTotalCents: int64(t.MaxTotal.CentsDown()),
+			MaxPaymentsPerDay: t.MaxPaymentsPerDay, MaxMonthlyPerPayeeCents: int64(t.MaxMonthlyPerPayee.CentsDown()),
+		},
 	}
 	for _, name := range t.Rails {
 		terms.Rails = append(terms.Rails, mandate.Rail(name))
