@@ -39,6 +39,7 @@
 //	ErrIdempotencyMismatch    the key was used for a different request: use a new key
 //	ErrIdempotencyInProgress  the first call with this key is still running: repeat the call later
 //	ErrNotFound               no such object, or it belongs to another merchant
+//	ErrAuthorizationEnded     the payment holds nothing to capture or void: read its receipt
 //	ErrSessionFinished        the session has already completed or failed
 //	ErrRateLimited            too many calls: wait for Error.RetryAfter
 //	ErrUnavailable            the service is down or overloaded: retry later

@@ -30,6 +30,7 @@ const (
 	CodeNotFound              Code = "not_found"
 	CodeMethodNotAllowed      Code = "method_not_allowed"
 	CodeSessionFinished       Code = "session_finished"
+	CodeAuthorizationEnded    Code = "authorization_ended"
 	CodeIdempotencyInProgress Code = "idempotency_in_progress"
 	CodePayloadTooLarge       Code = "payload_too_large"
 	CodeUnsupportedMediaType  Code = "unsupported_media_type"
@@ -59,6 +60,7 @@ var (
 	ErrNotFound              = &Error{Code: CodeNotFound, Status: http.StatusNotFound}
 	ErrMethodNotAllowed      = &Error{Code: CodeMethodNotAllowed, Status: http.StatusMethodNotAllowed}
 	ErrSessionFinished       = &Error{Code: CodeSessionFinished, Status: http.StatusConflict}
+	ErrAuthorizationEnded    = &Error{Code: CodeAuthorizationEnded, Status: http.StatusConflict}
 	ErrIdempotencyInProgress = &Error{Code: CodeIdempotencyInProgress, Status: http.StatusConflict}
 	ErrPayloadTooLarge       = &Error{Code: CodePayloadTooLarge, Status: http.StatusRequestEntityTooLarge}
 	ErrUnsupportedMediaType  = &Error{Code: CodeUnsupportedMediaType, Status: http.StatusUnsupportedMediaType}
@@ -74,7 +76,7 @@ func Errors() []*Error {
 		ErrValidation, ErrUnauthorized, ErrPerTxLimit, ErrDailyLimit, ErrMonthlyLimit, ErrTotalLimit, ErrVelocityLimit, ErrPayeeLimit,
 		ErrMerchantLimit, ErrRailUnavailable,
 		ErrMerchantInactive, ErrMandateInvalid, ErrMandateRevoked, ErrMandateExpired, ErrMerchantNotAllowed,
-		ErrNotFound, ErrMethodNotAllowed, ErrSessionFinished, ErrIdempotencyInProgress, ErrPayloadTooLarge,
+		ErrNotFound, ErrMethodNotAllowed, ErrSessionFinished, ErrAuthorizationEnded, ErrIdempotencyInProgress, ErrPayloadTooLarge,
 		ErrUnsupportedMediaType, ErrIdempotencyMismatch, ErrRateLimited, ErrInternal, ErrUnavailable,
 	}
 }

@@ -31,10 +31,7 @@ func (c *Client) Charge(ctx context.Context, p ChargeParams) (Charge, error) {
 	return do(ctx, c, call{
 		doing: "charge mandate", method: http.MethodPost, pattern: "/v1/payments/charge",
 		body: p, secrets: []string{p.Mandate}, idempotent: true, key: p.IdempotencyKey,
-	}, func(ch *Charge, a answer) bool {
-		ch.Replayed = a.header.Get("Idempotency-Replayed") == "true"
-		return ch.TransactionID != "" && ch.Status != ""
-	})
+	}, wholeCharge)
 }
 
 // newKey returns an idempotency key of more than 128 random bits.

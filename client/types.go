@@ -55,6 +55,10 @@ const (
 	Pending   Status = "pending"
 	Failed    Status = "failed"
 	Reversed  Status = "reversed"
+	// Authorized is a charge whose amount is held; see [Client.Authorize].
+	Authorized Status = "authorized"
+	// Voided is an authorized charge that was given back.
+	Voided Status = "voided"
 )
 
 // Paid reports whether the money moved: the status is [Completed] or [Succeeded].
@@ -194,10 +198,18 @@ type ChargeParams struct {
 type Charge struct {
 	// TransactionID is the charge's id (txn_…).
 	TransactionID string `json:"transactionId"`
-	// Status is Completed, Pending or Failed, or Reversed if Replayed is true.
+	// Status is Completed, Pending or Failed, or Reversed if Replayed is true. With
+	// [Client.Authorize] it may be Authorized or Voided.
 	Status Status `json:"status"`
-	// AmountCents is the amount charged, in US cents.
+	// AmountCents is the amount charged, in US cents. While Status is Authorized, it is
+	// the most that can be captured.
 	AmountCents int64 `json:"amountCents"`
+	// AuthorizedCents is the amount that was authorized. It is zero for a charge that was
+	// not authorized first.
+	AuthorizedCents int64 `json:"authorizedCents,omitempty"`
+	// AuthorizedUntil is when the authorization ends. It is nil for a charge that was not
+	// authorized first.
+	AuthorizedUntil *time.Time `json:"authorizedUntil,omitempty"`
 	// RailUsed is the rail that was charged. It is empty if no rail took the charge.
 	RailUsed RailUsed `json:"railUsed,omitempty"`
 	// TxHash is the hash of the transaction on chain, set if the chain rail was used.

@@ -35,7 +35,7 @@ func (a account) client() (*client.Client, error) {
 type webhooksTriggerCmd struct {
 	account
 
-	Type webhook.Type `arg:"" enum:"payment.succeeded,payment.failed,payment.reversed,delegate.created,delegate.revoked" help:"The type of event: payment.succeeded, payment.failed, payment.reversed, delegate.created or delegate.revoked."`
+	Type webhook.Type `arg:"" enum:"payment.succeeded,payment.failed,payment.authorized,payment.voided,payment.reversed,delegate.created,delegate.revoked" help:"The type of event: payment.succeeded, payment.failed, payment.reversed, delegate.created or delegate.revoked."`
 }
 
 // Run causes the event: it sets up a mandate, and then charges or revokes it.
@@ -74,6 +74,17 @@ func (c webhooksTriggerCmd) Run(ctx context.Context, o output) error {
 				return err
 			}
 		}
+	case webhook.PaymentAuthorized, webhook.PaymentVoided:
+		ch, err := merchant.Authorize(ctx, client.AuthorizeParams{ChargeParams: client.ChargeParams{
+			Mandate: done.Mandate, AmountCents: 250, Currency: client.USD, Description: "paywarrant webhooks trigger",
+		}})
+		if err == nil && c.Type == webhook.PaymentVoided {
+			ch, err = merchant.Void(ctx, ch.TransactionID)
+		}
+		if err != nil {
+			return err
+		}
+		what = ch.TransactionID
 	case webhook.MandateCreated, webhook.Test: // the mandate is enough; the flag takes no others
 	case webhook.MandateRevoked:
 		if _, err := merchant.Revoke(ctx, done.MandateID); err != nil {

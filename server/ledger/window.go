@@ -208,8 +208,9 @@ func (t Terms) Cap(kind WindowKind) int64 {
 		return t.MaxPaymentsPerDay
 	case PayeeLimit:
 		return int64(t.MaxMonthlyPerPayee)
+	default:
+		return 0
 	}
-	return 0
 }
 
 // narrows reports whether the limits are valid and allow nothing that wide does not allow.

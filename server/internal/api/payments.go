@@ -36,15 +36,7 @@ func (a *API) charge(ctx context.Context, c call[chargeBody]) (reply, error) {
 		return reply{}, err
 	}
 	request.Payee, request.RequestID = c.Merchant, c.RequestID
-	done, err := a.Payments.Charge(ctx, request)
-	if err != nil {
-		return reply{}, err
-	}
-	v := chargeView(done.Charge)
-	if done.Reversed {
-		v.Status = client.Reversed
-	}
-	return reply{Body: v, Replayed: done.Replayed}, nil
+	return charged(a.Payments.Charge(ctx, request))
 }
 
 func chargeRequest(in chargeBody, h http.Header) (payment.ChargeRequest, error) {
@@ -112,6 +104,9 @@ func chargeView(c ledger.Charge) client.Charge {
 	}
 	if c.Status == ledger.ChargeSucceeded {
 		v.Status = client.Completed
+	}
+	if c.Step != "" {
+		v.AuthorizedCents, v.AuthorizedUntil = int64(c.Authorized.CentsUp()), &c.AuthorizedUntil
 	}
 	switch c.Rail {
 	case rail.Card:

@@ -22,8 +22,10 @@ func checkerFinds(t *testing.T, b *bench) {
 	b.settle(t, b.reserve(t, m, 30*cent), declined())
 	m, err := b.Mandate(t.Context(), m.ID)
 	require.NoError(t, err)
-	tally := ledger.Tally{TallyKey: ledger.TallyKey{MandateID: m.ID, MerchantID: b.merchant.ID}, Count: 1, Volume: 10 * cent,
-		Month: paid.Day - paid.Day%100, Used: 30 * cent}
+	tally := ledger.Tally{
+		TallyKey: ledger.TallyKey{MandateID: m.ID, MerchantID: b.merchant.ID}, Count: 1, Volume: 10 * cent,
+		Month: paid.Day - paid.Day%100, Used: 30 * cent,
+	}
 	sound := ledger.Rows{Mandates: []ledger.Mandate{m}, Charges: []ledger.Charge{paid, held}, Tallies: []ledger.Tally{tally}}
 	known := ledger.NewChecker(b.store, b.clock.Now)
 	for _, fault := range []struct {
