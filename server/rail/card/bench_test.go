@@ -1,6 +1,8 @@
 package card_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -31,9 +33,37 @@ func BenchmarkDisk(b *testing.B) {
 
 // BenchmarkCharge charges a fresh reference each time, in process and over HTTP.
 func BenchmarkCharge(b *testing.B) {
+	benchmark(b, func(ctx context.Context, r *card.Rail, c rail.Charge) error {
+		_, err := r.Charge(ctx, c)
+		return err
+	})
+}
+
+// BenchmarkHold authorizes a fresh reference each time, and captures a half.
+func BenchmarkHold(b *testing.B) {
+	benchmark(b, func(ctx context.Context, r *card.Rail, c rail.Charge) error {
+		_, err := r.Authorize(ctx, c)
+		c.Amount /= 2
+		_, captured := r.Capture(ctx, c)
+		return errors.Join(err, captured)
+	})
+}
+
+// BenchmarkRefund charges a fresh reference each time, and refunds it.
+func BenchmarkRefund(b *testing.B) {
+	benchmark(b, func(ctx context.Context, r *card.Rail, c rail.Charge) error {
+		_, err := r.Charge(ctx, c)
+		_, refunded := r.Refund(ctx, rail.Refund{Reference: c.Reference, Charge: c.Reference, Amount: c.Amount})
+		return errors.Join(err, refunded)
+	})
+}
+
+// benchmark measures work in process and over HTTP.
+func benchmark(b *testing.B, work work) {
+	b.Helper()
 	for _, callers := range []int{1, 32} {
 		b.Run(fmt.Sprintf("in_process/callers=%d", callers), func(b *testing.B) {
-			chargeBy(b, callers, openBench(b))
+			workBy(b, callers, openBench(b), work)
 		})
 		b.Run(fmt.Sprintf("http/callers=%d", callers), func(b *testing.B) {
 			server := httptest.NewServer(openBench(b).Handler())
@@ -41,10 +71,13 @@ func BenchmarkCharge(b *testing.B) {
 			gateway, err := card.NewHTTP(card.HTTPConfig{BaseURL: server.URL})
 			require.NoError(b, err)
 			b.Cleanup(func() { require.NoError(b, gateway.Close()) })
-			chargeBy(b, callers, gateway)
+			workBy(b, callers, gateway, work)
 		})
 	}
 }
+
+// work is what is measured, with a fresh charge each time.
+type work func(ctx context.Context, r *card.Rail, c rail.Charge) error
 
 func openBench(b *testing.B) *card.Processor {
 	b.Helper()
@@ -54,8 +87,8 @@ func openBench(b *testing.B) *card.Processor {
 	return processor
 }
 
-// chargeBy makes b.N charges from some callers at once.
-func chargeBy(b *testing.B, callers int, gateway card.Gateway) {
+// workBy works b.N times from some callers at once.
+func workBy(b *testing.B, callers int, gateway card.Gateway, work work) {
 	b.Helper()
 	r, err := card.New(card.Config{Gateway: gateway})
 	require.NoError(b, err)
@@ -68,7 +101,7 @@ func chargeBy(b *testing.B, callers int, gateway card.Gateway) {
 	for range callers {
 		go func() {
 			for i := left.Add(-1); i >= 0; i = left.Add(-1) {
-				if _, err := r.Charge(b.Context(), charge(fmt.Sprintf("txn_%d", i), instrument)); err != nil {
+				if err := work(b.Context(), r, charge(fmt.Sprintf("txn_%d", i), instrument)); err != nil {
 					done <- err
 					return
 				}

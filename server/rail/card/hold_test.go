@@ -2,8 +2,11 @@ package card_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -278,4 +281,37 @@ func TestAnswersAboutOtherHoldsAndRefundsAreErrors(t *testing.T) {
 	require.ErrorContains(t, err, "captured 101 cents")
 	_, err = r.Refund(t.Context(), refund("rfd_1", c.Reference))
 	require.ErrorContains(t, err, "of 51 cents")
+}
+
+// TestProcessorsOfOneFileTogetherCaptureAndRefundOnce: the file decides, and not a process.
+func TestProcessorsOfOneFileTogetherCaptureAndRefundOnce(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	rails := []*card.Rail{s.rail, newRail(t, open(t, card.ProcessorConfig{Path: s.path}))}
+	var captured, refunds atomic.Int64
+	c := hold(t, s.rail, "txn_1.fiatrail", "card_visa")
+	var group sync.WaitGroup
+	for i := range 16 {
+		group.Go(func() {
+			r, part := rails[i%2], c
+			part.Amount = dollar / rail.Micros(1+i%2)
+			if outcome, err := r.Capture(t.Context(), part); err == nil && outcome.Status == rail.Succeeded {
+				captured.Store(int64(part.Amount))
+			}
+			outcome, err := r.Refund(t.Context(), rail.Refund{
+				Reference: fmt.Sprintf("rfd_%d", i), Charge: c.Reference, Amount: dollar / 4,
+			})
+			if err == nil && outcome.Status == rail.Succeeded {
+				refunds.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	totals, err := s.processor.Totals(t.Context())
+	require.NoError(t, err)
+	cents := money.Cents(captured.Load() / money.MicrosPerCent)
+	require.Equal(t, card.Totals{
+		Payments: 1, CapturedCents: cents, Refunds: refunds.Load(), RefundedCents: 25 * money.Cents(refunds.Load()),
+	}, totals)
+	require.Equal(t, cents, totals.RefundedCents, "more refunds were requested than fit")
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/card"
 )
@@ -89,40 +90,32 @@ func (v *victim) kill(t *testing.T) {
 	require.NoError(t, v.gateway.Close())
 }
 
-// TestKilledProcessorLosesAndDoublesNothing kills the processor's process under
-// load, again and again. What it answered before stands, and every charge that it
-// did not answer is decided by asking again.
-func TestKilledProcessorLosesAndDoublesNothing(t *testing.T) {
-	t.Parallel()
-	const kills, callers = 15, 8
+// killUnderLoad kills the processor's process again and again while callers work, each with
+// its own names, until a call is not answered. It returns the last process.
+func killUnderLoad(t *testing.T, kills int, connect func(*card.Rail), work func(r *card.Rail, name string) error) *victim {
+	t.Helper()
+	const callers = 8
 	path := filepath.Join(t.TempDir(), "card.db")
 	v := startVictim(t, path)
-	instrument := connect(t, newRail(t, v.gateway), "card_visa")
-	answered, unanswered := map[string]rail.Outcome{}, map[string]bool{}
+	connect(newRail(t, v.gateway))
 	for kill := range kills {
-		var mu sync.Mutex
 		var dead atomic.Bool
+		var done atomic.Int64
 		var group sync.WaitGroup
-		r := newRail(t, v.gateway)
 		var once sync.Once
+		r := newRail(t, v.gateway)
 		enough := make(chan struct{})
-		after, count := rand.IntN(40), 0 // any moment will do
+		after := rand.Int64N(40) // any moment will do
 		for caller := range callers {
 			group.Go(func() {
 				for i := 0; !dead.Load(); i++ {
-					reference := fmt.Sprintf("txn_%d.%d.%d", kill, caller, i)
-					outcome, err := r.Charge(t.Context(), charge(reference, instrument))
-					mu.Lock()
+					err := work(r, fmt.Sprintf("txn_%d.%d.%d", kill, caller, i))
 					if err != nil {
-						unanswered[reference] = true
 						dead.Store(true)
-					} else {
-						answered[reference] = outcome
 					}
-					if count++; count > after || err != nil {
+					if done.Add(1) > after || err != nil {
 						once.Do(func() { close(enough) })
 					}
-					mu.Unlock()
 				}
 			})
 		}
@@ -131,6 +124,27 @@ func TestKilledProcessorLosesAndDoublesNothing(t *testing.T) {
 		group.Wait()
 		v = startVictim(t, path)
 	}
+	return v
+}
+
+// TestKilledProcessorLosesAndDoublesNothing kills the processor's process under load. What it
+// answered before stands, and every charge that it did not answer is decided by repeating it.
+func TestKilledProcessorLosesAndDoublesNothing(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var instrument rail.Instrument
+	answered, unanswered := map[string]rail.Outcome{}, map[string]bool{}
+	v := killUnderLoad(t, 15, func(r *card.Rail) { instrument = connect(t, r, "card_visa") }, func(r *card.Rail, name string) error {
+		outcome, err := r.Charge(t.Context(), charge(name, instrument))
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			unanswered[name] = true
+		} else {
+			answered[name] = outcome
+		}
+		return err
+	})
 	r := newRail(t, v.gateway)
 	for reference, outcome := range answered {
 		require.Equal(t, rail.Succeeded, outcome.Status)
@@ -148,5 +162,70 @@ func TestKilledProcessorLosesAndDoublesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, len(answered)+len(unanswered), totals.Payments)
 	require.EqualValues(t, 100*totals.Payments, totals.CapturedCents)
+	v.kill(t)
+}
+
+// purchase is a hold that is captured to three quarters, of which a half is refunded twice:
+// the second refund must be refused. It has the outcomes of the calls that were answered.
+type purchase struct {
+	name     string
+	outcomes []rail.Outcome
+}
+
+// proceed makes the calls that were not answered yet.
+func (p *purchase) proceed(ctx context.Context, r *card.Rail, instrument rail.Instrument) error {
+	c := charge(p.name, instrument)
+	part := c
+	part.Amount = dollar * 3 / 4
+	for _, call := range []func() (rail.Outcome, error){
+		func() (rail.Outcome, error) { return r.Authorize(ctx, c) },
+		func() (rail.Outcome, error) { return r.Capture(ctx, part) },
+		func() (rail.Outcome, error) { return r.Refund(ctx, refund(p.name+".1", p.name)) },
+		func() (rail.Outcome, error) { return r.Refund(ctx, refund(p.name+".2", p.name)) },
+	}[len(p.outcomes):] {
+		outcome, err := call()
+		if err != nil {
+			return err
+		}
+		p.outcomes = append(p.outcomes, outcome)
+	}
+	return nil
+}
+
+// TestKilledProcessorLosesNoHoldAndNoRefund kills the processor's process while amounts are
+// held, captured and refunded. Repeating what was not answered finishes every purchase.
+func TestKilledProcessorLosesNoHoldAndNoRefund(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var instrument rail.Instrument
+	var purchases []*purchase
+	v := killUnderLoad(t, 10, func(r *card.Rail) { instrument = connect(t, r, "card_visa") }, func(r *card.Rail, name string) error {
+		p := &purchase{name: name}
+		mu.Lock()
+		purchases = append(purchases, p)
+		mu.Unlock()
+		return p.proceed(t.Context(), r, instrument)
+	})
+	r := newRail(t, v.gateway)
+	for _, p := range purchases {
+		require.NoError(t, p.proceed(t.Context(), r, instrument))
+		for i, status := range []rail.Status{rail.Held, rail.Succeeded, rail.Succeeded, rail.Refused} {
+			require.Equal(t, status, p.outcomes[i].Status, "call %d of %s", i, p.name)
+		}
+		found, err := r.Lookup(t.Context(), p.name)
+		require.NoError(t, err)
+		require.Equal(t, p.outcomes[1], found, "the answer to a capture was lost")
+		for i, reference := range []string{p.name + ".1", p.name + ".2"} {
+			found, err := r.LookupRefund(t.Context(), reference)
+			require.NoError(t, err)
+			require.Equal(t, p.outcomes[2+i], found, "the answer to a refund was lost")
+		}
+	}
+	n := int64(len(purchases))
+	totals, err := v.gateway.Totals(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, card.Totals{
+		Payments: n, CapturedCents: money.Cents(75 * n), Refunds: n, RefundedCents: money.Cents(50 * n),
+	}, totals)
 	v.kill(t)
 }
