@@ -129,7 +129,7 @@ func TestMerchantSeesNoPrivateLink(t *testing.T) {
 	}
 	require.Len(t, c.Mails(), 1)
 	require.Contains(t, c.Mails()[0].Text, m.link)
-	require.Contains(t, c.Mails()[0].Text, "At most $50.00 a month to Acme, at most $100.00 in all until")
+	require.Contains(t, c.Mails()[0].Text, "At most $50.00 a month to Acme, at most $100.00 until")
 }
 
 // TestAnyMerchantPagesSayTheWorstCase: on the setup page, after confirming, and on
@@ -142,13 +142,13 @@ func TestAnyMerchantPagesSayTheWorstCase(t *testing.T) {
 	require.NoError(t, err)
 	asked := c.page(t, s.SetupURL).Text
 	require.Contains(t, asked, "This can pay anyone, not Acme alone.")
-	require.Contains(t, asked, "At most $100,000.00 a month to anyone, at most $1,300,000.00 in all until")
+	require.Contains(t, asked, "At most $100,000.00 a month to anyone, at most $1,300,000.00 until")
 	require.NotContains(t, asked, "100000.00")
 	until := c.Clock.Now().AddDate(0, 1, 0)
 	m := c.confirm(t, p, map[string]string{"maxPerTx": "1,000", "maxMonthly": "$100,000.00", "expires": until.Format("2006-01-02")})
 	for _, text := range []string{m.page, c.page(t, m.link).Text, c.page(t, m.session.SetupURL).Text} {
 		require.Contains(t, text, "Anyone")
-		require.Contains(t, text, "At most $100,000.00 a month to anyone, at most $200,000.00 in all until "+until.Format("2 January 2006"))
+		require.Contains(t, text, "At most $100,000.00 a month to anyone, at most $200,000.00 until "+until.Format("2 January 2006"))
 		require.NotContains(t, text, "Acme can be paid")
 	}
 }
@@ -183,7 +183,7 @@ func TestWorstCaseCountsEachCalendarMonth(t *testing.T) {
 	} {
 		s, err := c.Client().CreateSession(t.Context(), client.SessionParams{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000, ExpiresAt: until})
 		require.NoError(t, err)
-		require.Contains(t, c.page(t, s.SetupURL).Text, "at most "+total+" in all until "+until.Format("2 January 2006"))
+		require.Contains(t, c.page(t, s.SetupURL).Text, "at most "+total+" until "+until.Format("2 January 2006"))
 	}
 }
 

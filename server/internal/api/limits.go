@@ -6,14 +6,8 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/money"
+	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
-)
-
-const (
-	// maxTotalCents is what the largest monthly limit allows in two years, which may touch
-	// 25 calendar months.
-	maxTotalCents     = 25 * maxLimitCents
-	maxPaymentsPerDay = 1_000_000
 )
 
 // limitsBody are the optional limits of a request.
@@ -32,9 +26,9 @@ func (in limitsBody) apply(t *ledger.Limits) error {
 		most  int64
 		to    *ledger.Micros
 	}{
-		{"maxDailySpendCents", in.MaxDailySpendCents, maxLimitCents, &t.MaxDaily},
-		{"maxTotalSpendCents", in.MaxTotalSpendCents, maxTotalCents, &t.MaxTotal},
-		{"maxMonthlyPerPayeeCents", in.MaxMonthlyPerPayeeCents, maxLimitCents, &t.MaxMonthlyPerPayee},
+		{"maxDailySpendCents", in.MaxDailySpendCents, payment.MaxLimitCents, &t.MaxDaily},
+		{"maxTotalSpendCents", in.MaxTotalSpendCents, payment.MaxTotalCents, &t.MaxTotal},
+		{"maxMonthlyPerPayeeCents", in.MaxMonthlyPerPayeeCents, payment.MaxLimitCents, &t.MaxMonthlyPerPayee},
 	} {
 		if l.cents == nil {
 			continue
@@ -48,8 +42,8 @@ func (in limitsBody) apply(t *ledger.Limits) error {
 		}
 	}
 	if n := in.MaxPaymentsPerDay; n != nil {
-		if *n < 1 || *n > maxPaymentsPerDay {
-			return invalid("maxPaymentsPerDay", fmt.Sprintf("must be an integer, 1 to %d", maxPaymentsPerDay))
+		if *n < 1 || *n > payment.MaxPaymentsPerDay {
+			return invalid("maxPaymentsPerDay", fmt.Sprintf("must be an integer, 1 to %d", payment.MaxPaymentsPerDay))
 		}
 		t.MaxPaymentsPerDay = *n
 	}

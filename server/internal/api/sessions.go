@@ -17,7 +17,6 @@ import (
 )
 
 const (
-	maxLimitCents     = 10_000_000
 	maxAllowed        = 32
 	maxReturnURLBytes = 2048
 )
@@ -103,8 +102,8 @@ func (a *API) sessionTerms(ctx context.Context, m ledger.Merchant, in sessionBod
 }
 
 func limit(param string, cents int64) (ledger.Micros, error) {
-	if cents < 1 || cents > maxLimitCents {
-		return 0, invalid(param, fmt.Sprintf("is required: an integer of US cents, 1 to %d", maxLimitCents))
+	if cents < 1 || cents > payment.MaxLimitCents {
+		return 0, invalid(param, fmt.Sprintf("is required: an integer of US cents, 1 to %d", payment.MaxLimitCents))
 	}
 	return money.Cents(cents).Micros()
 }

@@ -121,6 +121,14 @@ func refusalText(r *ledger.Refusal) string {
 		return "This mandate does not allow payments to this merchant."
 	case ledger.PerTxLimit:
 		return "This mandate allows at most $" + r.Limit.Decimal() + " for one payment."
+	case ledger.DailyLimit:
+		return "This mandate has $" + r.Remaining.Decimal() + " left today (UTC)."
+	case ledger.TotalLimit:
+		return "This mandate has $" + r.Remaining.Decimal() + " left."
+	case ledger.VelocityLimit:
+		return "This mandate allows no more payments today (UTC)."
+	case ledger.PayeeLimit:
+		return "This mandate has $" + r.Remaining.Decimal() + " left for this merchant this month."
 	case ledger.MonthlyLimit:
 		return "This mandate has $" + r.Remaining.Decimal() + " left this month."
 	default:

@@ -21,6 +21,7 @@ type mandatePage struct {
 	Month                string // of Spent: "November 2026"
 	Spent, Limit, Total  string
 	SpentCents, MaxCents int64
+	Uses                 []use // of the optional limits
 	Facts                []fact
 	Payments             []paymentRow
 	Latest               int // at most so many payments are listed
@@ -78,7 +79,7 @@ func (p *Pages) mandatePage(ctx context.Context, s payment.Statement) (mandatePa
 		Tone: "good", Badge: "Active", Headline: "An agent may pay " + payees + " for you",
 		Worst: worst(m.Terms, m.CreatedAt, payees), Link: p.Payments.MandateURL(m.ID),
 		Month: now.UTC().Format("January 2006"), Spent: dollars(spent), Limit: dollars(m.Terms.MaxMonthly), Total: dollars(s.Total),
-		SpentCents: int64(spent.CentsUp()), MaxCents: int64(m.Terms.MaxMonthly.CentsDown()), Latest: len(s.Charges),
+		SpentCents: int64(spent.CentsUp()), MaxCents: int64(m.Terms.MaxMonthly.CentsDown()), Latest: len(s.Charges), Uses: uses(m, now),
 		Facts: append(p.allowed(m, instruments, payees), fact{"Confirmed", moment(m.CreatedAt)}, fact{"Mandate", m.ID}),
 	}
 	switch {
@@ -115,8 +116,8 @@ func (p *Pages) allowed(m ledger.Mandate, instruments []rail.Instrument, payees 
 		{"Who can be paid", capital(payees)},
 		{"One payment", "up to " + dollars(t.MaxPerTx)},
 		{"A month", "up to " + dollars(t.MaxMonthly)},
-		{"Until", moment(t.ExpiresAt)},
 	}
+	facts = append(append(facts, limitFacts(t)...), fact{"Until", moment(t.ExpiresAt)})
 	for _, i := range instruments {
 		facts = append(facts, fact{"Paid with", paidWith(i)})
 	}

@@ -102,7 +102,7 @@ func (p *Pages) mailConfirmation(ctx context.Context, m ledger.Mandate) {
 
 %s
 At most %s for one payment.
-
+%s
 See every payment, and stop them at any time:
 %s
 
@@ -110,7 +110,7 @@ Keep this link to yourself: anyone who has it can see your payments and stop the
 If you did not allow this, open the link and stop it.
 
 Mandate %s
-`, payees, worst(m.Terms, m.CreatedAt, payees), dollars(m.Terms.MaxPerTx), p.Payments.MandateURL(m.ID), m.ID))
+`, payees, worst(m.Terms, m.CreatedAt, payees), dollars(m.Terms.MaxPerTx), limitLines(m.Terms), p.Payments.MandateURL(m.ID), m.ID))
 	}
 	if err != nil {
 		p.Logger.WarnContext(ctx, "confirmation not mailed", slog.String("mandateId", m.ID), slog.String("error", err.Error()))

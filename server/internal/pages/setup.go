@@ -27,6 +27,8 @@ type setupForm struct {
 	MaxPerTx, MaxMonthly, Expires, Email   string
 	Worst                                  string // what it can cost at most, as asked for
 	Anyone, AsksMail                       bool
+	Limits, MoreLimits                     []limitField
+	MoreOpen                               bool // MoreLimits are shown
 	Payees                                 []payeeChoice
 	Methods                                methodChoices
 	Wallet                                 *walletView // nil: no wallet of one's own
@@ -53,7 +55,7 @@ func (p *Pages) showSetup(w http.ResponseWriter, r *http.Request) {
 	}
 	p.showForm(w, r, s, http.StatusOK, entered{
 		perTx: grouped(s.Terms.MaxPerTx), monthly: grouped(s.Terms.MaxMonthly),
-		expires: s.Terms.ExpiresAt.Format(dateForm), payees: s.Terms.Payees,
+		expires: s.Terms.ExpiresAt.Format(dateForm), payees: s.Terms.Payees, further: limitsAsked(s.Terms),
 	}, problem{})
 }
 
@@ -72,7 +74,8 @@ func (p *Pages) session(w http.ResponseWriter, r *http.Request) (payment.Session
 type entered struct {
 	perTx, monthly, expires, email, method string
 	payees                                 []string
-	proposal                               string // that a wallet has signed
+	further                                map[ledger.WindowKind]string // the optional limits
+	proposal                               string                       // that a wallet has signed
 	signatures                             []string
 }
 
@@ -80,7 +83,7 @@ func enteredIn(form url.Values) entered {
 	return entered{
 		perTx: form.Get("maxPerTx"), monthly: form.Get("maxMonthly"), expires: form.Get("expires"),
 		email: strings.TrimSpace(form.Get("email")), method: form.Get("method"), payees: form["payee"],
-		proposal: form.Get("proposal"), signatures: form["signature"],
+		proposal: form.Get("proposal"), signatures: form["signature"], further: limitsIn(form),
 	}
 }
 
@@ -103,6 +106,8 @@ func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Sessi
 		p.failed(w, r, err)
 		return
 	}
+	f.Limits, f.MoreLimits = limitFields(f, s.Terms, in)
+	f.MoreOpen = slices.ContainsFunc(f.MoreLimits, func(l limitField) bool { return l.Value != "" })
 	f.Worst = worst(s.Terms, p.Clock(), payees)
 	if f.Payees, err = p.payeeChoices(r.Context(), s.Terms.Payees, in.payees); err != nil {
 		p.failed(w, r, err)
@@ -243,6 +248,13 @@ func (p *Pages) terms(asked ledger.Terms, in entered) (ledger.Terms, problem) {
 			return t, problem{f.field, fmt.Sprintf("%s can be at most %s.", f.name, dollars(f.max))}
 		}
 		*f.to = m
+	}
+	for _, l := range limitInputs {
+		limit, wrong := l.read(in.further[l.kind], asked)
+		if wrong.text != "" {
+			return t, wrong
+		}
+		setLimit(&t, l.kind, limit)
 	}
 	if t.MaxPerTx > t.MaxMonthly {
 		return t, problem{fieldPer, "The limit for one payment cannot be higher than the limit for a month."}

@@ -43,22 +43,6 @@ func day(t time.Time) string { return t.UTC().Format("2 January 2006") }
 
 func moment(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
-// months returns how many calendar months a mandate that is valid from one time
-// until another is charged in: its monthly limit applies to each of them.
-func months(from, until time.Time) int64 {
-	from, last := from.UTC(), until.UTC().Add(-time.Nanosecond)
-	if last.Before(from) {
-		return 1
-	}
-	return int64(last.Year()-from.Year())*12 + int64(last.Month()-from.Month()) + 1
-}
-
-// worst is the sentence that says what a mandate can cost at most.
-func worst(t ledger.Terms, from time.Time, payee string) string {
-	return fmt.Sprintf("At most %s a month to %s, at most %s in all until %s.", dollars(t.MaxMonthly), payee,
-		dollars(t.MaxMonthly*ledger.Micros(months(from, t.ExpiresAt))), day(t.ExpiresAt))
-}
-
 // anyone is the name of the payee of a mandate that allows all of them.
 const anyone = "anyone"
 

@@ -19,6 +19,14 @@ import (
 // SessionLifetime is the time in which the person must decide.
 const SessionLifetime = 24 * time.Hour
 
+// The largest limits of a session. That in all is what the largest monthly limit allows in
+// two years, which may touch 25 calendar months.
+const (
+	MaxLimitCents     = 10_000_000
+	MaxTotalCents     = 25 * MaxLimitCents
+	MaxPaymentsPerDay = 1_000_000
+)
+
 // NewSession describes a session that a merchant creates. The caller has validated it.
 type NewSession struct {
 	Merchant ledger.Merchant
