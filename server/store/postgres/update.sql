@@ -109,14 +109,17 @@ SELECT unnest(@id::text[]), unnest(@mandate_id::text[]), unnest(@merchant_id::te
 -- name: UpdateCharges
 UPDATE charges t SET fee_micros = u.fee_micros, status = u.status, rail = u.rail, tx_hash = u.tx_hash,
     processor_id = u.processor_id, failure_reason = u.failure_reason, lease_ms = u.lease_ms, asked = u.asked,
-    settled_ms = u.settled_ms, lease_owner = u.lease_owner, attempt = u.attempt,
-    amount_micros = u.amount_micros, rails = u.rails, step = u.step, usage = u.usage
+    settled_ms = u.settled_ms, lease_owner = u.lease_owner, attempt = u.attempt
 FROM (SELECT unnest(@id::text[]) AS id, unnest(@fee_micros::bigint[]) AS fee_micros, unnest(@status::text[]) AS status,
     unnest(@rail::text[]) AS rail, unnest(@tx_hash::text[]) AS tx_hash, unnest(@processor_id::text[]) AS processor_id,
     unnest(@failure_reason::text[]) AS failure_reason, unnest(@lease_ms::bigint[]) AS lease_ms, unnest(@asked::bigint[]) AS asked,
-    unnest(@settled_ms::bigint[]) AS settled_ms, unnest(@lease_owner::text[]) AS lease_owner, unnest(@attempt::bigint[]) AS attempt,
-    unnest(@amount_micros::bigint[]) AS amount_micros, unnest(@rails::text[]) AS rails, unnest(@step::text[]) AS step,
-    unnest(@usage::text[]) AS usage) u
+    unnest(@settled_ms::bigint[]) AS settled_ms, unnest(@lease_owner::text[]) AS lease_owner, unnest(@attempt::bigint[]) AS attempt) u
+WHERE t.id = u.id
+
+-- name: UpdateChargeSteps
+UPDATE charges t SET amount_micros = u.amount_micros, rails = u.rails, step = u.step, usage = u.usage
+FROM (SELECT unnest(@id::text[]) AS id, unnest(@amount_micros::bigint[]) AS amount_micros, unnest(@rails::text[]) AS rails,
+    unnest(@step::text[]) AS step, unnest(@usage::text[]) AS usage) u
 WHERE t.id = u.id
 
 -- name: InsertCheckouts

@@ -238,8 +238,24 @@ func UpdateCharge(c ledger.Charge) db.UpdateChargeParams {
 		ID: c.ID, FeeMicros: int64(c.Fee), Status: string(c.Status), Rail: string(c.Rail), TxHash: c.TxHash,
 		ProcessorID: c.ProcessorID, FailureReason: string(c.FailureReason), LeaseMs: Millis(c.LeaseUntil),
 		Asked: int64(c.Asked), SettledMs: Millis(c.SettledAt), LeaseOwner: c.LeaseOwner, Attempt: int64(c.Attempt),
-		AmountMicros: int64(c.Amount), Rails: text(c.Rails), Step: string(c.Step), Usage: usageText(c.Usage),
 	}
+}
+
+// UpdateChargeStep is what a statement of that name takes.
+func UpdateChargeStep(c ledger.Charge) db.UpdateChargeStepParams {
+	return db.UpdateChargeStepParams{
+		ID: c.ID, AmountMicros: int64(c.Amount), Rails: text(c.Rails), Step: string(c.Step), Usage: usageText(c.Usage),
+	}
+}
+
+// InSteps returns those of the charges that are made in two steps.
+func InSteps(charges []ledger.Charge) (all []ledger.Charge) {
+	for _, c := range charges {
+		if c.Step != "" {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // usage reads the stored usage of a charge. Most have none.

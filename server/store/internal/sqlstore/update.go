@@ -176,6 +176,7 @@ func save(ctx context.Context, q *db.Queries, e ledger.Effects, before map[strin
 		insert(ctx, e.Insert.Idempotency, row.InsertIdempotency, q.InsertIdempotency),
 		insert(ctx, e.Insert.Charges, row.InsertCharge, q.InsertCharge),
 		update(ctx, e.Update.Charges, row.UpdateCharge, q.UpdateCharge),
+		update(ctx, row.InSteps(e.Update.Charges), row.UpdateChargeStep, q.UpdateChargeStep),
 		insert(ctx, e.Insert.Tallies, row.InsertTally, q.InsertTally),
 		update(ctx, e.Update.Tallies, row.UpdateTally, q.UpdateTally),
 		insert(ctx, e.Insert.Postings, row.InsertPosting, q.InsertPosting),

@@ -342,6 +342,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.updateChargeStmt, err = db.PrepareContext(ctx, updateCharge); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateCharge: %w", err)
 	}
+	if q.updateChargeStepStmt, err = db.PrepareContext(ctx, updateChargeStep); err != nil {
+		return nil, fmt.Errorf("error preparing query UpdateChargeStep: %w", err)
+	}
 	if q.updateCheckoutStmt, err = db.PrepareContext(ctx, updateCheckout); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateCheckout: %w", err)
 	}
@@ -913,6 +916,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing updateChargeStmt: %w", cerr)
 		}
 	}
+	if q.updateChargeStepStmt != nil {
+		if cerr := q.updateChargeStepStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing updateChargeStepStmt: %w", cerr)
+		}
+	}
 	if q.updateCheckoutStmt != nil {
 		if cerr := q.updateCheckoutStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing updateCheckoutStmt: %w", cerr)
@@ -1118,6 +1126,7 @@ type Queries struct {
 	uncheckedStreamsStmt       *sql.Stmt
 	unwindingBacklogStmt       *sql.Stmt
 	updateChargeStmt           *sql.Stmt
+	updateChargeStepStmt       *sql.Stmt
 	updateCheckoutStmt         *sql.Stmt
 	updateEventSeqStmt         *sql.Stmt
 	updateInstrumentStmt       *sql.Stmt
@@ -1242,6 +1251,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		uncheckedStreamsStmt:       q.uncheckedStreamsStmt,
 		unwindingBacklogStmt:       q.unwindingBacklogStmt,
 		updateChargeStmt:           q.updateChargeStmt,
+		updateChargeStepStmt:       q.updateChargeStepStmt,
 		updateCheckoutStmt:         q.updateCheckoutStmt,
 		updateEventSeqStmt:         q.updateEventSeqStmt,
 		updateInstrumentStmt:       q.updateInstrumentStmt,

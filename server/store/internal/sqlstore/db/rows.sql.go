@@ -657,8 +657,7 @@ func (q *Queries) Tally(ctx context.Context, arg TallyParams) (Tally, error) {
 
 const updateCharge = `-- name: UpdateCharge :execrows
 UPDATE charges SET fee_micros = $2, status = $3, rail = $4, tx_hash = $5, processor_id = $6, failure_reason = $7,
-    lease_ms = $8, asked = $9, settled_ms = $10, lease_owner = $11, attempt = $12, amount_micros = $13, rails = $14,
-    step = $15, usage = $16
+    lease_ms = $8, asked = $9, settled_ms = $10, lease_owner = $11, attempt = $12
 WHERE id = $1
 `
 
@@ -675,10 +674,6 @@ type UpdateChargeParams struct {
 	SettledMs     int64
 	LeaseOwner    string
 	Attempt       int64
-	AmountMicros  int64
-	Rails         string
-	Step          string
-	Usage         string
 }
 
 func (q *Queries) UpdateCharge(ctx context.Context, arg UpdateChargeParams) (int64, error) {
@@ -695,6 +690,29 @@ func (q *Queries) UpdateCharge(ctx context.Context, arg UpdateChargeParams) (int
 		arg.SettledMs,
 		arg.LeaseOwner,
 		arg.Attempt,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const updateChargeStep = `-- name: UpdateChargeStep :execrows
+UPDATE charges SET amount_micros = $2, rails = $3, step = $4, usage = $5 WHERE id = $1
+`
+
+type UpdateChargeStepParams struct {
+	ID           string
+	AmountMicros int64
+	Rails        string
+	Step         string
+	Usage        string
+}
+
+// What changes of a charge in two steps besides.
+func (q *Queries) UpdateChargeStep(ctx context.Context, arg UpdateChargeStepParams) (int64, error) {
+	result, err := q.exec(ctx, q.updateChargeStepStmt, updateChargeStep,
+		arg.ID,
 		arg.AmountMicros,
 		arg.Rails,
 		arg.Step,

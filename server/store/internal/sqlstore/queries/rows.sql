@@ -45,9 +45,12 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $
 
 -- name: UpdateCharge :execrows
 UPDATE charges SET fee_micros = $2, status = $3, rail = $4, tx_hash = $5, processor_id = $6, failure_reason = $7,
-    lease_ms = $8, asked = $9, settled_ms = $10, lease_owner = $11, attempt = $12, amount_micros = $13, rails = $14,
-    step = $15, usage = $16
+    lease_ms = $8, asked = $9, settled_ms = $10, lease_owner = $11, attempt = $12
 WHERE id = $1;
+
+-- name: UpdateChargeStep :execrows
+-- What changes of a charge in two steps besides.
+UPDATE charges SET amount_micros = $2, rails = $3, step = $4, usage = $5 WHERE id = $1;
 
 -- name: FreeChargeLeases :execrows
 UPDATE charges SET lease_owner = '', lease_ms = 0
