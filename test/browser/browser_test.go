@@ -87,6 +87,7 @@ func setup(t *testing.T) (*servertest.Server, client.Session) {
 	srv := servertest.Start(t, &servertest.Options{Merchant: server.MerchantParams{Name: "Aurora Data", Website: "https://aurora.example"}})
 	s, err := srv.Client().CreateSession(t.Context(), client.SessionParams{
 		MaxPerTxCents: 2500, MaxMonthlySpendCents: 10_000, ReturnURL: "https://aurora.example/thanks",
+		FurtherLimits: client.FurtherLimits{MaxTotalSpendCents: 125_000},
 	})
 	require.NoError(t, err)
 	return srv, s
@@ -111,7 +112,10 @@ func TestPersonLowersTheLimitsAndConfirms(t *testing.T) {
 			shoot(ctx, t, "setup-error-"+w.name)
 
 			require.NoError(t, chromedp.Do(ctx,
-				chromedp.SetValue("#month", "40"), chromedp.SetValue("#per", "12.50"),
+				chromedp.SetValue("#month", "40"), chromedp.SetValue("#per", "12.50"), chromedp.SetValue("#total", "1,200"),
+				chromedp.Click("#more-limits summary"), chromedp.WaitVisible("#day"), chromedp.SetValue("#day", "15")))
+			shoot(ctx, t, "setup-limits-"+w.name)
+			require.NoError(t, chromedp.Do(ctx,
 				chromedp.SetValue("#email", "ada@example.com"),
 				chromedp.Click("button.main"), chromedp.WaitVisible(".badge.good")))
 			require.Contains(t, text(ctx, t, "dl"), "up to $40.00")
@@ -123,6 +127,7 @@ func TestPersonLowersTheLimitsAndConfirms(t *testing.T) {
 			require.NoError(t, err)
 			require.EqualValues(t, 1250, b.MaxPerTxCents)
 			require.EqualValues(t, 4000, b.MaxMonthlySpendCents)
+			require.Equal(t, client.FurtherLimits{MaxTotalSpendCents: 120_000, MaxDailySpendCents: 1500}, b.FurtherLimits)
 			require.Len(t, srv.Mails(), 1)
 			require.Contains(t, srv.Mails()[0].Text, "$40.00")
 
