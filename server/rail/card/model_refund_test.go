@@ -58,8 +58,8 @@ func (m *model) refund(t *rapid.T) {
 	}
 }
 
-// expect returns what a refund must come to, and whether the model knows that: it does if it
-// knows the payment and all its refunds.
+// expect returns the state that a refund must get, and whether the model knows it: it does if
+// it knows the payment and all its refunds.
 func (m *model) expect(asked card.RefundParams) (state card.RefundState, exact bool) {
 	if known := m.refunds[asked.Reference]; len(m.may[asked.Payment]) != 1 || known.final != nil {
 		return "", false
