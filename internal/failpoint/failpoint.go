@@ -40,6 +40,11 @@ const (
 	CaptureBegun Point = "capture-begun"
 	// VoidRecorded: the ledger has voided a charge; its rail was not asked yet.
 	VoidRecorded Point = "void-recorded"
+	// HoldExpired: the ledger has voided an expired charge; its rail was not asked yet.
+	HoldExpired Point = "hold-expired"
+	// HoldReleased: the rail of a voided charge has released its hold; the ledger does not
+	// know yet.
+	HoldReleased Point = "hold-released"
 	// PutOff: the outcome is unknown; recovery will ask later.
 	PutOff Point = "charge-put-off"
 	// Lapsed: recovery has found a charge whose lease expired.
@@ -51,7 +56,7 @@ const (
 )
 
 // HoldPoints returns the points of charges in two steps alone.
-func HoldPoints() []Point { return []Point{CaptureBegun, VoidRecorded} }
+func HoldPoints() []Point { return []Point{CaptureBegun, VoidRecorded, HoldExpired, HoldReleased} }
 
 // Points returns the points of a charge. Every drill that charges must reach them.
 func Points() []Point {

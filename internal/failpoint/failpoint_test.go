@@ -14,10 +14,15 @@ import (
 	"github.com/paywarrant/paywarrant/internal/failpoint"
 )
 
+// all returns the points of all drills.
+func all() []failpoint.Point {
+	return slices.Concat(failpoint.Points(), failpoint.HoldPoints(), failpoint.ChainPoints(), failpoint.DeliveryPoints())
+}
+
 // TestHitDoesNothing: a release ignores the variable that arms a point.
 func TestHitDoesNothing(t *testing.T) {
 	t.Setenv("PAYWARRANT_FAILPOINT", string(failpoint.Received)+":1")
-	for _, p := range slices.Concat(failpoint.Points(), failpoint.ChainPoints(), failpoint.DeliveryPoints()) {
+	for _, p := range all() {
 		failpoint.Hit(p)
 	}
 }
@@ -40,13 +45,13 @@ func TestEveryPointIsSomewhere(t *testing.T) {
 	}))
 	delete(used, "failpoint.Hit")
 	delete(used, "failpoint.Point")
-	require.Len(t, used, len(failpoint.Points())+len(failpoint.ChainPoints())+len(failpoint.DeliveryPoints()))
+	require.Len(t, used, len(all()))
 }
 
 // TestNoTwoPointsHaveOneName: a drill that means one would kill at the other.
 func TestNoTwoPointsHaveOneName(t *testing.T) {
 	t.Parallel()
-	points := slices.Concat(failpoint.Points(), failpoint.ChainPoints(), failpoint.DeliveryPoints())
+	points := all()
 	slices.Sort(points)
 	require.Len(t, slices.Compact(slices.Clone(points)), len(points))
 }

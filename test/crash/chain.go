@@ -218,6 +218,10 @@ func (d *chainDrill) killAt(ctx context.Context, m moment, after time.Duration) 
 func (d *chainDrill) call(ctx, until context.Context, m string, random *rand.Rand) {
 	for until.Err() == nil && ctx.Err() == nil {
 		d.waitForCalm()
+		if random.IntN(4) == 0 {
+			d.hold(ctx, m, client.USDC, ending(random.IntN(int(endings))), random)
+			continue
+		}
 		d.chargeOnce(ctx, m, random)
 	}
 }

@@ -38,7 +38,7 @@ func TestKilledAtPointsOfTheChain(t *testing.T) {
 			o.Only = []failpoint.Point{
 				failpoint.GrantStored, failpoint.ConnectDecided, failpoint.TransferStored, failpoint.TransferLanded, failpoint.NonceLost,
 				failpoint.ReplacementStored, failpoint.KeyDestroyed, failpoint.WatcherDestroyed, failpoint.AuthorizationSent,
-				failpoint.RecordsCommitted,
+				failpoint.RecordsCommitted, failpoint.CaptureBegun, failpoint.HoldExpired,
 			}
 			r, err := runChain(t.Context(), o)
 			skipWithoutPostgres(t, err)

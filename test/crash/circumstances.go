@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -19,7 +20,8 @@ import (
 
 // steps are the points of the chain, with what brings them about.
 func (d *chainDrill) steps() labels {
-	return labels{points: d.only(failpoint.ChainPoints()), passes: passes, around: d.around}
+	holds := []failpoint.Point{failpoint.CaptureBegun, failpoint.VoidRecorded, failpoint.HoldExpired}
+	return labels{points: d.only(slices.Concat(failpoint.ChainPoints(), holds)), passes: passes, around: d.around}
 }
 
 // passes is at which time the service ends at a point, at most: those that updates

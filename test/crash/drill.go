@@ -45,8 +45,10 @@ func (o options) only(points []failpoint.Point) []failpoint.Point {
 // report is what the drill found.
 type report struct {
 	Kills, Charges, Succeeded, Failed, Refused int
+	// Voided charges were held, and given back.
+	Voided int
 	// Lost charges were answered and are not in the ledger, or not as they were
-	// answered. Doubled ones moved money twice. Undecided ones are pending.
+	// answered. Doubled ones moved money twice. Undecided ones are pending or held.
 	Lost, Doubled, Undecided int
 	// Histories of mandates with a tight limit; Illegal ones no order of the calls
 	// explains.
@@ -55,12 +57,12 @@ type report struct {
 }
 
 func (r report) failed() bool {
-	return r.Lost+r.Doubled+r.Undecided+r.Illegal+len(r.Faults) > 0 || r.Succeeded == 0
+	return r.Lost+r.Doubled+r.Undecided+r.Illegal+len(r.Faults) > 0 || r.Succeeded == 0 || r.Voided == 0
 }
 
 func (r report) String() string {
-	s := fmt.Sprintf("kills %d, charges %d (succeeded %d, failed %d, refused %d), lost %d, doubled %d, undecided %d",
-		r.Kills, r.Charges, r.Succeeded, r.Failed, r.Refused, r.Lost, r.Doubled, r.Undecided)
+	s := fmt.Sprintf("kills %d, charges %d (succeeded %d, failed %d, voided %d, refused %d), lost %d, doubled %d, undecided %d",
+		r.Kills, r.Charges, r.Succeeded, r.Failed, r.Voided, r.Refused, r.Lost, r.Doubled, r.Undecided)
 	if r.Histories > 0 {
 		s += fmt.Sprintf("; histories %d, illegal %d", r.Histories, r.Illegal)
 	}
@@ -109,7 +111,7 @@ func run(ctx context.Context, o options) (r report, err error) {
 	}
 	kill, kills := d.killAtRandom, o.Kills
 	if o.Points {
-		steps := labels{points: o.only(failpoint.Points()), passes: func(failpoint.Point) int { return 4 }}
+		steps := labels{points: o.only(cardPoints()), passes: func(failpoint.Point) int { return 4 }}
 		kill = func(ctx context.Context, random *rand.Rand) error { return d.killAtPoints(ctx, random, steps) }
 		kills *= len(steps.points)
 	}
@@ -204,6 +206,12 @@ func (d *drill) underLoad(ctx context.Context, kill func(context.Context, *rand.
 	for i := range d.Callers {
 		running.Go(func() { d.call(ctx, callers, i, rand.New(rand.NewPCG(d.Seed, uint64(i)+10))) }) // repeatable
 	}
+	running.Go(func() {
+		random := rand.New(rand.NewPCG(d.Seed, 5)) // repeatable
+		for callers.Err() == nil && ctx.Err() == nil {
+			d.hold(ctx, d.roomy, client.USD, late, random)
+		}
+	})
 	err := kill(ctx, rand.New(rand.NewPCG(d.Seed, 2))) // repeatable
 	stop()
 	running.Wait()
@@ -271,22 +279,31 @@ func (d *drill) call(ctx, until context.Context, caller int, random *rand.Rand) 
 		d.mu.Lock()
 		h := d.histories[len(d.histories)-1]
 		d.mu.Unlock()
-		switch kind := random.IntN(10); {
+		switch kind := random.IntN(13); {
 		case kind == 0:
 			d.read(ctx, h, caller)
-		case kind < 6:
+		case kind == 1:
+			d.holdLimited(ctx, h, caller, random)
+		case kind < 4:
+			d.hold(ctx, d.roomy, client.USD, ending(random.IntN(int(late))), random)
+		case kind < 8:
 			d.charge(ctx, d.roomy, fmt.Sprintf("%d-%d-%d", d.Seed, caller, n), 1+random.Int64N(100))
 		default:
-			in, since := asked{1 + random.Int64N(100)}, time.Now()
+			in, since := asked{cents: 1 + random.Int64N(100)}, time.Now()
 			if out, ok := d.charge(ctx, h.mandate, fmt.Sprintf("%d-%d-%d", d.Seed, caller, n), in.cents); ok {
-				h.add(caller, in, since, out)
-			}
-			if h.len() == d.History { // one caller observes just that
-				if err := d.begun(ctx); err != nil && ctx.Err() == nil {
-					d.fault(err.Error())
-				}
+				d.observe(ctx, h, caller, in, since, out)
 			}
 		}
+	}
+}
+
+// observe adds an operation to a history. The one that makes it long enough begins the next.
+func (d *drill) observe(ctx context.Context, h *history, caller int, in asked, since time.Time, out answer) {
+	if h.add(caller, in, since, out) != d.History {
+		return
+	}
+	if err := d.begun(ctx); err != nil && ctx.Err() == nil {
+		d.fault(err.Error())
 	}
 }
 
@@ -294,7 +311,7 @@ func (d *drill) call(ctx, until context.Context, caller int, random *rand.Rand) 
 func (d *drill) read(ctx context.Context, h *history, caller int) {
 	since := time.Now()
 	if b, err := d.merchant.Balance(ctx, h.mandate); err == nil {
-		h.add(caller, asked{}, since, answer{left: b.RemainingMonthlySpendCents})
+		d.observe(ctx, h, caller, asked{}, since, answer{left: b.RemainingMonthlySpendCents})
 	}
 }
 
@@ -348,7 +365,8 @@ func (d *drill) compare(ctx context.Context, r *report) (err error) {
 		return err
 	}
 	r.Faults = append(d.broken[:len(d.broken):len(d.broken)], check.Faults...)
-	r.Charges, r.Succeeded, r.Failed, r.Undecided, r.Lost = check.Charges, check.Succeeded, check.Failed, check.Pending, 0
+	r.Charges, r.Succeeded, r.Failed, r.Voided = check.Charges, check.Succeeded, check.Failed, check.Voided
+	r.Undecided, r.Lost = check.Pending+check.Authorized, 0
 	for id, answer := range d.answers {
 		c, err := store.Charge(ctx, id)
 		status := client.Status(c.Status)
@@ -364,6 +382,12 @@ func (d *drill) compare(ctx context.Context, r *report) (err error) {
 		r.Faults = append(r.Faults, fmt.Sprintf("the ledger says %d cents, the processor moved %d", cents, moved.CapturedCents))
 	}
 	r.Doubled = max(r.Doubled, 0)
+	if err := d.auditHolds(ctx, store, r); err != nil {
+		return err
+	}
+	if r.Undecided == 0 && moved.HeldCents != 0 {
+		r.Faults = append(r.Faults, fmt.Sprintf("the processor still holds %d cents", moved.HeldCents))
+	}
 	d.judge(r)
 	return nil
 }

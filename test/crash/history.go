@@ -7,9 +7,9 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// asked is what a caller wanted of a mandate: to charge cents, or none: to read what
-// is left.
-type asked struct{ cents int64 }
+// asked is what a caller requested of a mandate: to charge or hold cents, to give cents of
+// a hold back, or to read what is left.
+type asked struct{ cents, back int64 }
 
 // answer is its final result: whether it was charged, and otherwise what
 // is left of the month.
@@ -25,6 +25,8 @@ func limited(cents int64) porcupine.Model {
 		Step: func(state, input, output any) (bool, any) {
 			left, in, out := state.(int64), input.(asked), output.(answer)
 			switch {
+			case in.back > 0:
+				return true, left + in.back
 			case in.cents == 0:
 				return out.left == left, left
 			case in.cents <= left:
@@ -51,13 +53,15 @@ type history struct {
 	operations []porcupine.Operation
 }
 
-func (h *history) add(caller int, in asked, since time.Time, out answer) {
+// add adds an operation, and returns how many there are.
+func (h *history) add(caller int, in asked, since time.Time, out answer) int {
 	end := time.Since(h.began).Nanoseconds()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.operations = append(h.operations, porcupine.Operation{
 		ClientId: caller, Input: in, Call: since.Sub(h.began).Nanoseconds(), Output: out, Return: end,
 	})
+	return len(h.operations)
 }
 
 func (h *history) len() int {

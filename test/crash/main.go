@@ -5,9 +5,10 @@
 //
 // A card processor with faults runs in this process. The service is a child
 // process that is killed with SIGKILL and started again on the same files; the
-// callers send each charge again, with its key, until it is answered. In the end
-// the answers, the ledger and the processor must agree, and there must be an
-// order of the calls that explains each result about its mandate's limit.
+// callers send each charge again, with its key, until it is answered. They also authorize
+// amounts, and capture, void or abandon them. In the end the answers, the ledger and the
+// processor must agree, nothing may be held, and there must be an order of the calls that
+// explains each result about its mandate's limit.
 //
 //	go run ./test/crash -points -kills 50
 //
@@ -49,7 +50,7 @@ func main() {
 	flag.Func("only", "with -points, kill at these steps alone, by their names with commas between", func(text string) error {
 		for name := range strings.SplitSeq(text, ",") {
 			p := failpoint.Point(name)
-			if !slices.Contains(slices.Concat(failpoint.Points(), failpoint.ChainPoints()), p) {
+			if !slices.Contains(slices.Concat(failpoint.Points(), failpoint.HoldPoints(), failpoint.ChainPoints()), p) {
 				return fmt.Errorf("there is no step %q", name)
 			}
 			o.Only = append(o.Only, p)

@@ -103,6 +103,7 @@ func (s *Service) expireHolds(ctx context.Context) {
 		if err != nil {
 			break
 		}
+		failpoint.Hit(failpoint.HoldExpired)
 		s.wakeUnwinding()
 	}
 	if err != nil && ctx.Err() == nil {
@@ -130,6 +131,7 @@ func (s *Service) unwindHold(ctx context.Context, chargeID string) error {
 	case err != nil:
 		return fmt.Errorf("void charge %s: %w", c.ID, err)
 	case outcome.Status == rail.Refused:
+		failpoint.Hit(failpoint.HoldReleased)
 		return nil
 	case outcome.Status == rail.Succeeded:
 		if _, err = s.settle(ctx, c, ledger.Settlement{Rail: c.Rail, Outcome: outcome}); errors.Is(err, ledger.ErrConflictingOutcome) {
