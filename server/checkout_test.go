@@ -113,6 +113,26 @@ func TestCheckoutIsPaidByMandate(t *testing.T) {
 	c.sound(t, 1)
 }
 
+// TestCheckoutStaysOpenWhenALimitRefusesAMandate: whichever limit is used up, the page says so,
+// and another way of paying works.
+func TestCheckoutStaysOpenWhenALimitRefusesAMandate(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	for code, limits := range map[string]client.FurtherLimits{
+		"monthly": {}, "daily": {MaxDailySpendCents: 100}, "total": {MaxTotalSpendCents: 100}, "velocity": {MaxPaymentsPerDay: 1},
+		"payee_limit": {MaxMonthlyPerPayeeCents: 100},
+	} {
+		m := c.Mandate(t, servertest.Terms{MaxPerTxCents: 100, MaxMonthlySpendCents: 150, FurtherLimits: limits})
+		c.charge(t, m, 100, code).ok(t)
+		made := c.checkout(t, 100, code)
+		status, _ := c.form(t, made.URL, url.Values{"method": {"mandate"}, "mandate": {m}})
+		require.Equal(t, http.StatusUnprocessableEntity, status, code)
+		require.Equal(t, client.CheckoutOpen, c.checkout(t, 100, code).Status, code)
+		_, text := c.form(t, made.URL, url.Values{"method": {"mandate"}, "mandate": {c.mandate(t, 100, 100)}})
+		require.Contains(t, text, "You paid Acme", code)
+	}
+}
+
 // TestCheckoutIsPaidOnceHoweverManyPay: by card and by mandate, all at once.
 func TestCheckoutIsPaidOnceHoweverManyPay(t *testing.T) {
 	t.Parallel()

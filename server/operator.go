@@ -293,7 +293,7 @@ func (o *Operator) ResolveCharge(ctx context.Context, transactionID string, r Re
 	if err := r.validate(c); err != nil {
 		return c, err
 	}
-	end := ledger.Settlement{Rail: r.Rail, Outcome: rail.Outcome{Status: rail.Refused, Reason: r.FailureReason}}
+	end := ledger.Settlement{Rail: r.Rail, Step: c.Step, Outcome: rail.Outcome{Status: rail.Refused, Reason: r.FailureReason}}
 	detail := "failed " + string(r.FailureReason)
 	if r.Succeeded {
 		end.Outcome = rail.Outcome{Status: rail.Succeeded, ProcessorID: r.ProcessorID, TxHash: r.TxHash, SettledAt: r.SettledAt}

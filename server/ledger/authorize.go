@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/webhook"
 )
@@ -42,6 +43,9 @@ var ErrNotAuthorized = errors.New("ledger: charge is not authorized")
 
 // ErrAboveHold reports a capture of more than was authorized.
 var ErrAboveHold = errors.New("ledger: amount above the authorized one")
+
+// ErrNoWholeCents reports a capture of a fraction of a cent, which no card can pay.
+var ErrNoWholeCents = errors.New("ledger: a card pays whole cents")
 
 // Capture asks to charge an authorized charge for what was used.
 type Capture struct {
@@ -83,8 +87,8 @@ func (r Capture) key() IdempotencyKey {
 // Capture begins to charge an authorized charge: the rest of what it holds is given back,
 // and the caller must ask the charge's rail next. It returns the result of the first
 // request with the same key, [ErrIdempotencyMismatch], [ErrIdempotencyInProgress],
-// [ErrNotFound], [ErrNotAuthorized], [ErrAboveHold], or a [*Refusal] if the hold is the
-// ledger's alone and the mandate has ended; the hold is voided then. After any other error
+// [ErrNotFound], [ErrNotAuthorized], [ErrAboveHold], [ErrNoWholeCents], a [*TextError], or a
+// [*Refusal] if the hold is the ledger's alone and the mandate has ended; the hold is voided then. After any other error
 // it is unknown whether the capture has begun; a repeat with the same key returns it.
 func (l *Ledger) Capture(ctx context.Context, r Capture) (Captured, error) {
 	var (
@@ -92,6 +96,9 @@ func (l *Ledger) Capture(ctx context.Context, r Capture) (Captured, error) {
 		refusal *Refusal
 	)
 	r.lease = l.newLease()
+	if err := r.validate(); err != nil {
+		return Captured{}, fmt.Errorf("capture: %w", err)
+	}
 	keys := holdKeys(r.ChargeID, r.MandateID, r.MerchantID)
 	keys.Idempotency = []IdempotencyKey{r.key()}
 	err := l.run(ctx, r.MandateID, keys, func(s *State, now time.Time) (e Effects, err error) {
@@ -154,6 +161,8 @@ func (r Capture) decide(s *State, now time.Time) (Effects, Captured, *Refusal, e
 		return Effects{}, Captured{}, nil, fmt.Errorf("%w: it is %s", ErrNotAuthorized, c.Status)
 	case r.Amount < 0 || r.Amount > c.Authorized:
 		return Effects{}, Captured{}, nil, ErrAboveHold
+	case c.Rail == rail.Card && r.Amount%money.MicrosPerCent != 0:
+		return Effects{}, Captured{}, nil, ErrNoWholeCents
 	}
 	done := Idempotency{IdempotencyKey: r.key(), Fingerprint: r.Fingerprint, CreatedAt: now}
 	m := s.Mandates[c.MandateID]
@@ -256,10 +265,17 @@ func void(s *State, c Charge, now time.Time) (Effects, Charge, error) {
 	m := e.Update.Mandates[0]
 	recordEvent(&e, &m, c.MerchantID, webhook.PaymentVoided, paymentData(&c), now)
 	e.Update.Charges, e.Update.Mandates = []Charge{c}, []Mandate{m}
-	if c.Rail == rail.Card {
-		e.Insert.Unwindings = []Unwinding{{ID: c.ID, Kind: UnwindHold, Since: now, Due: now}}
-	}
+	e.Insert.Unwindings = unwindHold(c, now)
 	return e, c, nil
+}
+
+// unwindHold returns the unwinding of what a rail may hold of a charge in two steps that has
+// ended. On the chain the hold was the ledger's alone.
+func unwindHold(c Charge, now time.Time) []Unwinding {
+	if c.Step == "" || c.Rail != rail.Card {
+		return nil
+	}
+	return []Unwinding{{ID: c.ID, Kind: UnwindHold, Since: now, Due: now}}
 }
 
 // giveBack changes the windows in which a charge counts: those of its mandate, and the

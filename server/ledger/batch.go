@@ -105,6 +105,13 @@ func checkInvariants(e Effects) error {
 			}
 		}
 	}
+	for _, tallies := range [][]Tally{e.Insert.Tallies, e.Update.Tallies} {
+		for _, t := range tallies {
+			if t.Used < 0 {
+				return fmt.Errorf("%w: payee %s of mandate %s would have used less than nothing", ErrInvariant, t.MerchantID, t.MandateID)
+			}
+		}
+	}
 	for _, c := range e.Update.Charges {
 		if c.Status == ChargeSucceeded && !balanced(c, e.Insert.Postings) {
 			return fmt.Errorf("%w: postings of charge %s do not balance against its amount", ErrInvariant, c.ID)

@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -77,6 +78,12 @@ type Refusal struct {
 	RequestID string `json:"requestId"`
 	// Replayed reports that an earlier request with the same key was refused.
 	Replayed bool `json:"-"`
+}
+
+// renews reports whether a window refused the charge: another mandate, or the same one later,
+// may pay.
+func (r *Refusal) renews() bool {
+	return r.Code == PayeeLimit || slices.Contains(WindowKinds, r.Code)
 }
 
 func (r *Refusal) Error() string { return "ledger: refused: " + string(r.Code) }

@@ -129,7 +129,7 @@ func (r Reserve) decide(s *State, now time.Time) (Effects, Reservation, *Refusal
 	if refusal := r.mandateRules(m, known, tally, now); refusal != nil {
 		refusal.RequestID = r.RequestID
 		e := Effects{Insert: Rows{Idempotency: r.remember(Idempotency{Refusal: refusal, CreatedAt: now})}}
-		if paid.FailureReason = string(refusal.Code); r.Checkout != "" {
+		if paid.FailureReason = string(refusal.Code); r.Checkout != "" && !refusal.renews() {
 			e.Update.Checkouts = []Checkout{paid}
 		}
 		return e, Reservation{}, refusal, nil

@@ -15,6 +15,9 @@ type Settlement struct {
 	Rail rail.Name
 	// Outcome is Succeeded or Refused, or Held for an authorization.
 	Outcome rail.Outcome
+	// Step is what the rail was asked for; empty for a charge in one step. An answer about an
+	// earlier step than the charge's changes nothing.
+	Step ChargeStep
 	// Reversed reports that the rail took back a payment that it had reported as
 	// succeeded. Outcome is then Refused, with the transaction that was taken back.
 	Reversed bool
@@ -76,6 +79,13 @@ func decideSettle(s *State, chargeID string, end Settlement, now time.Time) (e E
 	if !ok {
 		return Effects{}, Charge{}, false, ErrNotFound
 	}
+	if end.Outcome.Status == rail.Held && (c.Status == ChargeFailed || c.Status == ChargeVoided) {
+		c.Rail = end.Rail // it came too late: nothing may stay held
+		return Effects{Insert: Rows{Unwindings: unwindHold(c, now)}}, s.Charges[chargeID], false, nil
+	}
+	if end.late(c) {
+		return Effects{}, c, false, nil
+	}
 	if c.Status != ChargePending {
 		if !end.conflicts(c) {
 			return Effects{}, c, false, nil
@@ -88,6 +98,11 @@ func decideSettle(s *State, chargeID string, end Settlement, now time.Time) (e E
 	}
 	e, c, err = decideEnd(s, c, end, now)
 	return e, c, false, err
+}
+
+// late reports whether the settlement answers the authorization of a charge that has moved on.
+func (end Settlement) late(c Charge) bool {
+	return end.Step == StepAuthorize && c.Step != "" && (c.Step != StepAuthorize || c.Status == ChargeAuthorized)
 }
 
 // reverses reports whether the rail took back the payment that decided c.
@@ -205,6 +220,7 @@ func release(s *State, c Charge, reason rail.Reason, now time.Time) (Effects, Ch
 		return Effects{}, Charge{}, err
 	}
 	c.Status, c.FailureReason = ChargeFailed, reason
+	e.Insert.Unwindings = unwindHold(c, now)
 	m := e.Update.Mandates[0]
 	recordEvent(&e, &m, c.MerchantID, webhook.PaymentFailed, paymentData(&c), now)
 	e.Update.Charges, e.Update.Mandates = []Charge{c}, []Mandate{m}

@@ -57,8 +57,26 @@ func (r Reserve) validate() error {
 		line("mandate", r.MandateID, longestName), line("currency", r.Currency, longestName), line("payTo", r.PayTo, longestName),
 		line("payee", r.Payee.ID, longestName), line("fingerprint", r.Fingerprint, longestText), pairs("metadata", r.Metadata),
 	)
-	if r.Amount <= 0 {
+	switch {
+	case r.Amount <= 0:
 		return fmt.Errorf("%w: amount must be above zero", ErrInvariant)
+	case r.Hold < 0 || r.Hold > MaxHold:
+		return fmt.Errorf("%w: an amount is held for %s, at most %s", ErrInvariant, r.Hold, MaxHold)
+	}
+	return err
+}
+
+// validate checks the texts and numbers of a capture.
+func (r Capture) validate() error {
+	err := cmp.Or(
+		line("idempotencyKey", r.IdempotencyKey, longestName), line("fingerprint", r.Fingerprint, longestText),
+		line("transactionId", r.ChargeID, longestName),
+	)
+	if u := r.Usage; u != nil && err == nil {
+		if u.Quantity < 0 || u.UnitPrice < 0 {
+			return fmt.Errorf("%w: usage must not be negative", ErrInvariant)
+		}
+		err = line("usage.unit", u.Unit, longestName)
 	}
 	return err
 }

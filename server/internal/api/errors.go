@@ -52,6 +52,7 @@ var table = []struct {
 	{ledger.ErrNotFound, client.ErrNotFound, "There is no such object, or it is not yours."},
 	{ledger.ErrSessionFinished, client.ErrSessionFinished, "The session is finished and does not change any more."},
 	{ledger.ErrNotAuthorized, client.ErrAuthorizationEnded, "The payment holds nothing to capture or void: it was not authorized, or was captured, voided or refused before."},
+	{ledger.ErrNoWholeCents, client.ErrValidation, "amountCents must be whole cents for a card"},
 	{ledger.ErrAboveHold, client.ErrValidation, "amountCents must not exceed the authorized amount"},
 	{ledger.ErrIdempotencyInProgress, client.ErrIdempotencyInProgress, "A request with this idempotency key is still running."},
 	{ledger.ErrIdempotencyMismatch, client.ErrIdempotencyMismatch, "This idempotency key was used for another request."},
@@ -70,7 +71,7 @@ var table = []struct {
 // params names the parameters of validation errors that do not carry them.
 var params = map[error]string{
 	mandate.ErrMalformed: "intentMandate", payment.ErrTokenNeeded: "intentMandate", rail.ErrUnknownMethod: "paymentMethod", payment.ErrNoEmail: "email",
-	ledger.ErrAboveHold: "amountCents",
+	ledger.ErrAboveHold: "amountCents", ledger.ErrNoWholeCents: "amountCents",
 }
 
 // apiError maps every error to its response. Unknown errors become internal_error, without

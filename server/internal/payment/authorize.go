@@ -96,12 +96,9 @@ func (s *Service) Void(ctx context.Context, merchantID, chargeID string) (ledger
 // expireHolds voids the authorizations whose time has passed.
 func (s *Service) expireHolds(ctx context.Context) {
 	expired, err := s.Ledger.ExpiredHolds(ctx, s.Clock(), recoverBatch)
-	for _, c := range expired {
-		if _, err = s.Ledger.Void(ctx, c); errors.Is(err, ledger.ErrNotAuthorized) {
-			err = nil // captured or voided meanwhile
-		}
-		if err != nil {
-			break
+	for _, c := range expired { // one that fails keeps no other waiting
+		if _, one := s.Ledger.Void(ctx, c); one != nil && !errors.Is(one, ledger.ErrNotAuthorized) {
+			err = errors.Join(err, one)
 		}
 		failpoint.Hit(failpoint.HoldExpired)
 		s.wakeUnwinding()
@@ -134,7 +131,7 @@ func (s *Service) unwindHold(ctx context.Context, chargeID string) error {
 		failpoint.Hit(failpoint.HoldReleased)
 		return nil
 	case outcome.Status == rail.Succeeded:
-		if _, err = s.settle(ctx, c, ledger.Settlement{Rail: c.Rail, Outcome: outcome}); errors.Is(err, ledger.ErrConflictingOutcome) {
+		if _, err = s.settle(ctx, c, ledger.Settlement{Rail: c.Rail, Step: c.Step, Outcome: outcome}); errors.Is(err, ledger.ErrConflictingOutcome) {
 			return nil // the ledger has recorded it
 		}
 		return err

@@ -233,7 +233,7 @@ func (s *Service) finish(ctx context.Context, c ledger.Charge, how attempt) (led
 	cancel()
 	if err == nil && (outcome.Status == rail.Succeeded || outcome.Status == rail.Refused || outcome.Status == rail.Held) {
 		failpoint.Hit(failpoint.Decided)
-		settled, err := s.settle(ctx, c, ledger.Settlement{Rail: used, Outcome: outcome})
+		settled, err := s.settle(ctx, c, ledger.Settlement{Rail: used, Outcome: outcome, Step: c.Step})
 		failpoint.Hit(failpoint.Settled)
 		return settled, err
 	}

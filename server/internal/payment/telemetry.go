@@ -59,7 +59,7 @@ func (s *Service) UndoneOnRail(ctx context.Context, u rail.Undone) error {
 		return err
 	}
 	_, err = s.settle(ctx, c, ledger.Settlement{
-		Rail: u.Rail, Reversed: true, Outcome: rail.Outcome{Status: rail.Refused, Reason: rail.Reverted, TxHash: u.TxHash},
+		Rail: u.Rail, Step: c.Step, Reversed: true, Outcome: rail.Outcome{Status: rail.Refused, Reason: rail.Reverted, TxHash: u.TxHash},
 	})
 	if errors.Is(err, ledger.ErrConflictingOutcome) {
 		return nil // the ledger has recorded it

@@ -20,10 +20,14 @@ func (b *bench) held(t require.TestingT, m ledger.Mandate, amount ledger.Micros,
 	r.Hold, r.Kind = time.Hour, ledger.AuthorizeKey
 	reserved, err := b.Reserve(context.Background(), r)
 	require.NoError(t, err)
-	c, err := b.Settle(context.Background(), reserved.Charge, ledger.Settlement{Rail: on, Outcome: rail.Outcome{Status: rail.Held}})
+	c, err := b.Settle(context.Background(), reserved.Charge, heldOn(on))
 	require.NoError(t, err)
 	require.Equal(t, ledger.ChargeAuthorized, c.Status)
 	return c
+}
+
+func heldOn(name rail.Name) ledger.Settlement {
+	return ledger.Settlement{Rail: name, Step: ledger.StepAuthorize, Outcome: rail.Outcome{Status: rail.Held, ProcessorID: "pay_1"}}
 }
 
 func captureOf(c ledger.Charge, amount ledger.Micros) ledger.Capture {
@@ -54,6 +58,14 @@ func authorizations(t *testing.T, b *bench) {
 	require.ErrorIs(t, err, ledger.ErrAboveHold)
 	_, err = b.Capture(ctx, captureOf(c, -1))
 	require.ErrorIs(t, err, ledger.ErrAboveHold)
+	_, err = b.Capture(ctx, captureOf(c, cent+1))
+	require.ErrorIs(t, err, ledger.ErrNoWholeCents)
+	for _, bad := range []string{"a\x00", "a\xff", "a\n"} {
+		broken := captureOf(c, cent)
+		broken.IdempotencyKey = bad
+		_, err = b.Capture(ctx, broken)
+		require.ErrorIs(t, err, ledger.ErrText)
+	}
 	_, err = b.Void(ctx, ledger.Charge{ID: c.ID, MandateID: c.MandateID, MerchantID: "mer_other"})
 	require.ErrorIs(t, err, ledger.ErrNotFound)
 	require.Equal(t, int64(50*cent), used())
@@ -150,9 +162,10 @@ func concurrentHolds(t *testing.T, b *bench) {
 	ctx := t.Context()
 	m := b.mandate(t, b.terms(100*cent, 500*cent))
 	var (
-		all   sync.WaitGroup
-		mu    sync.Mutex
-		spent ledger.Micros
+		all             sync.WaitGroup
+		mu              sync.Mutex
+		spent           ledger.Micros
+		captured, ended int
 	)
 	for n := range callers {
 		all.Go(func() {
@@ -175,7 +188,7 @@ func concurrentHolds(t *testing.T, b *bench) {
 				spent += 10 * cent
 				return
 			}
-			c, err := b.Settle(ctx, reserved.Charge, ledger.Settlement{Rail: rail.Card, Outcome: rail.Outcome{Status: rail.Held}})
+			c, err := b.Settle(ctx, reserved.Charge, heldOn(rail.Card))
 			if err != nil {
 				t.Error(err)
 				return
@@ -184,19 +197,31 @@ func concurrentHolds(t *testing.T, b *bench) {
 			for k := range 3 {
 				ends.Go(func() {
 					if k == 0 {
-						_, _ = b.Void(ctx, c) // either ends it
+						if _, err := b.Void(ctx, c); err == nil {
+							mu.Lock()
+							defer mu.Unlock()
+							ended++
+						} else if !errors.Is(err, ledger.ErrNotAuthorized) {
+							t.Error(err)
+						}
 						return
 					}
-					capture := captureOf(c, ledger.Micros(n)*cent/20)
+					capture := captureOf(c, ledger.Micros(n%9+1)*cent)
 					capture.IdempotencyKey += string(rune('0' + k))
 					got, err := b.Capture(ctx, capture)
-					if err != nil || got.Charge.Status != ledger.ChargePending {
+					if err != nil {
+						if !errors.Is(err, ledger.ErrNotAuthorized) && !errors.Is(err, ledger.ErrIdempotencyInProgress) {
+							t.Error(err)
+						}
 						return
 					}
-					b.settle(t, got.Charge, succeeded())
 					mu.Lock()
 					defer mu.Unlock()
-					spent += got.Charge.Amount
+					if ended++; got.Charge.Status == ledger.ChargePending {
+						b.settle(t, got.Charge, succeeded())
+						captured++
+						spent += got.Charge.Amount
+					}
 				})
 			}
 			ends.Wait()
@@ -204,5 +229,68 @@ func concurrentHolds(t *testing.T, b *bench) {
 	}
 	all.Wait()
 	require.Equal(t, spent, b.spent(t, m))
-	require.Equal(t, spent, b.sound(t).Volume)
+	report := b.sound(t)
+	require.Equal(t, spent, report.Volume)
+	require.Zero(t, report.Authorized)
+	require.NotZero(t, captured)
+	require.Equal(t, ended, captured+report.Voided, "each hold ends once")
+}
+
+// lateAnswers: what a rail answers about a step that is over changes nothing, and holds
+// nothing.
+func lateAnswers(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.terms(100*cent, 1000*cent))
+	refused := declined()
+	refused.Step = ledger.StepAuthorize
+	settle := func(c ledger.Charge, end ledger.Settlement) ledger.Charge {
+		t.Helper()
+		got, err := b.Settle(ctx, c, end)
+		require.NoError(t, err)
+		return got
+	}
+	c := b.held(t, m, 10*cent, rail.Card)
+	require.Equal(t, ledger.ChargeAuthorized, settle(c, heldOn(rail.Card)).Status)
+	require.Equal(t, ledger.ChargeAuthorized, settle(c, refused).Status)
+	got, err := b.Capture(ctx, captureOf(c, 7*cent))
+	require.NoError(t, err)
+	for _, late := range []ledger.Settlement{heldOn(rail.Card), refused} {
+		require.Equal(t, ledger.ChargePending, settle(got.Charge, late).Status)
+	}
+	b.settle(t, got.Charge, succeeded())
+	for _, late := range []ledger.Settlement{heldOn(rail.Card), refused} {
+		require.Equal(t, ledger.ChargeSucceeded, settle(got.Charge, late).Status)
+	}
+	conflicts, err := b.OutcomeConflicts(ctx, "", 10)
+	require.NoError(t, err)
+	require.Empty(t, conflicts)
+
+	r := b.request(m, 10*cent)
+	r.Hold, r.Kind = time.Hour, ledger.AuthorizeKey
+	reserved, err := b.Reserve(ctx, r)
+	require.NoError(t, err)
+	failed := b.settle(t, reserved.Charge, declined())
+	due, err := b.Unwinds(ctx, time.Minute, 10)
+	require.NoError(t, err)
+	for _, u := range due {
+		require.NoError(t, b.Unwound(ctx, u, time.Time{}))
+	}
+	require.Equal(t, ledger.ChargeFailed, settle(failed, heldOn(rail.Card)).Status)
+	due, err = b.Unwinds(ctx, time.Minute, 10)
+	require.NoError(t, err)
+	require.Equal(t, []ledger.UnwindingKind{ledger.UnwindHold}, kindsOf(due), "what is held too late is voided")
+	require.Equal(t, 7*cent, b.spent(t, m))
+	b.sound(t)
+}
+
+// holdsAreBounded: a hold ends in time, and is none below zero.
+func holdsAreBounded(t *testing.T, b *bench) {
+	m := b.mandate(t, b.terms(100*cent, 1000*cent))
+	for _, hold := range []time.Duration{-1, ledger.MaxHold + 1} {
+		r := b.request(m, cent)
+		r.Hold = hold
+		_, err := b.Reserve(t.Context(), r)
+		require.ErrorIs(t, err, ledger.ErrInvariant)
+	}
+	require.Zero(t, b.spent(t, m))
 }

@@ -205,6 +205,9 @@ func pick(rt *rapid.T, charges map[string]ledger.Charge) ledger.Charge {
 func (b *bench) modelCapture(rt *rapid.T, store *crashing, want *model) {
 	c := pick(rt, want.held)
 	amount := ledger.Micros(rapid.Int64Range(0, int64(c.Authorized)).Draw(rt, "captured"))
+	if c.Rail == rail.Card {
+		amount -= amount % cent
+	}
 	r := ledger.Capture{
 		ChargeID: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, Amount: amount,
 		IdempotencyKey: "capture " + c.ID, Fingerprint: "f", RequestID: "req_1", Lease: time.Minute,
@@ -253,6 +256,7 @@ func (b *bench) modelSettle(rt *rapid.T, store *crashing, want *model) {
 	c, end := pick(rt, want.pending), succeeded()
 	if c.Step == ledger.StepAuthorize {
 		end.Outcome = rail.Outcome{Status: rail.Held, ProcessorID: "pay_1"}
+		end.Step = c.Step
 		end.Rail = rapid.SampledFrom(c.Rails).Draw(rt, "rail")
 	}
 	if rapid.Bool().Draw(rt, "declined") {

@@ -93,6 +93,8 @@ func Run(t *testing.T, fresh Fresh) {
 		"streams against charges":          streamsAgainstCharges,
 		"windows refuse":                   windowsRefuse,
 		"authorizations":                   authorizations,
+		"late answers":                     lateAnswers,
+		"holds are bounded":                holdsAreBounded,
 		"holds after the end":              holdsAfterTheEnd,
 		"holds under concurrency":          concurrentHolds,
 		"releases give back":               releasesGiveBackToEachWindow,
@@ -243,6 +245,7 @@ func declined() ledger.Settlement {
 }
 
 func (b *bench) settle(t require.TestingT, c ledger.Charge, end ledger.Settlement) ledger.Charge {
+	end.Step = c.Step
 	settled, err := b.Settle(context.Background(), c, end)
 	require.NoError(t, err)
 	return settled

@@ -36,9 +36,11 @@ import (
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore"
 )
 
-// engine compares ids by their bytes, whatever the language of the database.
+// engine compares ids by their bytes, whatever the language of the database. Migrations that
+// move rows to another table lock both: a row of another instance that is not committed
+// would be lost.
 var engine = sqlstore.Engine{
-	Dialect: goose.DialectPostgres, Rewrite: strings.NewReplacer(" TEXT ", ` TEXT COLLATE "C" `), Failure: failure,
+	Dialect: goose.DialectPostgres, Rewrite: strings.NewReplacer(" TEXT ", ` TEXT COLLATE "C" `, "/* LOCK", "LOCK", "MODE; */", "MODE;"), Failure: failure,
 	Now:      `SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)`,
 	Snapshot: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 	"github.com/pressly/goose/v3"
@@ -222,4 +223,39 @@ func TestMerchantsMetadataTakesNoCheckoutsPlace(t *testing.T) {
 			oldCheckout("h0", "thief", "chk_00000000012V5T9N3W6Y0ZB4CX", "", 3),
 		))
 	})
+}
+
+// TestMigrationsWaitForWritersOfOlderVersions: a charge that another instance has inserted and
+// not committed is moved too.
+func TestMigrationsWaitForWritersOfOlderVersions(t *testing.T) {
+	t.Parallel()
+	pool, err := sql.Open("pgx", pgtest.Schema(t))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, pool.Close()) })
+	files := migrations(t, strings.NewReplacer("/* LOCK", "LOCK", "MODE; */", "MODE;"))
+	provider, err := goose.NewProvider(goose.DialectPostgres, pool, files, goose.WithGoMigrations(goose.NewGoMigration(14, nil, nil)))
+	require.NoError(t, err)
+	for i, day := range []string{"month", "day"} {
+		version := int64(18 + i)
+		_, err = provider.UpTo(t.Context(), version-1)
+		require.NoError(t, err)
+		older, err := pool.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		_, err = older.ExecContext(t.Context(), fmt.Sprintf(`INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency,
+description, metadata, rails, %s, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms)
+VALUES ('txn_%d', 'del_1', 'mer_1', '', 1, 0, 'usd', '', '{}', '["fiatrail"]', 202611, 'pending', '', '', '', '', 1, 0, 1, 0)`, day, version))
+		require.NoError(t, err)
+		done := make(chan error, 1)
+		go func() {
+			_, err := provider.UpTo(t.Context(), version)
+			done <- err
+		}()
+		waiting := func() bool {
+			return len(texts(t, pool, "SELECT 'x' FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'")) > 0
+		}
+		require.Eventually(t, waiting, 20*time.Second, 20*time.Millisecond)
+		require.NoError(t, older.Commit())
+		require.NoError(t, <-done)
+		require.Contains(t, texts(t, pool, "SELECT id FROM charges"), fmt.Sprintf("txn_%d", version))
+	}
 }

@@ -2,7 +2,9 @@
 -- day in UTC as year*10000+month*100+day, with day 00 for a month, and 0 for a limit without periods.
 -- A charge counts in the windows of its day; of older charges only the month is known.
 -- Progress of the check is begun anew: it knew only the month.
+-- Instances of before it fail from here on: they write a column that is gone.
 -- +goose Up
+/* LOCK TABLE mandates, charges, tallies, mandate_checks IN ACCESS EXCLUSIVE MODE; */
 CREATE TABLE windows (
     mandate_id TEXT NOT NULL,
     kind       TEXT NOT NULL,

@@ -1,6 +1,7 @@
 -- Charges in two steps: an amount is authorized, and captured or voided later. The status has two more values,
 -- which no engine can add to a check: the rows move to a new table.
 -- +goose Up
+/* LOCK TABLE charges, unwindings IN ACCESS EXCLUSIVE MODE; */
 CREATE TABLE charges_in_steps (
     id                   TEXT PRIMARY KEY,
     mandate_id           TEXT NOT NULL,
