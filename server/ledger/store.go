@@ -202,6 +202,12 @@ type Audit interface {
 	EventsSince(ctx context.Context, since map[string]int64, limit int) ([]Event, error)
 	// ChargesOf reads charges with their postings, like Charges.
 	ChargesOf(ctx context.Context, ids []string, each func(Charge, []Posting) error) error
+
+	// Selected reads the selected charges in the order of their ids, with all fields.
+	Selected(ctx context.Context, s Selection, each func(Charge) error) error
+	// SelectedPostings reads the selected charges like Selected, each with its postings in
+	// order.
+	SelectedPostings(ctx context.Context, s Selection, each func(Charge, []Posting) error) error
 }
 
 // Counter holds the fields of a mandate that a check needs; see [Mandate].

@@ -99,6 +99,10 @@ func Run(t *testing.T, fresh Fresh) {
 		"holds under concurrency":          concurrentHolds,
 		"releases give back":               releasesGiveBackToEachWindow,
 		"windows under concurrency":        concurrentWindows,
+		"selections":                       selections,
+		"selections read one snapshot":     selectionsReadOneSnapshot,
+		"selections of many charges":       selectionsOfMany,
+		"fee statement":                    feeStatement,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -83,20 +83,20 @@ func (a *audit) Counters(ctx context.Context, each func(ledger.Counter) error) e
 		}))
 }
 
-func fact(r db.ChargeFactsRow) ledger.Charge {
+func fact(r db.ChargeFactsRow) (ledger.Charge, error) {
 	return ledger.Charge{
 		ID: r.ID, MandateID: r.MandateID, MerchantID: r.MerchantID, Amount: ledger.Micros(r.AmountMicros),
 		Fee: ledger.Micros(r.FeeMicros), Day: ledger.Day(r.Day), Status: ledger.ChargeStatus(r.Status), Rail: rail.Name(r.Rail),
 		Step: ledger.ChargeStep(r.Step),
-	}
+	}, nil
 }
 
 // Charges implements [ledger.Audit].
 func (a *audit) Charges(ctx context.Context, each func(ledger.Charge, []ledger.Posting) error) error {
 	for from := ""; from != afterAll; {
-		charges, err := a.q.ChargeFacts(ctx, db.ChargeFactsParams{ID: from, Limit: pageSize})
+		charges, err := many(a.store, fact)(a.q.ChargeFacts(ctx, db.ChargeFactsParams{ID: from, Limit: pageSize}))
 		if err != nil {
-			return a.store.fail("read charges", err)
+			return fmt.Errorf("read charges: %w", err)
 		}
 		to := afterAll
 		if len(charges) == pageSize {
@@ -114,13 +114,13 @@ func (a *audit) Charges(ctx context.Context, each func(ledger.Charge, []ledger.P
 	return nil
 }
 
-// merge calls each for every charge with its postings, both being in order; for
-// postings of a charge that is not there, with a charge that has an id alone.
-func merge(charges []db.ChargeFactsRow, postings []ledger.Posting, each func(ledger.Charge, []ledger.Posting) error) error {
+// merge calls each for every charge with its postings. Both lists are in order. Postings
+// of a charge that is missing come with a charge that has only an id.
+func merge(charges []ledger.Charge, postings []ledger.Posting, each func(ledger.Charge, []ledger.Posting) error) error {
 	for len(charges) > 0 || len(postings) > 0 {
 		var c ledger.Charge
 		if len(charges) > 0 && (len(postings) == 0 || charges[0].ID <= postings[0].ChargeID) {
-			c, charges = fact(charges[0]), charges[1:]
+			c, charges = charges[0], charges[1:]
 		} else {
 			c.ID = postings[0].ChargeID
 		}

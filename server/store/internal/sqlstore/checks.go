@@ -131,22 +131,27 @@ func (a *audit) EventsSince(ctx context.Context, since map[string]int64, limit i
 
 // ChargesOf implements [ledger.Audit].
 func (a *audit) ChargesOf(ctx context.Context, ids []string, each func(ledger.Charge, []ledger.Posting) error) error {
-	charges, err := listed(ctx, a, chargesOf, single(ids), func(r *sql.Rows, c *db.ChargeFactsRow) error {
-		return r.Scan(&c.ID, &c.MandateID, &c.MerchantID, &c.AmountMicros, &c.FeeMicros, &c.Day, &c.Status, &c.Rail, &c.Step)
+	charges, err := listed(ctx, a, chargesOf, single(ids), func(r *sql.Rows, c *ledger.Charge) error {
+		return r.Scan(&c.ID, &c.MandateID, &c.MerchantID, &c.Amount, &c.Fee, &c.Day, &c.Status, &c.Rail, &c.Step)
 	})
 	if err != nil {
 		return err
 	}
-	postings, err := listed(ctx, a, postingsOf, single(ids), func(r *sql.Rows, p *ledger.Posting) error {
+	postings, err := a.postingsOf(ctx, ids)
+	if err != nil {
+		return err
+	}
+	return merge(charges, postings, each)
+}
+
+// postingsOf returns the postings of charges in order.
+func (a *audit) postingsOf(ctx context.Context, ids []string) ([]ledger.Posting, error) {
+	return listed(ctx, a, postingsOf, single(ids), func(r *sql.Rows, p *ledger.Posting) error {
 		var at int64
 		err := r.Scan(&p.ChargeID, &p.N, &p.MandateID, &p.From, &p.To, &p.Amount, &at)
 		p.At = row.At(at)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return merge(charges, postings, each)
 }
 
 // TakeWork implements [ledger.Checks].

@@ -297,6 +297,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.secretSealsStmt, err = db.PrepareContext(ctx, secretSeals); err != nil {
 		return nil, fmt.Errorf("error preparing query SecretSeals: %w", err)
 	}
+	if q.selectedChargesStmt, err = db.PrepareContext(ctx, selectedCharges); err != nil {
+		return nil, fmt.Errorf("error preparing query SelectedCharges: %w", err)
+	}
+	if q.selectedChargesOfStmt, err = db.PrepareContext(ctx, selectedChargesOf); err != nil {
+		return nil, fmt.Errorf("error preparing query SelectedChargesOf: %w", err)
+	}
 	if q.serviceStmt, err = db.PrepareContext(ctx, service); err != nil {
 		return nil, fmt.Errorf("error preparing query Service: %w", err)
 	}
@@ -841,6 +847,16 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing secretSealsStmt: %w", cerr)
 		}
 	}
+	if q.selectedChargesStmt != nil {
+		if cerr := q.selectedChargesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing selectedChargesStmt: %w", cerr)
+		}
+	}
+	if q.selectedChargesOfStmt != nil {
+		if cerr := q.selectedChargesOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing selectedChargesOfStmt: %w", cerr)
+		}
+	}
 	if q.serviceStmt != nil {
 		if cerr := q.serviceStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing serviceStmt: %w", cerr)
@@ -1111,6 +1127,8 @@ type Queries struct {
 	saveEndpointStmt           *sql.Stmt
 	sealedKeysStmt             *sql.Stmt
 	secretSealsStmt            *sql.Stmt
+	selectedChargesStmt        *sql.Stmt
+	selectedChargesOfStmt      *sql.Stmt
 	serviceStmt                *sql.Stmt
 	sessionStmt                *sql.Stmt
 	setMerchantActiveStmt      *sql.Stmt
@@ -1236,6 +1254,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		saveEndpointStmt:           q.saveEndpointStmt,
 		sealedKeysStmt:             q.sealedKeysStmt,
 		secretSealsStmt:            q.secretSealsStmt,
+		selectedChargesStmt:        q.selectedChargesStmt,
+		selectedChargesOfStmt:      q.selectedChargesOfStmt,
 		serviceStmt:                q.serviceStmt,
 		sessionStmt:                q.sessionStmt,
 		setMerchantActiveStmt:      q.setMerchantActiveStmt,

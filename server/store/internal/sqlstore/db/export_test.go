@@ -2,6 +2,7 @@ package db
 
 // Reads are the statements whose cost must not grow with the ledger, by name.
 var Reads = map[string]string{
+	"selected charges": selectedCharges, "selected charges of a merchant": selectedChargesOf,
 	"session": session, "mandate": mandate, "charge": charge, "list": charges, "lapsed": Lapsed, "totals": totals,
 	"active mandates": activeMandates, "key": idempotency, "tally": tally, "merchant": merchant,
 	"merchant by wallet": merchantByWallet, "API keys": aPIKeysOf, "API keys by hash": aPIKeysBetween, "audit log": auditOf, "sealed keys": sealedKeys, "postings": postingsOf,

@@ -524,6 +524,159 @@ func (q *Queries) Reversals(ctx context.Context, chargeID string) (int64, error)
 	return count, err
 }
 
+const selectedCharges = `-- name: SelectedCharges :many
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage FROM charges WHERE id > $1 AND id < $2 AND created_ms >= $3 AND created_ms < $4
+    AND settled_ms >= $5 AND settled_ms < $6
+ORDER BY id LIMIT CAST($7 AS BIGINT)
+`
+
+type SelectedChargesParams struct {
+	After       string
+	Before      string
+	CreatedFrom int64
+	CreatedTo   int64
+	SettledFrom int64
+	SettledTo   int64
+	Most        int64
+}
+
+func (q *Queries) SelectedCharges(ctx context.Context, arg SelectedChargesParams) ([]Charge, error) {
+	rows, err := q.query(ctx, q.selectedChargesStmt, selectedCharges,
+		arg.After,
+		arg.Before,
+		arg.CreatedFrom,
+		arg.CreatedTo,
+		arg.SettledFrom,
+		arg.SettledTo,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Charge
+	for rows.Next() {
+		var i Charge
+		if err := rows.Scan(
+			&i.ID,
+			&i.MandateID,
+			&i.MerchantID,
+			&i.PayTo,
+			&i.AmountMicros,
+			&i.FeeMicros,
+			&i.Currency,
+			&i.Description,
+			&i.Metadata,
+			&i.Rails,
+			&i.Day,
+			&i.Status,
+			&i.Rail,
+			&i.TxHash,
+			&i.ProcessorID,
+			&i.FailureReason,
+			&i.LeaseMs,
+			&i.Asked,
+			&i.CreatedMs,
+			&i.SettledMs,
+			&i.LeaseOwner,
+			&i.Attempt,
+			&i.Resource,
+			&i.Step,
+			&i.AuthorizedMicros,
+			&i.AuthorizedUntilMs,
+			&i.Usage,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const selectedChargesOf = `-- name: SelectedChargesOf :many
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage FROM charges WHERE merchant_id = $1
+    AND id > $2 AND id < $3 AND created_ms >= $4 AND created_ms < $5
+    AND settled_ms >= $6 AND settled_ms < $7
+ORDER BY id LIMIT CAST($8 AS BIGINT)
+`
+
+type SelectedChargesOfParams struct {
+	MerchantID  string
+	After       string
+	Before      string
+	CreatedFrom int64
+	CreatedTo   int64
+	SettledFrom int64
+	SettledTo   int64
+	Most        int64
+}
+
+func (q *Queries) SelectedChargesOf(ctx context.Context, arg SelectedChargesOfParams) ([]Charge, error) {
+	rows, err := q.query(ctx, q.selectedChargesOfStmt, selectedChargesOf,
+		arg.MerchantID,
+		arg.After,
+		arg.Before,
+		arg.CreatedFrom,
+		arg.CreatedTo,
+		arg.SettledFrom,
+		arg.SettledTo,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Charge
+	for rows.Next() {
+		var i Charge
+		if err := rows.Scan(
+			&i.ID,
+			&i.MandateID,
+			&i.MerchantID,
+			&i.PayTo,
+			&i.AmountMicros,
+			&i.FeeMicros,
+			&i.Currency,
+			&i.Description,
+			&i.Metadata,
+			&i.Rails,
+			&i.Day,
+			&i.Status,
+			&i.Rail,
+			&i.TxHash,
+			&i.ProcessorID,
+			&i.FailureReason,
+			&i.LeaseMs,
+			&i.Asked,
+			&i.CreatedMs,
+			&i.SettledMs,
+			&i.LeaseOwner,
+			&i.Attempt,
+			&i.Resource,
+			&i.Step,
+			&i.AuthorizedMicros,
+			&i.AuthorizedUntilMs,
+			&i.Usage,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const talliesAfter = `-- name: TalliesAfter :many
 SELECT merchant_id, mandate_id, count, volume_micros, start_day, used_micros FROM tallies WHERE (merchant_id, mandate_id) > (CAST($1 AS TEXT), CAST($2 AS TEXT))
 ORDER BY merchant_id, mandate_id LIMIT $3

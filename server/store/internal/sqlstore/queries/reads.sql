@@ -51,3 +51,14 @@ ORDER BY mandate_id, seq LIMIT sqlc.arg(page);
 
 -- name: EventsOf :many
 SELECT * FROM events WHERE mandate_id = $1 AND seq > $2 ORDER BY seq;
+
+-- name: SelectedCharges :many
+SELECT * FROM charges WHERE id > sqlc.arg(after) AND id < sqlc.arg(before) AND created_ms >= sqlc.arg(created_from) AND created_ms < sqlc.arg(created_to)
+    AND settled_ms >= sqlc.arg(settled_from) AND settled_ms < sqlc.arg(settled_to)
+ORDER BY id LIMIT CAST(sqlc.arg(most) AS BIGINT);
+
+-- name: SelectedChargesOf :many
+SELECT * FROM charges WHERE merchant_id = sqlc.arg(merchant_id)
+    AND id > sqlc.arg(after) AND id < sqlc.arg(before) AND created_ms >= sqlc.arg(created_from) AND created_ms < sqlc.arg(created_to)
+    AND settled_ms >= sqlc.arg(settled_from) AND settled_ms < sqlc.arg(settled_to)
+ORDER BY id LIMIT CAST(sqlc.arg(most) AS BIGINT);
