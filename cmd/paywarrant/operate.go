@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os/user"
 	"strings"
 	"text/tabwriter"
@@ -72,7 +73,12 @@ func (f operatorFlags) print(o output, objects []any, table [][]string) error {
 		}
 		return nil
 	}
-	w := tabwriter.NewWriter(o.out, 0, 4, 2, ' ', 0)
+	return printTable(o.out, table)
+}
+
+// printTable prints rows with aligned columns.
+func printTable(to io.Writer, table [][]string) error {
+	w := tabwriter.NewWriter(to, 0, 4, 2, ' ', 0)
 	for _, row := range table {
 		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
 			return err

@@ -80,7 +80,7 @@ func selections(t *testing.T, b *bench) {
 		"before all clocks":  {ledger.Selection{From: time.Unix(-1, 0), To: december}, []ledger.Charge{first, late, failed, strange}},
 		"of a merchant":      {ledger.Selection{MerchantID: b.merchant.ID, From: november, To: december}, []ledger.Charge{first, late, failed}},
 		"of a wallet":        {ledger.Selection{MerchantID: other.ID}, []ledger.Charge{strange}},
-		"of nobody":          {ledger.Selection{MerchantID: "mer_none"}, nil},
+		"of no merchant":     {ledger.Selection{MerchantID: "mer_none"}, nil},
 		"succeeded":          {ledger.Selection{Settled: true}, []ledger.Charge{first, late, strange, next}},
 		"settled":            {ledger.Selection{Settled: true, From: november, To: december}, []ledger.Charge{late, next}},
 		"settled after":      {ledger.Selection{Settled: true, From: december}, []ledger.Charge{first, strange}},
