@@ -220,8 +220,8 @@ func (o *Operator) Charges(ctx context.Context, merchantID, before string, limit
 }
 
 // Conflicts lists outcomes that differ from the one that decided their charge, by charge
-// id, for charges whose id comes after an id.
-func (o *Operator) Conflicts(ctx context.Context, after string, limit int) ([]ledger.OutcomeConflict, error) {
+// id. The list begins after the conflict after, or with the first if after is zero.
+func (o *Operator) Conflicts(ctx context.Context, after ledger.OutcomeConflict, limit int) ([]ledger.OutcomeConflict, error) {
 	return o.config.Store.OutcomeConflicts(ctx, after, limit)
 }
 

@@ -38,7 +38,7 @@ func (c chargesConflictsCmd) Run(ctx context.Context, o output) error {
 	return c.operator(ctx, func(op *server.Operator) error {
 		var objects []any
 		table := [][]string{{"CHARGE", "STATUS", "AMOUNT", "REPORTED", "BY", "TRANSACTION", "AT"}}
-		for after := ""; ; {
+		for after := (ledger.OutcomeConflict{}); ; {
 			page, err := op.Conflicts(ctx, after, listPage)
 			if err != nil {
 				return err
@@ -49,7 +49,7 @@ func (c chargesConflictsCmd) Run(ctx context.Context, o output) error {
 					return err
 				}
 				l := lineOfConflict(x, charge)
-				after = x.ChargeID
+				after = x
 				objects = append(objects, l)
 				table = append(table, []string{
 					l.TransactionID, l.Status, "$" + charge.Amount.Decimal(), l.Reported + " " + l.FailureReason, l.Rail, l.TxHash + l.ProcessorID, l.At,

@@ -81,13 +81,13 @@ func CheckAt(ctx context.Context, store Reader, now time.Time) (Report, error) {
 func reversals(ctx context.Context, store Reader) (map[string]int64, error) {
 	const page = 1000
 	counts := map[string]int64{}
-	for after := ""; ; {
+	for after := (OutcomeConflict{}); ; {
 		list, err := store.OutcomeConflicts(ctx, after, page)
 		if err != nil {
 			return nil, err
 		}
 		for _, x := range list {
-			if after = x.ChargeID; x.Status != Reversed {
+			if after = x; x.Status != Reversed {
 				continue
 			}
 			c, err := store.Charge(ctx, x.ChargeID)

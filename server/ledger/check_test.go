@@ -21,7 +21,7 @@ type snapshot struct {
 }
 
 // OutcomeConflicts implements [ledger.Reader].
-func (s snapshot) OutcomeConflicts(context.Context, string, int) ([]ledger.OutcomeConflict, error) {
+func (s snapshot) OutcomeConflicts(context.Context, ledger.OutcomeConflict, int) ([]ledger.OutcomeConflict, error) {
 	return nil, nil
 }
 

@@ -253,8 +253,7 @@ func (l *Ledger) CompleteSession(ctx context.Context, c Completion) (Mandate, er
 
 // FailSession fails a pending session. It returns [ErrNotFound] or [ErrSessionFinished].
 func (l *Ledger) FailSession(ctx context.Context, hash, reason string) (Session, error) {
-	own := func(_, now Session) bool { return now.Status == SessionFailed && now.FailureReason == reason }
-	return l.endSession(ctx, hash, nil, own, func(s *State, now time.Time) (Effects, Session, error) {
+	return l.endSession(ctx, hash, nil, func(s *State, now time.Time) (Effects, Session, error) {
 		return decideFail(s, hash, reason, now)
 	})
 }
@@ -263,29 +262,26 @@ func (l *Ledger) FailSession(ctx context.Context, hash, reason string) (Session,
 // that the attempt connected under the references will be disconnected. It returns
 // [ErrNotFound] or [ErrSessionFinished].
 func (l *Ledger) RefuseAttempt(ctx context.Context, hash string, references ...string) (Session, error) {
-	own := func(made, now Session) bool { return made.Attempts == now.Attempts }
-	return l.endSession(ctx, hash, references, own, func(s *State, now time.Time) (Effects, Session, error) {
+	return l.endSession(ctx, hash, references, func(s *State, now time.Time) (Effects, Session, error) {
 		return decideAttempt(s, hash, references, now)
 	})
 }
 
 // endSession runs a decision about a session. A store repeats the decision if the result
-// of a commit was lost; own then reports whether the session is in the state that the
-// first run gave it.
-func (l *Ledger) endSession(ctx context.Context, hash string, references []string, own func(made, now Session) bool, decide func(*State, time.Time) (Effects, Session, error)) (Session, error) {
-	var (
-		result Session
-		made   *Session
-	)
-	keys := Keys{Sessions: []string{hash}, Instruments: references}
+// of a commit was lost. The command's own key, stored with its effects, then shows that
+// the command was committed: the state of the session does not, since another command may
+// have changed it in the same way.
+func (l *Ledger) endSession(ctx context.Context, hash string, references []string, decide func(*State, time.Time) (Effects, Session, error)) (Session, error) {
+	var result Session
+	own := IdempotencyKey{Kind: CommandKey, Key: rand.Text()}
+	keys := Keys{Sessions: []string{hash}, Instruments: references, Idempotency: []IdempotencyKey{own}}
 	err := l.run(ctx, hash, keys, func(s *State, now time.Time) (e Effects, err error) {
-		if stored, known := s.Sessions[hash]; known && made != nil && own(*made, stored) {
-			result = stored
+		if _, committed := s.Idempotency[own]; committed {
+			result = s.Sessions[hash]
 			return Effects{}, nil
 		}
 		if e, result, err = decide(s, now); err == nil {
-			once := result
-			made = &once
+			e.Insert.Idempotency = append(e.Insert.Idempotency, Idempotency{IdempotencyKey: own, Refusal: &Refusal{}, CreatedAt: now})
 		}
 		return e, err
 	})

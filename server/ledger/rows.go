@@ -230,6 +230,7 @@ const (
 	ReversalKey     KeyKind = "reversal"     // a charge's id, once its reversal has its event
 	AuthorizeKey    KeyKind = "authorize"    // chosen by the merchant for an authorization
 	CaptureKey      KeyKind = "capture"      // chosen by the merchant for a capture
+	CommandKey      KeyKind = "command"      // of one run of a command about a session
 )
 
 // IdempotencyKey identifies a request of a merchant.
@@ -262,7 +263,8 @@ type Idempotency struct {
 const Reversed rail.Status = "reversed"
 
 // OutcomeConflict is an outcome that differs from the one that decided the charge. The
-// charge does not change; a person must compare it with the rail.
+// charge does not change; a person must compare it with the rail. Its key is all of
+// ChargeID, Rail, Status, TxHash and ProcessorID.
 type OutcomeConflict struct {
 	// ChargeID identifies the charge.
 	ChargeID string

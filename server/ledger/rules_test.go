@@ -122,18 +122,24 @@ type forgetful struct {
 	ledger.Store
 
 	session ledger.Session
+	keys    map[ledger.IdempotencyKey]ledger.Idempotency
 }
 
 func (f *forgetful) Writers() int { return 1 }
 
 func (f *forgetful) Update(_ context.Context, _ ledger.Keys, decide func(*ledger.State) (ledger.Effects, error)) error {
 	for range 2 {
-		e, err := decide(&ledger.State{Sessions: map[string]ledger.Session{f.session.Hash: f.session}, Instruments: map[string]ledger.Instrument{}})
+		e, err := decide(&ledger.State{
+			Sessions: map[string]ledger.Session{f.session.Hash: f.session}, Instruments: map[string]ledger.Instrument{}, Idempotency: f.keys,
+		})
 		if err != nil {
 			return err
 		}
 		for _, s := range e.Update.Sessions {
 			f.session = s
+		}
+		for _, i := range e.Insert.Idempotency {
+			f.keys[i.IdempotencyKey] = i
 		}
 	}
 	return nil
@@ -143,7 +149,10 @@ func (f *forgetful) Update(_ context.Context, _ ledger.Keys, decide func(*ledger
 // was declined is declined.
 func TestLostAnswerChangesASessionOnce(t *testing.T) {
 	t.Parallel()
-	f := &forgetful{session: ledger.Session{Hash: "h", Status: ledger.SessionPending, ExpiresAt: time.Now().Add(time.Hour)}}
+	f := &forgetful{
+		session: ledger.Session{Hash: "h", Status: ledger.SessionPending, ExpiresAt: time.Now().Add(time.Hour)},
+		keys:    map[ledger.IdempotencyKey]ledger.Idempotency{},
+	}
 	l := start(t, f, 0)
 	defer l.Close()
 	for n := 1; n <= 2; n++ {

@@ -62,8 +62,9 @@ type Reader interface {
 	// ChargesOfTransaction lists the paywall charges that a rail settled in the
 	// transaction with this hash, or under this processor id.
 	ChargesOfTransaction(ctx context.Context, transaction string, limit int) ([]Charge, error)
-	// OutcomeConflicts lists the conflicts of charges whose id comes after an id, in order.
-	OutcomeConflicts(ctx context.Context, after string, limit int) ([]OutcomeConflict, error)
+	// OutcomeConflicts lists conflicts in the order of their keys, beginning after the
+	// conflict after, or with the first if after is zero. A charge may have several.
+	OutcomeConflicts(ctx context.Context, after OutcomeConflict, limit int) ([]OutcomeConflict, error)
 	// Reversed reports whether a rail took back the payment of a charge: whether it has an
 	// [OutcomeConflict] with the status [Reversed].
 	Reversed(ctx context.Context, chargeID string) (bool, error)

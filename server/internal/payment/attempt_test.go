@@ -170,7 +170,7 @@ func TestSecondOutcomeThatDiffersIsAnError(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.Ledger.Settle(t.Context(), c, ledger.Settlement{Rail: rail.Chain, Outcome: rail.Outcome{Status: rail.Succeeded, TxHash: "0x1"}})
 	require.ErrorIs(t, err, ledger.ErrConflictingOutcome)
-	list, err := b.Ledger.OutcomeConflicts(t.Context(), "", 10)
+	list, err := b.Ledger.OutcomeConflicts(t.Context(), ledger.OutcomeConflict{}, 10)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	require.Equal(t, c.ID, list[0].ChargeID)
@@ -220,7 +220,7 @@ func TestChargeUndoneOnItsRailIsAConflict(t *testing.T) {
 	for range 2 {
 		require.NoError(t, b.UndoneOnRail(t.Context(), undone))
 	}
-	list, err := b.Ledger.OutcomeConflicts(t.Context(), "", 10)
+	list, err := b.Ledger.OutcomeConflicts(t.Context(), ledger.OutcomeConflict{}, 10)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	require.Equal(t, []any{c.ID, rail.Chain, ledger.Reversed, rail.Reverted, "0x1"},

@@ -261,7 +261,7 @@ func lateAnswers(t *testing.T, b *bench) {
 	for _, late := range []ledger.Settlement{heldOn(rail.Card), refused} {
 		require.Equal(t, ledger.ChargeSucceeded, settle(got.Charge, late).Status)
 	}
-	conflicts, err := b.OutcomeConflicts(ctx, "", 10)
+	conflicts, err := b.OutcomeConflicts(ctx, ledger.OutcomeConflict{}, 10)
 	require.NoError(t, err)
 	require.Empty(t, conflicts)
 

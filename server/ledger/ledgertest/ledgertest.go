@@ -62,6 +62,7 @@ func Run(t *testing.T, fresh Fresh) {
 		"sessions":                         sessions,
 		"sessions only narrow":             sessionsOnlyNarrow,
 		"refused attempts are unwound":     refusedAttemptsAreUnwound,
+		"attempts refused at once":         attemptsRefusedAtOnce,
 		"concurrent charges":               concurrentCharges,
 		"concurrent use of one key":        concurrentKey,
 		"revoke races charges":             revokeRaces,

@@ -32,17 +32,24 @@ func conflictingOutcomes(t *testing.T, b *bench) {
 			require.Equal(t, c.charge, got)
 		}
 	}
-	list, err := b.OutcomeConflicts(ctx, "", 10)
+	list, err := b.OutcomeConflicts(ctx, ledger.OutcomeConflict{}, 10)
 	require.NoError(t, err)
 	require.Len(t, list, 3)
 	for _, c := range list {
 		require.Equal(t, b.clock.Now(), c.At)
 	}
 	require.Contains(t, list, ledger.OutcomeConflict{ChargeID: paid.ID, Rail: rail.Chain, Status: rail.Succeeded, TxHash: "0xabc", ProcessorID: "pay_1", At: b.clock.Now()})
-	last := max(failed.ID, paid.ID)
-	rest, err := b.OutcomeConflicts(ctx, last, 10)
-	require.NoError(t, err)
-	require.Empty(t, rest)
+	var paged []ledger.OutcomeConflict
+	for after := (ledger.OutcomeConflict{}); ; {
+		page, err := b.OutcomeConflicts(ctx, after, 1)
+		require.NoError(t, err)
+		if len(page) == 0 {
+			break
+		}
+		after = page[0]
+		paged = append(paged, after)
+	}
+	require.Equal(t, list, paged, "pages that end between two conflicts of one charge")
 	require.Equal(t, 10*cent, b.spent(t, m))
 	b.sound(t)
 }
@@ -86,6 +93,11 @@ func reversedPayments(t *testing.T, b *bench) {
 		require.NoError(t, err)
 		require.Equal(t, want, reversed, "%q, after the idempotency keys were deleted", charge)
 	}
+	_, err = b.Settle(ctx, paid, reversal)
+	require.ErrorIs(t, err, ledger.ErrConflictingOutcome)
+	stored, err := b.Mandate(ctx, m.ID)
+	require.NoError(t, err)
+	require.EqualValues(t, 4, stored.EventSeq, "a reversal that is reported again after 31 days has no second event")
 
 	pending := b.reserve(t, m, 10*cent)
 	failed, err := b.Settle(ctx, pending, reversal)

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -56,4 +57,58 @@ func refusedAttemptsAreUnwound(t *testing.T, b *bench) {
 	due, err = b.Unwinds(ctx, time.Minute, 10)
 	require.NoError(t, err)
 	require.Len(t, due, 1)
+}
+
+// attemptsRefusedAtOnce: an attempt counts and its instrument is ended although the
+// decision runs again, and another instance refused an attempt between both runs.
+func attemptsRefusedAtOnce(t *testing.T, b *bench) {
+	ctx := t.Context()
+	s := b.session(t, b.terms(100*cent, 1000*cent))
+	var references []string
+	for _, reference := range []string{"first", "second"} {
+		i, err := b.BeginInstrument(ctx, rail.Connection{Reference: reference, Session: s.Hash}, rail.Chain)
+		require.NoError(t, err)
+		_, err = b.ConnectedInstrument(ctx, i.Reference, rail.Instrument{Rail: rail.Chain, Method: reference})
+		require.NoError(t, err)
+		references = append(references, i.Reference)
+	}
+	repeating := &repeatingStore{Store: b.store, between: func() {
+		_, err := b.RefuseAttempt(ctx, s.Hash, references[1])
+		require.NoError(t, err)
+	}}
+	one, err := ledger.New(ledger.Config{Store: repeating, Clock: b.clock.Now})
+	require.NoError(t, err)
+	defer one.Close()
+	after, err := one.RefuseAttempt(ctx, s.Hash, references[0])
+	require.NoError(t, err)
+	require.Equal(t, 2, after.Attempts)
+	instruments, err := b.InstrumentsOfSession(ctx, s.Hash)
+	require.NoError(t, err)
+	require.Len(t, instruments, 2)
+	for _, i := range instruments {
+		require.Equal(t, ledger.Disconnecting, i.State, i.Reference)
+	}
+}
+
+// repeatingStore runs the first decision twice, as a store does after a deadlock: the
+// first run saves nothing. It calls between after the first run.
+type repeatingStore struct {
+	ledger.Store
+
+	between func()
+}
+
+func (s *repeatingStore) Update(ctx context.Context, k ledger.Keys, decide func(*ledger.State) (ledger.Effects, error)) error {
+	if between := s.between; between != nil {
+		s.between = nil
+		err := s.Store.Update(ctx, k, func(state *ledger.State) (ledger.Effects, error) {
+			_, err := decide(state)
+			return ledger.Effects{}, err
+		})
+		if err != nil {
+			return err
+		}
+		between()
+	}
+	return s.Store.Update(ctx, k, decide)
 }

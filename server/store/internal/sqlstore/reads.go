@@ -85,8 +85,11 @@ func (s *Store) ChargesOfTransaction(ctx context.Context, transaction string, li
 }
 
 // OutcomeConflicts implements [ledger.Reader].
-func (s *Store) OutcomeConflicts(ctx context.Context, after string, limit int) ([]ledger.OutcomeConflict, error) {
-	return many(s, row.OutcomeConflict)(s.readQ.OutcomeConflicts(ctx, db.OutcomeConflictsParams{ChargeID: after, Most: int64(limit)}))
+func (s *Store) OutcomeConflicts(ctx context.Context, after ledger.OutcomeConflict, limit int) ([]ledger.OutcomeConflict, error) {
+	return many(s, row.OutcomeConflict)(s.readQ.OutcomeConflicts(ctx, db.OutcomeConflictsParams{
+		ChargeID: after.ChargeID, Rail: string(after.Rail), Status: string(after.Status), TxHash: after.TxHash, ProcessorID: after.ProcessorID,
+		Most: int64(limit),
+	}))
 }
 
 // Reversed implements [ledger.Reader].

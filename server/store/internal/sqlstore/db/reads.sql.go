@@ -398,17 +398,31 @@ func (q *Queries) ExpiredHolds(ctx context.Context, arg ExpiredHoldsParams) ([]C
 }
 
 const outcomeConflicts = `-- name: OutcomeConflicts :many
-SELECT charge_id, rail, status, reason, tx_hash, processor_id, at_ms FROM outcome_conflicts WHERE (charge_id, rail, status, tx_hash, processor_id) > (CAST($1 AS TEXT), '~', '', '', '')
-ORDER BY charge_id, rail, status, tx_hash, processor_id LIMIT CAST($2 AS BIGINT)
+SELECT charge_id, rail, status, reason, tx_hash, processor_id, at_ms FROM outcome_conflicts WHERE (charge_id, rail, status, tx_hash, processor_id) > (
+    CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT),
+    CAST($4 AS TEXT), CAST($5 AS TEXT)
+)
+ORDER BY charge_id, rail, status, tx_hash, processor_id LIMIT CAST($6 AS BIGINT)
 `
 
 type OutcomeConflictsParams struct {
-	ChargeID string
-	Most     int64
+	ChargeID    string
+	Rail        string
+	Status      string
+	TxHash      string
+	ProcessorID string
+	Most        int64
 }
 
 func (q *Queries) OutcomeConflicts(ctx context.Context, arg OutcomeConflictsParams) ([]OutcomeConflict, error) {
-	rows, err := q.query(ctx, q.outcomeConflictsStmt, outcomeConflicts, arg.ChargeID, arg.Most)
+	rows, err := q.query(ctx, q.outcomeConflictsStmt, outcomeConflicts,
+		arg.ChargeID,
+		arg.Rail,
+		arg.Status,
+		arg.TxHash,
+		arg.ProcessorID,
+		arg.Most,
+	)
 	if err != nil {
 		return nil, err
 	}

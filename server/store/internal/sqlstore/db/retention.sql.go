@@ -60,7 +60,7 @@ const expireIdempotency = `-- name: ExpireIdempotency :execrows
 
 DELETE FROM idempotency WHERE (merchant_id, kind, key) IN (
     SELECT i.merchant_id, i.kind, i.key FROM idempotency i
-    WHERE i.created_ms < $1
+    WHERE i.created_ms < $1 AND i.kind <> 'reversal'
         AND NOT EXISTS (SELECT 1 FROM charges c WHERE c.id = i.charge_id AND c.status = 'pending')
     ORDER BY i.created_ms LIMIT $2
 )
@@ -73,6 +73,7 @@ type ExpireIdempotencyParams struct {
 
 // Each deletes a bounded number of rows, the oldest first, found by an index. Of a
 // mandate's events the first go first: what is left has no gap.
+// The key of a reversal stays: a rail may report the reversal again at any time.
 func (q *Queries) ExpireIdempotency(ctx context.Context, arg ExpireIdempotencyParams) (int64, error) {
 	result, err := q.exec(ctx, q.expireIdempotencyStmt, expireIdempotency, arg.BeforeMs, arg.Page)
 	if err != nil {

@@ -12,7 +12,10 @@ SELECT * FROM charges WHERE status = 'authorized' AND authorized_until_ms <= sql
 ORDER BY authorized_until_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: OutcomeConflicts :many
-SELECT * FROM outcome_conflicts WHERE (charge_id, rail, status, tx_hash, processor_id) > (CAST(sqlc.arg(charge_id) AS TEXT), '~', '', '', '')
+SELECT * FROM outcome_conflicts WHERE (charge_id, rail, status, tx_hash, processor_id) > (
+    CAST(sqlc.arg(charge_id) AS TEXT), CAST(sqlc.arg(rail) AS TEXT), CAST(sqlc.arg(status) AS TEXT),
+    CAST(sqlc.arg(tx_hash) AS TEXT), CAST(sqlc.arg(processor_id) AS TEXT)
+)
 ORDER BY charge_id, rail, status, tx_hash, processor_id LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: Reversals :one

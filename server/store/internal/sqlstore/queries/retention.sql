@@ -1,10 +1,11 @@
 -- Each deletes a bounded number of rows, the oldest first, found by an index. Of a
 -- mandate's events the first go first: what is left has no gap.
 
+-- The key of a reversal stays: a rail may report the reversal again at any time.
 -- name: ExpireIdempotency :execrows
 DELETE FROM idempotency WHERE (merchant_id, kind, key) IN (
     SELECT i.merchant_id, i.kind, i.key FROM idempotency i
-    WHERE i.created_ms < sqlc.arg(before_ms)
+    WHERE i.created_ms < sqlc.arg(before_ms) AND i.kind <> 'reversal'
         AND NOT EXISTS (SELECT 1 FROM charges c WHERE c.id = i.charge_id AND c.status = 'pending')
     ORDER BY i.created_ms LIMIT sqlc.arg(page)
 );
