@@ -196,21 +196,34 @@ func (c *Config) validate() error {
 	case slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return !p.IsValid() }):
 		return errors.New("server: TrustedProxies must hold valid prefixes")
 	}
-	u, _ := url.Parse(c.BaseURL) // as checked
-	c.BaseURL = u.Scheme + "://" + u.Host
+	c.BaseURL = origin(c.BaseURL)
 	return c.defaults()
+}
+
+// origin returns the form in which a base URL is compared and stored: scheme and host in
+// lower case, without a slash. It returns a text that is no URL as it is.
+func origin(base string) string {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" {
+		return base
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Host)
 }
 
 // moved reports whether the store may change from the previous BaseURL to this one.
 func (c *Config) moved(previous string) bool {
-	return c.Moved || (c.Mode == Sandbox && local(previous) && local(c.BaseURL))
+	return c.respelled(previous) || c.Moved || (c.Mode == Sandbox && local(previous) && local(c.BaseURL))
 }
 
-// movedAloud is moved, and logs a warning if the store changes: mandates that name the
-// previous issuer are then refused.
+// respelled reports whether the previous BaseURL is this one in another spelling: earlier
+// versions stored it as it was configured.
+func (c *Config) respelled(previous string) bool { return origin(previous) == c.BaseURL }
+
+// movedAloud is moved, and logs a warning if the issuer changes: mandates that name the
+// previous one are then refused. A slash at the end was never part of it.
 func (c *Config) movedAloud(previous string) bool {
 	ok := c.moved(previous)
-	if ok {
+	if ok && strings.TrimRight(previous, "/") != c.BaseURL {
 		c.Logger.Warn("base URL has changed; mandates issued under the previous one are refused",
 			slog.String("previous", previous), slog.String("baseUrl", c.BaseURL))
 	}
@@ -222,8 +235,8 @@ func (c *Config) movedAloud(previous string) bool {
 // Moved is [Config].Moved; the store does not change. Programs that act on a service's
 // store beside it call VerifyStore first.
 func VerifyStore(ctx context.Context, store ledger.Owned, mode Mode, baseURL string, moved bool) error {
-	cfg := Config{Mode: mode, BaseURL: baseURL, Moved: moved}
-	if err := ledger.Verify(ctx, store, string(mode), baseURL, cfg.moved); err != nil {
+	cfg := Config{Mode: mode, BaseURL: origin(baseURL), Moved: moved}
+	if err := ledger.Verify(ctx, store, string(mode), cfg.BaseURL, cfg.moved); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	return nil
@@ -236,7 +249,7 @@ func ClaimStore(ctx context.Context, store ledger.Owned, mode Mode, baseURL stri
 	if err := VerifyStore(ctx, store, mode, baseURL, moved); err != nil {
 		return err
 	}
-	if _, err := store.Claim(ctx, ledger.Identity{Mode: string(mode), Issuer: baseURL, Epoch: ledger.Epoch}); err != nil {
+	if _, err := store.Claim(ctx, ledger.Identity{Mode: string(mode), Issuer: origin(baseURL), Epoch: ledger.Epoch}); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	return VerifyStore(ctx, store, mode, baseURL, moved) // another program may have claimed it first

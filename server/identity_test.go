@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,4 +55,37 @@ func TestStoreOfAnotherServiceIsRefused(t *testing.T) {
 	require.Contains(t, logs.String(), "http://127.0.0.1:4020")
 	require.NoError(t, open(server.Sandbox, "https://other.example", true))
 	require.ErrorContains(t, open(server.Sandbox, "https://pay.example", false), "https://other.example")
+}
+
+// TestSpellingsOfABaseURLAreOneService: a slash at the end and the case of the host lock no
+// operator out, whatever prepared the store.
+func TestSpellingsOfABaseURLAreOneService(t *testing.T) {
+	t.Parallel()
+	spellings := []string{"https://pay.example", "https://pay.example/", "https://Pay.Example"}
+	for _, first := range spellings {
+		path := filepath.Join(t.TempDir(), "pay.db")
+		store, err := sqlite.Open(t.Context(), path)
+		require.NoError(t, err)
+		require.NoError(t, server.ClaimStore(t.Context(), store, server.Sandbox, first, false))
+		owner, err := store.Owner(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "https://pay.example", owner.Issuer)
+		for _, then := range spellings {
+			require.NoError(t, server.VerifyStore(t.Context(), store, server.Sandbox, then, false))
+			require.NoError(t, store.Move(t.Context(), first), "as earlier versions stored it")
+			require.NoError(t, server.VerifyStore(t.Context(), store, server.Sandbox, then, false))
+		}
+		require.Error(t, server.VerifyStore(t.Context(), store, server.Sandbox, "https://pay.example:8443", false))
+		var logs bytes.Buffer
+		srv, err := server.New(t.Context(), server.Config{
+			BaseURL: "https://pay.example/", Mode: server.Sandbox, Store: store, Rails: []rail.Rail{card.Sandbox(store)},
+			Logger: slog.New(slog.NewTextHandler(&logs, nil)),
+		})
+		require.NoError(t, err)
+		require.Equal(t, first == "https://Pay.Example", strings.Contains(logs.String(), "base URL has changed"), "mandates name the host as it was spelled")
+		owner, err = store.Owner(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "https://pay.example", owner.Issuer)
+		require.NoError(t, srv.Close())
+	}
 }

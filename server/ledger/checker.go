@@ -342,7 +342,7 @@ func current(checked, stored []Window) []Window {
 	return now
 }
 
-// withHeld returns windows with what a mandate's pending charges hold added.
+// withHeld returns windows with what a mandate's pending and authorized charges hold added.
 func (b *batch) withHeld(mandateID string, all []Window) []Window {
 	all = slices.Clone(all)
 	for _, h := range b.held[mandateID] {

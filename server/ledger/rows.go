@@ -340,7 +340,7 @@ type Tally struct {
 	Volume Micros
 	// Month is the first day of the month of Used.
 	Month Day
-	// Used is the sum of the pending and succeeded charges of Month, if the mandate limits
+	// Used is the sum of the pending, authorized and succeeded charges of Month, if the mandate limits
 	// what one payee receives; else zero.
 	Used Micros
 }

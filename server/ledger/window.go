@@ -28,7 +28,7 @@ type WindowKind = RefusalCode
 // WindowKinds lists the kinds of windows of a mandate in the order in which they are checked.
 var WindowKinds = []WindowKind{DailyLimit, MonthlyLimit, TotalLimit, VelocityLimit}
 
-// Window is what the pending and succeeded charges of one period use of a limit.
+// Window is what the pending, authorized and succeeded charges of one period use of a limit.
 type Window struct {
 	// Kind is DailyLimit, MonthlyLimit, TotalLimit, VelocityLimit, or PayeeLimit.
 	Kind WindowKind

@@ -180,6 +180,7 @@ type Webhooks interface {
 	// the end of their stream. It reads all endpoints.
 	BehindWebhookEndpoints(ctx context.Context, now time.Time, limit int) ([]string, error)
 	// LeaseWebhookEndpoints leases those of the endpoints that are enabled and have no lease.
+	// A released endpoint has none, even if the clock went back since.
 	LeaseWebhookEndpoints(ctx context.Context, owner string, ids []string, now, until time.Time) ([]WebhookEndpoint, error)
 	// ExtendWebhookLeases extends the leases that owner holds, and returns the ids of their
 	// endpoints. A lease whose answer was lost is not among them, and ends.
@@ -189,9 +190,10 @@ type Webhooks interface {
 	// ReleaseWebhookEndpoint ends a lease, if owner still has it. The endpoint is due again at
 	// wake (zero: at the next event), or at once if its version is not e's any more.
 	ReleaseWebhookEndpoint(ctx context.Context, owner string, e WebhookEndpoint, now, wake time.Time) error
-	// FreeWebhookLeases ends all leases if the store belongs to one process, which is the
-	// caller's: their owners are gone.
-	FreeWebhookLeases(ctx context.Context) error
+	// FreeWebhookLeases ends all leases and pauses if the store belongs to one process, which
+	// is the caller's: their owners are gone, and the clock may have gone back since. Retries
+	// that would be due after latest are due now.
+	FreeWebhookLeases(ctx context.Context, now, latest time.Time) error
 	// SaveEndpoints saves the states of those endpoints that owner has on lease; an empty
 	// owner stands for no lease. An offset never goes back.
 	SaveEndpoints(ctx context.Context, owner string, states []EndpointState) error

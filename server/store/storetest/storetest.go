@@ -37,6 +37,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"webhook endpoints":             webhookEndpoints,
 		"webhook endpoints are bounded": webhookEndpointsAreBounded,
 		"webhook leases":                webhookLeases,
+		"a clock that goes back":        clockGoesBack,
 		"webhook news":                  webhookNews,
 		"endpoints come forward":        endpointsComeForward,
 		"deliveries hold back":          deliveriesHoldBack,

@@ -140,6 +140,35 @@ func webhookLeases(t *testing.T, b *bench) {
 	require.Empty(t, lease("a"), "a disabled one has nothing to do")
 }
 
+// clockGoesBack: an endpoint that was released has no lease, even if the clock has gone back
+// since; a new event or a redelivery is sent at once.
+func clockGoesBack(t *testing.T, b *bench) {
+	ctx := t.Context()
+	e := b.endpoint(ctx, t)
+	moved := b.clock.Now()
+	b.mandate(t)
+	for _, back := range []time.Duration{0, time.Minute, 30 * 24 * time.Hour} {
+		now := moved.Add(-back)
+		due, err := b.store.DueWebhookEndpoints(ctx, []string{b.merchant.ID}, now, 10)
+		require.NoError(t, err)
+		require.Equal(t, []string{e.ID}, due, back)
+		behind, err := b.store.BehindWebhookEndpoints(ctx, now, 10)
+		require.NoError(t, err)
+		require.Equal(t, []string{e.ID}, behind, back)
+		leased, err := b.store.LeaseWebhookEndpoints(ctx, "a", due, now, now.Add(30*time.Second))
+		require.NoError(t, err)
+		require.Len(t, leased, 1, back)
+		require.NoError(t, b.store.ReleaseWebhookEndpoint(ctx, "a", leased[0], moved, time.Time{}))
+	}
+	now := moved.Add(-time.Hour)
+	list, err := b.store.Events(ctx, b.merchant.ID, time.Time{}, 0, 0, 1)
+	require.NoError(t, err)
+	require.NoError(t, b.store.Redeliver(ctx, list[0].ID, []string{e.ID}, now))
+	due, err := b.store.DueWebhookEndpoints(ctx, nil, now, 10)
+	require.NoError(t, err)
+	require.Equal(t, []string{e.ID}, due)
+}
+
 // webhookNews: the holder of a lease reads the end of the stream, and a new version after
 // each change; an endpoint that changed is due as soon as the lease ends.
 func webhookNews(t *testing.T, b *bench) {

@@ -66,7 +66,8 @@ func New(cfg Config) *Deliverer {
 
 // Start begins the work. It ends with Close.
 func (d *Deliverer) Start(ctx context.Context) {
-	if err := d.Store.FreeWebhookLeases(ctx); err != nil {
+	now := d.Clock()
+	if err := d.Store.FreeWebhookLeases(ctx, now, now.Add(longestWait)); err != nil {
 		d.failed(ctx, "free webhook leases", err) // they end by themselves
 	}
 	ctx, d.stop = context.WithCancel(context.WithoutCancel(ctx))

@@ -23,6 +23,9 @@ const (
 	// each failure up to maxBreak.
 	breakAfter = 10
 	maxBreak   = time.Minute
+	// longestWait is longer than any wait before a retry. A retry that is later than that was
+	// planned by a clock that has gone back since.
+	longestWait = 48 * time.Hour
 )
 
 // retryIn returns how long to wait after so many attempts, with up to a tenth more at

@@ -179,12 +179,17 @@ func (s *Store) ReleaseWebhookEndpoint(ctx context.Context, owner string, e stor
 }
 
 // FreeWebhookLeases implements [store.Webhooks].
-func (s *Store) FreeWebhookLeases(ctx context.Context) error {
+func (s *Store) FreeWebhookLeases(ctx context.Context, now, latest time.Time) error {
 	if !s.engine.OneProcess {
 		return nil
 	}
-	free := func(ctx context.Context, _ struct{}) error { return s.writeQ.FreeWebhookLeases(ctx) }
-	return put(ctx, s, "free webhook leases", free, struct{}{})
+	return s.fail("free webhook leases", s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		q := s.writeQ.WithTx(tx)
+		if err := q.BoundRetries(ctx, db.BoundRetriesParams{NowMs: row.Millis(now), LatestMs: row.Millis(latest)}); err != nil {
+			return err
+		}
+		return q.FreeWebhookLeases(ctx, row.Millis(now))
+	}))
 }
 
 // DueLanes implements [store.Webhooks].

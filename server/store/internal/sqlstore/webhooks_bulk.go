@@ -19,8 +19,8 @@ import (
 // neither form.
 const (
 	endpointsBehind = `SELECT w.id FROM webhook_endpoints w JOIN webhook_streams s ON s.merchant_id = w.merchant_id
-WHERE w.merchant_id IN (SELECT value ->> 0 FROM json_each($1)) AND w.place < s.place AND w.disabled = '' AND w.lease_ms <= $2 AND w.pause_ms <= $2
-ORDER BY w.lease_ms LIMIT CAST($3 AS BIGINT)`
+WHERE w.merchant_id IN (SELECT value ->> 0 FROM json_each($1)) AND w.place < s.place AND w.disabled = '' AND (w.lease_owner = '' OR w.lease_ms <= $2) AND w.pause_ms <= $2
+ORDER BY CASE WHEN w.lease_ms > $2 THEN 0 ELSE w.lease_ms END LIMIT CAST($3 AS BIGINT)`
 
 	heldLanes = `SELECT DISTINCT lane FROM webhook_deliveries
 WHERE endpoint_id = $2 AND status = 'pending' AND lane IN (SELECT value ->> 0 FROM json_each($1))`
@@ -28,11 +28,11 @@ WHERE endpoint_id = $2 AND status = 'pending' AND lane IN (SELECT value ->> 0 FR
 	// Statements that change several endpoints lock them in the order of their ids,
 	// where the database locks rows, so that no two wait for each other.
 	// One that is leased is due when the lease has lapsed.
-	wakeEndpoints = `UPDATE webhook_endpoints SET wake_seq = wake_seq + 1, wake_ms = CASE WHEN lease_ms > $2 THEN lease_ms ELSE $2 END
+	wakeEndpoints = `UPDATE webhook_endpoints SET wake_seq = wake_seq + 1, wake_ms = CASE WHEN lease_owner <> '' AND lease_ms > $2 THEN lease_ms ELSE $2 END
 WHERE id IN (SELECT w.id FROM webhook_endpoints w WHERE w.id IN (SELECT value ->> 0 FROM json_each($1)) ORDER BY w.id /* locked */)`
 
 	leaseEndpoints = `UPDATE webhook_endpoints SET lease_owner = $2, lease_ms = $3, wake_ms = $3
-WHERE disabled = '' AND lease_ms <= $4 AND id IN (SELECT w.id FROM webhook_endpoints w WHERE w.id IN (SELECT value ->> 0 FROM json_each($1)) ORDER BY w.id /* locked */)
+WHERE disabled = '' AND (lease_owner = '' OR lease_ms <= $4) AND id IN (SELECT w.id FROM webhook_endpoints w WHERE w.id IN (SELECT value ->> 0 FROM json_each($1)) ORDER BY w.id /* locked */)
 RETURNING id`
 
 	extendLeases = `UPDATE webhook_endpoints SET lease_ms = $3, wake_ms = $3

@@ -54,6 +54,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.behindEndpointsStmt, err = db.PrepareContext(ctx, behindEndpoints); err != nil {
 		return nil, fmt.Errorf("error preparing query BehindEndpoints: %w", err)
 	}
+	if q.boundRetriesStmt, err = db.PrepareContext(ctx, boundRetries); err != nil {
+		return nil, fmt.Errorf("error preparing query BoundRetries: %w", err)
+	}
 	if q.chargeStmt, err = db.PrepareContext(ctx, charge); err != nil {
 		return nil, fmt.Errorf("error preparing query Charge: %w", err)
 	}
@@ -440,6 +443,11 @@ func (q *Queries) Close() error {
 	if q.behindEndpointsStmt != nil {
 		if cerr := q.behindEndpointsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing behindEndpointsStmt: %w", cerr)
+		}
+	}
+	if q.boundRetriesStmt != nil {
+		if cerr := q.boundRetriesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing boundRetriesStmt: %w", cerr)
 		}
 	}
 	if q.chargeStmt != nil {
@@ -1046,6 +1054,7 @@ type Queries struct {
 	auditOfStmt                *sql.Stmt
 	backlogStmt                *sql.Stmt
 	behindEndpointsStmt        *sql.Stmt
+	boundRetriesStmt           *sql.Stmt
 	chargeStmt                 *sql.Stmt
 	chargeFactsStmt            *sql.Stmt
 	chargesStmt                *sql.Stmt
@@ -1173,6 +1182,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		auditOfStmt:                q.auditOfStmt,
 		backlogStmt:                q.backlogStmt,
 		behindEndpointsStmt:        q.behindEndpointsStmt,
+		boundRetriesStmt:           q.boundRetriesStmt,
 		chargeStmt:                 q.chargeStmt,
 		chargeFactsStmt:            q.chargeFactsStmt,
 		chargesStmt:                q.chargesStmt,

@@ -11,8 +11,8 @@ import (
 
 const behindEndpoints = `-- name: BehindEndpoints :many
 SELECT w.id FROM webhook_endpoints w JOIN webhook_streams s ON s.merchant_id = w.merchant_id
-WHERE w.place < s.place AND w.disabled = '' AND w.lease_ms <= $1 AND w.pause_ms <= $1
-ORDER BY w.lease_ms LIMIT CAST($2 AS BIGINT)
+WHERE w.place < s.place AND w.disabled = '' AND (w.lease_owner = '' OR w.lease_ms <= $1) AND w.pause_ms <= $1
+ORDER BY CASE WHEN w.lease_ms > $1 THEN 0 ELSE w.lease_ms END LIMIT CAST($2 AS BIGINT)
 `
 
 type BehindEndpointsParams struct {
@@ -41,6 +41,21 @@ func (q *Queries) BehindEndpoints(ctx context.Context, arg BehindEndpointsParams
 		return nil, err
 	}
 	return items, nil
+}
+
+const boundRetries = `-- name: BoundRetries :exec
+UPDATE webhook_deliveries SET next_ms = $1
+WHERE status = 'pending' AND attempts > 0 AND next_ms > $2
+`
+
+type BoundRetriesParams struct {
+	NowMs    int64
+	LatestMs int64
+}
+
+func (q *Queries) BoundRetries(ctx context.Context, arg BoundRetriesParams) error {
+	_, err := q.exec(ctx, q.boundRetriesStmt, boundRetries, arg.NowMs, arg.LatestMs)
+	return err
 }
 
 const deleteDeliveries = `-- name: DeleteDeliveries :execrows
@@ -138,8 +153,9 @@ func (q *Queries) DisableWebhookEndpoint(ctx context.Context, arg DisableWebhook
 }
 
 const dueEndpoints = `-- name: DueEndpoints :many
+
 SELECT w.id FROM webhook_endpoints w
-WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= $1 AND w.lease_ms <= $1 AND w.pause_ms <= $1
+WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= $1 AND (w.lease_owner = '' OR w.lease_ms <= $1) AND w.pause_ms <= $1
 ORDER BY w.wake_ms LIMIT CAST($2 AS BIGINT)
 `
 
@@ -148,6 +164,9 @@ type DueEndpointsParams struct {
 	Most  int64
 }
 
+// An endpoint is free if it has no owner, whatever the clock says, or if its lease has
+// lapsed. Free ones have the time of their last release in lease_ms; those of a clock that
+// went back come first.
 func (q *Queries) DueEndpoints(ctx context.Context, arg DueEndpointsParams) ([]string, error) {
 	rows, err := q.query(ctx, q.dueEndpointsStmt, dueEndpoints, arg.NowMs, arg.Most)
 	if err != nil {
@@ -282,11 +301,12 @@ func (q *Queries) EventDeliveries(ctx context.Context, arg EventDeliveriesParams
 }
 
 const freeWebhookLeases = `-- name: FreeWebhookLeases :exec
-UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0, wake_ms = 1 WHERE lease_owner <> ''
+UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0, pause_ms = 0, wake_ms = 1
+WHERE lease_owner <> '' OR pause_ms > $1 OR lease_ms > $1 OR wake_ms > $1
 `
 
-func (q *Queries) FreeWebhookLeases(ctx context.Context) error {
-	_, err := q.exec(ctx, q.freeWebhookLeasesStmt, freeWebhookLeases)
+func (q *Queries) FreeWebhookLeases(ctx context.Context, nowMs int64) error {
+	_, err := q.exec(ctx, q.freeWebhookLeasesStmt, freeWebhookLeases, nowMs)
 	return err
 }
 

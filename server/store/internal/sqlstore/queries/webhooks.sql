@@ -36,15 +36,19 @@ DELETE FROM webhook_deliveries WHERE webhook_deliveries.endpoint_id = sqlc.arg(e
     SELECT d.event_id FROM webhook_deliveries d WHERE d.endpoint_id = sqlc.arg(endpoint_id) LIMIT CAST(sqlc.arg(most) AS BIGINT)
 );
 
+-- An endpoint is free if it has no owner, whatever the clock says, or if its lease has
+-- lapsed. Free ones have the time of their last release in lease_ms; those of a clock that
+-- went back come first.
+
 -- name: DueEndpoints :many
 SELECT w.id FROM webhook_endpoints w
-WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= sqlc.arg(now_ms) AND w.lease_ms <= sqlc.arg(now_ms) AND w.pause_ms <= sqlc.arg(now_ms)
+WHERE w.disabled = '' AND w.wake_ms > 0 AND w.wake_ms <= sqlc.arg(now_ms) AND (w.lease_owner = '' OR w.lease_ms <= sqlc.arg(now_ms)) AND w.pause_ms <= sqlc.arg(now_ms)
 ORDER BY w.wake_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: BehindEndpoints :many
 SELECT w.id FROM webhook_endpoints w JOIN webhook_streams s ON s.merchant_id = w.merchant_id
-WHERE w.place < s.place AND w.disabled = '' AND w.lease_ms <= sqlc.arg(now_ms) AND w.pause_ms <= sqlc.arg(now_ms)
-ORDER BY w.lease_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
+WHERE w.place < s.place AND w.disabled = '' AND (w.lease_owner = '' OR w.lease_ms <= sqlc.arg(now_ms)) AND w.pause_ms <= sqlc.arg(now_ms)
+ORDER BY CASE WHEN w.lease_ms > sqlc.arg(now_ms) THEN 0 ELSE w.lease_ms END LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: WebhookNews :many
 SELECT w.id, w.wake_seq, CAST(COALESCE(s.place, 0) AS BIGINT) AS place
@@ -57,7 +61,12 @@ UPDATE webhook_endpoints SET lease_owner = '', lease_ms = sqlc.arg(now_ms),
 WHERE id = sqlc.arg(id) AND lease_owner = sqlc.arg(owner);
 
 -- name: FreeWebhookLeases :exec
-UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0, wake_ms = 1 WHERE lease_owner <> '';
+UPDATE webhook_endpoints SET lease_owner = '', lease_ms = 0, pause_ms = 0, wake_ms = 1
+WHERE lease_owner <> '' OR pause_ms > sqlc.arg(now_ms) OR lease_ms > sqlc.arg(now_ms) OR wake_ms > sqlc.arg(now_ms);
+
+-- name: BoundRetries :exec
+UPDATE webhook_deliveries SET next_ms = sqlc.arg(now_ms)
+WHERE status = 'pending' AND attempts > 0 AND next_ms > sqlc.arg(latest_ms);
 
 -- name: StreamEvents :many
 SELECT place, id, mandate_id, seq, type, data, created_ms FROM events
