@@ -3,6 +3,7 @@
 //
 //	go run ./bench/ledger            # throughput, about a minute
 //	go run ./bench/ledger -million   # also how costs grow to a million charges
+//	go run ./bench/ledger -export    # only the export of a million charges
 //
 // F is a loop that appends 4 KiB to a file and waits for the disk (write, fsync),
 // measured before and after each figure, on the file system of the figure's
@@ -30,28 +31,30 @@ import (
 
 func main() {
 	million := flag.Bool("million", false, "also measure how costs grow from 1,000 to 1,000,000 charges")
+	export := flag.Bool("export", false, "measure only the export of 1,000,000 charges")
 	span := flag.Duration("span", 3*time.Second, "how long to measure each figure")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *span, *million); err != nil {
+	if err := run(ctx, *span, *million, *export); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // run measures all, in a folder that it deletes.
-func run(ctx context.Context, span time.Duration, million bool) error {
+func run(ctx context.Context, span time.Duration, million, export bool) error {
 	dir, err := os.MkdirTemp("", "bench-ledger")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir) // a folder for temporary files
 	files := 0
+	file := func() string { return filepath.Join(dir, fmt.Sprintf("%d.db", files)) }
 	stores := []engine{{name: "SQLite", open: func() (ledger.Store, error) {
 		files++
-		return sqlite.Open(ctx, filepath.Join(dir, fmt.Sprintf("%d.db", files)))
-	}, commits: counted}}
+		return sqlite.Open(ctx, file())
+	}, address: file, commits: counted}}
 	cluster, err := pgtest.New(ctx)
 	switch {
 	case errors.Is(err, pgtest.ErrMissing):
@@ -60,24 +63,28 @@ func run(ctx context.Context, span time.Duration, million bool) error {
 		return err
 	default:
 		defer cluster.Close() // its guard ends it with this process
-		stores = append(stores, engine{name: "PostgreSQL", open: func() (ledger.Store, error) {
-			url, err := pgtest.NewSchema(ctx, cluster.URL())
-			if err != nil {
+		var url string
+		stores = append(stores, engine{name: "PostgreSQL", open: func() (_ ledger.Store, err error) {
+			if url, err = pgtest.NewSchema(ctx, cluster.URL()); err != nil {
 				return nil, err
 			}
 			return postgres.Open(ctx, url)
-		}, commits: wal(cluster.URL())})
+		}, address: func() string { return url }, commits: wal(cluster.URL())})
 	}
 	disk := &disk{dir: dir}
 	var t table
-	for _, e := range stores {
-		if err := throughput(ctx, &t, disk, e, span); err != nil {
-			return fmt.Errorf("%s: %w", e.name, err)
+	groups := []func(context.Context, *table, engine) error{exports}
+	if !export {
+		groups = []func(context.Context, *table, engine) error{
+			func(ctx context.Context, t *table, e engine) error { return throughput(ctx, t, disk, e, span) },
+		}
+		if million {
+			groups = append(groups, growth, exports)
 		}
 	}
-	if million {
+	for _, group := range groups {
 		for _, e := range stores {
-			if err := growth(ctx, &t, e); err != nil {
+			if err := group(ctx, &t, e); err != nil {
 				return fmt.Errorf("%s: %w", e.name, err)
 			}
 		}

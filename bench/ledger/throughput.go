@@ -20,11 +20,12 @@ const (
 	dollar  = ledger.Micros(1_000_000)
 )
 
-// engine is a kind of store to measure: open makes a new, empty one, commits returns
-// how often it has waited for the disk.
+// engine is a kind of store to measure: open makes a new, empty one, address is that of the
+// one opened last, commits returns how often a store has waited for the disk.
 type engine struct {
 	name    string
 	open    func() (ledger.Store, error)
+	address func() string
 	commits func(context.Context, *counting) (logged, error)
 }
 
