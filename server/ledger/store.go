@@ -75,6 +75,9 @@ type Reader interface {
 	ExpiredHolds(ctx context.Context, now time.Time, limit int) ([]Charge, error)
 	// MandateCharges lists the latest charges of a mandate, newest first.
 	MandateCharges(ctx context.Context, mandateID string, limit int) ([]Charge, error)
+	// MandateHeld returns the sum of a mandate's charges that a rail holds and may still
+	// capture.
+	MandateHeld(ctx context.Context, mandateID string, on rail.Name) (Micros, error)
 	// MandateVolume returns the sum of a mandate's succeeded charges.
 	MandateVolume(ctx context.Context, mandateID string) (Micros, error)
 	// Checkout finds a checkout by its entropy.

@@ -74,15 +74,52 @@ func TestPersonFollowsAndStopsAMandate(t *testing.T) {
 			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#private a"), chromedp.WaitVisible("#mandate-page")))
 			require.Contains(t, text(ctx, t, "#spent"), "$13.25 of $40.00 spent in")
 			require.Contains(t, text(ctx, t, ".payments"), "October report")
+			receipts := authorizations(t, srv.Client(), m)
+			require.NoError(t, chromedp.Do(ctx, chromedp.Reload(), chromedp.WaitVisible("#mandate-page")))
 			accessible(ctx, t, "mandate-"+w.name)
 
 			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#stop"), chromedp.WaitVisible("#stop-form")))
 			accessible(ctx, t, "mandate-stop-"+w.name)
 			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#stop-form button"), chromedp.WaitVisible(".badge.bad")))
 			require.Contains(t, text(ctx, t, "#note"), "You stopped it")
+			require.Contains(t, text(ctx, t, "#note"), "Up to $4.00 that your card already held for payments can still be charged.")
 			accessible(ctx, t, "mandate-stopped-"+w.name)
 			_, err = srv.Client().Charge(t.Context(), client.ChargeParams{Mandate: m, AmountCents: 100, Currency: client.USD, Description: "November report"})
 			require.ErrorIs(t, err, client.ErrMandateRevoked)
+			for state, address := range receipts {
+				require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(address), chromedp.WaitVisible(".badge")))
+				accessible(ctx, t, "receipt-"+string(state)+"-"+w.name)
+				require.Contains(t, text(ctx, t, "dl"), map[client.Status]string{
+					client.Authorized: "Held on", client.Succeeded: "150,000 × token at $0.00001", client.Voided: "up to $4.00",
+				}[state])
+			}
 		})
 	}
+}
+
+// authorizations makes a charge that is authorized, one that is captured in part, and a voided
+// one, and returns the addresses of their receipts.
+func authorizations(t *testing.T, c *client.Client, m string) map[client.Status]string {
+	t.Helper()
+	receipts := map[client.Status]string{}
+	for _, state := range []client.Status{client.Authorized, client.Succeeded, client.Voided} {
+		held, err := c.Authorize(t.Context(), client.AuthorizeParams{ChargeParams: client.ChargeParams{
+			Mandate: m, AmountCents: 400, Currency: client.USD, Description: "Translation of the annual report",
+		}})
+		require.NoError(t, err)
+		switch state {
+		case client.Succeeded:
+			_, err = c.Capture(t.Context(), held.TransactionID, client.CaptureParams{
+				AmountCents: 150, Usage: &client.Usage{Unit: "token", Quantity: 150_000, UnitPriceMicros: 10},
+			})
+		case client.Voided:
+			_, err = c.Void(t.Context(), held.TransactionID)
+		}
+		require.NoError(t, err)
+		r, err := c.Receipt(t.Context(), held.TransactionID)
+		require.NoError(t, err)
+		require.Equal(t, state, r.Status)
+		receipts[state] = r.ReceiptURL
+	}
+	return receipts
 }

@@ -85,7 +85,7 @@ func (p *Pages) mandatePage(ctx context.Context, s payment.Statement) (mandatePa
 	switch {
 	case m.Status == ledger.MandateRevoked:
 		page.Tone, page.Badge, page.Headline = "bad", "Stopped", "No agent can pay "+payees+" for you any more"
-		page.Note = stoppedBy(m) + " Nothing more can be paid with this mandate."
+		page.Note = stoppedBy(m) + " " + whatFollows(s.Held)
 	case !now.Before(m.Terms.ExpiresAt):
 		page.Tone, page.Badge, page.Headline = "wait", "Expired", "The time for paying "+payees+" is over"
 		page.Note = "This mandate ended on " + moment(m.Terms.ExpiresAt) + ". Nothing more can be paid with it."
@@ -107,6 +107,14 @@ func stoppedBy(m ledger.Mandate) string {
 		ledger.RevokedByContract: "Your wallet stopped it on the chain",
 	}[m.RevokedBy]
 	return who + " on " + moment(m.RevokedAt) + "."
+}
+
+// whatFollows returns the sentence about payments after a mandate was stopped.
+func whatFollows(held ledger.Micros) string {
+	if held == 0 {
+		return "Nothing more can be paid with this mandate."
+	}
+	return "Up to " + dollars(held) + " that your card already held for payments can still be charged. Nothing else can be paid with this mandate."
 }
 
 // allowed are the facts that a person confirmed.
@@ -147,9 +155,9 @@ func (p *Pages) paymentRows(ctx context.Context, charges []ledger.Charge) ([]pay
 		case ledger.ChargePending:
 			rows[i].Status, rows[i].Tone = "Pending", "wait"
 		case ledger.ChargeAuthorized:
-			rows[i].Status, rows[i].Tone = "Authorized", "wait"
+			rows[i].Status, rows[i].Tone, rows[i].Amount = "Authorized", "wait", "up to "+dollars(c.Amount)
 		case ledger.ChargeVoided:
-			rows[i].Status, rows[i].Tone = "Voided", "bad"
+			rows[i].Status, rows[i].Tone, rows[i].Amount = "Voided", "wait", dollars(0)
 		case ledger.ChargeFailed:
 			rows[i].Status, rows[i].Tone = "Not paid", "bad"
 		case ledger.ChargeSucceeded:

@@ -67,8 +67,13 @@ func (p *Pages) showConfirmed(w http.ResponseWriter, r *http.Request, s payment.
 	}
 	v := result{Merchant: m.Name, Return: s.ReturnURL, Private: private}
 	if confirmed.Status == ledger.MandateRevoked {
+		held, err := p.Payments.HeldByCard(r.Context(), confirmed)
+		if err != nil {
+			p.failed(w, r, err)
+			return
+		}
 		v.Tone, v.Badge, v.Headline = "bad", "Stopped", "No agent can pay "+payees+" for you any more"
-		v.Text, v.Return = stoppedBy(confirmed)+" Nothing more can be paid with this mandate.", ""
+		v.Text, v.Return = stoppedBy(confirmed)+" "+whatFollows(held), ""
 		v.Facts = []fact{{"Mandate", confirmed.ID}}
 		p.message(w, r, http.StatusOK, v)
 		return

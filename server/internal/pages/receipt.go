@@ -41,22 +41,25 @@ func receiptView(found payment.Receipt) result {
 		v.Tone, v.Badge, v.Headline = "wait", "Authorized", found.Merchant.Name+" may charge up to "+dollars(c.Amount)
 		v.Facts = append(v.Facts, fact{"Until", moment(c.AuthorizedUntil)})
 	case c.Status == ledger.ChargeVoided:
-		v.Tone, v.Badge, v.Headline = "bad", "Voided", "Nothing was paid to "+found.Merchant.Name
-		v.Facts = append(v.Facts, fact{"Reason", "The amount was authorized and given back"})
+		v.Tone, v.Badge, v.Headline, v.Amount = "wait", "Voided", "Nothing was paid to "+found.Merchant.Name, ""
 	case c.Status == ledger.ChargeFailed:
 		v.Tone, v.Badge, v.Headline = "bad", "Not paid", "Nothing was paid to "+found.Merchant.Name
 		v.Facts = append(v.Facts, fact{"Reason", reasonText(c.FailureReason)})
 	case c.Status == ledger.ChargeSucceeded:
 		v.Facts = append(v.Facts, fact{"Settled", moment(c.SettledAt)})
 	}
-	if c.Step == ledger.StepCapture {
+	if c.Step == ledger.StepCapture || c.Status == ledger.ChargeVoided {
 		v.Facts = append(v.Facts, fact{"Authorized", "up to " + dollars(c.Authorized)})
 	}
 	if u := c.Usage; u != nil {
-		v.Facts = append(v.Facts, fact{"For", fmt.Sprintf("%d × %s at $%s", u.Quantity, u.Unit, u.UnitPrice.Decimal())})
+		v.Facts = append(v.Facts, fact{"For", fmt.Sprintf("%s × %s at $%s", counted(u.Quantity), u.Unit, u.UnitPrice.Decimal())})
 	}
 	if c.Status != ledger.ChargeFailed && c.Status != ledger.ChargeVoided && c.Rail == rail.Card && found.Instrument.Brand != "" {
-		v.Facts = append(v.Facts, fact{"Paid with", found.Instrument.Brand + " •••• " + found.Instrument.LastFour})
+		with := "Paid with"
+		if c.Status == ledger.ChargeAuthorized {
+			with = "Held on"
+		}
+		v.Facts = append(v.Facts, fact{with, found.Instrument.Brand + " •••• " + found.Instrument.LastFour})
 	}
 	if c.TxHash != "" {
 		v.Facts = append(v.Facts, fact{"On chain", c.TxHash})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,10 +18,17 @@ func dollars(m ledger.Micros) string { return "$" + grouped(m) }
 
 func grouped(m ledger.Micros) string {
 	whole, cents, _ := strings.Cut(m.Decimal(), ".")
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
+	return thousands(whole) + "." + cents
+}
+
+func counted(n int64) string { return thousands(strconv.FormatInt(n, 10)) }
+
+// thousands separates the thousands of a number that is not negative.
+func thousands(digits string) string {
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
 	}
-	return whole + "." + cents
+	return digits
 }
 
 // parseDollars reads an amount as a person writes it: "25", "$12.50", "1,250.00".

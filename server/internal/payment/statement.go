@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
 )
 
 // statementCharges is the number of payments on a mandate's private page.
@@ -40,6 +41,8 @@ type Statement struct {
 	Total ledger.Micros
 	// Charges are the latest payments, newest first, at most 50.
 	Charges []ledger.Charge
+	// Held is what merchants may still charge although the mandate is revoked.
+	Held ledger.Micros
 }
 
 // MandateAt returns the mandate of a private page. It returns ledger.ErrNotFound
@@ -61,7 +64,25 @@ func (s *Service) StatementOf(ctx context.Context, m ledger.Mandate) (Statement,
 	if err != nil {
 		return Statement{}, fmt.Errorf("list payments of %s: %w", m.ID, err)
 	}
-	return Statement{Mandate: m, Total: total, Charges: charges}, nil
+	held, err := s.HeldByCard(ctx, m)
+	if err != nil {
+		return Statement{}, err
+	}
+	return Statement{Mandate: m, Total: total, Charges: charges, Held: held}, nil
+}
+
+// HeldByCard returns the sum that merchants may still charge to the card of a revoked
+// mandate, because the processor has held it since before the revocation. It is zero for
+// other mandates.
+func (s *Service) HeldByCard(ctx context.Context, m ledger.Mandate) (ledger.Micros, error) {
+	if m.Status != ledger.MandateRevoked {
+		return 0, nil
+	}
+	held, err := s.Ledger.MandateHeld(ctx, m.ID, rail.Card)
+	if err != nil {
+		return 0, fmt.Errorf("sum holds of %s: %w", m.ID, err)
+	}
+	return held, nil
 }
 
 // StopMandate revokes the mandate of a private page. It succeeds once the ledger has

@@ -70,14 +70,22 @@ func authorizations(t *testing.T, b *bench) {
 	require.ErrorIs(t, err, ledger.ErrNotFound)
 	require.Equal(t, int64(50*cent), used())
 
+	heldByCard := func() ledger.Micros {
+		sum, err := b.MandateHeld(ctx, m.ID, rail.Card)
+		require.NoError(t, err)
+		return sum
+	}
+	require.Equal(t, 50*cent, heldByCard())
 	r := captureOf(c, 20*cent)
 	r.Usage = &ledger.Usage{Unit: "token", Quantity: 200, UnitPrice: cent / 10}
 	got, err := b.Capture(ctx, r)
 	require.NoError(t, err)
 	require.Equal(t, int64(20*cent), used())
+	require.Equal(t, 20*cent, heldByCard())
 	_, err = b.Capture(ctx, r)
 	require.ErrorIs(t, err, ledger.ErrIdempotencyInProgress)
 	settled := b.settle(t, got.Charge, succeeded())
+	require.Zero(t, heldByCard())
 	require.Equal(t, 20*cent, settled.Amount)
 	require.Equal(t, 50*cent, settled.Authorized)
 	require.Equal(t, r.Usage, settled.Usage)

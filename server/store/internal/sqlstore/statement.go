@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/store/internal/row"
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
 )
@@ -11,6 +12,15 @@ import (
 // MandateCharges implements [ledger.Reader].
 func (s *Store) MandateCharges(ctx context.Context, mandateID string, limit int) ([]ledger.Charge, error) {
 	return many(s, row.Charge)(s.readQ.MandateCharges(ctx, db.MandateChargesParams{MandateID: mandateID, Most: int64(limit)}))
+}
+
+// MandateHeld implements [ledger.Reader].
+func (s *Store) MandateHeld(ctx context.Context, mandateID string, on rail.Name) (ledger.Micros, error) {
+	held, err := s.readQ.MandateHeld(ctx, db.MandateHeldParams{MandateID: mandateID, Rail: string(on)})
+	if err != nil {
+		return 0, s.fail("sum held charges", err)
+	}
+	return ledger.Micros(held), nil
 }
 
 // MandateVolume implements [ledger.Reader].

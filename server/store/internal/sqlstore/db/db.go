@@ -216,6 +216,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.mandateChargesStmt, err = db.PrepareContext(ctx, mandateCharges); err != nil {
 		return nil, fmt.Errorf("error preparing query MandateCharges: %w", err)
 	}
+	if q.mandateHeldStmt, err = db.PrepareContext(ctx, mandateHeld); err != nil {
+		return nil, fmt.Errorf("error preparing query MandateHeld: %w", err)
+	}
 	if q.mandateVolumeStmt, err = db.PrepareContext(ctx, mandateVolume); err != nil {
 		return nil, fmt.Errorf("error preparing query MandateVolume: %w", err)
 	}
@@ -715,6 +718,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing mandateChargesStmt: %w", cerr)
 		}
 	}
+	if q.mandateHeldStmt != nil {
+		if cerr := q.mandateHeldStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing mandateHeldStmt: %w", cerr)
+		}
+	}
 	if q.mandateVolumeStmt != nil {
 		if cerr := q.mandateVolumeStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing mandateVolumeStmt: %w", cerr)
@@ -1108,6 +1116,7 @@ type Queries struct {
 	leaveWorkStmt              *sql.Stmt
 	mandateStmt                *sql.Stmt
 	mandateChargesStmt         *sql.Stmt
+	mandateHeldStmt            *sql.Stmt
 	mandateVolumeStmt          *sql.Stmt
 	mandatesAfterStmt          *sql.Stmt
 	merchantStmt               *sql.Stmt
@@ -1236,6 +1245,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		leaveWorkStmt:              q.leaveWorkStmt,
 		mandateStmt:                q.mandateStmt,
 		mandateChargesStmt:         q.mandateChargesStmt,
+		mandateHeldStmt:            q.mandateHeldStmt,
 		mandateVolumeStmt:          q.mandateVolumeStmt,
 		mandatesAfterStmt:          q.mandatesAfterStmt,
 		merchantStmt:               q.merchantStmt,

@@ -69,6 +69,23 @@ func (q *Queries) MandateCharges(ctx context.Context, arg MandateChargesParams) 
 	return items, nil
 }
 
+const mandateHeld = `-- name: MandateHeld :one
+SELECT CAST(COALESCE(SUM(amount_micros), 0) AS BIGINT) AS held FROM charges
+WHERE mandate_id = $1 AND status IN ('authorized', 'pending') AND step <> '' AND rail = $2
+`
+
+type MandateHeldParams struct {
+	MandateID string
+	Rail      string
+}
+
+func (q *Queries) MandateHeld(ctx context.Context, arg MandateHeldParams) (int64, error) {
+	row := q.queryRow(ctx, q.mandateHeldStmt, mandateHeld, arg.MandateID, arg.Rail)
+	var held int64
+	err := row.Scan(&held)
+	return held, err
+}
+
 const mandateVolume = `-- name: MandateVolume :one
 SELECT CAST(COALESCE(SUM(volume_micros), 0) AS BIGINT) AS volume FROM tallies WHERE mandate_id = $1
 `
