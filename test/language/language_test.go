@@ -49,8 +49,9 @@ func rules() []rule {
 	}
 }
 
-// TestProseAvoids holds each rule over the comments of Go and Solidity, the
-// strings of Go outside tests, the documents, the pages' templates, and scripts.
+// TestProseAvoids checks each rule in the comments of Go and Solidity, the strings of Go
+// outside tests, the documents, the description of the API, the pages' templates, and
+// scripts.
 func TestProseAvoids(t *testing.T) {
 	t.Parallel()
 	lines := prose(t)
@@ -131,6 +132,9 @@ func undocumentedFields(s *ast.TypeSpec) []*ast.Field {
 
 type line struct{ at, text string }
 
+// openAPI is the description of the API, which developers read.
+const openAPI = "../../server/internal/api/openapi.json"
+
 // prose returns the lines that people read.
 func prose(t *testing.T) []line {
 	t.Helper()
@@ -175,6 +179,14 @@ func prose(t *testing.T) []line {
 				add(path, i+1, l)
 			}
 		})
+	}
+	api, err := os.ReadFile(openAPI)
+	require.NoError(t, err)
+	described := regexp.MustCompile(`"(?:description|summary)": *"((?:[^"\\]|\\.)*)"`)
+	for i, l := range strings.Split(string(api), "\n") {
+		for _, m := range described.FindAllStringSubmatch(l, -1) {
+			add("openapi.json", i+1, m[1])
+		}
 	}
 	each(t, ".sol", func(path string, text []byte) {
 		for i, l := range strings.Split(string(text), "\n") {
