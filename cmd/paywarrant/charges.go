@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/paywarrant/paywarrant/server"
@@ -24,21 +25,24 @@ type chargeArg struct {
 
 // chargeLine is how a charge is printed.
 type chargeLine struct {
-	TransactionID string      `json:"transactionId"`
-	Status        string      `json:"status"`
-	AmountMicros  int64       `json:"amountMicros"`
-	MandateID     string      `json:"mandateId"`
-	MerchantID    string      `json:"merchantId"`
-	Rail          string      `json:"rail,omitempty"`
-	ProcessorID   string      `json:"processorPaymentId,omitempty"`
-	TxHash        string      `json:"txHash,omitempty"`
-	FailureReason string      `json:"failureReason,omitempty"`
-	Attempts      int         `json:"recoveryAttempts"`
-	LeaseOwner    string      `json:"leaseOwner,omitempty"`
-	LeaseUntil    string      `json:"leaseUntil,omitempty"`
-	CreatedAt     string      `json:"createdAt"`
-	SettledAt     string      `json:"settledAt,omitempty"`
-	Audit         []auditLine `json:"audit,omitempty"`
+	TransactionID string        `json:"transactionId"`
+	Status        string        `json:"status"`
+	AmountMicros  int64         `json:"amountMicros"`
+	Authorized    int64         `json:"authorizedMicros,omitempty"`
+	HeldUntil     string        `json:"authorizedUntil,omitempty"`
+	Usage         *ledger.Usage `json:"usage,omitempty"`
+	MandateID     string        `json:"mandateId"`
+	MerchantID    string        `json:"merchantId"`
+	Rail          string        `json:"rail,omitempty"`
+	ProcessorID   string        `json:"processorPaymentId,omitempty"`
+	TxHash        string        `json:"txHash,omitempty"`
+	FailureReason string        `json:"failureReason,omitempty"`
+	Attempts      int           `json:"recoveryAttempts"`
+	LeaseOwner    string        `json:"leaseOwner,omitempty"`
+	LeaseUntil    string        `json:"leaseUntil,omitempty"`
+	CreatedAt     string        `json:"createdAt"`
+	SettledAt     string        `json:"settledAt,omitempty"`
+	Audit         []auditLine   `json:"audit,omitempty"`
 }
 
 type auditLine struct {
@@ -58,6 +62,7 @@ func at(t time.Time) string {
 
 func lineOfCharge(c ledger.Charge) chargeLine {
 	return chargeLine{
+		Authorized: int64(c.Authorized), HeldUntil: at(c.AuthorizedUntil), Usage: c.Usage,
 		TransactionID: c.ID, Status: string(c.Status), AmountMicros: int64(c.Amount), MandateID: c.MandateID,
 		MerchantID: c.MerchantID, Rail: string(c.Waiting()), ProcessorID: c.ProcessorID, TxHash: c.TxHash,
 		FailureReason: string(c.FailureReason), Attempts: c.Asked, LeaseOwner: c.LeaseOwner, LeaseUntil: at(c.LeaseUntil),
@@ -79,6 +84,12 @@ func (c chargeArg) show(ctx context.Context, o output, op *server.Operator) erro
 		{"Merchant", l.MerchantID},
 		{"Rail", l.Rail},
 		{"Created", l.CreatedAt},
+	}
+	if charge.Step != "" {
+		table = append(table, []string{"Authorized", "up to $" + charge.Authorized.Decimal() + " until " + l.HeldUntil})
+	}
+	if u := charge.Usage; u != nil {
+		table = append(table, []string{"Usage", fmt.Sprintf("%d × %s at $%s", u.Quantity, u.Unit, u.UnitPrice.Decimal())})
 	}
 	for _, more := range [][]string{{"Processor id", l.ProcessorID}, {"Transaction hash", l.TxHash}, {"Failure", l.FailureReason}, {"Settled", l.SettledAt}} {
 		if more[1] != "" {

@@ -39,11 +39,19 @@ func (c chargesListCmd) Run(ctx context.Context, o output) error {
 			l := lineOfCharge(charge)
 			objects = append(objects, l)
 			table = append(table, []string{
-				l.TransactionID, l.Status, "$" + charge.Amount.Decimal(), l.MerchantID, l.Rail, strconv.Itoa(l.Attempts), l.CreatedAt,
+				l.TransactionID, statusOf(l), "$" + charge.Amount.Decimal(), l.MerchantID, l.Rail, strconv.Itoa(l.Attempts), l.CreatedAt,
 			})
 		}
 		return c.print(o, objects, table)
 	})
+}
+
+// statusOf is the status of a charge in the table.
+func statusOf(l chargeLine) string {
+	if l.Status == string(ledger.ChargeAuthorized) {
+		return l.Status + " until " + l.HeldUntil
+	}
+	return l.Status
 }
 
 func (c chargesListCmd) read(ctx context.Context, op *server.Operator) (list []ledger.Charge, err error) {

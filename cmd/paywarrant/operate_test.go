@@ -147,6 +147,17 @@ func TestAPIKeysAreMadeAndRevokedByTheirIDs(t *testing.T) {
 	require.NotContains(t, out, plain)
 }
 
+// TestAuthorizedChargesShowUntilWhen covers the table and the object of an authorized charge.
+func TestAuthorizedChargesShowUntilWhen(t *testing.T) {
+	t.Parallel()
+	until := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	l := lineOfCharge(ledger.Charge{Status: ledger.ChargeAuthorized, Amount: 4e6, Authorized: 4e6, AuthorizedUntil: until})
+	require.Equal(t, "authorized until 2026-11-22T12:00:00Z", statusOf(l))
+	require.EqualValues(t, 4_000_000, l.Authorized)
+	l.Status = string(ledger.ChargeSucceeded)
+	require.Equal(t, "succeeded", statusOf(l))
+}
+
 func TestStuckChargesAreShownAndResolved(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -35,7 +35,7 @@ func (a account) client() (*client.Client, error) {
 type webhooksTriggerCmd struct {
 	account
 
-	Type webhook.Type `arg:"" enum:"payment.succeeded,payment.failed,payment.authorized,payment.voided,payment.reversed,delegate.created,delegate.revoked" help:"The type of event: payment.succeeded, payment.failed, payment.reversed, delegate.created or delegate.revoked."`
+	Type webhook.Type `arg:"" enum:"payment.succeeded,payment.failed,payment.authorized,payment.voided,payment.reversed,delegate.created,delegate.revoked" help:"The type of event: payment.succeeded, payment.failed, payment.authorized, payment.voided, payment.reversed, delegate.created or delegate.revoked."`
 }
 
 // Run causes the event: it sets up a mandate, and then charges or revokes it.
