@@ -49,7 +49,7 @@ type Receipt struct {
 	// Payer is the wallet that paid, or the mandate's id.
 	Payer string `json:"payer,omitempty"`
 	// CreditsRemaining is the number of credits left of a bundle.
-	CreditsRemaining int64 `json:"creditsRemaining,omitempty"`
+	CreditsRemaining int64 `json:"creditsRemaining,omitzero"`
 	// Header is the seller's receipt as received. The service can verify the receipt of a
 	// mandate or of x402.
 	Header string `json:"header,omitempty"`

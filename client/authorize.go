@@ -12,7 +12,7 @@ type AuthorizeParams struct {
 
 	// ExpiresInSeconds is the time after which the amount is given back unless it was
 	// captured: 1 to 604800, and at most until the mandate expires. Default: 3600.
-	ExpiresInSeconds int64 `json:"expiresInSeconds,omitempty"`
+	ExpiresInSeconds int64 `json:"expiresInSeconds,omitzero"`
 }
 
 // Authorize holds an amount of a mandate: POST /v1/payments/authorize. [Client.Capture] charges

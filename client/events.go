@@ -66,7 +66,7 @@ type Delivery struct {
 	Attempts int `json:"attempts"`
 	// HTTPStatus is the status of the receiver's last response. It is zero if there was
 	// none, and for a delivery that succeeded at the first attempt.
-	HTTPStatus int `json:"httpStatus,omitempty"`
+	HTTPStatus int `json:"httpStatus,omitzero"`
 	// Error is the reason why the last attempt failed.
 	Error string `json:"error,omitempty"`
 	// Answer is the beginning of the receiver's last response if it was not a success.

@@ -21,7 +21,7 @@ type PresentationParams struct {
 	// Resource is the absolute URL that is paid for. Required.
 	Resource string `json:"resource"`
 	// ExpiresInSeconds is how long the presentation is valid: 1 to 300. Default: 300.
-	ExpiresInSeconds int64 `json:"expiresInSeconds,omitempty"`
+	ExpiresInSeconds int64 `json:"expiresInSeconds,omitzero"`
 }
 
 // Presentation is a mandate bound to one payment. Printed or logged, it hides its token.

@@ -18,7 +18,7 @@ type ReceiptParams struct {
 	Amount string `json:"amount"`
 	// Redeem marks a valid receipt as used, so that it is accepted only once. Only the
 	// merchant that owns PayTo may redeem. Default: the receipt is only checked.
-	Redeem bool `json:"redeem,omitempty"`
+	Redeem bool `json:"redeem,omitzero"`
 }
 
 // ReceiptVerdict reports whether a receipt is valid for what it was presented for. The

@@ -13,9 +13,9 @@ type TestCompletion struct {
 	// card_declined or wallet. Default: card_visa.
 	PaymentMethods []string `json:"paymentMethods,omitempty"`
 	// MaxPerTxCents lowers the limit per payment, in US cents.
-	MaxPerTxCents int64 `json:"maxPerTxCents,omitempty"`
+	MaxPerTxCents int64 `json:"maxPerTxCents,omitzero"`
 	// MaxMonthlySpendCents lowers the monthly limit, in US cents.
-	MaxMonthlySpendCents int64 `json:"maxMonthlySpendCents,omitempty"`
+	MaxMonthlySpendCents int64 `json:"maxMonthlySpendCents,omitzero"`
 	// FurtherLimits lower further limits, or add some that the session does not have.
 	FurtherLimits
 	// ExpiresAt makes the mandate expire earlier.

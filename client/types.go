@@ -206,7 +206,7 @@ type Charge struct {
 	AmountCents int64 `json:"amountCents"`
 	// AuthorizedCents is the amount that was authorized. It is zero for a charge that was
 	// not authorized first.
-	AuthorizedCents int64 `json:"authorizedCents,omitempty"`
+	AuthorizedCents int64 `json:"authorizedCents,omitzero"`
 	// AuthorizedUntil is when the authorization ends. It is nil for a charge that was not
 	// authorized first.
 	AuthorizedUntil *time.Time `json:"authorizedUntil,omitempty"`

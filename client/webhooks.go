@@ -73,7 +73,7 @@ type TestDelivery struct {
 	// Delivered reports whether the receiver accepted the event.
 	Delivered bool `json:"delivered"`
 	// HTTPStatus is the status of the receiver's response. It is zero if there was none.
-	HTTPStatus int `json:"httpStatus,omitempty"`
+	HTTPStatus int `json:"httpStatus,omitzero"`
 	// Error is the reason why the event was not delivered.
 	Error string `json:"error,omitempty"`
 	// Answer is the beginning of the receiver's response if it was not a success.

@@ -13,11 +13,11 @@ type payload struct {
 	Iss         string        `json:"iss"`
 	JTI         string        `json:"jti"`
 	Iat         int64         `json:"iat"`
-	Nbf         int64         `json:"nbf,omitempty"`
+	Nbf         int64         `json:"nbf,omitzero"`
 	Exp         int64         `json:"exp"`
 	Cnf         payloadCnf    `json:"cnf"`
 	Status      *payloadState `json:"status,omitempty"`
-	Bound       bool          `json:"key_binding_required,omitempty"`
+	Bound       bool          `json:"key_binding_required,omitzero"`
 	Limits      payloadLimits `json:"spending_limits"`
 	Further     furtherLimits `json:"further_limits,omitzero"`
 	Constraints []any         `json:"constraints"`

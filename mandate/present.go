@@ -98,7 +98,7 @@ func sessionKey(tok *sdjwt.Token) (PublicKey, error) {
 
 type bindingPayload struct {
 	Iat         int64              `json:"iat"`
-	Exp         int64              `json:"exp,omitempty"`
+	Exp         int64              `json:"exp,omitzero"`
 	Aud         string             `json:"aud"`
 	Nonce       string             `json:"nonce"`
 	SDHash      string             `json:"sd_hash"`

@@ -34,7 +34,7 @@ type MethodDetails struct {
 	// CredentialTypes are the accepted types, such as [CredentialAuthorization].
 	CredentialTypes []string `json:"credentialTypes,omitempty"`
 	// Decimals is the number of decimals of the token.
-	Decimals int `json:"decimals,omitempty"`
+	Decimals int `json:"decimals,omitzero"`
 }
 
 // CredentialAuthorization is the credential type of a signed EIP-3009 authorization.

@@ -169,7 +169,7 @@ type answer struct {
 
 	Type   mpp.ProblemType `json:"type,omitempty"`
 	Title  string          `json:"title,omitempty"`
-	Status int             `json:"status,omitempty"`
+	Status int             `json:"status,omitzero"`
 	Detail string          `json:"detail,omitempty"`
 
 	limits

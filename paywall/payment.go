@@ -45,17 +45,17 @@ type Payment struct {
 	Network string `json:"network,omitempty"`
 	// AmountMicros is the amount in micro-dollars: the price, or more if a payer of x402
 	// version 1 paid more. Zero for a bundle.
-	AmountMicros int64 `json:"amountMicros,omitempty"`
+	AmountMicros int64 `json:"amountMicros,omitzero"`
 	// TransactionID is the service's id of a payment by mandate (txn_…).
 	TransactionID string `json:"transactionId,omitempty"`
 	// TenantID is the merchant's own name for the owner of a bundle.
 	TenantID string `json:"tenantId,omitempty"`
 	// CreditsRemaining is the number of credits that are left of a bundle.
-	CreditsRemaining int64 `json:"creditsRemaining,omitempty"`
+	CreditsRemaining int64 `json:"creditsRemaining,omitzero"`
 	// Interrupted is the number of earlier requests with this payment that were interrupted:
 	// the client disconnected before the response or requested no content, as with HEAD. The
 	// gate stores it in [Redemptions] to limit such requests.
-	Interrupted int `json:"interrupted,omitempty"`
+	Interrupted int `json:"interrupted,omitzero"`
 }
 
 type deliveryKey struct{}

@@ -69,7 +69,7 @@ type Payment struct {
 	Rail string `json:"rail,omitempty"`
 	// AuthorizedMicros is the amount that was authorized, in micro-dollars. Zero for a payment
 	// that was not authorized first.
-	AuthorizedMicros int64 `json:"authorizedMicros,omitempty"`
+	AuthorizedMicros int64 `json:"authorizedMicros,omitzero"`
 	// AuthorizedUntil is when the authorization ends. Nil unless Status is "authorized".
 	AuthorizedUntil *time.Time `json:"authorizedUntil,omitempty"`
 	// Status is "succeeded", "failed", "authorized", "voided" or [StatusReversed].

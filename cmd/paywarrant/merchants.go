@@ -71,7 +71,7 @@ type merchantLine struct {
 	ID             string `json:"id"`
 	Name           string `json:"name"`
 	Active         bool   `json:"active"`
-	MaxChargeCents int64  `json:"maxChargeCents,omitempty"`
+	MaxChargeCents int64  `json:"maxChargeCents,omitzero"`
 	PayTo          string `json:"payTo,omitempty"`
 	Website        string `json:"website,omitempty"`
 	Email          string `json:"email,omitempty"`

@@ -45,7 +45,7 @@ type paid struct {
 	Challenge   []wayOffered   `json:"challenge"`
 	Choice      *wayOffered    `json:"choice,omitempty"`
 	Receipt     *agent.Receipt `json:"receipt,omitempty"`
-	Status      int            `json:"status,omitempty"`
+	Status      int            `json:"status,omitzero"`
 	ContentType string         `json:"contentType,omitempty"`
 	Content     string         `json:"content,omitempty"`
 	Error       string         `json:"error,omitempty"`

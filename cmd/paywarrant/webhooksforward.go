@@ -170,7 +170,7 @@ type forwarded struct {
 	Type           webhook.Type `json:"type"`
 	Status         string       `json:"status"`
 	Body           string       `json:"body,omitempty"`
-	RetryInSeconds int          `json:"retryInSeconds,omitempty"`
+	RetryInSeconds int          `json:"retryInSeconds,omitzero"`
 }
 
 func (f *forwarder) note(e webhook.Event, status, shown string, ok bool, wait time.Duration) {
