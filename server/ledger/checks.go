@@ -27,7 +27,8 @@ type Checks interface {
 	// SaveChecks stores the progress of the check in one transaction.
 	SaveChecks(ctx context.Context, mandates []MandateCheck, streams []StreamCheck) error
 
-	// Backlog returns the number of pending charges and the time of the oldest.
+	// Backlog returns the number of pending charges and the time since which the oldest is
+	// pending. A capture counts from its lease until recovery has asked its rail ten times.
 	Backlog(ctx context.Context) (pending int, oldest time.Time, err error)
 	// Now returns the time of the database; for a file, that of this machine.
 	Now(ctx context.Context) (time.Time, error)

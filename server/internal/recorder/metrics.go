@@ -92,7 +92,9 @@ func (t *Recorder) Conflicting(over string) {
 func (t *Recorder) decided(c ledger.Charge, at time.Time) {
 	over, status := cmp.Or(string(c.Rail), "none"), string(c.Status)
 	t.metrics.charges(1, over, status, string(c.FailureReason))
-	t.metrics.decided(max(at.Sub(c.CreatedAt), 0).Seconds(), over, status)
+	if c.Step != ledger.StepCapture { // it may have begun days after the charge was made
+		t.metrics.decided(max(at.Sub(c.CreatedAt), 0).Seconds(), over, status)
+	}
 	if c.Status == ledger.ChargeSucceeded {
 		t.metrics.charged(float64(c.Amount), over)
 		t.metrics.fees(float64(c.Fee), over)

@@ -85,16 +85,23 @@ func TestAChargeIsCountedOnce(t *testing.T) {
 	settle(ledger.ErrUnavailable, ended)
 	settle(nil, ended, ledger.Charge{Status: ledger.ChargePending, Amount: 1})
 	settle(nil)
-	counted := map[string]float64{}
+	captured := ended
+	captured.Step, captured.CreatedAt = ledger.StepCapture, ended.CreatedAt.Add(-6*24*time.Hour)
+	settle(nil, captured)
+	counted, timed := map[string]float64{}, uint64(0)
 	all, err := registry.Gather()
 	require.NoError(t, err)
 	for _, family := range all {
 		for _, m := range family.GetMetric() {
 			counted[family.GetName()] += m.GetCounter().GetValue()
+			if family.GetName() == "paywarrant_charge_decision_seconds" {
+				timed += m.GetHistogram().GetSampleCount()
+			}
 		}
 	}
-	require.InDelta(t, 1, counted["paywarrant_charges_total"], 0)
-	require.InDelta(t, 3_000_000, counted["paywarrant_charged_micros_total"], 0)
+	require.InDelta(t, 2, counted["paywarrant_charges_total"], 0)
+	require.InDelta(t, 6_000_000, counted["paywarrant_charged_micros_total"], 0)
+	require.EqualValues(t, 1, timed, "a capture of an old authorization is not a slow decision")
 }
 
 // TestOneRegistryIsForOne: the second recorder gets an error that names the metric.

@@ -37,6 +37,19 @@ func captureOf(c ledger.Charge, amount ledger.Micros) ledger.Capture {
 	}
 }
 
+// capturesAreNoOldBacklog: a capture is not as old as its authorization.
+func capturesAreNoOldBacklog(t *testing.T, b *bench) {
+	c := b.held(t, b.mandate(t, b.limited()), 50*cent, rail.Card)
+	b.clock.set(b.clock.Now().Add(30 * time.Minute))
+	capturing := captureOf(c, 20*cent)
+	_, err := b.Capture(t.Context(), capturing)
+	require.NoError(t, err)
+	pending, since, err := b.store.Backlog(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, pending)
+	require.WithinDuration(t, b.clock.Now().Add(capturing.Lease), since, time.Millisecond)
+}
+
 // authorizations: what is captured is charged once, and the rest given back; what is voided
 // or expires is given back.
 func authorizations(t *testing.T, b *bench) {

@@ -94,6 +94,7 @@ func Run(t *testing.T, fresh Fresh) {
 		"streams against charges":          streamsAgainstCharges,
 		"windows refuse":                   windowsRefuse,
 		"authorizations":                   authorizations,
+		"captures are no old backlog":      capturesAreNoOldBacklog,
 		"late answers":                     lateAnswers,
 		"holds are bounded":                holdsAreBounded,
 		"holds after the end":              holdsAfterTheEnd,

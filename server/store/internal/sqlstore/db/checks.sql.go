@@ -10,7 +10,7 @@ import (
 )
 
 const backlog = `-- name: Backlog :one
-SELECT COUNT(*) AS pending, CAST(COALESCE(MIN(created_ms), 0) AS BIGINT) AS oldest_ms FROM charges WHERE status = 'pending'
+SELECT COUNT(*) AS pending, CAST(COALESCE(MIN(CASE WHEN step = 'capture' AND asked <= 10 THEN lease_ms ELSE created_ms END), 0) AS BIGINT) AS oldest_ms FROM charges WHERE status = 'pending'
 `
 
 type BacklogRow struct {
@@ -18,6 +18,8 @@ type BacklogRow struct {
 	OldestMs int64
 }
 
+// A capture may begin days after its charge was made, and counts from then only if recovery
+// has asked its rail more than ten times; before that it counts from its lease.
 func (q *Queries) Backlog(ctx context.Context) (BacklogRow, error) {
 	row := q.queryRow(ctx, q.backlogStmt, backlog)
 	var i BacklogRow

@@ -23,5 +23,7 @@ SELECT id FROM mandates WHERE id > sqlc.arg(after) ORDER BY id LIMIT CAST(sqlc.a
 -- name: FaultyMandates :many
 SELECT mandate_id FROM mandate_checks WHERE fault <> '' ORDER BY mandate_id LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
+-- A capture may begin days after its charge was made, and counts from then only if recovery
+-- has asked its rail more than ten times; before that it counts from its lease.
 -- name: Backlog :one
-SELECT COUNT(*) AS pending, CAST(COALESCE(MIN(created_ms), 0) AS BIGINT) AS oldest_ms FROM charges WHERE status = 'pending';
+SELECT COUNT(*) AS pending, CAST(COALESCE(MIN(CASE WHEN step = 'capture' AND asked <= 10 THEN lease_ms ELSE created_ms END), 0) AS BIGINT) AS oldest_ms FROM charges WHERE status = 'pending';
