@@ -31,7 +31,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
-	"github.com/paywarrant/paywarrant/internal/pgdb"
+	"github.com/paywarrant/paywarrant/internal/pgpool"
 	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore"
 )
@@ -113,12 +113,12 @@ func OpenConfig(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: URL: %w", err)
 	}
-	pgdb.Configure(pools.ConnConfig)
+	pgpool.Configure(pools.ConnConfig)
 	pools.AfterConnect = writer
 	pools.MaxConns = int32(cfg.Writers) // at most 64
 	pools.MinIdleConns = 1
 	pools.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false } // a dead one is noticed, and Update runs again
-	read := stdlib.OpenDB(*pools.ConnConfig, stdlib.OptionAfterConnect(pgdb.Durable))
+	read := stdlib.OpenDB(*pools.ConnConfig, stdlib.OptionAfterConnect(pgpool.Durable))
 	read.SetMaxOpenConns(cfg.Readers)
 	read.SetMaxIdleConns(cfg.Readers)
 	if err := prepare(ctx, read, cfg.SkipMigrations); err != nil {
@@ -138,7 +138,7 @@ func OpenConfig(ctx context.Context, cfg Config) (*Store, error) {
 // forbids the plans that read whole tables: the planner would choose them while its
 // statistics of a growing table are old. It skips settings that the database does not have.
 func writer(ctx context.Context, conn *pgx.Conn) error {
-	if err := pgdb.Durable(ctx, conn); err != nil {
+	if err := pgpool.Durable(ctx, conn); err != nil {
 		return err
 	}
 	_, err := conn.Exec(ctx, `SELECT set_config(name, 'off', false) FROM pg_settings

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/paywarrant/paywarrant/internal/pgdb"
+	"github.com/paywarrant/paywarrant/internal/pgpool"
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
@@ -18,9 +18,9 @@ func (s *Store) Update(ctx context.Context, keys ledger.Keys, decide func(*ledge
 		lost bool
 		own  decided
 	)
-	err := pgdb.Retry(ctx, func() (again bool, err error) {
+	err := pgpool.Retry(ctx, func() (again bool, err error) {
 		lost, err = s.once(ctx, keys, decide)
-		return !errors.As(err, &own) && (lost || pgdb.Again(err)), err
+		return !errors.As(err, &own) && (lost || pgpool.Again(err)), err
 	})
 	switch {
 	case err == nil:
@@ -44,7 +44,7 @@ func failure(err error) error {
 	switch {
 	case errors.As(err, &e) && e.Code == "23505":
 		return fmt.Errorf("%w: %w", ledger.ErrConflict, err)
-	case errors.As(err, &e) && (pgdb.Again(err) || e.Code[:2] == "53" || e.Code == "25006"):
+	case errors.As(err, &e) && (pgpool.Again(err) || e.Code[:2] == "53" || e.Code == "25006"):
 		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
 	case errors.As(err, &connect), e == nil && pgconn.SafeToRetry(err):
 		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)

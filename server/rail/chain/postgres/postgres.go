@@ -24,7 +24,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/paywarrant/paywarrant/internal/pgdb"
+	"github.com/paywarrant/paywarrant/internal/pgpool"
 	"github.com/paywarrant/paywarrant/server/rail/chain/records"
 )
 
@@ -94,8 +94,8 @@ func OpenConfig(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: URL: %w", err)
 	}
-	pgdb.Configure(pools.ConnConfig)
-	pools.AfterConnect = pgdb.Durable
+	pgpool.Configure(pools.ConnConfig)
+	pools.AfterConnect = pgpool.Durable
 	pools.MaxConns = int32(cfg.Connections) // at most 1000
 	pool, err := pgxpool.NewWithConfig(ctx, pools)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/paywarrant/paywarrant/internal/failpoint"
-	"github.com/paywarrant/paywarrant/internal/pgdb"
+	"github.com/paywarrant/paywarrant/internal/pgpool"
 	"github.com/paywarrant/paywarrant/server/rail/chain/records"
 )
 
@@ -23,7 +23,7 @@ func (s *Store) Update(ctx context.Context, run func(records.Tx) error) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	err := pgdb.Retry(ctx, func() (bool, error) { return s.transact(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, locked(run)) })
+	err := pgpool.Retry(ctx, func() (bool, error) { return s.transact(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, locked(run)) })
 	failpoint.Hit(failpoint.RecordsCommitted)
 	return err
 }
@@ -31,7 +31,7 @@ func (s *Store) Update(ctx context.Context, run func(records.Tx) error) error {
 // View implements [records.Store]. Its errors are those of [Store.Update].
 func (s *Store) View(ctx context.Context, run func(records.Tx) error) error {
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	return pgdb.Retry(ctx, func() (bool, error) { return s.transact(ctx, options, run) })
+	return pgpool.Retry(ctx, func() (bool, error) { return s.transact(ctx, options, run) })
 }
 
 // locked makes an update wait for the others. Its reads see what they have committed,
@@ -69,7 +69,7 @@ func (s *Store) transact(ctx context.Context, options pgx.TxOptions, run func(re
 		return mayRunAgain(err), err
 	}
 	if err := tx.Commit(ctx); err != nil {
-		return pgdb.Lost(err), fmt.Errorf("commit: %w", err)
+		return pgpool.Lost(err), fmt.Errorf("commit: %w", err)
 	}
 	return false, nil
 }
@@ -78,7 +78,7 @@ func (s *Store) transact(ctx context.Context, options pgx.TxOptions, run func(re
 // temporary.
 func mayRunAgain(err error) bool {
 	var connect *pgconn.ConnectError
-	return pgdb.Again(err) || pgconn.SafeToRetry(err) || errors.As(err, &connect)
+	return pgpool.Again(err) || pgconn.SafeToRetry(err) || errors.As(err, &connect)
 }
 
 type transaction struct {

@@ -1,4 +1,4 @@
-package pgdb
+package pgpool
 
 import (
 	"context"

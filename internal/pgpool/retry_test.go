@@ -1,4 +1,4 @@
-package pgdb_test
+package pgpool_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/paywarrant/paywarrant/internal/pgdb"
+	"github.com/paywarrant/paywarrant/internal/pgpool"
 )
 
 func TestRetryEndsWithTheTransactionItsTimeOrItsCaller(t *testing.T) {
@@ -17,7 +17,7 @@ func TestRetryEndsWithTheTransactionItsTimeOrItsCaller(t *testing.T) {
 	failed := errors.New("failed")
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
-		require.NoError(t, pgdb.Retry(t.Context(), func() (bool, error) {
+		require.NoError(t, pgpool.Retry(t.Context(), func() (bool, error) {
 			if runs++; runs < 4 {
 				return true, failed
 			}
@@ -26,16 +26,16 @@ func TestRetryEndsWithTheTransactionItsTimeOrItsCaller(t *testing.T) {
 		require.Equal(t, 4, runs)
 
 		runs = 0
-		require.ErrorIs(t, pgdb.Retry(t.Context(), func() (bool, error) { runs++; return false, failed }), failed)
+		require.ErrorIs(t, pgpool.Retry(t.Context(), func() (bool, error) { runs++; return false, failed }), failed)
 		require.Equal(t, 1, runs, "it must not be run again")
 
 		began := time.Now()
-		require.ErrorIs(t, pgdb.Retry(t.Context(), func() (bool, error) { return true, failed }), failed)
+		require.ErrorIs(t, pgpool.Retry(t.Context(), func() (bool, error) { return true, failed }), failed)
 		require.InDelta(t, 2.2, time.Since(began).Seconds(), 0.4)
 
 		ctx, cancel := context.WithCancel(t.Context())
 		runs = 0
-		require.ErrorIs(t, pgdb.Retry(ctx, func() (bool, error) { runs++; cancel(); return true, failed }), failed)
+		require.ErrorIs(t, pgpool.Retry(ctx, func() (bool, error) { runs++; cancel(); return true, failed }), failed)
 		require.Equal(t, 1, runs, "nobody waits")
 	})
 }

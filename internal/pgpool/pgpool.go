@@ -1,6 +1,6 @@
-// Package pgdb holds what the PostgreSQL stores share: connection settings, and which
+// Package pgpool holds what the PostgreSQL stores share: connection settings, and which
 // errors can be retried.
-package pgdb
+package pgpool
 
 import (
 	"context"
