@@ -31,6 +31,7 @@ const (
 	CodeMethodNotAllowed      Code = "method_not_allowed"
 	CodeSessionFinished       Code = "session_finished"
 	CodeAuthorizationEnded    Code = "authorization_ended"
+	CodeNotRefundable         Code = "not_refundable"
 	CodeIdempotencyInProgress Code = "idempotency_in_progress"
 	CodePayloadTooLarge       Code = "payload_too_large"
 	CodeUnsupportedMediaType  Code = "unsupported_media_type"
@@ -60,6 +61,7 @@ var (
 	ErrNotFound              = &Error{Code: CodeNotFound, Status: http.StatusNotFound}
 	ErrMethodNotAllowed      = &Error{Code: CodeMethodNotAllowed, Status: http.StatusMethodNotAllowed}
 	ErrSessionFinished       = &Error{Code: CodeSessionFinished, Status: http.StatusConflict}
+	ErrNotRefundable         = &Error{Code: CodeNotRefundable, Status: http.StatusConflict}
 	ErrAuthorizationEnded    = &Error{Code: CodeAuthorizationEnded, Status: http.StatusConflict}
 	ErrIdempotencyInProgress = &Error{Code: CodeIdempotencyInProgress, Status: http.StatusConflict}
 	ErrPayloadTooLarge       = &Error{Code: CodePayloadTooLarge, Status: http.StatusRequestEntityTooLarge}
@@ -76,7 +78,7 @@ func Errors() []*Error {
 		ErrValidation, ErrUnauthorized, ErrPerTxLimit, ErrDailyLimit, ErrMonthlyLimit, ErrTotalLimit, ErrVelocityLimit, ErrPayeeLimit,
 		ErrMerchantLimit, ErrRailUnavailable,
 		ErrMerchantInactive, ErrMandateInvalid, ErrMandateRevoked, ErrMandateExpired, ErrMerchantNotAllowed,
-		ErrNotFound, ErrMethodNotAllowed, ErrSessionFinished, ErrAuthorizationEnded, ErrIdempotencyInProgress, ErrPayloadTooLarge,
+		ErrNotFound, ErrMethodNotAllowed, ErrSessionFinished, ErrAuthorizationEnded, ErrNotRefundable, ErrIdempotencyInProgress, ErrPayloadTooLarge,
 		ErrUnsupportedMediaType, ErrIdempotencyMismatch, ErrRateLimited, ErrInternal, ErrUnavailable,
 	}
 }

@@ -70,7 +70,7 @@ func (k *call) effectOf(e *Error, genuine bool) effect {
 		return decided
 	case CodeIdempotencyInProgress, CodeInternal, CodeUnavailable, CodeUnexpectedAnswer:
 		return unknown
-	case CodeValidation, CodeUnauthorized, CodeNotFound, CodeMethodNotAllowed, CodeSessionFinished, CodeAuthorizationEnded,
+	case CodeValidation, CodeUnauthorized, CodeNotFound, CodeMethodNotAllowed, CodeSessionFinished, CodeAuthorizationEnded, CodeNotRefundable,
 		CodePayloadTooLarge, CodeUnsupportedMediaType, CodeRateLimited:
 		return none
 	}

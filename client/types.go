@@ -236,6 +236,8 @@ type Receipt struct {
 	Status Status `json:"status"`
 	// AmountCents is the amount charged, in US cents.
 	AmountCents int64 `json:"amountCents"`
+	// RefundedCents is what was given back of it, in US cents.
+	RefundedCents int64 `json:"refundedCents,omitzero"`
 	// Currency is the currency that the charge asked for.
 	Currency Currency `json:"currency"`
 	// Rail is the rail that was charged. It is empty if no rail took the charge.

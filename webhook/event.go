@@ -19,6 +19,10 @@ const (
 	// PaymentVoided: an authorized amount was given back, by the merchant or because its
 	// time passed.
 	PaymentVoided Type = "payment.voided"
+	// PaymentRefunded: an amount of a charge was given back to its payer.
+	PaymentRefunded Type = "payment.refunded"
+	// PaymentRefundFailed: the rail refused a refund, and nothing was given back.
+	PaymentRefundFailed Type = "payment.refund_failed"
 	// PaymentReversed: a charge that succeeded was reversed by its rail, on a chain by a deep
 	// reorganization. The payee does not have the money.
 	PaymentReversed Type = "payment.reversed"
@@ -34,7 +38,7 @@ const Test Type = "webhook.test"
 
 // Types returns the event types, without [Test].
 func Types() []Type {
-	return []Type{PaymentSucceeded, PaymentFailed, PaymentAuthorized, PaymentVoided, PaymentReversed, MandateCreated, MandateRevoked}
+	return []Type{PaymentSucceeded, PaymentFailed, PaymentAuthorized, PaymentVoided, PaymentRefunded, PaymentRefundFailed, PaymentReversed, MandateCreated, MandateRevoked}
 }
 
 // Event is an event of the service.
@@ -55,6 +59,22 @@ type Event struct {
 // stays "succeeded" in the API.
 const StatusReversed = "reversed"
 
+// Refund is the refund of a [PaymentRefunded] or [PaymentRefundFailed] event.
+type Refund struct {
+	// ID is the id of the refund: rfd_….
+	ID string `json:"id"`
+	// Status is "succeeded" or "failed".
+	Status string `json:"status"`
+	// AmountCents is AmountMicros in US cents, rounded up.
+	AmountCents int64 `json:"amountCents"`
+	// AmountMicros is the amount in micro-dollars.
+	AmountMicros int64 `json:"amountMicros"`
+	// Reason is the merchant's reason; may be empty.
+	Reason string `json:"reason,omitempty"`
+	// FailureReason is the code of a failed refund.
+	FailureReason string `json:"failureReason,omitempty"`
+}
+
 // Payment is the data of payment events.
 type Payment struct {
 	// TransactionID is the id of the charge: txn_….
@@ -74,6 +94,8 @@ type Payment struct {
 	AuthorizedUntil *time.Time `json:"authorizedUntil,omitempty"`
 	// Status is "succeeded", "failed", "authorized", "voided" or [StatusReversed].
 	Status string `json:"status"`
+	// Refund is set for [PaymentRefunded] and [PaymentRefundFailed].
+	Refund *Refund `json:"refund,omitempty"`
 	// TxHash is the transaction hash of a chain payment.
 	TxHash string `json:"txHash,omitempty"`
 	// FailureReason is the code of a failed payment.

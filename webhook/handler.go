@@ -33,6 +33,10 @@ type Config struct {
 	PaymentAuthorized func(context.Context, Event, Payment) error
 	// PaymentVoided handles [PaymentVoided] events. Default: the event is acknowledged.
 	PaymentVoided func(context.Context, Event, Payment) error
+	// PaymentRefunded handles [PaymentRefunded] events. Default: the event is acknowledged.
+	PaymentRefunded func(context.Context, Event, Payment) error
+	// PaymentRefundFailed handles [PaymentRefundFailed] events. Default: the event is acknowledged.
+	PaymentRefundFailed func(context.Context, Event, Payment) error
 	// PaymentReversed handles [PaymentReversed] events. Default: the event is acknowledged.
 	PaymentReversed func(context.Context, Event, Payment) error
 	// MandateCreated handles [MandateCreated] events. Default: the event is acknowledged.
@@ -150,6 +154,10 @@ func (h *Handler) dispatch(ctx context.Context, e Event) error {
 		return typed(ctx, e, h.config.PaymentAuthorized)
 	case PaymentVoided:
 		return typed(ctx, e, h.config.PaymentVoided)
+	case PaymentRefunded:
+		return typed(ctx, e, h.config.PaymentRefunded)
+	case PaymentRefundFailed:
+		return typed(ctx, e, h.config.PaymentRefundFailed)
 	case PaymentReversed:
 		return typed(ctx, e, h.config.PaymentReversed)
 	case MandateCreated:

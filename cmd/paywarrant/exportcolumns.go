@@ -30,6 +30,8 @@ var (
 		{"fee", func(c *ledger.Charge) any { return c.Fee.Decimal() }},
 		{"authorizedMicros", func(c *ledger.Charge) any { return int64(c.Authorized) }},
 		{"authorized", func(c *ledger.Charge) any { return c.Authorized.Decimal() }},
+		{"refundedMicros", func(c *ledger.Charge) any { return int64(c.Refunded) }},
+		{"refunded", func(c *ledger.Charge) any { return c.Refunded.Decimal() }},
 		{"currency", func(c *ledger.Charge) any { return c.Currency }},
 		{"description", func(c *ledger.Charge) any { return c.Description }},
 		{"metadata", func(c *ledger.Charge) any { return metadataJSON(c.Metadata) }},

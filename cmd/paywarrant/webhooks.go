@@ -35,7 +35,7 @@ func (a account) client() (*client.Client, error) {
 type webhooksTriggerCmd struct {
 	account
 
-	Type webhook.Type `arg:"" enum:"payment.succeeded,payment.failed,payment.authorized,payment.voided,payment.reversed,delegate.created,delegate.revoked" help:"The type of event: payment.succeeded, payment.failed, payment.authorized, payment.voided, payment.reversed, delegate.created or delegate.revoked."`
+	Type webhook.Type `arg:"" enum:"payment.succeeded,payment.failed,payment.authorized,payment.voided,payment.refunded,payment.refund_failed,payment.reversed,delegate.created,delegate.revoked" help:"The type of event: payment.succeeded, payment.failed, payment.authorized, payment.voided, payment.refunded, payment.refund_failed, payment.reversed, delegate.created or delegate.revoked."`
 }
 
 // Run causes the event: it sets up a mandate, and then charges or revokes it.
@@ -45,8 +45,12 @@ func (c webhooksTriggerCmd) Run(ctx context.Context, o output) error {
 		return err
 	}
 	card := "card_visa"
-	if c.Type == webhook.PaymentFailed {
+	switch c.Type {
+	case webhook.PaymentFailed:
 		card = "card_decline_after_setup"
+	case webhook.PaymentRefundFailed:
+		card = "card_refund_refused"
+	default: // the card that works
 	}
 	s, err := merchant.CreateSession(ctx, client.SessionParams{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000})
 	if err != nil {
@@ -80,6 +84,17 @@ func (c webhooksTriggerCmd) Run(ctx context.Context, o output) error {
 		}})
 		if err == nil && c.Type == webhook.PaymentVoided {
 			ch, err = merchant.Void(ctx, ch.TransactionID)
+		}
+		if err != nil {
+			return err
+		}
+		what = ch.TransactionID
+	case webhook.PaymentRefunded, webhook.PaymentRefundFailed:
+		ch, err := merchant.Charge(ctx, client.ChargeParams{
+			Mandate: done.Mandate, AmountCents: 250, Currency: client.USD, Description: "paywarrant webhooks trigger",
+		})
+		if err == nil {
+			_, err = merchant.Refund(ctx, ch.TransactionID, client.RefundParams{AmountCents: 100})
 		}
 		if err != nil {
 			return err

@@ -45,6 +45,10 @@ const (
 	// HoldReleased: the rail of a voided charge has released its hold; the ledger does not
 	// know yet.
 	HoldReleased Point = "hold-released"
+	// RefundBegun: a refund is stored; its rail was not asked yet.
+	RefundBegun Point = "refund-begun"
+	// RefundDecided: the outcome of a refund is known; it is not in the ledger yet.
+	RefundDecided Point = "refund-decided"
 	// PutOff: the outcome is unknown; recovery will ask later.
 	PutOff Point = "charge-put-off"
 	// Lapsed: recovery has found a charge whose lease expired.
@@ -57,6 +61,9 @@ const (
 
 // HoldPoints returns the points of charges in two steps alone.
 func HoldPoints() []Point { return []Point{CaptureBegun, VoidRecorded, HoldExpired, HoldReleased} }
+
+// RefundPoints returns the points of refunds.
+func RefundPoints() []Point { return []Point{RefundBegun, RefundDecided} }
 
 // Points returns the points of a charge. Every drill that charges must reach them.
 func Points() []Point {

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ const (
 	WebhookEndpoint = "whe_"
 	Checkout        = "chk_"
 	Audit           = "aud_"
+	Refund          = "rfd_"
 )
 
 // Prefixes of capabilities.
@@ -69,4 +71,13 @@ func NewCapability(prefix string) string {
 func Hash(capability string) string {
 	sum := sha256.Sum256([]byte(capability))
 	return hex.EncodeToString(sum[:])
+}
+
+// Derived returns an id in the form of New that depends on nothing but its parts.
+func Derived(prefix string, parts ...string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
+	}
+	return prefix + ulid.ULID(h.Sum(nil)[:16]).String()
 }

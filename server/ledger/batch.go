@@ -26,6 +26,7 @@ func keysOf(commands []*command) Keys {
 		all.Idempotency = append(all.Idempotency, c.keys.Idempotency...)
 		all.Checkouts = append(all.Checkouts, c.keys.Checkouts...)
 		all.Instruments = append(all.Instruments, c.keys.Instruments...)
+		all.Refunds = append(all.Refunds, c.keys.Refunds...)
 	}
 	return Keys{
 		Sessions:    inOrder(all.Sessions, cmp.Compare[string]),
@@ -33,6 +34,7 @@ func keysOf(commands []*command) Keys {
 		Charges:     inOrder(all.Charges, cmp.Compare[string]),
 		Checkouts:   inOrder(all.Checkouts, cmp.Compare[string]),
 		Instruments: inOrder(all.Instruments, cmp.Compare[string]),
+		Refunds:     inOrder(all.Refunds, cmp.Compare[string]),
 		Tallies: inOrder(all.Tallies, func(a, b TallyKey) int {
 			return cmp.Or(cmp.Compare(a.MandateID, b.MandateID), cmp.Compare(a.MerchantID, b.MerchantID))
 		}),
@@ -58,6 +60,7 @@ func decideAll(s *State, commands []*command) (Effects, error) {
 	idempotency := newTable(s.Idempotency, func(r Idempotency) IdempotencyKey { return r.IdempotencyKey })
 	checkouts := newTable(s.Checkouts, func(r Checkout) string { return r.Entropy })
 	instruments := newTable(s.Instruments, func(r Instrument) string { return r.Reference })
+	refunds := newTable(s.Refunds, func(r Refund) string { return r.ID })
 	unwindings := map[string]Unwinding{}
 	for _, c := range commands {
 		var e Effects
@@ -74,6 +77,7 @@ func decideAll(s *State, commands []*command) (Effects, error) {
 		idempotency.apply(e.Insert.Idempotency, nil)
 		checkouts.apply(e.Insert.Checkouts, e.Update.Checkouts)
 		instruments.apply(e.Insert.Instruments, e.Update.Instruments)
+		refunds.apply(e.Insert.Refunds, e.Update.Refunds)
 		for _, u := range e.Insert.Unwindings {
 			unwindings[u.ID] = u
 		}
@@ -88,6 +92,7 @@ func decideAll(s *State, commands []*command) (Effects, error) {
 	sum.Insert.Idempotency, _ = idempotency.changed()
 	sum.Insert.Checkouts, sum.Update.Checkouts = checkouts.changed()
 	sum.Insert.Instruments, sum.Update.Instruments = instruments.changed()
+	sum.Insert.Refunds, sum.Update.Refunds = refunds.changed()
 	for _, id := range slices.Sorted(maps.Keys(unwindings)) {
 		sum.Insert.Unwindings = append(sum.Insert.Unwindings, unwindings[id])
 	}
@@ -113,7 +118,10 @@ func checkInvariants(e Effects) error {
 		}
 	}
 	for _, c := range e.Update.Charges {
-		if c.Status == ChargeSucceeded && !balanced(c, e.Insert.Postings) {
+		if c.Refunded < 0 || c.Refunding < 0 || c.Refunded+c.Refunding > c.Amount {
+			return fmt.Errorf("%w: charge %s of %d would have refunded %d and be refunding %d", ErrInvariant, c.ID, c.Amount, c.Refunded, c.Refunding)
+		}
+		if c.Status == ChargeSucceeded && c.Refunds == 0 && !balanced(c, e.Insert.Postings) {
 			return fmt.Errorf("%w: postings of charge %s do not balance against its amount", ErrInvariant, c.ID)
 		}
 	}

@@ -55,6 +55,7 @@ func Check(ctx context.Context, store Reader) (Report, error) {
 func CheckAt(ctx context.Context, store Reader, now time.Time) (Report, error) {
 	k := &check{
 		horizon: now.Add(-Keep), mandates: map[string]sums{}, tallies: map[TallyKey]Tally{}, payees: map[TallyKey]map[Day]Micros{},
+		refunded: map[string]refundSums{}, decided: map[string]int64{},
 	}
 	// Reversals are not in the snapshot: those that happen meanwhile may be in it or not.
 	before, err := reversals(ctx, store)
@@ -112,6 +113,8 @@ type check struct {
 	mandates map[string]sums
 	tallies  map[TallyKey]Tally
 	payees   map[TallyKey]map[Day]Micros // what payees with a limit hold and received, by month
+	refunded map[string]refundSums       // what charges say of their refunds
+	decided  map[string]int64            // refunds that have an event, by mandate
 }
 
 // sums are the sums of a mandate's charges.
@@ -139,6 +142,7 @@ func (k *check) all(ctx context.Context) error {
 				return nil
 			})
 		},
+		func() error { return k.allRefunds(ctx) },
 		func() error { return k.allTallies(ctx) },
 		func() error { return k.allEvents(ctx, k.counters) },
 	)
@@ -179,11 +183,33 @@ func (r *Report) count(c Charge, got []Posting) {
 	default:
 		r.fault("charge %s: unknown status %q", c.ID, c.Status)
 	}
+	if c.Refunded > 0 && len(got) > len(want) {
+		r.refunds(c, got[len(want):])
+		got = got[:len(want)]
+	} else if c.Refunded > 0 {
+		r.fault("charge %s: refunded %d micros, and there are no postings of that", c.ID, c.Refunded)
+	}
 	if !slices.EqualFunc(want, got, samePosting) {
 		r.fault("charge %s (%s): postings do not fit", c.ID, c.Status)
 	}
 	if c.Status == ChargeSucceeded && c.Fee != c.fee() {
 		r.fault("charge %s: fee is %d micros, should be %d", c.ID, c.Fee, c.fee())
+	}
+}
+
+// refunds checks that the postings of a charge's refunds move what was refunded from the payee
+// to the payer.
+func (r *Report) refunds(c Charge, got []Posting) {
+	var sum Micros
+	for i := 0; i+1 < len(got); i += 2 {
+		want := Refund{ChargeID: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, Rail: c.Rail, Amount: got[i].Amount, N: (got[i].N-refundPostings)/2 + 1}
+		if !slices.EqualFunc(want.postings(got[i].At), got[i:i+2], samePosting) {
+			r.fault("charge %s: postings of a refund do not fit", c.ID)
+		}
+		sum += got[i].Amount
+	}
+	if sum != c.Refunded || len(got)%2 != 0 {
+		r.fault("charge %s: refunded %d micros, postings say %d", c.ID, c.Refunded, sum)
 	}
 }
 
@@ -201,16 +227,19 @@ func (k *check) add(c Charge) {
 		k.fault("charge %s: there is no mandate %s", c.ID, c.MandateID)
 		return
 	}
+	if c.Refunds > 0 {
+		k.refunded[c.ID] = refundSums{c.Refunded, c.Refunding, c.Refunds}
+	}
 	key := TallyKey{MandateID: c.MandateID, MerchantID: c.MerchantID}
 	if c.Status != ChargeFailed && c.Status != ChargeVoided {
-		count(m.windows, c.Day, c.Amount, 1)
+		count(m.windows, c.Day, c.Amount-c.Refunded, 1)
 		if m.payees {
 			k.payee(key, c)
 		}
 	}
 	if c.Status == ChargeSucceeded {
 		t := k.tallies[key]
-		k.tallies[key] = Tally{TallyKey: key, Count: t.Count + 1, Volume: t.Volume + c.Amount}
+		k.tallies[key] = Tally{TallyKey: key, Count: t.Count + 1, Volume: t.Volume + c.Amount, Refunded: t.Refunded + c.Refunded}
 	}
 	m.changes += c.changes()
 	k.mandates[c.MandateID] = m
@@ -231,7 +260,7 @@ func (k *check) payee(key TallyKey, c Charge) {
 	if k.payees[key] == nil {
 		k.payees[key] = map[Day]Micros{}
 	}
-	k.payees[key][Window{Kind: PayeeLimit}.start(c.Day)] += c.Amount
+	k.payees[key][Window{Kind: PayeeLimit}.start(c.Day)] += c.Amount - c.Refunded
 }
 
 // emptied returns windows in which nothing is used.
@@ -262,7 +291,7 @@ func (k *check) counter(m Counter, least, most int64) {
 	k.Report.Mandates++
 	known := k.mandates[m.MandateID]
 	k.used(m, known.windows)
-	changes := 1 + known.changes // delegate.created
+	changes := 1 + known.changes + k.decided[m.MandateID] // delegate.created
 	if m.Status == MandateRevoked {
 		changes++
 	}
@@ -278,6 +307,44 @@ func (r *Report) used(m Counter, charges []Window) {
 			r.fault("mandate %s: its %s window says %d of %d since %d, charges say %d", m.MandateID, w.Kind, w.Used, w.Cap, w.Start, charges[i].Used)
 		}
 	}
+}
+
+// refundSums are the sums of a charge's refunds, or those that the charge has.
+type refundSums struct {
+	refunded, refunding Micros
+	number              int
+}
+
+// allRefunds compares the refunds with what their charges say.
+func (k *check) allRefunds(ctx context.Context) error {
+	sums := map[string]refundSums{}
+	err := k.Audit.Refunds(ctx, func(r Refund) error {
+		s := sums[r.ChargeID]
+		s.number++
+		switch r.Status {
+		case RefundSucceeded:
+			s.refunded += r.Amount
+		case RefundPending:
+			s.refunding += r.Amount
+		case RefundFailed:
+		}
+		if r.Status != RefundPending {
+			k.decided[r.MandateID]++
+		}
+		sums[r.ChargeID] = s
+		return nil
+	})
+	for id, charge := range k.refunded {
+		if sums[id] != charge {
+			k.fault("charge %s: says %d refunds of %d micros, %d pending; its refunds say %d of %d, %d pending", id,
+				charge.number, charge.refunded, charge.refunding, sums[id].number, sums[id].refunded, sums[id].refunding)
+		}
+		delete(sums, id)
+	}
+	for id := range sums {
+		k.fault("charge %s: has refunds that it does not count", id)
+	}
+	return err
 }
 
 func (k *check) allTallies(ctx context.Context) error {
@@ -302,9 +369,9 @@ func (k *check) allTallies(ctx context.Context) error {
 
 func (k *check) tally(t Tally) {
 	want := k.tallies[t.TallyKey]
-	if t.Count != want.Count || t.Volume != want.Volume {
-		k.fault("tally of %s at %s: says %d charges of %d micros, charges say %d of %d", t.MerchantID, t.MandateID,
-			t.Count, t.Volume, want.Count, want.Volume)
+	if t.Count != want.Count || t.Volume != want.Volume || t.Refunded != want.Refunded {
+		k.fault("tally of %s at %s: says %d charges of %d micros, %d refunded; charges say %d of %d, %d refunded", t.MerchantID, t.MandateID,
+			t.Count, t.Volume, t.Refunded, want.Count, want.Volume, want.Refunded)
 	}
 	if used := k.payees[t.TallyKey][t.Month]; t.Used != used {
 		k.fault("tally of %s at %s: says %d micros since %d, charges say %d", t.MerchantID, t.MandateID, t.Used, t.Month, used)

@@ -48,6 +48,8 @@ func (a audited) Charges(_ context.Context, each func(ledger.Charge, []ledger.Po
 	return nil
 }
 
+func (a audited) Refunds(context.Context, func(ledger.Refund) error) error { return nil }
+
 func (a audited) Tallies(context.Context, func(ledger.Tally) error) error { return nil }
 
 func (a audited) Events(_ context.Context, each func(ledger.Event) error) error {

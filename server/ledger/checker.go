@@ -241,7 +241,7 @@ func (b *batch) read(ctx context.Context, a Audit, ids []string) (err error) {
 	var charges []string
 	for _, e := range events {
 		b.events[e.MandateID] = append(b.events[e.MandateID], e)
-		if isPayment(e) {
+		if isPayment(e) || isRefund(e) {
 			charges = append(charges, chargeOf(e))
 		}
 	}
@@ -260,6 +260,20 @@ var decided = map[webhook.Type]ChargeStatus{
 }
 
 func isPayment(e Event) bool { return decided[e.Type] != "" }
+
+func isRefund(e Event) bool { return e.Type == webhook.PaymentRefunded }
+
+// refund checks the charge of a refund's event, and subtracts the refund.
+func (b *batch) refund(k *MandateCheck, e Event) {
+	var data webhook.Payment
+	c, found := b.charges[chargeOf(e)]
+	if json.Unmarshal([]byte(e.Data), &data) != nil || data.Refund == nil || !found || c.MandateID != e.MandateID || c.Status != ChargeSucceeded {
+		b.fault("event %s: there is no refunded charge %q", e.ID, chargeOf(e))
+		return
+	}
+	b.count(c, b.postings[c.ID])
+	count(k.Settled, c.Day, -Micros(data.Refund.AmountMicros), 0)
+}
 
 // chargeOf returns the charge id of a payment event, or an empty string if its data is
 // invalid.
@@ -382,6 +396,8 @@ func (b *batch) follow(k *MandateCheck, events []Event) {
 			k.Revoked = true
 		case isPayment(e):
 			b.payment(k, e)
+		case e.Type == webhook.PaymentRefunded:
+			b.refund(k, e)
 		}
 	}
 }

@@ -32,6 +32,16 @@ func mandateData(m *Mandate) webhook.Mandate {
 	}
 }
 
+// refundData is the data of a refund's event: the charge's, and the refund.
+func refundData(c *Charge, r *Refund) webhook.Payment {
+	p := paymentData(c)
+	p.Refund = &webhook.Refund{
+		ID: r.ID, Status: string(r.Status), AmountCents: int64(r.Amount.CentsUp()), AmountMicros: int64(r.Amount),
+		Reason: r.Reason, FailureReason: string(r.FailureReason),
+	}
+	return p
+}
+
 func paymentData(c *Charge) webhook.Payment {
 	p := webhook.Payment{
 		TransactionID: c.ID, MandateID: c.MandateID, Rail: string(c.Rail), Status: string(c.Status),

@@ -168,6 +168,12 @@ type Charge struct {
 	Step ChargeStep
 	// Usage describes a captured amount; nil if the payee did not.
 	Usage *Usage
+	// Refunded is the sum of its refunds that succeeded.
+	Refunded Micros
+	// Refunding is the sum of its pending refunds.
+	Refunding Micros
+	// Refunds is the number of its refunds, whatever their state.
+	Refunds int
 	// Fee is the service's fee; zero until the charge has succeeded.
 	Fee Micros
 	// Currency is the currency of the request: "usd" or "usdc".
@@ -338,6 +344,8 @@ type Tally struct {
 	Count int64
 	// Volume is their sum.
 	Volume Micros
+	// Refunded is the sum of the refunds that succeeded.
+	Refunded Micros
 	// Month is the first day of the month of Used.
 	Month Day
 	// Used is the sum of the pending, authorized and succeeded charges of Month, if the mandate limits

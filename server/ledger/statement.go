@@ -26,7 +26,7 @@ type FeeLine struct {
 // FeeStatement returns what merchants owe for the charges that were settled in a month: a
 // line for each merchant and rail, in their order. If merchantID is not empty, the
 // statement is of that merchant alone. Payees that are not merchants owe no fee and have
-// no line. Fees are sums of postings in one snapshot. FeeStatement returns [ErrInvariant]
+// no line. A refund changes neither gross nor fees. Fees are sums of postings in one snapshot. FeeStatement returns [ErrInvariant]
 // if a charge and its postings differ, and the errors of the store.
 func FeeStatement(ctx context.Context, store Reader, month Month, merchantID string) ([]FeeLine, error) {
 	type key struct {
@@ -65,7 +65,8 @@ func FeeStatement(ctx context.Context, store Reader, month Month, merchantID str
 
 // add adds a charge that succeeded.
 func (l *FeeLine) add(c Charge, p []Posting) (err error) {
-	if !slices.EqualFunc(postings(c, c.SettledAt), p, samePosting) {
+	own := slices.DeleteFunc(slices.Clone(p), func(p Posting) bool { return p.N >= refundPostings }) // refunds return no fee
+	if !slices.EqualFunc(postings(c, c.SettledAt), own, samePosting) {
 		return fmt.Errorf("%w: postings of charge %s do not fit", ErrInvariant, c.ID)
 	}
 	l.Charges++

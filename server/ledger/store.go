@@ -78,7 +78,11 @@ type Reader interface {
 	// MandateHeld returns the sum of a mandate's charges that a rail holds and may still
 	// capture.
 	MandateHeld(ctx context.Context, mandateID string, on rail.Name) (Micros, error)
-	// MandateVolume returns the sum of a mandate's succeeded charges.
+	// RefundsOf lists the refunds of a charge, oldest first.
+	RefundsOf(ctx context.Context, chargeID string) ([]Refund, error)
+	// LapsedRefunds lists pending refunds whose lease ended before a time, oldest lease first.
+	LapsedRefunds(ctx context.Context, before time.Time, limit int) ([]Refund, error)
+	// MandateVolume returns the sum of a mandate's succeeded charges without what was refunded.
 	MandateVolume(ctx context.Context, mandateID string) (Micros, error)
 	// Checkout finds a checkout by its entropy.
 	Checkout(ctx context.Context, entropy string) (Checkout, error)
@@ -117,6 +121,8 @@ type Keys struct {
 	Checkouts []string
 	// Instruments are named by reference.
 	Instruments []string
+	// Refunds are named by id.
+	Refunds []string
 }
 
 // State holds the loaded rows by their keys. A row that is missing does not exist.
@@ -135,6 +141,8 @@ type State struct {
 	Checkouts map[string]Checkout
 	// Instruments holds the loaded instruments.
 	Instruments map[string]Instrument
+	// Refunds holds the loaded refunds.
+	Refunds map[string]Refund
 }
 
 // Effects are the changes that a command makes.
@@ -161,6 +169,8 @@ type Rows struct {
 	Checkouts []Checkout
 	// Instruments are payment methods on their rails.
 	Instruments []Instrument
+	// Refunds are refunds of charges.
+	Refunds []Refund
 	// Postings are only inserted.
 	Postings []Posting
 	// Events are only inserted.
@@ -175,6 +185,8 @@ type Rows struct {
 type Stats struct {
 	// Volume is the sum of the charges that succeeded.
 	Volume Micros
+	// Refunded is the sum of the refunds that succeeded.
+	Refunded Micros
 	// Count is their number.
 	Count int64
 	// ActiveMandates is the number of mandates that are active and have not expired.
@@ -187,9 +199,11 @@ type Audit interface {
 	// Counters reads the spending of all mandates in the order of their ids.
 	Counters(ctx context.Context, each func(Counter) error) error
 	// Charges reads all charges in the order of their ids, each with its postings in
-	// order. Only ids, amount, fee, day, status, step and rail are set. Postings without a
+	// order. Only ids, amount, fee, day, status, step, rail and what was refunded are set. Postings without a
 	// charge come with a charge that has only an id.
 	Charges(ctx context.Context, each func(Charge, []Posting) error) error
+	// Refunds reads the ids, charge, amount and status of all refunds in the order of their ids.
+	Refunds(ctx context.Context, each func(Refund) error) error
 	// Tallies reads all tallies.
 	Tallies(ctx context.Context, each func(Tally) error) error
 	// Events reads the mandate, number, type and time of all events, by mandate and number.

@@ -42,13 +42,15 @@ func (s *Server) Webhook(t testing.TB, types ...webhook.Type) *Receiver {
 	}
 	cfg := webhook.Config{
 		Clock: s.Clock.Now, Other: keep,
-		PaymentSucceeded:  func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
-		PaymentReversed:   func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
-		PaymentAuthorized: func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
-		PaymentVoided:     func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
-		PaymentFailed:     func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
-		MandateCreated:    func(ctx context.Context, e webhook.Event, _ webhook.Mandate) error { return keep(ctx, e) },
-		MandateRevoked:    func(ctx context.Context, e webhook.Event, _ webhook.Mandate) error { return keep(ctx, e) },
+		PaymentSucceeded:    func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
+		PaymentReversed:     func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
+		PaymentAuthorized:   func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
+		PaymentRefunded:     func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
+		PaymentRefundFailed: func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
+		PaymentVoided:       func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
+		PaymentFailed:       func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
+		MandateCreated:      func(ctx context.Context, e webhook.Event, _ webhook.Mandate) error { return keep(ctx, e) },
+		MandateRevoked:      func(ctx context.Context, e webhook.Event, _ webhook.Mandate) error { return keep(ctx, e) },
 	}
 	listener := httptest.NewUnstartedServer(nil)
 	var err error

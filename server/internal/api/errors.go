@@ -51,6 +51,9 @@ var table = []struct {
 	{httpjson.ErrRead, client.ErrValidation, "The body ended before it was complete."},
 	{ledger.ErrNotFound, client.ErrNotFound, "There is no such object, or it is not yours."},
 	{ledger.ErrSessionFinished, client.ErrSessionFinished, "The session is finished and does not change any more."},
+	{payment.ErrNoRefunds, client.ErrNotRefundable, "A payment on the chain cannot be refunded here. Send the amount from the payee's wallet to the payer."},
+	{ledger.ErrNotRefundable, client.ErrNotRefundable, "The payment cannot be refunded: it has not succeeded, or its rail took it back."},
+	{ledger.ErrAboveCharge, client.ErrValidation, "amountCents must not exceed what is left of the payment"},
 	{ledger.ErrNotAuthorized, client.ErrAuthorizationEnded, "The payment holds nothing to capture or void: it was not authorized, or was captured, voided or refused before."},
 	{ledger.ErrNoWholeCents, client.ErrValidation, "amountCents must be whole cents for a card"},
 	{ledger.ErrAboveHold, client.ErrValidation, "amountCents must not exceed the authorized amount"},
@@ -71,7 +74,7 @@ var table = []struct {
 // params names the parameters of validation errors that do not carry them.
 var params = map[error]string{
 	mandate.ErrMalformed: "intentMandate", payment.ErrTokenNeeded: "intentMandate", rail.ErrUnknownMethod: "paymentMethod", payment.ErrNoEmail: "email",
-	ledger.ErrAboveHold: "amountCents", ledger.ErrNoWholeCents: "amountCents",
+	ledger.ErrAboveHold: "amountCents", ledger.ErrAboveCharge: "amountCents", ledger.ErrNoWholeCents: "amountCents",
 }
 
 // apiError maps every error to its response. Unknown errors become internal_error, without

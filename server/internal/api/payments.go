@@ -134,7 +134,7 @@ func (a *API) receipt(ctx context.Context, c call[struct{}]) (reply, error) {
 		ID: ch.ID, Status: client.Status(ch.Status), AmountCents: int64(ch.Amount.CentsUp()), Currency: client.Currency(ch.Currency),
 		Rail: client.Rail(ch.Rail), ReceiptURL: a.Payments.ReceiptURL(ch.ID), Description: ch.Description,
 		FeeMicros: int64(ch.Fee), TxHash: ch.TxHash, FailureReason: client.FailureReason(ch.FailureReason),
-		CreatedAt: ch.CreatedAt, SettledAt: ch.SettledAt,
+		CreatedAt: ch.CreatedAt, SettledAt: ch.SettledAt, RefundedCents: int64(ch.Refunded.CentsUp()),
 	}
 	if reversed {
 		v.Status = client.Reversed

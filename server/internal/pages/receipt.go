@@ -48,6 +48,9 @@ func receiptView(found payment.Receipt) result {
 	case c.Status == ledger.ChargeSucceeded:
 		v.Facts = append(v.Facts, fact{"Settled", moment(c.SettledAt)})
 	}
+	if c.Refunded > 0 {
+		v.Facts = append(v.Facts, fact{"Refunded", dollars(c.Refunded)})
+	}
 	if c.Step == ledger.StepCapture || c.Status == ledger.ChargeVoided {
 		v.Facts = append(v.Facts, fact{"Authorized", "up to " + dollars(c.Authorized)})
 	}

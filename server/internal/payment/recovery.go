@@ -21,6 +21,7 @@ func (s *Service) Start(ctx context.Context) error {
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.loop.Go(func() { s.recover(ctx) })
 	s.loop.Go(func() { s.unwind(ctx) })
+	s.loop.Go(func() { s.recoverRefunds(ctx) })
 	return nil
 }
 

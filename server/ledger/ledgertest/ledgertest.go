@@ -93,6 +93,8 @@ func Run(t *testing.T, fresh Fresh) {
 		"a store has one service":          oneService,
 		"streams against charges":          streamsAgainstCharges,
 		"windows refuse":                   windowsRefuse,
+		"refunds":                          refunds,
+		"refunds under concurrency":        concurrentRefunds,
 		"authorizations":                   authorizations,
 		"captures are no old backlog":      capturesAreNoOldBacklog,
 		"late answers":                     lateAnswers,

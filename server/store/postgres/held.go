@@ -11,6 +11,7 @@ import (
 type held struct {
 	sessions, mandates, charges map[string]bool
 	checkouts, instruments      map[string]bool
+	refunds                     map[string]bool
 	tallies                     map[ledger.TallyKey]bool
 }
 
@@ -18,7 +19,7 @@ type held struct {
 // idempotency key named are loaded but not locked.
 func heldBy(keys ledger.Keys, s *ledger.State) held {
 	h := held{sessions: namesOf(s.Sessions), mandates: namesOf(s.Mandates), charges: map[string]bool{}, tallies: namesOf(s.Tallies)}
-	h.checkouts, h.instruments = namesOf(s.Checkouts), namesOf(s.Instruments)
+	h.checkouts, h.instruments, h.refunds = namesOf(s.Checkouts), namesOf(s.Instruments), namesOf(s.Refunds)
 	for _, id := range keys.Charges {
 		_, h.charges[id] = s.Charges[id]
 	}
@@ -58,6 +59,11 @@ func (h held) covers(e ledger.Effects) error {
 	for _, r := range e.Update.Instruments {
 		if !h.instruments[r.Reference] {
 			return fmt.Errorf("%w: instrument %s to update is not locked", ledger.ErrInvariant, r.Reference)
+		}
+	}
+	for _, r := range e.Update.Refunds {
+		if !h.refunds[r.ID] {
+			return fmt.Errorf("%w: refund %s to update is not locked", ledger.ErrInvariant, r.ID)
 		}
 	}
 	for _, r := range e.Update.Tallies {

@@ -37,6 +37,10 @@ var (
 	insertIdempotencies    = named[db.InsertIdempotencyParams]("InsertIdempotencies")
 	insertCharges          = named[db.InsertChargeParams]("InsertCharges")
 	updateCharges          = named[db.UpdateChargeParams]("UpdateCharges")
+	updateChargeRefunds    = named[db.UpdateChargeRefundsParams]("UpdateChargeRefunds")
+	lockRefunds            = named[struct{ ID string }]("LockRefunds")
+	insertRefunds          = named[db.InsertRefundParams]("InsertRefunds")
+	updateRefunds          = named[db.UpdateRefundParams]("UpdateRefunds")
 	updateChargeSteps      = named[db.UpdateChargeStepParams]("UpdateChargeSteps")
 	insertTallies          = named[db.InsertTallyParams]("InsertTallies")
 	updateTallies          = named[db.UpdateTallyParams]("UpdateTallies")
@@ -125,6 +129,7 @@ func queueLoad(b *pgx.Batch, keys ledger.Keys) *ledger.State {
 		Charges: map[string]ledger.Charge{}, Tallies: map[ledger.TallyKey]ledger.Tally{},
 		Idempotency: map[ledger.IdempotencyKey]ledger.Idempotency{},
 		Checkouts:   map[string]ledger.Checkout{}, Instruments: map[string]ledger.Instrument{},
+		Refunds: map[string]ledger.Refund{},
 	}
 	if len(keys.Sessions) > 0 {
 		into(b.Queue(lockSessions.text, keys.Sessions), row.Session, func(r ledger.Session) { s.Sessions[r.Hash] = r })
@@ -142,6 +147,9 @@ func queueLoad(b *pgx.Batch, keys ledger.Keys) *ledger.State {
 	}
 	if len(keys.Instruments) > 0 {
 		into(b.Queue(lockInstruments.text, keys.Instruments), row.Instrument, func(r ledger.Instrument) { s.Instruments[r.Reference] = r })
+	}
+	if len(keys.Refunds) > 0 {
+		into(b.Queue(lockRefunds.text, keys.Refunds), row.Refund, func(r ledger.Refund) { s.Refunds[r.ID] = r })
 	}
 	if len(keys.Tallies) > 0 {
 		a := arrays(lockTallies, keys.Tallies, func(k ledger.TallyKey) db.TallyParams {
@@ -211,6 +219,9 @@ func queueSave(b *pgx.Batch, e ledger.Effects, before map[string]ledger.Mandate)
 	exec(b, insertCharges, e.Insert.Charges, row.InsertCharge)
 	exec(b, updateCharges, e.Update.Charges, row.UpdateCharge)
 	exec(b, updateChargeSteps, row.InSteps(e.Update.Charges), row.UpdateChargeStep)
+	exec(b, updateChargeRefunds, row.WithRefunds(e.Update.Charges), row.UpdateChargeRefunds)
+	exec(b, insertRefunds, e.Insert.Refunds, row.InsertRefund)
+	exec(b, updateRefunds, e.Update.Refunds, row.UpdateRefund)
 	exec(b, insertTallies, e.Insert.Tallies, row.InsertTally)
 	exec(b, updateTallies, e.Update.Tallies, row.UpdateTally)
 	exec(b, insertPostings, e.Insert.Postings, row.InsertPosting)

@@ -19,7 +19,7 @@ SELECT mandate_id, kind, cap, start_day, used FROM windows WHERE mandate_id = AN
 -- name: LockCharges
 SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day,
     status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
-    attempt, resource, step, authorized_micros, authorized_until_ms, usage
+    attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds
 FROM charges WHERE id = ANY(@id::text[]) ORDER BY id FOR UPDATE
 
 -- name: LockCheckouts
@@ -33,7 +33,7 @@ SELECT reference, session_hash, mandate_id, state, connection, rail, customer, m
 FROM instruments WHERE reference = ANY(@reference::text[]) ORDER BY reference FOR UPDATE
 
 -- name: LockTallies
-SELECT t.merchant_id, t.mandate_id, t.count, t.volume_micros, t.start_day, t.used_micros
+SELECT t.merchant_id, t.mandate_id, t.count, t.volume_micros, t.start_day, t.used_micros, t.refunded_micros
 FROM tallies t
 JOIN (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@mandate_id::text[]) AS mandate_id) k
     ON t.merchant_id = k.merchant_id AND t.mandate_id = k.mandate_id
@@ -49,7 +49,7 @@ JOIN (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@kind::text[]) 
 SELECT c.id, c.mandate_id, c.merchant_id, c.pay_to, c.amount_micros, c.fee_micros, c.currency, c.description,
     c.metadata, c.rails, c.day, c.status, c.rail, c.tx_hash, c.processor_id, c.failure_reason, c.lease_ms, c.asked,
     c.created_ms, c.settled_ms, c.lease_owner, c.attempt, c.resource, c.step, c.authorized_micros,
-    c.authorized_until_ms, c.usage
+    c.authorized_until_ms, c.usage, c.refunded_micros, c.refunding_micros, c.refunds
 FROM charges c
 JOIN idempotency i ON i.charge_id = c.id
 JOIN (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@kind::text[]) AS kind, unnest(@key::text[]) AS key) k
@@ -122,6 +122,34 @@ FROM (SELECT unnest(@id::text[]) AS id, unnest(@amount_micros::bigint[]) AS amou
     unnest(@step::text[]) AS step, unnest(@usage::text[]) AS usage) u
 WHERE t.id = u.id
 
+-- name: UpdateChargeRefunds
+UPDATE charges t SET refunded_micros = u.refunded_micros, refunding_micros = u.refunding_micros, refunds = u.refunds
+FROM (SELECT unnest(@id::text[]) AS id, unnest(@refunded_micros::bigint[]) AS refunded_micros,
+    unnest(@refunding_micros::bigint[]) AS refunding_micros, unnest(@refunds::bigint[]) AS refunds) u
+WHERE t.id = u.id
+
+-- name: LockRefunds
+SELECT id, charge_id, mandate_id, merchant_id, n, amount_micros, reason, fingerprint, status, rail, tx_hash, processor_id,
+    failure_reason, lease_owner, lease_ms, asked, created_ms, settled_ms
+FROM refunds WHERE id = ANY(@id::text[]) ORDER BY id FOR UPDATE
+
+-- name: InsertRefunds
+INSERT INTO refunds (id, charge_id, mandate_id, merchant_id, n, amount_micros, reason, fingerprint, status, rail, tx_hash,
+    processor_id, failure_reason, lease_owner, lease_ms, asked, created_ms, settled_ms)
+SELECT unnest(@id::text[]), unnest(@charge_id::text[]), unnest(@mandate_id::text[]), unnest(@merchant_id::text[]), unnest(@n::bigint[]),
+    unnest(@amount_micros::bigint[]), unnest(@reason::text[]), unnest(@fingerprint::text[]), unnest(@status::text[]), unnest(@rail::text[]),
+    unnest(@tx_hash::text[]), unnest(@processor_id::text[]), unnest(@failure_reason::text[]), unnest(@lease_owner::text[]),
+    unnest(@lease_ms::bigint[]), unnest(@asked::bigint[]), unnest(@created_ms::bigint[]), unnest(@settled_ms::bigint[])
+
+-- name: UpdateRefunds
+UPDATE refunds t SET status = u.status, tx_hash = u.tx_hash, processor_id = u.processor_id, failure_reason = u.failure_reason,
+    lease_owner = u.lease_owner, lease_ms = u.lease_ms, asked = u.asked, settled_ms = u.settled_ms
+FROM (SELECT unnest(@id::text[]) AS id, unnest(@status::text[]) AS status, unnest(@tx_hash::text[]) AS tx_hash,
+    unnest(@processor_id::text[]) AS processor_id, unnest(@failure_reason::text[]) AS failure_reason,
+    unnest(@lease_owner::text[]) AS lease_owner, unnest(@lease_ms::bigint[]) AS lease_ms, unnest(@asked::bigint[]) AS asked,
+    unnest(@settled_ms::bigint[]) AS settled_ms) u
+WHERE t.id = u.id
+
 -- name: InsertCheckouts
 INSERT INTO checkouts (entropy, id, merchant_id, amount_micros, description, return_url, session_hash, charge_id,
     failure_reason, created_ms, expires_ms)
@@ -159,15 +187,16 @@ ON CONFLICT (id) DO UPDATE SET attempts = excluded.attempts,
     due_ms = CASE WHEN excluded.due_ms < unwindings.due_ms THEN excluded.due_ms ELSE unwindings.due_ms - 1 END
 
 -- name: InsertTallies
-INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros, start_day, used_micros)
+INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros, start_day, used_micros, refunded_micros)
 SELECT unnest(@merchant_id::text[]), unnest(@mandate_id::text[]), unnest(@count::bigint[]), unnest(@volume_micros::bigint[]),
-    unnest(@start_day::bigint[]), unnest(@used_micros::bigint[])
+    unnest(@start_day::bigint[]), unnest(@used_micros::bigint[]), unnest(@refunded_micros::bigint[])
 
 -- name: UpdateTallies
-UPDATE tallies t SET count = u.count, volume_micros = u.volume_micros, start_day = u.start_day, used_micros = u.used_micros
+UPDATE tallies t SET count = u.count, volume_micros = u.volume_micros, start_day = u.start_day, used_micros = u.used_micros,
+    refunded_micros = u.refunded_micros
 FROM (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@mandate_id::text[]) AS mandate_id, unnest(@count::bigint[]) AS count,
     unnest(@volume_micros::bigint[]) AS volume_micros, unnest(@start_day::bigint[]) AS start_day,
-    unnest(@used_micros::bigint[]) AS used_micros) u
+    unnest(@used_micros::bigint[]) AS used_micros, unnest(@refunded_micros::bigint[]) AS refunded_micros) u
 WHERE t.merchant_id = u.merchant_id AND t.mandate_id = u.mandate_id
 
 -- name: InsertIdempotencies

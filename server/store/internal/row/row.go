@@ -215,7 +215,7 @@ func Charge(r db.Charge) (c ledger.Charge, err error) {
 		LeaseOwner: r.LeaseOwner, LeaseUntil: at(r.LeaseMs), Asked: int(r.Asked), Attempt: int(r.Attempt), Resource: r.Resource,
 		CreatedAt: at(r.CreatedMs), SettledAt: at(r.SettledMs),
 		Step: ledger.ChargeStep(r.Step), Authorized: ledger.Micros(r.AuthorizedMicros), AuthorizedUntil: at(r.AuthorizedUntilMs),
-		Usage: usage(r.Usage, &err),
+		Usage: usage(r.Usage, &err), Refunded: ledger.Micros(r.RefundedMicros), Refunding: ledger.Micros(r.RefundingMicros), Refunds: int(r.Refunds),
 	}, err
 }
 
@@ -278,6 +278,7 @@ func Tally(r db.Tally) (ledger.Tally, error) {
 	return ledger.Tally{
 		TallyKey: ledger.TallyKey{MandateID: r.MandateID, MerchantID: r.MerchantID},
 		Count:    r.Count, Volume: ledger.Micros(r.VolumeMicros), Month: ledger.Day(r.StartDay), Used: ledger.Micros(r.UsedMicros),
+		Refunded: ledger.Micros(r.RefundedMicros),
 	}, nil
 }
 
@@ -285,7 +286,7 @@ func Tally(r db.Tally) (ledger.Tally, error) {
 func InsertTally(t ledger.Tally) db.InsertTallyParams {
 	return db.InsertTallyParams{
 		MerchantID: t.MerchantID, MandateID: t.MandateID, Count: t.Count, VolumeMicros: int64(t.Volume),
-		StartDay: int64(t.Month), UsedMicros: int64(t.Used),
+		StartDay: int64(t.Month), UsedMicros: int64(t.Used), RefundedMicros: int64(t.Refunded),
 	}
 }
 

@@ -87,7 +87,7 @@ func fact(r db.ChargeFactsRow) (ledger.Charge, error) {
 	return ledger.Charge{
 		ID: r.ID, MandateID: r.MandateID, MerchantID: r.MerchantID, Amount: ledger.Micros(r.AmountMicros),
 		Fee: ledger.Micros(r.FeeMicros), Day: ledger.Day(r.Day), Status: ledger.ChargeStatus(r.Status), Rail: rail.Name(r.Rail),
-		Step: ledger.ChargeStep(r.Step),
+		Step: ledger.ChargeStep(r.Step), Refunded: ledger.Micros(r.RefundedMicros), Refunding: ledger.Micros(r.RefundingMicros), Refunds: int(r.Refunds),
 	}, nil
 }
 
@@ -134,6 +134,19 @@ func merge(charges []ledger.Charge, postings []ledger.Posting, each func(ledger.
 		postings = postings[n:]
 	}
 	return nil
+}
+
+// Refunds implements [ledger.Audit].
+func (a *audit) Refunds(ctx context.Context, each func(ledger.Refund) error) error {
+	p := db.RefundFactsParams{Limit: pageSize}
+	return a.store.fail("read refunds", pages(
+		func() ([]db.RefundFactsRow, error) { return a.q.RefundFacts(ctx, p) },
+		func(r db.RefundFactsRow) { p.ID = r.ID },
+		func(r db.RefundFactsRow) error {
+			return each(ledger.Refund{
+				ID: r.ID, ChargeID: r.ChargeID, MandateID: r.MandateID, Amount: ledger.Micros(r.AmountMicros), Status: ledger.RefundStatus(r.Status),
+			})
+		}))
 }
 
 // Tallies implements [ledger.Audit].

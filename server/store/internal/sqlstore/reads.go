@@ -63,6 +63,16 @@ func (s *Store) Charge(ctx context.Context, id string) (ledger.Charge, error) {
 	return one(s, row.Charge)(s.readQ.Charge(ctx, id))
 }
 
+// RefundsOf implements [ledger.Reader].
+func (s *Store) RefundsOf(ctx context.Context, chargeID string) ([]ledger.Refund, error) {
+	return many(s, row.Refund)(s.readQ.RefundsOf(ctx, chargeID))
+}
+
+// LapsedRefunds implements [ledger.Reader].
+func (s *Store) LapsedRefunds(ctx context.Context, before time.Time, limit int) ([]ledger.Refund, error) {
+	return many(s, row.Refund)(s.readQ.LapsedRefunds(ctx, db.LapsedRefundsParams{BeforeMs: row.Millis(before), Most: int64(limit)}))
+}
+
 // ExpiredHolds implements [ledger.Reader].
 func (s *Store) ExpiredHolds(ctx context.Context, now time.Time, limit int) ([]ledger.Charge, error) {
 	return many(s, row.Charge)(s.readQ.ExpiredHolds(ctx, db.ExpiredHoldsParams{NowMs: row.Millis(now), Most: int64(limit)}))
@@ -123,7 +133,7 @@ func (s *Store) Stats(ctx context.Context, merchantID string, now time.Time) (le
 	if err != nil {
 		return ledger.Stats{}, s.fail("count active mandates", err)
 	}
-	return ledger.Stats{Volume: ledger.Micros(totals.Volume), Count: totals.Count, ActiveMandates: active}, nil
+	return ledger.Stats{Volume: ledger.Micros(totals.Volume), Refunded: ledger.Micros(totals.Refunded), Count: totals.Count, ActiveMandates: active}, nil
 }
 
 // Ping implements [ledger.Reader].

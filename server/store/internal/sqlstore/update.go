@@ -111,6 +111,7 @@ func (s *Store) load(ctx context.Context, keys ledger.Keys) (*ledger.State, erro
 		Charges: map[string]ledger.Charge{}, Tallies: map[ledger.TallyKey]ledger.Tally{},
 		Idempotency: map[ledger.IdempotencyKey]ledger.Idempotency{},
 		Checkouts:   map[string]ledger.Checkout{}, Instruments: map[string]ledger.Instrument{},
+		Refunds: map[string]ledger.Refund{},
 	}
 	var all error
 	for _, k := range keys.Sessions {
@@ -126,6 +127,9 @@ func (s *Store) load(ctx context.Context, keys ledger.Keys) (*ledger.State, erro
 	}
 	for _, k := range keys.Checkouts {
 		all = errors.Join(all, into(st.Checkouts, k, row.Checkout)(q.Checkout(ctx, k)))
+	}
+	for _, k := range keys.Refunds {
+		all = errors.Join(all, into(st.Refunds, k, row.Refund)(q.Refund(ctx, k)))
 	}
 	for _, k := range keys.Instruments {
 		all = errors.Join(all, into(st.Instruments, k, row.Instrument)(q.Instrument(ctx, k)))
@@ -177,6 +181,9 @@ func save(ctx context.Context, q *db.Queries, e ledger.Effects, before map[strin
 		insert(ctx, e.Insert.Charges, row.InsertCharge, q.InsertCharge),
 		update(ctx, e.Update.Charges, row.UpdateCharge, q.UpdateCharge),
 		update(ctx, row.InSteps(e.Update.Charges), row.UpdateChargeStep, q.UpdateChargeStep),
+		update(ctx, row.WithRefunds(e.Update.Charges), row.UpdateChargeRefunds, q.UpdateChargeRefunds),
+		insert(ctx, e.Insert.Refunds, row.InsertRefund, q.InsertRefund),
+		update(ctx, e.Update.Refunds, row.UpdateRefund, q.UpdateRefund),
 		insert(ctx, e.Insert.Tallies, row.InsertTally, q.InsertTally),
 		update(ctx, e.Update.Tallies, row.UpdateTally, q.UpdateTally),
 		insert(ctx, e.Insert.Postings, row.InsertPosting, q.InsertPosting),

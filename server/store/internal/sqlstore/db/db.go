@@ -177,6 +177,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.insertPostingStmt, err = db.PrepareContext(ctx, insertPosting); err != nil {
 		return nil, fmt.Errorf("error preparing query InsertPosting: %w", err)
 	}
+	if q.insertRefundStmt, err = db.PrepareContext(ctx, insertRefund); err != nil {
+		return nil, fmt.Errorf("error preparing query InsertRefund: %w", err)
+	}
 	if q.insertSessionStmt, err = db.PrepareContext(ctx, insertSession); err != nil {
 		return nil, fmt.Errorf("error preparing query InsertSession: %w", err)
 	}
@@ -206,6 +209,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.laneDeliveriesStmt, err = db.PrepareContext(ctx, laneDeliveries); err != nil {
 		return nil, fmt.Errorf("error preparing query LaneDeliveries: %w", err)
+	}
+	if q.lapsedRefundsStmt, err = db.PrepareContext(ctx, lapsedRefunds); err != nil {
+		return nil, fmt.Errorf("error preparing query LapsedRefunds: %w", err)
 	}
 	if q.leaveWorkStmt, err = db.PrepareContext(ctx, leaveWork); err != nil {
 		return nil, fmt.Errorf("error preparing query LeaveWork: %w", err)
@@ -263,6 +269,15 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.putSealedKeyStmt, err = db.PrepareContext(ctx, putSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query PutSealedKey: %w", err)
+	}
+	if q.refundStmt, err = db.PrepareContext(ctx, refund); err != nil {
+		return nil, fmt.Errorf("error preparing query Refund: %w", err)
+	}
+	if q.refundFactsStmt, err = db.PrepareContext(ctx, refundFacts); err != nil {
+		return nil, fmt.Errorf("error preparing query RefundFacts: %w", err)
+	}
+	if q.refundsOfStmt, err = db.PrepareContext(ctx, refundsOf); err != nil {
+		return nil, fmt.Errorf("error preparing query RefundsOf: %w", err)
 	}
 	if q.releaseWebhookEndpointStmt, err = db.PrepareContext(ctx, releaseWebhookEndpoint); err != nil {
 		return nil, fmt.Errorf("error preparing query ReleaseWebhookEndpoint: %w", err)
@@ -354,6 +369,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.updateChargeStmt, err = db.PrepareContext(ctx, updateCharge); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateCharge: %w", err)
 	}
+	if q.updateChargeRefundsStmt, err = db.PrepareContext(ctx, updateChargeRefunds); err != nil {
+		return nil, fmt.Errorf("error preparing query UpdateChargeRefunds: %w", err)
+	}
 	if q.updateChargeStepStmt, err = db.PrepareContext(ctx, updateChargeStep); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateChargeStep: %w", err)
 	}
@@ -368,6 +386,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.updateMandateStmt, err = db.PrepareContext(ctx, updateMandate); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateMandate: %w", err)
+	}
+	if q.updateRefundStmt, err = db.PrepareContext(ctx, updateRefund); err != nil {
+		return nil, fmt.Errorf("error preparing query UpdateRefund: %w", err)
 	}
 	if q.updateSessionStmt, err = db.PrepareContext(ctx, updateSession); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateSession: %w", err)
@@ -653,6 +674,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing insertPostingStmt: %w", cerr)
 		}
 	}
+	if q.insertRefundStmt != nil {
+		if cerr := q.insertRefundStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing insertRefundStmt: %w", cerr)
+		}
+	}
 	if q.insertSessionStmt != nil {
 		if cerr := q.insertSessionStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing insertSessionStmt: %w", cerr)
@@ -701,6 +727,11 @@ func (q *Queries) Close() error {
 	if q.laneDeliveriesStmt != nil {
 		if cerr := q.laneDeliveriesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing laneDeliveriesStmt: %w", cerr)
+		}
+	}
+	if q.lapsedRefundsStmt != nil {
+		if cerr := q.lapsedRefundsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing lapsedRefundsStmt: %w", cerr)
 		}
 	}
 	if q.leaveWorkStmt != nil {
@@ -796,6 +827,21 @@ func (q *Queries) Close() error {
 	if q.putSealedKeyStmt != nil {
 		if cerr := q.putSealedKeyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing putSealedKeyStmt: %w", cerr)
+		}
+	}
+	if q.refundStmt != nil {
+		if cerr := q.refundStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing refundStmt: %w", cerr)
+		}
+	}
+	if q.refundFactsStmt != nil {
+		if cerr := q.refundFactsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing refundFactsStmt: %w", cerr)
+		}
+	}
+	if q.refundsOfStmt != nil {
+		if cerr := q.refundsOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing refundsOfStmt: %w", cerr)
 		}
 	}
 	if q.releaseWebhookEndpointStmt != nil {
@@ -948,6 +994,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing updateChargeStmt: %w", cerr)
 		}
 	}
+	if q.updateChargeRefundsStmt != nil {
+		if cerr := q.updateChargeRefundsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing updateChargeRefundsStmt: %w", cerr)
+		}
+	}
 	if q.updateChargeStepStmt != nil {
 		if cerr := q.updateChargeStepStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing updateChargeStepStmt: %w", cerr)
@@ -971,6 +1022,11 @@ func (q *Queries) Close() error {
 	if q.updateMandateStmt != nil {
 		if cerr := q.updateMandateStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing updateMandateStmt: %w", cerr)
+		}
+	}
+	if q.updateRefundStmt != nil {
+		if cerr := q.updateRefundStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing updateRefundStmt: %w", cerr)
 		}
 	}
 	if q.updateSessionStmt != nil {
@@ -1103,6 +1159,7 @@ type Queries struct {
 	insertMandateStmt          *sql.Stmt
 	insertOutcomeConflictStmt  *sql.Stmt
 	insertPostingStmt          *sql.Stmt
+	insertRefundStmt           *sql.Stmt
 	insertSessionStmt          *sql.Stmt
 	insertTallyStmt            *sql.Stmt
 	insertUnwindingStmt        *sql.Stmt
@@ -1113,6 +1170,7 @@ type Queries struct {
 	instrumentsOfSessionStmt   *sql.Stmt
 	keySealsStmt               *sql.Stmt
 	laneDeliveriesStmt         *sql.Stmt
+	lapsedRefundsStmt          *sql.Stmt
 	leaveWorkStmt              *sql.Stmt
 	mandateStmt                *sql.Stmt
 	mandateChargesStmt         *sql.Stmt
@@ -1132,6 +1190,9 @@ type Queries struct {
 	putMerchantStmt            *sql.Stmt
 	putOffUnwindingStmt        *sql.Stmt
 	putSealedKeyStmt           *sql.Stmt
+	refundStmt                 *sql.Stmt
+	refundFactsStmt            *sql.Stmt
+	refundsOfStmt              *sql.Stmt
 	releaseWebhookEndpointStmt *sql.Stmt
 	resealFormerStmt           *sql.Stmt
 	resealKeyStmt              *sql.Stmt
@@ -1162,11 +1223,13 @@ type Queries struct {
 	uncheckedStreamsStmt       *sql.Stmt
 	unwindingBacklogStmt       *sql.Stmt
 	updateChargeStmt           *sql.Stmt
+	updateChargeRefundsStmt    *sql.Stmt
 	updateChargeStepStmt       *sql.Stmt
 	updateCheckoutStmt         *sql.Stmt
 	updateEventSeqStmt         *sql.Stmt
 	updateInstrumentStmt       *sql.Stmt
 	updateMandateStmt          *sql.Stmt
+	updateRefundStmt           *sql.Stmt
 	updateSessionStmt          *sql.Stmt
 	updateTallyStmt            *sql.Stmt
 	updateWindowStmt           *sql.Stmt
@@ -1232,6 +1295,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		insertMandateStmt:          q.insertMandateStmt,
 		insertOutcomeConflictStmt:  q.insertOutcomeConflictStmt,
 		insertPostingStmt:          q.insertPostingStmt,
+		insertRefundStmt:           q.insertRefundStmt,
 		insertSessionStmt:          q.insertSessionStmt,
 		insertTallyStmt:            q.insertTallyStmt,
 		insertUnwindingStmt:        q.insertUnwindingStmt,
@@ -1242,6 +1306,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		instrumentsOfSessionStmt:   q.instrumentsOfSessionStmt,
 		keySealsStmt:               q.keySealsStmt,
 		laneDeliveriesStmt:         q.laneDeliveriesStmt,
+		lapsedRefundsStmt:          q.lapsedRefundsStmt,
 		leaveWorkStmt:              q.leaveWorkStmt,
 		mandateStmt:                q.mandateStmt,
 		mandateChargesStmt:         q.mandateChargesStmt,
@@ -1261,6 +1326,9 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		putMerchantStmt:            q.putMerchantStmt,
 		putOffUnwindingStmt:        q.putOffUnwindingStmt,
 		putSealedKeyStmt:           q.putSealedKeyStmt,
+		refundStmt:                 q.refundStmt,
+		refundFactsStmt:            q.refundFactsStmt,
+		refundsOfStmt:              q.refundsOfStmt,
 		releaseWebhookEndpointStmt: q.releaseWebhookEndpointStmt,
 		resealFormerStmt:           q.resealFormerStmt,
 		resealKeyStmt:              q.resealKeyStmt,
@@ -1291,11 +1359,13 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		uncheckedStreamsStmt:       q.uncheckedStreamsStmt,
 		unwindingBacklogStmt:       q.unwindingBacklogStmt,
 		updateChargeStmt:           q.updateChargeStmt,
+		updateChargeRefundsStmt:    q.updateChargeRefundsStmt,
 		updateChargeStepStmt:       q.updateChargeStepStmt,
 		updateCheckoutStmt:         q.updateCheckoutStmt,
 		updateEventSeqStmt:         q.updateEventSeqStmt,
 		updateInstrumentStmt:       q.updateInstrumentStmt,
 		updateMandateStmt:          q.updateMandateStmt,
+		updateRefundStmt:           q.updateRefundStmt,
 		updateSessionStmt:          q.updateSessionStmt,
 		updateTallyStmt:            q.updateTallyStmt,
 		updateWindowStmt:           q.updateWindowStmt,

@@ -51,6 +51,9 @@ type Charge struct {
 	AuthorizedMicros  int64
 	AuthorizedUntilMs int64
 	Usage             string
+	RefundedMicros    int64
+	RefundingMicros   int64
+	Refunds           int64
 }
 
 type Checkout struct {
@@ -160,6 +163,27 @@ type Posting struct {
 	AtMs         int64
 }
 
+type Refund struct {
+	ID            string
+	ChargeID      string
+	MandateID     string
+	MerchantID    string
+	N             int64
+	AmountMicros  int64
+	Reason        string
+	Fingerprint   string
+	Status        string
+	Rail          string
+	TxHash        string
+	ProcessorID   string
+	FailureReason string
+	LeaseOwner    string
+	LeaseMs       int64
+	Asked         int64
+	CreatedMs     int64
+	SettledMs     int64
+}
+
 type SealedKey struct {
 	Name      string
 	State     string
@@ -202,12 +226,13 @@ type StreamCheck struct {
 }
 
 type Tally struct {
-	MerchantID   string
-	MandateID    string
-	Count        int64
-	VolumeMicros int64
-	StartDay     int64
-	UsedMicros   int64
+	MerchantID     string
+	MandateID      string
+	Count          int64
+	VolumeMicros   int64
+	StartDay       int64
+	UsedMicros     int64
+	RefundedMicros int64
 }
 
 type Unwinding struct {

@@ -26,7 +26,8 @@ func (q *Queries) ActiveMandates(ctx context.Context, arg ActiveMandatesParams) 
 }
 
 const chargeFacts = `-- name: ChargeFacts :many
-SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, day, status, rail, step FROM charges
+SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, day, status, rail, step, refunded_micros, refunding_micros,
+    refunds FROM charges
 WHERE id > $1 ORDER BY id LIMIT $2
 `
 
@@ -36,15 +37,18 @@ type ChargeFactsParams struct {
 }
 
 type ChargeFactsRow struct {
-	ID           string
-	MandateID    string
-	MerchantID   string
-	AmountMicros int64
-	FeeMicros    int64
-	Day          int64
-	Status       string
-	Rail         string
-	Step         string
+	ID              string
+	MandateID       string
+	MerchantID      string
+	AmountMicros    int64
+	FeeMicros       int64
+	Day             int64
+	Status          string
+	Rail            string
+	Step            string
+	RefundedMicros  int64
+	RefundingMicros int64
+	Refunds         int64
 }
 
 func (q *Queries) ChargeFacts(ctx context.Context, arg ChargeFactsParams) ([]ChargeFactsRow, error) {
@@ -66,6 +70,9 @@ func (q *Queries) ChargeFacts(ctx context.Context, arg ChargeFactsParams) ([]Cha
 			&i.Status,
 			&i.Rail,
 			&i.Step,
+			&i.RefundedMicros,
+			&i.RefundingMicros,
+			&i.Refunds,
 		); err != nil {
 			return nil, err
 		}
@@ -81,7 +88,7 @@ func (q *Queries) ChargeFacts(ctx context.Context, arg ChargeFactsParams) ([]Cha
 }
 
 const charges = `-- name: Charges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
 `
 
 type ChargesParams struct {
@@ -127,6 +134,9 @@ func (q *Queries) Charges(ctx context.Context, arg ChargesParams) ([]Charge, err
 			&i.AuthorizedMicros,
 			&i.AuthorizedUntilMs,
 			&i.Usage,
+			&i.RefundedMicros,
+			&i.RefundingMicros,
+			&i.Refunds,
 		); err != nil {
 			return nil, err
 		}
@@ -142,9 +152,9 @@ func (q *Queries) Charges(ctx context.Context, arg ChargesParams) ([]Charge, err
 }
 
 const chargesOfTransaction = `-- name: ChargesOfTransaction :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage FROM charges WHERE resource <> '' AND tx_hash <> '' AND tx_hash IN (CAST($2 AS TEXT), CAST($3 AS TEXT))
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds FROM charges WHERE resource <> '' AND tx_hash <> '' AND tx_hash IN (CAST($2 AS TEXT), CAST($3 AS TEXT))
 UNION ALL
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage FROM charges WHERE resource <> '' AND processor_id <> '' AND processor_id = CAST($2 AS TEXT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds FROM charges WHERE resource <> '' AND processor_id <> '' AND processor_id = CAST($2 AS TEXT)
 LIMIT CAST($1 AS BIGINT)
 `
 
@@ -191,6 +201,9 @@ func (q *Queries) ChargesOfTransaction(ctx context.Context, arg ChargesOfTransac
 			&i.AuthorizedMicros,
 			&i.AuthorizedUntilMs,
 			&i.Usage,
+			&i.RefundedMicros,
+			&i.RefundingMicros,
+			&i.Refunds,
 		); err != nil {
 			return nil, err
 		}
@@ -337,7 +350,7 @@ func (q *Queries) EventsOf(ctx context.Context, arg EventsOfParams) ([]Event, er
 }
 
 const expiredHolds = `-- name: ExpiredHolds :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage FROM charges WHERE status = 'authorized' AND authorized_until_ms <= $1
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds FROM charges WHERE status = 'authorized' AND authorized_until_ms <= $1
 ORDER BY authorized_until_ms LIMIT CAST($2 AS BIGINT)
 `
 
@@ -383,6 +396,60 @@ func (q *Queries) ExpiredHolds(ctx context.Context, arg ExpiredHoldsParams) ([]C
 			&i.AuthorizedMicros,
 			&i.AuthorizedUntilMs,
 			&i.Usage,
+			&i.RefundedMicros,
+			&i.RefundingMicros,
+			&i.Refunds,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const lapsedRefunds = `-- name: LapsedRefunds :many
+SELECT id, charge_id, mandate_id, merchant_id, n, amount_micros, reason, fingerprint, status, rail, tx_hash, processor_id, failure_reason, lease_owner, lease_ms, asked, created_ms, settled_ms FROM refunds WHERE status = 'pending' AND lease_ms <= $1 ORDER BY lease_ms LIMIT CAST($2 AS BIGINT)
+`
+
+type LapsedRefundsParams struct {
+	BeforeMs int64
+	Most     int64
+}
+
+func (q *Queries) LapsedRefunds(ctx context.Context, arg LapsedRefundsParams) ([]Refund, error) {
+	rows, err := q.query(ctx, q.lapsedRefundsStmt, lapsedRefunds, arg.BeforeMs, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Refund
+	for rows.Next() {
+		var i Refund
+		if err := rows.Scan(
+			&i.ID,
+			&i.ChargeID,
+			&i.MandateID,
+			&i.MerchantID,
+			&i.N,
+			&i.AmountMicros,
+			&i.Reason,
+			&i.Fingerprint,
+			&i.Status,
+			&i.Rail,
+			&i.TxHash,
+			&i.ProcessorID,
+			&i.FailureReason,
+			&i.LeaseOwner,
+			&i.LeaseMs,
+			&i.Asked,
+			&i.CreatedMs,
+			&i.SettledMs,
 		); err != nil {
 			return nil, err
 		}
@@ -527,6 +594,98 @@ func (q *Queries) PostingsOf(ctx context.Context, chargeID string) ([]Posting, e
 	return items, nil
 }
 
+const refundFacts = `-- name: RefundFacts :many
+SELECT id, charge_id, mandate_id, amount_micros, status FROM refunds WHERE id > $1 ORDER BY id LIMIT $2
+`
+
+type RefundFactsParams struct {
+	ID    string
+	Limit int32
+}
+
+type RefundFactsRow struct {
+	ID           string
+	ChargeID     string
+	MandateID    string
+	AmountMicros int64
+	Status       string
+}
+
+func (q *Queries) RefundFacts(ctx context.Context, arg RefundFactsParams) ([]RefundFactsRow, error) {
+	rows, err := q.query(ctx, q.refundFactsStmt, refundFacts, arg.ID, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RefundFactsRow
+	for rows.Next() {
+		var i RefundFactsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.ChargeID,
+			&i.MandateID,
+			&i.AmountMicros,
+			&i.Status,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const refundsOf = `-- name: RefundsOf :many
+SELECT id, charge_id, mandate_id, merchant_id, n, amount_micros, reason, fingerprint, status, rail, tx_hash, processor_id, failure_reason, lease_owner, lease_ms, asked, created_ms, settled_ms FROM refunds WHERE charge_id = $1 ORDER BY n
+`
+
+func (q *Queries) RefundsOf(ctx context.Context, chargeID string) ([]Refund, error) {
+	rows, err := q.query(ctx, q.refundsOfStmt, refundsOf, chargeID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Refund
+	for rows.Next() {
+		var i Refund
+		if err := rows.Scan(
+			&i.ID,
+			&i.ChargeID,
+			&i.MandateID,
+			&i.MerchantID,
+			&i.N,
+			&i.AmountMicros,
+			&i.Reason,
+			&i.Fingerprint,
+			&i.Status,
+			&i.Rail,
+			&i.TxHash,
+			&i.ProcessorID,
+			&i.FailureReason,
+			&i.LeaseOwner,
+			&i.LeaseMs,
+			&i.Asked,
+			&i.CreatedMs,
+			&i.SettledMs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const reversals = `-- name: Reversals :one
 SELECT COUNT(*) FROM outcome_conflicts WHERE charge_id = $1 AND status = 'reversed'
 `
@@ -539,7 +698,7 @@ func (q *Queries) Reversals(ctx context.Context, chargeID string) (int64, error)
 }
 
 const selectedCharges = `-- name: SelectedCharges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage FROM charges WHERE id > $1 AND id < $2 AND created_ms >= $3 AND created_ms < $4
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds FROM charges WHERE id > $1 AND id < $2 AND created_ms >= $3 AND created_ms < $4
     AND settled_ms >= $5 AND settled_ms < $6
 ORDER BY id LIMIT CAST($7 AS BIGINT)
 `
@@ -599,6 +758,9 @@ func (q *Queries) SelectedCharges(ctx context.Context, arg SelectedChargesParams
 			&i.AuthorizedMicros,
 			&i.AuthorizedUntilMs,
 			&i.Usage,
+			&i.RefundedMicros,
+			&i.RefundingMicros,
+			&i.Refunds,
 		); err != nil {
 			return nil, err
 		}
@@ -614,7 +776,7 @@ func (q *Queries) SelectedCharges(ctx context.Context, arg SelectedChargesParams
 }
 
 const selectedChargesOf = `-- name: SelectedChargesOf :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage FROM charges WHERE merchant_id = $1
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds FROM charges WHERE merchant_id = $1
     AND id > $2 AND id < $3 AND created_ms >= $4 AND created_ms < $5
     AND settled_ms >= $6 AND settled_ms < $7
 ORDER BY id LIMIT CAST($8 AS BIGINT)
@@ -677,6 +839,9 @@ func (q *Queries) SelectedChargesOf(ctx context.Context, arg SelectedChargesOfPa
 			&i.AuthorizedMicros,
 			&i.AuthorizedUntilMs,
 			&i.Usage,
+			&i.RefundedMicros,
+			&i.RefundingMicros,
+			&i.Refunds,
 		); err != nil {
 			return nil, err
 		}
@@ -692,7 +857,7 @@ func (q *Queries) SelectedChargesOf(ctx context.Context, arg SelectedChargesOfPa
 }
 
 const talliesAfter = `-- name: TalliesAfter :many
-SELECT merchant_id, mandate_id, count, volume_micros, start_day, used_micros FROM tallies WHERE (merchant_id, mandate_id) > (CAST($1 AS TEXT), CAST($2 AS TEXT))
+SELECT merchant_id, mandate_id, count, volume_micros, start_day, used_micros, refunded_micros FROM tallies WHERE (merchant_id, mandate_id) > (CAST($1 AS TEXT), CAST($2 AS TEXT))
 ORDER BY merchant_id, mandate_id LIMIT $3
 `
 
@@ -718,6 +883,7 @@ func (q *Queries) TalliesAfter(ctx context.Context, arg TalliesAfterParams) ([]T
 			&i.VolumeMicros,
 			&i.StartDay,
 			&i.UsedMicros,
+			&i.RefundedMicros,
 		); err != nil {
 			return nil, err
 		}
@@ -733,19 +899,21 @@ func (q *Queries) TalliesAfter(ctx context.Context, arg TalliesAfterParams) ([]T
 }
 
 const totals = `-- name: Totals :one
-SELECT CAST(COALESCE(SUM(volume_micros), 0) AS BIGINT) AS volume, CAST(COALESCE(SUM(count), 0) AS BIGINT) AS count
+SELECT CAST(COALESCE(SUM(volume_micros), 0) AS BIGINT) AS volume, CAST(COALESCE(SUM(count), 0) AS BIGINT) AS count,
+    CAST(COALESCE(SUM(refunded_micros), 0) AS BIGINT) AS refunded
 FROM tallies WHERE merchant_id = $1
 `
 
 type TotalsRow struct {
-	Volume int64
-	Count  int64
+	Volume   int64
+	Count    int64
+	Refunded int64
 }
 
 func (q *Queries) Totals(ctx context.Context, merchantID string) (TotalsRow, error) {
 	row := q.queryRow(ctx, q.totalsStmt, totals, merchantID)
 	var i TotalsRow
-	err := row.Scan(&i.Volume, &i.Count)
+	err := row.Scan(&i.Volume, &i.Count, &i.Refunded)
 	return i, err
 }
 

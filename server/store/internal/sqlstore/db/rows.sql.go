@@ -10,7 +10,7 @@ import (
 )
 
 const charge = `-- name: Charge :one
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage FROM charges WHERE id = $1
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds FROM charges WHERE id = $1
 `
 
 func (q *Queries) Charge(ctx context.Context, id string) (Charge, error) {
@@ -44,6 +44,9 @@ func (q *Queries) Charge(ctx context.Context, id string) (Charge, error) {
 		&i.AuthorizedMicros,
 		&i.AuthorizedUntilMs,
 		&i.Usage,
+		&i.RefundedMicros,
+		&i.RefundingMicros,
+		&i.Refunds,
 	)
 	return i, err
 }
@@ -412,6 +415,57 @@ func (q *Queries) InsertPosting(ctx context.Context, arg InsertPostingParams) er
 	return err
 }
 
+const insertRefund = `-- name: InsertRefund :exec
+INSERT INTO refunds (id, charge_id, mandate_id, merchant_id, n, amount_micros, reason, fingerprint, status, rail, tx_hash,
+    processor_id, failure_reason, lease_owner, lease_ms, asked, created_ms, settled_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+`
+
+type InsertRefundParams struct {
+	ID            string
+	ChargeID      string
+	MandateID     string
+	MerchantID    string
+	N             int64
+	AmountMicros  int64
+	Reason        string
+	Fingerprint   string
+	Status        string
+	Rail          string
+	TxHash        string
+	ProcessorID   string
+	FailureReason string
+	LeaseOwner    string
+	LeaseMs       int64
+	Asked         int64
+	CreatedMs     int64
+	SettledMs     int64
+}
+
+func (q *Queries) InsertRefund(ctx context.Context, arg InsertRefundParams) error {
+	_, err := q.exec(ctx, q.insertRefundStmt, insertRefund,
+		arg.ID,
+		arg.ChargeID,
+		arg.MandateID,
+		arg.MerchantID,
+		arg.N,
+		arg.AmountMicros,
+		arg.Reason,
+		arg.Fingerprint,
+		arg.Status,
+		arg.Rail,
+		arg.TxHash,
+		arg.ProcessorID,
+		arg.FailureReason,
+		arg.LeaseOwner,
+		arg.LeaseMs,
+		arg.Asked,
+		arg.CreatedMs,
+		arg.SettledMs,
+	)
+	return err
+}
+
 const insertSession = `-- name: InsertSession :exec
 INSERT INTO sessions (hash, merchant_id, status, failure_reason, max_per_tx_micros, max_monthly_micros, rails, payees,
     mandate_expires_ms, return_url, metadata, attempts, mandate_id, sealed_token, created_ms, expires_ms, limits)
@@ -462,16 +516,18 @@ func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) er
 }
 
 const insertTally = `-- name: InsertTally :exec
-INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros, start_day, used_micros) VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros, start_day, used_micros, refunded_micros)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
 `
 
 type InsertTallyParams struct {
-	MerchantID   string
-	MandateID    string
-	Count        int64
-	VolumeMicros int64
-	StartDay     int64
-	UsedMicros   int64
+	MerchantID     string
+	MandateID      string
+	Count          int64
+	VolumeMicros   int64
+	StartDay       int64
+	UsedMicros     int64
+	RefundedMicros int64
 }
 
 func (q *Queries) InsertTally(ctx context.Context, arg InsertTallyParams) error {
@@ -482,6 +538,7 @@ func (q *Queries) InsertTally(ctx context.Context, arg InsertTallyParams) error 
 		arg.VolumeMicros,
 		arg.StartDay,
 		arg.UsedMicros,
+		arg.RefundedMicros,
 	)
 	return err
 }
@@ -586,6 +643,36 @@ func (q *Queries) Mandate(ctx context.Context, id string) (Mandate, error) {
 	return i, err
 }
 
+const refund = `-- name: Refund :one
+SELECT id, charge_id, mandate_id, merchant_id, n, amount_micros, reason, fingerprint, status, rail, tx_hash, processor_id, failure_reason, lease_owner, lease_ms, asked, created_ms, settled_ms FROM refunds WHERE id = $1
+`
+
+func (q *Queries) Refund(ctx context.Context, id string) (Refund, error) {
+	row := q.queryRow(ctx, q.refundStmt, refund, id)
+	var i Refund
+	err := row.Scan(
+		&i.ID,
+		&i.ChargeID,
+		&i.MandateID,
+		&i.MerchantID,
+		&i.N,
+		&i.AmountMicros,
+		&i.Reason,
+		&i.Fingerprint,
+		&i.Status,
+		&i.Rail,
+		&i.TxHash,
+		&i.ProcessorID,
+		&i.FailureReason,
+		&i.LeaseOwner,
+		&i.LeaseMs,
+		&i.Asked,
+		&i.CreatedMs,
+		&i.SettledMs,
+	)
+	return i, err
+}
+
 const session = `-- name: Session :one
 SELECT hash, merchant_id, status, failure_reason, max_per_tx_micros, max_monthly_micros, rails, payees, mandate_expires_ms, return_url, metadata, attempts, mandate_id, sealed_token, created_ms, expires_ms, limits FROM sessions WHERE hash = $1
 `
@@ -633,7 +720,7 @@ func (q *Queries) TakePlaces(ctx context.Context, arg TakePlacesParams) (int64, 
 }
 
 const tally = `-- name: Tally :one
-SELECT merchant_id, mandate_id, count, volume_micros, start_day, used_micros FROM tallies WHERE merchant_id = $1 AND mandate_id = $2
+SELECT merchant_id, mandate_id, count, volume_micros, start_day, used_micros, refunded_micros FROM tallies WHERE merchant_id = $1 AND mandate_id = $2
 `
 
 type TallyParams struct {
@@ -651,6 +738,7 @@ func (q *Queries) Tally(ctx context.Context, arg TallyParams) (Tally, error) {
 		&i.VolumeMicros,
 		&i.StartDay,
 		&i.UsedMicros,
+		&i.RefundedMicros,
 	)
 	return i, err
 }
@@ -690,6 +778,31 @@ func (q *Queries) UpdateCharge(ctx context.Context, arg UpdateChargeParams) (int
 		arg.SettledMs,
 		arg.LeaseOwner,
 		arg.Attempt,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const updateChargeRefunds = `-- name: UpdateChargeRefunds :execrows
+UPDATE charges SET refunded_micros = $2, refunding_micros = $3, refunds = $4 WHERE id = $1
+`
+
+type UpdateChargeRefundsParams struct {
+	ID              string
+	RefundedMicros  int64
+	RefundingMicros int64
+	Refunds         int64
+}
+
+// What changes of a charge by its refunds.
+func (q *Queries) UpdateChargeRefunds(ctx context.Context, arg UpdateChargeRefundsParams) (int64, error) {
+	result, err := q.exec(ctx, q.updateChargeRefundsStmt, updateChargeRefunds,
+		arg.ID,
+		arg.RefundedMicros,
+		arg.RefundingMicros,
+		arg.Refunds,
 	)
 	if err != nil {
 		return 0, err
@@ -824,6 +937,42 @@ func (q *Queries) UpdateMandate(ctx context.Context, arg UpdateMandateParams) (i
 	return result.RowsAffected()
 }
 
+const updateRefund = `-- name: UpdateRefund :execrows
+UPDATE refunds SET status = $2, tx_hash = $3, processor_id = $4, failure_reason = $5, lease_owner = $6, lease_ms = $7, asked = $8,
+    settled_ms = $9
+WHERE id = $1
+`
+
+type UpdateRefundParams struct {
+	ID            string
+	Status        string
+	TxHash        string
+	ProcessorID   string
+	FailureReason string
+	LeaseOwner    string
+	LeaseMs       int64
+	Asked         int64
+	SettledMs     int64
+}
+
+func (q *Queries) UpdateRefund(ctx context.Context, arg UpdateRefundParams) (int64, error) {
+	result, err := q.exec(ctx, q.updateRefundStmt, updateRefund,
+		arg.ID,
+		arg.Status,
+		arg.TxHash,
+		arg.ProcessorID,
+		arg.FailureReason,
+		arg.LeaseOwner,
+		arg.LeaseMs,
+		arg.Asked,
+		arg.SettledMs,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const updateSession = `-- name: UpdateSession :execrows
 UPDATE sessions SET status = $2, failure_reason = $3, attempts = $4, mandate_id = $5, sealed_token = $6
 WHERE hash = $1
@@ -854,16 +1003,17 @@ func (q *Queries) UpdateSession(ctx context.Context, arg UpdateSessionParams) (i
 }
 
 const updateTally = `-- name: UpdateTally :execrows
-UPDATE tallies SET count = $3, volume_micros = $4, start_day = $5, used_micros = $6 WHERE merchant_id = $1 AND mandate_id = $2
+UPDATE tallies SET count = $3, volume_micros = $4, start_day = $5, used_micros = $6, refunded_micros = $7 WHERE merchant_id = $1 AND mandate_id = $2
 `
 
 type UpdateTallyParams struct {
-	MerchantID   string
-	MandateID    string
-	Count        int64
-	VolumeMicros int64
-	StartDay     int64
-	UsedMicros   int64
+	MerchantID     string
+	MandateID      string
+	Count          int64
+	VolumeMicros   int64
+	StartDay       int64
+	UsedMicros     int64
+	RefundedMicros int64
 }
 
 func (q *Queries) UpdateTally(ctx context.Context, arg UpdateTallyParams) (int64, error) {
@@ -874,6 +1024,7 @@ func (q *Queries) UpdateTally(ctx context.Context, arg UpdateTallyParams) (int64
 		arg.VolumeMicros,
 		arg.StartDay,
 		arg.UsedMicros,
+		arg.RefundedMicros,
 	)
 	if err != nil {
 		return 0, err

@@ -10,7 +10,7 @@ import (
 )
 
 const mandateCharges = `-- name: MandateCharges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage FROM charges WHERE mandate_id = $1 ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds FROM charges WHERE mandate_id = $1 ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
 `
 
 type MandateChargesParams struct {
@@ -55,6 +55,9 @@ func (q *Queries) MandateCharges(ctx context.Context, arg MandateChargesParams) 
 			&i.AuthorizedMicros,
 			&i.AuthorizedUntilMs,
 			&i.Usage,
+			&i.RefundedMicros,
+			&i.RefundingMicros,
+			&i.Refunds,
 		); err != nil {
 			return nil, err
 		}
@@ -87,7 +90,7 @@ func (q *Queries) MandateHeld(ctx context.Context, arg MandateHeldParams) (int64
 }
 
 const mandateVolume = `-- name: MandateVolume :one
-SELECT CAST(COALESCE(SUM(volume_micros), 0) AS BIGINT) AS volume FROM tallies WHERE mandate_id = $1
+SELECT CAST(COALESCE(SUM(volume_micros - refunded_micros), 0) AS BIGINT) AS volume FROM tallies WHERE mandate_id = $1
 `
 
 func (q *Queries) MandateVolume(ctx context.Context, mandateID string) (int64, error) {

@@ -11,6 +11,15 @@ LIMIT CAST(sqlc.arg(most) AS BIGINT);
 SELECT * FROM charges WHERE status = 'authorized' AND authorized_until_ms <= sqlc.arg(now_ms)
 ORDER BY authorized_until_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
+-- name: RefundsOf :many
+SELECT * FROM refunds WHERE charge_id = $1 ORDER BY n;
+
+-- name: LapsedRefunds :many
+SELECT * FROM refunds WHERE status = 'pending' AND lease_ms <= sqlc.arg(before_ms) ORDER BY lease_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
+
+-- name: RefundFacts :many
+SELECT id, charge_id, mandate_id, amount_micros, status FROM refunds WHERE id > $1 ORDER BY id LIMIT $2;
+
 -- name: OutcomeConflicts :many
 SELECT * FROM outcome_conflicts WHERE (charge_id, rail, status, tx_hash, processor_id) > (
     CAST(sqlc.arg(charge_id) AS TEXT), CAST(sqlc.arg(rail) AS TEXT), CAST(sqlc.arg(status) AS TEXT),
@@ -22,7 +31,8 @@ ORDER BY charge_id, rail, status, tx_hash, processor_id LIMIT CAST(sqlc.arg(most
 SELECT COUNT(*) FROM outcome_conflicts WHERE charge_id = $1 AND status = 'reversed';
 
 -- name: Totals :one
-SELECT CAST(COALESCE(SUM(volume_micros), 0) AS BIGINT) AS volume, CAST(COALESCE(SUM(count), 0) AS BIGINT) AS count
+SELECT CAST(COALESCE(SUM(volume_micros), 0) AS BIGINT) AS volume, CAST(COALESCE(SUM(count), 0) AS BIGINT) AS count,
+    CAST(COALESCE(SUM(refunded_micros), 0) AS BIGINT) AS refunded
 FROM tallies WHERE merchant_id = $1;
 
 -- name: ActiveMandates :one
@@ -35,7 +45,8 @@ SELECT id, status, limits, event_seq FROM mandates WHERE id > $1 ORDER BY id LIM
 SELECT * FROM windows WHERE mandate_id > $1 AND mandate_id <= $2;
 
 -- name: ChargeFacts :many
-SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, day, status, rail, step FROM charges
+SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, day, status, rail, step, refunded_micros, refunding_micros,
+    refunds FROM charges
 WHERE id > $1 ORDER BY id LIMIT $2;
 
 -- name: PostingsBetween :many

@@ -52,6 +52,23 @@ WHERE id = $1;
 -- What changes of a charge in two steps besides.
 UPDATE charges SET amount_micros = $2, rails = $3, step = $4, usage = $5 WHERE id = $1;
 
+-- name: UpdateChargeRefunds :execrows
+-- What changes of a charge by its refunds.
+UPDATE charges SET refunded_micros = $2, refunding_micros = $3, refunds = $4 WHERE id = $1;
+
+-- name: Refund :one
+SELECT * FROM refunds WHERE id = $1;
+
+-- name: InsertRefund :exec
+INSERT INTO refunds (id, charge_id, mandate_id, merchant_id, n, amount_micros, reason, fingerprint, status, rail, tx_hash,
+    processor_id, failure_reason, lease_owner, lease_ms, asked, created_ms, settled_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18);
+
+-- name: UpdateRefund :execrows
+UPDATE refunds SET status = $2, tx_hash = $3, processor_id = $4, failure_reason = $5, lease_owner = $6, lease_ms = $7, asked = $8,
+    settled_ms = $9
+WHERE id = $1;
+
 -- name: FreeChargeLeases :execrows
 UPDATE charges SET lease_owner = '', lease_ms = 0
 WHERE status = 'pending' AND lease_owner NOT LIKE CAST(sqlc.arg(own) AS TEXT);
@@ -60,10 +77,11 @@ WHERE status = 'pending' AND lease_owner NOT LIKE CAST(sqlc.arg(own) AS TEXT);
 SELECT * FROM tallies WHERE merchant_id = $1 AND mandate_id = $2;
 
 -- name: InsertTally :exec
-INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros, start_day, used_micros) VALUES ($1, $2, $3, $4, $5, $6);
+INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros, start_day, used_micros, refunded_micros)
+VALUES ($1, $2, $3, $4, $5, $6, $7);
 
 -- name: UpdateTally :execrows
-UPDATE tallies SET count = $3, volume_micros = $4, start_day = $5, used_micros = $6 WHERE merchant_id = $1 AND mandate_id = $2;
+UPDATE tallies SET count = $3, volume_micros = $4, start_day = $5, used_micros = $6, refunded_micros = $7 WHERE merchant_id = $1 AND mandate_id = $2;
 
 -- name: Idempotency :one
 SELECT * FROM idempotency WHERE merchant_id = $1 AND kind = $2 AND key = $3;

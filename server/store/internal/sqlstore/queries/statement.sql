@@ -6,4 +6,4 @@ SELECT CAST(COALESCE(SUM(amount_micros), 0) AS BIGINT) AS held FROM charges
 WHERE mandate_id = sqlc.arg(mandate_id) AND status IN ('authorized', 'pending') AND step <> '' AND rail = sqlc.arg(rail);
 
 -- name: MandateVolume :one
-SELECT CAST(COALESCE(SUM(volume_micros), 0) AS BIGINT) AS volume FROM tallies WHERE mandate_id = $1;
+SELECT CAST(COALESCE(SUM(volume_micros - refunded_micros), 0) AS BIGINT) AS volume FROM tallies WHERE mandate_id = $1;

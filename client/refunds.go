@@ -1,0 +1,87 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// RefundStatus is the state of a refund.
+type RefundStatus string
+
+// The states of a refund. Only pending ones change.
+const (
+	RefundPending   RefundStatus = "pending"
+	RefundSucceeded RefundStatus = "succeeded"
+	RefundFailed    RefundStatus = "failed"
+)
+
+// RefundParams are the parameters of [Client.Refund].
+type RefundParams struct {
+	// AmountCents is the amount in US cents, at least 1. Default: what is left of the payment.
+	AmountCents int64 `json:"amountCents,omitzero"`
+	// Reason appears on the person's statement: up to 500 characters. Optional.
+	Reason string `json:"reason,omitempty"`
+	// IdempotencyKey identifies the refund, as in [ChargeParams].
+	IdempotencyKey string `json:"idempotencyKey"`
+}
+
+// Refund is an amount of a payment that was given back to its payer.
+type Refund struct {
+	// ID is the refund's id (rfd_…).
+	ID string `json:"id"`
+	// TransactionID is the id of the charge (txn_…).
+	TransactionID string `json:"transactionId"`
+	// Status is RefundPending, RefundSucceeded or RefundFailed.
+	Status RefundStatus `json:"status"`
+	// AmountCents is the amount in US cents.
+	AmountCents int64 `json:"amountCents"`
+	// Reason is the reason of the request.
+	Reason string `json:"reason,omitempty"`
+	// FailureReason is set if Status is RefundFailed.
+	FailureReason FailureReason `json:"failureReason,omitempty"`
+	// ProcessorRefundID is the card processor's id of the refund.
+	ProcessorRefundID string `json:"processorRefundId,omitempty"`
+	// CreatedAt is when the refund was requested.
+	CreatedAt time.Time `json:"createdAt"`
+	// Replayed reports whether this is the stored result of an earlier call with the same
+	// idempotency key.
+	Replayed bool `json:"-"`
+}
+
+// RefundList is the result of [Client.Refunds].
+type RefundList struct {
+	// Data lists the refunds, oldest first.
+	Data []Refund `json:"data"`
+}
+
+// Refund gives back a part of a payment by card, or what is left of it:
+// POST /v1/payments/{transactionId}/refunds. Several partial refunds never give back more than
+// was charged. Once a refund has succeeded, the mandate may spend the amount again, in the
+// limits in which the payment still counts; the fee is not returned. Check [Refund].Status:
+// [RefundPending] is followed by a webhook event.
+//
+// Errors: [ErrUnknownOutcome], [ErrNotFound], [ErrNotRefundable], also for a payment on the chain,
+// [ErrIdempotencyInProgress], [ErrIdempotencyMismatch], [ErrValidation], and those that every
+// call may return (see the package comment).
+func (c *Client) Refund(ctx context.Context, transactionID string, p RefundParams) (Refund, error) {
+	if p.IdempotencyKey == "" {
+		p.IdempotencyKey = newKey()
+	}
+	return do(ctx, c, call{
+		doing: "refund payment", method: http.MethodPost, pattern: "/v1/payments/{transactionId}/refunds", value: transactionID,
+		body: p, idempotent: true, key: p.IdempotencyKey,
+	}, func(r *Refund, a answer) bool {
+		r.Replayed = a.header.Get("Idempotency-Replayed") == "true"
+		return r.ID != "" && r.Status != ""
+	})
+}
+
+// Refunds lists the refunds of a payment: GET /v1/payments/{transactionId}/refunds.
+//
+// Errors: [ErrNotFound], and those that every call may return (see the package comment).
+func (c *Client) Refunds(ctx context.Context, transactionID string) (RefundList, error) {
+	return do(ctx, c, call{
+		doing: "list refunds", method: http.MethodGet, idempotent: true, pattern: "/v1/payments/{transactionId}/refunds", value: transactionID,
+	}, func(l *RefundList, _ answer) bool { return l.Data != nil })
+}

@@ -1,0 +1,143 @@
+package payment
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/paywarrant/paywarrant/internal/failpoint"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+)
+
+// ErrNoRefunds reports a charge whose rail cannot give money back.
+var ErrNoRefunds = errors.New("payment: the rail of the charge makes no refunds")
+
+// RefundRequest asks to give back a part of a charge, or what is left of it.
+type RefundRequest struct {
+	MerchantID     string
+	ChargeID       string
+	Amount         ledger.Micros // zero: what is left
+	Reason         string
+	IdempotencyKey string
+}
+
+// fingerprint identifies the request under its idempotency key.
+func (r RefundRequest) fingerprint() string {
+	canonical, err := json.Marshal([]any{r.ChargeID, r.Amount, r.Reason})
+	if err != nil {
+		panic(fmt.Sprintf("payment: encode strings and integers: %v", err))
+	}
+	sum := sha256.Sum256(canonical)
+	return hex.EncodeToString(sum[:])
+}
+
+// Refund gives back a part of a charge by its rail. It returns the decided refund, or a pending
+// one that recovery finishes. Its errors are ErrNoRefunds and those of [ledger.Ledger.Refund].
+func (s *Service) Refund(ctx context.Context, r RefundRequest) (refund ledger.Refund, replayed bool, err error) {
+	done, err := s.begin()
+	if err != nil {
+		return ledger.Refund{}, false, err
+	}
+	defer done()
+	c, err := s.ChargeOf(ctx, r.MerchantID, r.ChargeID)
+	if err != nil {
+		return ledger.Refund{}, false, err
+	}
+	if _, able := s.refunder(c.Rail); !able && c.Status == ledger.ChargeSucceeded {
+		return ledger.Refund{}, false, ErrNoRefunds
+	}
+	refund, replayed, err = s.Ledger.Refund(ctx, ledger.RefundRequest{
+		Charge: c, MerchantID: r.MerchantID, Amount: r.Amount, Reason: r.Reason, IdempotencyKey: r.IdempotencyKey,
+		Fingerprint: r.fingerprint(), Lease: leaseFor,
+	})
+	if err != nil || replayed {
+		return refund, replayed, err
+	}
+	failpoint.Hit(failpoint.RefundBegun)
+	// From here on the refund is finished even if the caller goes away.
+	refund, err = s.finishRefund(context.WithoutCancel(ctx), refund, railTimeout)
+	return refund, false, err
+}
+
+// refunder returns the rail of a name if it can give money back.
+func (s *Service) refunder(name rail.Name) (rail.Refunder, bool) {
+	one, ok := s.Rails.Rail(name)
+	if !ok {
+		return nil, false
+	}
+	r, ok := one.(rail.Refunder)
+	return r, ok
+}
+
+// finishRefund asks the rail and settles the refund. If the outcome is unknown, the refund
+// stays pending, and recovery asks again when its lease has expired.
+func (s *Service) finishRefund(ctx context.Context, r ledger.Refund, within time.Duration) (ledger.Refund, error) {
+	log := s.Logger.With(slog.String("refundId", r.ID), slog.String("transactionId", r.ChargeID), slog.String("rail", string(r.Rail)))
+	one, able := s.refunder(r.Rail)
+	if !able {
+		log.ErrorContext(ctx, "refund not finished", slog.String("error", ErrNoRefunds.Error()))
+		return r, nil
+	}
+	railCtx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	outcome, err := one.Refund(railCtx, rail.Refund{
+		Reference: rail.Reference(r.ID, r.Rail), Charge: rail.Reference(r.ChargeID, r.Rail), Amount: r.Amount, Description: r.Reason,
+	})
+	if err == nil && (outcome.Status == rail.Succeeded || outcome.Status == rail.Refused) {
+		failpoint.Hit(failpoint.RefundDecided)
+		settled, err := s.Ledger.SettleRefund(ctx, r, outcome)
+		if errors.Is(err, ledger.ErrConflictingOutcome) {
+			s.Telemetry.Conflicting(string(r.Rail))
+			log.ErrorContext(ctx, "outcome of refund conflicts with its decision", slog.String("error", err.Error()))
+		}
+		return settled, err
+	}
+	if err != nil {
+		log.WarnContext(ctx, "outcome of refund unknown, will ask again", slog.String("error", err.Error()))
+	}
+	return r, nil
+}
+
+// resumeRefunds finishes the refunds whose lease has expired.
+func (s *Service) resumeRefunds(ctx context.Context) {
+	lapsed, err := s.Ledger.LapsedRefunds(ctx, s.Clock(), recoverWorkers)
+	for _, r := range lapsed {
+		leased, taken, failure := s.Ledger.LeaseRefund(ctx, r, s.Clock().Add(max(leaseFor, putOff(r.Asked))))
+		if failure == nil && taken {
+			_, failure = s.finishRefund(ctx, leased, recoverTimeout)
+		}
+		err = errors.Join(err, failure)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.Logger.ErrorContext(ctx, "refunds not finished", slog.String("error", err.Error()))
+	}
+}
+
+// recoverRefunds looks up pending refunds at intervals.
+func (s *Service) recoverRefunds(ctx context.Context) {
+	tick := time.NewTicker(recoverEvery)
+	defer tick.Stop()
+	for {
+		s.resumeRefunds(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Refunds lists the refunds of a merchant's charge, oldest first.
+func (s *Service) Refunds(ctx context.Context, merchantID, chargeID string) ([]ledger.Refund, error) {
+	c, err := s.ChargeOf(ctx, merchantID, chargeID)
+	if err != nil {
+		return nil, err
+	}
+	return s.Ledger.RefundsOf(ctx, c.ID)
+}

@@ -1,0 +1,163 @@
+package ledgertest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+func (b *bench) refundOf(c ledger.Charge, amount ledger.Micros, key string) ledger.RefundRequest {
+	return ledger.RefundRequest{
+		Charge: c, MerchantID: c.MerchantID, Amount: amount, Reason: "broken", IdempotencyKey: key, Fingerprint: "f", Lease: time.Minute,
+	}
+}
+
+var gaveBack = rail.Outcome{Status: rail.Succeeded, ProcessorID: "re_1"}
+
+// refunds: what is given back returns to the windows in which the charge counts, once, and
+// never more than was charged.
+func refunds(t *testing.T, b *bench) {
+	ctx := t.Context()
+	b.clock.set(time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC))
+	m := b.mandate(t, b.limited())
+	used := func() (all []int64) {
+		stored, err := b.Mandate(ctx, m.ID)
+		require.NoError(t, err)
+		for _, w := range stored.Windows {
+			all = append(all, w.Used/int64(max(cent, 1)))
+		}
+		all[3] = stored.Windows[3].Used
+		return all
+	}
+	pending := b.reserve(t, m, 10*cent)
+	_, _, err := b.Refund(ctx, b.refundOf(pending, cent, "early"))
+	require.ErrorIs(t, err, ledger.ErrNotRefundable)
+	b.settle(t, pending, declined())
+	c := b.settle(t, b.reserve(t, m, 50*cent), succeeded())
+	require.Equal(t, []int64{50, 50, 50, 1}, used())
+
+	stranger := b.refundOf(c, cent, "k")
+	stranger.MerchantID = "mer_other"
+	_, _, err = b.Refund(ctx, stranger)
+	require.ErrorIs(t, err, ledger.ErrNotFound)
+	for _, amount := range []ledger.Micros{-1, 50*cent + 1} {
+		_, _, err = b.Refund(ctx, b.refundOf(c, amount, "k"))
+		require.ErrorIs(t, err, ledger.ErrAboveCharge)
+	}
+	part, replayed, err := b.Refund(ctx, b.refundOf(c, 20*cent, "k"))
+	require.NoError(t, err)
+	require.False(t, replayed)
+	require.Equal(t, []int64{50, 50, 50, 1}, used(), "it has not moved yet")
+	_, _, err = b.Refund(ctx, b.refundOf(c, 20*cent, "k"))
+	require.ErrorIs(t, err, ledger.ErrIdempotencyInProgress)
+	_, _, err = b.Refund(ctx, b.refundOf(c, 31*cent, "more"))
+	require.ErrorIs(t, err, ledger.ErrAboveCharge)
+	b.sound(t)
+	for range 2 {
+		part, err = b.SettleRefund(ctx, part, gaveBack)
+		require.NoError(t, err)
+		require.Equal(t, ledger.RefundSucceeded, part.Status)
+	}
+	require.Equal(t, []int64{30, 30, 30, 1}, used())
+	again, replayed, err := b.Refund(ctx, b.refundOf(c, 20*cent, "k"))
+	require.NoError(t, err)
+	require.True(t, replayed)
+	require.Equal(t, part, again)
+	other := b.refundOf(c, 20*cent, "k")
+	other.Fingerprint = "g"
+	_, _, err = b.Refund(ctx, other)
+	require.ErrorIs(t, err, ledger.ErrIdempotencyMismatch)
+	_, err = b.SettleRefund(ctx, part, rail.Outcome{Status: rail.Refused})
+	require.ErrorIs(t, err, ledger.ErrConflictingOutcome)
+
+	failed, _, err := b.Refund(ctx, b.refundOf(c, 0, "rest"))
+	require.NoError(t, err)
+	require.Equal(t, 30*cent, failed.Amount)
+	failed, err = b.SettleRefund(ctx, failed, rail.Outcome{Status: rail.Refused})
+	require.NoError(t, err)
+	require.Equal(t, []any{ledger.RefundFailed, rail.ProcessorError}, []any{failed.Status, failed.FailureReason})
+
+	b.clock.set(time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC))
+	b.settle(t, b.reserve(t, m, cent), succeeded())
+	rest, _, err := b.Refund(ctx, b.refundOf(c, 0, "rest again"))
+	require.NoError(t, err)
+	lapsed, err := b.LapsedRefunds(ctx, b.clock.Now(), 10)
+	require.NoError(t, err)
+	require.Empty(t, lapsed)
+	b.clock.set(b.clock.Now().Add(time.Minute))
+	lapsed, err = b.LapsedRefunds(ctx, b.clock.Now(), 10)
+	require.NoError(t, err)
+	require.Len(t, lapsed, 1)
+	leased, taken, err := b.LeaseRefund(ctx, lapsed[0], b.clock.Now().Add(time.Minute))
+	require.NoError(t, err)
+	require.True(t, taken)
+	_, taken, err = b.LeaseRefund(ctx, lapsed[0], b.clock.Now().Add(time.Minute))
+	require.NoError(t, err)
+	require.False(t, taken)
+	_, err = b.SettleRefund(ctx, leased, gaveBack)
+	require.NoError(t, err)
+	require.Equal(t, []int64{1, 1, 1, 1}, used(), "the charge's day is over, its month is not")
+	_, _, err = b.Refund(ctx, b.refundOf(c, 0, "nothing left"))
+	require.ErrorIs(t, err, ledger.ErrAboveCharge)
+
+	all, err := b.RefundsOf(ctx, c.ID)
+	require.NoError(t, err)
+	require.Len(t, all, 3)
+	require.Equal(t, rest.ID, all[2].ID)
+	stats, err := b.Stats(ctx, b.merchant.ID, b.clock.Now())
+	require.NoError(t, err)
+	require.Equal(t, []ledger.Micros{51 * cent, 50 * cent}, []ledger.Micros{stats.Volume, stats.Refunded})
+	lines, err := ledger.FeeStatement(ctx, b.store, ledger.MonthOf(c.SettledAt), b.merchant.ID)
+	require.NoError(t, err)
+	require.Len(t, lines, 1)
+	require.Equal(t, 51*cent, lines[0].Gross)
+	volume, err := b.MandateVolume(ctx, m.ID)
+	require.NoError(t, err)
+	require.Equal(t, cent, volume)
+	require.Equal(t, []webhook.Type{
+		webhook.MandateCreated, webhook.PaymentFailed, webhook.PaymentSucceeded, webhook.PaymentRefunded, webhook.PaymentRefundFailed, webhook.PaymentSucceeded,
+		webhook.PaymentRefunded,
+	}, typesOf(b.eventsOf(t, m)))
+	b.sound(t)
+}
+
+// concurrentRefunds never give back more than was charged.
+func concurrentRefunds(t *testing.T, b *bench) {
+	m := b.mandate(t, b.terms(100*cent, 1000*cent))
+	c := b.settle(t, b.reserve(t, m, 100*cent), succeeded())
+	var (
+		all  sync.WaitGroup
+		mu   sync.Mutex
+		back ledger.Micros
+	)
+	for n := range 40 {
+		all.Go(func() {
+			r, _, err := b.Refund(t.Context(), b.refundOf(c, 7*cent, fmt.Sprint(n)))
+			if errors.Is(err, ledger.ErrAboveCharge) {
+				return
+			}
+			if err == nil {
+				r, err = b.SettleRefund(t.Context(), r, gaveBack)
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			back += r.Amount
+		})
+	}
+	all.Wait()
+	require.Equal(t, 98*cent, back)
+	require.Equal(t, 2*cent, b.spent(t, m))
+	b.sound(t)
+}

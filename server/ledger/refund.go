@@ -1,0 +1,278 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+// RefundStatus is the state of a refund.
+type RefundStatus string
+
+// The states of a refund. Only pending ones change.
+const (
+	RefundPending   RefundStatus = "pending"
+	RefundSucceeded RefundStatus = "succeeded"
+	RefundFailed    RefundStatus = "failed"
+)
+
+// Refund gives back a part of a charge to its payer, or all of it.
+type Refund struct {
+	// ID identifies the refund. It is derived from the merchant and its idempotency key.
+	ID string
+	// ChargeID identifies the charge.
+	ChargeID string
+	// MandateID identifies the charge's mandate.
+	MandateID string
+	// MerchantID identifies the payee that gives back.
+	MerchantID string
+	// N numbers the refunds of the charge, from 1.
+	N int
+	// Amount is the amount to give back.
+	Amount Micros
+	// Reason is shown to the person; may be empty.
+	Reason string
+	// Fingerprint is a hash of the request: the same key with another fingerprint is refused.
+	Fingerprint string
+	// Status is the refund's state. It changes only while pending.
+	Status RefundStatus
+	// Rail is the rail of the charge.
+	Rail rail.Name
+	// TxHash is the transaction on the chain.
+	TxHash string
+	// ProcessorID is the card processor's id of the refund.
+	ProcessorID string
+	// FailureReason is the reason of a failed refund.
+	FailureReason rail.Reason
+	// LeaseOwner names the lease under which the rail is being asked; empty if none is.
+	LeaseOwner string
+	// LeaseUntil is the time before which no other process asks the rail.
+	LeaseUntil time.Time
+	// Asked is the number of times that recovery has asked the rail.
+	Asked int
+	// CreatedAt is the time of the request.
+	CreatedAt time.Time
+	// SettledAt is the time at which the money moved; zero unless the refund has succeeded.
+	SettledAt time.Time
+}
+
+var (
+	// ErrNotRefundable reports a charge that has not succeeded, or was reversed by its rail.
+	ErrNotRefundable = errors.New("ledger: charge cannot be refunded")
+	// ErrAboveCharge reports refunds of more than was charged.
+	ErrAboveCharge = errors.New("ledger: amount above what is left of the charge")
+)
+
+// RefundID returns the id of the refund that a merchant requests with an idempotency key.
+func RefundID(merchantID, key string) string { return id.Derived(id.Refund, merchantID, key) }
+
+// RefundRequest asks to give back a part of a charge.
+type RefundRequest struct {
+	// Charge is the charge, as it was read before: its ids do not change.
+	Charge Charge
+	// MerchantID is the payee that asks.
+	MerchantID string
+	// Amount is the amount to give back. Zero: what is left of the charge.
+	Amount Micros
+	// Reason is shown to the person. Optional.
+	Reason string
+	// IdempotencyKey identifies the request.
+	IdempotencyKey string
+	// Fingerprint is a hash of the request.
+	Fingerprint string
+	// Lease is the time during which no other process finishes the refund.
+	Lease time.Duration
+}
+
+func refundKeys(refundID string, c Charge) Keys {
+	return Keys{
+		Refunds: []string{refundID}, Charges: []string{c.ID}, Mandates: []string{c.MandateID},
+		Tallies:     []TallyKey{{MandateID: c.MandateID, MerchantID: c.MerchantID}},
+		Idempotency: []IdempotencyKey{reversalKey(c)},
+	}
+}
+
+// Refund begins a refund: the caller must ask the charge's rail next. It returns the result of
+// the first request with the same key with replayed set, [ErrIdempotencyMismatch],
+// [ErrIdempotencyInProgress], [ErrNotFound], [ErrNotRefundable] or [ErrAboveCharge]. Refunds
+// that run at the same time never give back more than was charged.
+func (l *Ledger) Refund(ctx context.Context, q RefundRequest) (r Refund, replayed bool, err error) {
+	refundID, lease := RefundID(q.MerchantID, q.IdempotencyKey), l.newLease()
+	err = l.run(ctx, q.Charge.MandateID, refundKeys(refundID, q.Charge), func(s *State, now time.Time) (e Effects, err error) {
+		if known, ok := s.Refunds[refundID]; ok {
+			r = known
+			replayed, err = known.replay(q, lease, now)
+			return Effects{}, err
+		}
+		e, r, err = q.decide(s, refundID, lease, now)
+		return e, err
+	})
+	if err != nil {
+		return Refund{}, false, fmt.Errorf("refund charge %s: %w", q.Charge.ID, err)
+	}
+	return r, replayed, nil
+}
+
+func (r Refund) replay(q RefundRequest, lease string, now time.Time) (bool, error) {
+	switch {
+	case r.Fingerprint != q.Fingerprint:
+		return false, ErrIdempotencyMismatch
+	case r.LeaseOwner == lease: // this very command: it was committed, and its result was lost
+		return false, nil
+	case r.Status == RefundPending && now.Before(r.LeaseUntil) && r.Asked == 0:
+		return false, ErrIdempotencyInProgress
+	}
+	return true, nil
+}
+
+func (q RefundRequest) decide(s *State, refundID, lease string, now time.Time) (Effects, Refund, error) {
+	c, ok := s.Charges[q.Charge.ID]
+	if !ok || c.MerchantID != q.MerchantID {
+		return Effects{}, Refund{}, ErrNotFound
+	}
+	if c.Status != ChargeSucceeded {
+		return Effects{}, Refund{}, fmt.Errorf("%w: it is %s", ErrNotRefundable, c.Status)
+	}
+	if _, reversed := s.Idempotency[reversalKey(c)]; reversed {
+		return Effects{}, Refund{}, fmt.Errorf("%w: its rail took the payment back", ErrNotRefundable)
+	}
+	left := c.Amount - c.Refunded - c.Refunding
+	amount := q.Amount
+	if amount == 0 {
+		amount = left
+	}
+	if amount <= 0 || amount > left {
+		return Effects{}, Refund{}, ErrAboveCharge
+	}
+	c.Refunding, c.Refunds = c.Refunding+amount, c.Refunds+1
+	r := Refund{
+		ID: refundID, ChargeID: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, N: c.Refunds, Amount: amount, Reason: q.Reason,
+		Fingerprint: q.Fingerprint, Status: RefundPending, Rail: c.Rail, LeaseOwner: lease, LeaseUntil: now.Add(q.Lease), CreatedAt: now,
+	}
+	return Effects{Insert: Rows{Refunds: []Refund{r}}, Update: Rows{Charges: []Charge{c}}}, r, nil
+}
+
+// SettleRefund decides a pending refund by the outcome on its rail: it posts the movement and
+// gives the amount back to the windows in which the charge still counts, or releases it. A
+// decided refund does not change, and is returned; if the outcome contradicts it,
+// SettleRefund returns [ErrConflictingOutcome].
+func (l *Ledger) SettleRefund(ctx context.Context, r Refund, o rail.Outcome) (Refund, error) {
+	var (
+		result      Refund
+		conflicting bool
+	)
+	c := Charge{ID: r.ChargeID, MandateID: r.MandateID, MerchantID: r.MerchantID}
+	err := l.run(ctx, r.MandateID, refundKeys(r.ID, c), func(s *State, now time.Time) (e Effects, err error) {
+		known, ok := s.Refunds[r.ID]
+		if !ok {
+			return Effects{}, ErrNotFound
+		}
+		if result = known; known.Status != RefundPending {
+			conflicting = (known.Status == RefundSucceeded) != (o.Status == rail.Succeeded)
+			return Effects{}, nil
+		}
+		e, result, err = known.settle(s, o, now)
+		return e, err
+	})
+	switch {
+	case err != nil:
+		return Refund{}, fmt.Errorf("settle refund %s: %w", r.ID, err)
+	case conflicting:
+		return result, fmt.Errorf("settle refund %s: %w: it is %s, and %s reports %s", r.ID, ErrConflictingOutcome, result.Status, r.Rail, o.Status)
+	}
+	return result, nil
+}
+
+func (r Refund) settle(s *State, o rail.Outcome, now time.Time) (Effects, Refund, error) {
+	c, ok := s.Charges[r.ChargeID]
+	if !ok || c.Refunding < r.Amount {
+		return Effects{}, Refund{}, fmt.Errorf("%w: charge %s does not wait for refund %s", ErrInvariant, r.ChargeID, r.ID)
+	}
+	m, ok := s.Mandates[c.MandateID]
+	if !ok {
+		return Effects{}, Refund{}, fmt.Errorf("%w: mandate of charge %s is missing", ErrInvariant, c.ID)
+	}
+	r.LeaseOwner, r.LeaseUntil, r.TxHash, r.ProcessorID = "", time.Time{}, o.TxHash, o.ProcessorID
+	c.Refunding -= r.Amount
+	switch o.Status {
+	case rail.Succeeded:
+		return r.succeed(s, c, o.SettledAt, now)
+	case rail.Refused:
+	default:
+		return Effects{}, Refund{}, fmt.Errorf("%w: outcome %q does not decide refund %s", ErrInvariant, o.Status, r.ID)
+	}
+	r.Status, r.FailureReason = RefundFailed, o.Reason
+	if r.FailureReason == "" {
+		r.FailureReason = rail.ProcessorError
+	}
+	var e Effects
+	recordEvent(&e, &m, c.MerchantID, webhook.PaymentRefundFailed, refundData(&c, &r), now)
+	e.Update.Charges, e.Update.Mandates, e.Update.Refunds = []Charge{c}, []Mandate{m}, []Refund{r}
+	return e, r, nil
+}
+
+func (r Refund) succeed(s *State, c Charge, settledAt, now time.Time) (Effects, Refund, error) {
+	e, err := giveBack(s, c, func(w Window) (Window, error) { return w.giveBackPart(c.Day, r.Amount) })
+	if err != nil {
+		return Effects{}, Refund{}, err
+	}
+	r.Status, r.SettledAt = RefundSucceeded, now
+	if !settledAt.IsZero() {
+		r.SettledAt = settledAt
+	}
+	c.Refunded += r.Amount
+	tally := s.Tallies[TallyKey{MandateID: c.MandateID, MerchantID: c.MerchantID}]
+	if len(e.Update.Tallies) > 0 {
+		tally = e.Update.Tallies[0]
+	}
+	tally.Refunded += r.Amount
+	m := e.Update.Mandates[0]
+	recordEvent(&e, &m, c.MerchantID, webhook.PaymentRefunded, refundData(&c, &r), now)
+	e.Insert.Postings = r.postings(now)
+	e.Update.Charges, e.Update.Mandates = []Charge{c}, []Mandate{m}
+	e.Update.Tallies, e.Update.Refunds = []Tally{tally}, []Refund{r}
+	return e, r, nil
+}
+
+// refundPostings is the number that the postings of refunds begin at; each has two.
+const refundPostings = 10
+
+// postings returns the postings of a refund that succeeded: from the payee to the rail, and
+// from the rail to the payer. The fee stays as it is.
+func (r Refund) postings(now time.Time) []Posting {
+	clearing, n := clearingAccount(r.Rail), refundPostings+2*(r.N-1)
+	return []Posting{
+		{ChargeID: r.ChargeID, N: n, MandateID: r.MandateID, From: merchantAccount(r.MerchantID), To: clearing, Amount: r.Amount, At: now},
+		{ChargeID: r.ChargeID, N: n + 1, MandateID: r.MandateID, From: clearing, To: mandateAccount(r.MandateID), Amount: r.Amount, At: now},
+	}
+}
+
+// LeaseRefund leases a pending refund until a time, so that the caller may finish it. It
+// reports false if another lease has not expired, or if the refund is decided.
+func (l *Ledger) LeaseRefund(ctx context.Context, r Refund, until time.Time) (Refund, bool, error) {
+	var (
+		result Refund
+		taken  bool
+	)
+	lease := l.newLease()
+	err := l.run(ctx, r.MandateID, Keys{Refunds: []string{r.ID}}, func(s *State, now time.Time) (Effects, error) {
+		known, ok := s.Refunds[r.ID]
+		result, taken = known, ok && known.Status == RefundPending && known.LeaseOwner == lease
+		if taken || !ok || known.Status != RefundPending || now.Before(known.LeaseUntil) {
+			return Effects{}, nil
+		}
+		known.LeaseOwner, known.LeaseUntil = lease, until
+		known.Asked++
+		result, taken = known, true
+		return Effects{Update: Rows{Refunds: []Refund{known}}}, nil
+	})
+	if err != nil {
+		return Refund{}, false, fmt.Errorf("lease refund %s: %w", r.ID, err)
+	}
+	return result, taken, nil
+}

@@ -1,0 +1,87 @@
+package server_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+func TestRefundGivesTheBudgetBack(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	hook := c.Webhook(t, webhook.PaymentRefunded)
+	m := c.mandate(t, 500, 500)
+	paid := c.chargeIn(t, m, 500, client.USD)
+	c.charge(t, m, 1, "full").refused(t, 402, "monthly")
+	p := client.RefundParams{AmountCents: 200, Reason: "two of five were late", IdempotencyKey: "refund 1"}
+	first, err := c.Client().Refund(t.Context(), paid.TransactionID, p)
+	require.NoError(t, err)
+	require.Equal(t, []any{client.RefundSucceeded, int64(200), paid.TransactionID}, []any{first.Status, first.AmountCents, first.TransactionID})
+	require.NotEmpty(t, first.ProcessorRefundID)
+	again, err := c.Client().Refund(t.Context(), paid.TransactionID, p)
+	require.NoError(t, err)
+	require.True(t, again.Replayed)
+	require.Equal(t, first.ID, again.ID)
+	p.AmountCents = 201
+	_, err = c.Client().Refund(t.Context(), paid.TransactionID, p)
+	require.ErrorIs(t, err, client.ErrIdempotencyMismatch)
+	e := hook.Next(t)
+	require.Contains(t, string(e.Data), first.ID)
+	require.EqualValues(t, 300, c.spentCents(t, m))
+	c.charge(t, m, 200, "again").ok(t)
+
+	_, err = c.Client().Refund(t.Context(), paid.TransactionID, client.RefundParams{AmountCents: 301})
+	require.ErrorIs(t, err, client.ErrValidation)
+	rest, err := c.Client().Refund(t.Context(), paid.TransactionID, client.RefundParams{})
+	require.NoError(t, err)
+	require.EqualValues(t, 300, rest.AmountCents)
+	list, err := c.Client().Refunds(t.Context(), paid.TransactionID)
+	require.NoError(t, err)
+	require.Len(t, list.Data, 2)
+	receipt, err := c.Client().Receipt(t.Context(), paid.TransactionID)
+	require.NoError(t, err)
+	require.EqualValues(t, 500, receipt.RefundedCents)
+	page := c.do(t, "GET", receipt.ReceiptURL[len(c.URL):], "")
+	require.Contains(t, page.Text, "Refunded")
+	c.sound(t, 2)
+}
+
+func TestPaymentsThatCannotBeRefunded(t *testing.T) {
+	t.Parallel()
+	c := onChain(t)
+	held := c.authorize(t, c.mandate(t, 500, 1000), 100, client.USD)
+	onChain := c.chargeIn(t, c.mandate(t, 500, 1000, "wallet"), 100, client.USDC)
+	for _, id := range []string{held.TransactionID, onChain.TransactionID} {
+		_, err := c.Client().Refund(t.Context(), id, client.RefundParams{AmountCents: 50})
+		require.ErrorIs(t, err, client.ErrNotRefundable)
+	}
+	_, err := c.Client().Refund(t.Context(), "txn_01ARZ3NDEKTSV4RRFFQ69G5FAV", client.RefundParams{})
+	require.ErrorIs(t, err, client.ErrNotFound)
+	_, err = c.Client().Refunds(t.Context(), "txn_01ARZ3NDEKTSV4RRFFQ69G5FAV")
+	require.ErrorIs(t, err, client.ErrNotFound)
+	paid := c.chargeIn(t, c.mandate(t, 500, 1000), 100, client.USD)
+	for param, body := range map[string]string{
+		"amountCents": `{"amountCents":0,"idempotencyKey":"k"}`, "idempotencyKey": `{"amountCents":1}`,
+		"reason": `{"reason":"a\u0000b","idempotencyKey":"k"}`,
+	} {
+		require.Equal(t, param, c.do(t, "POST", "/v1/payments/"+paid.TransactionID+"/refunds", body).refused(t, 400, "validation_error").str("param"))
+	}
+}
+
+// TestRefusedRefundGivesNothingBack: the budget stays used, and the merchant may try again.
+func TestRefusedRefundGivesNothingBack(t *testing.T) {
+	t.Parallel()
+	c := setup(t, &servertest.Options{})
+	m := c.mandate(t, 500, 500, "card_refund_refused")
+	paid := c.chargeIn(t, m, 500, client.USD)
+	r, err := c.Client().Refund(t.Context(), paid.TransactionID, client.RefundParams{})
+	require.NoError(t, err)
+	require.Equal(t, client.RefundFailed, r.Status)
+	require.NotEmpty(t, r.FailureReason)
+	require.EqualValues(t, 500, c.spentCents(t, m))
+	c.sound(t, 1)
+}
