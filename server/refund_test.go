@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -83,5 +84,32 @@ func TestRefusedRefundGivesNothingBack(t *testing.T) {
 	require.Equal(t, client.RefundFailed, r.Status)
 	require.NotEmpty(t, r.FailureReason)
 	require.EqualValues(t, 500, c.spentCents(t, m))
+	c.sound(t, 1)
+}
+
+// TestRefundWhoseAnswerIsLostIsFinishedOnce: recovery asks the processor again, which gives the
+// money back once.
+func TestRefundWhoseAnswerIsLostIsFinishedOnce(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	m := c.mandate(t, 500, 500, "card_lost_answer")
+	paid := c.chargeIn(t, m, 500, client.USD)
+	succeeded := func() bool {
+		r, err := c.Client().Receipt(t.Context(), paid.TransactionID)
+		return err == nil && r.Status == client.Succeeded
+	}
+	c.Clock.Advance(time.Minute)
+	require.Eventually(t, succeeded, 10*time.Second, 20*time.Millisecond)
+	r, err := c.Client().Refund(t.Context(), paid.TransactionID, client.RefundParams{AmountCents: 300})
+	require.NoError(t, err)
+	require.Equal(t, client.RefundPending, r.Status)
+	_, err = c.Client().Refund(t.Context(), paid.TransactionID, client.RefundParams{AmountCents: 201})
+	require.ErrorIs(t, err, client.ErrValidation, "what is pending cannot be given back again")
+	c.Clock.Advance(time.Minute)
+	require.Eventually(t, func() bool {
+		list, err := c.Client().Refunds(t.Context(), paid.TransactionID)
+		return err == nil && list.Data[0].Status == client.RefundSucceeded
+	}, 10*time.Second, 20*time.Millisecond)
+	require.EqualValues(t, 200, c.spentCents(t, m))
 	c.sound(t, 1)
 }

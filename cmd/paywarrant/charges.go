@@ -28,7 +28,7 @@ type chargeLine struct {
 	TransactionID string        `json:"transactionId"`
 	Status        string        `json:"status"`
 	AmountMicros  int64         `json:"amountMicros"`
-	Authorized    int64         `json:"authorizedMicros,omitempty"`
+	Authorized    int64         `json:"authorizedMicros,omitzero"`
 	HeldUntil     string        `json:"authorizedUntil,omitempty"`
 	Usage         *ledger.Usage `json:"usage,omitempty"`
 	MandateID     string        `json:"mandateId"`
