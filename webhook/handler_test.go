@@ -39,6 +39,18 @@ func TestEachTypeHasItsFunction(t *testing.T) {
 		PaymentReversed: func(_ context.Context, e webhook.Event, p webhook.Payment) error {
 			return note(p.Status, e, p.TxHash)
 		},
+		PaymentAuthorized: func(_ context.Context, e webhook.Event, p webhook.Payment) error {
+			return note(p.Status, e, fmt.Sprint(p.AuthorizedMicros))
+		},
+		PaymentVoided: func(_ context.Context, e webhook.Event, p webhook.Payment) error {
+			return note(p.Status, e, p.TransactionID)
+		},
+		PaymentRefunded: func(_ context.Context, e webhook.Event, p webhook.Payment) error {
+			return note("refunded", e, p.Refund.ID)
+		},
+		PaymentRefundFailed: func(_ context.Context, e webhook.Event, p webhook.Payment) error {
+			return note("refund failed", e, p.Refund.FailureReason)
+		},
 		MandateCreated: func(_ context.Context, e webhook.Event, d webhook.Mandate) error {
 			return note("created", e, d.MandateID)
 		},
@@ -53,12 +65,17 @@ func TestEachTypeHasItsFunction(t *testing.T) {
 		event("evt_c", webhook.MandateCreated, `{"delegateId":"del_1","new":1}`),
 		event("evt_d", webhook.MandateRevoked, `{"revokedBy":"user"}`),
 		event("evt_f", webhook.PaymentReversed, `{"txHash":"0x1","status":"reversed"}`),
-		event("evt_e", "payment.refunded", `{"a":[1]}`),
+		event("evt_g", webhook.PaymentAuthorized, `{"authorizedMicros":7,"status":"authorized"}`),
+		event("evt_h", webhook.PaymentVoided, `{"transactionId":"txn_2","status":"voided"}`),
+		event("evt_i", webhook.PaymentRefunded, `{"refund":{"id":"rfd_1"}}`),
+		event("evt_j", webhook.PaymentRefundFailed, `{"refund":{"failureReason":"processor_error"}}`),
+		event("evt_e", "payment.of_tomorrow", `{"a":[1]}`),
 	} {
 		require.Equal(t, http.StatusNoContent, deliver(t, h, sign(t, noon, body, secret), body), i)
 	}
 	require.Equal(t, []string{
-		"succeeded evt_a txn_1", "failed evt_b card_declined", "created evt_c del_1", "revoked evt_d user", "reversed evt_f 0x1", `other evt_e {"a":[1]}`,
+		"succeeded evt_a txn_1", "failed evt_b card_declined", "created evt_c del_1", "revoked evt_d user", "reversed evt_f 0x1",
+		"authorized evt_g 7", "voided evt_h txn_2", "refunded evt_i rfd_1", "refund failed evt_j processor_error", `other evt_e {"a":[1]}`,
 	}, got)
 }
 
