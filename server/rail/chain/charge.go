@@ -101,6 +101,13 @@ func (r *Rail) findOrOpenCharge(ctx context.Context, key string, q chargeRequest
 	return r.openCharge(ctx, key, q)
 }
 
+// deadline returns the time until which a charge can land. A chain that had nothing to do may
+// have made no block for a while: the next one is of the present, not of the newest's time.
+func (r *Rail) deadline(newest uint64) uint64 {
+	now := max(r.config.Clock().Unix(), 0)
+	return max(newest, uint64(now)) + uint64(r.config.Lifetime/time.Second)
+}
+
 // openCharge refuses or broadcasts a charge that has no record.
 func (r *Rail) openCharge(ctx context.Context, key string, q chargeRequest) (chargeRecord, error) {
 	record := chargeRecord{Fingerprint: q.fingerprint, Reference: q.Reference}
@@ -123,7 +130,7 @@ func (r *Rail) openCharge(ctx context.Context, key string, q chargeRequest) (cha
 	record.Owner, record.Since = grant.Grant.Owner, header.Number.Uint64()
 	record.Charge = evm.Charge{
 		GrantID: grantID, Payee: q.payee, Amount: uint64(q.Amount), Ref: q.ref,
-		Deadline: header.Time + uint64(r.config.Lifetime/time.Second),
+		Deadline: r.deadline(header.Time),
 	}
 	job, why, err := r.prepareCharge(ctx, grant, record.Charge)
 	if err != nil {

@@ -244,6 +244,16 @@ type movable struct{ now time.Time }
 
 func (m *movable) Now() time.Time { return m.now }
 
+// TestChargeOnAnIdleChainIsNotLate: the newest block is older than a charge may be.
+func TestChargeOnAnIdleChainIsNotLate(t *testing.T) {
+	t.Parallel()
+	w := setup(t, devchain.Config{}, func(c *chain.Config) { c.Lifetime = 3 * time.Second })
+	in := w.connect(t, "setup", chain.MethodWallet)
+	time.Sleep(5 * time.Second)
+	ended := w.pay(t, charge("txn", in))
+	require.Equal(t, rail.Succeeded, ended.Status, ended.Reason)
+}
+
 // TestDeadline checks that a charge that never landed is refused, and cannot land later.
 func TestDeadline(t *testing.T) {
 	t.Parallel()

@@ -58,8 +58,8 @@ type Config struct {
 	// Poll is the pause between two reads of the chain while a caller waits, and of the
 	// watcher. Default: 250 milliseconds.
 	Poll time.Duration
-	// Lifetime is how long a signed charge can land, by the chain's clock. Default:
-	// ten minutes.
+	// Lifetime is how long a signed charge can land, by the chain's clock or the rail's,
+	// whichever is later. Default: ten minutes.
 	Lifetime time.Duration
 	// BumpAfter is how long a transaction waits before it is replaced with higher fees.
 	// Default: 15 seconds.
