@@ -157,7 +157,8 @@ func TestWrongCredentialsCountAgainstTheAddress(t *testing.T) {
 // and a made-up hop is not another client.
 func TestAddressBehindAProxyHasALimitOfItsOwn(t *testing.T) {
 	t.Parallel()
-	c := setup(t, limited(servertest.Options{}))
+	slowly := func(cfg *server.Config) { cfg.AnonymousPerSecond = 1 } // so that a slow machine is refused too
+	c := setup(t, limited(servertest.Options{Configure: slowly}))
 	nobody := caller{Server: c.Server}
 	from := func(hops string) int { return nobody.do(t, "GET", "/setup/sess_x", "", "X-Forwarded-For", hops).Status }
 	statuses := map[int]int{}
