@@ -58,5 +58,5 @@ var ledgerMutants = []mutant{
 	{"server/ledger/session.go", "setup may be attempted six times", "session.Attempts >= MaxAttempts", "session.Attempts > MaxAttempts", ledgerTests},
 	{"server/ledger/window.go", "the assertion on a window has no lower bound", "w.Used >= 0 && ", "", ledgerTests},
 	{"server/ledger/batch.go", "a posting of nothing is written", "p.Amount <= 0 ||", "", ledgerTests},
-	{"server/ledger/check.go", "a counter above its limit is sound", "w.Used != charges[i].Used || !w.sound()", "w.Used != charges[i].Used", ledgerTests},
+	{"server/ledger/report.go", "a counter above its limit is sound", "w.Used != charges[i].Used || !w.sound()", "w.Used != charges[i].Used", ledgerTests},
 }
