@@ -48,7 +48,7 @@ type Checkout struct {
 	// TransactionID is the id of the charge (txn_…). It is empty until there is one.
 	TransactionID string `json:"transactionId,omitempty"`
 	// FailureReason is set if Status is failed. It is reversed if the checkout was paid and
-	// the rail took the payment back.
+	// the rail took the payment back, and refunded if the payee gave all of it back.
 	FailureReason string `json:"failureReason,omitempty"`
 	// CreatedAt is when the checkout was created.
 	CreatedAt time.Time `json:"createdAt"`

@@ -232,7 +232,7 @@ type Charge struct {
 type Receipt struct {
 	// ID is the charge's id (txn_…).
 	ID string `json:"id"`
-	// Status is Succeeded, Pending, Failed or Reversed.
+	// Status is Succeeded, Pending, Failed, Reversed, Authorized or Voided.
 	Status Status `json:"status"`
 	// AmountCents is the amount charged, in US cents.
 	AmountCents int64 `json:"amountCents"`
@@ -263,6 +263,8 @@ type Receipt struct {
 type Stats struct {
 	// TotalVolumeCents is the sum of all succeeded charges, in US cents.
 	TotalVolumeCents int64 `json:"totalVolumeCents"`
+	// RefundedCents is what was given back of it, in US cents.
+	RefundedCents int64 `json:"refundedCents"`
 	// ActiveMandates is the number of active mandates that allow the merchant.
 	ActiveMandates int64 `json:"activeDelegates"`
 	// TransactionCount is the number of succeeded charges.
@@ -277,7 +279,9 @@ type Transaction struct {
 	MandateID string `json:"delegateId"`
 	// AmountCents is the amount charged, in US cents.
 	AmountCents int64 `json:"amountCents"`
-	// Status is Succeeded, Pending or Failed.
+	// RefundedCents is what was given back of it, in US cents.
+	RefundedCents int64 `json:"refundedCents,omitzero"`
+	// Status is Succeeded, Pending, Failed, Authorized or Voided.
 	Status Status `json:"status"`
 	// Rail is the rail that was charged. It is empty if no rail took the charge.
 	Rail Rail `json:"rail,omitempty"`
@@ -335,8 +339,9 @@ type PaywallSettlement struct {
 	Payer string `json:"payer"`
 	// TransactionID is the id of the charge (txn_…).
 	TransactionID string `json:"transactionId"`
-	// ErrorReason is set if Success is false: settlement_pending, reversed if the rail took
-	// the payment of an earlier call back, or the rail's reason.
+	// ErrorReason is set if Success is false: settlement_pending; for the payment of an
+	// earlier call, reversed if the rail took it back, or refunded if the payee gave all of it
+	// back; or the rail's reason.
 	ErrorReason string `json:"errorReason,omitempty"`
 }
 

@@ -68,43 +68,70 @@ func opened(t *testing.T, address string, form url.Values) string {
 	return string(text)
 }
 
-// TestReversedSettlementProvesNoPayment: the receipt of a payment that was taken back is
+// undone names the two ways in which a payment ends as none, and ends it.
+var undone = map[string]func(*testing.T, *client.Client, func(string), string){
+	"reversed": func(_ *testing.T, _ *client.Client, reverse func(string), transactionID string) {
+		reverse(transactionID)
+	},
+	"refunded": func(t *testing.T, c *client.Client, _ func(string), transactionID string) {
+		_, err := c.Refund(t.Context(), transactionID, client.RefundParams{})
+		require.NoError(t, err)
+	},
+}
+
+// TestUndoneSettlementProvesNoPayment: the receipt of a payment that was taken or given back is
 // refused and cannot be redeemed, and a repeat of its settlement is no success.
-func TestReversedSettlementProvesNoPayment(t *testing.T) {
+func TestUndoneSettlementProvesNoPayment(t *testing.T) {
+	t.Parallel()
+	for reason, undo := range undone {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			srv, reverse := takingBack(t)
+			c := srv.Client()
+			const resource = "https://api.example.com/report"
+			params := client.PaywallSettlementParams{
+				Mandate: srv.Mandate(t, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 1000}), Price: "1.00", PayTo: shopWallet,
+				Network: "eip155:84532", Resource: resource, IdempotencyKey: "settlement-1",
+			}
+			paid, err := c.SettlePaywall(t.Context(), params)
+			require.NoError(t, err)
+			require.True(t, paid.Success)
+			receipt := client.ReceiptParams{
+				Receipt:  x402.Settlement{Success: true, Transaction: paid.Transaction, Network: paid.Network, Payer: paid.Payer}.Header(),
+				Resource: resource, PayTo: shopWallet, Amount: "1.00",
+			}
+			good, err := c.VerifyReceipt(t.Context(), receipt)
+			require.NoError(t, err)
+			require.True(t, good.Valid)
+			require.Equal(t, client.Succeeded, receiptOf(t, c, paid.TransactionID).Status)
+
+			undo(t, c, reverse, paid.TransactionID)
+			for _, receipt.Redeem = range []bool{false, true} {
+				verdict, err := c.VerifyReceipt(t.Context(), receipt)
+				require.NoError(t, err)
+				require.Equal(t, client.ReceiptVerdict{Reason: reason}, verdict)
+			}
+			again, err := c.SettlePaywall(t.Context(), params)
+			require.NoError(t, err)
+			require.Equal(t, client.PaywallSettlement{Payer: paid.Payer, TransactionID: paid.TransactionID, ErrorReason: reason}, again)
+			page := opened(t, receiptOf(t, c, paid.TransactionID).ReceiptURL, nil)
+			require.Contains(t, page, strings.ToUpper(reason[:1])+reason[1:]+"</span>")
+			require.NotContains(t, page, "Paid<")
+		})
+	}
+}
+
+// TestReversedReceiptSaysSo: a payment that was taken back has a status of its own.
+func TestReversedReceiptSaysSo(t *testing.T) {
 	t.Parallel()
 	srv, reverse := takingBack(t)
-	c := srv.Client()
-	const resource = "https://api.example.com/report"
-	params := client.PaywallSettlementParams{
-		Mandate: srv.Mandate(t, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 1000}), Price: "1.00", PayTo: shopWallet,
-		Network: "eip155:84532", Resource: resource, IdempotencyKey: "settlement-1",
-	}
-	paid, err := c.SettlePaywall(t.Context(), params)
+	paid, err := srv.Client().Charge(t.Context(), client.ChargeParams{
+		Mandate:     srv.Mandate(t, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 1000}),
+		AmountCents: 100, Currency: client.USD, Description: "a report",
+	})
 	require.NoError(t, err)
-	require.True(t, paid.Success)
-	receipt := client.ReceiptParams{
-		Receipt:  x402.Settlement{Success: true, Transaction: paid.Transaction, Network: paid.Network, Payer: paid.Payer}.Header(),
-		Resource: resource, PayTo: shopWallet, Amount: "1.00",
-	}
-	good, err := c.VerifyReceipt(t.Context(), receipt)
-	require.NoError(t, err)
-	require.True(t, good.Valid)
-	require.Equal(t, client.Succeeded, receiptOf(t, c, paid.TransactionID).Status)
-
 	reverse(paid.TransactionID)
-	for _, receipt.Redeem = range []bool{false, true} {
-		verdict, err := c.VerifyReceipt(t.Context(), receipt)
-		require.NoError(t, err)
-		require.Equal(t, client.ReceiptVerdict{Reason: "reversed"}, verdict)
-	}
-	again, err := c.SettlePaywall(t.Context(), params)
-	require.NoError(t, err)
-	require.Equal(t, client.PaywallSettlement{Payer: paid.Payer, TransactionID: paid.TransactionID, ErrorReason: "reversed"}, again)
-	shown := receiptOf(t, c, paid.TransactionID)
-	require.Equal(t, client.Reversed, shown.Status)
-	page := opened(t, shown.ReceiptURL, nil)
-	require.Contains(t, page, "was reversed")
-	require.NotContains(t, page, "Paid<")
+	require.Equal(t, client.Reversed, receiptOf(t, srv.Client(), paid.TransactionID).Status)
 }
 
 func receiptOf(t *testing.T, c *client.Client, transactionID string) client.Receipt {
@@ -134,31 +161,36 @@ func TestReversedChargeIsNotAnsweredAsCompleted(t *testing.T) {
 	}
 }
 
-// TestReversedCheckoutIsNotPaid: a checkout whose payment was taken back has failed, for
+// TestUndoneCheckoutIsNotPaid: a checkout whose payment was taken or given back has failed, for
 // the merchant and on its page.
-func TestReversedCheckoutIsNotPaid(t *testing.T) {
+func TestUndoneCheckoutIsNotPaid(t *testing.T) {
 	t.Parallel()
-	srv, reverse := takingBack(t)
-	c := srv.Client()
-	params := client.CheckoutParams{AmountCents: 500, Description: "100 requests", ReturnURL: "https://shop.example/back", IdempotencyKey: "order-1"}
-	made, err := c.CreateCheckout(t.Context(), params)
-	require.NoError(t, err)
-	require.Contains(t, opened(t, made.URL, url.Values{"method": {"card_visa"}}), "You paid")
-	paid, err := c.Checkout(t.Context(), made.ID)
-	require.NoError(t, err)
-	require.Equal(t, client.CheckoutPaid, paid.Status)
+	for reason, undo := range undone {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			srv, reverse := takingBack(t)
+			c := srv.Client()
+			params := client.CheckoutParams{AmountCents: 500, Description: "100 requests", ReturnURL: "https://shop.example/back", IdempotencyKey: "order-1"}
+			made, err := c.CreateCheckout(t.Context(), params)
+			require.NoError(t, err)
+			require.Contains(t, opened(t, made.URL, url.Values{"method": {"card_visa"}}), "You paid")
+			paid, err := c.Checkout(t.Context(), made.ID)
+			require.NoError(t, err)
+			require.Equal(t, client.CheckoutPaid, paid.Status)
 
-	reverse(paid.TransactionID)
-	byID, err := c.Checkout(t.Context(), made.ID)
-	require.NoError(t, err)
-	byKey, err := c.CreateCheckout(t.Context(), params)
-	require.NoError(t, err)
-	for _, got := range []client.Checkout{byID, byKey} {
-		require.Equal(t, []any{client.CheckoutFailed, "reversed", paid.TransactionID}, []any{got.Status, got.FailureReason, got.TransactionID})
+			undo(t, c, reverse, paid.TransactionID)
+			byID, err := c.Checkout(t.Context(), made.ID)
+			require.NoError(t, err)
+			byKey, err := c.CreateCheckout(t.Context(), params)
+			require.NoError(t, err)
+			for _, got := range []client.Checkout{byID, byKey} {
+				require.Equal(t, []any{client.CheckoutFailed, reason, paid.TransactionID}, []any{got.Status, got.FailureReason, got.TransactionID})
+			}
+			page := opened(t, made.URL, nil)
+			require.Contains(t, page, "The payment was "+reason)
+			require.NotContains(t, page, "You paid")
+		})
 	}
-	page := opened(t, made.URL, nil)
-	require.Contains(t, page, "The payment was reversed")
-	require.NotContains(t, page, "You paid")
 }
 
 // TestSandboxReversesAPayment: the merchant receives payment.reversed once, however often the

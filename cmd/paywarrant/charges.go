@@ -28,6 +28,8 @@ type chargeLine struct {
 	TransactionID string        `json:"transactionId"`
 	Status        string        `json:"status"`
 	AmountMicros  int64         `json:"amountMicros"`
+	Refunded      int64         `json:"refundedMicros,omitzero"`
+	Refunding     int64         `json:"refundingMicros,omitzero"`
 	Authorized    int64         `json:"authorizedMicros,omitzero"`
 	HeldUntil     string        `json:"authorizedUntil,omitempty"`
 	Usage         *ledger.Usage `json:"usage,omitempty"`
@@ -62,6 +64,7 @@ func at(t time.Time) string {
 
 func lineOfCharge(c ledger.Charge) chargeLine {
 	return chargeLine{
+		Refunded: int64(c.Refunded), Refunding: int64(c.Refunding),
 		Authorized: int64(c.Authorized), HeldUntil: at(c.AuthorizedUntil), Usage: c.Usage,
 		TransactionID: c.ID, Status: string(c.Status), AmountMicros: int64(c.Amount), MandateID: c.MandateID,
 		MerchantID: c.MerchantID, Rail: string(c.Waiting()), ProcessorID: c.ProcessorID, TxHash: c.TxHash,
@@ -87,6 +90,13 @@ func (c chargeArg) show(ctx context.Context, o output, op *server.Operator) erro
 	}
 	if charge.Step != "" {
 		table = append(table, []string{"Authorized", "up to $" + charge.Authorized.Decimal() + " until " + l.HeldUntil})
+	}
+	if charge.Refunds > 0 {
+		text := "$" + charge.Refunded.Decimal()
+		if charge.Refunding > 0 {
+			text += ", and $" + charge.Refunding.Decimal() + " pending"
+		}
+		table = append(table, []string{"Refunded", text})
 	}
 	if u := charge.Usage; u != nil {
 		table = append(table, []string{"Usage", fmt.Sprintf("%d × %s at $%s", u.Quantity, u.Unit, u.UnitPrice.Decimal())})

@@ -147,13 +147,15 @@ func TestAPIKeysAreMadeAndRevokedByTheirIDs(t *testing.T) {
 	require.NotContains(t, out, plain)
 }
 
-// TestAuthorizedChargesShowUntilWhen covers the table and the object of an authorized charge.
-func TestAuthorizedChargesShowUntilWhen(t *testing.T) {
+// TestChargesShowWhatIsHeldAndGivenBack covers the table and the object of a charge.
+func TestChargesShowWhatIsHeldAndGivenBack(t *testing.T) {
 	t.Parallel()
 	until := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	l := lineOfCharge(ledger.Charge{Status: ledger.ChargeAuthorized, Amount: 4e6, Authorized: 4e6, AuthorizedUntil: until})
 	require.Equal(t, "authorized until 2026-11-22T12:00:00Z", statusOf(l))
 	require.EqualValues(t, 4_000_000, l.Authorized)
+	refunded := lineOfCharge(ledger.Charge{Status: ledger.ChargeSucceeded, Amount: 4e6, Refunded: 1e6, Refunding: 5e5})
+	require.Equal(t, []int64{1e6, 5e5}, []int64{refunded.Refunded, refunded.Refunding})
 	l.Status = string(ledger.ChargeSucceeded)
 	require.Equal(t, "succeeded", statusOf(l))
 }

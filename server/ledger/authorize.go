@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/money"
@@ -270,9 +271,9 @@ func void(s *State, c Charge, now time.Time) (Effects, Charge, error) {
 }
 
 // unwindHold returns the unwinding of what a rail may hold of a charge in two steps that has
-// ended. On the chain the hold was the ledger's alone.
+// ended: also one that was asked, and did not decide. On the chain the hold is the ledger's.
 func unwindHold(c Charge, now time.Time) []Unwinding {
-	if c.Step == "" || c.Rail != rail.Card {
+	if c.Step == "" || !slices.Contains(c.Rails, rail.Card) {
 		return nil
 	}
 	return []Unwinding{{ID: c.ID, Kind: UnwindHold, Since: now, Due: now}}

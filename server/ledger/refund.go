@@ -68,6 +68,12 @@ var (
 	ErrAboveCharge = errors.New("ledger: amount above what is left of the charge")
 )
 
+// GivenBack reports whether all of a succeeded charge is refunded, or about to be. It proves
+// no payment any more.
+func (c Charge) GivenBack() bool {
+	return c.Status == ChargeSucceeded && c.Refunded+c.Refunding == c.Amount
+}
+
 // RefundID returns the id of the refund that a merchant requests with an idempotency key.
 func RefundID(merchantID, key string) string { return id.Derived(id.Refund, merchantID, key) }
 

@@ -80,8 +80,7 @@ func decideSettle(s *State, chargeID string, end Settlement, now time.Time) (e E
 		return Effects{}, Charge{}, false, ErrNotFound
 	}
 	if end.Outcome.Status == rail.Held && (c.Status == ChargeFailed || c.Status == ChargeVoided) {
-		c.Rail = end.Rail // it came too late: nothing may stay held
-		return Effects{Insert: Rows{Unwindings: unwindHold(c, now)}}, s.Charges[chargeID], false, nil
+		return Effects{Insert: Rows{Unwindings: unwindHold(c, now)}}, c, false, nil // it came too late: nothing may stay held
 	}
 	if end.late(c) {
 		return Effects{}, c, false, nil

@@ -117,11 +117,15 @@ func (r *Router) Charge(ctx context.Context, order []Name, instruments []Instrum
 }
 
 // Authorize asks the rails in the same way to hold the money. The amount for a rail that is
-// not an [Authorizer] is held by the caller alone: the outcome is [Held] at once.
+// not an [Authorizer] is held by the caller alone: the outcome is [Held] at once, or Refused on
+// a chain if the payee has no wallet.
 func (r *Router) Authorize(ctx context.Context, order []Name, instruments []Instrument, charge Charge, may May) (used Name, outcome Outcome, err error) {
 	hold := func(one Rail, ctx context.Context, c Charge) (Outcome, error) {
 		if a, ok := one.(Authorizer); ok {
 			return a.Authorize(ctx, c)
+		}
+		if _, chain := one.(Networked); chain && c.PayTo == "" {
+			return Outcome{Status: Refused, Reason: Unavailable}, nil // its capture could never succeed
 		}
 		return Outcome{Status: Held}, nil
 	}

@@ -47,6 +47,24 @@ func TestRailThatHoldsNothingIsAskedAtTheCapture(t *testing.T) {
 	require.EqualValues(t, 5, chain.asked[0].Amount)
 }
 
+// networked is a scripted rail on a chain.
+type networked struct{ scripted }
+
+func (*networked) Network() string { return "eip155:1" }
+
+// TestChainHoldsNothingForAPayeeWithoutWallet: its capture could not succeed.
+func TestChainHoldsNothingForAPayeeWithoutWallet(t *testing.T) {
+	t.Parallel()
+	router := newRouter(t, &networked{scripted{name: rail.Chain}})
+	for payTo, want := range map[string]rail.Outcome{
+		"": {Status: rail.Refused, Reason: rail.Unavailable}, "0x0000000000000000000000000000000000000001": {Status: rail.Held},
+	} {
+		_, outcome, err := router.Authorize(t.Context(), []rail.Name{rail.Chain}, both(), rail.Charge{Reference: "txn_1", PayTo: payTo}, nil)
+		require.NoError(t, err)
+		require.Equal(t, want, outcome)
+	}
+}
+
 // TestRefusedHoldIsAskedOfTheOtherRail: as for a charge, the second rail is asked after a
 // definite refusal, and after nothing else.
 func TestRefusedHoldIsAskedOfTheOtherRail(t *testing.T) {

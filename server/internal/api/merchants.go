@@ -22,6 +22,7 @@ func (a *API) stats(ctx context.Context, c call[struct{}]) (reply, error) {
 	}
 	return reply{Body: client.Stats{
 		TotalVolumeCents: int64(s.Volume.CentsDown()), ActiveMandates: s.ActiveMandates, TransactionCount: s.Count,
+		RefundedCents: int64(s.Refunded.CentsUp()),
 	}}, nil
 }
 
@@ -51,6 +52,7 @@ func (a *API) transactions(ctx context.Context, c call[struct{}]) (reply, error)
 		page.Data = append(page.Data, client.Transaction{
 			ID: ch.ID, MandateID: ch.MandateID, AmountCents: int64(ch.Amount.CentsUp()),
 			Status: client.Status(ch.Status), Rail: client.Rail(ch.Rail), CreatedAt: ch.CreatedAt,
+			RefundedCents: int64(ch.Refunded.CentsUp()),
 		})
 	}
 	return reply{Body: page}, nil

@@ -96,6 +96,8 @@ func (a *API) settle(ctx context.Context, r payment.PaywallRequest) (reply, erro
 	switch {
 	case c.Reversed:
 		s.ErrorReason = payment.PaymentReversed
+	case c.GivenBack():
+		s.ErrorReason = payment.PaymentRefunded
 	case c.Status == ledger.ChargeSucceeded:
 		s.Success = true
 		s.Network, s.Transaction = "card", c.ProcessorID

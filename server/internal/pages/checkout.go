@@ -159,12 +159,16 @@ func (p *Pages) showCheckoutOutcome(w http.ResponseWriter, r *http.Request, c pa
 		v.Text = "Nothing was paid. Ask " + m.Name + " for a new one."
 	case payment.CheckoutFailed, payment.CheckoutOpen:
 		v.Tone, v.Badge, v.Headline = "bad", "Not paid", "The payment was refused"
-		if c.FailureReason == payment.PaymentReversed {
+		switch c.FailureReason {
+		case payment.PaymentReversed:
 			v.Badge, v.Headline = "Reversed", "The payment was reversed"
 			v.Text = "The payment network took the payment back. Ask " + m.Name + " for a new link."
-			break
+		case payment.PaymentRefunded:
+			v.Badge, v.Headline = "Refunded", "The payment was refunded"
+			v.Text = m.Name + " gave the payment back. Ask " + m.Name + " for a new link."
+		default:
+			v.Text = "Nothing was paid (" + strings.ReplaceAll(c.FailureReason, "_", " ") + "). Ask " + m.Name + " for a new link."
 		}
-		v.Text = "Nothing was paid (" + strings.ReplaceAll(c.FailureReason, "_", " ") + "). Ask " + m.Name + " for a new link."
 	}
 	p.message(w, r, http.StatusOK, v)
 }

@@ -161,6 +161,9 @@ func (p *Pages) paymentRows(ctx context.Context, charges []ledger.Charge) ([]pay
 		case ledger.ChargeFailed:
 			rows[i].Status, rows[i].Tone = "Not paid", "bad"
 		case ledger.ChargeSucceeded:
+			if c.Refunded > 0 {
+				rows[i].Status, rows[i].Tone = dollars(c.Refunded)+" refunded", "wait"
+			}
 		}
 	}
 	return rows, nil

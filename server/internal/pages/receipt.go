@@ -48,6 +48,9 @@ func receiptView(found payment.Receipt) result {
 	case c.Status == ledger.ChargeSucceeded:
 		v.Facts = append(v.Facts, fact{"Settled", moment(c.SettledAt)})
 	}
+	if c.GivenBack() && c.Refunding == 0 {
+		v.Tone, v.Badge, v.Headline = "wait", "Refunded", found.Merchant.Name+" gave the payment back"
+	}
 	if c.Refunded > 0 {
 		v.Facts = append(v.Facts, fact{"Refunded", dollars(c.Refunded)})
 	}

@@ -2,9 +2,6 @@ package payment
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,12 +32,7 @@ type CaptureRequest struct {
 
 // fingerprint identifies the request under its idempotency key.
 func (r CaptureRequest) fingerprint() string {
-	canonical, err := json.Marshal([]any{r.ChargeID, r.Amount, r.Usage})
-	if err != nil {
-		panic(fmt.Sprintf("payment: encode strings and integers: %v", err))
-	}
-	sum := sha256.Sum256(canonical)
-	return hex.EncodeToString(sum[:])
+	return hashOf(r.ChargeID, r.Amount, r.Usage)
 }
 
 // Capture charges an authorized charge, and gives back the rest of what it holds. It returns
@@ -108,22 +100,30 @@ func (s *Service) expireHolds(ctx context.Context) {
 	}
 }
 
-// unwindHold voids on its rail what a voided charge holds. If the rail has moved the money,
-// the ledger records the conflict.
+// unwindHold voids what the rails of an ended charge may hold. A rail that has moved the money
+// contradicts the ledger, which records that.
 func (s *Service) unwindHold(ctx context.Context, chargeID string) error {
 	c, err := s.Ledger.Charge(ctx, chargeID)
 	if err != nil {
 		return err
 	}
-	one, ok := s.Rails.Rail(c.Rail)
-	if !ok {
-		return rail.ErrNotConfigured
+	var all error
+	for _, name := range c.Rails {
+		one, ok := s.Rails.Rail(name)
+		if !ok {
+			all = errors.Join(all, fmt.Errorf("%s: %w", name, rail.ErrNotConfigured))
+			continue
+		}
+		if holder, ok := one.(rail.Authorizer); ok {
+			all = errors.Join(all, s.voidOn(ctx, c, name, holder))
+		}
 	}
-	holder, ok := one.(rail.Authorizer)
-	if !ok {
-		return nil
-	}
-	outcome, err := holder.Void(ctx, rail.Reference(c.ID, c.Rail))
+	return all
+}
+
+// voidOn voids what one rail may hold of a charge.
+func (s *Service) voidOn(ctx context.Context, c ledger.Charge, name rail.Name, holder rail.Authorizer) error {
+	outcome, err := holder.Void(ctx, rail.Reference(c.ID, name))
 	switch {
 	case err != nil:
 		return fmt.Errorf("void charge %s: %w", c.ID, err)
@@ -131,7 +131,7 @@ func (s *Service) unwindHold(ctx context.Context, chargeID string) error {
 		failpoint.Hit(failpoint.HoldReleased)
 		return nil
 	case outcome.Status == rail.Succeeded:
-		if _, err = s.settle(ctx, c, ledger.Settlement{Rail: c.Rail, Step: c.Step, Outcome: outcome}); errors.Is(err, ledger.ErrConflictingOutcome) {
+		if _, err = s.settle(ctx, c, ledger.Settlement{Rail: name, Step: c.Step, Outcome: outcome}); errors.Is(err, ledger.ErrConflictingOutcome) {
 			return nil // the ledger has recorded it
 		}
 		return err

@@ -184,6 +184,11 @@ func fingerprint(mandateID string, r ChargeRequest) string {
 	if len(r.same) > 0 {
 		parts = append(parts, r.same)
 	}
+	return hashOf(parts...)
+}
+
+// hashOf returns a hash of strings, integers, and lists and maps of them.
+func hashOf(parts ...any) string {
 	canonical, err := json.Marshal(parts)
 	if err != nil {
 		panic(fmt.Sprintf("payment: encode strings and integers: %v", err))

@@ -225,8 +225,11 @@ func (c *Checkout) take(charge ledger.Charge, reversed bool) {
 	switch charge.Status {
 	case ledger.ChargeSucceeded:
 		c.Status = CheckoutPaid
-		if reversed {
+		switch {
+		case reversed:
 			c.Status, c.FailureReason = CheckoutFailed, PaymentReversed
+		case charge.GivenBack():
+			c.Status, c.FailureReason = CheckoutFailed, PaymentRefunded
 		}
 	case ledger.ChargePending:
 		c.Status = CheckoutPending

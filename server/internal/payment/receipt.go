@@ -13,6 +13,10 @@ import (
 // took the money back.
 const PaymentReversed = "reversed"
 
+// PaymentRefunded is the reason why a charge that succeeded proves no payment: its payee has
+// given all of it back.
+const PaymentRefunded = "refunded"
+
 // Reversed reports whether a charge succeeded and its rail then took the payment back.
 func (s *Service) Reversed(ctx context.Context, c ledger.Charge) (bool, error) {
 	if c.Status != ledger.ChargeSucceeded {

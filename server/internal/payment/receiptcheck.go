@@ -26,6 +26,7 @@ const (
 	ReceiptNotFound = "not_found" // no such payment to this payee was settled here
 	ReceiptExpired  = "expired"
 	ReceiptReversed = PaymentReversed
+	ReceiptRefunded = PaymentRefunded
 	ReceiptDiffers  = "_mismatch" // appended to the name of the value: resource, payTo, amount, payer, network
 )
 
@@ -50,10 +51,10 @@ type CheckedReceipt struct {
 }
 
 // CheckReceipt compares a receipt with the ledger and the chain. It is accepted if the
-// payment was settled in the last 24 hours with this payee, amount and resource, and its
-// rail has not taken it back. If
-// Redeem is set, an accepted receipt is redeemed: no later check accepts it. The errors
-// are those of the ledger and of the rail.
+// payment was settled in the last 24 hours with this payee, amount and resource, its rail
+// has not taken it back, and its payee has not given it back. If Redeem is set, an accepted
+// receipt is redeemed: no later check accepts it. The errors are those of the ledger and of
+// the rail.
 func (s *Service) CheckReceipt(ctx context.Context, r ReceiptCheck) (CheckedReceipt, error) {
 	payee, err := s.Accounts.MerchantByWallet(ctx, r.PayTo)
 	if errors.Is(err, ledger.ErrNotFound) {
@@ -135,6 +136,8 @@ func (s *Service) compareReceipt(ctx context.Context, r ReceiptCheck, c ledger.C
 		out.Reason = "payer" + ReceiptDiffers
 	case (c.Rail == rail.Chain) == (r.Receipt.Network == "card"):
 		out.Reason = "network" + ReceiptDiffers
+	case c.GivenBack():
+		out.Reason = ReceiptRefunded
 	default:
 		reversed, err := s.Reversed(ctx, c)
 		if err != nil {

@@ -2,11 +2,7 @@ package payment
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -29,12 +25,7 @@ type RefundRequest struct {
 
 // fingerprint identifies the request under its idempotency key.
 func (r RefundRequest) fingerprint() string {
-	canonical, err := json.Marshal([]any{r.ChargeID, r.Amount, r.Reason})
-	if err != nil {
-		panic(fmt.Sprintf("payment: encode strings and integers: %v", err))
-	}
-	sum := sha256.Sum256(canonical)
-	return hex.EncodeToString(sum[:])
+	return hashOf(r.ChargeID, r.Amount, r.Reason)
 }
 
 // Refund gives back a part of a charge by its rail. It returns the decided refund, or a pending

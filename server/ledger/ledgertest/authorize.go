@@ -50,19 +50,12 @@ func capturesAreNoOldBacklog(t *testing.T, b *bench) {
 	require.WithinDuration(t, b.clock.Now().Add(capturing.Lease), since, time.Millisecond)
 }
 
-// authorizations: what is captured is charged once, and the rest given back; what is voided
-// or expires is given back.
-func authorizations(t *testing.T, b *bench) {
+// refusedCaptures: a capture names an authorization of the caller, and an amount of whole cents
+// within it.
+func refusedCaptures(t *testing.T, b *bench) {
 	ctx := t.Context()
 	m := b.mandate(t, b.limited())
-	used := func() int64 {
-		stored, err := b.Mandate(ctx, m.ID)
-		require.NoError(t, err)
-		return stored.Windows[0].Used
-	}
 	c := b.held(t, m, 50*cent, rail.Card)
-	require.Equal(t, int64(50*cent), used())
-
 	stranger := captureOf(c, cent)
 	stranger.MerchantID = "mer_other"
 	_, err := b.Capture(ctx, stranger)
@@ -81,8 +74,14 @@ func authorizations(t *testing.T, b *bench) {
 	}
 	_, err = b.Void(ctx, ledger.Charge{ID: c.ID, MandateID: c.MandateID, MerchantID: "mer_other"})
 	require.ErrorIs(t, err, ledger.ErrNotFound)
-	require.Equal(t, int64(50*cent), used())
+	require.Equal(t, []int64{50, 50, 50, 1}, b.used(t, m))
+}
 
+// captures: what is captured is charged once, and the rest given back.
+func captures(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.limited())
+	c := b.held(t, m, 50*cent, rail.Card)
 	heldByCard := func() ledger.Micros {
 		sum, err := b.MandateHeld(ctx, m.ID, rail.Card)
 		require.NoError(t, err)
@@ -93,7 +92,7 @@ func authorizations(t *testing.T, b *bench) {
 	r.Usage = &ledger.Usage{Unit: "token", Quantity: 200, UnitPrice: cent / 10}
 	got, err := b.Capture(ctx, r)
 	require.NoError(t, err)
-	require.Equal(t, int64(20*cent), used())
+	require.Equal(t, []int64{20, 20, 20, 1}, b.used(t, m))
 	require.Equal(t, 20*cent, heldByCard())
 	_, err = b.Capture(ctx, r)
 	require.ErrorIs(t, err, ledger.ErrIdempotencyInProgress)
@@ -114,14 +113,21 @@ func authorizations(t *testing.T, b *bench) {
 	require.ErrorIs(t, err, ledger.ErrNotAuthorized)
 	_, err = b.Void(ctx, c)
 	require.ErrorIs(t, err, ledger.ErrNotAuthorized)
+	require.Equal(t, 1, b.sound(t).Succeeded)
+	require.Equal(t, []webhook.Type{webhook.MandateCreated, webhook.PaymentAuthorized, webhook.PaymentSucceeded}, typesOf(b.eventsOf(t, m)))
+}
 
-	c = b.held(t, m, 30*cent, rail.Card)
+// voids: what is voided or expires is given back.
+func voids(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.limited())
+	c := b.held(t, m, 30*cent, rail.Card)
 	for range 2 {
 		voided, err := b.Void(ctx, c)
 		require.NoError(t, err)
 		require.Equal(t, ledger.ChargeVoided, voided.Status)
 	}
-	require.Equal(t, int64(20*cent), used())
+	require.Equal(t, []int64{0, 0, 0, 0}, b.used(t, m))
 	due, err := b.Unwinds(ctx, time.Minute, 10)
 	require.NoError(t, err)
 	require.Contains(t, kindsOf(due), ledger.UnwindHold)
@@ -137,12 +143,28 @@ func authorizations(t *testing.T, b *bench) {
 	late, err := b.Capture(ctx, captureOf(c, cent))
 	require.NoError(t, err)
 	require.Equal(t, ledger.ChargeVoided, late.Charge.Status)
-	require.Equal(t, int64(20*cent), used())
-	require.Equal(t, 1, b.sound(t).Succeeded)
+	require.Equal(t, []int64{0, 0, 0, 0}, b.used(t, m))
+	require.Equal(t, 2, b.sound(t).Voided)
 	require.Equal(t, []webhook.Type{
-		webhook.MandateCreated, webhook.PaymentAuthorized, webhook.PaymentSucceeded, webhook.PaymentAuthorized, webhook.PaymentVoided,
-		webhook.PaymentAuthorized, webhook.PaymentVoided,
+		webhook.MandateCreated, webhook.PaymentAuthorized, webhook.PaymentVoided, webhook.PaymentAuthorized, webhook.PaymentVoided,
 	}, typesOf(b.eventsOf(t, m)))
+}
+
+// undecidedHolds: a card that was asked to hold an amount, and of which nothing is known when
+// the charge fails on no rail, is asked to void it.
+func undecidedHolds(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.terms(100*cent, 1000*cent))
+	r := b.request(m, 10*cent)
+	r.Hold, r.Kind = time.Hour, ledger.AuthorizeKey
+	reserved, err := b.Reserve(ctx, r)
+	require.NoError(t, err)
+	c := b.settle(t, reserved.Charge, ledger.Settlement{Step: ledger.StepAuthorize, Outcome: rail.Outcome{Status: rail.Refused, Reason: rail.Unavailable}})
+	require.Equal(t, ledger.ChargeFailed, c.Status)
+	due, err := b.Unwinds(ctx, time.Minute, 10)
+	require.NoError(t, err)
+	require.Contains(t, kindsOf(due), ledger.UnwindHold)
+	b.sound(t)
 }
 
 func kindsOf(all []ledger.Unwinding) (kinds []ledger.UnwindingKind) {

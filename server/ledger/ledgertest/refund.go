@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -22,28 +23,29 @@ func (b *bench) refundOf(c ledger.Charge, amount ledger.Micros, key string) ledg
 
 var gaveBack = rail.Outcome{Status: rail.Succeeded, ProcessorID: "re_1"}
 
-// refunds: what is given back returns to the windows in which the charge counts, once, and
-// never more than was charged.
-func refunds(t *testing.T, b *bench) {
-	ctx := t.Context()
-	b.clock.set(time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC))
-	m := b.mandate(t, b.limited())
-	used := func() (all []int64) {
-		stored, err := b.Mandate(ctx, m.ID)
-		require.NoError(t, err)
-		for _, w := range stored.Windows {
-			all = append(all, w.Used/int64(max(cent, 1)))
+// used returns what each window of a mandate holds, sums of money in cents.
+func (b *bench) used(t require.TestingT, m ledger.Mandate) (all []int64) {
+	stored, err := b.Mandate(context.Background(), m.ID)
+	require.NoError(t, err)
+	for _, w := range stored.Windows {
+		if !w.Counts() {
+			w.Used /= int64(cent)
 		}
-		all[3] = stored.Windows[3].Used
-		return all
+		all = append(all, w.Used)
 	}
+	return all
+}
+
+// onlyRefundable: a refund names a charge of the caller that succeeded, and no more than is
+// left of it.
+func onlyRefundable(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.limited())
 	pending := b.reserve(t, m, 10*cent)
 	_, _, err := b.Refund(ctx, b.refundOf(pending, cent, "early"))
 	require.ErrorIs(t, err, ledger.ErrNotRefundable)
 	b.settle(t, pending, declined())
 	c := b.settle(t, b.reserve(t, m, 50*cent), succeeded())
-	require.Equal(t, []int64{50, 50, 50, 1}, used())
-
 	stranger := b.refundOf(c, cent, "k")
 	stranger.MerchantID = "mer_other"
 	_, _, err = b.Refund(ctx, stranger)
@@ -52,10 +54,19 @@ func refunds(t *testing.T, b *bench) {
 		_, _, err = b.Refund(ctx, b.refundOf(c, amount, "k"))
 		require.ErrorIs(t, err, ledger.ErrAboveCharge)
 	}
+	require.Equal(t, []int64{50, 50, 50, 1}, b.used(t, m))
+	b.sound(t)
+}
+
+// repeatedRefunds: an idempotency key gives back once, whatever the rail's answer.
+func repeatedRefunds(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.limited())
+	c := b.settle(t, b.reserve(t, m, 50*cent), succeeded())
 	part, replayed, err := b.Refund(ctx, b.refundOf(c, 20*cent, "k"))
 	require.NoError(t, err)
 	require.False(t, replayed)
-	require.Equal(t, []int64{50, 50, 50, 1}, used(), "it has not moved yet")
+	require.Equal(t, []int64{50, 50, 50, 1}, b.used(t, m), "it has not moved yet")
 	_, _, err = b.Refund(ctx, b.refundOf(c, 20*cent, "k"))
 	require.ErrorIs(t, err, ledger.ErrIdempotencyInProgress)
 	_, _, err = b.Refund(ctx, b.refundOf(c, 31*cent, "more"))
@@ -66,7 +77,7 @@ func refunds(t *testing.T, b *bench) {
 		require.NoError(t, err)
 		require.Equal(t, ledger.RefundSucceeded, part.Status)
 	}
-	require.Equal(t, []int64{30, 30, 30, 1}, used())
+	require.Equal(t, []int64{30, 30, 30, 1}, b.used(t, m))
 	again, replayed, err := b.Refund(ctx, b.refundOf(c, 20*cent, "k"))
 	require.NoError(t, err)
 	require.True(t, replayed)
@@ -77,35 +88,34 @@ func refunds(t *testing.T, b *bench) {
 	require.ErrorIs(t, err, ledger.ErrIdempotencyMismatch)
 	_, err = b.SettleRefund(ctx, part, rail.Outcome{Status: rail.Refused})
 	require.ErrorIs(t, err, ledger.ErrConflictingOutcome)
+	b.sound(t)
+}
 
-	failed, _, err := b.Refund(ctx, b.refundOf(c, 0, "rest"))
-	require.NoError(t, err)
-	require.Equal(t, 30*cent, failed.Amount)
-	failed, err = b.SettleRefund(ctx, failed, rail.Outcome{Status: rail.Refused})
-	require.NoError(t, err)
-	require.Equal(t, []any{ledger.RefundFailed, rail.ProcessorError}, []any{failed.Status, failed.FailureReason})
+// refunds: what is given back returns to the windows in which the charge counts, and shows in
+// the statistics and statements; what the rail refuses returns nowhere.
+func refunds(t *testing.T, b *bench) {
+	ctx := t.Context()
+	b.clock.set(time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC))
+	m := b.mandate(t, b.limited())
+	c := b.settle(t, b.reserve(t, m, 50*cent), succeeded())
+	refund := func(amount ledger.Micros, key string, o rail.Outcome) ledger.Refund {
+		t.Helper()
+		r, _, err := b.Refund(ctx, b.refundOf(c, amount, key))
+		require.NoError(t, err)
+		r, err = b.SettleRefund(ctx, r, o)
+		require.NoError(t, err)
+		return r
+	}
+	refund(20*cent, "part", gaveBack)
+	failed := refund(0, "rest", rail.Outcome{Status: rail.Refused})
+	require.Equal(t, []any{30 * cent, ledger.RefundFailed, rail.ProcessorError}, []any{failed.Amount, failed.Status, failed.FailureReason})
+	require.Equal(t, []int64{30, 30, 30, 1}, b.used(t, m))
 
 	b.clock.set(time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC))
 	b.settle(t, b.reserve(t, m, cent), succeeded())
-	rest, _, err := b.Refund(ctx, b.refundOf(c, 0, "rest again"))
-	require.NoError(t, err)
-	lapsed, err := b.LapsedRefunds(ctx, b.clock.Now(), 10)
-	require.NoError(t, err)
-	require.Empty(t, lapsed)
-	b.clock.set(b.clock.Now().Add(time.Minute))
-	lapsed, err = b.LapsedRefunds(ctx, b.clock.Now(), 10)
-	require.NoError(t, err)
-	require.Len(t, lapsed, 1)
-	leased, taken, err := b.LeaseRefund(ctx, lapsed[0], b.clock.Now().Add(time.Minute))
-	require.NoError(t, err)
-	require.True(t, taken)
-	_, taken, err = b.LeaseRefund(ctx, lapsed[0], b.clock.Now().Add(time.Minute))
-	require.NoError(t, err)
-	require.False(t, taken)
-	_, err = b.SettleRefund(ctx, leased, gaveBack)
-	require.NoError(t, err)
-	require.Equal(t, []int64{1, 1, 1, 1}, used(), "the charge's day is over, its month is not")
-	_, _, err = b.Refund(ctx, b.refundOf(c, 0, "nothing left"))
+	rest := refund(0, "rest again", gaveBack)
+	require.Equal(t, []int64{1, 1, 1, 1}, b.used(t, m), "the charge's day is over, its month is not")
+	_, _, err := b.Refund(ctx, b.refundOf(c, 0, "nothing left"))
 	require.ErrorIs(t, err, ledger.ErrAboveCharge)
 
 	all, err := b.RefundsOf(ctx, c.ID)
@@ -123,9 +133,34 @@ func refunds(t *testing.T, b *bench) {
 	require.NoError(t, err)
 	require.Equal(t, cent, volume)
 	require.Equal(t, []webhook.Type{
-		webhook.MandateCreated, webhook.PaymentFailed, webhook.PaymentSucceeded, webhook.PaymentRefunded, webhook.PaymentRefundFailed, webhook.PaymentSucceeded,
-		webhook.PaymentRefunded,
+		webhook.MandateCreated, webhook.PaymentSucceeded, webhook.PaymentRefunded, webhook.PaymentRefundFailed, webhook.PaymentSucceeded, webhook.PaymentRefunded,
 	}, typesOf(b.eventsOf(t, m)))
+	b.sound(t)
+}
+
+// lapsedRefunds: a refund whose lease has run out is leased to one caller.
+func lapsedRefunds(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.limited())
+	c := b.settle(t, b.reserve(t, m, 50*cent), succeeded())
+	_, _, err := b.Refund(ctx, b.refundOf(c, 0, "k"))
+	require.NoError(t, err)
+	lapsed, err := b.LapsedRefunds(ctx, b.clock.Now(), 10)
+	require.NoError(t, err)
+	require.Empty(t, lapsed)
+	b.clock.set(b.clock.Now().Add(time.Minute))
+	lapsed, err = b.LapsedRefunds(ctx, b.clock.Now(), 10)
+	require.NoError(t, err)
+	require.Len(t, lapsed, 1)
+	leased, taken, err := b.LeaseRefund(ctx, lapsed[0], b.clock.Now().Add(time.Minute))
+	require.NoError(t, err)
+	require.True(t, taken)
+	_, taken, err = b.LeaseRefund(ctx, lapsed[0], b.clock.Now().Add(time.Minute))
+	require.NoError(t, err)
+	require.False(t, taken)
+	_, err = b.SettleRefund(ctx, leased, gaveBack)
+	require.NoError(t, err)
+	require.Equal(t, []int64{0, 0, 0, 1}, b.used(t, m))
 	b.sound(t)
 }
 
