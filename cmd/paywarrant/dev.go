@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 
+	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/server"
 )
 
@@ -16,6 +17,7 @@ type devCmd struct {
 	Addr      string `default:"127.0.0.1:4020" help:"Address on which the service listens; port 0 takes a free one. Default: ${default}." placeholder:"HOST:PORT"`
 	BaseURL   string `help:"URL at which clients reach the service. Required if --addr names no single address, such as 0.0.0.0:4020." name:"base-url" placeholder:"URL"`
 	APIAddr   string `default:"127.0.0.1:0" help:"Address on which the demo API listens. Default: ${default}." name:"api-addr" placeholder:"HOST:PORT"`
+	Env       string `help:"File to source in a shell, with addresses, credentials and a mandate. It is written once everything is ready, and removed at exit." placeholder:"FILE" type:"path"`
 	Data      string `help:"Folder for the data. Default: a temporary folder that is removed at exit." placeholder:"DIR" type:"path"`
 	Postgres  string `help:"PostgreSQL database to use instead of SQLite; --data then stores only the keys." placeholder:"URL"`
 	Processor string `help:"Address of a sandbox card processor to use, instead of one in this process." placeholder:"URL"`
@@ -31,6 +33,7 @@ func (devCmd) Help() string {
 
 Examples:
   paywarrant dev
+  paywarrant dev --env dev.env        then, in another terminal: . ./dev.env
   paywarrant dev --addr 127.0.0.1:0 > dev.json
   paywarrant dev --data ~/.paywarrant-dev --no-chain
   paywarrant dev --addr 0.0.0.0:4020 --base-url http://127.0.0.1:4020    in a container that publishes the port
@@ -60,6 +63,11 @@ func (c devCmd) Run(ctx context.Context, o output) error {
 	if err != nil {
 		return err
 	}
+	if c.Env != "" {
+		if err := removed(c.Env); err != nil { // of an earlier sandbox
+			return usage("--env: %w", err)
+		}
+	}
 	person := !c.JSON && isTerminal(o.out)
 	log := c.logger(person, o)
 	cfg := stackConfig{
@@ -73,22 +81,40 @@ func (c devCmd) Run(ctx context.Context, o output) error {
 	if err != nil {
 		return err
 	}
-	mandate := ""
-	if person {
+	if err = c.show(ctx, s, o, person, log); err == nil {
+		<-ctx.Done()
+		log.Info("stopping")
+	}
+	if c.Env != "" {
+		err = errors.Join(err, removed(c.Env))
+	}
+	return errors.Join(err, s.Close())
+}
+
+// show makes a mandate for whom it shows one, and prints and writes what runs.
+func (c devCmd) show(ctx context.Context, s *stack, o output, person bool, log *slog.Logger) (err error) {
+	var mandate client.Session
+	if person || c.Env != "" {
 		mandate, err = s.ownMandate(ctx)
 	}
 	if err == nil {
 		err = s.subscribe(ctx, log)
 	}
-	if err == nil {
-		err = s.announce(o, person, mandate)
+	if err == nil && c.Env != "" {
+		err = s.writeEnv(c.Env, mandate.Mandate)
 	}
 	if err != nil {
-		return errors.Join(err, s.Close())
+		return err
 	}
-	<-ctx.Done()
-	log.Info("stopping")
-	return s.Close()
+	text, err := json.Marshal(s.ready())
+	if err != nil {
+		return err
+	}
+	if person {
+		return s.showScreen(o.out, text, mandate)
+	}
+	_, err = fmt.Fprintf(o.out, "%s\n", text)
+	return err
 }
 
 // logger returns the logger of the system. A person sees warnings, and requests only
@@ -120,19 +146,6 @@ func (c devCmd) checkAddr() (string, error) {
 		return "", usage("--addr %s listens on every address: give --base-url too, the URL that clients use, such as http://127.0.0.1:4020", c.Addr)
 	}
 	return "", nil
-}
-
-// announce prints what runs: a screen with a mandate for a person, or one line of JSON.
-func (s *stack) announce(o output, person bool, mandate string) error {
-	text, err := json.Marshal(s.ready())
-	if err != nil {
-		return err
-	}
-	if !person {
-		_, err = fmt.Fprintf(o.out, "%s\n", text)
-		return err
-	}
-	return s.showScreen(o.out, text, mandate)
 }
 
 func (s *stack) ready() ready {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -48,9 +49,7 @@ func TestScreenShowsCommandsThatPay(t *testing.T) {
 	t.Parallel()
 	s := developed(t, nil)
 	var out bytes.Buffer
-	mandate, err := s.ownMandate(t.Context())
-	require.NoError(t, err)
-	require.NoError(t, s.announce(output{&out, io.Discard}, true, mandate))
+	require.NoError(t, devCmd{}.show(t.Context(), s, output{&out, io.Discard}, true, slog.New(slog.DiscardHandler)))
 	text := out.String()
 	for _, want := range []string{s.BaseURL + "/ ", s.API.BaseURL + "/weather", "del_", "/report", "webhooks trigger"} {
 		require.Contains(t, text, want)
@@ -71,7 +70,7 @@ func TestScreenShowsCommandsThatPay(t *testing.T) {
 	values := map[string]string{}
 	for l := range strings.Lines(string(env)) {
 		name, value, _ := strings.Cut(strings.TrimSpace(l), "=")
-		values[name] = value
+		values[strings.TrimPrefix(name, "export ")] = value
 	}
 	var paid bytes.Buffer
 	err = payCmd{
@@ -86,7 +85,12 @@ func TestWithoutATerminalThereIsOneLineOfJSON(t *testing.T) {
 	t.Parallel()
 	s := developed(t, nil)
 	var out bytes.Buffer
-	require.NoError(t, s.announce(output{&out, io.Discard}, false, ""))
+	env := filepath.Join(t.TempDir(), "my.env")
+	require.NoError(t, devCmd{Env: env}.show(t.Context(), s, output{&out, io.Discard}, false, slog.New(slog.DiscardHandler)))
+	sh := exec.CommandContext(t.Context(), "sh", "-c", `. "$0" && echo $SERVICE_API_URL $PAY_TO $API && echo $SERVICE_MANDATE`, env)
+	sourced, err := sh.Output()
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(string(sourced), s.BaseURL+" "+s.People.Merchant.PayTo+" "+s.API.BaseURL+"\ndtok_"), "%s", sourced)
 	var line map[string]any
 	require.NoError(t, json.Unmarshal(out.Bytes(), &line))
 	require.Equal(t, 1, strings.Count(out.String(), "\n"))
@@ -121,7 +125,6 @@ func TestServiceBehindAnotherURLWorks(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"http://127.0.0.1:1", "https://pay.example"} {
 		s := developed(t, func(c *stackConfig) { c.Addr, c.APIAddr, c.BaseURL = "0.0.0.0:0", "0.0.0.0:0", base })
-		require.NoError(t, s.subscribe(t.Context(), slog.New(slog.DiscardHandler)))
 		require.True(t, strings.HasPrefix(s.API.BaseURL, "http://127.0.0.1:"), s.API.BaseURL)
 		resp, _ := request(t, http.MethodGet, s.API.BaseURL+"/weather", http.Header{})
 		require.Equal(t, http.StatusPaymentRequired, resp.StatusCode)
@@ -131,10 +134,7 @@ func TestServiceBehindAnotherURLWorks(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, strings.HasPrefix(session.SetupURL, base+"/setup/"), session.SetupURL)
 		var out bytes.Buffer
-		mandate, err := s.ownMandate(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, s.local(), mandate != "")
-		require.NoError(t, s.announce(output{&out, io.Discard}, true, mandate))
+		require.NoError(t, devCmd{}.show(t.Context(), s, output{&out, io.Discard}, true, slog.New(slog.DiscardHandler)))
 		require.Equal(t, s.local(), strings.Contains(out.String(), "del_"))
 	}
 }

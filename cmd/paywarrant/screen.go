@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -41,12 +42,11 @@ func (s *screen) event(e webhook.Event) {
 }
 
 // showScreen writes the files that the commands on the screen use, and prints it.
-func (s *stack) showScreen(out io.Writer, text []byte, mandate string) error {
-	files := map[string]string{
-		"dev.json": string(text) + "\n",
-		"dev.env": "SERVICE_API_URL=" + s.BaseURL + "\nSERVICE_MERCHANT_ID=" + s.People.Merchant.ID +
-			"\nSERVICE_API_KEY=" + s.People.Merchant.APIKey + "\nSERVICE_MANDATE=" + mandate + "\n",
+func (s *stack) showScreen(out io.Writer, text []byte, mandate client.Session) error {
+	if err := s.writeEnv(filepath.Join(s.Dir, "dev.env"), mandate.Mandate); err != nil {
+		return err
 	}
+	files := map[string]string{"dev.json": string(text) + "\n"}
 	if s.Chain != nil {
 		files["wallet.key"] = wallets()[0].PrivateKey + "\n"
 	}
@@ -66,27 +66,53 @@ func (s *stack) showScreen(out io.Writer, text []byte, mandate string) error {
 	about := []fact{
 		{"Merchant", s.People.Merchant.ID + ", paid at " + s.People.Merchant.PayTo},
 	}
-	if mandate != "" {
-		about = append(about, fact{"Mandate", mandate + ", up to $5 a payment and $50 a month"})
+	if mandate.MandateID != "" {
+		about = append(about, fact{"Mandate", mandate.MandateID + ", up to $5 a payment and $50 a month"})
 	}
 	if s.Chain != nil {
 		about = append(about, fact{"Chain", s.Chain.RPCURL() + ", ten wallets with test USDC"})
 	}
 	t.rows(append(about, fact{"As JSON", filepath.Join(s.Dir, "dev.json") + ", with all keys"}))
 	t.print("\n" + t.paint("1", "Pay for something, in another terminal:") + "\n\n")
-	for _, c := range s.commands(mandate) {
+	for _, c := range s.commands(mandate.Mandate != "") {
 		t.print("  " + c + "\n")
 	}
 	t.print("\n" + t.paint("1", "Events of the merchant:") + "\n\n")
 	return t.err
 }
 
+// writeEnv writes a file that a shell can source, at once: who waits for it reads it whole.
+func (s *stack) writeEnv(path, mandate string) error {
+	var b strings.Builder
+	for _, v := range []fact{
+		{"SERVICE_API_URL", s.BaseURL}, {"SERVICE_MERCHANT_ID", s.People.Merchant.ID}, {"SERVICE_API_KEY", s.People.Merchant.APIKey},
+		{"PAY_TO", s.People.Merchant.PayTo}, {"SERVICE_MANDATE", mandate}, {"API", s.API.BaseURL},
+	} {
+		if v.Value != "" {
+			b.WriteString("export " + v.Name + "=" + v.Value + "\n")
+		}
+	}
+	whole := path + ".new"
+	if err := os.WriteFile(whole, []byte(b.String()), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(whole, path)
+}
+
+// removed removes a file, if there is one.
+func removed(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // commands returns three commands that pay for something.
-func (s *stack) commands(mandate string) []string {
+func (s *stack) commands(mandate bool) []string {
 	program, last := self(), s.API.Routes[len(s.API.Routes)-1]
-	with := "env $(cat " + filepath.Join(s.Dir, "dev.env") + ") " + program
+	with := ". " + filepath.Join(s.Dir, "dev.env") + " && " + program
 	commands := []string{with + " pay " + s.API.BaseURL + last.Path}
-	if mandate == "" {
+	if !mandate {
 		commands = nil
 	}
 	if s.Chain != nil {
@@ -112,24 +138,23 @@ func self() string {
 	return program
 }
 
-// ownMandate returns the id of a new mandate of the merchant, by a test card and, if
-// there is a chain, a test wallet; empty if the test helpers are closed here.
-func (s *stack) ownMandate(ctx context.Context) (string, error) {
+// ownMandate returns the completed session of a new mandate of the merchant, by a test card
+// and, if there is a chain, a test wallet; empty if the test helpers are closed here.
+func (s *stack) ownMandate(ctx context.Context) (client.Session, error) {
 	if !s.local() {
-		return "", nil
+		return client.Session{}, nil
 	}
 	c, err := s.client()
 	if err != nil {
-		return "", err
+		return client.Session{}, err
 	}
 	session, err := c.CreateSession(ctx, client.SessionParams{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000})
 	if err != nil {
-		return "", err
+		return client.Session{}, err
 	}
 	methods := []string{"card_visa"}
 	if s.Chain != nil {
 		methods = append(methods, "wallet")
 	}
-	done, err := c.CompleteTestSession(ctx, session.SessionToken, client.TestCompletion{PaymentMethods: methods})
-	return done.MandateID, err
+	return c.CompleteTestSession(ctx, session.SessionToken, client.TestCompletion{PaymentMethods: methods})
 }

@@ -1,9 +1,8 @@
-// Command agent fetches a page that costs money, within limits. Run `paywarrant
-// dev`, put the merchant's credentials from its ready line into the environment, and
-// the mandate that `paywarrant mandate create` prints.
+// Command agent fetches a page that costs money, within limits. Run
+// `paywarrant dev --env dev.env`, and in another terminal:
 //
-//	SERVICE_API_URL=http://127.0.0.1:4020 SERVICE_MERCHANT_ID=mer_… SERVICE_API_KEY=sk_test_… \
-//	SERVICE_MANDATE=dtok_… go run ./examples/agent http://127.0.0.1:…/report
+//	. ./dev.env
+//	go run ./examples/agent $API/report
 package main
 
 import (

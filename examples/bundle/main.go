@@ -1,8 +1,8 @@
-// Command bundle gates an endpoint and sells its requests in advance: run
-// `paywarrant dev`, put the values of the ready line into the environment, and look
-// at /bundles with a browser or an agent.
+// Command bundle gates an endpoint and sells its requests in advance. Run
+// `paywarrant dev --env dev.env`, in another terminal the commands below, and look at
+// /bundles with a browser or an agent.
 //
-//	SERVICE_API_URL=http://127.0.0.1:4020 SERVICE_MERCHANT_ID=mer_… SERVICE_API_KEY=sk_test_… PAY_TO=0x… \
+//	. ./dev.env
 //	BUNDLE_SECRET=$(openssl rand -hex 32) go run ./examples/bundle
 package main
 

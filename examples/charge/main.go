@@ -1,9 +1,11 @@
-// Command charge asks a person for a mandate and charges it: run `paywarrant
-// dev`, put its baseUrl and the merchant's credentials into the environment. Open the
-// address that it prints and confirm, as the person would. A program that tests itself
-// in a sandbox confirms with client.CompleteTestSession instead.
+// Command charge asks a person for a mandate and charges it. Run
+// `paywarrant dev --env dev.env`, and in another terminal:
 //
-//	SERVICE_API_URL=http://127.0.0.1:4020 SERVICE_MERCHANT_ID=mer_… SERVICE_API_KEY=sk_test_… go run ./examples/charge
+//	. ./dev.env
+//	go run ./examples/charge
+//
+// Open the address that it prints and confirm, as the person would. A program that tests
+// itself in a sandbox confirms with client.CompleteTestSession instead.
 package main
 
 import (

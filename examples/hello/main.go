@@ -1,5 +1,8 @@
-// Command hello is the shortest program that is paid: run it beside `paywarrant dev`, with
-// baseUrl and merchant.payTo of what dev prints in SERVICE_API_URL and PAY_TO.
+// Command hello is the shortest program that is paid. Run `paywarrant dev --env dev.env`, and
+// in another terminal:
+//
+//	. ./dev.env
+//	go run ./examples/hello
 package main
 
 import (

@@ -1,7 +1,8 @@
-// Command paywall gates an endpoint: run `paywarrant dev`, put its baseUrl and
-// the merchant's payTo into the environment, and ask for /report.
+// Command paywall gates an endpoint. Run `paywarrant dev --env dev.env`, in another
+// terminal the commands below, and ask for /report.
 //
-//	SERVICE_API_URL=http://127.0.0.1:4020 PAY_TO=0x… go run ./examples/paywall
+//	. ./dev.env
+//	go run ./examples/paywall
 package main
 
 import (

@@ -3,7 +3,7 @@ package docs_test
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -92,17 +92,23 @@ func build(t *testing.T) string {
 	return program
 }
 
-// sandbox runs dev until the test ends, with its line in dir/dev.json.
-func sandbox(t *testing.T, program, dir string) {
+// sandbox runs dev until the test ends, with its line in dir/dev.json and dir/dev.env. It
+// returns the address of the service.
+func sandbox(t *testing.T, program, dir string) (address string) {
 	t.Helper()
-	dev := exec.CommandContext(t.Context(), program, "dev", "--addr", "127.0.0.1:0")
+	dev := exec.CommandContext(t.Context(), program, "dev", "--addr", "127.0.0.1:0", "--env", filepath.Join(dir, "dev.env"))
 	dev.Cancel = func() error { return dev.Process.Signal(syscall.SIGTERM) }
 	dev.WaitDelay = 20 * time.Second
 	out, err := dev.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, dev.Start())
 	t.Cleanup(func() { _ = dev.Wait() }) // the context of the test ended before
-	line, err := bufio.NewReader(out).ReadString('\n')
+	line, err := bufio.NewReader(out).ReadBytes('\n')
 	require.NoError(t, err, "dev did not start")
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "dev.json"), fmt.Appendf(nil, "%s", line), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "dev.json"), line, 0o600))
+	var ready struct{ BaseURL string }
+	require.NoError(t, json.Unmarshal(line, &ready))
+	u, err := url.Parse(ready.BaseURL)
+	require.NoError(t, err)
+	return u.Host
 }

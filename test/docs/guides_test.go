@@ -27,14 +27,7 @@ var interpreters = map[string]string{"js": "node --input-type=module", "python":
 // that they name are replaced by free ones.
 func TestGuidesRunAsPrinted(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"bash", "curl", "jq", "node", "python3"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			if strings.Contains(os.Getenv("PAYWARRANT_REQUIRE"), "curl") {
-				t.Fatalf("%s is required and not installed", tool)
-			}
-			t.Skipf("needs %s, which is not installed", tool)
-		}
-	}
+	needs(t, "bash", "curl", "jq", "node", "python3")
 	bin := t.TempDir()
 	program, err := programtest.Build(t.Context(), bin)
 	require.NoError(t, err)
@@ -70,6 +63,19 @@ func TestGuidesRunAsPrinted(t *testing.T) {
 				rest = after
 			}
 		})
+	}
+}
+
+// needs skips the test if a tool is missing, or fails it where the tools must be there.
+func needs(t *testing.T, tools ...string) {
+	t.Helper()
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool); err != nil {
+			if strings.Contains(os.Getenv("PAYWARRANT_REQUIRE"), "curl") {
+				t.Fatalf("%s is required and not installed", tool)
+			}
+			t.Skipf("needs %s, which is not installed", tool)
+		}
 	}
 }
 
