@@ -85,8 +85,12 @@ func (s *stack) showScreen(out io.Writer, text []byte, mandate client.Session) e
 func (s *stack) writeEnv(path, mandate string) error {
 	var b strings.Builder
 	for _, v := range []fact{
-		{"SERVICE_API_URL", s.BaseURL}, {"SERVICE_MERCHANT_ID", s.People.Merchant.ID}, {"SERVICE_API_KEY", s.People.Merchant.APIKey},
-		{"PAY_TO", s.People.Merchant.PayTo}, {"SERVICE_MANDATE", mandate}, {"API", s.API.BaseURL},
+		{"SERVICE_API_URL", s.BaseURL},
+		{"SERVICE_MERCHANT_ID", s.People.Merchant.ID},
+		{"SERVICE_API_KEY", s.People.Merchant.APIKey},
+		{"PAY_TO", s.People.Merchant.PayTo},
+		{"SERVICE_MANDATE", mandate},
+		{"API", s.API.BaseURL},
 	} {
 		if v.Value != "" {
 			b.WriteString("export " + v.Name + "=" + v.Value + "\n")

@@ -66,7 +66,7 @@ func TestGuidesRunAsPrinted(t *testing.T) {
 	}
 }
 
-// needs skips the test if a tool is missing, or fails it where the tools must be there.
+// needs skips the test if a tool is missing, or fails it if PAYWARRANT_REQUIRE names them.
 func needs(t *testing.T, tools ...string) {
 	t.Helper()
 	for _, tool := range tools {
