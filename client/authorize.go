@@ -56,6 +56,9 @@ type CaptureParams struct {
 	// AmountCents is the amount in US cents: 0 up to the authorized amount. The rest is
 	// given back. Zero voids the authorization.
 	AmountCents int64 `json:"amountCents"`
+	// AmountMicros is the amount in millionths of a US dollar, instead of AmountCents. A card
+	// pays whole cents. Default: AmountCents decides.
+	AmountMicros int64 `json:"amountMicros,omitzero"`
 	// Usage describes the amount. Optional.
 	Usage *Usage `json:"usage,omitempty"`
 	// IdempotencyKey identifies the capture, as in [ChargeParams].

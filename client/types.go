@@ -325,13 +325,21 @@ type PaywallSettlementParams struct {
 	// returns the result of the first. 1 to 255 printable ASCII characters. Default: a
 	// random key that is kept over the retries of one call.
 	IdempotencyKey string `json:"idempotencyKey"`
+	// Metered holds the price, to be captured for what was used ([Client.Capture]) or voided
+	// ([Client.Void]), instead of charging it. It requires the credentials of the payee.
+	// Default: false.
+	Metered bool `json:"metered,omitempty"`
+	// ExpiresInSeconds is the time after which a held price is given back unless it was
+	// captured, as in [AuthorizeParams]. Only with Metered. Default: 3600.
+	ExpiresInSeconds int64 `json:"expiresInSeconds,omitzero"`
 }
 
 // PaywallSettlement is the result of [Client.SettlePaywall].
 type PaywallSettlement struct {
-	// Success reports whether the payment was made.
+	// Success reports whether the payment was made, or its price is held.
 	Success bool `json:"success"`
-	// Transaction is the transaction hash on chain, or the card processor's payment id.
+	// Transaction is the transaction hash on chain, or the card processor's payment id. It is
+	// empty while the price is held on the chain.
 	Transaction string `json:"transaction"`
 	// Network is the CAIP-2 id of the chain, or "card".
 	Network string `json:"network"`
@@ -339,9 +347,13 @@ type PaywallSettlement struct {
 	Payer string `json:"payer"`
 	// TransactionID is the id of the charge (txn_…).
 	TransactionID string `json:"transactionId"`
+	// AuthorizedUntil is when a price that is held will be given back unless it was captured.
+	// It is nil if the price was charged.
+	AuthorizedUntil *time.Time `json:"authorizedUntil,omitempty"`
 	// ErrorReason is set if Success is false: settlement_pending; for the payment of an
-	// earlier call, reversed if the rail took it back, or refunded if the payee gave all of it
-	// back; or the rail's reason.
+	// earlier call, reversed if the rail took it back, refunded if the payee gave all of it
+	// back, or authorization_ended if its held price was captured or given back; or the
+	// rail's reason.
 	ErrorReason string `json:"errorReason,omitempty"`
 }
 

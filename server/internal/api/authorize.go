@@ -29,10 +29,9 @@ func (a *API) authorize(ctx context.Context, c call[authorizeBody]) (reply, erro
 	}
 	hold := defaultHold
 	if s := c.In.ExpiresInSeconds; s != nil {
-		if *s < 1 || *s > int64(ledger.MaxHold/time.Second) {
-			return reply{}, invalid("expiresInSeconds", fmt.Sprintf("must be an integer from 1 to %d", int64(ledger.MaxHold/time.Second)))
+		if hold, err = holdFor(*s); err != nil {
+			return reply{}, err
 		}
-		hold = time.Duration(*s) * time.Second
 	}
 	request.Payee, request.RequestID = c.Merchant, c.RequestID
 	done, err := a.Payments.Authorize(ctx, request, hold)
@@ -41,14 +40,48 @@ func (a *API) authorize(ctx context.Context, c call[authorizeBody]) (reply, erro
 
 type captureBody struct {
 	AmountCents    *int64     `json:"amountCents"`
+	AmountMicros   *int64     `json:"amountMicros"`
 	Usage          *usageBody `json:"usage"`
 	IdempotencyKey string     `json:"idempotencyKey"`
+}
+
+// amount returns the amount to capture, which is in cents or in micro-dollars.
+func (b captureBody) amount() (ledger.Micros, error) {
+	cents, micros := b.AmountCents, b.AmountMicros
+	if micros != nil && *micros != 0 {
+		switch {
+		case cents != nil && *cents != 0:
+			return 0, invalid("amountMicros", "excludes amountCents")
+		case *micros < 0 || *micros > maxAmountCents*int64(money.MicrosPerCent):
+			return 0, invalid("amountMicros", "must be an integer from 0 to the authorized amount, in millionths of a US dollar")
+		}
+		return ledger.Micros(*micros), nil
+	}
+	if cents == nil && micros == nil || cents != nil && (*cents < 0 || *cents > maxAmountCents) {
+		return 0, invalid("amountCents", "is required: an integer from 0 to the authorized amount, in US cents")
+	}
+	if cents == nil {
+		return 0, nil
+	}
+	amount, err := money.Cents(*cents).Micros()
+	if err != nil {
+		return 0, invalid("amountCents", "is too large")
+	}
+	return amount, nil
 }
 
 type usageBody struct {
 	Unit            string `json:"unit"`
 	Quantity        int64  `json:"quantity"`
 	UnitPriceMicros int64  `json:"unitPriceMicros"`
+}
+
+// holdFor returns the time for which an amount is held.
+func holdFor(seconds int64) (time.Duration, error) {
+	if seconds < 1 || seconds > int64(ledger.MaxHold/time.Second) {
+		return 0, invalid("expiresInSeconds", fmt.Sprintf("must be an integer from 1 to %d", int64(ledger.MaxHold/time.Second)))
+	}
+	return time.Duration(seconds) * time.Second, nil
 }
 
 // maxUnit limits the characters of a unit.
@@ -76,11 +109,8 @@ func (a *API) capture(ctx context.Context, c call[captureBody]) (reply, error) {
 		return reply{}, ledger.ErrNotFound
 	}
 	var err error
-	if c.In.AmountCents == nil || *c.In.AmountCents < 0 || *c.In.AmountCents > maxAmountCents {
-		return reply{}, invalid("amountCents", "is required: an integer from 0 to the authorized amount, in US cents")
-	}
-	if r.Amount, err = money.Cents(*c.In.AmountCents).Micros(); err != nil {
-		return reply{}, invalid("amountCents", "is too large")
+	if r.Amount, err = c.In.amount(); err != nil {
+		return reply{}, err
 	}
 	if r.Usage, err = c.In.Usage.check(); err != nil {
 		return reply{}, err

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/httpjson"
@@ -21,8 +22,8 @@ var wallet = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
 
 const maxResource = 400
 
-// settlePaywall charges a paywall's price to a mandate. It needs no credentials: the money
-// can only reach a payee that the mandate allows. A request counts against its mandate
+// settlePaywall charges a paywall's price to a mandate, or holds it. A charge needs no
+// credentials: the money can only reach a payee that the mandate allows. A request counts against its mandate
 // once the mandate's signature is verified, and against the client's address if that fails
 // or if the presentation may be a copy. It never counts against the payee, since anyone
 // can name it.
@@ -32,6 +33,9 @@ func (a *API) settlePaywall(w http.ResponseWriter, r *http.Request) {
 	var request payment.PaywallRequest
 	if err == nil {
 		request, err = paywallRequest(in, r.Header)
+	}
+	if err == nil && in.Metered {
+		err = a.holdPrice(w, r, in, &request)
 	}
 	verified := false
 	var answer reply
@@ -53,6 +57,23 @@ func (a *API) settlePaywall(w http.ResponseWriter, r *http.Request) {
 		err = a.stranger(r.Context(), w.Header(), err)
 	}
 	a.answer(w, r, answer, err)
+}
+
+// holdPrice makes a request hold the price. Only the payee may, because a hold takes from the
+// limits of the mandate until the payee captures or voids it.
+func (a *API) holdPrice(w http.ResponseWriter, r *http.Request, in client.PaywallSettlementParams, request *payment.PaywallRequest) error {
+	m, err := a.authenticate(w, r)
+	if err != nil {
+		return err
+	}
+	if !strings.EqualFold(m.PayTo, in.PayTo) {
+		return invalid("payTo", "must be the merchant's own wallet if metered is true")
+	}
+	request.Hold = defaultHold
+	if in.ExpiresInSeconds != 0 {
+		request.Hold, err = holdFor(in.ExpiresInSeconds)
+	}
+	return err
 }
 
 func paywallRequest(in client.PaywallSettlementParams, h http.Header) (payment.PaywallRequest, error) {
@@ -98,11 +119,16 @@ func (a *API) settle(ctx context.Context, r payment.PaywallRequest) (reply, erro
 		s.ErrorReason = payment.PaymentReversed
 	case c.GivenBack():
 		s.ErrorReason = payment.PaymentRefunded
-	case c.Status == ledger.ChargeSucceeded:
+	case c.Status == ledger.ChargeVoided, c.Status == ledger.ChargeSucceeded && r.Hold > 0:
+		s.ErrorReason = string(client.CodeAuthorizationEnded)
+	case c.Status == ledger.ChargeSucceeded, c.Status == ledger.ChargeAuthorized:
 		s.Success = true
 		s.Network, s.Transaction = "card", c.ProcessorID
 		if c.Rail == rail.Chain {
 			s.Network, s.Transaction = r.Network, c.TxHash
+		}
+		if c.Status == ledger.ChargeAuthorized {
+			s.AuthorizedUntil = &c.AuthorizedUntil
 		}
 	case c.Status == ledger.ChargePending:
 		s.ErrorReason = "settlement_pending"

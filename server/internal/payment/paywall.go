@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/internal/money"
@@ -30,6 +31,8 @@ type PaywallRequest struct {
 	ChallengeID    string
 	IdempotencyKey string
 	RequestID      string
+	// Hold authorizes the price for this time instead of charging it. Default: a charge.
+	Hold time.Duration
 	// Admit is called with the mandate's id once its signature is verified, before
 	// anything else. If it returns an error, the settlement ends with that error. current
 	// is false for a presentation that has expired or was made for another payment: it may
@@ -37,7 +40,7 @@ type PaywallRequest struct {
 	Admit func(mandateID string, current bool) error
 }
 
-// SettlePaywall charges the price to a mandate, for the merchant whose wallet is payTo.
+// SettlePaywall charges the price to a mandate, or holds it, for the merchant whose wallet is payTo.
 // A bare mandate must name that merchant: a mandate for any merchant does not permit
 // every holder to charge it. A presentation must be made for exactly this payment, and
 // may pay every payee that the mandate allows. A wallet that belongs to no merchant is
@@ -112,7 +115,7 @@ func (s *Service) charge(r PaywallRequest, payee ledger.Merchant) ChargeRequest 
 	}
 	return ChargeRequest{
 		Payee: payee, Token: r.Token, Amount: r.Price, Currency: "usdc",
-		Description: accessTo(r.Resource), RequestID: r.RequestID, rails: order, resource: normalResource(r.Resource),
+		Description: accessTo(r.Resource), RequestID: r.RequestID, rails: order, resource: normalResource(r.Resource), hold: r.Hold,
 	}
 }
 
