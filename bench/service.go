@@ -49,7 +49,7 @@ func chargeRow(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	defer closeLedger()
-	var ratio float64
+	var ratio, steps float64
 	var started time.Duration
 	result := testing.Benchmark(func(b *testing.B) {
 		began := time.Now()
@@ -63,8 +63,21 @@ func chargeRow(ctx context.Context) ([]row, error) {
 			_, err := srv.Client().Charge(ctx, client.ChargeParams{Mandate: mandates[i], AmountCents: 1, Currency: client.USD, Description: "bench"})
 			return err
 		}
+		twoSteps := func(i int) error {
+			c, err := srv.Client().Authorize(ctx, client.AuthorizeParams{ChargeParams: client.ChargeParams{
+				Mandate: mandates[i], AmountCents: 2, Currency: client.USD, Description: "bench",
+			}})
+			if err == nil {
+				_, err = srv.Client().Capture(ctx, c.TransactionID, client.CaptureParams{AmountCents: 1})
+			}
+			return err
+		}
 		for b.Loop() {
-			if ratio, err = pair(together(reserve), together(charge)); err != nil {
+			ratio, err = pair(together(reserve), together(charge))
+			if err == nil {
+				steps, err = pair(together(charge), together(twoSteps))
+			}
+			if err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -74,6 +87,7 @@ func chargeRow(ctx context.Context) ([]row, error) {
 	}
 	return []row{
 		atLeast("charge over HTTP, 32 callers", "Reserve alone", ratio, 0.4),
+		atMost("authorize and capture over HTTP, 32 callers", "charge over HTTP", 1/steps, 1.6),
 		{"servertest.Start", "–", started.Round(time.Millisecond).String(), "≤ 300 ms", started <= 300*time.Millisecond},
 	}, nil
 }

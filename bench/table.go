@@ -70,3 +70,10 @@ func atLeast(what, baseline string, ratio, aim float64) row {
 		what: what, baseline: baseline, figure: fmt.Sprintf("%.2f", ratio), aim: fmt.Sprintf("≥ %.2f", aim), met: ratio >= aim,
 	}
 }
+
+// atMost is a row whose figure is a ratio that should not be above the aim.
+func atMost(what, baseline string, ratio, aim float64) row {
+	return row{
+		what: what, baseline: baseline, figure: fmt.Sprintf("%.2f", ratio), aim: fmt.Sprintf("≤ %.2f", aim), met: ratio <= aim,
+	}
+}
