@@ -17,7 +17,8 @@ type call struct {
 	doing   string // for errors: "charge mandate"
 	method  string
 	pattern string // as the API documents it; logs show it instead of the path
-	value   string // replaces the {parameter} of the pattern
+	value   string // replaces the first {parameter} of the pattern
+	second  string // replaces the second one
 	query   url.Values
 	body    any      // nil: none
 	secrets []string // removed from errors and logs, besides the API key
@@ -123,23 +124,27 @@ func (c *Client) prepare(k *call) (prepared, error) {
 	return w, nil
 }
 
-// path puts the value into the pattern. It refuses a value that would change the path
+// path puts the values into the pattern. It refuses a value that would change the path
 // ("..", "a/b", "a?b"), because the service would receive a different call.
 func (k *call) path() (string, error) {
-	before, rest, found := strings.Cut(k.pattern, "{")
-	if !found {
-		return k.pattern, nil
+	path, rest := "", k.pattern
+	for _, value := range []string{k.value, k.second} {
+		before, after, found := strings.Cut(rest, "{")
+		if !found {
+			break
+		}
+		name, after, _ := strings.Cut(after, "}")
+		switch {
+		case value == "":
+			return "", invalid(name, "is required")
+		case len(value) > maxPathValue:
+			return "", invalid(name, "is too long")
+		case strings.Trim(value, ".") == "" || strings.ContainsFunc(value, reserved):
+			return "", invalid(name, "is not an id or token")
+		}
+		path, rest = path+before+value, after
 	}
-	name, after, _ := strings.Cut(rest, "}")
-	switch {
-	case k.value == "":
-		return "", invalid(name, "is required")
-	case len(k.value) > maxPathValue:
-		return "", invalid(name, "is too long")
-	case strings.Trim(k.value, ".") == "" || strings.ContainsFunc(k.value, reserved):
-		return "", invalid(name, "is not an id or token")
-	}
-	return before + k.value + after, nil
+	return path + rest, nil
 }
 
 // reserved reports whether r is outside the unreserved characters of RFC 3986,

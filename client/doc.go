@@ -40,7 +40,8 @@
 //	ErrIdempotencyInProgress  the first call with this key is still running: repeat the call later
 //	ErrNotFound               no such object, or it belongs to another merchant
 //	ErrAuthorizationEnded     the payment holds nothing to capture or void: read its receipt
-//	ErrNotRefundable          the payment cannot be refunded: it has not succeeded, or it is on the chain
+//	ErrNotRefundable          the payment cannot be refunded: it has not succeeded, or its rail took it back
+//	ErrRefundRefused          the signed refund would fail now: read Error.Message, and hand it in again
 //	ErrSessionFinished        the session has already completed or failed
 //	ErrRateLimited            too many calls: wait for Error.RetryAfter
 //	ErrUnavailable            the service is down or overloaded: retry later

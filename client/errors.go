@@ -32,6 +32,7 @@ const (
 	CodeSessionFinished       Code = "session_finished"
 	CodeAuthorizationEnded    Code = "authorization_ended"
 	CodeNotRefundable         Code = "not_refundable"
+	CodeRefundRefused         Code = "refund_refused"
 	CodeIdempotencyInProgress Code = "idempotency_in_progress"
 	CodePayloadTooLarge       Code = "payload_too_large"
 	CodeUnsupportedMediaType  Code = "unsupported_media_type"
@@ -62,6 +63,7 @@ var (
 	ErrMethodNotAllowed      = &Error{Code: CodeMethodNotAllowed, Status: http.StatusMethodNotAllowed}
 	ErrSessionFinished       = &Error{Code: CodeSessionFinished, Status: http.StatusConflict}
 	ErrNotRefundable         = &Error{Code: CodeNotRefundable, Status: http.StatusConflict}
+	ErrRefundRefused         = &Error{Code: CodeRefundRefused, Status: http.StatusConflict}
 	ErrAuthorizationEnded    = &Error{Code: CodeAuthorizationEnded, Status: http.StatusConflict}
 	ErrIdempotencyInProgress = &Error{Code: CodeIdempotencyInProgress, Status: http.StatusConflict}
 	ErrPayloadTooLarge       = &Error{Code: CodePayloadTooLarge, Status: http.StatusRequestEntityTooLarge}
@@ -78,7 +80,8 @@ func Errors() []*Error {
 		ErrValidation, ErrUnauthorized, ErrPerTxLimit, ErrDailyLimit, ErrMonthlyLimit, ErrTotalLimit, ErrVelocityLimit, ErrPayeeLimit,
 		ErrMerchantLimit, ErrRailUnavailable,
 		ErrMerchantInactive, ErrMandateInvalid, ErrMandateRevoked, ErrMandateExpired, ErrMerchantNotAllowed,
-		ErrNotFound, ErrMethodNotAllowed, ErrSessionFinished, ErrAuthorizationEnded, ErrNotRefundable, ErrIdempotencyInProgress, ErrPayloadTooLarge,
+		ErrNotFound, ErrMethodNotAllowed, ErrSessionFinished, ErrAuthorizationEnded, ErrNotRefundable, ErrRefundRefused,
+		ErrIdempotencyInProgress, ErrPayloadTooLarge,
 		ErrUnsupportedMediaType, ErrIdempotencyMismatch, ErrRateLimited, ErrInternal, ErrUnavailable,
 	}
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"time"
 )
@@ -40,6 +41,11 @@ type Refund struct {
 	Reason string `json:"reason,omitempty"`
 	// FailureReason is set if Status is RefundFailed.
 	FailureReason FailureReason `json:"failureReason,omitempty"`
+	// TxHash is the transaction on the chain. It is set if Status is RefundSucceeded.
+	TxHash string `json:"txHash,omitempty"`
+	// Signature is what the payee's wallet must sign. It is nil unless the refund waits for
+	// it. Hand the signature in with [Client.SignRefund].
+	Signature *RefundSignature `json:"signature,omitempty"`
 	// ProcessorRefundID is the card processor's id of the refund.
 	ProcessorRefundID string `json:"processorRefundId,omitempty"`
 	// CreatedAt is when the refund was requested.
@@ -49,21 +55,36 @@ type Refund struct {
 	Replayed bool `json:"-"`
 }
 
+// RefundSignature is what a refund on the chain waits for.
+type RefundSignature struct {
+	// Signer is the address of the wallet that must sign: the one that the payment went to.
+	Signer string `json:"signer"`
+	// TypedData is the message (EIP-712): a transfer (EIP-3009) to the wallet that paid. A
+	// wallet signs it by eth_signTypedData_v4; for a key in memory see
+	// [github.com/paywarrant/paywarrant/x402/evm.Wallet.SignRefund].
+	TypedData json.RawMessage `json:"typedData"`
+	// ExpiresAt is when the refund fails unless the signature was handed in.
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
 // RefundList is the result of [Client.Refunds].
 type RefundList struct {
 	// Data lists the refunds, oldest first.
 	Data []Refund `json:"data"`
 }
 
-// Refund gives back a part of a payment by card, or what is left of it:
+// Refund gives back a part of a payment, or what is left of it:
 // POST /v1/payments/{transactionId}/refunds. Several partial refunds never give back more than
 // was charged. Once a refund has succeeded, the mandate may spend the amount again, in the
 // limits in which the payment still counts; the fee is not returned. Check [Refund].Status:
 // [RefundPending] is followed by a webhook event.
 //
-// Errors: [ErrUnknownOutcome], [ErrNotFound], [ErrNotRefundable], also for a payment on the chain,
-// [ErrIdempotencyInProgress], [ErrIdempotencyMismatch], [ErrValidation], and those that every
-// call may return (see the package comment).
+// A refund on the chain comes out of the payee's wallet, and is pending until that has signed:
+// see [Refund].Signature. The service pays for the gas.
+//
+// Errors: [ErrUnknownOutcome], [ErrNotFound], [ErrNotRefundable], [ErrIdempotencyInProgress],
+// [ErrIdempotencyMismatch], [ErrValidation], and those that every call may return (see the
+// package comment).
 func (c *Client) Refund(ctx context.Context, transactionID string, p RefundParams) (Refund, error) {
 	if p.IdempotencyKey == "" {
 		p.IdempotencyKey = newKey()
@@ -84,4 +105,22 @@ func (c *Client) Refunds(ctx context.Context, transactionID string) (RefundList,
 	return do(ctx, c, call{
 		doing: "list refunds", method: http.MethodGet, idempotent: true, pattern: "/v1/payments/{transactionId}/refunds", value: transactionID,
 	}, func(l *RefundList, _ answer) bool { return l.Data != nil })
+}
+
+// SignRefund hands in the payee's signature of a refund on the chain, in hexadecimal:
+// POST /v1/payments/{transactionId}/refunds/{refundId}/signature. The service sends the
+// transfer and pays for the gas. Repeating the call is safe: the token makes the transfer
+// once.
+//
+// Errors: [ErrNotFound], [ErrValidation] if the wallet did not sign this, [ErrRefundRefused] if
+// the transfer would fail now, and those that every call may return (see the package comment). After [ErrRefundRefused] nothing has changed, and the same signature
+// may be handed in again.
+func (c *Client) SignRefund(ctx context.Context, transactionID, refundID, signature string) (Refund, error) {
+	body := struct {
+		Signature string `json:"signature"`
+	}{signature}
+	return do(ctx, c, call{
+		doing: "sign refund", method: http.MethodPost, pattern: "/v1/payments/{transactionId}/refunds/{refundId}/signature",
+		value: transactionID, second: refundID, body: body, idempotent: true,
+	}, func(r *Refund, _ answer) bool { return r.ID != "" && r.Status != "" })
 }

@@ -87,6 +87,7 @@ const (
 	WalletBlocked     FailureReason = "wallet_blocked" // by the token's issuer: the payer's or the payee's
 	RailUnavailable   FailureReason = "rail_unavailable"
 	ProcessorError    FailureReason = "processor_error"
+	Expired           FailureReason = "expired" // of a refund that the payee did not sign in time
 )
 
 // SessionParams are the parameters of [Client.CreateSession].

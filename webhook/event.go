@@ -73,6 +73,8 @@ type Refund struct {
 	Reason string `json:"reason,omitempty"`
 	// FailureReason is the code of a failed refund.
 	FailureReason string `json:"failureReason,omitempty"`
+	// TxHash is the transaction on the chain that gave the amount back.
+	TxHash string `json:"txHash,omitempty"`
 }
 
 // Payment is the data of payment events.

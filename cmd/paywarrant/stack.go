@@ -69,6 +69,8 @@ type person struct {
 	// WebhookSecret signs the events for the merchant's API, which logs them.
 	WebhookSecret string `json:"webhookSecret,omitempty"`
 	PayTo         string `json:"payTo"`
+	// PayToKey is the key of that wallet of the development chain. Everyone may know it.
+	PayToKey string `json:"payToKey,omitempty"`
 }
 
 // startStack starts everything; what it started is stopped again where it fails.
@@ -173,6 +175,7 @@ func hire(ctx context.Context, srv *server.Server, file string) (people, error) 
 	if err == nil {
 		err = json.Unmarshal(text, &p)
 	}
+	p.Merchant.PayToKey, p.Other.PayToKey = devchain.Payee(0).PrivateKey(), devchain.Payee(1).PrivateKey()
 	if !errors.Is(err, fs.ErrNotExist) {
 		return p, err
 	}

@@ -91,6 +91,11 @@ const (
 	// AuthorizationAnswered: the records say that the caller knows; the response was not sent yet.
 	AuthorizationAnswered Point = "authorization-told"
 
+	// RefundProposed: a refund is in the records; its payee was not asked to sign yet.
+	RefundProposed Point = "refund-proposed"
+	// RefundConcluded: the records have the outcome of a refund; the ledger does not yet.
+	RefundConcluded Point = "refund-concluded"
+
 	// RecordsWritten: an update of the rail's records is written; it is not committed yet.
 	RecordsWritten Point = "records-written"
 	// RecordsCommitted: it is on stable storage; the caller does not know yet.
@@ -109,3 +114,7 @@ func ChainPoints() []Point {
 		RecordsWritten, RecordsCommitted,
 	}
 }
+
+// ChainRefundPoints returns the points of refunds on a chain, beside RefundPoints and those of
+// signed transfers.
+func ChainRefundPoints() []Point { return []Point{RefundProposed, RefundConcluded} }

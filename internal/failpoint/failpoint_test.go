@@ -16,7 +16,8 @@ import (
 
 // all returns the points of all drills.
 func all() []failpoint.Point {
-	return slices.Concat(failpoint.Points(), failpoint.HoldPoints(), failpoint.RefundPoints(), failpoint.ChainPoints(), failpoint.DeliveryPoints())
+	return slices.Concat(failpoint.Points(), failpoint.HoldPoints(), failpoint.RefundPoints(), failpoint.ChainPoints(),
+		failpoint.ChainRefundPoints(), failpoint.DeliveryPoints())
 }
 
 // TestHitDoesNothing: a release ignores the variable that arms a point.

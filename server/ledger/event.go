@@ -37,7 +37,7 @@ func refundData(c *Charge, r *Refund) webhook.Payment {
 	p := paymentData(c)
 	p.Refund = &webhook.Refund{
 		ID: r.ID, Status: string(r.Status), AmountCents: int64(r.Amount.CentsUp()), AmountMicros: int64(r.Amount),
-		Reason: r.Reason, FailureReason: string(r.FailureReason),
+		Reason: r.Reason, FailureReason: string(r.FailureReason), TxHash: r.TxHash,
 	}
 	return p
 }

@@ -257,28 +257,3 @@ func (r Refund) postings(now time.Time) []Posting {
 		{ChargeID: r.ChargeID, N: n + 1, MandateID: r.MandateID, From: clearing, To: mandateAccount(r.MandateID), Amount: r.Amount, At: now},
 	}
 }
-
-// LeaseRefund leases a pending refund until a time, so that the caller may finish it. It
-// reports false if another lease has not expired, or if the refund is decided.
-func (l *Ledger) LeaseRefund(ctx context.Context, r Refund, until time.Time) (Refund, bool, error) {
-	var (
-		result Refund
-		taken  bool
-	)
-	lease := l.newLease()
-	err := l.run(ctx, r.MandateID, Keys{Refunds: []string{r.ID}}, func(s *State, now time.Time) (Effects, error) {
-		known, ok := s.Refunds[r.ID]
-		result, taken = known, ok && known.Status == RefundPending && known.LeaseOwner == lease
-		if taken || !ok || known.Status != RefundPending || now.Before(known.LeaseUntil) {
-			return Effects{}, nil
-		}
-		known.LeaseOwner, known.LeaseUntil = lease, until
-		known.Asked++
-		result, taken = known, true
-		return Effects{Update: Rows{Refunds: []Refund{known}}}, nil
-	})
-	if err != nil {
-		return Refund{}, false, fmt.Errorf("lease refund %s: %w", r.ID, err)
-	}
-	return result, taken, nil
-}

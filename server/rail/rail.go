@@ -62,6 +62,7 @@ const (
 	WalletBlocked     Reason = "wallet_blocked" // by the token's issuer: the payer's or the payee's
 	Unavailable       Reason = "rail_unavailable"
 	ProcessorError    Reason = "processor_error"
+	Expired           Reason = "expired" // of a refund: the payee did not sign in time
 )
 
 // Instrument is a payment method that is connected to a mandate.
@@ -110,7 +111,7 @@ type Limits struct {
 	Session string
 }
 
-// RefusedError reports that a rail definitely refused a connection.
+// RefusedError reports that a rail refused a connection, or a signature of a refund.
 type RefusedError struct {
 	// Reason is the reason for the refusal.
 	Reason Reason

@@ -1,6 +1,10 @@
 package rail
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
 
 // Refund asks a rail to move money of a charge back to its payer.
 type Refund struct {
@@ -26,4 +30,31 @@ type Refunder interface {
 	Refund(ctx context.Context, r Refund) (Outcome, error)
 	// LookupRefund returns the outcome of a refund's reference, or [Unseen].
 	LookupRefund(ctx context.Context, reference string) (Outcome, error)
+}
+
+// SignedRefunder is a [Refunder] on which the payee signs each refund. Refund and LookupRefund
+// return [Pending] until the payee has signed and the money has moved, and [Refused] with
+// [Expired] if the signature comes too late. An outcome is final only if the money cannot move
+// any more: any program that has the payee's signature can move it without the rail.
+type SignedRefunder interface {
+	Refunder
+	// RefundProposal returns what the payee must sign, and false if the reference has no
+	// refund that waits for a signature.
+	RefundProposal(ctx context.Context, reference string) (RefundProposal, bool, error)
+	// SignRefund accepts the payee's signature of a proposal, moves the money, and returns
+	// the outcome as Refund does. A repeated call returns the current outcome. It returns
+	// [ErrNoProposal] for a reference without a proposal, [ErrSignature] if the payee did
+	// not sign, and a [RefusedError] if the transfer would fail now. After those, nothing
+	// has changed, and the same signature may be handed in again.
+	SignRefund(ctx context.Context, reference, signature string) (Outcome, error)
+}
+
+// RefundProposal is what a payee signs so that a refund can move.
+type RefundProposal struct {
+	// Signer is the address of the payee's wallet.
+	Signer string
+	// TypedData is the message (EIP-712) for eth_signTypedData_v4.
+	TypedData json.RawMessage
+	// ExpiresAt is the time from which the signature moves nothing.
+	ExpiresAt time.Time
 }

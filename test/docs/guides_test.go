@@ -34,6 +34,8 @@ func TestGuidesRunAsPrinted(t *testing.T) {
 	ports := []string{"8081", "4021", "8090"}
 	free := freePorts(t, ports)
 	buildHello(t, bin, free)
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../../examples/refund").CombinedOutput()
+	require.NoError(t, err, string(out))
 	start, err := os.ReadFile("../../docs/guides/README.md")
 	require.NoError(t, err)
 	guides, err := filepath.Glob("../../docs/guides/[a-z]*.md")
@@ -128,7 +130,8 @@ func buildHello(t *testing.T, bin string, free *strings.Replacer) {
 // "go run" of an example runs what was built before.
 func scripted(text string) (script string, want []string) {
 	var b strings.Builder
-	b.WriteString("set -eu -o pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\ngo() { exec \"$BIN/${2##*/}\"; }\n")
+	b.WriteString("set -eu -o pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n" +
+		"go() { local bin=\"$BIN/${2##*/}\"; shift 2; if [ $BASHPID = $$ ]; then \"$bin\" \"$@\"; else exec \"$bin\" \"$@\"; fi; }\n")
 	for _, block := range fence.FindAllStringSubmatch(text, -1) {
 		language, content := block[1], block[2]
 		switch {

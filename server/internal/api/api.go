@@ -79,6 +79,7 @@ func (a *API) routes() []route {
 		{"POST /v1/payments/{transactionId}/void", handle(a, charges, a.void)},
 		{"POST /v1/payments/{transactionId}/refunds", handle(a, charges, a.refund)},
 		{"GET /v1/payments/{transactionId}/refunds", handle(a, reads, a.refunds)},
+		{"POST /v1/payments/{transactionId}/refunds/{refundId}/signature", handle(a, charges, a.signRefund)},
 		{"GET /v1/payments/{transactionId}/receipt", handle(a, reads, a.receipt)},
 		{"GET /v1/merchants/stats", handle(a, reads, a.stats)},
 		{"GET /v1/merchants/transactions", handle(a, reads, a.transactions)},

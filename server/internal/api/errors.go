@@ -51,7 +51,9 @@ var table = []struct {
 	{httpjson.ErrRead, client.ErrValidation, "The body ended before it was complete."},
 	{ledger.ErrNotFound, client.ErrNotFound, "There is no such object, or it is not yours."},
 	{ledger.ErrSessionFinished, client.ErrSessionFinished, "The session is finished and does not change any more."},
-	{payment.ErrNoRefunds, client.ErrNotRefundable, "A payment on the chain cannot be refunded here. Send the amount from the payee's wallet to the payer."},
+	{payment.ErrNoRefunds, client.ErrNotRefundable, "The rail of the payment gives nothing back."},
+	{payment.ErrNothingToSign, client.ErrRefundRefused, "The refund waits for no signature."},
+	{rail.ErrSignature, client.ErrValidation, "signature is not the payee's wallet's, of this refund's typed data"},
 	{ledger.ErrNotRefundable, client.ErrNotRefundable, "The payment cannot be refunded: it has not succeeded, or its rail took it back."},
 	{ledger.ErrAboveCharge, client.ErrValidation, "amountCents must not exceed what is left of the payment"},
 	{ledger.ErrNotAuthorized, client.ErrAuthorizationEnded, "The payment holds nothing to capture or void: it was not authorized, or was captured, voided or refused before."},
@@ -75,6 +77,7 @@ var table = []struct {
 var params = map[error]string{
 	mandate.ErrMalformed: "intentMandate", payment.ErrTokenNeeded: "intentMandate", rail.ErrUnknownMethod: "paymentMethod", payment.ErrNoEmail: "email",
 	ledger.ErrAboveHold: "amountCents", ledger.ErrAboveCharge: "amountCents", ledger.ErrNoWholeCents: "amountCents",
+	rail.ErrSignature: "signature",
 }
 
 // apiError maps every error to its response. Unknown errors become internal_error, without
@@ -87,6 +90,7 @@ func apiError(err error) *client.Error {
 		declined *payment.MethodError
 		text     *ledger.TextError
 		unfit    *payment.PresentationError
+		unsent   *payment.RefundSignatureError
 	)
 	switch {
 	case errors.As(err, &known):
@@ -100,6 +104,8 @@ func apiError(err error) *client.Error {
 		return e
 	case errors.As(err, &text):
 		return invalid(text.Field, text.Problem)
+	case errors.As(err, &unsent):
+		return refuse(client.ErrRefundRefused, refundProblem(unsent.Reason))
 	case errors.As(err, &unfit):
 		return refuse(client.ErrMandateInvalid, unfit.Problem)
 	case errors.As(err, &declined):
@@ -117,6 +123,22 @@ func apiError(err error) *client.Error {
 		}
 	}
 	return refuse(client.ErrInternal, "Something failed on our side. Try again in a moment, with the same idempotency key if the request had one.")
+}
+
+// refundProblem says why a signed refund cannot move now.
+func refundProblem(why rail.Reason) string {
+	switch why {
+	case rail.InsufficientFunds:
+		return "The payee's wallet holds less than the refund. Fund it, and hand in the signature again."
+	case rail.WalletBlocked:
+		return "The token's issuer has blocked the payee's or the payer's wallet."
+	case rail.Expired:
+		return "The refund's day to sign is over. It fails; request another one."
+	case rail.Reverted:
+		return "The token would not make the transfer. Hand in the signature again later."
+	default:
+		return "The chain takes no refunds now. Nothing was sent; hand in the signature again later."
+	}
 }
 
 // refused returns the error for a refusal, with the limit and the remaining amount.

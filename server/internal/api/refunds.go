@@ -38,11 +38,11 @@ func (a *API) refund(ctx context.Context, c call[refundBody]) (reply, error) {
 	if r.IdempotencyKey, err = idempotencyKey(c.In.IdempotencyKey, c.Request.Header); err != nil {
 		return reply{}, err
 	}
-	refund, replayed, err := a.Payments.Refund(ctx, r)
+	refund, err := a.Payments.Refund(ctx, r)
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{Body: refundView(refund), Replayed: replayed}, nil
+	return reply{Body: refundView(refund), Replayed: refund.Replayed}, nil
 }
 
 func (a *API) refunds(ctx context.Context, c call[struct{}]) (reply, error) {
@@ -61,9 +61,37 @@ func (a *API) refunds(ctx context.Context, c call[struct{}]) (reply, error) {
 	return reply{Body: list}, nil
 }
 
-func refundView(r ledger.Refund) client.Refund {
-	return client.Refund{
-		ID: r.ID, TransactionID: r.ChargeID, Status: client.RefundStatus(r.Status), AmountCents: int64(r.Amount.CentsUp()),
-		Reason: r.Reason, FailureReason: client.FailureReason(r.FailureReason), ProcessorRefundID: r.ProcessorID, CreatedAt: r.CreatedAt,
+type signatureBody struct {
+	Signature string `json:"signature"`
+}
+
+// maxSignature limits a signature in hexadecimal digits. Those of contract wallets have no
+// fixed size.
+const maxSignature = 32 << 10
+
+func (a *API) signRefund(ctx context.Context, c call[signatureBody]) (reply, error) {
+	chargeID, refundID := c.Request.PathValue("transactionId"), c.Request.PathValue("refundId")
+	if !id.Valid(id.Charge, chargeID) || !id.Valid(id.Refund, refundID) {
+		return reply{}, ledger.ErrNotFound
 	}
+	if c.In.Signature == "" || len(c.In.Signature) > maxSignature {
+		return reply{}, invalid("signature", "is required: 0x and the hexadecimal digits of the wallet's signature")
+	}
+	refund, err := a.Payments.SignRefund(ctx, c.Merchant.ID, chargeID, refundID, c.In.Signature)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{Body: refundView(refund)}, nil
+}
+
+func refundView(r payment.Refunded) client.Refund {
+	v := client.Refund{
+		ID: r.ID, TransactionID: r.ChargeID, Status: client.RefundStatus(r.Status), AmountCents: int64(r.Amount.CentsUp()),
+		Reason: r.Reason, FailureReason: client.FailureReason(r.FailureReason), ProcessorRefundID: r.ProcessorID, TxHash: r.TxHash,
+		CreatedAt: r.CreatedAt,
+	}
+	if p := r.Proposal; p != nil {
+		v.Signature = &client.RefundSignature{Signer: p.Signer, TypedData: p.TypedData, ExpiresAt: p.ExpiresAt}
+	}
+	return v
 }

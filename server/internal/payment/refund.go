@@ -28,32 +28,51 @@ func (r RefundRequest) fingerprint() string {
 	return hashOf(r.ChargeID, r.Amount, r.Reason)
 }
 
+// Refunded is a refund with what it waits for.
+type Refunded struct {
+	ledger.Refund
+
+	// Proposal is what the payee must sign. Nil: nothing.
+	Proposal *rail.RefundProposal
+	// Replayed reports whether an earlier request began the refund.
+	Replayed bool
+}
+
 // Refund gives back a part of a charge by its rail. It returns the decided refund, or a pending
 // one that recovery finishes. Its errors are ErrNoRefunds and those of [ledger.Ledger.Refund].
-func (s *Service) Refund(ctx context.Context, r RefundRequest) (refund ledger.Refund, replayed bool, err error) {
+func (s *Service) Refund(ctx context.Context, r RefundRequest) (Refunded, error) {
 	done, err := s.begin()
 	if err != nil {
-		return ledger.Refund{}, false, err
+		return Refunded{}, err
 	}
 	defer done()
 	c, err := s.ChargeOf(ctx, r.MerchantID, r.ChargeID)
 	if err != nil {
-		return ledger.Refund{}, false, err
+		return Refunded{}, err
 	}
 	if _, able := s.refunder(c.Rail); !able && c.Status == ledger.ChargeSucceeded {
-		return ledger.Refund{}, false, ErrNoRefunds
+		return Refunded{}, ErrNoRefunds
 	}
-	refund, replayed, err = s.Ledger.Refund(ctx, ledger.RefundRequest{
+	refund, replayed, err := s.Ledger.Refund(ctx, ledger.RefundRequest{
 		Charge: c, MerchantID: r.MerchantID, Amount: r.Amount, Reason: r.Reason, IdempotencyKey: r.IdempotencyKey,
 		Fingerprint: r.fingerprint(), Lease: leaseFor,
 	})
-	if err != nil || replayed {
-		return refund, replayed, err
+	if err != nil {
+		return Refunded{}, err
 	}
-	failpoint.Hit(failpoint.RefundBegun)
-	// From here on the refund is finished even if the caller goes away.
-	refund, err = s.finishRefund(context.WithoutCancel(ctx), refund, railTimeout)
-	return refund, false, err
+	if !replayed {
+		failpoint.Hit(failpoint.RefundBegun)
+		// From here on the refund is finished even if the caller goes away.
+		if refund, err = s.finishRefund(context.WithoutCancel(ctx), refund, railTimeout); err != nil {
+			return Refunded{}, err
+		}
+	}
+	result, err := s.withProposal(ctx, refund)
+	if err == nil && !replayed && result.Proposal != nil { // it waits for the payee
+		result.Refund, err = s.Ledger.ScheduleRefund(ctx, refund, s.Clock().Add(leaseFor))
+	}
+	result.Replayed = replayed
+	return result, err
 }
 
 // refunder returns the rail of a name if it can give money back.
@@ -80,26 +99,33 @@ func (s *Service) finishRefund(ctx context.Context, r ledger.Refund, within time
 	outcome, err := one.Refund(railCtx, rail.Refund{
 		Reference: rail.Reference(r.ID, r.Rail), Charge: rail.Reference(r.ChargeID, r.Rail), Amount: r.Amount, Description: r.Reason,
 	})
-	if err == nil && (outcome.Status == rail.Succeeded || outcome.Status == rail.Refused) {
-		failpoint.Hit(failpoint.RefundDecided)
-		settled, err := s.Ledger.SettleRefund(ctx, r, outcome)
-		if errors.Is(err, ledger.ErrConflictingOutcome) {
-			s.Telemetry.Conflicting(string(r.Rail))
-			log.ErrorContext(ctx, "outcome of refund conflicts with its decision", slog.String("error", err.Error()))
-		}
-		return settled, err
-	}
 	if err != nil {
 		log.WarnContext(ctx, "outcome of refund unknown, will ask again", slog.String("error", err.Error()))
+		return r, nil
 	}
-	return r, nil
+	return s.settleRefund(ctx, r, outcome)
+}
+
+// settleRefund settles a refund if the outcome decides it.
+func (s *Service) settleRefund(ctx context.Context, r ledger.Refund, outcome rail.Outcome) (ledger.Refund, error) {
+	if outcome.Status != rail.Succeeded && outcome.Status != rail.Refused {
+		return r, nil
+	}
+	failpoint.Hit(failpoint.RefundDecided)
+	settled, err := s.Ledger.SettleRefund(ctx, r, outcome)
+	if errors.Is(err, ledger.ErrConflictingOutcome) {
+		s.Telemetry.Conflicting(string(r.Rail))
+		s.Logger.ErrorContext(ctx, "outcome of refund conflicts with its decision", slog.String("refundId", r.ID),
+			slog.String("rail", string(r.Rail)), slog.String("error", err.Error()))
+	}
+	return settled, err
 }
 
 // resumeRefunds finishes the refunds whose lease has expired.
 func (s *Service) resumeRefunds(ctx context.Context) {
 	lapsed, err := s.Ledger.LapsedRefunds(ctx, s.Clock(), recoverWorkers)
 	for _, r := range lapsed {
-		leased, taken, failure := s.Ledger.LeaseRefund(ctx, r, s.Clock().Add(max(leaseFor, putOff(r.Asked))))
+		leased, taken, failure := s.Ledger.LeaseRefund(ctx, r, s.Clock().Add(max(leaseFor, s.refundPutOff(r))))
 		if failure == nil && taken {
 			_, failure = s.finishRefund(ctx, leased, recoverTimeout)
 		}
@@ -125,10 +151,20 @@ func (s *Service) recoverRefunds(ctx context.Context) {
 }
 
 // Refunds lists the refunds of a merchant's charge, oldest first.
-func (s *Service) Refunds(ctx context.Context, merchantID, chargeID string) ([]ledger.Refund, error) {
+func (s *Service) Refunds(ctx context.Context, merchantID, chargeID string) ([]Refunded, error) {
 	c, err := s.ChargeOf(ctx, merchantID, chargeID)
 	if err != nil {
 		return nil, err
 	}
-	return s.Ledger.RefundsOf(ctx, c.ID)
+	all, err := s.Ledger.RefundsOf(ctx, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Refunded, len(all))
+	for i, r := range all {
+		if list[i], err = s.withProposal(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }

@@ -97,6 +97,7 @@ func Run(t *testing.T, fresh Fresh) {
 		"refusals of refunds":              onlyRefundable,
 		"repeats of refunds":               repeatedRefunds,
 		"leases of refunds":                lapsedRefunds,
+		"schedules of refunds":             scheduledRefunds,
 		"refunds under concurrency":        concurrentRefunds,
 		"captures":                         captures,
 		"refusals of captures":             refusedCaptures,

@@ -138,6 +138,36 @@ func refunds(t *testing.T, b *bench) {
 	b.sound(t)
 }
 
+// scheduledRefunds: a refund that was scheduled is asked for then, although it was leased.
+func scheduledRefunds(t *testing.T, b *bench) {
+	ctx := t.Context()
+	c := b.settle(t, b.reserve(t, b.mandate(t, b.limited()), 50*cent), succeeded())
+	begun, _, err := b.Refund(ctx, b.refundOf(c, 0, "k"))
+	require.NoError(t, err)
+	next := b.clock.Now().Add(time.Second)
+	for range 2 {
+		scheduled, err := b.ScheduleRefund(ctx, begun, next)
+		require.NoError(t, err)
+		require.Equal(t, []any{"", 1, ledger.RefundPending}, []any{scheduled.LeaseOwner, scheduled.Asked, scheduled.Status})
+	}
+	again, replayed, err := b.Refund(ctx, b.refundOf(c, 0, "k"))
+	require.NoError(t, err)
+	require.True(t, replayed, "its lease has ended")
+	require.Equal(t, ledger.RefundPending, again.Status)
+	b.clock.set(next.Add(time.Second))
+	_, taken, err := b.LeaseRefund(ctx, again, b.clock.Now().Add(time.Minute))
+	require.NoError(t, err)
+	require.True(t, taken)
+	done, err := b.SettleRefund(ctx, again, gaveBack)
+	require.NoError(t, err)
+	kept, err := b.ScheduleRefund(ctx, again, next)
+	require.NoError(t, err)
+	require.Equal(t, done, kept)
+	_, err = b.ScheduleRefund(ctx, ledger.Refund{ID: "rfd_none", MandateID: c.MandateID}, next)
+	require.ErrorIs(t, err, ledger.ErrNotFound)
+	b.sound(t)
+}
+
 // lapsedRefunds: a refund whose lease has run out is leased to one caller.
 func lapsedRefunds(t *testing.T, b *bench) {
 	ctx := t.Context()

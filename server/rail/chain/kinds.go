@@ -19,6 +19,8 @@ const (
 	kindProposals     = "proposals"     // hash of a setup session
 	kindPermit        = "permit"        // owner and nonce of a permit; the grant that it serves
 	kindCharge        = "charge"        // hash of the reference
+	kindRefund        = "refund"        // hash of the reference
+	kindRefunded      = "refunded"      // as kindCharge; the sum of the charge's refunds that are not refused
 	kindAuthorization = "authorization" // hash of signer and nonce
 	kindReserved      = "reserved"      // payer's address
 	kindSighting      = "sighting"      // as kindAuthorization, of one that was verified unused

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -85,6 +86,9 @@ func parseAuthorization(e x402.Exact, resource string) (authorization, error) {
 	t, err := evm.ParseAuthorization(e.Authorization)
 	if err != nil {
 		return authorization{}, err
+	}
+	if bytes.HasPrefix(t.Nonce[:], refundNonce) {
+		return authorization{}, errors.New("nonce: the authorization is a refund, and pays for nothing")
 	}
 	signature, err := hex.DecodeString(strings.TrimPrefix(e.Signature, "0x"))
 	if err != nil {

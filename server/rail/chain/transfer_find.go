@@ -26,37 +26,51 @@ func (r *Rail) findTransfer(ctx context.Context, t evm.TransferAuthorization, si
 		return common.Hash{}, err
 	}
 	final, _ := r.chain.Final(head)
-	event := crypto.Keccak256Hash([]byte("AuthorizationUsed(address,bytes32)"))
 	since -= min(since, relayer.WatchedDepth) // a reorganization can move the transfer to a lower block
 	since = max(since, head-min(head, r.config.Authorizations.Lookback))
-	for first := since; first <= head; first += watchSpan {
-		logs, err := r.config.RPC.FilterLogs(ctx, ethereum.FilterQuery{
-			FromBlock: new(big.Int).SetUint64(first), ToBlock: new(big.Int).SetUint64(min(first+watchSpan-1, head)),
-			Addresses: []common.Address{r.config.Token.Address},
-			Topics:    [][]common.Hash{{event}, {common.BytesToHash(t.From[:])}, {t.Nonce}},
-		})
+	logs, err := r.findUses(ctx, t, since, head)
+	if err != nil {
+		return common.Hash{}, err
+	}
+	for _, l := range logs {
+		receipt, err := r.config.RPC.TransactionReceipt(ctx, l.TxHash)
 		if err != nil {
-			return common.Hash{}, fmt.Errorf("look for transfer: %w", err)
+			return common.Hash{}, fmt.Errorf("read receipt of %s: %w", l.TxHash, err)
 		}
-		for _, l := range logs {
-			receipt, err := r.config.RPC.TransactionReceipt(ctx, l.TxHash)
-			if err != nil {
-				return common.Hash{}, fmt.Errorf("read receipt of %s: %w", l.TxHash, err)
-			}
-			if l.Removed || !r.madeTransfer(receipt, t) {
-				continue
-			}
-			enough, err := r.chain.FinalFor(ctx, t.Value.Big(), l.BlockNumber)
-			if err != nil {
-				return common.Hash{}, err
-			}
-			if l.BlockNumber > final || !enough {
-				return common.Hash{}, refuseAuthorization(x402.ReasonPending, "the transfer is in block %d, which is not final", l.BlockNumber)
-			}
-			return l.TxHash, nil
+		if l.Removed || !r.madeTransfer(receipt, t) {
+			continue
 		}
+		enough, err := r.chain.FinalFor(ctx, t.Value.Big(), l.BlockNumber)
+		if err != nil {
+			return common.Hash{}, err
+		}
+		if l.BlockNumber > final || !enough {
+			return common.Hash{}, refuseAuthorization(x402.ReasonPending, "the transfer is in block %d, which is not final", l.BlockNumber)
+		}
+		return l.TxHash, nil
 	}
 	return common.Hash{}, refuseAuthorization(x402.ReasonNonceUsed, "the authorization was used, and not for this transfer")
+}
+
+// findUses returns the token's events of the use or cancellation of an authorization in a
+// range of blocks. Of each nonce a chain has one.
+func (r *Rail) findUses(ctx context.Context, t evm.TransferAuthorization, first, last uint64) ([]types.Log, error) {
+	used := crypto.Keccak256Hash([]byte("AuthorizationUsed(address,bytes32)"))
+	canceled := crypto.Keccak256Hash([]byte("AuthorizationCanceled(address,bytes32)"))
+	for ; first <= last; first += watchSpan {
+		logs, err := r.config.RPC.FilterLogs(ctx, ethereum.FilterQuery{
+			FromBlock: new(big.Int).SetUint64(first), ToBlock: new(big.Int).SetUint64(min(first+watchSpan-1, last)),
+			Addresses: []common.Address{r.config.Token.Address},
+			Topics:    [][]common.Hash{{used, canceled}, {common.BytesToHash(t.From[:])}, {t.Nonce}},
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look for transfer: %w", err)
+		}
+		if len(logs) > 0 {
+			return logs, nil
+		}
+	}
+	return nil, nil
 }
 
 // madeTransfer reports whether a transaction made a transfer: the token's event of the
