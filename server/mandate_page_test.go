@@ -87,6 +87,61 @@ func TestPersonStopsACardMandateFromThePrivatePage(t *testing.T) {
 	}
 }
 
+// TestPersonLowersTheLimitsLater: never above the present ones nor below what is used, and
+// not from another site. What cannot be done changes nothing.
+func TestPersonLowersTheLimitsLater(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	m := c.confirm(t, client.SessionParams{
+		MaxPerTxCents: 500, MaxMonthlySpendCents: 5000, FurtherLimits: client.FurtherLimits{MaxDailySpendCents: 1000, MaxMonthlyPerPayeeCents: 4000},
+	}, map[string]string{"maxDaily": "10", "maxPerPayee": "40"})
+	c.charge(t, m.mandate, 300, "one").ok(t)
+	require.Contains(t, c.page(t, m.link).ok(t).Text, "/limits")
+	asks := c.page(t, m.link+"/limits").ok(t).Text
+	for _, text := range []string{"At most in a day", "Now: $10.00.", `value="50.00"`} {
+		require.Contains(t, asks, text)
+	}
+	require.NotContains(t, asks, "Per payee")
+	form := func(perTx, monthly, daily string) url.Values {
+		return url.Values{"maxPerTx": {perTx}, "maxMonthly": {monthly}, "maxDaily": {daily}}
+	}
+	resp, _ := post(t, m.link+"/limits", form("1", "10", "5"), "cross-site")
+	require.Equal(t, http.StatusForbidden, resp.StatusCode)
+	for text, wrong := range map[string]url.Values{
+		"can be at most $5.00":                  form("5.01", "50", "10"),
+		"can be at most $10.00":                 form("5", "50", "10.01"),
+		"must be an amount such as":             form("", "50", "10"),
+		"This month $3.00 is used already":      form("1", "2.99", "5"),
+		"cannot be lower than the $3.00":        form("1", "50", "2.99"),
+		"cannot be higher than the limit for a": form("5", "4", "10"),
+	} {
+		resp, page := post(t, m.link+"/limits", wrong, "same-origin")
+		require.Equal(t, http.StatusUnprocessableEntity, resp.StatusCode, text)
+		require.Contains(t, page, text)
+		require.Contains(t, page, `aria-invalid="true"`)
+	}
+	c.charge(t, m.mandate, 200, "two").ok(t)
+	for range 2 {
+		status, page := c.form(t, m.link+"/limits", form("1", "20", "7"))
+		require.Equal(t, http.StatusOK, status, page)
+		require.Contains(t, page, "$5.00 of $20.00 spent in")
+		require.Contains(t, page, "$5.00 of $7.00 spent on")
+	}
+	c.charge(t, m.mandate, 101, "three").refused(t, 402, "per_tx")
+	c.charge(t, m.mandate, 100, "four").ok(t)
+	balance, err := c.Client().Balance(t.Context(), m.mandate)
+	require.NoError(t, err)
+	require.Equal(t, []int64{100, 2000, 700, 4000}, []int64{
+		balance.MaxPerTxCents, balance.MaxMonthlySpendCents, balance.MaxDailySpendCents, balance.MaxMonthlyPerPayeeCents,
+	})
+	resp, page := post(t, m.link+"/limits", form("2", "20", "7"), "same-origin")
+	require.Equal(t, http.StatusUnprocessableEntity, resp.StatusCode)
+	require.Contains(t, page, "can be at most $1.00")
+	c.form(t, m.link+"/stop", url.Values{})
+	require.Equal(t, http.StatusSeeOther, c.page(t, m.link+"/limits").Status)
+	c.sound(t, 3)
+}
+
 // TestPrivatePageOpensToItsLinkAlone: another proof, or that of a receipt or
 // another mandate, opens nothing and stops nothing.
 func TestPrivatePageOpensToItsLinkAlone(t *testing.T) {
@@ -102,9 +157,11 @@ func TestPrivatePageOpensToItsLinkAlone(t *testing.T) {
 	} {
 		wrong := m.link[:at+1] + proof
 		require.Equal(t, http.StatusNotFound, c.page(t, wrong).Status)
-		require.Equal(t, http.StatusNotFound, c.page(t, wrong+"/stop").Status)
-		resp, _ := post(t, wrong+"/stop", url.Values{}, "same-origin")
-		require.Equal(t, http.StatusNotFound, resp.StatusCode)
+		for _, page := range []string{"/stop", "/limits"} {
+			require.Equal(t, http.StatusNotFound, c.page(t, wrong+page).Status)
+			resp, _ := post(t, wrong+page, url.Values{"maxPerTx": {"1"}, "maxMonthly": {"1"}}, "same-origin")
+			require.Equal(t, http.StatusNotFound, resp.StatusCode)
+		}
 		require.Equal(t, http.StatusNotFound, c.page(t, m.session.SetupURL+"/"+proof).Status)
 	}
 	c.charge(t, m.mandate, 100, "still good").ok(t)

@@ -27,6 +27,7 @@ const (
 	AuthenticationFailed Event = "authentication_failed"
 	MandateConfirmed     Event = "mandate_confirmed"
 	MandateRevoked       Event = "mandate_revoked"
+	LimitsLowered        Event = "limits_lowered"
 	ReceiptRedeemed      Event = "receipt_redeemed"
 	MerchantCreated      Event = "merchant_created"
 	SecretCreated        Event = "webhook_secret_created"

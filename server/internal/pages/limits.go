@@ -141,7 +141,7 @@ type limitField struct {
 
 // limitFields returns the fields of the limits that a session asks for, and of those that
 // the person may add. A limit for one payee is not offered if there is only one.
-func limitFields(f setupForm, asked ledger.Terms, in entered) (required, optional []limitField) {
+func limitFields(f faulty, asked ledger.Terms, in entered) (required, optional []limitField) {
 	one := len(asked.Payees) == 1 && !slices.Contains(asked.Payees, ledger.AnyPayee)
 	for _, l := range limitInputs {
 		limit := asked.Cap(l.kind)

@@ -16,7 +16,8 @@ import (
 // mandatePage is the private page of a mandate: what the person confirmed, what was
 // paid, and the way to stop it.
 type mandatePage struct {
-	Tone, Badge, Headline, Worst, Note, Link, Stop string
+	Tone, Badge, Headline, Worst, Note, Link string
+	Stop, Lower                              string // paths; empty once it has ended
 
 	Month                string // of Spent: "November 2026"
 	Spent, Limit, Total  string
@@ -90,15 +91,16 @@ func (p *Pages) mandatePage(ctx context.Context, s payment.Statement) (mandatePa
 		page.Tone, page.Badge, page.Headline = "wait", "Expired", "The time for paying "+payees+" is over"
 		page.Note = "This mandate ended on " + moment(m.Terms.ExpiresAt) + ". Nothing more can be paid with it."
 	default:
-		page.Stop, page.Revoke = p.stopPath(m), p.revocation(m, instruments)
+		page.Worst = worst(m.Terms, now, payees) // the limits may have been higher before
+		page.Stop, page.Lower, page.Revoke = p.pathOf(m, "stop"), p.pathOf(m, "limits"), p.revocation(m, instruments)
 	}
 	page.Payments, err = p.paymentRows(ctx, s.Charges)
 	return page, err
 }
 
-// stopPath is the path of the page that asks whether to stop.
-func (p *Pages) stopPath(m ledger.Mandate) string {
-	return "/m/" + m.ID + "/" + p.Payments.MandateProof(m.ID) + "/stop"
+// pathOf returns the path of a page below a mandate's private page.
+func (p *Pages) pathOf(m ledger.Mandate, page string) string {
+	return "/m/" + m.ID + "/" + p.Payments.MandateProof(m.ID) + "/" + page
 }
 
 func stoppedBy(m ledger.Mandate) string {
@@ -186,7 +188,7 @@ func (p *Pages) askToStop(w http.ResponseWriter, r *http.Request) {
 		p.failed(w, r, err)
 		return
 	}
-	p.render(w, r, http.StatusOK, p.stop, "Stop all payments?", stopForm{Action: p.stopPath(m), Back: p.Payments.MandateURL(m.ID), Payees: payees})
+	p.render(w, r, http.StatusOK, p.stop, "Stop all payments?", stopForm{Action: p.pathOf(m, "stop"), Back: p.Payments.MandateURL(m.ID), Payees: payees})
 }
 
 // stopMandate revokes. A second click leads to the same page.

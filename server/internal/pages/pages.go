@@ -73,13 +73,13 @@ type Pages struct {
 	views, forms                      *ratelimit.Limits
 	stylePath, scriptPath             string
 	setup, pay, result, mandate, stop *template.Template
-	start                             *template.Template
+	lower, start                      *template.Template
 }
 
 // New parses the templates; they are part of the program, so a broken one panics.
 func New(cfg Config) *Pages {
 	parse := func(name string) *template.Template {
-		return template.Must(template.ParseFS(templates, "templates/layout.html", "templates/methods.html", "templates/revoke.html", "templates/"+name))
+		return template.Must(template.ParseFS(templates, "templates/layout.html", "templates/methods.html", "templates/revoke.html", "templates/limit.html", "templates/"+name))
 	}
 	if cfg.PerAddress == 0 {
 		cfg.PerAddress = 100
@@ -89,7 +89,7 @@ func New(cfg Config) *Pages {
 	}
 	return &Pages{
 		Config: cfg, views: limits(), forms: limits(), setup: parse("setup.html"), pay: parse("checkout.html"), result: parse("result.html"),
-		mandate: parse("mandate.html"), stop: parse("stop.html"), start: parse("home.html"),
+		mandate: parse("mandate.html"), stop: parse("stop.html"), lower: parse("lower.html"), start: parse("home.html"),
 		stylePath: assetPath("style", style, ".css"), scriptPath: assetPath("wallet", walletScript, ".js"),
 	}
 }
@@ -124,6 +124,8 @@ func (p *Pages) Register(mux *http.ServeMux) {
 	view("/m/{mandateId}/{proof}", p.showMandate)
 	view("/m/{mandateId}/{proof}/stop", p.askToStop)
 	form("/m/{mandateId}/{proof}/stop", p.stopMandate)
+	view("/m/{mandateId}/{proof}/limits", p.askForLimits)
+	form("/m/{mandateId}/{proof}/limits", p.lowerLimits)
 	for _, l := range p.Links {
 		if l.Post != nil {
 			form(l.URL, l.Post.ServeHTTP)

@@ -18,9 +18,15 @@ const (
 	fieldEmail  = "email"
 )
 
+// faulty is the part of a form that shows a problem.
+type faulty struct {
+	Error string
+	Wrong string // the field that Error is about
+}
+
 // Describe returns the attributes that connect a field with its hint and, if it is the
 // invalid one, with the message.
-func (f setupForm) Describe(field, hint string) template.HTMLAttr {
+func (f faulty) Describe(field, hint string) template.HTMLAttr {
 	switch {
 	case f.Wrong == field && hint != "":
 		return template.HTMLAttr(`aria-invalid="true" aria-describedby="error ` + hint + `"`) //nolint:gosec // constants of the template

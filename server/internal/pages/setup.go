@@ -20,8 +20,9 @@ import (
 // setupForm is what the setup page shows: what was asked for, and what the
 // person has entered so far.
 type setupForm struct {
-	Action, Merchant, Website, Error       string
-	Wrong                                  string // the field that Error is about
+	faulty
+
+	Action, Merchant, Website              string
 	AskedPerTx, AskedMonthly, AskedExpires string
 	AskedDay, Tomorrow                     string
 	MaxPerTx, MaxMonthly, Expires, Email   string
@@ -95,7 +96,7 @@ func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Sessi
 	}
 	methods := p.Methods(s.Terms.Rails...)
 	f := setupForm{
-		Action: "/setup/" + s.Token, Merchant: m.Name, Website: host(m.Website), Error: wrong.text, Wrong: wrong.field,
+		faulty: faulty{wrong.text, wrong.field}, Action: "/setup/" + s.Token, Merchant: m.Name, Website: host(m.Website),
 		AskedPerTx: dollars(s.Terms.MaxPerTx), AskedMonthly: dollars(s.Terms.MaxMonthly), AskedDay: day(s.Terms.ExpiresAt),
 		AskedExpires: s.Terms.ExpiresAt.Format(dateForm), Tomorrow: p.Clock().UTC().AddDate(0, 0, 1).Format(dateForm),
 		MaxPerTx: in.perTx, MaxMonthly: in.monthly, Expires: in.expires, Email: in.email,
@@ -106,7 +107,7 @@ func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Sessi
 		p.failed(w, r, err)
 		return
 	}
-	f.Limits, f.MoreLimits = limitFields(f, s.Terms, in)
+	f.Limits, f.MoreLimits = limitFields(f.faulty, s.Terms, in)
 	f.MoreOpen = slices.ContainsFunc(f.MoreLimits, func(l limitField) bool { return l.Value != "" })
 	f.Worst = worst(s.Terms, p.Clock(), payees)
 	if f.Payees, err = p.payeeChoices(r.Context(), s.Terms.Payees, in.payees); err != nil {

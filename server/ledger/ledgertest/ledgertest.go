@@ -92,6 +92,8 @@ func Run(t *testing.T, fresh Fresh) {
 		"events get their places":          eventsGetTheirPlaces,
 		"a store has one service":          oneService,
 		"streams against charges":          streamsAgainstCharges,
+		"lowered limits":                   loweredLimits,
+		"lower limits race charges":        lowerRacesCharges,
 		"windows refuse":                   windowsRefuse,
 		"refunds":                          refunds,
 		"refusals of refunds":              onlyRefundable,

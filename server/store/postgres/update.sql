@@ -85,6 +85,12 @@ FROM (SELECT unnest(@id::text[]) AS id, unnest(@status::text[]) AS status, unnes
     unnest(@event_seq::bigint[]) AS event_seq) u
 WHERE t.id = u.id
 
+-- name: UpdateLimits
+UPDATE mandates t SET max_per_tx_micros = u.max_per_tx_micros, max_monthly_micros = u.max_monthly_micros, limits = u.limits
+FROM (SELECT unnest(@id::text[]) AS id, unnest(@max_per_tx_micros::bigint[]) AS max_per_tx_micros,
+    unnest(@max_monthly_micros::bigint[]) AS max_monthly_micros, unnest(@limits::text[]) AS limits) u
+WHERE t.id = u.id
+
 -- name: InsertWindows
 INSERT INTO windows (mandate_id, kind, cap, start_day, used)
 SELECT unnest(@mandate_id::text[]), unnest(@kind::text[]), unnest(@cap::bigint[]), unnest(@start_day::bigint[]), unnest(@used::bigint[])

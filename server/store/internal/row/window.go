@@ -70,3 +70,21 @@ func ChangedMandates(before map[string]ledger.Mandate, mandates []ledger.Mandate
 	}
 	return all
 }
+
+// LoweredMandates returns the mandates whose limits change.
+func LoweredMandates(before map[string]ledger.Mandate, mandates []ledger.Mandate) (all []ledger.Mandate) {
+	for _, m := range mandates {
+		old, now := before[m.ID].Terms, m.Terms
+		if old.MaxPerTx != now.MaxPerTx || old.MaxMonthly != now.MaxMonthly || old.Limits != now.Limits {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// UpdateLimits is what a statement of that name takes.
+func UpdateLimits(m ledger.Mandate) db.UpdateLimitsParams {
+	return db.UpdateLimitsParams{
+		ID: m.ID, MaxPerTxMicros: int64(m.Terms.MaxPerTx), MaxMonthlyMicros: int64(m.Terms.MaxMonthly), Limits: text(m.Terms.Limits),
+	}
+}

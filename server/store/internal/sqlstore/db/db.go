@@ -384,6 +384,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.updateInstrumentStmt, err = db.PrepareContext(ctx, updateInstrument); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateInstrument: %w", err)
 	}
+	if q.updateLimitsStmt, err = db.PrepareContext(ctx, updateLimits); err != nil {
+		return nil, fmt.Errorf("error preparing query UpdateLimits: %w", err)
+	}
 	if q.updateMandateStmt, err = db.PrepareContext(ctx, updateMandate); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateMandate: %w", err)
 	}
@@ -1019,6 +1022,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing updateInstrumentStmt: %w", cerr)
 		}
 	}
+	if q.updateLimitsStmt != nil {
+		if cerr := q.updateLimitsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing updateLimitsStmt: %w", cerr)
+		}
+	}
 	if q.updateMandateStmt != nil {
 		if cerr := q.updateMandateStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing updateMandateStmt: %w", cerr)
@@ -1228,6 +1236,7 @@ type Queries struct {
 	updateCheckoutStmt         *sql.Stmt
 	updateEventSeqStmt         *sql.Stmt
 	updateInstrumentStmt       *sql.Stmt
+	updateLimitsStmt           *sql.Stmt
 	updateMandateStmt          *sql.Stmt
 	updateRefundStmt           *sql.Stmt
 	updateSessionStmt          *sql.Stmt
@@ -1364,6 +1373,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		updateCheckoutStmt:         q.updateCheckoutStmt,
 		updateEventSeqStmt:         q.updateEventSeqStmt,
 		updateInstrumentStmt:       q.updateInstrumentStmt,
+		updateLimitsStmt:           q.updateLimitsStmt,
 		updateMandateStmt:          q.updateMandateStmt,
 		updateRefundStmt:           q.updateRefundStmt,
 		updateSessionStmt:          q.updateSessionStmt,

@@ -911,6 +911,30 @@ func (q *Queries) UpdateInstrument(ctx context.Context, arg UpdateInstrumentPara
 	return result.RowsAffected()
 }
 
+const updateLimits = `-- name: UpdateLimits :execrows
+UPDATE mandates SET max_per_tx_micros = $2, max_monthly_micros = $3, limits = $4 WHERE id = $1
+`
+
+type UpdateLimitsParams struct {
+	ID               string
+	MaxPerTxMicros   int64
+	MaxMonthlyMicros int64
+	Limits           string
+}
+
+func (q *Queries) UpdateLimits(ctx context.Context, arg UpdateLimitsParams) (int64, error) {
+	result, err := q.exec(ctx, q.updateLimitsStmt, updateLimits,
+		arg.ID,
+		arg.MaxPerTxMicros,
+		arg.MaxMonthlyMicros,
+		arg.Limits,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const updateMandate = `-- name: UpdateMandate :execrows
 UPDATE mandates SET status = $2, revoked_by = $3, revoked_ms = $4, event_seq = $5 WHERE id = $1
 `

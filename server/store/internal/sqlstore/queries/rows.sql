@@ -25,6 +25,9 @@ UPDATE mandates SET status = $2, revoked_by = $3, revoked_ms = $4, event_seq = $
 -- What changes of a mandate while it is active. Without its status, no index has to be written.
 UPDATE mandates SET event_seq = $2 WHERE id = $1;
 
+-- name: UpdateLimits :execrows
+UPDATE mandates SET max_per_tx_micros = $2, max_monthly_micros = $3, limits = $4 WHERE id = $1;
+
 -- name: Windows :many
 SELECT * FROM windows WHERE mandate_id = $1;
 
