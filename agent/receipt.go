@@ -37,7 +37,8 @@ func (l *receipts) latest() *Receipt {
 type Receipt struct {
 	// Method is the payment method.
 	Method Method `json:"method"`
-	// AmountMicros is the price in millionths of a US dollar. It is 0 for a bundle.
+	// AmountMicros is the price in millionths of a US dollar, or what a metered request paid of
+	// it. It is 0 for a bundle.
 	AmountMicros int64 `json:"amountMicros"`
 	// PayTo is the wallet address of the payee.
 	PayTo string `json:"payTo,omitempty"`
@@ -57,7 +58,9 @@ type Receipt struct {
 
 // ReceiptFrom returns the receipt of a response that a [Transport] paid for, or of the
 // last paid response before it in its chain of redirects. It returns false if nothing was
-// paid or if the seller did not serve.
+// paid or if the seller did not serve. The receipt of a metered response that streams is
+// complete once the body was read to its end; before that, AmountMicros is the most that the
+// request can cost.
 func ReceiptFrom(resp *http.Response) (Receipt, bool) {
 	for resp != nil && resp.Request != nil {
 		if c, ok := resp.Request.Context().Value(paidKey{}).(*credential); ok {
@@ -92,7 +95,11 @@ func readReceipt(resp *http.Response, c *credential) Receipt {
 	case X402:
 		r.read(resp.Header.Get(x402.HeaderPaymentResponse))
 	case X402V1, Mandate:
-		r.read(resp.Header.Get(x402.HeaderPaymentResponseV1))
+		header := resp.Header.Get(x402.HeaderPaymentResponseV1)
+		if header == "" { // a metered response that streams has its receipt at the end
+			header = resp.Trailer.Get(x402.HeaderPaymentResponseV1)
+		}
+		r.read(header)
 	}
 	return r
 }
@@ -101,6 +108,9 @@ func (r *Receipt) read(header string) {
 	r.Header = header
 	if s, err := x402.DecodeSettlement(header); err == nil && s.Success {
 		r.Transaction, r.Payer, r.Network = s.Transaction, s.Payer, s.Network
+		if m := s.Metered; m != nil {
+			r.AmountMicros = min(r.AmountMicros, m.CapturedMicros)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ const (
 	keyVary            = "Vary"
 	keyContentType     = "Content-Type"
 	keyContentLength   = "Content-Length"
+	keyTrailer         = "Trailer"
 )
 
 // exposed lists the headers that scripts in browsers may read.

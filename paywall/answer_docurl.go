@@ -14,6 +14,7 @@ var documented = map[string]bool{
 	string(client.CodeMerchantLimit): true, string(client.CodeRailUnavailable): true, string(client.CodeMerchantInactive): true,
 	string(client.CodeMandateInvalid): true, string(client.CodeMandateRevoked): true, string(client.CodeMandateExpired): true,
 	string(client.CodeMerchantNotAllowed): true, string(client.CodeNotFound): true, string(client.CodeIdempotencyMismatch): true,
+	string(client.CodeAuthorizationEnded): true, codeRefunded: true,
 }
 
 // docURL returns the address of a code's page, or "" if it has none.

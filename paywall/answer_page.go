@@ -21,6 +21,8 @@ type PageData struct {
 	Description string
 	// Price is the price of a request in USDC, as a decimal.
 	Price string
+	// Metered reports that Price is the most that the request costs.
+	Metered bool
 	// TestMode reports whether the gate is in test mode.
 	TestMode bool
 	// Bundle describes the credit bundles that are sold. Nil if there are none.
@@ -102,7 +104,7 @@ func (g *Gate) pageFor(r *http.Request, o *offer) []byte {
 
 func (g *Gate) pageData(o *offer) PageData {
 	p := PageData{
-		Resource: o.resource, Description: o.two.Resource.Description, Price: o.price, TestMode: g.testMode,
+		Resource: o.resource, Description: o.two.Resource.Description, Price: o.price, Metered: o.metered, TestMode: g.testMode,
 		MandateHeader: HeaderMandate, APIURL: g.apiURL,
 	}
 	for _, a := range o.accepts {

@@ -27,6 +27,7 @@ const (
 	codeUnavailable     = "unavailable"
 	codeTooMany         = "rate_limit_exceeded"
 	codeInternal        = "internal_error"
+	codeRefunded        = "payment_refunded"
 )
 
 // defaultWait is the default Retry-After.

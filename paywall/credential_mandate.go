@@ -17,6 +17,9 @@ import (
 // presentationLife is how long a presentation is valid, including clock skew.
 const presentationLife = mandate.DefaultMaxPresentationAge + 2*mandate.DefaultSkew
 
+// networkCard is the network of payments by card.
+const networkCard = "card"
+
 // microsPerCent is the number of micro-dollars in a cent.
 const microsPerCent = 10_000
 
@@ -43,6 +46,9 @@ func (v *visit) planMandate(ctx context.Context) (*purchase, error) {
 	params := client.PaywallSettlementParams{
 		Mandate: token, Price: v.offer.price, PayTo: v.offer.accepts[0].two.PayTo, Network: v.offer.accepts[0].two.Network,
 		Resource: v.offer.resource, ChallengeID: p.Nonce,
+	}
+	if v.route.Metered {
+		params.Metered, params.ExpiresInSeconds = true, int64(v.route.Hold/time.Second)
 	}
 	plan := &purchase{
 		late:     late,
@@ -189,10 +195,14 @@ func (v *visit) settleMandate(ctx context.Context, params client.PaywallSettleme
 	if payer == "" {
 		payer = mandateID
 	}
-	return settled{replayed: replayed, payment: Payment{
+	p := Payment{
 		Credential: CredentialMandate, Scheme: "mandate", Payer: payer, Transaction: s.Transaction, Network: s.Network,
 		AmountMicros: v.offer.micros, TransactionID: s.TransactionID,
-	}}, nil
+	}
+	if s.AuthorizedUntil != nil {
+		p.AmountMicros, p.AuthorizedMicros, p.AuthorizedUntil = 0, v.offer.micros, *s.AuthorizedUntil
+	}
+	return settled{replayed: replayed, payment: p}, nil
 }
 
 // fromRail returns the refusal of a settlement that the rail refused or has not decided.
@@ -222,6 +232,8 @@ func railMessage(reason string, o *offer) string {
 		return "No rail of the mandate can pay " + o.price + " USDC here: a card pays from 0.50 USD. A mandate with the chain rail pays any price."
 	case reason == string(client.CodeRailUnavailable):
 		return "No rail of the mandate can pay here: the merchant takes no cards, or the mandate has no chain rail."
+	case reason == string(client.CodeAuthorizationEnded):
+		return "What this credential held was captured or given back. Pay again, with a new Idempotency-Key if you send one."
 	case reason == "card_declined":
 		return "The card of the mandate was declined."
 	case reason == string(x402.ReasonInsufficientFunds):

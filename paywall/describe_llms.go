@@ -28,6 +28,9 @@ func (g *Gate) describeInWords() string {
 		if r.PriceFunc == nil {
 			price = r.Price + " USDC"
 		}
+		if r.Metered {
+			price += " at most; a mandate pays what the request uses"
+		}
 		fmt.Fprintf(&b, "- `%s %s`: %s", r.method(), r.Resource, price)
 		if r.Discovery != nil && r.Discovery.Description != "" {
 			b.WriteString(". " + r.Discovery.Description)

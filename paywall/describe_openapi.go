@@ -41,6 +41,8 @@ type paymentInfo struct {
 	Description string `json:"description,omitempty"`
 	Intent      string `json:"intent"`
 	Method      string `json:"method"`
+	// Metered reports that Amount is the most: a mandate pays what the request uses.
+	Metered bool `json:"metered,omitempty"`
 }
 
 func (g *Gate) describeAll() openAPI {
@@ -79,7 +81,7 @@ func (g *Gate) describedOrigin() string {
 
 func (g *Gate) describeRoute(r Route, wildcards []string) operation {
 	op := operation{
-		Payment: paymentInfo{Currency: g.accepts[0].asset.Address, Intent: mpp.IntentCharge, Method: mpp.MethodEVM},
+		Payment: paymentInfo{Currency: g.accepts[0].asset.Address, Intent: mpp.IntentCharge, Method: mpp.MethodEVM, Metered: r.Metered},
 		Responses: map[string]any{
 			"200": map[string]any{"description": "What was paid for"},
 			"402": map[string]any{"description": "Payment Required"},

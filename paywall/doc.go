@@ -29,16 +29,41 @@
 // Signed transfers pay in the token of [Config.Asset], and in those of [Config.Accepts] if
 // there are any. Each 402 lists all of them.
 //
+// # Prices for what was used
+//
+// The price of a metered route is the most that a request costs:
+//
+//	answers := gate.With(paywall.Route{Price: "0.10", Metered: true, Resource: "https://api.example.com/answers"})
+//	mux.Handle("POST /answers", answers.Require(answer))
+//
+// A mandate holds the price before the handler runs. The handler counts with [MeterFrom], from
+// any goroutine and while it streams. When it returns, the gate captures what was counted,
+// once, and the rest returns to the mandate's limits. Other credentials pay the price.
+//
+// What was counted is captured if the response is below 400, if it was being sent when the
+// handler panicked or the client left, and if the client left before it. The hold is voided if
+// the handler counted nothing, answered 400 or above, called [Decline], or panicked before
+// anything was sent. A card pays whole cents: a fraction of the last cent is not charged, and
+// logged. The receipt names both amounts.
+//
+// A response of up to 64 KiB that is not flushed is sent after the capture, with the receipt in
+// X-PAYMENT-RESPONSE; if the capture is refused, 402 is sent instead. Other responses have the
+// receipt in the trailer, unless the handler sets Content-Length. A capture without an outcome
+// is repeated in the background until the hold expires: call [Gate.Shutdown] before the program
+// ends. If the process dies before the capture, the hold is given back when it expires
+// ([Route.Hold]), and nothing is paid.
+//
 // # Guarantees
 //
-// The handler runs only after the money has moved, and each credential is served once. A gate
+// The handler runs only after the money has moved or is held, and each credential is served once. A gate
 // looks the credential up, verifies it, claims it, settles it and serves the request, in this
 // order. Of concurrent duplicates one runs, and the others get 409.
 //
 // A response below 400 counts as served, except 304 and responses to HEAD; [Config.Served]
 // overrides this. If the handler panics, answers 400 or above, or calls [Decline], the payment
 // is unfulfilled: the same credential is accepted again for [HonoredFor] without a second
-// settlement, even if its validity window has ended.
+// settlement, even if its validity window has ended. [Config.RefundUnserved] refunds payments
+// by mandate instead.
 //
 // A status that the handler writes counts even if the client has disconnected. If the client
 // disconnects before the handler writes a status, requests HEAD, or gets a 304, the payment
@@ -66,7 +91,8 @@
 // without payment, and the response has no body. Other OPTIONS requests are answered 204
 // without the handler. Browsers get a page with the price.
 //
-// The package does not read request bodies. It starts a goroutine only to renew the claims of
-// a running request in a store with leases. Outside of the standard library it imports only
+// The package does not read request bodies. It starts goroutines only to renew the claims of
+// running requests in a store with leases, and to repeat captures and refunds that had no
+// outcome; [Gate.Shutdown] waits for these. Outside of the standard library it imports only
 // JWT, JCS, Keccak and httpsnoop.
 package paywall

@@ -195,6 +195,40 @@ func ExampleDecline() {
 	// 402 true true
 }
 
+// The price is the most; a mandate pays for what the handler counts.
+func ExampleMeterFrom() {
+	cfg := exampleConfig
+	cfg.Price, cfg.Metered = "0.10", true
+	cfg.Settler = holdAll{} // the service, with Config.Merchant
+	gate := paywall.Must(paywall.New(cfg))
+	answers := gate.Require(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		meter := paywall.MeterFrom(r.Context())
+		for word := range strings.FieldsSeq("it will rain") {
+			if err := meter.AddUnits("word", 1, 1500); err != nil {
+				return // the price is used up
+			}
+			fmt.Fprintln(w, word)
+		}
+	}))
+	fmt.Print(get(answers, "/answers").Body)
+	// Output:
+	// asked for 100000
+	// it
+	// will
+	// rain
+}
+
+// holdAll is acceptAll for metered routes.
+type holdAll struct{ acceptAll }
+
+func (holdAll) Capture(context.Context, string, client.CaptureParams) (client.Charge, error) {
+	return client.Charge{Status: client.Completed}, nil
+}
+
+func (holdAll) Void(context.Context, string) (client.Charge, error) {
+	return client.Charge{Status: client.Voided}, nil
+}
+
 // Instances that share a database serve each credential once.
 func ExampleNewSQL() {
 	dir, err := os.MkdirTemp("", "paywall")

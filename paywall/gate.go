@@ -44,6 +44,9 @@ type shared struct {
 	onPaid      func(*http.Request, Payment)
 	onRefused   func(*http.Request, Refusal)
 	own         *http.Transport // created by New; nil with Config.HTTPClient
+	capturer    Capturer        // nil if prices cannot be held
+	refunder    Refunder        // nil unless Config.RefundUnserved
+	later       *later
 
 	newFacilitator func(url string) (*x402.Facilitator, error)
 }
@@ -58,7 +61,7 @@ func New(c Config) (*Gate, error) {
 	s := &shared{
 		clock: c.Clock, logger: c.Logger, redemptions: c.Redemptions, settler: c.Settler, timeout: c.CallTimeout,
 		mandateKeys: newMandateKeys(c.Clock), clients: newClientLimits(c), listing: &listing{logger: c.Logger},
-		skip: c.Skip, served: c.Served, onPaid: c.OnPaid, onRefused: c.OnRefused,
+		later: newLater(), skip: c.Skip, served: c.Served, onPaid: c.OnPaid, onRefused: c.OnRefused,
 		newFacilitator: func(url string) (*x402.Facilitator, error) {
 			return x402.NewFacilitator(x402.FacilitatorConfig{URL: url, Timeout: c.CallTimeout, HTTPClient: c.HTTPClient, Clock: c.Clock})
 		},
@@ -79,6 +82,9 @@ func New(c Config) (*Gate, error) {
 			return nil, err
 		}
 	}
+	if err = s.afterwards(c); err != nil {
+		return nil, err
+	}
 	if s.external, err = newExternal(c); err != nil {
 		return nil, err
 	}
@@ -86,6 +92,7 @@ func New(c Config) (*Gate, error) {
 	return s.gate(Route{
 		Price: c.Price, PriceFunc: c.PriceFunc, PayTo: c.PayTo, PayToFunc: c.PayToFunc, Resource: c.Resource, ResourceFunc: c.ResourceFunc,
 		MimeType: c.MimeType, ChallengeTTL: c.ChallengeTTL, Discovery: c.Discovery, Accepts: c.Accepts,
+		Metered: c.Metered, Hold: c.Hold,
 	})
 }
 
@@ -177,8 +184,14 @@ func newVerifiers(c Config) (verifier, expired *mandate.Verifier) {
 
 // gate returns a gate for a route.
 func (s *shared) gate(r Route) (*Gate, error) {
+	if r.Hold == 0 {
+		r.Hold = DefaultHold
+	}
 	if err := r.validate(); err != nil {
 		return nil, err
+	}
+	if r.Metered && s.capturer == nil {
+		return nil, field("Metered", errors.New("needs Merchant, or a Settler that is a Capturer: only the payee may hold a price"))
 	}
 	t := s.terms
 	var err error
@@ -198,7 +211,7 @@ func (s *shared) gate(r Route) (*Gate, error) {
 }
 
 // Derive returns a gate for another route. Fields that the route does not set are those of
-// this gate's route, except the resource and Discovery. The gates share secrets, redemptions
+// this gate's route, except the resource, Discovery and Metered. The gates share secrets, redemptions
 // and connections. The returned error names the invalid field.
 func (g *Gate) Derive(r Route) (*Gate, error) { return g.shared.gate(r.from(g.route)) }
 

@@ -23,6 +23,8 @@ const (
 	DefaultCallTimeout = 20 * time.Second
 	// DefaultUnprovenPerSecond is the default of [Config.UnprovenPerSecond].
 	DefaultUnprovenPerSecond = 10
+	// DefaultHold is the default of [Route.Hold].
+	DefaultHold = time.Hour
 	// DefaultMimeType is the default of [Config.MimeType].
 	DefaultMimeType = "application/json"
 )
@@ -79,6 +81,11 @@ type Config struct {
 	CreditBundle *CreditBundle
 	// Discovery describes the endpoint to directories. Default: not described.
 	Discovery *Discovery
+	// Metered makes Price the most that a request costs; see [Route.Metered]. Default: false.
+	Metered bool
+	// Hold is how long the price of a metered request is held; see [Route.Hold]. Default:
+	// [DefaultHold].
+	Hold time.Duration
 
 	// Skip reports whether a request is served without payment, for example because it has a
 	// subscriber's API key. Default: no request is.
@@ -87,9 +94,14 @@ type Config struct {
 	// the payment stays unfulfilled, and the same credential is accepted again. Default: any
 	// status below 400 except 304, and no response to HEAD.
 	Served func(status int) bool
-	// OnPaid is called for each payment that is settled, before the handler runs. It should
-	// return quickly. Default: none.
+	// OnPaid is called for each payment that is settled, before the handler runs; for a price
+	// that was held, after it was captured. It should return quickly. Default: none.
 	OnPaid func(*http.Request, Payment)
+	// RefundUnserved refunds a payment by mandate if its request was not served because of the
+	// handler: it answered 500 or above, panicked, or called [Decline]. The same credential is
+	// then not accepted again. Requires Merchant, or a Settler that is a [Refunder]. Default:
+	// false; the credential of an unserved payment stays good for [HonoredFor].
+	RefundUnserved bool
 	// OnRefused is called for each credential that is refused, before the response. It should
 	// return quickly. Default: none.
 	OnRefused func(*http.Request, Refusal)
@@ -125,8 +137,9 @@ type Config struct {
 	// FacilitatorSecret is that key, base64 of 64 bytes: an Ed25519 seed and public key.
 	// Required with FacilitatorKeyID.
 	FacilitatorSecret string
-	// Merchant holds the credentials that are sent to the service with every settlement.
-	// Default: the service finds the merchant by PayTo.
+	// Merchant holds the credentials that are sent to the service with every settlement. They
+	// are those of the merchant whose wallet PayTo is. Required for metered routes and
+	// RefundUnserved. Default: the service finds the merchant by PayTo.
 	Merchant Merchant
 	// Settler settles payments instead of calls to the service; Facilitator is then not used.
 	// A program that embeds the service does not need it: with the service's Transport in

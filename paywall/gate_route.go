@@ -13,7 +13,7 @@ import (
 )
 
 // Route is the part of [Config] that differs between routes. Fields that are not set are those
-// of the gate from which the route is derived, except the resource and Discovery.
+// of the gate from which the route is derived, except the resource, Discovery and Metered.
 type Route struct {
 	// Price is the price of a request; see [Config.Price].
 	Price string
@@ -37,6 +37,16 @@ type Route struct {
 	// Accepts are further tokens in which requests can be paid; see [Config.Accepts]. A
 	// slice that is empty and not nil accepts none.
 	Accepts []Accept
+	// Metered makes the price the most that a request costs. A mandate holds the price before
+	// the handler runs. The handler counts what it uses with [MeterFrom], and when it returns
+	// exactly that is captured, and the rest is given back; a handler that counts nothing is
+	// free. Other credentials pay the price. Requires [Config.Merchant]. Default: false.
+	Metered bool
+	// Hold is how long the price of a metered request is held: 1 minute to 7 days, in whole
+	// seconds. The handler must return in that time; the meter counts nothing in the last 30
+	// seconds. If the gate's process dies, the amount is given back after this time. Default:
+	// [DefaultHold].
+	Hold time.Duration
 }
 
 // Discovery describes an endpoint to directories. Schemas and examples are any value that
@@ -89,6 +99,9 @@ func (r Route) from(base Route) Route {
 	if r.ChallengeTTL == 0 {
 		r.ChallengeTTL = base.ChallengeTTL
 	}
+	if r.Hold == 0 {
+		r.Hold = base.Hold
+	}
 	if r.Accepts == nil {
 		r.Accepts = slices.Clone(base.Accepts)
 		for i := range r.Accepts {
@@ -102,6 +115,9 @@ func (r Route) from(base Route) Route {
 
 // maxWindow is the longest validity of a challenge, for which redemptions are remembered.
 const maxWindow = time.Hour
+
+// maxHold is the longest time for which the service holds an amount.
+const maxHold = 7 * 24 * time.Hour
 
 // validate returns an error with the name of the invalid field.
 func (r Route) validate() error {
@@ -128,6 +144,9 @@ func (r Route) validate() error {
 	}
 	if r.ChallengeTTL < time.Second || r.ChallengeTTL > maxWindow || r.ChallengeTTL%time.Second != 0 {
 		return field("ChallengeTTL", fmt.Errorf("want whole seconds, from 1 s to %v", maxWindow))
+	}
+	if r.Hold < time.Minute || r.Hold > maxHold || r.Hold%time.Second != 0 {
+		return field("Hold", fmt.Errorf("want whole seconds, from 1 m to %v", maxHold))
 	}
 	if r.Discovery != nil && !printable(r.Discovery.Description) {
 		return field("Discovery.Description", errors.New("has control characters"))

@@ -26,6 +26,7 @@ const (
 type offer struct {
 	micros   int64
 	price    string // decimal USDC
+	metered  bool   // a mandate pays at most the price
 	window   time.Duration
 	resource string
 	realm    string
@@ -60,7 +61,7 @@ func newOffer(t terms, q quote) (*offer, error) {
 	if err != nil {
 		return nil, field("Price", err)
 	}
-	o := &offer{micros: micros, price: money.Micros(micros).Decimal(), window: t.route.ChallengeTTL, resource: q.resource, realm: host(q.resource)}
+	o := &offer{micros: micros, price: money.Micros(micros).Decimal(), window: t.route.ChallengeTTL, metered: t.route.Metered, resource: q.resource, realm: host(q.resource)}
 	description, extensions, outputV1, err := describe(t.route)
 	if err != nil {
 		return nil, err
@@ -77,6 +78,7 @@ func newOffer(t terms, q quote) (*offer, error) {
 		o.accepts = append(o.accepts, a)
 	}
 	list := methods(t, o.accepts[0].amount)
+	list[0].Metered = t.route.Metered
 	if extensions[x402.ExtensionMethods], err = x402.MethodsExtension(list); err != nil {
 		return nil, field("CreditBundle", err)
 	}
@@ -199,11 +201,19 @@ func (a *answer) problem(p mpp.Problem) {
 	a.Type, a.Title, a.Status, a.Detail = p.Type, p.Title, p.Status, p.Detail
 }
 
+// most returns what precedes the price in a text.
+func (o *offer) most() string {
+	if o.metered {
+		return "at most "
+	}
+	return ""
+}
+
 // encodeBody encodes the body for a request without a credential, up to the request id.
 func (o *offer) encodeBody() error {
 	a := answer{
 		PaymentRequiredV1: &o.one, Error: o.one.Error, Code: codePaymentRequired,
-		Message: "This request costs " + o.price + " USDC. Pay with one of the listed methods and send it again.",
+		Message: "This request costs " + o.most() + o.price + " USDC. Pay with one of the listed methods and send it again.",
 		DocURL:  docURL(codePaymentRequired),
 	}
 	a.problem(mpp.NewProblem(mpp.ProblemPaymentRequired, a.Message))

@@ -1,6 +1,11 @@
 package paywall
 
-import "context"
+import (
+	"context"
+	"time"
+
+	"github.com/paywarrant/paywarrant/client"
+)
 
 // Credential is a kind of payment credential.
 type Credential string
@@ -44,8 +49,17 @@ type Payment struct {
 	// bundle.
 	Network string `json:"network,omitempty"`
 	// AmountMicros is the amount in micro-dollars: the price, or more if a payer of x402
-	// version 1 paid more. Zero for a bundle.
+	// version 1 paid more. Zero for a bundle, and while a metered price is held.
 	AmountMicros int64 `json:"amountMicros,omitzero"`
+	// AuthorizedMicros is the price that a mandate holds for a metered request, in
+	// micro-dollars: the most that the request can cost; see [Route.Metered].
+	AuthorizedMicros int64 `json:"authorizedMicros,omitzero"`
+	// AuthorizedUntil is when the hold ends.
+	AuthorizedUntil time.Time `json:"authorizedUntil,omitzero"`
+	// MeteredMicros is what the handler metered, for [Config.OnPaid].
+	MeteredMicros int64 `json:"meteredMicros,omitzero"`
+	// Usage is the unit that the handler metered, for [Config.OnPaid]. Nil if there was none.
+	Usage *client.Usage `json:"usage,omitempty"`
 	// TransactionID is the service's id of a payment by mandate (txn_…).
 	TransactionID string `json:"transactionId,omitempty"`
 	// TenantID is the merchant's own name for the owner of a bundle.
@@ -56,6 +70,12 @@ type Payment struct {
 	// the client disconnected before the response or requested no content, as with HEAD. The
 	// gate stores it in [Redemptions] to limit such requests.
 	Interrupted int `json:"interrupted,omitzero"`
+	// Decided reports that the handler of a metered request has ended. The gate stores it in
+	// [Redemptions], so that the payment is not served again.
+	Decided bool `json:"decided,omitempty"`
+	// Refunding reports that the payment is given back; see [Config.RefundUnserved]. The gate
+	// stores it like Decided.
+	Refunding bool `json:"refunding,omitempty"`
 }
 
 type deliveryKey struct{}

@@ -42,6 +42,10 @@ func (g *Gate) redeem(w http.ResponseWriter, r *http.Request, next http.Handler,
 		g.turnAway(w, r, v.offer, v.id, v.found.kind, err)
 		return
 	}
+	if payment.held() {
+		h.deliverMetered(w, next, &payment)
+		return
+	}
 	p.announce(w.Header(), payment)
 	h.deliver(w, next, &payment)
 }
@@ -57,6 +61,8 @@ type hold struct {
 	end     End
 	renewal *renewal
 	done    bool // finished
+	// refunding reports that the payment is given back, and is kept only to repeat that.
+	refunding bool
 	// entitled reports that the credential may use the payment of its identifier.
 	entitled bool
 	// pass is what count has counted. Nil before that.
@@ -270,7 +276,7 @@ func (s ClaimState) end() End {
 // pay settles the payment unless it is settled.
 func (h *hold) pay(ctx context.Context) (Payment, error) {
 	if h.state == ClaimPaid {
-		return h.paid, nil
+		return h.resume(ctx)
 	}
 	if err := h.count(); err != nil {
 		if h.state == ClaimFresh {
@@ -299,7 +305,7 @@ func (h *hold) pay(ctx context.Context) (Payment, error) {
 	for _, c := range h.held {
 		h.note(ctx, c.key, s.payment)
 	}
-	if h.onPaid != nil {
+	if h.onPaid != nil && !s.payment.held() { // a held price is paid when it is captured
 		h.onPaid(withoutCredentials(h.request.Context(), h.request), s.payment)
 	}
 	return s.payment, nil
@@ -325,7 +331,11 @@ func (h *hold) finish(ctx context.Context) {
 		h.finishKey(ctx, c.key, h.end)
 	}
 	if h.ended != nil {
-		h.ended(ctx, h.end)
+		end := h.end
+		if h.refunding { // the next request of a bare mandate is another purchase
+			end = EndServed
+		}
+		h.ended(ctx, end)
 	}
 }
 

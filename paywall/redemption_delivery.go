@@ -21,10 +21,13 @@ const maxInterrupted = 5
 func (h *hold) deliver(w http.ResponseWriter, next http.Handler, p *Payment) {
 	w.Header().Set(keyCacheControl, "private")
 	ctx := h.request.Context()
-	d := &delivery{header: w.Header(), payment: p, requestID: h.id, ctx: ctx}
+	d := &delivery{header: w.Header(), payment: p, requestID: h.id, ctx: ctx, meter: h.newMeter(p)}
 	h.end = EndUnserved
 	returned := false
-	defer func() { h.end = h.outcome(d, returned) }()
+	defer func() {
+		h.end = h.outcome(d, returned)
+		h.refundUnserved(d, returned)
+	}()
 	next.ServeHTTP(d.wrap(w), withoutCredentials(context.WithValue(ctx, deliveryKey{}, d), h.request))
 	returned = true
 	switch {
@@ -92,6 +95,8 @@ type delivery struct {
 	late      bool            // the client had left when the header was written
 	hijacked  bool
 	declined  atomic.Bool // set by Decline, possibly from another goroutine
+	meter     *Meter      // nil if the route is not metered
+	delayed   *delayed    // only while a price is held
 }
 
 // commit runs right before the header is written. Only the first call has an effect.
@@ -137,14 +142,17 @@ func (d *delivery) wrap(w http.ResponseWriter) http.ResponseWriter {
 				flush()
 			}
 		},
-		Hijack: func(hijack httpsnoop.HijackFunc) httpsnoop.HijackFunc {
-			return func() (net.Conn, *bufio.ReadWriter, error) {
-				c, rw, err := hijack()
-				d.hijacked = d.hijacked || err == nil
-				return c, rw, err
-			}
-		},
+		Hijack: d.hookHijack,
 	})
+}
+
+// hookHijack records that the handler took the connection over.
+func (d *delivery) hookHijack(hijack httpsnoop.HijackFunc) httpsnoop.HijackFunc {
+	return func() (net.Conn, *bufio.ReadWriter, error) {
+		c, rw, err := hijack()
+		d.hijacked = d.hijacked || err == nil
+		return c, rw, err
+	}
 }
 
 // keepPrivate prevents shared caches from storing a paid response, whatever the handler set.

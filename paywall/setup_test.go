@@ -156,6 +156,9 @@ type service struct {
 	requests  []string // bodies of transfer settlements
 	verdict   string   // answer of verify, instead of its own
 	verifier  http.HandlerFunc
+	ends      []string // captures, voids and refunds that were made
+	usage     *client.Usage
+	refunds   client.RefundStatus
 	refusal   string // error code for mandates, instead of settling
 	intercept func(w http.ResponseWriter, r *http.Request, settle func()) bool
 }
@@ -166,6 +169,7 @@ func newService(t testing.TB, c *clock) *service {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/jwks.json", s.keys)
 	mux.HandleFunc("POST /v1/paywall/settle", s.settleMandate)
+	mux.HandleFunc("POST /v1/payments/{id}/{end}", s.endPayment)
 	mux.HandleFunc("POST /v1/x402/verify", s.verify)
 	mux.HandleFunc("POST /v1/x402/settle", s.settleTransfer)
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -286,6 +290,9 @@ func (s *service) settleMandate(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.once(w, r, "mandate:"+p.IdempotencyKey, func(n int) string {
+		if p.Metered {
+			return s.hold(n)
+		}
 		return fmt.Sprintf(`{"success":true,"transaction":%q,"network":"eip155:84532","payer":%q,"transactionId":"txn_%d"}`, transaction(n), payer, n)
 	})
 }

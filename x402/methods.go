@@ -23,6 +23,8 @@ type Method struct {
 	Amount string `json:"amount,omitempty"`
 	// Currency is the currency of Amount, such as "usdc".
 	Currency string `json:"currency,omitempty"`
+	// Metered reports that Amount is the most that a mandate pays: it pays what was used.
+	Metered bool `json:"metered,omitempty"`
 	// APIURL is the service that issues and settles mandates.
 	APIURL string `json:"apiUrl,omitempty"`
 

@@ -22,6 +22,9 @@ type Settlement struct {
 	Network string `json:"network"`
 	// Payer is the payer's address. May be empty.
 	Payer string `json:"payer,omitempty"`
+	// Metered is set if the payment is for what a request used. Then Success means that the
+	// request owes nothing more: Transaction is empty if nothing was charged.
+	Metered *Metered `json:"metered,omitempty"`
 
 	// Replayed reports whether the facilitator had settled this authorization before and
 	// returned the first result again (its Idempotency-Replayed header). It is not part
@@ -43,7 +46,7 @@ func (s Settlement) Header() string {
 	member("transaction", s.Transaction, true)
 	member("network", s.Network, true)
 	member("payer", s.Payer, false)
-	return base64.StdEncoding.EncodeToString(append(b, '}'))
+	return base64.StdEncoding.EncodeToString(append(appendMetered(b, s.Metered), '}'))
 }
 
 // appendText appends a JSON string. Hashes, addresses and names need no escaping.
@@ -88,5 +91,6 @@ func decodeSettlement(o *object) (s Settlement, err error) {
 			return s, err
 		}
 	}
+	s.Metered = decodeMetered(o)
 	return s, nil
 }

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/paywarrant/paywarrant/paywall"
@@ -19,6 +22,7 @@ type demoAPI struct {
 	Bundle  bundleInfo
 
 	listener *listener
+	gate     *paywall.Gate
 	routes   *http.ServeMux
 	secrets  []string // of the challenges, which end with the process
 }
@@ -28,6 +32,7 @@ type demoRoute struct {
 	Path   string `json:"path"`
 	Price  string `json:"price"`
 
+	metered     bool
 	description string
 	handler     http.HandlerFunc
 	input       any
@@ -51,6 +56,10 @@ func demoRoutes() []demoRoute {
 		},
 		{
 			Method: "GET", Path: "/stream", Price: "0.002", description: "Five events, a tenth of a second apart", handler: stream,
+			output: text,
+		},
+		{
+			Method: "GET", Path: "/answer", Price: "0.10", metered: true, description: "A streamed answer, paid by the word", handler: answer,
 			output: text,
 		},
 		{
@@ -104,11 +113,12 @@ func (d *demoAPI) mux(serviceURL string, m person, hc *http.Client, log *slog.Lo
 	mux.Handle(bundlesPath, shop.Purchase())
 	mux.Handle(bundlesPath+"/balance", shop.Balance())
 	first := d.route(d.Routes[0])
-	gate, err := paywall.New(paywall.Config{
+	config := paywall.Config{
 		Price: first.Price, Resource: first.Resource, Discovery: first.Discovery, PayTo: m.PayTo, APIURL: serviceURL, TestMode: true,
 		CreditBundle: bundles, Merchant: paywall.Merchant{ID: m.ID, APIKey: m.APIKey}, Logger: log,
 		Secrets: d.secrets, HTTPClient: hc,
-	})
+	}
+	gate, err := paywall.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("gate %s: %w", first.Resource, err)
 	}
@@ -122,6 +132,10 @@ func (d *demoAPI) mux(serviceURL string, m person, hc *http.Client, log *slog.Lo
 	if err := d.trouble(mux, m, log); err != nil {
 		return nil, err
 	}
+	if err := d.unserved(mux, config); err != nil {
+		return nil, err
+	}
+	d.gate = gate
 	mux.Handle("GET /{$}", http.RedirectHandler(serviceURL+"/", http.StatusFound))
 	mux.Handle("/openapi.json", gate.OpenAPI())
 	mux.Handle("/llms.txt", gate.LLMs())
@@ -136,10 +150,18 @@ func (d *demoAPI) route(r demoRoute) paywall.Route {
 	if r.input != nil {
 		discovery.BodyType = "json"
 	}
-	return paywall.Route{Price: r.Price, Resource: d.BaseURL + r.Path, Discovery: discovery}
+	return paywall.Route{Price: r.Price, Metered: r.metered, Resource: d.BaseURL + r.Path, Discovery: discovery}
 }
 
-func (d *demoAPI) stop() error { return d.listener.stop() }
+func (d *demoAPI) stop() error {
+	err := d.listener.stop()
+	if d.gate == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), slowTimeout)
+	defer cancel()
+	return errors.Join(err, d.gate.Shutdown(ctx))
+}
 
 func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
@@ -175,6 +197,22 @@ func stream(w http.ResponseWriter, r *http.Request) {
 			return
 		case <-tick.C:
 		}
+	}
+}
+
+// wordMicros is the price of a word of an answer, in micro-dollars.
+const wordMicros = 1_500
+
+// answer streams an answer word by word.
+func answer(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	meter := paywall.MeterFrom(r.Context())
+	for word := range strings.FieldsSeq("It will be cloudy, with rain in the evening.") {
+		if r.Context().Err() != nil || meter.AddUnits("word", 1, wordMicros) != nil {
+			return // the client has gone, or the price is used up
+		}
+		_, _ = fmt.Fprintf(w, "data: %s\n\n", word) // the client may have gone
+		_ = http.NewResponseController(w).Flush()
 	}
 }
 

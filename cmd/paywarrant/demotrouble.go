@@ -31,3 +31,17 @@ func (d *demoAPI) trouble(mux *http.ServeMux, m person, log *slog.Logger) error 
 	}
 	return nil
 }
+
+// unserved adds a route that takes the payment, fails, and gives the payment back. c is the
+// configuration of the other routes' gate.
+func (d *demoAPI) unserved(mux *http.ServeMux, c paywall.Config) error {
+	c.Price, c.Resource, c.Discovery, c.RefundUnserved = "0.50", d.BaseURL+"/test/payment_refunded", nil, true
+	gate, err := paywall.New(c)
+	if err != nil {
+		return fmt.Errorf("gate %s: %w", c.Resource, err)
+	}
+	mux.Handle("GET /test/payment_refunded", gate.Require(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "fails, for tests", http.StatusInternalServerError)
+	})))
+	return nil
+}

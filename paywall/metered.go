@@ -1,0 +1,257 @@
+package paywall
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/x402"
+)
+
+// captureMargin is the end of a hold during which the meter counts nothing, so that there is
+// time for the capture.
+const captureMargin = 30 * time.Second
+
+// held reports whether the payment is a price that is held and not captured yet.
+func (p *Payment) held() bool { return p.AuthorizedMicros > 0 && p.AmountMicros == 0 }
+
+// decision is how the held price of a request ends.
+type decision struct {
+	payment Payment // with MeteredMicros and Usage
+	micros  int64   // to capture; zero voids
+	end     End
+}
+
+// deliverMetered runs the handler of a request whose price is held, and captures what the
+// handler metered. A panic of the handler propagates.
+func (h *hold) deliverMetered(w http.ResponseWriter, next http.Handler, p *Payment) {
+	ctx := h.request.Context()
+	d := &delivery{header: w.Header(), payment: p, requestID: h.id, ctx: ctx, meter: h.newMeter(p)}
+	d.delayed = newDelayed(w)
+	w.Header().Set(keyCacheControl, "private")
+	returned := false
+	defer func() { h.closeMeter(d, returned) }()
+	next.ServeHTTP(d.delay(), withoutCredentials(context.WithValue(ctx, deliveryKey{}, d), h.request))
+	returned = true
+	if d.status == 0 && !d.hijacked && ctx.Err() == nil {
+		d.commit(http.StatusOK)
+		d.delayed.writeHeader(http.StatusOK)
+	}
+}
+
+// closeMeter captures what was metered or voids the hold, and ends the response.
+func (h *hold) closeMeter(d *delivery, returned bool) {
+	ctx := context.WithoutCancel(d.ctx)
+	e := h.decide(d, returned)
+	h.end = e.end
+	if err := h.noteDecision(ctx, e); err != nil {
+		h.logger.ErrorContext(ctx, "paywall: record the end of a metered payment", slog.String("request_id", h.id), slog.Any("error", err))
+	}
+	no, receipt := h.conclude(ctx, e)
+	if !returned || d.hijacked {
+		return // net/http closes the connection, or no longer has it
+	}
+	if no != nil && !d.delayed.sent {
+		h.end = EndRefused // nothing was paid, and nothing was served
+		h.finish(ctx)
+		d.delayed.discard()
+		h.turnAway(d.delayed.w, h.request, h.offer, h.id, h.found.kind, no)
+		return
+	}
+	h.finish(ctx) // before the response ends, after which the client may repeat the credential
+	d.delayed.finish(receipt)
+}
+
+// decide returns how the hold ends. What was metered is captured if a response reached the
+// client, and also if the client left before: leaving is not a way to be served for free.
+func (h *hold) decide(d *delivery, returned bool) decision {
+	used, usage := d.meter.end()
+	e := decision{payment: *d.payment, micros: used, end: EndServed}
+	e.payment.MeteredMicros, e.payment.Usage, e.payment.Decided = used, usage, true
+	if d.payment.Network == networkCard {
+		e.micros -= used % microsPerCent // cards pay whole cents
+	}
+	left := d.ctx.Err() != nil
+	reached := d.hijacked || d.delayed.sent || returned && d.status != 0
+	switch {
+	case d.declined.Load(), d.status != 0 && !h.servedMetered(d.status), !left && !reached:
+		e.micros, e.end = 0, EndRefused
+		e.payment.MeteredMicros, e.payment.Usage = 0, nil
+	}
+	return e
+}
+
+// servedMetered reports whether a response with this status is paid for what was metered.
+func (h *hold) servedMetered(status int) bool {
+	if h.served != nil {
+		return h.served(status)
+	}
+	return status < http.StatusBadRequest
+}
+
+// noteDecision records the decision before the money moves, so that a credential whose
+// request ended is not served again.
+func (h *hold) noteDecision(ctx context.Context, e decision) error {
+	ctx, cancel := h.bookkeeping(ctx)
+	defer cancel()
+	var err error
+	for _, c := range h.held {
+		err = errors.Join(err, h.redemptions.Settled(ctx, c.key, e.payment))
+	}
+	return err
+}
+
+// conclude captures or voids the hold. If that has no outcome in time, it continues in the
+// background. It returns the refusal of a capture that the rail refused, and the receipt.
+func (h *hold) conclude(ctx context.Context, e decision) (no *refusal, receipt string) {
+	within, cancel := context.WithTimeout(ctx, h.timeout)
+	ch, err := h.capture(within, e)
+	cancel()
+	if undecided(err) {
+		h.logger.WarnContext(ctx, "paywall: capture has no outcome; trying again", h.about(e, err)...)
+		if !h.later.run(func(ctx context.Context) { h.captureLater(ctx, e) }) {
+			h.logger.ErrorContext(ctx, "paywall: capture given up: the gate was shut down, or too many are waiting", h.about(e, err)...)
+		}
+		err = nil
+		ch.Status = client.Pending
+	}
+	return h.concluded(ctx, e, ch, err)
+}
+
+// concluded logs the outcome and returns its refusal and receipt.
+func (h *hold) concluded(ctx context.Context, e decision, ch client.Charge, err error) (*refusal, string) {
+	p := e.payment
+	s := x402.Settlement{Network: p.Network, Payer: p.Payer, Metered: &x402.Metered{
+		TransactionID: p.TransactionID, AuthorizedMicros: p.AuthorizedMicros, MeteredMicros: p.MeteredMicros, Usage: (*x402.Usage)(p.Usage),
+	}}
+	switch {
+	case err == nil && ch.Status == client.Pending && e.micros > 0:
+		s.ErrorReason = x402.ReasonPending
+	case err == nil && (ch.Status == client.Voided || e.micros == 0):
+		s.Success = true
+	case err == nil && (ch.Status == client.Completed || ch.Status == client.Succeeded):
+		s.Success, s.Transaction = true, transactionOf(ch, p)
+		s.Metered.CapturedMicros = e.micros
+		p.Transaction, p.AmountMicros = s.Transaction, e.micros
+		if h.onPaid != nil {
+			h.onPaid(withoutCredentials(ctx, h.request), p)
+		}
+	default:
+		no := captureRefused(ch, err, h.offer)
+		s.ErrorReason = x402.Reason(no.code)
+		h.logger.ErrorContext(ctx, "paywall: capture refused", append(h.about(e, err), slog.String("code", no.code))...)
+		return no, s.Header()
+	}
+	if lost := p.MeteredMicros - e.micros; e.micros > 0 && lost > 0 {
+		h.logger.InfoContext(ctx, "paywall: a card pays whole cents: a part of a cent was not captured", append(h.about(e, nil), slog.Int64("lost_micros", lost))...)
+	}
+	return nil, s.Header()
+}
+
+// about returns what a log record says about a decision.
+func (h *hold) about(e decision, err error) []any {
+	attrs := []any{
+		slog.String("request_id", h.id), slog.String("transaction_id", e.payment.TransactionID), slog.Int64("amount_micros", e.micros),
+	}
+	if err != nil {
+		attrs = append(attrs, slog.Any("error", err))
+	}
+	return attrs
+}
+
+// transactionOf returns the transaction hash of a charge, or the card processor's payment id.
+func transactionOf(ch client.Charge, p Payment) string {
+	return cmp.Or(ch.TxHash, ch.ProcessorPaymentID, p.Transaction, p.TransactionID)
+}
+
+// capture captures or voids the hold, once: the key is the same for every attempt.
+func (h *hold) capture(ctx context.Context, e decision) (client.Charge, error) {
+	if e.micros == 0 {
+		return h.capturer.Void(ctx, e.payment.TransactionID)
+	}
+	return h.capturer.Capture(ctx, e.payment.TransactionID, client.CaptureParams{
+		AmountMicros: e.micros, Usage: e.payment.Usage, IdempotencyKey: "metered:" + e.payment.TransactionID,
+	})
+}
+
+// captureLater repeats the capture until it has an outcome, or the hold has expired.
+func (h *hold) captureLater(ctx context.Context, e decision) {
+	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
+		if !pause(ctx, wait) {
+			h.logger.ErrorContext(ctx, "paywall: capture given up: the gate was shut down", h.about(e, nil)...)
+			return
+		}
+		within, cancel := context.WithTimeout(ctx, h.timeout)
+		ch, err := h.capture(within, e)
+		cancel()
+		if !undecided(err) {
+			_, _ = h.concluded(ctx, e, ch, err)
+			return
+		}
+		if !h.clock().Before(e.payment.AuthorizedUntil) {
+			h.logger.ErrorContext(ctx, "paywall: capture given up: the authorization has expired", h.about(e, err)...)
+			return
+		}
+	}
+}
+
+// undecided reports whether an error leaves open whether the call had an effect, or another
+// attempt may succeed.
+func undecided(err error) bool {
+	var e *client.Error
+	switch {
+	case err == nil:
+		return false
+	case errors.Is(err, client.ErrUnknownOutcome), !errors.As(err, &e):
+		return true
+	}
+	switch e.Status {
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return true
+	case http.StatusConflict:
+		return e.Code == client.CodeIdempotencyInProgress
+	}
+	return e.Status >= http.StatusInternalServerError
+}
+
+// captureRefused returns the refusal of a capture that the service or the rail refused.
+func captureRefused(ch client.Charge, err error, o *offer) *refusal {
+	var e *client.Error
+	switch {
+	case errors.As(err, &e) && e.Code == client.CodeAuthorizationEnded:
+		no := refuse(string(e.Code), railMessage(string(e.Code), o))
+		no.cause = err
+		return no
+	case errors.As(err, &e):
+		return fromService(e)
+	}
+	reason := string(safeReason(x402.Reason(cmp.Or(string(ch.FailureReason), string(ch.Status)))))
+	return refuse(reason, railMessage(reason, o))
+}
+
+// resume decides what happens with a credential that was settled and not served: served again
+// by the handler, or not if an earlier request decided about the money.
+func (h *hold) resume(ctx context.Context) (Payment, error) {
+	p := h.paid
+	switch {
+	case p.Refunding:
+		return h.resumeRefund(ctx)
+	case p.Decided: // the gate ended between the decision and the capture
+		e := decision{payment: p, micros: p.MeteredMicros, end: EndServed}
+		if p.Network == networkCard {
+			e.micros -= p.MeteredMicros % microsPerCent
+		}
+		_, _ = h.conclude(ctx, e) // logs a refusal
+		h.end = EndServed
+		return Payment{}, alreadyRedeemed()
+	case p.held() && !h.clock().Before(p.AuthorizedUntil.Add(-captureMargin)):
+		h.end = EndRefused // the hold has expired
+		reason := string(client.CodeAuthorizationEnded)
+		return Payment{}, refuse(reason, railMessage(reason, h.offer))
+	}
+	return p, nil
+}

@@ -1,0 +1,133 @@
+package paywall
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/paywarrant/paywarrant/client"
+)
+
+// refundUnserved refunds a payment whose handler failed, if the gate is configured to. The
+// store knows of the refund before it is requested: if the process ends in between, the
+// credential is not served, and a request with it requests the refund again.
+func (h *hold) refundUnserved(d *delivery, returned bool) {
+	if h.refunder == nil || h.end != EndUnserved || !h.failed(d, returned) || d.payment.TransactionID == "" || len(h.held) == 0 {
+		return
+	}
+	ctx := context.WithoutCancel(d.ctx)
+	p := *d.payment // the handler may have started goroutines that read the original
+	if err := h.noteRefund(ctx, p, true); err != nil {
+		// Without the note the credential could be served after the refund.
+		h.logger.ErrorContext(ctx, "paywall: payment not refunded, because the store fails; its credential stays good", h.aboutRefund(p, err)...)
+		return
+	}
+	refund, err := h.refund(ctx, p)
+	if undecided(err) {
+		h.logger.WarnContext(ctx, "paywall: refund has no outcome; trying again", h.aboutRefund(p, err)...)
+		if !h.later.run(func(ctx context.Context) { h.refundLater(ctx, p) }) {
+			h.logger.ErrorContext(ctx, "paywall: refund given up until its credential is sent again", h.aboutRefund(p, err)...)
+		}
+		return
+	}
+	h.refunded(ctx, p, refund, err)
+}
+
+// failed reports whether the handler is the reason that a request was not served.
+func (h *hold) failed(d *delivery, returned bool) bool {
+	panicked := !returned && d.ctx.Err() == nil
+	return d.declined.Load() || panicked || d.status >= http.StatusInternalServerError
+}
+
+// noteRefund records that a payment is given back, or that it is not.
+func (h *hold) noteRefund(ctx context.Context, p Payment, refunding bool) error {
+	ctx, cancel := h.bookkeeping(ctx)
+	defer cancel()
+	h.refunding, p.Refunding = refunding, refunding
+	for _, c := range h.held {
+		if err := h.redemptions.Settled(ctx, c.key, p); err != nil {
+			h.refunding = false
+			return err
+		}
+	}
+	return nil
+}
+
+// refund requests the refund, once: the key is the same for every attempt.
+func (h *hold) refund(ctx context.Context, p Payment) (client.Refund, error) {
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	defer cancel()
+	return h.refunder.Refund(ctx, p.TransactionID, client.RefundParams{
+		Reason: "The request was not served.", IdempotencyKey: "unserved:" + p.TransactionID,
+	})
+}
+
+// refunded handles the outcome of a refund. The claim is kept in any case: a pending refund
+// may still fail, as it does on the chain if the merchant does not sign it.
+func (h *hold) refunded(ctx context.Context, p Payment, r client.Refund, err error) {
+	switch {
+	case err == nil && r.Status == client.RefundSucceeded:
+		return
+	case err == nil && r.Status == client.RefundPending:
+		h.logger.WarnContext(ctx, "paywall: refund is pending", append(h.aboutRefund(p, nil), slog.String("refund_id", r.ID))...)
+		return
+	}
+	h.logger.ErrorContext(ctx, "paywall: payment not refunded; its credential stays good",
+		append(h.aboutRefund(p, err), slog.String("reason", string(r.FailureReason)))...)
+	if err := h.noteRefund(ctx, p, false); err != nil {
+		h.logger.ErrorContext(ctx, "paywall: record payment", h.aboutRefund(p, err)...)
+	}
+}
+
+func (h *hold) aboutRefund(p Payment, err error) []any {
+	attrs := []any{slog.String("request_id", h.id), slog.String("transaction_id", p.TransactionID)}
+	if err != nil {
+		attrs = append(attrs, slog.Any("error", err))
+	}
+	return attrs
+}
+
+// refundLater repeats the refund until it has an outcome, at most for [HonoredFor]. A request
+// with the credential reads the outcome.
+func (h *hold) refundLater(ctx context.Context, p Payment) {
+	until := h.clock().Add(HonoredFor)
+	for wait := time.Second; h.clock().Before(until) && pause(ctx, wait); wait = min(2*wait, time.Minute) {
+		r, err := h.refund(ctx, p)
+		if undecided(err) {
+			continue
+		}
+		if err != nil || r.Status == client.RefundFailed {
+			h.logger.ErrorContext(ctx, "paywall: payment not refunded; its credential stays good",
+				append(h.aboutRefund(p, err), slog.String("reason", string(r.FailureReason)))...)
+		}
+		return
+	}
+	h.logger.ErrorContext(ctx, "paywall: refund given up until its credential is sent again", h.aboutRefund(p, ctx.Err())...)
+}
+
+// resumeRefund handles a credential whose payment is given back. If the refund failed, the
+// credential is good again.
+func (h *hold) resumeRefund(ctx context.Context) (Payment, error) {
+	p := h.paid
+	p.Refunding = false
+	h.refunding = true
+	h.end = EndUnserved
+	if h.refunder == nil { // configured off since
+		return Payment{}, refundedBefore()
+	}
+	r, err := h.refund(ctx, p)
+	if undecided(err) {
+		return Payment{}, outage(false, 0, err)
+	}
+	h.refunded(ctx, p, r, err)
+	if h.refunding {
+		return Payment{}, refundedBefore()
+	}
+	return p, nil
+}
+
+// refundedBefore returns the refusal of a credential whose payment is given back.
+func refundedBefore() *refusal {
+	return refuse(codeRefunded, "The payment of this credential is given back, because its request was not served. Pay again.")
+}

@@ -1,0 +1,162 @@
+package paywall_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/paywall"
+)
+
+// refunding returns a world whose gate refunds what was not served.
+func refunding(t *testing.T, status client.RefundStatus) *world {
+	t.Helper()
+	w := setup(t, func(c *paywall.Config) {
+		c.RefundUnserved, c.Merchant = true, paywall.Merchant{ID: "mer_1", APIKey: "sk_test_1"}
+	})
+	w.service.refunds = status
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), shortTimeout)
+		defer cancel()
+		_ = w.gate.Shutdown(ctx)
+	})
+	return w
+}
+
+// buy sends a request that names its payment.
+func (w *world) buy() *httptest.ResponseRecorder {
+	rec := httptest.NewRecorder()
+	func() {
+		defer func() { _ = recover() }()
+		w.protected(w.gate).ServeHTTP(rec, request(http.MethodGet, "X-Service-Mandate", w.service.mandate(nil).Reveal(), "Idempotency-Key", "one"))
+	}()
+	return rec
+}
+
+func TestUnservedPaymentIsRefundedOnceAndNotServedAgain(t *testing.T) {
+	t.Parallel()
+	for name, handler := range map[string]http.HandlerFunc{
+		"error":    func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusBadGateway) },
+		"panic":    func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"declined": func(_ http.ResponseWriter, r *http.Request) { paywall.Decline(r.Context()) },
+	} {
+		for _, status := range []client.RefundStatus{client.RefundSucceeded, client.RefundPending} {
+			t.Run(name+" "+string(status), func(t *testing.T) {
+				t.Parallel()
+				w := refunding(t, status)
+				w.handler = handler
+				w.buy()
+				require.Equal(t, []string{"refunds txn_1 0"}, w.service.ended())
+				w.handler = func(http.ResponseWriter, *http.Request) {}
+				for range 3 {
+					again := w.buy()
+					require.Equal(t, http.StatusPaymentRequired, again.Code)
+					require.Equal(t, "payment_refunded", body(t, again)["code"])
+				}
+				require.Equal(t, []string{"refunds txn_1 0"}, w.service.ended(), "once")
+				require.EqualValues(t, 1, w.served.Load())
+			})
+		}
+	}
+}
+
+func TestOnlyTheHandlersFailureIsRefunded(t *testing.T) {
+	t.Parallel()
+	for name, handler := range map[string]http.HandlerFunc{
+		"served":       func(http.ResponseWriter, *http.Request) {},
+		"client error": func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusNotFound) },
+	} {
+		w := refunding(t, client.RefundSucceeded)
+		w.handler = handler
+		w.buy()
+		require.Empty(t, w.service.ended(), name)
+	}
+	w := setup(t, nil)
+	w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(500) }
+	w.buy()
+	require.Empty(t, w.service.ended(), "off by default")
+}
+
+// TestPaymentThatCannotBeRefundedStaysGood: such as one on a chain without refunds.
+func TestPaymentThatCannotBeRefundedStaysGood(t *testing.T) {
+	t.Parallel()
+	for name, refuse := range map[string]string{"refused": `{"code":"not_refundable","message":"m","requestId":"req_1"}`, "failed": ""} {
+		w := refunding(t, client.RefundFailed)
+		w.service.bend(func(rw http.ResponseWriter, r *http.Request, _ func()) bool {
+			if refuse == "" || !strings.HasSuffix(r.URL.Path, "/refunds") {
+				return false
+			}
+			rw.WriteHeader(http.StatusConflict)
+			_, _ = rw.Write([]byte(refuse))
+			return true
+		})
+		w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(500) }
+		w.buy()
+		w.handler = func(http.ResponseWriter, *http.Request) {}
+		require.Equal(t, http.StatusOK, w.buy().Code, name)
+		require.Equal(t, http.StatusPaymentRequired, w.buy().Code, "served once")
+	}
+}
+
+// TestRefundThatFailsLaterMakesThePaymentGoodAgain: the merchant did not sign it in time.
+func TestRefundThatFailsLaterMakesThePaymentGoodAgain(t *testing.T) {
+	t.Parallel()
+	w := refunding(t, client.RefundPending)
+	w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(500) }
+	w.buy()
+	require.Equal(t, "payment_refunded", body(t, w.buy())["code"])
+	w.service.mu.Lock()
+	for key := range w.service.first {
+		if strings.HasPrefix(key, "refunds:") {
+			w.service.first[key] = `{"id":"rfd_1","transactionId":"txn_1","status":"failed"}`
+		}
+	}
+	w.service.mu.Unlock()
+	w.handler = func(http.ResponseWriter, *http.Request) {}
+	require.Equal(t, http.StatusOK, w.buy().Code)
+	require.Equal(t, 1, w.service.count("/v1/paywall/settle"), "and is not settled again")
+}
+
+func TestRefundWithoutAnswerIsRepeatedInTheBackground(t *testing.T) {
+	t.Parallel()
+	w := refunding(t, client.RefundSucceeded)
+	down := true
+	w.service.bend(func(rw http.ResponseWriter, r *http.Request, _ func()) bool {
+		w.service.mu.Lock()
+		defer w.service.mu.Unlock()
+		if down && strings.HasSuffix(r.URL.Path, "/refunds") {
+			http.Error(rw, "down", http.StatusBadGateway)
+			return true
+		}
+		return false
+	})
+	w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(500) }
+	w.buy()
+	require.Equal(t, http.StatusBadGateway, w.buy().Code, "its outcome is unknown")
+	w.service.mu.Lock()
+	down = false
+	w.service.mu.Unlock()
+	require.Eventually(t, func() bool { return len(w.service.ended()) == 1 }, 4*shortTimeout, 10*time.Millisecond)
+	require.Equal(t, http.StatusPaymentRequired, w.buy().Code)
+	require.Equal(t, []string{"refunds txn_1 0"}, w.service.ended())
+	require.EqualValues(t, 1, w.served.Load())
+}
+
+// TestNextRequestOfABareMandateIsAnotherPurchaseAfterARefund: the key of the refunded payment
+// is not used again.
+func TestNextRequestOfABareMandateIsAnotherPurchaseAfterARefund(t *testing.T) {
+	t.Parallel()
+	w := refunding(t, client.RefundPending)
+	w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(500) }
+	token := w.service.mandate(nil).Reveal()
+	w.ask("X-Service-Mandate", token)
+	w.handler = func(http.ResponseWriter, *http.Request) {}
+	require.Equal(t, http.StatusOK, w.ask("X-Service-Mandate", token).Code)
+	require.Equal(t, 2, w.service.count("/v1/paywall/settle"))
+}
