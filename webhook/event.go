@@ -81,8 +81,13 @@ type Refund struct {
 type Payment struct {
 	// TransactionID is the id of the charge: txn_….
 	TransactionID string `json:"transactionId"`
-	// MandateID is the id of the mandate: del_….
+	// MandateID is the id of the mandate: del_…. Empty if a wallet signed the payment itself.
 	MandateID string `json:"delegateId"`
+	// Source is the protocol of the payment: "mandate", or "x402" or "mpp" for a transfer
+	// that a wallet signed. Empty in events of earlier versions: "mandate".
+	Source string `json:"source,omitempty"`
+	// Payer is the address of the wallet that signed the payment. Empty for a mandate.
+	Payer string `json:"payer,omitempty"`
 	// AmountCents is AmountMicros in US cents, rounded up.
 	AmountCents int64 `json:"amountCents"`
 	// AmountMicros is the amount in micro-dollars.

@@ -280,9 +280,14 @@ func unwindHold(c Charge, now time.Time) []Unwinding {
 }
 
 // giveBack changes the windows in which a charge counts: those of its mandate, and the
-// payee's. The mandate is the first of the effects' updates.
+// payee's. The mandate is the first of the effects' updates; see [Effects.counted]. A direct
+// charge counts in no window.
 func giveBack(s *State, c Charge, change func(Window) (Window, error)) (Effects, error) {
 	var e Effects
+	if c.Direct() {
+		e.Update.Mandates = []Mandate{transferOwner(c.ID, 0)}
+		return e, nil
+	}
 	m, ok := s.Mandates[c.MandateID]
 	if !ok {
 		return Effects{}, fmt.Errorf("%w: mandate of charge %s is missing", ErrInvariant, c.ID)

@@ -21,7 +21,7 @@ func Check(ctx context.Context, store Reader) (Report, error) {
 func CheckAt(ctx context.Context, store Reader, now time.Time) (Report, error) {
 	k := &check{
 		horizon: now.Add(-Keep), mandates: map[string]sums{}, tallies: map[TallyKey]Tally{}, payees: map[TallyKey]map[Day]Micros{},
-		refunded: map[string]refundSums{}, decided: map[string]int64{},
+		refunded: map[string]refundSums{}, decided: map[string]int64{}, direct: newTransferEventsCheck(now.Add(-Keep)),
 	}
 	// Reversals are not in the snapshot: those that happen meanwhile may be in it or not.
 	before, err := reversals(ctx, store)
@@ -81,6 +81,7 @@ type check struct {
 	payees   map[TallyKey]map[Day]Micros // what payees with a limit hold and received, by month
 	refunded map[string]refundSums       // what charges say of their refunds
 	decided  map[string]int64            // refunds that have an event, by mandate
+	direct   transferEventsCheck
 }
 
 // sums are the sums of a mandate's charges.
@@ -130,7 +131,7 @@ func (k *check) add(c Charge) {
 		return
 	}
 	m, known := k.mandates[c.MandateID]
-	if !known {
+	if !known && !c.Direct() {
 		k.fault("charge %s: there is no mandate %s", c.ID, c.MandateID)
 		return
 	}
@@ -147,6 +148,10 @@ func (k *check) add(c Charge) {
 	if c.Status == ChargeSucceeded {
 		t := k.tallies[key]
 		k.tallies[key] = Tally{TallyKey: key, Count: t.Count + 1, Volume: t.Volume + c.Amount, Refunded: t.Refunded + c.Refunded}
+	}
+	if c.Direct() {
+		k.direct.charge(c)
+		return
 	}
 	m.changes += c.changes()
 	k.mandates[c.MandateID] = m
@@ -293,6 +298,10 @@ func (k *check) allEvents(ctx context.Context, counters map[string]Counter) erro
 		}
 	}
 	err := k.Events(ctx, func(e Event) error {
+		if isTransfer(e.MandateID) {
+			k.direct.event(e)
+			return nil
+		}
 		switch {
 		case e.MandateID != last.MandateID:
 			end()
@@ -309,5 +318,8 @@ func (k *check) allEvents(ctx context.Context, counters map[string]Counter) erro
 		return nil
 	})
 	end()
+	if err == nil && !k.direct.agrees() {
+		k.fault("signed transfers: the charges and their events differ")
+	}
 	return err
 }

@@ -15,6 +15,7 @@ type batch struct {
 
 	horizon, now time.Time
 	counters     []Counter
+	transfers    []string // owners of the events of signed transfers
 	known        map[string]MandateCheck
 	events       map[string][]Event // new events, by mandate
 	cut          string             // the last mandate whose events were read, if some were not
@@ -48,6 +49,12 @@ func (b *batch) read(ctx context.Context, a Audit, ids []string) (err error) {
 		b.held[h.MandateID] = append(b.held[h.MandateID], h)
 	}
 	since := map[string]int64{}
+	for _, one := range ids {
+		if isTransfer(one) {
+			b.transfers = append(b.transfers, one)
+			since[one] = 0
+		}
+	}
 	for _, m := range b.counters {
 		if k := b.known[m.MandateID]; k.Seq != m.EventSeq {
 			since[m.MandateID] = k.Seq
@@ -112,6 +119,13 @@ func (b *batch) check() {
 			continue
 		}
 		b.mandate(m)
+	}
+	for _, owner := range b.transfers {
+		if b.cut != "" && owner >= b.cut {
+			b.unfinished = append(b.unfinished, owner)
+			continue
+		}
+		b.transfer(owner)
 	}
 }
 

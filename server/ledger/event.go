@@ -44,9 +44,12 @@ func refundData(c *Charge, r *Refund) webhook.Payment {
 
 func paymentData(c *Charge) webhook.Payment {
 	p := webhook.Payment{
-		TransactionID: c.ID, MandateID: c.MandateID, Rail: string(c.Rail), Status: string(c.Status),
+		TransactionID: c.ID, MandateID: c.MandateID, Source: string(c.Source), Payer: c.Payer(), Rail: string(c.Rail), Status: string(c.Status),
 		AmountCents: int64(c.Amount.CentsUp()), AmountMicros: int64(c.Amount),
 		TxHash: c.TxHash, FailureReason: string(c.FailureReason), AuthorizedMicros: int64(c.Authorized),
+	}
+	if c.Direct() {
+		p.MandateID = ""
 	}
 	if c.Status == ChargeAuthorized {
 		p.AuthorizedUntil = &c.AuthorizedUntil

@@ -194,14 +194,22 @@ func (l *Ledger) SettleRefund(ctx context.Context, r Refund, o rail.Outcome) (Re
 	return result, nil
 }
 
+// owner returns the mandate that counts the events of the refund.
+func (r Refund) owner(s *State, c Charge) (Mandate, error) {
+	if c.Direct() {
+		return transferOwner(r.ID, 0), nil
+	}
+	return c.owner(s, 0)
+}
+
 func (r Refund) settle(s *State, o rail.Outcome, now time.Time) (Effects, Refund, error) {
 	c, ok := s.Charges[r.ChargeID]
 	if !ok || c.Refunding < r.Amount {
 		return Effects{}, Refund{}, fmt.Errorf("%w: charge %s does not wait for refund %s", ErrInvariant, r.ChargeID, r.ID)
 	}
-	m, ok := s.Mandates[c.MandateID]
-	if !ok {
-		return Effects{}, Refund{}, fmt.Errorf("%w: mandate of charge %s is missing", ErrInvariant, c.ID)
+	m, err := r.owner(s, c)
+	if err != nil {
+		return Effects{}, Refund{}, err
 	}
 	r.LeaseOwner, r.LeaseUntil, r.TxHash, r.ProcessorID = "", time.Time{}, o.TxHash, o.ProcessorID
 	c.Refunding -= r.Amount
@@ -218,7 +226,8 @@ func (r Refund) settle(s *State, o rail.Outcome, now time.Time) (Effects, Refund
 	}
 	var e Effects
 	recordEvent(&e, &m, c.MerchantID, webhook.PaymentRefundFailed, refundData(&c, &r), now)
-	e.Update.Charges, e.Update.Mandates, e.Update.Refunds = []Charge{c}, []Mandate{m}, []Refund{r}
+	e.Update.Charges, e.Update.Refunds = []Charge{c}, []Refund{r}
+	e.counted(m)
 	return e, r, nil
 }
 
@@ -238,9 +247,13 @@ func (r Refund) succeed(s *State, c Charge, settledAt, now time.Time) (Effects, 
 	}
 	tally.Refunded += r.Amount
 	m := e.Update.Mandates[0]
+	if c.Direct() {
+		m = transferOwner(r.ID, 0)
+	}
 	recordEvent(&e, &m, c.MerchantID, webhook.PaymentRefunded, refundData(&c, &r), now)
 	e.Insert.Postings = r.postings(now)
-	e.Update.Charges, e.Update.Mandates = []Charge{c}, []Mandate{m}
+	e.Update.Charges = []Charge{c}
+	e.counted(m)
 	e.Update.Tallies, e.Update.Refunds = []Tally{tally}, []Refund{r}
 	return e, r, nil
 }

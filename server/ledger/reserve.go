@@ -172,7 +172,7 @@ func (r Reserve) hold(m Mandate, paid Checkout, now time.Time) (Effects, Reserva
 		return Effects{}, Reservation{}, err
 	}
 	c := Charge{
-		ID: r.ChargeID, MandateID: m.ID, MerchantID: r.Payee.ID, PayTo: r.PayTo, Amount: r.Amount,
+		ID: r.ChargeID, MandateID: m.ID, Source: SourceMandate, MerchantID: r.Payee.ID, PayTo: r.PayTo, Amount: r.Amount,
 		Currency: r.Currency, Description: r.Description, Metadata: r.Metadata, Rails: m.rails(r.Rails),
 		Resource: r.Resource, Attempt: 1, Day: day, Status: ChargePending, LeaseOwner: r.lease, LeaseUntil: now.Add(r.Lease), CreatedAt: now,
 	}

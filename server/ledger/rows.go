@@ -150,8 +150,11 @@ const (
 type Charge struct {
 	// ID identifies the charge, also as the transaction id of the API.
 	ID string
-	// MandateID identifies the mandate that is charged.
+	// MandateID identifies the mandate that is charged, or the wallet that signed the charge
+	// itself; see [Charge.Direct].
 	MandateID string
+	// Source is the protocol that asked for the charge.
+	Source Source
 	// MerchantID identifies the payee.
 	MerchantID string
 	// PayTo is the payee's wallet, for the chain.
@@ -237,6 +240,7 @@ const (
 	AuthorizeKey    KeyKind = "authorize"    // chosen by the merchant for an authorization
 	CaptureKey      KeyKind = "capture"      // chosen by the merchant for a capture
 	CommandKey      KeyKind = "command"      // of one run of a command about a session
+	TransferKey     KeyKind = "transfer"     // a rail's key of a signed transfer
 )
 
 // IdempotencyKey identifies a request of a merchant.
@@ -384,7 +388,8 @@ type Merchant struct {
 	CreatedAt time.Time
 }
 
-// walletPrefix begins the id of a payee that is a wallet without a merchant.
+// walletPrefix begins the id of a wallet: of a payee that is no merchant, or of a payer
+// without a mandate.
 const walletPrefix = "wallet:"
 
 // WalletPayee returns the payee for a wallet that belongs to no merchant of the service.

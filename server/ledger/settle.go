@@ -24,7 +24,12 @@ type Settlement struct {
 }
 
 // The accounts that postings move money between.
-func mandateAccount(id string) string { return "mandate:" + id }
+func mandateAccount(id string) string {
+	if IsWallet(id) { // a direct charge
+		return id
+	}
+	return "mandate:" + id
+}
 
 func merchantAccount(id string) string {
 	if IsWallet(id) {
@@ -116,9 +121,9 @@ func (end Settlement) reversal(s *State, c Charge, now time.Time) (Effects, erro
 	if _, done := s.Idempotency[key]; done {
 		return Effects{}, nil
 	}
-	m, ok := s.Mandates[c.MandateID]
-	if !ok {
-		return Effects{}, fmt.Errorf("%w: mandate of charge %s is missing", ErrInvariant, c.ID)
+	m, err := c.owner(s, 1)
+	if err != nil {
+		return Effects{}, err
 	}
 	e := end.conflict(c, now)
 	e.Insert.Conflicts[0].Status = Reversed
@@ -126,15 +131,15 @@ func (end Settlement) reversal(s *State, c Charge, now time.Time) (Effects, erro
 	data := paymentData(&c)
 	data.Status, data.FailureReason = webhook.StatusReversed, string(end.Outcome.Reason)
 	recordEvent(&e, &m, c.MerchantID, webhook.PaymentReversed, data, now)
-	e.Update.Mandates = []Mandate{m}
+	e.counted(m)
 	return e, nil
 }
 
 // decideEnd captures or releases a pending charge.
 func decideEnd(s *State, c Charge, end Settlement, now time.Time) (Effects, Charge, error) {
-	m, ok := s.Mandates[c.MandateID]
-	if !ok {
-		return Effects{}, Charge{}, fmt.Errorf("%w: mandate of charge %s is missing", ErrInvariant, c.ID)
+	m, err := c.owner(s, 0)
+	if err != nil {
+		return Effects{}, Charge{}, err
 	}
 	c.Rail, c.LeaseOwner, c.LeaseUntil = end.Rail, "", time.Time{}
 	c.TxHash, c.ProcessorID = end.Outcome.TxHash, end.Outcome.ProcessorID
@@ -177,7 +182,7 @@ func capture(s *State, m Mandate, c Charge, settledAt, now time.Time) (Effects, 
 		c.SettledAt = settledAt
 	}
 	e := Effects{}
-	key := TallyKey{MandateID: m.ID, MerchantID: c.MerchantID}
+	key := TallyKey{MandateID: c.MandateID, MerchantID: c.MerchantID}
 	tally, known := s.Tallies[key]
 	volume, err := tally.Volume.Add(c.Amount)
 	if err != nil {
@@ -191,7 +196,8 @@ func capture(s *State, m Mandate, c Charge, settledAt, now time.Time) (Effects, 
 	}
 	e.Insert.Postings = postings(c, now)
 	recordEvent(&e, &m, c.MerchantID, webhook.PaymentSucceeded, paymentData(&c), now)
-	e.Update.Charges, e.Update.Mandates = []Charge{c}, []Mandate{m}
+	e.Update.Charges = []Charge{c}
+	e.counted(m)
 	return e, c, nil
 }
 
@@ -222,6 +228,7 @@ func release(s *State, c Charge, reason rail.Reason, now time.Time) (Effects, Ch
 	e.Insert.Unwindings = unwindHold(c, now)
 	m := e.Update.Mandates[0]
 	recordEvent(&e, &m, c.MerchantID, webhook.PaymentFailed, paymentData(&c), now)
-	e.Update.Charges, e.Update.Mandates = []Charge{c}, []Mandate{m}
+	e.Update.Charges = []Charge{c}
+	e.counted(m)
 	return e, c, nil
 }

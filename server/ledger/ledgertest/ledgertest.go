@@ -116,6 +116,11 @@ func Run(t *testing.T, fresh Fresh) {
 		"selections read one snapshot":     selectionsReadOneSnapshot,
 		"selections of many charges":       selectionsOfMany,
 		"fee statement":                    feeStatement,
+		"signed transfers":                 signedTransfers,
+		"failed transfers":                 failedTransfers,
+		"refund of a signed transfer":      refundedTransfer,
+		"transfers under concurrency":      concurrentTransfers,
+		"transfers against a model":        transfersAgainstAModel,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -76,7 +76,7 @@ func reversedPayments(t *testing.T, b *bench) {
 	var data webhook.Payment
 	require.NoError(t, json.Unmarshal([]byte(stream[2].Data), &data))
 	require.Equal(t, webhook.Payment{
-		TransactionID: paid.ID, MandateID: m.ID, AmountCents: 10, AmountMicros: int64(10 * cent), Rail: string(rail.Chain),
+		TransactionID: paid.ID, MandateID: m.ID, Source: "mandate", AmountCents: 10, AmountMicros: int64(10 * cent), Rail: string(rail.Chain),
 		Status: webhook.StatusReversed, TxHash: "0xabc", FailureReason: string(rail.Reverted),
 	}, data)
 	require.Equal(t, 10*cent, b.spent(t, m))

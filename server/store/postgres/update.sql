@@ -19,7 +19,8 @@ SELECT mandate_id, kind, cap, start_day, used FROM windows WHERE mandate_id = AN
 -- name: LockCharges
 SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day,
     status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
-    attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds
+    attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds,
+    source
 FROM charges WHERE id = ANY(@id::text[]) ORDER BY id FOR UPDATE
 
 -- name: LockCheckouts
@@ -49,7 +50,7 @@ JOIN (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@kind::text[]) 
 SELECT c.id, c.mandate_id, c.merchant_id, c.pay_to, c.amount_micros, c.fee_micros, c.currency, c.description,
     c.metadata, c.rails, c.day, c.status, c.rail, c.tx_hash, c.processor_id, c.failure_reason, c.lease_ms, c.asked,
     c.created_ms, c.settled_ms, c.lease_owner, c.attempt, c.resource, c.step, c.authorized_micros,
-    c.authorized_until_ms, c.usage, c.refunded_micros, c.refunding_micros, c.refunds
+    c.authorized_until_ms, c.usage, c.refunded_micros, c.refunding_micros, c.refunds, c.source
 FROM charges c
 JOIN idempotency i ON i.charge_id = c.id
 JOIN (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@kind::text[]) AS kind, unnest(@key::text[]) AS key) k
@@ -104,13 +105,13 @@ WHERE t.mandate_id = u.mandate_id AND t.kind = u.kind
 -- name: InsertCharges
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
     rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
-    attempt, resource, step, authorized_micros, authorized_until_ms, usage)
+    attempt, resource, step, authorized_micros, authorized_until_ms, usage, source)
 SELECT unnest(@id::text[]), unnest(@mandate_id::text[]), unnest(@merchant_id::text[]), unnest(@pay_to::text[]), unnest(@amount_micros::bigint[]),
     unnest(@fee_micros::bigint[]), unnest(@currency::text[]), unnest(@description::text[]), unnest(@metadata::text[]), unnest(@rails::text[]),
     unnest(@day::bigint[]), unnest(@status::text[]), unnest(@rail::text[]), unnest(@tx_hash::text[]), unnest(@processor_id::text[]),
     unnest(@failure_reason::text[]), unnest(@lease_ms::bigint[]), unnest(@asked::bigint[]), unnest(@created_ms::bigint[]), unnest(@settled_ms::bigint[]),
     unnest(@lease_owner::text[]), unnest(@attempt::bigint[]), unnest(@resource::text[]), unnest(@step::text[]), unnest(@authorized_micros::bigint[]),
-    unnest(@authorized_until_ms::bigint[]), unnest(@usage::text[])
+    unnest(@authorized_until_ms::bigint[]), unnest(@usage::text[]), unnest(@source::text[])
 
 -- name: UpdateCharges
 UPDATE charges t SET fee_micros = u.fee_micros, status = u.status, rail = u.rail, tx_hash = u.tx_hash,

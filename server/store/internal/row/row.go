@@ -207,7 +207,7 @@ func UpdateEventSeq(m ledger.Mandate) db.UpdateEventSeqParams {
 // Charge reads a stored row.
 func Charge(r db.Charge) (c ledger.Charge, err error) {
 	return ledger.Charge{
-		ID: r.ID, MandateID: r.MandateID, MerchantID: r.MerchantID, PayTo: r.PayTo,
+		ID: r.ID, MandateID: r.MandateID, Source: ledger.Source(r.Source), MerchantID: r.MerchantID, PayTo: r.PayTo,
 		Amount: ledger.Micros(r.AmountMicros), Fee: ledger.Micros(r.FeeMicros), Currency: r.Currency,
 		Description: r.Description, Metadata: pairs(r.Metadata, &err),
 		Rails: list[rail.Name](r.Rails, &err), Day: ledger.Day(r.Day), Status: ledger.ChargeStatus(r.Status),
@@ -228,7 +228,7 @@ func InsertCharge(c ledger.Charge) db.InsertChargeParams {
 		ProcessorID: c.ProcessorID, FailureReason: string(c.FailureReason), LeaseMs: Millis(c.LeaseUntil),
 		Asked: int64(c.Asked), CreatedMs: Millis(c.CreatedAt), SettledMs: Millis(c.SettledAt), LeaseOwner: c.LeaseOwner,
 		Attempt: int64(c.Attempt), Resource: c.Resource, Step: string(c.Step), AuthorizedMicros: int64(c.Authorized),
-		AuthorizedUntilMs: Millis(c.AuthorizedUntil), Usage: usageText(c.Usage),
+		AuthorizedUntilMs: Millis(c.AuthorizedUntil), Usage: usageText(c.Usage), Source: string(c.Source),
 	}
 }
 

@@ -54,6 +54,7 @@ type Charge struct {
 	RefundedMicros    int64
 	RefundingMicros   int64
 	Refunds           int64
+	Source            string
 }
 
 type Checkout struct {

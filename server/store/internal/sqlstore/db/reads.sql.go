@@ -88,7 +88,7 @@ func (q *Queries) ChargeFacts(ctx context.Context, arg ChargeFactsParams) ([]Cha
 }
 
 const charges = `-- name: Charges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
 `
 
 type ChargesParams struct {
@@ -137,6 +137,7 @@ func (q *Queries) Charges(ctx context.Context, arg ChargesParams) ([]Charge, err
 			&i.RefundedMicros,
 			&i.RefundingMicros,
 			&i.Refunds,
+			&i.Source,
 		); err != nil {
 			return nil, err
 		}
@@ -152,9 +153,9 @@ func (q *Queries) Charges(ctx context.Context, arg ChargesParams) ([]Charge, err
 }
 
 const chargesOfTransaction = `-- name: ChargesOfTransaction :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds FROM charges WHERE resource <> '' AND tx_hash <> '' AND tx_hash IN (CAST($2 AS TEXT), CAST($3 AS TEXT))
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source FROM charges WHERE resource <> '' AND tx_hash <> '' AND tx_hash IN (CAST($2 AS TEXT), CAST($3 AS TEXT))
 UNION ALL
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds FROM charges WHERE resource <> '' AND processor_id <> '' AND processor_id = CAST($2 AS TEXT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source FROM charges WHERE resource <> '' AND processor_id <> '' AND processor_id = CAST($2 AS TEXT)
 LIMIT CAST($1 AS BIGINT)
 `
 
@@ -204,6 +205,7 @@ func (q *Queries) ChargesOfTransaction(ctx context.Context, arg ChargesOfTransac
 			&i.RefundedMicros,
 			&i.RefundingMicros,
 			&i.Refunds,
+			&i.Source,
 		); err != nil {
 			return nil, err
 		}
@@ -350,7 +352,7 @@ func (q *Queries) EventsOf(ctx context.Context, arg EventsOfParams) ([]Event, er
 }
 
 const expiredHolds = `-- name: ExpiredHolds :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds FROM charges WHERE status = 'authorized' AND authorized_until_ms <= $1
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source FROM charges WHERE status = 'authorized' AND authorized_until_ms <= $1
 ORDER BY authorized_until_ms LIMIT CAST($2 AS BIGINT)
 `
 
@@ -399,6 +401,7 @@ func (q *Queries) ExpiredHolds(ctx context.Context, arg ExpiredHoldsParams) ([]C
 			&i.RefundedMicros,
 			&i.RefundingMicros,
 			&i.Refunds,
+			&i.Source,
 		); err != nil {
 			return nil, err
 		}
@@ -698,7 +701,7 @@ func (q *Queries) Reversals(ctx context.Context, chargeID string) (int64, error)
 }
 
 const selectedCharges = `-- name: SelectedCharges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds FROM charges WHERE id > $1 AND id < $2 AND created_ms >= $3 AND created_ms < $4
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source FROM charges WHERE id > $1 AND id < $2 AND created_ms >= $3 AND created_ms < $4
     AND settled_ms >= $5 AND settled_ms < $6
 ORDER BY id LIMIT CAST($7 AS BIGINT)
 `
@@ -761,6 +764,7 @@ func (q *Queries) SelectedCharges(ctx context.Context, arg SelectedChargesParams
 			&i.RefundedMicros,
 			&i.RefundingMicros,
 			&i.Refunds,
+			&i.Source,
 		); err != nil {
 			return nil, err
 		}
@@ -776,7 +780,7 @@ func (q *Queries) SelectedCharges(ctx context.Context, arg SelectedChargesParams
 }
 
 const selectedChargesOf = `-- name: SelectedChargesOf :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds FROM charges WHERE merchant_id = $1
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source FROM charges WHERE merchant_id = $1
     AND id > $2 AND id < $3 AND created_ms >= $4 AND created_ms < $5
     AND settled_ms >= $6 AND settled_ms < $7
 ORDER BY id LIMIT CAST($8 AS BIGINT)
@@ -842,6 +846,7 @@ func (q *Queries) SelectedChargesOf(ctx context.Context, arg SelectedChargesOfPa
 			&i.RefundedMicros,
 			&i.RefundingMicros,
 			&i.Refunds,
+			&i.Source,
 		); err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 const charge = `-- name: Charge :one
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds FROM charges WHERE id = $1
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source FROM charges WHERE id = $1
 `
 
 func (q *Queries) Charge(ctx context.Context, id string) (Charge, error) {
@@ -47,6 +47,7 @@ func (q *Queries) Charge(ctx context.Context, id string) (Charge, error) {
 		&i.RefundedMicros,
 		&i.RefundingMicros,
 		&i.Refunds,
+		&i.Source,
 	)
 	return i, err
 }
@@ -115,8 +116,8 @@ func (q *Queries) Idempotency(ctx context.Context, arg IdempotencyParams) (Idemp
 const insertCharge = `-- name: InsertCharge :exec
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
     rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
-    attempt, resource, step, authorized_micros, authorized_until_ms, usage)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)
+    attempt, resource, step, authorized_micros, authorized_until_ms, usage, source)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)
 `
 
 type InsertChargeParams struct {
@@ -147,6 +148,7 @@ type InsertChargeParams struct {
 	AuthorizedMicros  int64
 	AuthorizedUntilMs int64
 	Usage             string
+	Source            string
 }
 
 func (q *Queries) InsertCharge(ctx context.Context, arg InsertChargeParams) error {
@@ -178,6 +180,7 @@ func (q *Queries) InsertCharge(ctx context.Context, arg InsertChargeParams) erro
 		arg.AuthorizedMicros,
 		arg.AuthorizedUntilMs,
 		arg.Usage,
+		arg.Source,
 	)
 	return err
 }
