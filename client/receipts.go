@@ -41,7 +41,7 @@ type ReceiptVerdict struct {
 	Amount string `json:"amount,omitempty"`
 	// Resource is the absolute URL that was paid for.
 	Resource string `json:"resource,omitempty"`
-	// TransactionID is the id of the charge (txn_…), set if a mandate paid.
+	// TransactionID is the id of the charge (txn_…), set if the service has one.
 	TransactionID string `json:"transactionId,omitempty"`
 	// SettledAt is when the payment settled. It is nil if the service does not know.
 	SettledAt *time.Time `json:"settledAt,omitempty"`

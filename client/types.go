@@ -239,6 +239,11 @@ type Receipt struct {
 	AmountCents int64 `json:"amountCents"`
 	// RefundedCents is what was given back of it, in US cents.
 	RefundedCents int64 `json:"refundedCents,omitzero"`
+	// Source is the protocol of the payment. Services of earlier versions send none.
+	Source Source `json:"source,omitempty"`
+	// Payer is the address of the wallet that signed the payment itself. It is empty for a
+	// payment under a mandate.
+	Payer string `json:"payer,omitempty"`
 	// Currency is the currency that the charge asked for.
 	Currency Currency `json:"currency"`
 	// Rail is the rail that was charged. It is empty if no rail took the charge.
@@ -259,6 +264,19 @@ type Receipt struct {
 	SettledAt time.Time `json:"settledAt,omitzero"`
 }
 
+// Source is the protocol by which a payment was made.
+type Source string
+
+// The sources.
+const (
+	// SourceMandate is a charge of a mandate.
+	SourceMandate Source = "mandate"
+	// SourceX402 is a transfer that a wallet signed, paid by x402.
+	SourceX402 Source = "x402"
+	// SourceMPP is a transfer that a wallet signed, paid by the Payment scheme.
+	SourceMPP Source = "mpp"
+)
+
 // Stats are a merchant's totals. They are exact and include every charge that was
 // already answered.
 type Stats struct {
@@ -276,8 +294,14 @@ type Stats struct {
 type Transaction struct {
 	// ID is the charge's id (txn_…).
 	ID string `json:"id"`
-	// MandateID is the id of the charged mandate (del_…).
+	// MandateID is the id of the charged mandate (del_…). It is empty if a wallet signed the
+	// payment itself.
 	MandateID string `json:"delegateId"`
+	// Source is the protocol of the payment. Services of earlier versions send none.
+	Source Source `json:"source,omitempty"`
+	// Payer is the address of the wallet that signed the payment itself. It is empty for a
+	// payment under a mandate.
+	Payer string `json:"payer,omitempty"`
 	// AmountCents is the amount charged, in US cents.
 	AmountCents int64 `json:"amountCents"`
 	// RefundedCents is what was given back of it, in US cents.

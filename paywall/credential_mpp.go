@@ -40,6 +40,7 @@ func (v *visit) planMPP() (*purchase, error) {
 	claim := v.claimTransfer(a, v.found.paid.Challenge.ID)
 	req := x402.FacilitatorRequest{
 		X402Version: x402.Version2, PaymentPayload: payload, PaymentRequirements: v.accept.asksTwo, IdempotencyKey: v.settlementKey(claim),
+		Source: "mpp",
 	}
 	return &purchase{
 		claims: []Claim{claim},

@@ -31,9 +31,12 @@ type gated struct {
 	served atomic.Int64
 }
 
-func behindGate(t *testing.T) *gated {
+func behindGate(t *testing.T, change ...func(*gated)) *gated {
 	t.Helper()
 	g := &gated{facilitated: facilitate(t)}
+	for _, one := range change {
+		one(g)
+	}
 	srv := httptest.NewUnstartedServer(nil)
 	g.url = "http://" + srv.Listener.Addr().String() + "/weather"
 	gate, err := paywall.New(paywall.Config{

@@ -214,7 +214,7 @@ func (s *Server) facilitate(mux *http.ServeMux, merchantAPI *api.API) error {
 			continue
 		}
 		f, err := facilitator.New(facilitator.Config{
-			Settler: settler, Clock: s.config.Clock, Logger: s.config.Logger, PerSecond: s.config.RequestsPerSecond,
+			Settler: settler, Transfers: s.payments.Transfers, Clock: s.config.Clock, Logger: s.config.Logger, PerSecond: s.config.RequestsPerSecond,
 			PerAddress: s.config.AnonymousPerSecond, Merchant: merchantAPI.Merchant,
 		})
 		if err != nil {

@@ -23,7 +23,7 @@ func TestEventsOfTheChain(t *testing.T) {
 	paid := c.chargeIn(t, m, 250, client.USDC)
 	require.Equal(t, client.Completed, paid.Status, paid.FailureReason)
 	require.Equal(t, webhook.Payment{
-		TransactionID: paid.TransactionID, MandateID: created.MandateID, AmountCents: 250, AmountMicros: 2_500_000, Rail: "chainrail",
+		TransactionID: paid.TransactionID, MandateID: created.MandateID, Source: "mandate", AmountCents: 250, AmountMicros: 2_500_000, Rail: "chainrail",
 		Status: "succeeded", TxHash: paid.TxHash,
 	}, nextOf[webhook.Payment](t, hook, webhook.PaymentSucceeded))
 

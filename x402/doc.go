@@ -41,6 +41,7 @@ const (
 	HeaderPayment           = "X-PAYMENT"           // v1, client: the payment
 	HeaderPaymentResponseV1 = "X-PAYMENT-RESPONSE"  // v1, server: the outcome
 	HeaderExtensionResponse = "EXTENSION-RESPONSES" // v2, facilitator: the result of each extension
+	HeaderPaymentSource     = "X-Payment-Source"    // server, to a facilitator: the protocol, if it is not x402
 )
 
 // Limits on decoded input.

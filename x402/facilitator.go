@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -129,6 +130,9 @@ type FacilitatorRequest struct {
 	// the same key gets the first result again. A repeat with another key, or without
 	// one, is refused with [ReasonDuplicate]. Default: none.
 	IdempotencyKey string `json:"-"`
+	// Source names the protocol by which the client paid, if that is not x402. It is sent
+	// with Settle, as the header [HeaderPaymentSource]. Default: x402.
+	Source string `json:"-"`
 }
 
 // encode returns the request as JSON. Requirements that are already encoded are copied.
@@ -237,7 +241,7 @@ type Supported struct {
 // Supported returns what the facilitator supports. Its error is an
 // [*UnavailableError].
 func (f *Facilitator) Supported(ctx context.Context) (Supported, error) {
-	a, err := f.call(ctx, http.MethodGet, "supported", nil, "")
+	a, err := f.call(ctx, http.MethodGet, "supported", nil, nil)
 	if err != nil {
 		return Supported{}, err
 	}
@@ -275,25 +279,26 @@ func (f *Facilitator) post(ctx context.Context, path string, req FacilitatorRequ
 	if err != nil {
 		return answer{}, fmt.Errorf("call facilitator %s: %w", path, err)
 	}
-	key := req.IdempotencyKey
-	if path != settlePath {
-		key = ""
+	header := http.Header{}
+	if path == settlePath && req.IdempotencyKey != "" {
+		header["Idempotency-Key"] = []string{req.IdempotencyKey}
 	}
-	return f.call(ctx, http.MethodPost, path, body, key)
+	if path == settlePath && req.Source != "" {
+		header[HeaderPaymentSource] = []string{req.Source}
+	}
+	return f.call(ctx, http.MethodPost, path, body, header)
 }
 
 // call sends one request and reads the response. It returns an [*UnavailableError] if
 // the response is not a JSON object, whatever its status.
-func (f *Facilitator) call(ctx context.Context, method, path string, body []byte, key string) (a answer, err error) {
+func (f *Facilitator) call(ctx context.Context, method, path string, body []byte, header http.Header) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
 	req, err := f.request(ctx, method, path, body)
 	if err != nil {
 		return a, fmt.Errorf("call facilitator %s: %w", path, err)
 	}
-	if key != "" {
-		req.Header["Idempotency-Key"] = []string{key}
-	}
+	maps.Copy(req.Header, header)
 	resp, err := f.send(req)
 	if err != nil {
 		return a, failed(path, err)

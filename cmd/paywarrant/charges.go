@@ -33,6 +33,8 @@ type chargeLine struct {
 	Authorized    int64         `json:"authorizedMicros,omitzero"`
 	HeldUntil     string        `json:"authorizedUntil,omitempty"`
 	Usage         *ledger.Usage `json:"usage,omitempty"`
+	Source        string        `json:"source"`
+	Payer         string        `json:"payer,omitempty"`
 	MandateID     string        `json:"mandateId"`
 	MerchantID    string        `json:"merchantId"`
 	Rail          string        `json:"rail,omitempty"`
@@ -62,12 +64,20 @@ func at(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
+// mandateOf returns the mandate of a charge; empty if a wallet signed the charge itself.
+func mandateOf(c ledger.Charge) string {
+	if c.Direct() {
+		return ""
+	}
+	return c.MandateID
+}
+
 func lineOfCharge(c ledger.Charge) chargeLine {
 	return chargeLine{
 		Refunded: int64(c.Refunded), Refunding: int64(c.Refunding),
 		Authorized: int64(c.Authorized), HeldUntil: at(c.AuthorizedUntil), Usage: c.Usage,
-		TransactionID: c.ID, Status: string(c.Status), AmountMicros: int64(c.Amount), MandateID: c.MandateID,
-		MerchantID: c.MerchantID, Rail: string(c.Waiting()), ProcessorID: c.ProcessorID, TxHash: c.TxHash,
+		TransactionID: c.ID, Status: string(c.Status), AmountMicros: int64(c.Amount), Source: string(c.Source), Payer: c.Payer(),
+		MandateID: mandateOf(c), MerchantID: c.MerchantID, Rail: string(c.Waiting()), ProcessorID: c.ProcessorID, TxHash: c.TxHash,
 		FailureReason: string(c.FailureReason), Attempts: c.Asked, LeaseOwner: c.LeaseOwner, LeaseUntil: at(c.LeaseUntil),
 		CreatedAt: at(c.CreatedAt), SettledAt: at(c.SettledAt),
 	}
@@ -83,10 +93,14 @@ func (c chargeArg) show(ctx context.Context, o output, op *server.Operator) erro
 		{"Transaction", l.TransactionID},
 		{"Status", l.Status},
 		{"Amount", "$" + charge.Amount.Decimal()},
+		{"Source", l.Source},
 		{"Mandate", l.MandateID},
 		{"Merchant", l.MerchantID},
 		{"Rail", l.Rail},
 		{"Created", l.CreatedAt},
+	}
+	if charge.Direct() {
+		table[4] = []string{"Payer", l.Payer}
 	}
 	if charge.Step != "" {
 		table = append(table, []string{"Authorized", "up to $" + charge.Authorized.Decimal() + " until " + l.HeldUntil})

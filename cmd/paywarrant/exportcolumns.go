@@ -20,7 +20,7 @@ var (
 	transactionColumns = []column[*ledger.Charge]{
 		{"transactionId", func(c *ledger.Charge) any { return c.ID }},
 		{"status", func(c *ledger.Charge) any { return string(c.Status) }},
-		{"mandateId", func(c *ledger.Charge) any { return c.MandateID }},
+		{"mandateId", func(c *ledger.Charge) any { return mandateOf(*c) }},
 		{"merchantId", func(c *ledger.Charge) any { return c.MerchantID }},
 		{"payTo", func(c *ledger.Charge) any { return c.PayTo }},
 		{"rail", func(c *ledger.Charge) any { return string(c.Rail) }},
@@ -41,11 +41,13 @@ var (
 		{"failureReason", func(c *ledger.Charge) any { return string(c.FailureReason) }},
 		{"createdAt", func(c *ledger.Charge) any { return exportTime(c.CreatedAt) }},
 		{"settledAt", func(c *ledger.Charge) any { return exportTime(c.SettledAt) }},
+		{"source", func(c *ledger.Charge) any { return string(c.Source) }},
+		{"payer", func(c *ledger.Charge) any { return c.Payer() }},
 	}
 	postingColumns = []column[postingRow]{
 		{"transactionId", func(r postingRow) any { return r.charge.ID }},
 		{"posting", func(r postingRow) any { return int64(r.posting.N) }},
-		{"mandateId", func(r postingRow) any { return r.charge.MandateID }},
+		{"mandateId", func(r postingRow) any { return mandateOf(*r.charge) }},
 		{"merchantId", func(r postingRow) any { return r.charge.MerchantID }},
 		{"rail", func(r postingRow) any { return string(r.charge.Rail) }},
 		{"fromAccount", func(r postingRow) any { return r.posting.From }},

@@ -49,6 +49,10 @@ const (
 	RefundBegun Point = "refund-begun"
 	// RefundDecided: the outcome of a refund is known; it is not in the ledger yet.
 	RefundDecided Point = "refund-decided"
+	// SettlementBegun: the ledger has a signed transfer; its rail has not stored it yet.
+	SettlementBegun Point = "settlement-begun"
+	// SettlementRecorded: the ledger has its outcome; the caller does not know yet.
+	SettlementRecorded Point = "settlement-recorded"
 	// PutOff: the outcome is unknown; recovery will ask later.
 	PutOff Point = "charge-put-off"
 	// Lapsed: recovery has found a charge whose lease expired.
@@ -64,6 +68,9 @@ func HoldPoints() []Point { return []Point{CaptureBegun, VoidRecorded, HoldExpir
 
 // RefundPoints returns the points of refunds.
 func RefundPoints() []Point { return []Point{RefundBegun, RefundDecided} }
+
+// SettlementPoints returns the points of signed transfers in the ledger.
+func SettlementPoints() []Point { return []Point{SettlementBegun, SettlementRecorded} }
 
 // Points returns the points of a charge. Every drill that charges must reach them.
 func Points() []Point {

@@ -243,7 +243,7 @@ type Undone struct {
 	// Rail is the rail that reported the success.
 	Rail Name
 	// Reference is the charge's, as [Reference] returns it. It is empty if the payment
-	// was not a charge.
+	// is not in the ledger.
 	Reference string
 	// TxHash is the transaction that was reported.
 	TxHash string

@@ -49,8 +49,12 @@ func (a *API) transactions(ctx context.Context, c call[struct{}]) (reply, error)
 	}
 	page := client.TransactionPage{HasMore: len(list) > size, Data: []client.Transaction{}}
 	for _, ch := range list[:min(len(list), size)] {
+		mandateID := ch.MandateID
+		if ch.Direct() {
+			mandateID = ""
+		}
 		page.Data = append(page.Data, client.Transaction{
-			ID: ch.ID, MandateID: ch.MandateID, AmountCents: int64(ch.Amount.CentsUp()),
+			ID: ch.ID, MandateID: mandateID, Source: client.Source(ch.Source), Payer: ch.Payer(), AmountCents: int64(ch.Amount.CentsUp()),
 			Status: client.Status(ch.Status), Rail: client.Rail(ch.Rail), CreatedAt: ch.CreatedAt,
 			RefundedCents: int64(ch.Refunded.CentsUp()),
 		})

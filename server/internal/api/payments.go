@@ -131,6 +131,7 @@ func (a *API) receipt(ctx context.Context, c call[struct{}]) (reply, error) {
 		return reply{}, err
 	}
 	v := client.Receipt{
+		Source: client.Source(ch.Source), Payer: ch.Payer(),
 		ID: ch.ID, Status: client.Status(ch.Status), AmountCents: int64(ch.Amount.CentsUp()), Currency: client.Currency(ch.Currency),
 		Rail: client.Rail(ch.Rail), ReceiptURL: a.Payments.ReceiptURL(ch.ID), Description: ch.Description,
 		FeeMicros: int64(ch.Fee), TxHash: ch.TxHash, FailureReason: client.FailureReason(ch.FailureReason),

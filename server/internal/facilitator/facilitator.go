@@ -25,6 +25,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/httpjson"
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/retryafter"
+	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/x402"
 )
@@ -51,6 +52,9 @@ type Settler interface {
 type Config struct {
 	// Settler verifies and settles payments. Required.
 	Settler Settler
+	// Transfers returns the ledger for one settlement: of a protocol, for a resource.
+	// Default: settlements are not recorded.
+	Transfers func(source ledger.Source, resource string) rail.TransferLedger
 	// Clock is the clock of the rate limits. Required.
 	Clock func() time.Time
 	// Logger receives errors of the chain. Required.
@@ -196,13 +200,23 @@ func (f *Facilitator) settleOnce(r *http.Request, p payment) (x402.Settlement, *
 	if len(keys) > 1 || len(keys) == 1 && !isKey(keys[0]) {
 		return x402.Settlement{}, malformed(x402.ReasonInvalidPayload, "Idempotency-Key must be one value of 1 to 255 printable ASCII characters.")
 	}
-	s, err := f.config.Settler.SettleOnce(r.Context(), p.exact, rail.SettleRequest{
-		Resource: p.resource, IdempotencyKey: strings.Join(keys, ""), Caller: address(r.Context()),
-	})
+	q := rail.SettleRequest{Resource: p.resource, IdempotencyKey: strings.Join(keys, ""), Caller: address(r.Context())}
+	if f.config.Transfers != nil {
+		q.Ledger = f.config.Transfers(sourceOf(r), p.resource)
+	}
+	s, err := f.config.Settler.SettleOnce(r.Context(), p.exact, q)
 	if err != nil {
 		return s, f.unknown(r, "settle payment", err)
 	}
 	return s, nil
+}
+
+// sourceOf returns the protocol by which the payer paid. A gate says so if it is not x402.
+func sourceOf(r *http.Request) ledger.Source {
+	if strings.EqualFold(r.Header.Get(x402.HeaderPaymentSource), string(ledger.SourceMPP)) {
+		return ledger.SourceMPP
+	}
+	return ledger.SourceX402
 }
 
 func isKey(s string) bool {

@@ -73,6 +73,10 @@ func receiptView(found payment.Receipt) result {
 	if host := host(found.Merchant.Website); host != "" {
 		v.Facts = append(v.Facts, fact{"Website", host})
 	}
+	if c.Direct() {
+		v.Facts = append(v.Facts, fact{"Paid by", c.Payer()})
+		return v
+	}
 	v.Facts = append(v.Facts, fact{"Mandate", c.MandateID})
 	v.Note = "Did an agent pay this for you? To see all its payments or to stop them, open the private link that you got when you confirmed the mandate." +
 		" If you have lost it, ask the merchant that asked you for the mandate to revoke it."

@@ -1,8 +1,8 @@
 // Package payment turns setup sessions into mandates, charges and revokes mandates, and
 // finishes the charges that a crash left pending. Every charge of a mandate, whichever
-// protocol asks for it, goes through [Service.Charge]. Signed x402 transfers do not:
-// package facilitator settles them on the chain rail, and the ledger has no record of
-// them.
+// protocol asks for it, goes through [Service.Charge]. A transfer that a wallet signed is
+// settled by package facilitator on the chain rail, which records it with
+// [Service.Transfers].
 //
 // It knows no HTTP. Its errors are those of packages ledger and mandate, and those below;
 // package api maps them to responses.

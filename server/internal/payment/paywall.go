@@ -87,6 +87,9 @@ func (s *Service) SettlePaywall(ctx context.Context, r PaywallRequest) (Charged,
 
 // Payer returns the payer of a charge: the wallet on the chain, or else the mandate's id.
 func (s *Service) Payer(ctx context.Context, c ledger.Charge) (string, error) {
+	if c.Direct() {
+		return c.Payer(), nil
+	}
 	if c.Rail != rail.Chain {
 		return c.MandateID, nil
 	}

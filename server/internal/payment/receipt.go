@@ -64,6 +64,9 @@ func (s *Service) Receipt(ctx context.Context, chargeID, proof string) (Receipt,
 	} else if r.Merchant, err = s.Accounts.Merchant(ctx, c.MerchantID); err != nil {
 		return Receipt{}, err
 	}
+	if c.Direct() {
+		return r, nil
+	}
 	instruments, err := s.Instruments(ctx, c.MandateID)
 	if err != nil {
 		return Receipt{}, err

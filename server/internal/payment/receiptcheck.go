@@ -47,7 +47,9 @@ type CheckedReceipt struct {
 	Reason        string
 	Payer         string
 	SettledAt     time.Time
-	TransactionID string // of a mandate's charge; empty for a signed transfer
+	TransactionID string // empty for a signed transfer that the ledger does not have
+
+	direct bool // a wallet signed the payment
 }
 
 // CheckReceipt compares a receipt with the ledger and the chain. It is accepted if the
@@ -85,11 +87,14 @@ func (s *Service) CheckReceipt(ctx context.Context, r ReceiptCheck) (CheckedRece
 	return c, err
 }
 
-// redeem records that the payee has accepted a payment, once: a charge by its id, a
-// transfer by its transaction hash.
+// redeem records that the payee has accepted a payment, once: a mandate's charge by its id, a
+// signed transfer by its transaction hash, which is known before the ledger's record ends.
 func (s *Service) redeem(ctx context.Context, r ReceiptCheck, payee ledger.Merchant, c CheckedReceipt) error {
 	transaction := strings.ToLower(r.Receipt.Transaction)
 	key := ledger.IdempotencyKey{MerchantID: payee.ID, Kind: ledger.ReceiptKey, Key: cmp.Or(c.TransactionID, transaction)}
+	if c.direct {
+		key.Key = transaction
+	}
 	previous := key // of versions that redeemed by the text of the resource
 	previous.Key = id.Hash(strings.ToLower(r.Receipt.Transaction+" "+c.Payer) + " " + r.Text)
 	return s.Ledger.Redeem(ctx, key, r.RequestID, previous)
@@ -126,7 +131,7 @@ func (s *Service) compareReceipt(ctx context.Context, r ReceiptCheck, c ledger.C
 	if err != nil {
 		return CheckedReceipt{}, err
 	}
-	out := CheckedReceipt{Payer: payer, SettledAt: c.SettledAt, TransactionID: c.ID}
+	out := CheckedReceipt{Payer: payer, SettledAt: c.SettledAt, TransactionID: c.ID, direct: c.Direct()}
 	switch {
 	case c.Resource != normalResource(r.Resource):
 		out.Reason = "resource" + ReceiptDiffers

@@ -43,8 +43,8 @@ func (s *Service) ReverseTest(ctx context.Context, transactionID string) error {
 
 // UndoneOnRail records that a rail has undone a payment that it reported as succeeded.
 // The ledger stores an outcome conflict and emits one payment.reversed event, and the
-// charge stays as it is; a charge that is still pending fails. Signed transfers are not
-// charges, and are ignored.
+// charge stays as it is; a charge that is still pending fails. A payment without a
+// reference is not in the ledger, and is ignored.
 func (s *Service) UndoneOnRail(ctx context.Context, u rail.Undone) error {
 	if u.Reference == "" {
 		return nil

@@ -14,19 +14,20 @@ type Record = records.Record
 // Kinds of records, with their keys. The relayer has others: "slot", "open", "landed",
 // "task", and the cursor "nonce".
 const (
-	kindConnection    = "connection"    // hash of the reference
-	kindGrant         = "grant"         // grant id
-	kindProposals     = "proposals"     // hash of a setup session
-	kindPermit        = "permit"        // owner and nonce of a permit; the grant that it serves
-	kindCharge        = "charge"        // hash of the reference
-	kindRefund        = "refund"        // hash of the reference
-	kindRefunded      = "refunded"      // as kindCharge; the sum of the charge's refunds that are not refused
-	kindAuthorization = "authorization" // hash of signer and nonce
-	kindReserved      = "reserved"      // payer's address
-	kindSighting      = "sighting"      // as kindAuthorization, of one that was verified unused
-	kindUndecided     = "undecided"     // grant id that ended before its session did
-	kindUndone        = "undone"        // task and transaction of an undone payment that is not reported yet
-	kindCursor        = "cursor"        // one of the names below
+	kindConnection     = "connection"     // hash of the reference
+	kindGrant          = "grant"          // grant id
+	kindProposals      = "proposals"      // hash of a setup session
+	kindPermit         = "permit"         // owner and nonce of a permit; the grant that it serves
+	kindCharge         = "charge"         // hash of the reference
+	kindRefund         = "refund"         // hash of the reference
+	kindRefunded       = "refunded"       // as kindCharge; the sum of the charge's refunds that are not refused
+	kindAuthorization  = "authorization"  // hash of signer and nonce
+	kindTransferCharge = "transfercharge" // reference of the ledger's record; the key of its authorization
+	kindReserved       = "reserved"       // payer's address
+	kindSighting       = "sighting"       // as kindAuthorization, of one that was verified unused
+	kindUndecided      = "undecided"      // grant id that ended before its session did
+	kindUndone         = "undone"         // task and transaction of an undone payment that is not reported yet
+	kindCursor         = "cursor"         // one of the names below
 
 	cursorWatch = "watch" // the newest block that was watched
 	cursorOwner = "owner" // the owner of the records

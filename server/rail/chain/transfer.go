@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/chain/records"
 	"github.com/paywarrant/paywarrant/x402"
 	"github.com/paywarrant/paywarrant/x402/evm"
@@ -38,6 +39,8 @@ type authorizationRecord struct {
 	// Caller is the hash of the idempotency key under which the settlement was first
 	// requested, or, without one, first answered. Empty: that request had no key.
 	Caller string `json:"caller,omitempty"`
+	// Charge is the reference of the ledger's record. Empty if no ledger has one.
+	Charge string `json:"charge,omitempty"`
 }
 
 // transfer returns what the record authorizes.
@@ -73,10 +76,11 @@ type authorization struct {
 
 	wire      x402.Authorization
 	signature []byte
-	resource  string // hash
-	key       string // in the store
-	caller    string // hash of the caller's idempotency key; empty if it sent none
-	from      string // caller whose budget the gas counts against; may be empty
+	resource  string              // hash
+	key       string              // in the store
+	caller    string              // hash of the caller's idempotency key; empty if it sent none
+	from      string              // caller whose budget the gas counts against; may be empty
+	ledger    rail.TransferLedger // may be nil
 }
 
 func parseAuthorization(e x402.Exact, resource string) (authorization, error) {

@@ -43,8 +43,12 @@ func (r *Rail) judgeTransfer(ctx context.Context, key string, receipt *types.Rec
 	case no.reason == x402.ReasonPending:
 		return nil // another transaction made it, and is not final yet
 	}
+	reference := ""
+	if record.Charge != "" {
+		reference = rail.Reference(record.Charge, rail.Chain)
+	}
 	return r.undoTransfer(ctx, key, Undone{
-		TxHash: record.Settled.Hex(), Payer: t.From, Payee: t.To, Amount: rail.Micros(t.Value.Big().Int64()),
+		Reference: reference, TxHash: record.Settled.Hex(), Payer: t.From, Payee: t.To, Amount: rail.Micros(t.Value.Big().Int64()),
 	})
 }
 

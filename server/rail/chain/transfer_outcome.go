@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/paywarrant/paywarrant/internal/failpoint"
+	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/chain/internal/eth"
 	"github.com/paywarrant/paywarrant/server/rail/chain/internal/relayer"
 	"github.com/paywarrant/paywarrant/server/rail/chain/records"
@@ -37,7 +38,7 @@ func (r *Rail) awaitSettlement(ctx context.Context, a authorization, record auth
 		}
 		if late {
 			s.ErrorReason, s.Transaction = x402.ReasonPending, pending.Hex()
-			return s, nil
+			return s, a.end(ctx, record, rail.Outcome{Status: rail.Pending})
 		}
 		if err := eth.Pause(ctx, next, min(r.config.Poll, time.Until(until))); err != nil {
 			return s, err
@@ -195,33 +196,42 @@ func (r *Rail) storeSettlement(ctx context.Context, a authorization, record auth
 // answer returns the recorded outcome. A failure is checked again first, since another
 // sender may have broadcast the authorization after it was recorded.
 func (r *Rail) answer(ctx context.Context, a authorization, record authorizationRecord, s x402.Settlement) (x402.Settlement, error) {
-	if record.Failed != "" || record.Undone {
-		used, err := r.isUsed(ctx, a.TransferAuthorization)
-		if err != nil {
-			return s, err
-		}
-		hash, err := common.Hash{}, error(nil)
-		if used {
-			hash, err = r.findTransfer(ctx, a.TransferAuthorization, record.Since)
-		}
-		var no *refusedError
-		if err != nil && !errors.As(err, &no) {
-			return s, err
-		}
-		if no != nil && no.reason == x402.ReasonPending {
-			s.ErrorReason, s.ErrorMessage = no.reason, no.message
-			return s, nil
-		}
-		if hash == (common.Hash{}) {
-			s.ErrorReason, s.ErrorMessage = record.failure()
-			return s, nil
-		}
-		record.Settled = hash
-		if record, err = r.storeSettlement(ctx, a, record); err != nil {
-			return s, err
-		}
+	record, err := r.checkFailure(ctx, a, record)
+	var no *refusedError
+	switch {
+	case errors.As(err, &no):
+		s.ErrorReason, s.ErrorMessage = no.reason, no.message
+		return s, nil
+	case err != nil:
+		return s, err
+	case record.Failed != "" || record.Undone:
+		s.ErrorReason, s.ErrorMessage = record.failure()
+		return s, a.end(ctx, record, record.outcome())
 	}
 	return r.answerSettled(ctx, a, record, s)
+}
+
+// checkFailure looks for the transfer of an authorization that has failed or was undone,
+// and records the transaction that made it after all. It returns a [*refusedError] with
+// [x402.ReasonPending] if that transaction is not final.
+func (r *Rail) checkFailure(ctx context.Context, a authorization, record authorizationRecord) (authorizationRecord, error) {
+	if record.Failed == "" && !record.Undone {
+		return record, nil
+	}
+	used, err := r.isUsed(ctx, a.TransferAuthorization)
+	if err != nil || !used {
+		return record, err
+	}
+	hash, err := r.findTransfer(ctx, a.TransferAuthorization, record.Since)
+	var no *refusedError
+	switch {
+	case errors.As(err, &no) && no.reason != x402.ReasonPending:
+		return record, nil
+	case err != nil:
+		return record, err
+	}
+	record.Settled = hash
+	return r.storeSettlement(ctx, a, record)
 }
 
 // answerSettled returns a settlement as a success to one caller, and to that caller
@@ -241,6 +251,9 @@ func (r *Rail) answerSettled(ctx context.Context, a authorization, record author
 		return records.Put(tx, kindAuthorization, a.key, record)
 	}
 	if !record.Answered {
+		if err := a.end(ctx, record, record.outcome()); err != nil {
+			return x402.Settlement{}, err
+		}
 		if err := r.config.Store.Update(ctx, claim); err != nil {
 			return x402.Settlement{}, fmt.Errorf("store answer: %w", err)
 		}

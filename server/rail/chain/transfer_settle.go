@@ -40,7 +40,7 @@ func (r *Rail) SettleOnce(ctx context.Context, e x402.Exact, q rail.SettleReques
 		s.ErrorReason, s.ErrorMessage = x402.ReasonInvalidPayload, err.Error()
 		return s, nil //nolint:nilerr // a refusal is an answer
 	}
-	a.from = q.Caller
+	a.from, a.ledger = q.Caller, q.Ledger
 	if q.IdempotencyKey != "" {
 		a.caller = fingerprint("settle", q.IdempotencyKey)
 	}
@@ -146,6 +146,9 @@ func (r *Rail) submit(ctx context.Context, a authorization, kept *authorizationR
 		} else {
 			record.Settled, err = r.findSighted(ctx, a)
 		}
+		if err == nil {
+			err = a.begin(ctx, kept, &record)
+		}
 		if err != nil {
 			return record, err
 		}
@@ -161,7 +164,13 @@ func (r *Rail) submit(ctx context.Context, a authorization, kept *authorizationR
 	if err := r.spend(ctx, t.job.Task, expenseOf(gasbudget.CostOf(t.job.Gas, t.job.Offer.Cap), a, t.contract)); err != nil {
 		return record, err
 	}
+	if err := a.begin(ctx, kept, &record); err != nil {
+		r.budget.GiveBack(t.job.Task)
+		return record, err
+	}
 	failpoint.Hit(failpoint.AuthorizationChecked)
+	ctx, cancel := context.WithTimeout(ctx, submitTimeout)
+	defer cancel()
 	t.job.Also = func(tx Tx) error {
 		if err := write(tx); err != nil {
 			return err
@@ -191,6 +200,11 @@ func recordAuthorization(tx Tx, a authorization, record *authorizationRecord) er
 		}
 		*record = now
 		return errRecorded
+	}
+	if record.Charge != "" {
+		if err := records.Put(tx, kindTransferCharge, record.Charge, a.key); err != nil {
+			return err
+		}
 	}
 	return records.Put(tx, kindAuthorization, a.key, *record)
 }

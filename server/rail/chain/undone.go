@@ -15,7 +15,7 @@ import (
 // Undone is a payment that was reported as succeeded and that a reorganization took
 // back for good.
 type Undone struct {
-	// Reference is the charge's. Empty: the payment is a signed transfer.
+	// Reference is the charge's. Empty: the payment is a signed transfer that no ledger has.
 	Reference string
 	// TxHash is the transaction that was reported.
 	TxHash string
