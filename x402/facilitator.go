@@ -280,10 +280,13 @@ func (f *Facilitator) post(ctx context.Context, path string, req FacilitatorRequ
 		return answer{}, fmt.Errorf("call facilitator %s: %w", path, err)
 	}
 	header := http.Header{}
-	if path == settlePath && req.IdempotencyKey != "" {
+	if path != settlePath {
+		req.IdempotencyKey, req.Source = "", ""
+	}
+	if req.IdempotencyKey != "" {
 		header["Idempotency-Key"] = []string{req.IdempotencyKey}
 	}
-	if path == settlePath && req.Source != "" {
+	if req.Source != "" {
 		header[HeaderPaymentSource] = []string{req.Source}
 	}
 	return f.call(ctx, http.MethodPost, path, body, header)

@@ -84,7 +84,7 @@ func (t *transfers) End(ctx context.Context, reference string, o rail.Outcome) e
 }
 
 // settleTransfer records the outcome of a signed transfer. One that contradicts the outcome
-// that decided it is logged and counted, and the money stays where it is.
+// that decided it is stored as a conflict, logged and counted.
 func (s *Service) settleTransfer(ctx context.Context, c ledger.Charge, o rail.Outcome) (ledger.Charge, error) {
 	settled, err := s.settle(ctx, c, ledger.Settlement{Rail: rail.Chain, Outcome: o})
 	failpoint.Hit(failpoint.SettlementRecorded)

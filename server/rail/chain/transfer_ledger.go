@@ -15,7 +15,7 @@ import (
 )
 
 // submitTimeout limits the time from the ledger's record of a transfer to its record here.
-// Whoever follows the transfer for the ledger waits longer before it counts as unseen.
+// Recovery waits longer before a transfer counts as unseen.
 const submitTimeout = 15 * time.Second
 
 // begin has the ledger record a new transfer, and keeps the reference.
