@@ -128,6 +128,9 @@ func (c *Client) Fetch(ctx context.Context, p FetchParams) (f Fetched, err error
 	if err != nil {
 		return f, fmt.Errorf("agent: read the answer: %w", err)
 	}
+	if receipt, ok := ReceiptFrom(resp); ok && len(resp.Trailer) > 0 { // which the body's end completed
+		paid.add(receipt)
+	}
 	if len(f.Content) > MaxFetch {
 		f.Content = nil
 		return f, fmt.Errorf("agent: fetch: %w: more than %d bytes", ErrTooLarge, MaxFetch)

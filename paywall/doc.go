@@ -48,16 +48,17 @@
 //
 // A response of up to 64 KiB that is not flushed is sent after the capture, with the receipt in
 // X-PAYMENT-RESPONSE; if the capture is refused, 402 is sent instead. Other responses have the
-// receipt in the trailer, unless the handler sets Content-Length. A capture without an outcome
-// is repeated in the background until the hold expires: call [Gate.Shutdown] before the program
-// ends. If the process dies before the capture, the hold is given back when it expires
-// ([Route.Hold]), and nothing is paid.
+// receipt in the trailer, unless the handler sets Content-Length; some proxies drop trailers.
+//
+// A capture without an outcome is repeated in the background until the hold expires: call
+// [Gate.Shutdown] before the program ends. If the process dies before the capture, the hold is
+// given back when it expires ([Route.Hold]), and nothing is paid.
 //
 // # Guarantees
 //
-// The handler runs only after the money has moved or is held, and each credential is served once. A gate
-// looks the credential up, verifies it, claims it, settles it and serves the request, in this
-// order. Of concurrent duplicates one runs, and the others get 409.
+// The handler runs only after the money has moved or is held, and each credential is served
+// once. A gate looks the credential up, verifies it, claims it, settles it and serves the
+// request, in this order. Of concurrent duplicates one runs, and the others get 409.
 //
 // A response below 400 counts as served, except 304 and responses to HEAD; [Config.Served]
 // overrides this. If the handler panics, answers 400 or above, or calls [Decline], the payment

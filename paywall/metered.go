@@ -111,13 +111,12 @@ func (h *hold) conclude(ctx context.Context, e decision) (no *refusal, receipt s
 	within, cancel := context.WithTimeout(ctx, h.timeout)
 	ch, err := h.capture(within, e)
 	cancel()
-	if undecided(err) {
+	if e.open(ch, err) {
 		h.logger.WarnContext(ctx, "paywall: capture has no outcome; trying again", h.about(e, err)...)
 		if !h.later.run(func(ctx context.Context) { h.captureLater(ctx, e) }) {
 			h.logger.ErrorContext(ctx, "paywall: capture given up: the gate was shut down, or too many are waiting", h.about(e, err)...)
 		}
-		err = nil
-		ch.Status = client.Pending
+		ch, err = client.Charge{Status: client.Pending}, nil
 	}
 	return h.concluded(ctx, e, ch, err)
 }
@@ -129,10 +128,13 @@ func (h *hold) concluded(ctx context.Context, e decision, ch client.Charge, err 
 		TransactionID: p.TransactionID, AuthorizedMicros: p.AuthorizedMicros, MeteredMicros: p.MeteredMicros, Usage: (*x402.Usage)(p.Usage),
 	}}
 	switch {
-	case err == nil && ch.Status == client.Pending && e.micros > 0:
-		s.ErrorReason = x402.ReasonPending
-	case err == nil && (ch.Status == client.Voided || e.micros == 0):
+	case e.micros == 0: // nothing is charged, even if the hold ends only when it expires
 		s.Success = true
+		if err != nil {
+			h.logger.WarnContext(ctx, "paywall: held price not voided; it is given back when it expires", h.about(e, err)...)
+		}
+	case err == nil && ch.Status == client.Pending:
+		s.ErrorReason = x402.ReasonPending
 	case err == nil && (ch.Status == client.Completed || ch.Status == client.Succeeded):
 		s.Success, s.Transaction = true, transactionOf(ch, p)
 		s.Metered.CapturedMicros = e.micros
@@ -188,7 +190,7 @@ func (h *hold) captureLater(ctx context.Context, e decision) {
 		within, cancel := context.WithTimeout(ctx, h.timeout)
 		ch, err := h.capture(within, e)
 		cancel()
-		if !undecided(err) {
+		if !e.open(ch, err) {
 			_, _ = h.concluded(ctx, e, ch, err)
 			return
 		}
@@ -197,6 +199,11 @@ func (h *hold) captureLater(ctx context.Context, e decision) {
 			return
 		}
 	}
+}
+
+// open reports whether the capture has no outcome yet.
+func (e decision) open(ch client.Charge, err error) bool {
+	return undecided(err) || err == nil && e.micros > 0 && ch.Status == client.Pending
 }
 
 // undecided reports whether an error leaves open whether the call had an effect, or another

@@ -319,8 +319,8 @@ func TestCaptureWithoutAnswerIsRepeatedInTheBackground(t *testing.T) {
 		if !strings.HasSuffix(r.URL.Path, "/capture") || lost >= 5 {
 			return false
 		}
-		if lost++; lost == 5 {
-			settle() // done, but its answer is lost as well
+		if lost++; lost == 1 {
+			settle() // done, but its answer is lost, and those of all retries
 		}
 		http.Error(rw, "down", http.StatusBadGateway)
 		return true
@@ -353,6 +353,49 @@ func TestShutdownStopsWhatIsInTheBackground(t *testing.T) {
 	require.NoError(t, w.gate.Shutdown(t.Context()), "twice")
 	require.Equal(t, http.StatusOK, w.ask("X-Service-Mandate", w.service.mandate(nil).Reveal()).Code)
 	require.Empty(t, paid())
+}
+
+// TestPendingCaptureIsPaidWhenItsRailHasDecided: the hook is called then.
+func TestPendingCaptureIsPaidWhenItsRailHasDecided(t *testing.T) {
+	t.Parallel()
+	w, paid := metered(t, nil)
+	asked := 0
+	w.service.bend(func(rw http.ResponseWriter, r *http.Request, settle func()) bool {
+		if !strings.HasSuffix(r.URL.Path, "/capture") {
+			return false
+		}
+		settle()
+		if asked++; asked > 2 {
+			return false
+		}
+		_, _ = io.WriteString(rw, `{"transactionId":"txn_1","status":"pending"}`)
+		return true
+	})
+	w.handler = func(_ http.ResponseWriter, r *http.Request) { _ = paywall.MeterFrom(r.Context()).Add(3000) }
+	rec := w.ask("X-Service-Mandate", w.service.mandate(nil).Reveal())
+	require.Equal(t, http.StatusOK, rec.Code)
+	require.Equal(t, x402.ReasonPending, receiptOf(t, rec.Result().Header.Get("X-Payment-Response")).ErrorReason)
+	require.Empty(t, paid())
+	require.Eventually(t, func() bool { return len(paid()) == 1 }, 4*shortTimeout, 10*time.Millisecond)
+	require.EqualValues(t, 3000, paid()[0].AmountMicros)
+}
+
+// TestHandlersResponseStaysIfItsHoldCannotBeVoided: it was voided by its expiry.
+func TestHandlersResponseStaysIfItsHoldCannotBeVoided(t *testing.T) {
+	t.Parallel()
+	w, _ := metered(t, nil)
+	w.service.bend(func(rw http.ResponseWriter, r *http.Request, _ func()) bool {
+		if strings.HasSuffix(r.URL.Path, "/void") {
+			rw.WriteHeader(http.StatusConflict)
+			_, _ = io.WriteString(rw, `{"code":"authorization_ended","message":"m","requestId":"req_1"}`)
+			return true
+		}
+		return false
+	})
+	for _, status := range []int{http.StatusOK, http.StatusBadGateway} {
+		w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(status) }
+		require.Equal(t, status, w.ask("X-Service-Mandate", w.service.mandate(nil).Reveal()).Code)
+	}
 }
 
 // TestRefusedCaptureServesNothing: unless the response streams.
