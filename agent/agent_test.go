@@ -116,13 +116,15 @@ func TestMonthIsCheckedAgainstWhatIsLeft(t *testing.T) {
 	require.Equal(t, int64(1), s.charges())
 }
 
-func TestCardIsNotTriedBelowFiftyCents(t *testing.T) {
+func TestCardPaysOneCentFromATab(t *testing.T) {
 	t.Parallel()
 	s := sell(t, "0.01", nil)
-	_, err := get(t, client(t, s.config()), s.url)
-	require.ErrorIs(t, err, agent.ErrNoMethod)
-	require.ErrorContains(t, err, "only by card")
-	require.Empty(t, s.sent("X-Service-Mandate"))
+	resp, err := get(t, client(t, s.config()), s.url)
+	require.NoError(t, err)
+	r, ok := agent.ReceiptFrom(resp.Response)
+	require.True(t, ok)
+	require.Equal(t, []any{agent.Mandate, int64(10_000), "card"}, []any{r.Method, r.AmountMicros, r.Network})
+	require.Regexp(t, "^txn_", r.Transaction)
 }
 
 func TestApprovalIsAskedAboveAThreshold(t *testing.T) {
@@ -232,9 +234,9 @@ func TestWalletPaysInEveryProtocol(t *testing.T) {
 func TestWalletStandsInWhereTheMandateCannotPay(t *testing.T) {
 	t.Parallel()
 	url, moved := facilitator(t)
-	s := sell(t, "0.01", func(c *paywall.Config) { c.Facilitator, c.ExternalFacilitator, c.Clock = url, url, nil })
+	s := sell(t, "0.02", func(c *paywall.Config) { c.Facilitator, c.ExternalFacilitator, c.Clock = url, url, nil })
 	cfg := s.config()
-	cfg.Wallet = newWallet(t)
+	cfg.Wallet, cfg.Mandate = newWallet(t), s.mandate(1, 5000)
 	resp, err := get(t, client(t, cfg), s.url)
 	require.NoError(t, err)
 	r, ok := agent.ReceiptFrom(resp.Response)

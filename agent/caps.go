@@ -10,8 +10,6 @@ import (
 )
 
 const (
-	// smallestByCard is the smallest price that a card can pay, in millionths of a dollar.
-	smallestByCard = 500_000
 	// microsPerCent is the number of millionths of a dollar in a cent.
 	microsPerCent = 10_000
 	// capsLife is how long a mandate's balance is used before it is read again.
@@ -90,7 +88,6 @@ func (c *caps) presented(micros int64) {
 
 func (c *caps) against(micros int64) error {
 	b, cents := c.balance, inCents(micros)
-	cardOnly := len(b.Rails) > 0 && !slices.Contains(b.Rails, client.ChainRail) && !slices.Contains(b.Rails, client.BothRails)
 	switch {
 	case b.Status != client.MandateActive:
 		return fmt.Errorf("%w: the mandate is %s", ErrBudget, b.Status)
@@ -98,8 +95,6 @@ func (c *caps) against(micros int64) error {
 		return fmt.Errorf("%w: the mandate allows %s USD per payment", ErrBudget, usd(b.MaxPerTxCents*microsPerCent))
 	case cents > b.RemainingMonthlySpendCents:
 		return fmt.Errorf("%w: %s USD are left this month", ErrBudget, usd(max(b.RemainingMonthlySpendCents, 0)*microsPerCent))
-	case cardOnly && micros < smallestByCard:
-		return fmt.Errorf("%w: the mandate pays only by card, and a card pays at least 0.50 USD", ErrNoMethod)
 	}
 	for _, l := range b.Limits {
 		if err := exceeds(l, cents); err != nil {

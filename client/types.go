@@ -59,6 +59,8 @@ const (
 	Authorized Status = "authorized"
 	// Voided is an authorized charge that was given back.
 	Voided Status = "voided"
+	// WrittenOff is a payment from a tab that the operator has paid; see [Client.CloseTab].
+	WrittenOff Status = "written_off"
 )
 
 // Paid reports whether the money moved: the status is [Completed] or [Succeeded].
@@ -193,6 +195,11 @@ type ChargeParams struct {
 	// Metadata is for your own use: up to 50 keys of 40 characters, with values of up
 	// to 500 characters.
 	Metadata map[string]string `json:"metadata,omitempty"`
+	// Tab lets a card pay less than 50 cents, if the mandate has no other rail: the amount is
+	// drawn from a [Tab] and captured with others later. [Charge].Status is then Authorized, and
+	// the payment is guaranteed: serve what was paid for. Other charges ignore it. Only for
+	// [Client.Charge].
+	Tab bool `json:"tab,omitzero"`
 }
 
 // Charge is the result of a charge.
@@ -224,6 +231,8 @@ type Charge struct {
 	FailureReason FailureReason `json:"failureReason,omitempty"`
 	// CreatedAt is when the charge was made.
 	CreatedAt time.Time `json:"createdAt"`
+	// TabID is the tab (tab_…) that the payment is drawn from. Empty for other payments.
+	TabID string `json:"tabId,omitempty"`
 	// Replayed reports whether this is the stored result of an earlier call with the
 	// same idempotency key.
 	Replayed bool `json:"-"`
@@ -260,6 +269,8 @@ type Receipt struct {
 	FailureReason FailureReason `json:"failureReason,omitempty"`
 	// CreatedAt is when the charge was made.
 	CreatedAt time.Time `json:"createdAt"`
+	// TabID is the tab (tab_…) that the payment is drawn from. Empty for other payments.
+	TabID string `json:"tabId,omitempty"`
 	// SettledAt is when the charge succeeded or failed. It is zero while the charge is pending.
 	SettledAt time.Time `json:"settledAt,omitzero"`
 }
@@ -275,6 +286,8 @@ const (
 	SourceX402 Source = "x402"
 	// SourceMPP is a transfer that a wallet signed, paid by the Payment scheme.
 	SourceMPP Source = "mpp"
+	// SourceTab is a payment of a mandate that is drawn from a [Tab].
+	SourceTab Source = "tab"
 )
 
 // Stats are a merchant's totals. They are exact and include every charge that was
@@ -306,12 +319,14 @@ type Transaction struct {
 	AmountCents int64 `json:"amountCents"`
 	// RefundedCents is what was given back of it, in US cents.
 	RefundedCents int64 `json:"refundedCents,omitzero"`
-	// Status is Succeeded, Pending, Failed, Authorized or Voided.
+	// Status is Succeeded, Pending, Failed, Authorized, Voided or WrittenOff.
 	Status Status `json:"status"`
 	// Rail is the rail that was charged. It is empty if no rail took the charge.
 	Rail Rail `json:"rail,omitempty"`
 	// CreatedAt is when the charge was made.
 	CreatedAt time.Time `json:"createdAt"`
+	// TabID is the tab (tab_…) that the payment is drawn from. Empty for other payments.
+	TabID string `json:"tabId,omitempty"`
 }
 
 // ListParams select a part of a list, newest first.

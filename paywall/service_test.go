@@ -157,13 +157,28 @@ func TestRealServiceMandatePaysByCard(t *testing.T) {
 	require.Equal(t, int64(2), s.charges())
 }
 
-func TestRealServiceCardPaysNothingBelowFiftyCents(t *testing.T) {
+func TestRealServiceCardPaysSmallPricesFromATab(t *testing.T) {
 	t.Parallel()
 	s := open(t, "0.499999", payTo, nil)
-	got := s.get("X-Service-Mandate", s.mandate())
+	m := s.mandate()
+	for range 2 {
+		got := s.get("X-Service-Mandate", m)
+		require.Equal(t, http.StatusOK, got.status, got.text)
+		paid, err := x402.DecodeSettlement(got.header.Get("X-PAYMENT-RESPONSE"))
+		require.NoError(t, err)
+		require.Equal(t, "card", paid.Network)
+		require.Regexp(t, "^txn_", paid.Transaction)
+	}
+	require.Zero(t, s.charges(), "captured later, as one sum")
+}
+
+func TestRealServiceCardCannotHoldLessThanFiftyCents(t *testing.T) {
+	t.Parallel()
+	s := open(t, "0.01", payTo, nil)
+	got := s.get("X-Service-Mandate", s.service.Mandate(t, servertest.Terms{MaxPerTxCents: 10, MaxMonthlySpendCents: 49}))
 	require.Equal(t, http.StatusPaymentRequired, got.status)
 	require.Equal(t, "rail_unavailable", got.code)
-	require.Contains(t, got.text, "No rail of the mandate can pay 0.499999 USDC here: a card pays from 0.50 USD.")
+	require.Contains(t, got.text, "No rail of the mandate can pay 0.01 USDC here: for small payments a card authorizes 0.50 USD or more")
 	require.NotEmpty(t, got.header.Get("PAYMENT-REQUIRED"), "with a fresh challenge")
 	require.NotEmpty(t, got.header.Get("WWW-Authenticate"))
 	require.Zero(t, s.charges())

@@ -16,6 +16,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/clock"
 	"github.com/paywarrant/paywarrant/internal/loopback"
+	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/internal/pages"
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -124,6 +125,9 @@ type Config struct {
 	// all. Default: none; the helpers are then open if BaseURL is a loopback address,
 	// and closed otherwise.
 	TestHelperKey TestHelperKey
+	// TabCents is the block, in US cents, that a card authorizes for payments below 50 cents;
+	// at least 50. A mandate's limits make it smaller. Default: 500.
+	TabCents int
 	// Links are shown to browsers on the page at "/", beside the API description, the
 	// public keys and the error codes. Default: none.
 	Links []Link
@@ -131,6 +135,9 @@ type Config struct {
 	// pages. "-" omits docUrl.
 	DocsURL string
 }
+
+// The bounds of TabCents, and its default.
+const minTabCents, maxTabCents, defaultTabCents = int(ledger.CardMinimum / money.MicrosPerCent), 10_000, 500
 
 // minHelperKey is the shortest accepted TestHelperKey, so that it cannot be guessed.
 const minHelperKey = 16
@@ -191,6 +198,8 @@ func (c *Config) validate() error {
 		return errors.New("server: RequestsPerSecond must not be negative")
 	case c.AnonymousPerSecond < 0:
 		return errors.New("server: AnonymousPerSecond must not be negative")
+	case c.TabCents != 0 && (c.TabCents < minTabCents || c.TabCents > maxTabCents):
+		return fmt.Errorf("server: TabCents must be %d to %d", minTabCents, maxTabCents)
 	case c.TestHelperKey != "" && (len(c.TestHelperKey) < minHelperKey || !text.Clean(string(c.TestHelperKey))):
 		return fmt.Errorf("server: TestHelperKey must have at least %d printable characters", minHelperKey)
 	case slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return !p.IsValid() }):
@@ -279,6 +288,7 @@ func (c *Config) defaults() error {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	c.TabCents = cmp.Or(c.TabCents, defaultTabCents)
 	c.AnonymousPerSecond = cmp.Or(c.AnonymousPerSecond, c.RequestsPerSecond)
 	switch c.DocsURL {
 	case "":

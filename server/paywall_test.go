@@ -9,6 +9,7 @@ import (
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/x402"
 )
 
 const wallet = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C"
@@ -38,8 +39,17 @@ func TestPaywallIsSettledByCard(t *testing.T) {
 
 	cheap := p
 	cheap.Price, cheap.IdempotencyKey = "0.01", "cheap"
-	unavailable := nobody.do(t, "POST", "/v1/paywall/settle", settleBody(t, cheap)).ok(t)
-	require.Equal(t, []any{false, "rail_unavailable"}, []any{unavailable.Body["success"], unavailable.Body["errorReason"]})
+	drawn := nobody.do(t, "POST", "/v1/paywall/settle", settleBody(t, cheap)).ok(t)
+	require.Equal(t, []any{true, "card", drawn.str("transactionId")}, []any{drawn.Body["success"], drawn.str("network"), drawn.str("transaction")})
+	again = nobody.do(t, "POST", "/v1/paywall/settle", settleBody(t, cheap)).ok(t)
+	require.Equal(t, drawn.Text, again.Text)
+	require.Equal(t, 51, c.do(t, "GET", "/v1/mandates/"+m+"/balance", "").ok(t).int("currentMonthlySpendCents"))
+	receipt := client.ReceiptParams{
+		Receipt:  x402.Settlement{Success: true, Transaction: drawn.str("transaction"), Network: "card", Payer: drawn.str("payer")}.Header(),
+		Resource: cheap.Resource, PayTo: wallet, Amount: "0.01", Redeem: true,
+	}
+	require.True(t, c.verdict(t, receipt).Valid, "before it is captured")
+	require.Equal(t, "already_redeemed", c.verdict(t, receipt).Reason)
 
 	dear := p
 	dear.Price, dear.IdempotencyKey = "5.01", "dear"

@@ -32,6 +32,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/internal/loopback"
+	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/internal/account"
 	"github.com/paywarrant/paywarrant/server/internal/api"
@@ -128,7 +129,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		Ledger: s.ledger, Accounts: cfg.Store, Rails: router, Vault: box, Clock: cfg.Clock, Logger: cfg.Logger,
 		Issuer:   &mandate.Issuer{URL: cfg.BaseURL, Signer: s.keys.Signer},
 		Verifier: &mandate.Verifier{Issuer: cfg.BaseURL, Keys: s.keys, Clock: cfg.Clock, IgnoreTimes: true},
-		Statuses: s.statuses, BaseURL: cfg.BaseURL, ReceiptKey: receipts, Telemetry: s.recorder,
+		Statuses: s.statuses, BaseURL: cfg.BaseURL, ReceiptKey: receipts, Telemetry: s.recorder, TabBlock: money.Micros(cfg.TabCents) * money.MicrosPerCent,
 	})
 	s.watch(cfg.Rails)
 	if s.handler, err = s.routes(); err != nil {

@@ -19,6 +19,9 @@ const (
 	// PaymentVoided: an authorized amount was given back, by the merchant or because its
 	// time passed.
 	PaymentVoided Type = "payment.voided"
+	// PaymentWrittenOff: the tab of a draw stayed below what a card can pay. The operator has
+	// paid the payee.
+	PaymentWrittenOff Type = "payment.written_off"
 	// PaymentRefunded: an amount of a charge was given back to its payer.
 	PaymentRefunded Type = "payment.refunded"
 	// PaymentRefundFailed: the rail refused a refund, and nothing was given back.
@@ -38,7 +41,7 @@ const Test Type = "webhook.test"
 
 // Types returns the event types, without [Test].
 func Types() []Type {
-	return []Type{PaymentSucceeded, PaymentFailed, PaymentAuthorized, PaymentVoided, PaymentRefunded, PaymentRefundFailed, PaymentReversed, MandateCreated, MandateRevoked}
+	return []Type{PaymentSucceeded, PaymentFailed, PaymentAuthorized, PaymentVoided, PaymentWrittenOff, PaymentRefunded, PaymentRefundFailed, PaymentReversed, MandateCreated, MandateRevoked}
 }
 
 // Event is an event of the service.
@@ -83,7 +86,7 @@ type Payment struct {
 	TransactionID string `json:"transactionId"`
 	// MandateID is the id of the mandate: del_…. Empty if a wallet signed the payment itself.
 	MandateID string `json:"delegateId"`
-	// Source is the protocol of the payment: "mandate", or "x402" or "mpp" for a transfer
+	// Source is the protocol of the payment: "mandate", "tab" for one drawn from a tab, or "x402" or "mpp" for a transfer
 	// that a wallet signed. Empty in events of earlier versions: "mandate".
 	Source string `json:"source,omitempty"`
 	// Payer is the address of the wallet that signed the payment. Empty for a mandate.
@@ -99,7 +102,9 @@ type Payment struct {
 	AuthorizedMicros int64 `json:"authorizedMicros,omitzero"`
 	// AuthorizedUntil is when the authorization ends. Nil unless Status is "authorized".
 	AuthorizedUntil *time.Time `json:"authorizedUntil,omitempty"`
-	// Status is "succeeded", "failed", "authorized", "voided" or [StatusReversed].
+	// TabID is the tab that the payment is a draw from: tab_…. Empty for other payments.
+	TabID string `json:"tabId,omitempty"`
+	// Status is "succeeded", "failed", "authorized", "voided", "written_off" or [StatusReversed].
 	Status string `json:"status"`
 	// Refund is set for [PaymentRefunded] and [PaymentRefundFailed].
 	Refund *Refund `json:"refund,omitempty"`

@@ -33,6 +33,8 @@ type Config struct {
 	PaymentAuthorized func(context.Context, Event, Payment) error
 	// PaymentVoided handles [PaymentVoided] events. Default: the event is acknowledged.
 	PaymentVoided func(context.Context, Event, Payment) error
+	// PaymentWrittenOff handles [PaymentWrittenOff] events. Default: the event is acknowledged.
+	PaymentWrittenOff func(context.Context, Event, Payment) error
 	// PaymentRefunded handles [PaymentRefunded] events. Default: the event is acknowledged.
 	PaymentRefunded func(context.Context, Event, Payment) error
 	// PaymentRefundFailed handles [PaymentRefundFailed] events. Default: the event is acknowledged.
@@ -154,6 +156,8 @@ func (h *Handler) dispatch(ctx context.Context, e Event) error {
 		return typed(ctx, e, h.config.PaymentAuthorized)
 	case PaymentVoided:
 		return typed(ctx, e, h.config.PaymentVoided)
+	case PaymentWrittenOff:
+		return typed(ctx, e, h.config.PaymentWrittenOff)
 	case PaymentRefunded:
 		return typed(ctx, e, h.config.PaymentRefunded)
 	case PaymentRefundFailed:

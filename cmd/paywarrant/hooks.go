@@ -62,6 +62,6 @@ func (s *stack) hookConfig(secret string, log *slog.Logger) webhook.Config {
 	delegate := func(ctx context.Context, e webhook.Event, _ webhook.Mandate) error { note(ctx, e); return nil }
 	return webhook.Config{
 		Secrets: []string{secret}, Tolerance: math.MaxInt64, Logger: log, Other: heard, PaymentSucceeded: payment, PaymentFailed: payment,
-		PaymentAuthorized: payment, PaymentVoided: payment, PaymentRefunded: payment, PaymentRefundFailed: payment, PaymentReversed: payment, MandateCreated: delegate, MandateRevoked: delegate,
+		PaymentAuthorized: payment, PaymentVoided: payment, PaymentWrittenOff: payment, PaymentRefunded: payment, PaymentRefundFailed: payment, PaymentReversed: payment, MandateCreated: delegate, MandateRevoked: delegate,
 	}
 }

@@ -21,14 +21,17 @@ type ledgerCheckCmd struct {
 
 // checked is a report as JSON.
 type checked struct {
-	Mandates     int      `json:"mandates"`
-	Charges      int      `json:"charges"`
-	Succeeded    int      `json:"succeeded"`
-	Failed       int      `json:"failed"`
-	Pending      int      `json:"pending"`
-	Postings     int      `json:"postings"`
-	VolumeMicros int64    `json:"volumeMicros"`
-	Faults       []string `json:"faults"`
+	Mandates     int   `json:"mandates"`
+	Charges      int   `json:"charges"`
+	Succeeded    int   `json:"succeeded"`
+	Failed       int   `json:"failed"`
+	Pending      int   `json:"pending"`
+	Postings     int   `json:"postings"`
+	VolumeMicros int64 `json:"volumeMicros"`
+	// WrittenOff charges were paid by the operator, AdvancedMicros is what it has not got back.
+	WrittenOff     int      `json:"writtenOff"`
+	AdvancedMicros int64    `json:"advancedMicros"`
+	Faults         []string `json:"faults"`
 }
 
 // Run checks the ledger; a fault fails the command.
@@ -43,7 +46,7 @@ func (c ledgerCheckCmd) Run(ctx context.Context, o output) error {
 	}
 	if c.JSON {
 		err := json.NewEncoder(o.out).Encode(checked{
-			r.Mandates, r.Charges, r.Succeeded, r.Failed, r.Pending, r.Postings, int64(r.Volume), append([]string{}, r.Faults...),
+			r.Mandates, r.Charges, r.Succeeded, r.Failed, r.Pending, r.Postings, int64(r.Volume), r.WrittenOff, int64(r.Advanced), append([]string{}, r.Faults...),
 		})
 		if err != nil {
 			return err
@@ -71,6 +74,9 @@ func (c ledgerCheckCmd) open(ctx context.Context) (database, error) {
 func printReport(o output, r ledger.Report) error {
 	_, err := fmt.Fprintf(o.out, "%d mandates, %d charges (%d succeeded, %d failed, %d pending), %d postings, volume $%s\n",
 		r.Mandates, r.Charges, r.Succeeded, r.Failed, r.Pending, r.Postings, r.Volume.Decimal())
+	if r.Tabs > 0 && err == nil {
+		_, err = fmt.Fprintf(o.out, "%d tabs, %d charges written off, $%s advanced by the operator\n", r.Tabs, r.WrittenOff, r.Advanced.Decimal())
+	}
 	for _, f := range r.Faults {
 		_, e := fmt.Fprintln(o.out, "FAULT:", f)
 		err = errors.Join(err, e)

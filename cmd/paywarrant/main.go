@@ -27,6 +27,7 @@ type cli struct {
 	Merchants        merchantsCmd        `cmd:"" help:"Create, list, suspend and limit merchants."`
 	APIKeys          apiKeysCmd          `cmd:"" name:"api-keys" help:"List, create and revoke the API keys of merchants."`
 	Charges          chargesCmd          `cmd:"" help:"Show charges and conflicting outcomes, and resolve a charge that is stuck."`
+	Tabs             tabsCmd             `cmd:"" help:"List and close the tabs from which a merchant's small card payments are drawn."`
 	Export           exportCmd           `cmd:"" help:"Export transactions, postings and fees as CSV or JSON Lines."`
 	Fees             feesCmd             `cmd:"" help:"Show what merchants owe for a month."`
 	Audit            auditCmd            `cmd:"" help:"Show the actions of operators."`

@@ -35,7 +35,7 @@ func (a account) client() (*client.Client, error) {
 type webhooksTriggerCmd struct {
 	account
 
-	Type webhook.Type `arg:"" enum:"payment.succeeded,payment.failed,payment.authorized,payment.voided,payment.refunded,payment.refund_failed,payment.reversed,delegate.created,delegate.revoked" help:"The type of event: payment.succeeded, payment.failed, payment.authorized, payment.voided, payment.refunded, payment.refund_failed, payment.reversed, delegate.created or delegate.revoked."`
+	Type webhook.Type `arg:"" enum:"payment.succeeded,payment.failed,payment.authorized,payment.voided,payment.written_off,payment.refunded,payment.refund_failed,payment.reversed,delegate.created,delegate.revoked" help:"The type of event: payment.succeeded, payment.failed, payment.authorized, payment.voided, payment.written_off, payment.refunded, payment.refund_failed, payment.reversed, delegate.created or delegate.revoked."`
 }
 
 // Run causes the event: it sets up a mandate, and then charges or revokes it.
@@ -84,6 +84,17 @@ func (c webhooksTriggerCmd) Run(ctx context.Context, o output) error {
 		}})
 		if err == nil && c.Type == webhook.PaymentVoided {
 			ch, err = merchant.Void(ctx, ch.TransactionID)
+		}
+		if err != nil {
+			return err
+		}
+		what = ch.TransactionID
+	case webhook.PaymentWrittenOff:
+		ch, err := merchant.Charge(ctx, client.ChargeParams{
+			Mandate: done.Mandate, AmountCents: 25, Currency: client.USD, Description: "paywarrant webhooks trigger", Tab: true,
+		})
+		if err == nil {
+			_, err = merchant.CloseTab(ctx, ch.TabID)
 		}
 		if err != nil {
 			return err

@@ -53,6 +53,22 @@ const (
 	SettlementBegun Point = "settlement-begun"
 	// SettlementRecorded: the ledger has its outcome; the caller does not know yet.
 	SettlementRecorded Point = "settlement-recorded"
+	// TabBegun: a tab is stored; the card was not asked for its block yet.
+	TabBegun Point = "tab-begun"
+	// TabHeld: the card holds the block, or refused it; the ledger does not know yet.
+	TabHeld Point = "tab-held"
+	// TabOpened: the ledger knows; no draw was made yet.
+	TabOpened Point = "tab-opened"
+	// Drawn: a draw is in the ledger; the caller does not know yet.
+	Drawn Point = "tab-drawn"
+	// TabClosing: a tab takes no more draws; its rail was not asked yet.
+	TabClosing Point = "tab-closing"
+	// TabDecided: the rail has captured or voided the block; the ledger does not know yet.
+	TabDecided Point = "tab-decided"
+	// TabSettled: the ledger knows; the draws are not decided yet.
+	TabSettled Point = "tab-settled"
+	// DrawsSettled: some draws of a tab are decided, or all, and the tab is closed.
+	DrawsSettled Point = "tab-draws-settled"
 	// PutOff: the outcome is unknown; recovery will ask later.
 	PutOff Point = "charge-put-off"
 	// Lapsed: recovery has found a charge whose lease expired.
@@ -71,6 +87,11 @@ func RefundPoints() []Point { return []Point{RefundBegun, RefundDecided} }
 
 // SettlementPoints returns the points of signed transfers in the ledger.
 func SettlementPoints() []Point { return []Point{SettlementBegun, SettlementRecorded} }
+
+// TabPoints returns the points of tabs.
+func TabPoints() []Point {
+	return []Point{TabBegun, TabHeld, TabOpened, Drawn, TabClosing, TabDecided, TabSettled, DrawsSettled}
+}
 
 // Points returns the points of a charge. Every drill that charges must reach them.
 func Points() []Point {

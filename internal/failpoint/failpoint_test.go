@@ -16,7 +16,7 @@ import (
 
 // all returns the points of all drills.
 func all() []failpoint.Point {
-	return slices.Concat(failpoint.Points(), failpoint.HoldPoints(), failpoint.RefundPoints(), failpoint.SettlementPoints(), failpoint.ChainPoints(),
+	return slices.Concat(failpoint.Points(), failpoint.HoldPoints(), failpoint.RefundPoints(), failpoint.SettlementPoints(), failpoint.TabPoints(), failpoint.ChainPoints(),
 		failpoint.ChainRefundPoints(), failpoint.DeliveryPoints())
 }
 

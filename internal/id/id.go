@@ -27,6 +27,7 @@ const (
 	Checkout        = "chk_"
 	Audit           = "aud_"
 	Refund          = "rfd_"
+	Tab             = "tab_"
 )
 
 // Prefixes of capabilities.

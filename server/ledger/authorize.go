@@ -127,7 +127,7 @@ func (l *Ledger) Void(ctx context.Context, c Charge) (Charge, error) {
 		case held.Status == ChargeVoided:
 			result = held
 			return Effects{}, nil
-		case held.Status != ChargeAuthorized:
+		case held.Status != ChargeAuthorized || held.TabID != "":
 			return Effects{}, fmt.Errorf("%w: it is %s", ErrNotAuthorized, held.Status)
 		}
 		e, result, err = void(s, held, now)
@@ -158,6 +158,8 @@ func (r Capture) decide(s *State, now time.Time) (Effects, Captured, *Refusal, e
 		return Effects{}, Captured{}, nil, ErrNotFound
 	case c.Status == ChargePending:
 		return Effects{}, Captured{}, nil, fmt.Errorf("%w: it is %s", ErrIdempotencyInProgress, c.Status)
+	case c.TabID != "":
+		return Effects{}, Captured{}, nil, fmt.Errorf("%w: its tab is captured as a whole", ErrNotAuthorized)
 	case c.Status != ChargeAuthorized:
 		return Effects{}, Captured{}, nil, fmt.Errorf("%w: it is %s", ErrNotAuthorized, c.Status)
 	case r.Amount < 0 || r.Amount > c.Authorized:

@@ -27,6 +27,7 @@ func keysOf(commands []*command) Keys {
 		all.Checkouts = append(all.Checkouts, c.keys.Checkouts...)
 		all.Instruments = append(all.Instruments, c.keys.Instruments...)
 		all.Refunds = append(all.Refunds, c.keys.Refunds...)
+		all.Tabs = append(all.Tabs, c.keys.Tabs...)
 	}
 	return Keys{
 		Sessions:    inOrder(all.Sessions, cmp.Compare[string]),
@@ -35,13 +36,16 @@ func keysOf(commands []*command) Keys {
 		Checkouts:   inOrder(all.Checkouts, cmp.Compare[string]),
 		Instruments: inOrder(all.Instruments, cmp.Compare[string]),
 		Refunds:     inOrder(all.Refunds, cmp.Compare[string]),
-		Tallies: inOrder(all.Tallies, func(a, b TallyKey) int {
-			return cmp.Or(cmp.Compare(a.MandateID, b.MandateID), cmp.Compare(a.MerchantID, b.MerchantID))
-		}),
+		Tallies:     inOrder(all.Tallies, compareTallyKeys),
+		Tabs:        inOrder(all.Tabs, compareTallyKeys),
 		Idempotency: inOrder(all.Idempotency, func(a, b IdempotencyKey) int {
 			return cmp.Or(cmp.Compare(a.MerchantID, b.MerchantID), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key, b.Key))
 		}),
 	}
+}
+
+func compareTallyKeys(a, b TallyKey) int {
+	return cmp.Or(cmp.Compare(a.MandateID, b.MandateID), cmp.Compare(a.MerchantID, b.MerchantID))
 }
 
 func inOrder[K comparable](keys []K, compare func(a, b K) int) []K {
@@ -61,6 +65,7 @@ func decideAll(s *State, commands []*command) (Effects, error) {
 	checkouts := newTable(s.Checkouts, func(r Checkout) string { return r.Entropy })
 	instruments := newTable(s.Instruments, func(r Instrument) string { return r.Reference })
 	refunds := newTable(s.Refunds, func(r Refund) string { return r.ID })
+	tabs := newTable(s.Tabs, func(r Tab) string { return r.ID })
 	unwindings := map[string]Unwinding{}
 	for _, c := range commands {
 		var e Effects
@@ -78,6 +83,7 @@ func decideAll(s *State, commands []*command) (Effects, error) {
 		checkouts.apply(e.Insert.Checkouts, e.Update.Checkouts)
 		instruments.apply(e.Insert.Instruments, e.Update.Instruments)
 		refunds.apply(e.Insert.Refunds, e.Update.Refunds)
+		tabs.apply(e.Insert.Tabs, e.Update.Tabs)
 		for _, u := range e.Insert.Unwindings {
 			unwindings[u.ID] = u
 		}
@@ -93,6 +99,7 @@ func decideAll(s *State, commands []*command) (Effects, error) {
 	sum.Insert.Checkouts, sum.Update.Checkouts = checkouts.changed()
 	sum.Insert.Instruments, sum.Update.Instruments = instruments.changed()
 	sum.Insert.Refunds, sum.Update.Refunds = refunds.changed()
+	sum.Insert.Tabs, sum.Update.Tabs = tabs.changed()
 	for _, id := range slices.Sorted(maps.Keys(unwindings)) {
 		sum.Insert.Unwindings = append(sum.Insert.Unwindings, unwindings[id])
 	}
@@ -112,8 +119,8 @@ func checkInvariants(e Effects) error {
 	}
 	for _, tallies := range [][]Tally{e.Insert.Tallies, e.Update.Tallies} {
 		for _, t := range tallies {
-			if t.Used < 0 {
-				return fmt.Errorf("%w: payee %s of mandate %s would have used less than nothing", ErrInvariant, t.MerchantID, t.MandateID)
+			if t.Used < 0 || t.Owed < 0 {
+				return fmt.Errorf("%w: payee %s of mandate %s would have used or owe less than nothing", ErrInvariant, t.MerchantID, t.MandateID)
 			}
 		}
 	}
@@ -121,8 +128,15 @@ func checkInvariants(e Effects) error {
 		if c.Refunded < 0 || c.Refunding < 0 || c.Refunded+c.Refunding > c.Amount {
 			return fmt.Errorf("%w: charge %s of %d would have refunded %d and be refunding %d", ErrInvariant, c.ID, c.Amount, c.Refunded, c.Refunding)
 		}
-		if c.Status == ChargeSucceeded && c.Refunds == 0 && !balanced(c, e.Insert.Postings) {
+		if c.Paid() && c.Refunds == 0 && !balanced(c, e.Insert.Postings) {
 			return fmt.Errorf("%w: postings of charge %s do not balance against its amount", ErrInvariant, c.ID)
+		}
+	}
+	for _, tabs := range [][]Tab{e.Insert.Tabs, e.Update.Tabs} {
+		for _, t := range tabs {
+			if t.Rest() < 0 || t.Owed < 0 || t.Drawn < 0 || t.Capture > t.Owed+t.Drawn {
+				return fmt.Errorf("%w: tab %s of %d would owe %d, have drawn %d and capture %d", ErrInvariant, t.ID, t.Block, t.Owed, t.Drawn, t.Capture)
+			}
 		}
 	}
 	for _, p := range e.Insert.Postings {

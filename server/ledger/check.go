@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
@@ -22,6 +24,7 @@ func CheckAt(ctx context.Context, store Reader, now time.Time) (Report, error) {
 	k := &check{
 		horizon: now.Add(-Keep), mandates: map[string]sums{}, tallies: map[TallyKey]Tally{}, payees: map[TallyKey]map[Day]Micros{},
 		refunded: map[string]refundSums{}, decided: map[string]int64{}, direct: newTransferEventsCheck(now.Add(-Keep)),
+		draws: map[string]drawSums{}, advances: map[string][]Posting{},
 	}
 	// Reversals are not in the snapshot: those that happen meanwhile may be in it or not.
 	before, err := reversals(ctx, store)
@@ -38,8 +41,8 @@ func CheckAt(ctx context.Context, store Reader, now time.Time) (Report, error) {
 	if err != nil {
 		return Report{}, fmt.Errorf("check ledger: %w", err)
 	}
-	for id, m := range k.counters {
-		k.counter(m, before[id], after[id])
+	for mandateID, m := range k.counters {
+		k.counter(m, before[mandateID], after[mandateID])
 	}
 	return k.Report, nil
 }
@@ -82,6 +85,8 @@ type check struct {
 	refunded map[string]refundSums       // what charges say of their refunds
 	decided  map[string]int64            // refunds that have an event, by mandate
 	direct   transferEventsCheck
+	draws    map[string]drawSums  // draws, by tab
+	advances map[string][]Posting // postings of tabs, by tab
 }
 
 // sums are the sums of a mandate's charges.
@@ -104,12 +109,17 @@ func (k *check) all(ctx context.Context) error {
 		},
 		func() error {
 			return k.Audit.Charges(ctx, func(c Charge, p []Posting) error {
+				if c.MandateID == "" && strings.HasPrefix(c.ID, id.Tab) {
+					k.advances[c.ID] = p
+					return nil
+				}
 				k.count(c, p)
 				k.add(c)
 				return nil
 			})
 		},
 		func() error { return k.allRefunds(ctx) },
+		func() error { return k.allTabs(ctx) },
 		func() error { return k.allTallies(ctx) },
 		func() error { return k.allEvents(ctx, k.counters) },
 	)
@@ -145,7 +155,10 @@ func (k *check) add(c Charge) {
 			k.payee(key, c)
 		}
 	}
-	if c.Status == ChargeSucceeded {
+	if c.TabID != "" {
+		k.draws[c.TabID] = k.draws[c.TabID].with(c)
+	}
+	if c.Paid() {
 		t := k.tallies[key]
 		k.tallies[key] = Tally{TallyKey: key, Count: t.Count + 1, Volume: t.Volume + c.Amount, Refunded: t.Refunded + c.Refunded}
 	}
@@ -159,7 +172,7 @@ func (k *check) add(c Charge) {
 
 // changes returns the number of events of a charge, except reversals.
 func (c Charge) changes() (n int64) {
-	if c.Step == StepCapture || c.Status == ChargeAuthorized || c.Status == ChargeVoided {
+	if c.Step == StepCapture || c.TabID != "" || c.Status == ChargeAuthorized || c.Status == ChargeVoided {
 		n++ // it was authorized
 	}
 	if c.Status != ChargePending && c.Status != ChargeAuthorized {
@@ -275,6 +288,9 @@ func (k *check) tally(t Tally) {
 	if t.Count != want.Count || t.Volume != want.Volume || t.Refunded != want.Refunded {
 		k.fault("tally of %s at %s: says %d charges of %d micros, %d refunded; charges say %d of %d, %d refunded", t.MerchantID, t.MandateID,
 			t.Count, t.Volume, t.Refunded, want.Count, want.Volume, want.Refunded)
+	}
+	if t.Owed != want.Owed {
+		k.fault("tally of %s at %s: says that %d micros are owed, tabs say %d", t.MerchantID, t.MandateID, t.Owed, want.Owed)
 	}
 	if used := k.payees[t.TallyKey][t.Month]; t.Used != used {
 		k.fault("tally of %s at %s: says %d micros since %d, charges say %d", t.MerchantID, t.MandateID, t.Used, t.Month, used)

@@ -39,6 +39,8 @@ func (a audited) Counters(_ context.Context, each func(ledger.Counter) error) er
 	return each(a.s.counter)
 }
 
+func (a audited) Tabs(context.Context, func(ledger.Tab) error) error { return nil }
+
 func (a audited) Charges(_ context.Context, each func(ledger.Charge, []ledger.Posting) error) error {
 	for _, c := range a.s.pending {
 		if err := each(c, nil); err != nil {

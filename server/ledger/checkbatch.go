@@ -83,6 +83,7 @@ func (b *batch) read(ctx context.Context, a Audit, ids []string) (err error) {
 // decided are the events that end a charge, with the status that it has then.
 var decided = map[webhook.Type]ChargeStatus{
 	webhook.PaymentSucceeded: ChargeSucceeded, webhook.PaymentFailed: ChargeFailed, webhook.PaymentVoided: ChargeVoided,
+	webhook.PaymentWrittenOff: ChargeWrittenOff,
 }
 
 func isPayment(e Event) bool { return decided[e.Type] != "" }
@@ -247,7 +248,7 @@ func (b *batch) payment(k *MandateCheck, e Event) {
 		return
 	}
 	b.count(c, b.postings[c.ID])
-	if c.Status == ChargeSucceeded {
+	if c.Paid() {
 		count(k.Settled, c.Day, c.Amount, 1)
 	}
 }

@@ -46,12 +46,12 @@ func paymentData(c *Charge) webhook.Payment {
 	p := webhook.Payment{
 		TransactionID: c.ID, MandateID: c.MandateID, Source: string(c.Source), Payer: c.Payer(), Rail: string(c.Rail), Status: string(c.Status),
 		AmountCents: int64(c.Amount.CentsUp()), AmountMicros: int64(c.Amount),
-		TxHash: c.TxHash, FailureReason: string(c.FailureReason), AuthorizedMicros: int64(c.Authorized),
+		TxHash: c.TxHash, FailureReason: string(c.FailureReason), AuthorizedMicros: int64(c.Authorized), TabID: c.TabID,
 	}
 	if c.Direct() {
 		p.MandateID = ""
 	}
-	if c.Status == ChargeAuthorized {
+	if c.Status == ChargeAuthorized && c.TabID == "" {
 		p.AuthorizedUntil = &c.AuthorizedUntil
 	}
 	return p

@@ -24,8 +24,15 @@ type Report struct {
 	Authorized int
 	// Voided is the number of voided charges.
 	Voided int
-	// Volume is the sum of the charges that succeeded.
+	// WrittenOff is the number of charges that the operator paid.
+	WrittenOff int
+	// Volume is the sum of the charges that succeeded or were written off.
 	Volume Micros
+	// Tabs is the number of tabs.
+	Tabs int
+	// Advanced is what the operator has advanced for tabs and not got back: the part of Volume
+	// that no card has paid.
+	Advanced Micros
 	// Faults describes the broken rules, at most [MaxFaults]. Empty if the ledger is sound.
 	Faults []string
 }
@@ -51,6 +58,9 @@ func (r *Report) count(c Charge, got []Posting) {
 	case ChargeSucceeded:
 		r.Succeeded++
 		r.Volume += c.Amount
+	case ChargeWrittenOff:
+		r.WrittenOff++
+		r.Volume += c.Amount
 	case ChargeFailed:
 		r.Failed++
 	case ChargePending:
@@ -68,7 +78,7 @@ func (r *Report) count(c Charge, got []Posting) {
 // posted checks that a charge has exactly the postings of its state.
 func (r *Report) posted(c Charge, got []Posting) {
 	var want []Posting
-	if c.Status == ChargeSucceeded {
+	if c.Paid() {
 		want = postings(c, c.CreatedAt)
 	}
 	if c.Refunded > 0 && len(got) > len(want) {
@@ -80,7 +90,7 @@ func (r *Report) posted(c Charge, got []Posting) {
 	if !slices.EqualFunc(want, got, samePosting) {
 		r.fault("charge %s (%s): postings do not fit", c.ID, c.Status)
 	}
-	if c.Status == ChargeSucceeded && c.Fee != c.fee() {
+	if c.Paid() && c.Fee != c.fee() {
 		r.fault("charge %s: fee is %d micros, should be %d", c.ID, c.Fee, c.fee())
 	}
 }

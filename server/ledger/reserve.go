@@ -58,6 +58,9 @@ type Reserve struct {
 	// Hold authorizes the amount for this time instead of charging it; see [Capture]. At
 	// most [MaxHold]. Default: a charge in one step.
 	Hold time.Duration
+	// Draw makes the reservation a draw from a tab if none of Rails is allowed, but the card
+	// is. Default: such a charge is refused by its rails.
+	Draw *Draw
 
 	lease     string // the lease's owner
 	withTally bool   // the payee's tally is loaded
@@ -71,12 +74,21 @@ type Reservation struct {
 	Mandate Mandate
 	// Replayed reports that an earlier request made the charge.
 	Replayed bool
+	// Tab is the tab of a draw. While it is opening there is no charge yet: ask its rail for
+	// the block if OpenTab is set, else wait for the one who does, and then repeat the
+	// reservation.
+	Tab Tab
+	// OpenTab reports that the caller must ask for the block of Tab.
+	OpenTab bool
 }
 
 func (r Reserve) keys() Keys {
 	keys := Keys{Mandates: []string{r.MandateID}, Idempotency: r.idempotencyKeys()}
 	if r.withTally {
 		keys.Tallies = []TallyKey{r.tallyKey()}
+	}
+	if r.Draw != nil {
+		keys.Tabs = []TallyKey{r.tallyKey()}
 	}
 	if r.Checkout != "" {
 		keys.Checkouts, keys.Charges = []string{r.Checkout}, []string{r.ChargeID}
@@ -133,6 +145,10 @@ func (r Reserve) decide(s *State, now time.Time) (Effects, Reservation, *Refusal
 			e.Update.Checkouts = []Checkout{paid}
 		}
 		return e, Reservation{}, refusal, nil
+	}
+	if r.draws(m) {
+		e, reservation, err := r.draw(s, m, tally, tallied, now)
+		return e, reservation, nil, err
 	}
 	e, reservation, err := r.hold(m, paid, now)
 	if err == nil && r.withTally {

@@ -144,6 +144,9 @@ const (
 	ChargeAuthorized ChargeStatus = "authorized"
 	// ChargeVoided is an authorized charge that was given back.
 	ChargeVoided ChargeStatus = "voided"
+	// ChargeWrittenOff is a draw whose payee the operator has paid, and the payer not yet: its
+	// tab stayed below what a card can pay.
+	ChargeWrittenOff ChargeStatus = "written_off"
 )
 
 // Charge is one attempt to move money under a mandate.
@@ -169,6 +172,8 @@ type Charge struct {
 	AuthorizedUntil time.Time
 	// Step is what the charge asks its rail for; empty for a charge in one step.
 	Step ChargeStep
+	// TabID is the tab that the charge is a draw from; empty for other charges.
+	TabID string
 	// Usage describes a captured amount; nil if the payee did not.
 	Usage *Usage
 	// Refunded is the sum of its refunds that succeeded.
@@ -211,8 +216,17 @@ type Charge struct {
 	Resource string
 	// CreatedAt is the time of the reservation.
 	CreatedAt time.Time
-	// SettledAt is the time at which the money moved; zero unless the charge has succeeded.
+	// SettledAt is the time at which the payee was paid; zero unless it was.
 	SettledAt time.Time
+}
+
+// Paid reports whether the payee was paid: by the payer, or by the operator.
+func (c Charge) Paid() bool { return c.Status == ChargeSucceeded || c.Status == ChargeWrittenOff }
+
+// Serves reports whether the payee may serve what was paid for: it was paid, or the block of
+// a tab guarantees that it will be.
+func (c Charge) Serves() bool {
+	return c.Paid() || c.Status == ChargeAuthorized && c.TabID != ""
 }
 
 // Waiting returns the rail that a pending charge waits for; empty if it has none.
@@ -352,6 +366,8 @@ type Tally struct {
 	Refunded Micros
 	// Month is the first day of the month of Used.
 	Month Day
+	// Owed is the operator's advance for tabs that the next tab captures too; see [Tab.Owed].
+	Owed Micros
 	// Used is the sum of the pending, authorized and succeeded charges of Month, if the mandate limits
 	// what one payee receives; else zero.
 	Used Micros

@@ -177,9 +177,18 @@ func decideNextRail(s *State, chargeID string, n int, now time.Time) (Effects, b
 }
 
 func capture(s *State, m Mandate, c Charge, settledAt, now time.Time) (Effects, Charge, error) {
-	c.Status, c.SettledAt, c.Fee = ChargeSucceeded, now, c.fee()
+	c.SettledAt = now
 	if !settledAt.IsZero() {
 		c.SettledAt = settledAt
+	}
+	return pay(s, m, c, ChargeSucceeded, webhook.PaymentSucceeded, now)
+}
+
+// pay decides a charge for which the payee is paid.
+func pay(s *State, m Mandate, c Charge, status ChargeStatus, event webhook.Type, now time.Time) (Effects, Charge, error) {
+	c.Status, c.Fee = status, c.fee()
+	if c.SettledAt.IsZero() {
+		c.SettledAt = now
 	}
 	e := Effects{}
 	key := TallyKey{MandateID: c.MandateID, MerchantID: c.MerchantID}
@@ -195,7 +204,7 @@ func capture(s *State, m Mandate, c Charge, settledAt, now time.Time) (Effects, 
 		e.Insert.Tallies = []Tally{tally}
 	}
 	e.Insert.Postings = postings(c, now)
-	recordEvent(&e, &m, c.MerchantID, webhook.PaymentSucceeded, paymentData(&c), now)
+	recordEvent(&e, &m, c.MerchantID, event, paymentData(&c), now)
 	e.Update.Charges = []Charge{c}
 	e.counted(m)
 	return e, c, nil

@@ -28,7 +28,7 @@ type Store interface {
 	// Writers returns the best number of concurrent Updates.
 	Writers() int
 
-	// FreeChargeLeases ends all leases of pending charges but those of instance, if the
+	// FreeChargeLeases ends all leases of pending charges and opening tabs but those of instance, if the
 	// store belongs to the caller's process alone.
 	FreeChargeLeases(ctx context.Context, instance string) error
 
@@ -84,6 +84,17 @@ type Reader interface {
 	LapsedRefunds(ctx context.Context, before time.Time, limit int) ([]Refund, error)
 	// MandateVolume returns the sum of a mandate's succeeded charges without what was refunded.
 	MandateVolume(ctx context.Context, mandateID string) (Micros, error)
+	// Tab returns a tab.
+	Tab(ctx context.Context, id string) (Tab, error)
+	// Tabs lists a payee's tabs, newest first, beginning after the tab with the id before, or
+	// with the newest if before is empty.
+	Tabs(ctx context.Context, merchantID, before string, limit int) ([]Tab, error)
+	// MandateTabs lists the latest tabs of a mandate, newest first.
+	MandateTabs(ctx context.Context, mandateID string, limit int) ([]Tab, error)
+	// CurrentTabs lists the tabs of a mandate that are opening or open.
+	CurrentTabs(ctx context.Context, mandateID string) ([]Tab, error)
+	// Draws lists a tab's charges, oldest first, beginning after the charge with the id after.
+	Draws(ctx context.Context, tabID, after string, limit int) ([]Charge, error)
 	// Checkout finds a checkout by its entropy.
 	Checkout(ctx context.Context, entropy string) (Checkout, error)
 	// InstrumentsOfMandate lists the instruments of a mandate, whatever their state.
@@ -123,6 +134,8 @@ type Keys struct {
 	Instruments []string
 	// Refunds are named by id.
 	Refunds []string
+	// Tabs are named by mandate and payee: all of theirs that are not closed.
+	Tabs []TallyKey
 }
 
 // State holds the loaded rows by their keys. A row that is missing does not exist.
@@ -143,6 +156,8 @@ type State struct {
 	Instruments map[string]Instrument
 	// Refunds holds the loaded refunds.
 	Refunds map[string]Refund
+	// Tabs holds the loaded tabs by id.
+	Tabs map[string]Tab
 }
 
 // Effects are the changes that a command makes.
@@ -171,6 +186,8 @@ type Rows struct {
 	Instruments []Instrument
 	// Refunds are refunds of charges.
 	Refunds []Refund
+	// Tabs are blocks that cards hold for draws.
+	Tabs []Tab
 	// Postings are only inserted.
 	Postings []Posting
 	// Events are only inserted.
@@ -200,10 +217,12 @@ type Audit interface {
 	Counters(ctx context.Context, each func(Counter) error) error
 	// Charges reads all charges in the order of their ids, each with its postings in
 	// order. Only ids, amount, fee, day, status, step, rail and what was refunded are set. Postings without a
-	// charge come with a charge that has only an id.
+	// charge, such as those of tabs, come with a charge that has only an id.
 	Charges(ctx context.Context, each func(Charge, []Posting) error) error
 	// Refunds reads the ids, charge, amount and status of all refunds in the order of their ids.
 	Refunds(ctx context.Context, each func(Refund) error) error
+	// Tabs reads all tabs in the order of their ids.
+	Tabs(ctx context.Context, each func(Tab) error) error
 	// Tallies reads all tallies.
 	Tallies(ctx context.Context, each func(Tally) error) error
 	// Events reads the mandate, number, type and time of all events, by mandate and number.

@@ -60,6 +60,8 @@ func (r Reserve) validate() error {
 	switch {
 	case r.Amount <= 0:
 		return fmt.Errorf("%w: amount must be above zero", ErrInvariant)
+	case r.Draw != nil && (r.Draw.TabID == "" || r.Draw.Block < CardMinimum || r.Hold > 0):
+		return fmt.Errorf("%w: a draw needs the id of a tab and a block of %d micros or more", ErrInvariant, CardMinimum)
 	case r.Hold < 0 || r.Hold > MaxHold:
 		return fmt.Errorf("%w: an amount is held for %s, at most %s", ErrInvariant, r.Hold, MaxHold)
 	}

@@ -22,6 +22,7 @@ const (
 	SourceMandate Source = "mandate"
 	SourceX402    Source = "x402"
 	SourceMPP     Source = "mpp"
+	SourceTab     Source = "tab" // a draw
 )
 
 // Direct reports whether the payer's wallet signed the charge itself, without a mandate.

@@ -14,12 +14,13 @@ const (
 	UnwindMandate UnwindingKind = "mandate" // a revoked mandate: status, key, instruments
 	UnwindSession UnwindingKind = "session" // a session: the instruments that led to no mandate
 	UnwindHold    UnwindingKind = "hold"    // a voided charge: the amount that its rail holds
+	UnwindTab     UnwindingKind = "tab"     // a tab: opened after a crash, closed in time, its draws decided
 )
 
 // Unwinding is work outside the ledger, such as ending an instrument on a rail. It is
 // written in the transaction that makes it necessary, and retried until it succeeds.
 type Unwinding struct {
-	// ID is the mandate's id, the session's hash or the charge's id.
+	// ID is the id of the mandate, the charge or the tab, or the session's hash.
 	ID string
 	// Kind is the kind of object.
 	Kind UnwindingKind

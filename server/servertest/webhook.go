@@ -48,6 +48,7 @@ func (s *Server) Webhook(t testing.TB, types ...webhook.Type) *Receiver {
 		PaymentRefunded:     func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
 		PaymentRefundFailed: func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
 		PaymentVoided:       func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
+		PaymentWrittenOff:   func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
 		PaymentFailed:       func(ctx context.Context, e webhook.Event, _ webhook.Payment) error { return keep(ctx, e) },
 		MandateCreated:      func(ctx context.Context, e webhook.Event, _ webhook.Mandate) error { return keep(ctx, e) },
 		MandateRevoked:      func(ctx context.Context, e webhook.Event, _ webhook.Mandate) error { return keep(ctx, e) },

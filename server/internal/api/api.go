@@ -80,6 +80,8 @@ func (a *API) routes() []route {
 		{"POST /v1/payments/{transactionId}/refunds", handle(a, charges, a.refund)},
 		{"GET /v1/payments/{transactionId}/refunds", handle(a, reads, a.refunds)},
 		{"POST /v1/payments/{transactionId}/refunds/{refundId}/signature", handle(a, charges, a.signRefund)},
+		{"GET /v1/tabs", handle(a, reads, a.tabs)},
+		{"POST /v1/tabs/{tabId}/close", handle(a, writes, a.closeTab)},
 		{"GET /v1/payments/{transactionId}/receipt", handle(a, reads, a.receipt)},
 		{"GET /v1/merchants/stats", handle(a, reads, a.stats)},
 		{"GET /v1/merchants/transactions", handle(a, reads, a.transactions)},

@@ -27,6 +27,9 @@ func (a *API) authorize(ctx context.Context, c call[authorizeBody]) (reply, erro
 	if err != nil {
 		return reply{}, err
 	}
+	if c.In.Tab {
+		return reply{}, invalid("tab", "is for charges: an authorization holds its own amount")
+	}
 	hold := defaultHold
 	if s := c.In.ExpiresInSeconds; s != nil {
 		if hold, err = holdFor(*s); err != nil {

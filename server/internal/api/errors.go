@@ -63,6 +63,7 @@ var table = []struct {
 	{ledger.ErrIdempotencyMismatch, client.ErrIdempotencyMismatch, "This idempotency key was used for another request."},
 	{ledger.ErrBusy, client.ErrUnavailable, "The service is busy; nothing was done. Try again with the same idempotency key."},
 	{ledger.ErrUnavailable, client.ErrUnavailable, "The database does not answer. Try again with the same idempotency key: it finds what was done."},
+	{payment.ErrTabOpening, client.ErrUnavailable, "The card has not answered yet; nothing was charged. Try again with the same idempotency key."},
 	{ledger.ErrClosed, client.ErrUnavailable, "The service is stopping; nothing was done. Try again with the same idempotency key."},
 	{mandate.ErrMalformed, client.ErrValidation, "intentMandate is not a mandate token"},
 	{mandate.ErrInvalid, client.ErrMandateInvalid, "The mandate's signature, issuer or key is not valid here."},

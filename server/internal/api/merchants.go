@@ -27,18 +27,9 @@ func (a *API) stats(ctx context.Context, c call[struct{}]) (reply, error) {
 }
 
 func (a *API) transactions(ctx context.Context, c call[struct{}]) (reply, error) {
-	query := c.Request.URL.Query()
-	size := defaultPage
-	if query.Has("limit") {
-		n, err := strconv.Atoi(query.Get("limit"))
-		if err != nil || n < 1 || n > maxPage {
-			return reply{}, invalid("limit", "must be an integer, 1 to 100")
-		}
-		size = n
-	}
-	after := query.Get("starting_after")
-	if after != "" && !id.Valid(id.Charge, after) {
-		return reply{}, invalid("starting_after", "must be the id of a transaction of yours")
+	size, after, err := pageOf(c, id.Charge, "a transaction of yours")
+	if err != nil {
+		return reply{}, err
 	}
 	list, err := a.Payments.Charges(ctx, c.Merchant.ID, after, size+1)
 	if errors.Is(err, ledger.ErrNotFound) {
@@ -56,8 +47,24 @@ func (a *API) transactions(ctx context.Context, c call[struct{}]) (reply, error)
 		page.Data = append(page.Data, client.Transaction{
 			ID: ch.ID, MandateID: mandateID, Source: client.Source(ch.Source), Payer: ch.Payer(), AmountCents: int64(ch.Amount.CentsUp()),
 			Status: client.Status(ch.Status), Rail: client.Rail(ch.Rail), CreatedAt: ch.CreatedAt,
-			RefundedCents: int64(ch.Refunded.CentsUp()),
+			RefundedCents: int64(ch.Refunded.CentsUp()), TabID: ch.TabID,
 		})
 	}
 	return reply{Body: page}, nil
+}
+
+// pageOf returns the size of a requested page, and the id after which it begins.
+func pageOf(c call[struct{}], prefix, what string) (size int, after string, err error) {
+	query := c.Request.URL.Query()
+	size = defaultPage
+	if query.Has("limit") {
+		size, err = strconv.Atoi(query.Get("limit"))
+		if err != nil || size < 1 || size > maxPage {
+			return 0, "", invalid("limit", "must be an integer, 1 to 100")
+		}
+	}
+	if after = query.Get("starting_after"); after != "" && !id.Valid(prefix, after) {
+		return 0, "", invalid("starting_after", "must be the id of "+what)
+	}
+	return size, after, nil
 }

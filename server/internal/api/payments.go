@@ -28,6 +28,7 @@ type chargeBody struct {
 	Description    string   `json:"description"`
 	IdempotencyKey string   `json:"idempotencyKey"`
 	Metadata       metadata `json:"metadata"`
+	Tab            bool     `json:"tab"`
 }
 
 func (a *API) charge(ctx context.Context, c call[chargeBody]) (reply, error) {
@@ -35,7 +36,7 @@ func (a *API) charge(ctx context.Context, c call[chargeBody]) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	request.Payee, request.RequestID = c.Merchant, c.RequestID
+	request.Payee, request.RequestID, request.Tab = c.Merchant, c.RequestID, c.In.Tab
 	return charged(a.Payments.Charge(ctx, request))
 }
 
@@ -100,7 +101,7 @@ func chargeView(c ledger.Charge) client.Charge {
 	v := client.Charge{
 		TransactionID: c.ID, Status: client.Status(c.Status), AmountCents: int64(c.Amount.CentsUp()),
 		TxHash: c.TxHash, ProcessorPaymentID: c.ProcessorID, FeeMicros: int64(c.Fee),
-		FailureReason: client.FailureReason(c.FailureReason), CreatedAt: c.CreatedAt,
+		FailureReason: client.FailureReason(c.FailureReason), CreatedAt: c.CreatedAt, TabID: c.TabID,
 	}
 	if c.Status == ledger.ChargeSucceeded {
 		v.Status = client.Completed
@@ -135,7 +136,7 @@ func (a *API) receipt(ctx context.Context, c call[struct{}]) (reply, error) {
 		ID: ch.ID, Status: client.Status(ch.Status), AmountCents: int64(ch.Amount.CentsUp()), Currency: client.Currency(ch.Currency),
 		Rail: client.Rail(ch.Rail), ReceiptURL: a.Payments.ReceiptURL(ch.ID), Description: ch.Description,
 		FeeMicros: int64(ch.Fee), TxHash: ch.TxHash, FailureReason: client.FailureReason(ch.FailureReason),
-		CreatedAt: ch.CreatedAt, SettledAt: ch.SettledAt, RefundedCents: int64(ch.Refunded.CentsUp()),
+		CreatedAt: ch.CreatedAt, SettledAt: ch.SettledAt, RefundedCents: int64(ch.Refunded.CentsUp()), TabID: ch.TabID,
 	}
 	if reversed {
 		v.Status = client.Reversed

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -121,13 +122,13 @@ func (a *API) settle(ctx context.Context, r payment.PaywallRequest) (reply, erro
 		s.ErrorReason = payment.PaymentRefunded
 	case c.Status == ledger.ChargeVoided, c.Status == ledger.ChargeSucceeded && r.Hold > 0:
 		s.ErrorReason = string(client.CodeAuthorizationEnded)
-	case c.Status == ledger.ChargeSucceeded, c.Status == ledger.ChargeAuthorized:
+	case c.Paid(), c.Status == ledger.ChargeAuthorized:
 		s.Success = true
-		s.Network, s.Transaction = "card", c.ProcessorID
+		s.Network, s.Transaction = "card", cmp.Or(c.ProcessorID, c.ID) // a draw shares its tab's payment with others
 		if c.Rail == rail.Chain {
 			s.Network, s.Transaction = r.Network, c.TxHash
 		}
-		if c.Status == ledger.ChargeAuthorized {
+		if c.Status == ledger.ChargeAuthorized && c.TabID == "" {
 			s.AuthorizedUntil = &c.AuthorizedUntil
 		}
 	case c.Status == ledger.ChargePending:

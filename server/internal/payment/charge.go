@@ -27,6 +27,9 @@ type ChargeRequest struct {
 	Metadata       map[string]string
 	IdempotencyKey string
 	RequestID      string
+	// Tab draws the amount from a tab if it is below what a card pays, and the mandate pays by
+	// card alone.
+	Tab bool
 
 	// kind is the kind of the idempotency key, by default the merchant's own. named
 	// requires that the mandate names the payee. rails overrides the currency's order.
@@ -86,16 +89,22 @@ func (s *Service) move(ctx context.Context, r ChargeRequest) (Charged, error) {
 	}
 	failpoint.Hit(failpoint.Received)
 	within, span := s.Telemetry.Span(ctx, "ledger.reserve", slog.String("mandateId", reserve.MandateID), slog.String("merchantId", r.Payee.ID))
-	reserved, err := s.Ledger.Reserve(within, reserve)
+	reserved, err := s.reserved(within, reserve)
 	span.Set(slog.String("transactionId", reserved.Charge.ID), slog.Bool("replayed", reserved.Replayed))
 	span.End(spanError(err))
 	if err != nil {
 		return Charged{}, err
 	}
 	failpoint.Hit(failpoint.Reserved)
+	if reserved.Charge.TabID != "" && !reserved.Replayed {
+		failpoint.Hit(failpoint.Drawn)
+	}
 	if reserved.Replayed {
 		reversed, err := s.Reversed(ctx, reserved.Charge)
 		return Charged{Charge: reserved.Charge, Replayed: true, Reversed: reversed}, err
+	}
+	if reserved.Charge.Status != ledger.ChargePending { // a draw
+		return Charged{Charge: reserved.Charge}, nil
 	}
 	// From here on the charge is finished even if the caller goes away.
 	c, err := s.finish(context.WithoutCancel(ctx), reserved.Charge, attempt{within: railTimeout})
@@ -116,7 +125,7 @@ func (s *Service) begin() (done func(), err error) {
 // reserve verifies the token's signature and returns the command with which the ledger
 // decides everything else.
 func (s *Service) reserve(ctx context.Context, r ChargeRequest) (ledger.Reserve, error) {
-	mandateID, valid, err := s.tokenMandate(ctx, r)
+	mandateID, rails, valid, err := s.tokenMandate(ctx, r)
 	if err != nil {
 		return ledger.Reserve{}, err
 	}
@@ -125,34 +134,39 @@ func (s *Service) reserve(ctx context.Context, r ChargeRequest) (ledger.Reserve,
 	if order == nil {
 		order = rail.Preferred(r.Currency)
 	}
+	var draw *ledger.Draw
+	if r.Tab && r.Amount < MinimumByCard {
+		draw, order = s.drawOf(order, rails)
+	}
 	return ledger.Reserve{
 		ChargeID: id.New(id.Charge, now), MandateID: mandateID, TokenValid: valid, Payee: r.Payee,
 		PayTo: r.Payee.PayTo, Amount: r.Amount, Currency: r.Currency, Description: r.Description, Metadata: r.Metadata,
 		Resource: r.resource, Named: r.named, Rails: s.Configured(order), Kind: r.kind, IdempotencyKey: r.IdempotencyKey,
 		RequestKey: r.requestKey, Scope: r.scope, Fingerprint: fingerprint(mandateID, r), Checkout: r.checkout, RequestID: r.RequestID, Lease: leaseFor,
-		Hold: r.hold,
+		Hold: r.hold, Draw: draw,
 	}, nil
 }
 
-// tokenMandate returns the id of the token's mandate, and reports whether the token is valid.
-func (s *Service) tokenMandate(ctx context.Context, r ChargeRequest) (mandateID string, valid bool, err error) {
+// tokenMandate returns the id and the rails of the token's mandate, and reports whether the
+// token is valid.
+func (s *Service) tokenMandate(ctx context.Context, r ChargeRequest) (mandateID string, rails []mandate.Rail, valid bool, err error) {
 	if r.mandateID != "" {
-		return r.mandateID, true, nil
+		return r.mandateID, nil, true, nil
 	}
 	if r.bound != nil {
-		return r.bound.Mandate.ID, !r.bound.Stale, nil
+		return r.bound.Mandate.ID, r.bound.Mandate.Rails, !r.bound.Stale, nil
 	}
 	m, err := s.Verifier.Verify(ctx, r.Token)
 	switch {
 	case err == nil && m.Bound:
-		return "", false, errBound
+		return "", nil, false, errBound
 	case err == nil:
-		return m.ID, true, nil
+		return m.ID, m.Rails, true, nil
 	case errors.Is(err, mandate.ErrInvalid):
 		s.Logger.InfoContext(ctx, "mandate refused", slog.String("error", err.Error()), slog.String("requestId", r.RequestID))
-		return "", false, nil
+		return "", nil, false, nil
 	}
-	return "", false, err
+	return "", nil, false, err
 }
 
 // Configured returns the rails of order that this service has.
@@ -178,6 +192,9 @@ func fingerprint(mandateID string, r ChargeRequest) string {
 		kind = string(r.kind) + ":"
 	}
 	parts := []any{kind, mandateID, r.Amount, r.Currency, r.Description, r.Metadata} // maps by sorted key
+	if r.Tab && r.rails == nil {
+		parts = append(parts, "tab")
+	}
 	if r.hold > 0 {
 		parts = append(parts, r.hold)
 	}

@@ -233,7 +233,7 @@ func (c *Checkout) take(charge ledger.Charge, reversed bool) {
 		}
 	case ledger.ChargePending:
 		c.Status = CheckoutPending
-	case ledger.ChargeAuthorized, ledger.ChargeVoided: // a checkout is charged in one step
+	case ledger.ChargeAuthorized, ledger.ChargeVoided, ledger.ChargeWrittenOff: // a checkout is charged in one step
 	case ledger.ChargeFailed:
 		c.Status, c.FailureReason = CheckoutFailed, string(charge.FailureReason)
 	}

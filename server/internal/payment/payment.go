@@ -63,6 +63,8 @@ type Config struct {
 	Clock    func() time.Time
 	Logger   *slog.Logger
 	BaseURL  string
+	// TabBlock is the block of a tab, at least [ledger.CardMinimum].
+	TabBlock ledger.Micros
 	// ReceiptKey makes the addresses of receipts unguessable.
 	ReceiptKey []byte
 	// Telemetry records charges. Default: none.

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/id"
-	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// MinimumByCard is the lowest paywall price that a card can pay.
-const MinimumByCard = 50 * money.MicrosPerCent
+// MinimumByCard is the lowest paywall price that a card pays at once. Lower ones are drawn
+// from a tab.
+const MinimumByCard = ledger.CardMinimum
 
 // PaywallRequest asks to charge a paywall's price to a mandate.
 type PaywallRequest struct {
@@ -106,19 +106,21 @@ func (s *Service) Payer(ctx context.Context, c ledger.Charge) (string, error) {
 }
 
 // charge returns the request that both kinds of settlement share: on the chain if the
-// paywall's network is the service's, by card if the price is high enough.
+// paywall's network is the service's, by card if the price is high enough, or from a tab.
 func (s *Service) charge(r PaywallRequest, payee ledger.Merchant) ChargeRequest {
 	order := []rail.Name{}
 	one, _ := s.Rails.Rail(rail.Chain)
 	if n, ok := one.(rail.Networked); ok && n.Network() == r.Network {
 		order = append(order, rail.Chain)
 	}
-	if r.Price >= MinimumByCard && !ledger.IsWallet(payee.ID) { // a card pays registered merchants only
+	byCard := !ledger.IsWallet(payee.ID) // a card pays registered merchants only
+	if byCard && r.Price >= MinimumByCard {
 		order = append(order, rail.Card)
 	}
 	return ChargeRequest{
 		Payee: payee, Token: r.Token, Amount: r.Price, Currency: "usdc",
-		Description: accessTo(r.Resource), RequestID: r.RequestID, rails: order, resource: normalResource(r.Resource), hold: r.Hold,
+		Description: accessTo(r.Resource), RequestID: r.RequestID, rails: order, Tab: byCard && r.Hold == 0, resource: normalResource(r.Resource),
+		hold: r.Hold,
 	}
 }
 

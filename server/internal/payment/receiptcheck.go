@@ -115,7 +115,7 @@ func (s *Service) receiptOfCharge(ctx context.Context, r ReceiptCheck, payee led
 	}
 	found := CheckedReceipt{Reason: ReceiptNotFound}
 	for _, c := range list {
-		if c.Status != ledger.ChargeSucceeded || c.MerchantID != payee.ID {
+		if !c.Serves() || c.MerchantID != payee.ID {
 			continue
 		}
 		if found, err = s.compareReceipt(ctx, r, c); err != nil || found.Reason == "" {
@@ -132,6 +132,9 @@ func (s *Service) compareReceipt(ctx context.Context, r ReceiptCheck, c ledger.C
 		return CheckedReceipt{}, err
 	}
 	out := CheckedReceipt{Payer: payer, SettledAt: c.SettledAt, TransactionID: c.ID, direct: c.Direct()}
+	if c.TabID != "" {
+		out.SettledAt = c.CreatedAt // the payee was paid later
+	}
 	switch {
 	case c.Resource != normalResource(r.Resource):
 		out.Reason = "resource" + ReceiptDiffers

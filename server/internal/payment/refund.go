@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -96,9 +97,7 @@ func (s *Service) finishRefund(ctx context.Context, r ledger.Refund, within time
 	}
 	railCtx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	outcome, err := one.Refund(railCtx, rail.Refund{
-		Reference: rail.Reference(r.ID, r.Rail), Charge: rail.Reference(r.ChargeID, r.Rail), Amount: r.Amount, Description: r.Reason,
-	})
+	outcome, err := s.askRefund(railCtx, one, r)
 	if err != nil {
 		log.WarnContext(ctx, "outcome of refund unknown, will ask again", slog.String("error", err.Error()))
 		return r, nil
@@ -119,6 +118,17 @@ func (s *Service) settleRefund(ctx context.Context, r ledger.Refund, outcome rai
 			slog.String("rail", string(r.Rail)), slog.String("error", err.Error()))
 	}
 	return settled, err
+}
+
+// askRefund asks the rail. The payment of a draw is that of its tab.
+func (s *Service) askRefund(ctx context.Context, one rail.Refunder, r ledger.Refund) (rail.Outcome, error) {
+	c, err := s.Ledger.Charge(ctx, r.ChargeID)
+	if err != nil {
+		return rail.Outcome{}, err
+	}
+	return one.Refund(ctx, rail.Refund{
+		Reference: rail.Reference(r.ID, r.Rail), Charge: rail.Reference(cmp.Or(c.TabID, c.ID), r.Rail), Amount: r.Amount, Description: r.Reason,
+	})
 }
 
 // resumeRefunds finishes the refunds whose lease has expired.

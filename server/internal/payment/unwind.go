@@ -111,6 +111,8 @@ func (s *Service) unwindOne(ctx context.Context, u ledger.Unwinding) {
 		next, err = s.unwindSession(within, u.ID)
 	case ledger.UnwindHold:
 		err = s.unwindHold(within, u.ID)
+	case ledger.UnwindTab:
+		next, err = s.unwindTab(within, u.ID)
 	}
 	if err == nil && !next.IsZero() {
 		u.Since = next // there is nothing to do before
@@ -129,10 +131,10 @@ func (s *Service) unwindOne(ctx context.Context, u ledger.Unwinding) {
 	failpoint.Hit(failpoint.UnwindingEnded)
 }
 
-// unwindMandate publishes the status of a revoked mandate, destroys its key, and
-// disconnects its instruments.
+// unwindMandate publishes the status of a revoked mandate, destroys its key, closes its tabs,
+// and disconnects its instruments.
 func (s *Service) unwindMandate(ctx context.Context, mandateID string) error {
-	err := s.forget(ctx, mandateID)
+	err := errors.Join(s.forget(ctx, mandateID), s.closeTabs(ctx, mandateID))
 	rows, e := s.Ledger.InstrumentsOfMandate(ctx, mandateID)
 	if e != nil {
 		return errors.Join(err, e)

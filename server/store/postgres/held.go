@@ -11,7 +11,7 @@ import (
 type held struct {
 	sessions, mandates, charges map[string]bool
 	checkouts, instruments      map[string]bool
-	refunds                     map[string]bool
+	refunds, tabs               map[string]bool
 	tallies                     map[ledger.TallyKey]bool
 }
 
@@ -20,6 +20,7 @@ type held struct {
 func heldBy(keys ledger.Keys, s *ledger.State) held {
 	h := held{sessions: namesOf(s.Sessions), mandates: namesOf(s.Mandates), charges: map[string]bool{}, tallies: namesOf(s.Tallies)}
 	h.checkouts, h.instruments, h.refunds = namesOf(s.Checkouts), namesOf(s.Instruments), namesOf(s.Refunds)
+	h.tabs = namesOf(s.Tabs)
 	for _, id := range keys.Charges {
 		_, h.charges[id] = s.Charges[id]
 	}
@@ -64,6 +65,11 @@ func (h held) covers(e ledger.Effects) error {
 	for _, r := range e.Update.Refunds {
 		if !h.refunds[r.ID] {
 			return fmt.Errorf("%w: refund %s to update is not locked", ledger.ErrInvariant, r.ID)
+		}
+	}
+	for _, r := range e.Update.Tabs {
+		if !h.tabs[r.ID] {
+			return fmt.Errorf("%w: tab %s to update is not locked", ledger.ErrInvariant, r.ID)
 		}
 	}
 	for _, r := range e.Update.Tallies {

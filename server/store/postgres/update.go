@@ -39,6 +39,10 @@ var (
 	insertCharges          = named[db.InsertChargeParams]("InsertCharges")
 	updateCharges          = named[db.UpdateChargeParams]("UpdateCharges")
 	updateChargeRefunds    = named[db.UpdateChargeRefundsParams]("UpdateChargeRefunds")
+	updateWrittenOff       = named[db.UpdateWrittenOffParams]("UpdateWrittenOff")
+	lockTabs               = named[db.UnfinishedTabsParams]("LockTabs")
+	insertTabs             = named[db.InsertTabParams]("InsertTabs")
+	updateTabs             = named[db.UpdateTabParams]("UpdateTabs")
 	lockRefunds            = named[struct{ ID string }]("LockRefunds")
 	insertRefunds          = named[db.InsertRefundParams]("InsertRefunds")
 	updateRefunds          = named[db.UpdateRefundParams]("UpdateRefunds")
@@ -130,7 +134,7 @@ func queueLoad(b *pgx.Batch, keys ledger.Keys) *ledger.State {
 		Charges: map[string]ledger.Charge{}, Tallies: map[ledger.TallyKey]ledger.Tally{},
 		Idempotency: map[ledger.IdempotencyKey]ledger.Idempotency{},
 		Checkouts:   map[string]ledger.Checkout{}, Instruments: map[string]ledger.Instrument{},
-		Refunds: map[string]ledger.Refund{},
+		Refunds: map[string]ledger.Refund{}, Tabs: map[string]ledger.Tab{},
 	}
 	if len(keys.Sessions) > 0 {
 		into(b.Queue(lockSessions.text, keys.Sessions), row.Session, func(r ledger.Session) { s.Sessions[r.Hash] = r })
@@ -151,6 +155,12 @@ func queueLoad(b *pgx.Batch, keys ledger.Keys) *ledger.State {
 	}
 	if len(keys.Refunds) > 0 {
 		into(b.Queue(lockRefunds.text, keys.Refunds), row.Refund, func(r ledger.Refund) { s.Refunds[r.ID] = r })
+	}
+	if len(keys.Tabs) > 0 {
+		a := arrays(lockTabs, keys.Tabs, func(k ledger.TallyKey) db.UnfinishedTabsParams {
+			return db.UnfinishedTabsParams{MandateID: k.MandateID, MerchantID: k.MerchantID}
+		})
+		into(b.Queue(lockTabs.text, a...), row.Tab, func(r ledger.Tab) { s.Tabs[r.ID] = r })
 	}
 	if len(keys.Tallies) > 0 {
 		a := arrays(lockTallies, keys.Tallies, func(k ledger.TallyKey) db.TallyParams {
@@ -222,6 +232,9 @@ func queueSave(b *pgx.Batch, e ledger.Effects, before map[string]ledger.Mandate)
 	exec(b, updateCharges, e.Update.Charges, row.UpdateCharge)
 	exec(b, updateChargeSteps, row.InSteps(e.Update.Charges), row.UpdateChargeStep)
 	exec(b, updateChargeRefunds, row.WithRefunds(e.Update.Charges), row.UpdateChargeRefunds)
+	exec(b, updateWrittenOff, row.WrittenOff(e.Update.Charges), row.UpdateWrittenOff)
+	exec(b, updateTabs, e.Update.Tabs, row.UpdateTab) // before those that take their place
+	exec(b, insertTabs, e.Insert.Tabs, row.InsertTab)
 	exec(b, insertRefunds, e.Insert.Refunds, row.InsertRefund)
 	exec(b, updateRefunds, e.Update.Refunds, row.UpdateRefund)
 	exec(b, insertTallies, e.Insert.Tallies, row.InsertTally)

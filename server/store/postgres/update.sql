@@ -20,7 +20,7 @@ SELECT mandate_id, kind, cap, start_day, used FROM windows WHERE mandate_id = AN
 SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day,
     status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
     attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds,
-    source
+    source, tab_id, written_off
 FROM charges WHERE id = ANY(@id::text[]) ORDER BY id FOR UPDATE
 
 -- name: LockCheckouts
@@ -34,7 +34,7 @@ SELECT reference, session_hash, mandate_id, state, connection, rail, customer, m
 FROM instruments WHERE reference = ANY(@reference::text[]) ORDER BY reference FOR UPDATE
 
 -- name: LockTallies
-SELECT t.merchant_id, t.mandate_id, t.count, t.volume_micros, t.start_day, t.used_micros, t.refunded_micros
+SELECT t.merchant_id, t.mandate_id, t.count, t.volume_micros, t.start_day, t.used_micros, t.refunded_micros, t.owed_micros
 FROM tallies t
 JOIN (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@mandate_id::text[]) AS mandate_id) k
     ON t.merchant_id = k.merchant_id AND t.mandate_id = k.mandate_id
@@ -50,7 +50,7 @@ JOIN (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@kind::text[]) 
 SELECT c.id, c.mandate_id, c.merchant_id, c.pay_to, c.amount_micros, c.fee_micros, c.currency, c.description,
     c.metadata, c.rails, c.day, c.status, c.rail, c.tx_hash, c.processor_id, c.failure_reason, c.lease_ms, c.asked,
     c.created_ms, c.settled_ms, c.lease_owner, c.attempt, c.resource, c.step, c.authorized_micros,
-    c.authorized_until_ms, c.usage, c.refunded_micros, c.refunding_micros, c.refunds, c.source
+    c.authorized_until_ms, c.usage, c.refunded_micros, c.refunding_micros, c.refunds, c.source, c.tab_id, c.written_off
 FROM charges c
 JOIN idempotency i ON i.charge_id = c.id
 JOIN (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@kind::text[]) AS kind, unnest(@key::text[]) AS key) k
@@ -105,13 +105,13 @@ WHERE t.mandate_id = u.mandate_id AND t.kind = u.kind
 -- name: InsertCharges
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
     rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
-    attempt, resource, step, authorized_micros, authorized_until_ms, usage, source)
+    attempt, resource, step, authorized_micros, authorized_until_ms, usage, source, tab_id)
 SELECT unnest(@id::text[]), unnest(@mandate_id::text[]), unnest(@merchant_id::text[]), unnest(@pay_to::text[]), unnest(@amount_micros::bigint[]),
     unnest(@fee_micros::bigint[]), unnest(@currency::text[]), unnest(@description::text[]), unnest(@metadata::text[]), unnest(@rails::text[]),
     unnest(@day::bigint[]), unnest(@status::text[]), unnest(@rail::text[]), unnest(@tx_hash::text[]), unnest(@processor_id::text[]),
     unnest(@failure_reason::text[]), unnest(@lease_ms::bigint[]), unnest(@asked::bigint[]), unnest(@created_ms::bigint[]), unnest(@settled_ms::bigint[]),
     unnest(@lease_owner::text[]), unnest(@attempt::bigint[]), unnest(@resource::text[]), unnest(@step::text[]), unnest(@authorized_micros::bigint[]),
-    unnest(@authorized_until_ms::bigint[]), unnest(@usage::text[]), unnest(@source::text[])
+    unnest(@authorized_until_ms::bigint[]), unnest(@usage::text[]), unnest(@source::text[]), unnest(@tab_id::text[])
 
 -- name: UpdateCharges
 UPDATE charges t SET fee_micros = u.fee_micros, status = u.status, rail = u.rail, tx_hash = u.tx_hash,
@@ -133,6 +133,39 @@ WHERE t.id = u.id
 UPDATE charges t SET refunded_micros = u.refunded_micros, refunding_micros = u.refunding_micros, refunds = u.refunds
 FROM (SELECT unnest(@id::text[]) AS id, unnest(@refunded_micros::bigint[]) AS refunded_micros,
     unnest(@refunding_micros::bigint[]) AS refunding_micros, unnest(@refunds::bigint[]) AS refunds) u
+WHERE t.id = u.id
+
+-- name: UpdateWrittenOff
+UPDATE charges t SET written_off = u.written_off
+FROM (SELECT unnest(@id::text[]) AS id, unnest(@written_off::bigint[]) AS written_off) u
+WHERE t.id = u.id
+
+-- name: LockTabs
+-- Only tabs that are not closed.
+SELECT t.id, t.mandate_id, t.merchant_id, t.state, t.outcome, t.reason, t.failure_reason, t.block_micros, t.owed_micros,
+    t.drawn_micros, t.draws, t.capture_micros, t.processor_id, t.lease_owner, t.lease_ms, t.created_ms, t.closes_ms, t.closed_ms
+FROM tabs t
+JOIN (SELECT unnest(@mandate_id::text[]) AS mandate_id, unnest(@merchant_id::text[]) AS merchant_id) k
+    ON t.mandate_id = k.mandate_id AND t.merchant_id = k.merchant_id
+WHERE t.state <> 'closed' ORDER BY t.id FOR UPDATE OF t
+
+-- name: InsertTabs
+INSERT INTO tabs (id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros,
+    draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms)
+SELECT unnest(@id::text[]), unnest(@mandate_id::text[]), unnest(@merchant_id::text[]), unnest(@state::text[]), unnest(@outcome::text[]),
+    unnest(@reason::text[]), unnest(@failure_reason::text[]), unnest(@block_micros::bigint[]), unnest(@owed_micros::bigint[]),
+    unnest(@drawn_micros::bigint[]), unnest(@draws::bigint[]), unnest(@capture_micros::bigint[]), unnest(@processor_id::text[]),
+    unnest(@lease_owner::text[]), unnest(@lease_ms::bigint[]), unnest(@created_ms::bigint[]), unnest(@closes_ms::bigint[]),
+    unnest(@closed_ms::bigint[])
+
+-- name: UpdateTabs
+UPDATE tabs t SET state = u.state, outcome = u.outcome, reason = u.reason, failure_reason = u.failure_reason,
+    drawn_micros = u.drawn_micros, draws = u.draws, capture_micros = u.capture_micros, processor_id = u.processor_id,
+    lease_owner = u.lease_owner, lease_ms = u.lease_ms, closed_ms = u.closed_ms
+FROM (SELECT unnest(@id::text[]) AS id, unnest(@state::text[]) AS state, unnest(@outcome::text[]) AS outcome, unnest(@reason::text[]) AS reason,
+    unnest(@failure_reason::text[]) AS failure_reason, unnest(@drawn_micros::bigint[]) AS drawn_micros, unnest(@draws::bigint[]) AS draws,
+    unnest(@capture_micros::bigint[]) AS capture_micros, unnest(@processor_id::text[]) AS processor_id,
+    unnest(@lease_owner::text[]) AS lease_owner, unnest(@lease_ms::bigint[]) AS lease_ms, unnest(@closed_ms::bigint[]) AS closed_ms) u
 WHERE t.id = u.id
 
 -- name: LockRefunds
@@ -194,16 +227,17 @@ ON CONFLICT (id) DO UPDATE SET attempts = excluded.attempts,
     due_ms = CASE WHEN excluded.due_ms < unwindings.due_ms THEN excluded.due_ms ELSE unwindings.due_ms - 1 END
 
 -- name: InsertTallies
-INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros, start_day, used_micros, refunded_micros)
+INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros, start_day, used_micros, refunded_micros, owed_micros)
 SELECT unnest(@merchant_id::text[]), unnest(@mandate_id::text[]), unnest(@count::bigint[]), unnest(@volume_micros::bigint[]),
-    unnest(@start_day::bigint[]), unnest(@used_micros::bigint[]), unnest(@refunded_micros::bigint[])
+    unnest(@start_day::bigint[]), unnest(@used_micros::bigint[]), unnest(@refunded_micros::bigint[]), unnest(@owed_micros::bigint[])
 
 -- name: UpdateTallies
 UPDATE tallies t SET count = u.count, volume_micros = u.volume_micros, start_day = u.start_day, used_micros = u.used_micros,
-    refunded_micros = u.refunded_micros
+    refunded_micros = u.refunded_micros, owed_micros = u.owed_micros
 FROM (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@mandate_id::text[]) AS mandate_id, unnest(@count::bigint[]) AS count,
     unnest(@volume_micros::bigint[]) AS volume_micros, unnest(@start_day::bigint[]) AS start_day,
-    unnest(@used_micros::bigint[]) AS used_micros, unnest(@refunded_micros::bigint[]) AS refunded_micros) u
+    unnest(@used_micros::bigint[]) AS used_micros, unnest(@refunded_micros::bigint[]) AS refunded_micros,
+    unnest(@owed_micros::bigint[]) AS owed_micros) u
 WHERE t.merchant_id = u.merchant_id AND t.mandate_id = u.mandate_id
 
 -- name: InsertIdempotencies

@@ -210,7 +210,7 @@ func Charge(r db.Charge) (c ledger.Charge, err error) {
 		ID: r.ID, MandateID: r.MandateID, Source: ledger.Source(r.Source), MerchantID: r.MerchantID, PayTo: r.PayTo,
 		Amount: ledger.Micros(r.AmountMicros), Fee: ledger.Micros(r.FeeMicros), Currency: r.Currency,
 		Description: r.Description, Metadata: pairs(r.Metadata, &err),
-		Rails: list[rail.Name](r.Rails, &err), Day: ledger.Day(r.Day), Status: ledger.ChargeStatus(r.Status),
+		Rails: list[rail.Name](r.Rails, &err), Day: ledger.Day(r.Day), Status: ChargeStatus(r.Status, r.WrittenOff), TabID: r.TabID,
 		Rail: rail.Name(r.Rail), TxHash: r.TxHash, ProcessorID: r.ProcessorID, FailureReason: rail.Reason(r.FailureReason),
 		LeaseOwner: r.LeaseOwner, LeaseUntil: at(r.LeaseMs), Asked: int(r.Asked), Attempt: int(r.Attempt), Resource: r.Resource,
 		CreatedAt: at(r.CreatedMs), SettledAt: at(r.SettledMs),
@@ -224,7 +224,7 @@ func InsertCharge(c ledger.Charge) db.InsertChargeParams {
 	return db.InsertChargeParams{
 		ID: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, PayTo: c.PayTo, AmountMicros: int64(c.Amount),
 		FeeMicros: int64(c.Fee), Currency: c.Currency, Description: c.Description, Metadata: text(c.Metadata),
-		Rails: text(c.Rails), Day: int64(c.Day), Status: string(c.Status), Rail: string(c.Rail), TxHash: c.TxHash,
+		Rails: text(c.Rails), Day: int64(c.Day), Status: storedStatus(c.Status), Rail: string(c.Rail), TxHash: c.TxHash, TabID: c.TabID,
 		ProcessorID: c.ProcessorID, FailureReason: string(c.FailureReason), LeaseMs: Millis(c.LeaseUntil),
 		Asked: int64(c.Asked), CreatedMs: Millis(c.CreatedAt), SettledMs: Millis(c.SettledAt), LeaseOwner: c.LeaseOwner,
 		Attempt: int64(c.Attempt), Resource: c.Resource, Step: string(c.Step), AuthorizedMicros: int64(c.Authorized),
@@ -235,7 +235,7 @@ func InsertCharge(c ledger.Charge) db.InsertChargeParams {
 // UpdateCharge is what a statement of that name takes.
 func UpdateCharge(c ledger.Charge) db.UpdateChargeParams {
 	return db.UpdateChargeParams{
-		ID: c.ID, FeeMicros: int64(c.Fee), Status: string(c.Status), Rail: string(c.Rail), TxHash: c.TxHash,
+		ID: c.ID, FeeMicros: int64(c.Fee), Status: storedStatus(c.Status), Rail: string(c.Rail), TxHash: c.TxHash,
 		ProcessorID: c.ProcessorID, FailureReason: string(c.FailureReason), LeaseMs: Millis(c.LeaseUntil),
 		Asked: int64(c.Asked), SettledMs: Millis(c.SettledAt), LeaseOwner: c.LeaseOwner, Attempt: int64(c.Attempt),
 	}
@@ -278,7 +278,7 @@ func Tally(r db.Tally) (ledger.Tally, error) {
 	return ledger.Tally{
 		TallyKey: ledger.TallyKey{MandateID: r.MandateID, MerchantID: r.MerchantID},
 		Count:    r.Count, Volume: ledger.Micros(r.VolumeMicros), Month: ledger.Day(r.StartDay), Used: ledger.Micros(r.UsedMicros),
-		Refunded: ledger.Micros(r.RefundedMicros),
+		Refunded: ledger.Micros(r.RefundedMicros), Owed: ledger.Micros(r.OwedMicros),
 	}, nil
 }
 
@@ -286,7 +286,7 @@ func Tally(r db.Tally) (ledger.Tally, error) {
 func InsertTally(t ledger.Tally) db.InsertTallyParams {
 	return db.InsertTallyParams{
 		MerchantID: t.MerchantID, MandateID: t.MandateID, Count: t.Count, VolumeMicros: int64(t.Volume),
-		StartDay: int64(t.Month), UsedMicros: int64(t.Used), RefundedMicros: int64(t.Refunded),
+		StartDay: int64(t.Month), UsedMicros: int64(t.Used), RefundedMicros: int64(t.Refunded), OwedMicros: int64(t.Owed),
 	}
 }
 

@@ -86,7 +86,7 @@ func (a *audit) Counters(ctx context.Context, each func(ledger.Counter) error) e
 func fact(r db.ChargeFactsRow) (ledger.Charge, error) {
 	return ledger.Charge{
 		ID: r.ID, MandateID: r.MandateID, MerchantID: r.MerchantID, Amount: ledger.Micros(r.AmountMicros),
-		Fee: ledger.Micros(r.FeeMicros), Day: ledger.Day(r.Day), Status: ledger.ChargeStatus(r.Status), Rail: rail.Name(r.Rail),
+		Fee: ledger.Micros(r.FeeMicros), Day: ledger.Day(r.Day), Status: row.ChargeStatus(r.Status, r.WrittenOff), Rail: rail.Name(r.Rail), TabID: r.TabID,
 		Step: ledger.ChargeStep(r.Step), Refunded: ledger.Micros(r.RefundedMicros), Refunding: ledger.Micros(r.RefundingMicros), Refunds: int(r.Refunds),
 	}, nil
 }
@@ -146,6 +146,21 @@ func (a *audit) Refunds(ctx context.Context, each func(ledger.Refund) error) err
 			return each(ledger.Refund{
 				ID: r.ID, ChargeID: r.ChargeID, MandateID: r.MandateID, Amount: ledger.Micros(r.AmountMicros), Status: ledger.RefundStatus(r.Status),
 			})
+		}))
+}
+
+// Tabs implements [ledger.Audit].
+func (a *audit) Tabs(ctx context.Context, each func(ledger.Tab) error) error {
+	p := db.TabsAfterParams{Limit: pageSize}
+	return a.store.fail("read tabs", pages(
+		func() ([]db.Tab, error) { return a.q.TabsAfter(ctx, p) },
+		func(r db.Tab) { p.ID = r.ID },
+		func(r db.Tab) error {
+			t, err := row.Tab(r)
+			if err != nil {
+				return err
+			}
+			return each(t)
 		}))
 }
 

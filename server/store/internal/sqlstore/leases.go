@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -44,8 +45,9 @@ func (s *Store) FreeChargeLeases(ctx context.Context, instance string) error {
 	}
 	free := func(ctx context.Context, own string) error {
 		s.kept.forget() // it holds the leases too
-		_, err := s.writeQ.FreeChargeLeases(ctx, own)
-		return err
+		_, charges := s.writeQ.FreeChargeLeases(ctx, own)
+		_, tabs := s.writeQ.FreeTabLeases(ctx, own)
+		return errors.Join(charges, tabs)
 	}
 	return put(ctx, s, "free charge leases", free, instance+".%")
 }

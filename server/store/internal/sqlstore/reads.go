@@ -63,6 +63,34 @@ func (s *Store) Charge(ctx context.Context, id string) (ledger.Charge, error) {
 	return one(s, row.Charge)(s.readQ.Charge(ctx, id))
 }
 
+// Tab implements [ledger.Reader].
+func (s *Store) Tab(ctx context.Context, id string) (ledger.Tab, error) {
+	return one(s, row.Tab)(s.readQ.Tab(ctx, id))
+}
+
+// Tabs implements [ledger.Reader].
+func (s *Store) Tabs(ctx context.Context, merchantID, before string, limit int) ([]ledger.Tab, error) {
+	if before == "" {
+		before = afterAll
+	}
+	return many(s, row.Tab)(s.readQ.Tabs(ctx, db.TabsParams{MerchantID: merchantID, Before: before, Most: int64(limit)}))
+}
+
+// MandateTabs implements [ledger.Reader].
+func (s *Store) MandateTabs(ctx context.Context, mandateID string, limit int) ([]ledger.Tab, error) {
+	return many(s, row.Tab)(s.readQ.MandateTabs(ctx, db.MandateTabsParams{MandateID: mandateID, Most: int64(limit)}))
+}
+
+// CurrentTabs implements [ledger.Reader].
+func (s *Store) CurrentTabs(ctx context.Context, mandateID string) ([]ledger.Tab, error) {
+	return many(s, row.Tab)(s.readQ.CurrentTabs(ctx, mandateID))
+}
+
+// Draws implements [ledger.Reader].
+func (s *Store) Draws(ctx context.Context, tabID, after string, limit int) ([]ledger.Charge, error) {
+	return many(s, row.Charge)(s.readQ.Draws(ctx, db.DrawsParams{TabID: tabID, After: after, Most: int64(limit)}))
+}
+
 // RefundsOf implements [ledger.Reader].
 func (s *Store) RefundsOf(ctx context.Context, chargeID string) ([]ledger.Refund, error) {
 	return many(s, row.Refund)(s.readQ.RefundsOf(ctx, chargeID))

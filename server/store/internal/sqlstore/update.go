@@ -111,7 +111,7 @@ func (s *Store) load(ctx context.Context, keys ledger.Keys) (*ledger.State, erro
 		Charges: map[string]ledger.Charge{}, Tallies: map[ledger.TallyKey]ledger.Tally{},
 		Idempotency: map[ledger.IdempotencyKey]ledger.Idempotency{},
 		Checkouts:   map[string]ledger.Checkout{}, Instruments: map[string]ledger.Instrument{},
-		Refunds: map[string]ledger.Refund{},
+		Refunds: map[string]ledger.Refund{}, Tabs: map[string]ledger.Tab{},
 	}
 	var all error
 	for _, k := range keys.Sessions {
@@ -130,6 +130,13 @@ func (s *Store) load(ctx context.Context, keys ledger.Keys) (*ledger.State, erro
 	}
 	for _, k := range keys.Refunds {
 		all = errors.Join(all, into(st.Refunds, k, row.Refund)(q.Refund(ctx, k)))
+	}
+	for _, k := range keys.Tabs {
+		tabs, err := many(s, row.Tab)(q.UnfinishedTabs(ctx, db.UnfinishedTabsParams{MandateID: k.MandateID, MerchantID: k.MerchantID}))
+		all = errors.Join(all, err)
+		for _, t := range tabs {
+			st.Tabs[t.ID] = t
+		}
 	}
 	for _, k := range keys.Instruments {
 		all = errors.Join(all, into(st.Instruments, k, row.Instrument)(q.Instrument(ctx, k)))
@@ -183,6 +190,9 @@ func save(ctx context.Context, q *db.Queries, e ledger.Effects, before map[strin
 		update(ctx, e.Update.Charges, row.UpdateCharge, q.UpdateCharge),
 		update(ctx, row.InSteps(e.Update.Charges), row.UpdateChargeStep, q.UpdateChargeStep),
 		update(ctx, row.WithRefunds(e.Update.Charges), row.UpdateChargeRefunds, q.UpdateChargeRefunds),
+		update(ctx, row.WrittenOff(e.Update.Charges), row.UpdateWrittenOff, q.UpdateWrittenOff),
+		update(ctx, e.Update.Tabs, row.UpdateTab, q.UpdateTab), // before those that take their place
+		insert(ctx, e.Insert.Tabs, row.InsertTab, q.InsertTab),
 		insert(ctx, e.Insert.Refunds, row.InsertRefund, q.InsertRefund),
 		update(ctx, e.Update.Refunds, row.UpdateRefund, q.UpdateRefund),
 		insert(ctx, e.Insert.Tallies, row.InsertTally, q.InsertTally),

@@ -78,6 +78,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.countersStmt, err = db.PrepareContext(ctx, counters); err != nil {
 		return nil, fmt.Errorf("error preparing query Counters: %w", err)
 	}
+	if q.currentTabsStmt, err = db.PrepareContext(ctx, currentTabs); err != nil {
+		return nil, fmt.Errorf("error preparing query CurrentTabs: %w", err)
+	}
 	if q.deleteDeliveriesStmt, err = db.PrepareContext(ctx, deleteDeliveries); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteDeliveries: %w", err)
 	}
@@ -92,6 +95,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.disableWebhookEndpointStmt, err = db.PrepareContext(ctx, disableWebhookEndpoint); err != nil {
 		return nil, fmt.Errorf("error preparing query DisableWebhookEndpoint: %w", err)
+	}
+	if q.drawsStmt, err = db.PrepareContext(ctx, draws); err != nil {
+		return nil, fmt.Errorf("error preparing query Draws: %w", err)
 	}
 	if q.dueEndpointsStmt, err = db.PrepareContext(ctx, dueEndpoints); err != nil {
 		return nil, fmt.Errorf("error preparing query DueEndpoints: %w", err)
@@ -144,6 +150,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.freeChargeLeasesStmt, err = db.PrepareContext(ctx, freeChargeLeases); err != nil {
 		return nil, fmt.Errorf("error preparing query FreeChargeLeases: %w", err)
 	}
+	if q.freeTabLeasesStmt, err = db.PrepareContext(ctx, freeTabLeases); err != nil {
+		return nil, fmt.Errorf("error preparing query FreeTabLeases: %w", err)
+	}
 	if q.freeWebhookLeasesStmt, err = db.PrepareContext(ctx, freeWebhookLeases); err != nil {
 		return nil, fmt.Errorf("error preparing query FreeWebhookLeases: %w", err)
 	}
@@ -182,6 +191,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.insertSessionStmt, err = db.PrepareContext(ctx, insertSession); err != nil {
 		return nil, fmt.Errorf("error preparing query InsertSession: %w", err)
+	}
+	if q.insertTabStmt, err = db.PrepareContext(ctx, insertTab); err != nil {
+		return nil, fmt.Errorf("error preparing query InsertTab: %w", err)
 	}
 	if q.insertTallyStmt, err = db.PrepareContext(ctx, insertTally); err != nil {
 		return nil, fmt.Errorf("error preparing query InsertTally: %w", err)
@@ -224,6 +236,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.mandateHeldStmt, err = db.PrepareContext(ctx, mandateHeld); err != nil {
 		return nil, fmt.Errorf("error preparing query MandateHeld: %w", err)
+	}
+	if q.mandateTabsStmt, err = db.PrepareContext(ctx, mandateTabs); err != nil {
+		return nil, fmt.Errorf("error preparing query MandateTabs: %w", err)
 	}
 	if q.mandateVolumeStmt, err = db.PrepareContext(ctx, mandateVolume); err != nil {
 		return nil, fmt.Errorf("error preparing query MandateVolume: %w", err)
@@ -342,6 +357,15 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.streamMandatesStmt, err = db.PrepareContext(ctx, streamMandates); err != nil {
 		return nil, fmt.Errorf("error preparing query StreamMandates: %w", err)
 	}
+	if q.tabStmt, err = db.PrepareContext(ctx, tab); err != nil {
+		return nil, fmt.Errorf("error preparing query Tab: %w", err)
+	}
+	if q.tabsStmt, err = db.PrepareContext(ctx, tabs); err != nil {
+		return nil, fmt.Errorf("error preparing query Tabs: %w", err)
+	}
+	if q.tabsAfterStmt, err = db.PrepareContext(ctx, tabsAfter); err != nil {
+		return nil, fmt.Errorf("error preparing query TabsAfter: %w", err)
+	}
 	if q.takePlacesStmt, err = db.PrepareContext(ctx, takePlaces); err != nil {
 		return nil, fmt.Errorf("error preparing query TakePlaces: %w", err)
 	}
@@ -362,6 +386,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.uncheckedStreamsStmt, err = db.PrepareContext(ctx, uncheckedStreams); err != nil {
 		return nil, fmt.Errorf("error preparing query UncheckedStreams: %w", err)
+	}
+	if q.unfinishedTabsStmt, err = db.PrepareContext(ctx, unfinishedTabs); err != nil {
+		return nil, fmt.Errorf("error preparing query UnfinishedTabs: %w", err)
 	}
 	if q.unwindingBacklogStmt, err = db.PrepareContext(ctx, unwindingBacklog); err != nil {
 		return nil, fmt.Errorf("error preparing query UnwindingBacklog: %w", err)
@@ -396,11 +423,17 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.updateSessionStmt, err = db.PrepareContext(ctx, updateSession); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateSession: %w", err)
 	}
+	if q.updateTabStmt, err = db.PrepareContext(ctx, updateTab); err != nil {
+		return nil, fmt.Errorf("error preparing query UpdateTab: %w", err)
+	}
 	if q.updateTallyStmt, err = db.PrepareContext(ctx, updateTally); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateTally: %w", err)
 	}
 	if q.updateWindowStmt, err = db.PrepareContext(ctx, updateWindow); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateWindow: %w", err)
+	}
+	if q.updateWrittenOffStmt, err = db.PrepareContext(ctx, updateWrittenOff); err != nil {
+		return nil, fmt.Errorf("error preparing query UpdateWrittenOff: %w", err)
 	}
 	if q.webhookEndpointStmt, err = db.PrepareContext(ctx, webhookEndpoint); err != nil {
 		return nil, fmt.Errorf("error preparing query WebhookEndpoint: %w", err)
@@ -512,6 +545,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing countersStmt: %w", cerr)
 		}
 	}
+	if q.currentTabsStmt != nil {
+		if cerr := q.currentTabsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing currentTabsStmt: %w", cerr)
+		}
+	}
 	if q.deleteDeliveriesStmt != nil {
 		if cerr := q.deleteDeliveriesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing deleteDeliveriesStmt: %w", cerr)
@@ -535,6 +573,11 @@ func (q *Queries) Close() error {
 	if q.disableWebhookEndpointStmt != nil {
 		if cerr := q.disableWebhookEndpointStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing disableWebhookEndpointStmt: %w", cerr)
+		}
+	}
+	if q.drawsStmt != nil {
+		if cerr := q.drawsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing drawsStmt: %w", cerr)
 		}
 	}
 	if q.dueEndpointsStmt != nil {
@@ -622,6 +665,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing freeChargeLeasesStmt: %w", cerr)
 		}
 	}
+	if q.freeTabLeasesStmt != nil {
+		if cerr := q.freeTabLeasesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing freeTabLeasesStmt: %w", cerr)
+		}
+	}
 	if q.freeWebhookLeasesStmt != nil {
 		if cerr := q.freeWebhookLeasesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing freeWebhookLeasesStmt: %w", cerr)
@@ -685,6 +733,11 @@ func (q *Queries) Close() error {
 	if q.insertSessionStmt != nil {
 		if cerr := q.insertSessionStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing insertSessionStmt: %w", cerr)
+		}
+	}
+	if q.insertTabStmt != nil {
+		if cerr := q.insertTabStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing insertTabStmt: %w", cerr)
 		}
 	}
 	if q.insertTallyStmt != nil {
@@ -755,6 +808,11 @@ func (q *Queries) Close() error {
 	if q.mandateHeldStmt != nil {
 		if cerr := q.mandateHeldStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing mandateHeldStmt: %w", cerr)
+		}
+	}
+	if q.mandateTabsStmt != nil {
+		if cerr := q.mandateTabsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing mandateTabsStmt: %w", cerr)
 		}
 	}
 	if q.mandateVolumeStmt != nil {
@@ -952,6 +1010,21 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing streamMandatesStmt: %w", cerr)
 		}
 	}
+	if q.tabStmt != nil {
+		if cerr := q.tabStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing tabStmt: %w", cerr)
+		}
+	}
+	if q.tabsStmt != nil {
+		if cerr := q.tabsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing tabsStmt: %w", cerr)
+		}
+	}
+	if q.tabsAfterStmt != nil {
+		if cerr := q.tabsAfterStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing tabsAfterStmt: %w", cerr)
+		}
+	}
 	if q.takePlacesStmt != nil {
 		if cerr := q.takePlacesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing takePlacesStmt: %w", cerr)
@@ -985,6 +1058,11 @@ func (q *Queries) Close() error {
 	if q.uncheckedStreamsStmt != nil {
 		if cerr := q.uncheckedStreamsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing uncheckedStreamsStmt: %w", cerr)
+		}
+	}
+	if q.unfinishedTabsStmt != nil {
+		if cerr := q.unfinishedTabsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing unfinishedTabsStmt: %w", cerr)
 		}
 	}
 	if q.unwindingBacklogStmt != nil {
@@ -1042,6 +1120,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing updateSessionStmt: %w", cerr)
 		}
 	}
+	if q.updateTabStmt != nil {
+		if cerr := q.updateTabStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing updateTabStmt: %w", cerr)
+		}
+	}
 	if q.updateTallyStmt != nil {
 		if cerr := q.updateTallyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing updateTallyStmt: %w", cerr)
@@ -1050,6 +1133,11 @@ func (q *Queries) Close() error {
 	if q.updateWindowStmt != nil {
 		if cerr := q.updateWindowStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing updateWindowStmt: %w", cerr)
+		}
+	}
+	if q.updateWrittenOffStmt != nil {
+		if cerr := q.updateWrittenOffStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing updateWrittenOffStmt: %w", cerr)
 		}
 	}
 	if q.webhookEndpointStmt != nil {
@@ -1134,11 +1222,13 @@ type Queries struct {
 	checkoutStmt               *sql.Stmt
 	claimServiceStmt           *sql.Stmt
 	countersStmt               *sql.Stmt
+	currentTabsStmt            *sql.Stmt
 	deleteDeliveriesStmt       *sql.Stmt
 	deleteSealedKeyStmt        *sql.Stmt
 	deleteWebhookEndpointStmt  *sql.Stmt
 	deliveriesStmt             *sql.Stmt
 	disableWebhookEndpointStmt *sql.Stmt
+	drawsStmt                  *sql.Stmt
 	dueEndpointsStmt           *sql.Stmt
 	dueLanesStmt               *sql.Stmt
 	dueUnwindingsStmt          *sql.Stmt
@@ -1156,6 +1246,7 @@ type Queries struct {
 	forgetTokensStmt           *sql.Stmt
 	formerSealsStmt            *sql.Stmt
 	freeChargeLeasesStmt       *sql.Stmt
+	freeTabLeasesStmt          *sql.Stmt
 	freeWebhookLeasesStmt      *sql.Stmt
 	holdsWebhookEndpointStmt   *sql.Stmt
 	idempotencyStmt            *sql.Stmt
@@ -1169,6 +1260,7 @@ type Queries struct {
 	insertPostingStmt          *sql.Stmt
 	insertRefundStmt           *sql.Stmt
 	insertSessionStmt          *sql.Stmt
+	insertTabStmt              *sql.Stmt
 	insertTallyStmt            *sql.Stmt
 	insertUnwindingStmt        *sql.Stmt
 	insertWebhookEndpointStmt  *sql.Stmt
@@ -1183,6 +1275,7 @@ type Queries struct {
 	mandateStmt                *sql.Stmt
 	mandateChargesStmt         *sql.Stmt
 	mandateHeldStmt            *sql.Stmt
+	mandateTabsStmt            *sql.Stmt
 	mandateVolumeStmt          *sql.Stmt
 	mandatesAfterStmt          *sql.Stmt
 	merchantStmt               *sql.Stmt
@@ -1222,6 +1315,9 @@ type Queries struct {
 	setMerchantLimitStmt       *sql.Stmt
 	streamEventsStmt           *sql.Stmt
 	streamMandatesStmt         *sql.Stmt
+	tabStmt                    *sql.Stmt
+	tabsStmt                   *sql.Stmt
+	tabsAfterStmt              *sql.Stmt
 	takePlacesStmt             *sql.Stmt
 	takeWorkStmt               *sql.Stmt
 	talliesAfterStmt           *sql.Stmt
@@ -1229,6 +1325,7 @@ type Queries struct {
 	tokenSealsStmt             *sql.Stmt
 	totalsStmt                 *sql.Stmt
 	uncheckedStreamsStmt       *sql.Stmt
+	unfinishedTabsStmt         *sql.Stmt
 	unwindingBacklogStmt       *sql.Stmt
 	updateChargeStmt           *sql.Stmt
 	updateChargeRefundsStmt    *sql.Stmt
@@ -1240,8 +1337,10 @@ type Queries struct {
 	updateMandateStmt          *sql.Stmt
 	updateRefundStmt           *sql.Stmt
 	updateSessionStmt          *sql.Stmt
+	updateTabStmt              *sql.Stmt
 	updateTallyStmt            *sql.Stmt
 	updateWindowStmt           *sql.Stmt
+	updateWrittenOffStmt       *sql.Stmt
 	webhookEndpointStmt        *sql.Stmt
 	webhookEndpointsStmt       *sql.Stmt
 	webhookNewsStmt            *sql.Stmt
@@ -1271,11 +1370,13 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		checkoutStmt:               q.checkoutStmt,
 		claimServiceStmt:           q.claimServiceStmt,
 		countersStmt:               q.countersStmt,
+		currentTabsStmt:            q.currentTabsStmt,
 		deleteDeliveriesStmt:       q.deleteDeliveriesStmt,
 		deleteSealedKeyStmt:        q.deleteSealedKeyStmt,
 		deleteWebhookEndpointStmt:  q.deleteWebhookEndpointStmt,
 		deliveriesStmt:             q.deliveriesStmt,
 		disableWebhookEndpointStmt: q.disableWebhookEndpointStmt,
+		drawsStmt:                  q.drawsStmt,
 		dueEndpointsStmt:           q.dueEndpointsStmt,
 		dueLanesStmt:               q.dueLanesStmt,
 		dueUnwindingsStmt:          q.dueUnwindingsStmt,
@@ -1293,6 +1394,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		forgetTokensStmt:           q.forgetTokensStmt,
 		formerSealsStmt:            q.formerSealsStmt,
 		freeChargeLeasesStmt:       q.freeChargeLeasesStmt,
+		freeTabLeasesStmt:          q.freeTabLeasesStmt,
 		freeWebhookLeasesStmt:      q.freeWebhookLeasesStmt,
 		holdsWebhookEndpointStmt:   q.holdsWebhookEndpointStmt,
 		idempotencyStmt:            q.idempotencyStmt,
@@ -1306,6 +1408,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		insertPostingStmt:          q.insertPostingStmt,
 		insertRefundStmt:           q.insertRefundStmt,
 		insertSessionStmt:          q.insertSessionStmt,
+		insertTabStmt:              q.insertTabStmt,
 		insertTallyStmt:            q.insertTallyStmt,
 		insertUnwindingStmt:        q.insertUnwindingStmt,
 		insertWebhookEndpointStmt:  q.insertWebhookEndpointStmt,
@@ -1320,6 +1423,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		mandateStmt:                q.mandateStmt,
 		mandateChargesStmt:         q.mandateChargesStmt,
 		mandateHeldStmt:            q.mandateHeldStmt,
+		mandateTabsStmt:            q.mandateTabsStmt,
 		mandateVolumeStmt:          q.mandateVolumeStmt,
 		mandatesAfterStmt:          q.mandatesAfterStmt,
 		merchantStmt:               q.merchantStmt,
@@ -1359,6 +1463,9 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		setMerchantLimitStmt:       q.setMerchantLimitStmt,
 		streamEventsStmt:           q.streamEventsStmt,
 		streamMandatesStmt:         q.streamMandatesStmt,
+		tabStmt:                    q.tabStmt,
+		tabsStmt:                   q.tabsStmt,
+		tabsAfterStmt:              q.tabsAfterStmt,
 		takePlacesStmt:             q.takePlacesStmt,
 		takeWorkStmt:               q.takeWorkStmt,
 		talliesAfterStmt:           q.talliesAfterStmt,
@@ -1366,6 +1473,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		tokenSealsStmt:             q.tokenSealsStmt,
 		totalsStmt:                 q.totalsStmt,
 		uncheckedStreamsStmt:       q.uncheckedStreamsStmt,
+		unfinishedTabsStmt:         q.unfinishedTabsStmt,
 		unwindingBacklogStmt:       q.unwindingBacklogStmt,
 		updateChargeStmt:           q.updateChargeStmt,
 		updateChargeRefundsStmt:    q.updateChargeRefundsStmt,
@@ -1377,8 +1485,10 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		updateMandateStmt:          q.updateMandateStmt,
 		updateRefundStmt:           q.updateRefundStmt,
 		updateSessionStmt:          q.updateSessionStmt,
+		updateTabStmt:              q.updateTabStmt,
 		updateTallyStmt:            q.updateTallyStmt,
 		updateWindowStmt:           q.updateWindowStmt,
+		updateWrittenOffStmt:       q.updateWrittenOffStmt,
 		webhookEndpointStmt:        q.webhookEndpointStmt,
 		webhookEndpointsStmt:       q.webhookEndpointsStmt,
 		webhookNewsStmt:            q.webhookNewsStmt,

@@ -55,6 +55,8 @@ type Charge struct {
 	RefundingMicros   int64
 	Refunds           int64
 	Source            string
+	TabID             string
+	WrittenOff        int64
 }
 
 type Checkout struct {
@@ -226,6 +228,27 @@ type StreamCheck struct {
 	StreamOffset int64
 }
 
+type Tab struct {
+	ID            string
+	MandateID     string
+	MerchantID    string
+	State         string
+	Outcome       string
+	Reason        string
+	FailureReason string
+	BlockMicros   int64
+	OwedMicros    int64
+	DrawnMicros   int64
+	Draws         int64
+	CaptureMicros int64
+	ProcessorID   string
+	LeaseOwner    string
+	LeaseMs       int64
+	CreatedMs     int64
+	ClosesMs      int64
+	ClosedMs      int64
+}
+
 type Tally struct {
 	MerchantID     string
 	MandateID      string
@@ -234,6 +257,7 @@ type Tally struct {
 	StartDay       int64
 	UsedMicros     int64
 	RefundedMicros int64
+	OwedMicros     int64
 }
 
 type Unwinding struct {

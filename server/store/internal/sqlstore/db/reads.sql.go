@@ -27,7 +27,7 @@ func (q *Queries) ActiveMandates(ctx context.Context, arg ActiveMandatesParams) 
 
 const chargeFacts = `-- name: ChargeFacts :many
 SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, day, status, rail, step, refunded_micros, refunding_micros,
-    refunds FROM charges
+    refunds, tab_id, written_off FROM charges
 WHERE id > $1 ORDER BY id LIMIT $2
 `
 
@@ -49,6 +49,8 @@ type ChargeFactsRow struct {
 	RefundedMicros  int64
 	RefundingMicros int64
 	Refunds         int64
+	TabID           string
+	WrittenOff      int64
 }
 
 func (q *Queries) ChargeFacts(ctx context.Context, arg ChargeFactsParams) ([]ChargeFactsRow, error) {
@@ -73,6 +75,8 @@ func (q *Queries) ChargeFacts(ctx context.Context, arg ChargeFactsParams) ([]Cha
 			&i.RefundedMicros,
 			&i.RefundingMicros,
 			&i.Refunds,
+			&i.TabID,
+			&i.WrittenOff,
 		); err != nil {
 			return nil, err
 		}
@@ -88,7 +92,7 @@ func (q *Queries) ChargeFacts(ctx context.Context, arg ChargeFactsParams) ([]Cha
 }
 
 const charges = `-- name: Charges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
 `
 
 type ChargesParams struct {
@@ -138,6 +142,8 @@ func (q *Queries) Charges(ctx context.Context, arg ChargesParams) ([]Charge, err
 			&i.RefundingMicros,
 			&i.Refunds,
 			&i.Source,
+			&i.TabID,
+			&i.WrittenOff,
 		); err != nil {
 			return nil, err
 		}
@@ -153,9 +159,9 @@ func (q *Queries) Charges(ctx context.Context, arg ChargesParams) ([]Charge, err
 }
 
 const chargesOfTransaction = `-- name: ChargesOfTransaction :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source FROM charges WHERE resource <> '' AND tx_hash <> '' AND tx_hash IN (CAST($2 AS TEXT), CAST($3 AS TEXT))
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE resource <> '' AND tx_hash <> '' AND tx_hash IN (CAST($2 AS TEXT), CAST($3 AS TEXT))
 UNION ALL
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source FROM charges WHERE resource <> '' AND processor_id <> '' AND processor_id = CAST($2 AS TEXT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE resource <> '' AND processor_id <> '' AND processor_id = CAST($2 AS TEXT)
 LIMIT CAST($1 AS BIGINT)
 `
 
@@ -206,6 +212,8 @@ func (q *Queries) ChargesOfTransaction(ctx context.Context, arg ChargesOfTransac
 			&i.RefundingMicros,
 			&i.Refunds,
 			&i.Source,
+			&i.TabID,
+			&i.WrittenOff,
 		); err != nil {
 			return nil, err
 		}
@@ -250,6 +258,119 @@ func (q *Queries) Counters(ctx context.Context, arg CountersParams) ([]CountersR
 			&i.Status,
 			&i.Limits,
 			&i.EventSeq,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const currentTabs = `-- name: CurrentTabs :many
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms FROM tabs WHERE mandate_id = $1 AND state IN ('opening', 'open') ORDER BY id
+`
+
+func (q *Queries) CurrentTabs(ctx context.Context, mandateID string) ([]Tab, error) {
+	rows, err := q.query(ctx, q.currentTabsStmt, currentTabs, mandateID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Tab
+	for rows.Next() {
+		var i Tab
+		if err := rows.Scan(
+			&i.ID,
+			&i.MandateID,
+			&i.MerchantID,
+			&i.State,
+			&i.Outcome,
+			&i.Reason,
+			&i.FailureReason,
+			&i.BlockMicros,
+			&i.OwedMicros,
+			&i.DrawnMicros,
+			&i.Draws,
+			&i.CaptureMicros,
+			&i.ProcessorID,
+			&i.LeaseOwner,
+			&i.LeaseMs,
+			&i.CreatedMs,
+			&i.ClosesMs,
+			&i.ClosedMs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const draws = `-- name: Draws :many
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE tab_id <> '' AND tab_id = $1 AND id > $2 ORDER BY id LIMIT CAST($3 AS BIGINT)
+`
+
+type DrawsParams struct {
+	TabID string
+	After string
+	Most  int64
+}
+
+func (q *Queries) Draws(ctx context.Context, arg DrawsParams) ([]Charge, error) {
+	rows, err := q.query(ctx, q.drawsStmt, draws, arg.TabID, arg.After, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Charge
+	for rows.Next() {
+		var i Charge
+		if err := rows.Scan(
+			&i.ID,
+			&i.MandateID,
+			&i.MerchantID,
+			&i.PayTo,
+			&i.AmountMicros,
+			&i.FeeMicros,
+			&i.Currency,
+			&i.Description,
+			&i.Metadata,
+			&i.Rails,
+			&i.Day,
+			&i.Status,
+			&i.Rail,
+			&i.TxHash,
+			&i.ProcessorID,
+			&i.FailureReason,
+			&i.LeaseMs,
+			&i.Asked,
+			&i.CreatedMs,
+			&i.SettledMs,
+			&i.LeaseOwner,
+			&i.Attempt,
+			&i.Resource,
+			&i.Step,
+			&i.AuthorizedMicros,
+			&i.AuthorizedUntilMs,
+			&i.Usage,
+			&i.RefundedMicros,
+			&i.RefundingMicros,
+			&i.Refunds,
+			&i.Source,
+			&i.TabID,
+			&i.WrittenOff,
 		); err != nil {
 			return nil, err
 		}
@@ -352,7 +473,7 @@ func (q *Queries) EventsOf(ctx context.Context, arg EventsOfParams) ([]Event, er
 }
 
 const expiredHolds = `-- name: ExpiredHolds :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source FROM charges WHERE status = 'authorized' AND authorized_until_ms <= $1
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE status = 'authorized' AND tab_id = '' AND authorized_until_ms <= $1
 ORDER BY authorized_until_ms LIMIT CAST($2 AS BIGINT)
 `
 
@@ -402,6 +523,8 @@ func (q *Queries) ExpiredHolds(ctx context.Context, arg ExpiredHoldsParams) ([]C
 			&i.RefundingMicros,
 			&i.Refunds,
 			&i.Source,
+			&i.TabID,
+			&i.WrittenOff,
 		); err != nil {
 			return nil, err
 		}
@@ -453,6 +576,57 @@ func (q *Queries) LapsedRefunds(ctx context.Context, arg LapsedRefundsParams) ([
 			&i.Asked,
 			&i.CreatedMs,
 			&i.SettledMs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const mandateTabs = `-- name: MandateTabs :many
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms FROM tabs WHERE mandate_id = $1 ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
+`
+
+type MandateTabsParams struct {
+	MandateID string
+	Most      int64
+}
+
+func (q *Queries) MandateTabs(ctx context.Context, arg MandateTabsParams) ([]Tab, error) {
+	rows, err := q.query(ctx, q.mandateTabsStmt, mandateTabs, arg.MandateID, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Tab
+	for rows.Next() {
+		var i Tab
+		if err := rows.Scan(
+			&i.ID,
+			&i.MandateID,
+			&i.MerchantID,
+			&i.State,
+			&i.Outcome,
+			&i.Reason,
+			&i.FailureReason,
+			&i.BlockMicros,
+			&i.OwedMicros,
+			&i.DrawnMicros,
+			&i.Draws,
+			&i.CaptureMicros,
+			&i.ProcessorID,
+			&i.LeaseOwner,
+			&i.LeaseMs,
+			&i.CreatedMs,
+			&i.ClosesMs,
+			&i.ClosedMs,
 		); err != nil {
 			return nil, err
 		}
@@ -701,7 +875,7 @@ func (q *Queries) Reversals(ctx context.Context, chargeID string) (int64, error)
 }
 
 const selectedCharges = `-- name: SelectedCharges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source FROM charges WHERE id > $1 AND id < $2 AND created_ms >= $3 AND created_ms < $4
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE id > $1 AND id < $2 AND created_ms >= $3 AND created_ms < $4
     AND settled_ms >= $5 AND settled_ms < $6
 ORDER BY id LIMIT CAST($7 AS BIGINT)
 `
@@ -765,6 +939,8 @@ func (q *Queries) SelectedCharges(ctx context.Context, arg SelectedChargesParams
 			&i.RefundingMicros,
 			&i.Refunds,
 			&i.Source,
+			&i.TabID,
+			&i.WrittenOff,
 		); err != nil {
 			return nil, err
 		}
@@ -780,7 +956,7 @@ func (q *Queries) SelectedCharges(ctx context.Context, arg SelectedChargesParams
 }
 
 const selectedChargesOf = `-- name: SelectedChargesOf :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source FROM charges WHERE merchant_id = $1
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE merchant_id = $1
     AND id > $2 AND id < $3 AND created_ms >= $4 AND created_ms < $5
     AND settled_ms >= $6 AND settled_ms < $7
 ORDER BY id LIMIT CAST($8 AS BIGINT)
@@ -847,6 +1023,141 @@ func (q *Queries) SelectedChargesOf(ctx context.Context, arg SelectedChargesOfPa
 			&i.RefundingMicros,
 			&i.Refunds,
 			&i.Source,
+			&i.TabID,
+			&i.WrittenOff,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const tab = `-- name: Tab :one
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms FROM tabs WHERE id = $1
+`
+
+func (q *Queries) Tab(ctx context.Context, id string) (Tab, error) {
+	row := q.queryRow(ctx, q.tabStmt, tab, id)
+	var i Tab
+	err := row.Scan(
+		&i.ID,
+		&i.MandateID,
+		&i.MerchantID,
+		&i.State,
+		&i.Outcome,
+		&i.Reason,
+		&i.FailureReason,
+		&i.BlockMicros,
+		&i.OwedMicros,
+		&i.DrawnMicros,
+		&i.Draws,
+		&i.CaptureMicros,
+		&i.ProcessorID,
+		&i.LeaseOwner,
+		&i.LeaseMs,
+		&i.CreatedMs,
+		&i.ClosesMs,
+		&i.ClosedMs,
+	)
+	return i, err
+}
+
+const tabs = `-- name: Tabs :many
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms FROM tabs WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
+`
+
+type TabsParams struct {
+	MerchantID string
+	Before     string
+	Most       int64
+}
+
+func (q *Queries) Tabs(ctx context.Context, arg TabsParams) ([]Tab, error) {
+	rows, err := q.query(ctx, q.tabsStmt, tabs, arg.MerchantID, arg.Before, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Tab
+	for rows.Next() {
+		var i Tab
+		if err := rows.Scan(
+			&i.ID,
+			&i.MandateID,
+			&i.MerchantID,
+			&i.State,
+			&i.Outcome,
+			&i.Reason,
+			&i.FailureReason,
+			&i.BlockMicros,
+			&i.OwedMicros,
+			&i.DrawnMicros,
+			&i.Draws,
+			&i.CaptureMicros,
+			&i.ProcessorID,
+			&i.LeaseOwner,
+			&i.LeaseMs,
+			&i.CreatedMs,
+			&i.ClosesMs,
+			&i.ClosedMs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const tabsAfter = `-- name: TabsAfter :many
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms FROM tabs WHERE id > $1 ORDER BY id LIMIT $2
+`
+
+type TabsAfterParams struct {
+	ID    string
+	Limit int32
+}
+
+func (q *Queries) TabsAfter(ctx context.Context, arg TabsAfterParams) ([]Tab, error) {
+	rows, err := q.query(ctx, q.tabsAfterStmt, tabsAfter, arg.ID, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Tab
+	for rows.Next() {
+		var i Tab
+		if err := rows.Scan(
+			&i.ID,
+			&i.MandateID,
+			&i.MerchantID,
+			&i.State,
+			&i.Outcome,
+			&i.Reason,
+			&i.FailureReason,
+			&i.BlockMicros,
+			&i.OwedMicros,
+			&i.DrawnMicros,
+			&i.Draws,
+			&i.CaptureMicros,
+			&i.ProcessorID,
+			&i.LeaseOwner,
+			&i.LeaseMs,
+			&i.CreatedMs,
+			&i.ClosesMs,
+			&i.ClosedMs,
 		); err != nil {
 			return nil, err
 		}
@@ -862,7 +1173,7 @@ func (q *Queries) SelectedChargesOf(ctx context.Context, arg SelectedChargesOfPa
 }
 
 const talliesAfter = `-- name: TalliesAfter :many
-SELECT merchant_id, mandate_id, count, volume_micros, start_day, used_micros, refunded_micros FROM tallies WHERE (merchant_id, mandate_id) > (CAST($1 AS TEXT), CAST($2 AS TEXT))
+SELECT merchant_id, mandate_id, count, volume_micros, start_day, used_micros, refunded_micros, owed_micros FROM tallies WHERE (merchant_id, mandate_id) > (CAST($1 AS TEXT), CAST($2 AS TEXT))
 ORDER BY merchant_id, mandate_id LIMIT $3
 `
 
@@ -889,6 +1200,7 @@ func (q *Queries) TalliesAfter(ctx context.Context, arg TalliesAfterParams) ([]T
 			&i.StartDay,
 			&i.UsedMicros,
 			&i.RefundedMicros,
+			&i.OwedMicros,
 		); err != nil {
 			return nil, err
 		}

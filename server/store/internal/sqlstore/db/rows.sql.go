@@ -10,7 +10,7 @@ import (
 )
 
 const charge = `-- name: Charge :one
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source FROM charges WHERE id = $1
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE id = $1
 `
 
 func (q *Queries) Charge(ctx context.Context, id string) (Charge, error) {
@@ -48,6 +48,8 @@ func (q *Queries) Charge(ctx context.Context, id string) (Charge, error) {
 		&i.RefundingMicros,
 		&i.Refunds,
 		&i.Source,
+		&i.TabID,
+		&i.WrittenOff,
 	)
 	return i, err
 }
@@ -88,6 +90,18 @@ func (q *Queries) FreeChargeLeases(ctx context.Context, own string) (int64, erro
 	return result.RowsAffected()
 }
 
+const freeTabLeases = `-- name: FreeTabLeases :execrows
+UPDATE tabs SET lease_owner = '', lease_ms = 0 WHERE state = 'opening' AND lease_owner NOT LIKE CAST($1 AS TEXT)
+`
+
+func (q *Queries) FreeTabLeases(ctx context.Context, own string) (int64, error) {
+	result, err := q.exec(ctx, q.freeTabLeasesStmt, freeTabLeases, own)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const idempotency = `-- name: Idempotency :one
 SELECT merchant_id, kind, key, fingerprint, charge_id, refusal, created_ms FROM idempotency WHERE merchant_id = $1 AND kind = $2 AND key = $3
 `
@@ -116,8 +130,8 @@ func (q *Queries) Idempotency(ctx context.Context, arg IdempotencyParams) (Idemp
 const insertCharge = `-- name: InsertCharge :exec
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
     rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
-    attempt, resource, step, authorized_micros, authorized_until_ms, usage, source)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)
+    attempt, resource, step, authorized_micros, authorized_until_ms, usage, source, tab_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)
 `
 
 type InsertChargeParams struct {
@@ -149,6 +163,7 @@ type InsertChargeParams struct {
 	AuthorizedUntilMs int64
 	Usage             string
 	Source            string
+	TabID             string
 }
 
 func (q *Queries) InsertCharge(ctx context.Context, arg InsertChargeParams) error {
@@ -181,6 +196,7 @@ func (q *Queries) InsertCharge(ctx context.Context, arg InsertChargeParams) erro
 		arg.AuthorizedUntilMs,
 		arg.Usage,
 		arg.Source,
+		arg.TabID,
 	)
 	return err
 }
@@ -518,9 +534,60 @@ func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) er
 	return err
 }
 
+const insertTab = `-- name: InsertTab :exec
+INSERT INTO tabs (id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros,
+    draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+`
+
+type InsertTabParams struct {
+	ID            string
+	MandateID     string
+	MerchantID    string
+	State         string
+	Outcome       string
+	Reason        string
+	FailureReason string
+	BlockMicros   int64
+	OwedMicros    int64
+	DrawnMicros   int64
+	Draws         int64
+	CaptureMicros int64
+	ProcessorID   string
+	LeaseOwner    string
+	LeaseMs       int64
+	CreatedMs     int64
+	ClosesMs      int64
+	ClosedMs      int64
+}
+
+func (q *Queries) InsertTab(ctx context.Context, arg InsertTabParams) error {
+	_, err := q.exec(ctx, q.insertTabStmt, insertTab,
+		arg.ID,
+		arg.MandateID,
+		arg.MerchantID,
+		arg.State,
+		arg.Outcome,
+		arg.Reason,
+		arg.FailureReason,
+		arg.BlockMicros,
+		arg.OwedMicros,
+		arg.DrawnMicros,
+		arg.Draws,
+		arg.CaptureMicros,
+		arg.ProcessorID,
+		arg.LeaseOwner,
+		arg.LeaseMs,
+		arg.CreatedMs,
+		arg.ClosesMs,
+		arg.ClosedMs,
+	)
+	return err
+}
+
 const insertTally = `-- name: InsertTally :exec
-INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros, start_day, used_micros, refunded_micros)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros, start_day, used_micros, refunded_micros, owed_micros)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 `
 
 type InsertTallyParams struct {
@@ -531,6 +598,7 @@ type InsertTallyParams struct {
 	StartDay       int64
 	UsedMicros     int64
 	RefundedMicros int64
+	OwedMicros     int64
 }
 
 func (q *Queries) InsertTally(ctx context.Context, arg InsertTallyParams) error {
@@ -542,6 +610,7 @@ func (q *Queries) InsertTally(ctx context.Context, arg InsertTallyParams) error 
 		arg.StartDay,
 		arg.UsedMicros,
 		arg.RefundedMicros,
+		arg.OwedMicros,
 	)
 	return err
 }
@@ -723,7 +792,7 @@ func (q *Queries) TakePlaces(ctx context.Context, arg TakePlacesParams) (int64, 
 }
 
 const tally = `-- name: Tally :one
-SELECT merchant_id, mandate_id, count, volume_micros, start_day, used_micros, refunded_micros FROM tallies WHERE merchant_id = $1 AND mandate_id = $2
+SELECT merchant_id, mandate_id, count, volume_micros, start_day, used_micros, refunded_micros, owed_micros FROM tallies WHERE merchant_id = $1 AND mandate_id = $2
 `
 
 type TallyParams struct {
@@ -742,8 +811,60 @@ func (q *Queries) Tally(ctx context.Context, arg TallyParams) (Tally, error) {
 		&i.StartDay,
 		&i.UsedMicros,
 		&i.RefundedMicros,
+		&i.OwedMicros,
 	)
 	return i, err
+}
+
+const unfinishedTabs = `-- name: UnfinishedTabs :many
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms FROM tabs WHERE mandate_id = $1 AND merchant_id = $2 AND state <> 'closed'
+`
+
+type UnfinishedTabsParams struct {
+	MandateID  string
+	MerchantID string
+}
+
+func (q *Queries) UnfinishedTabs(ctx context.Context, arg UnfinishedTabsParams) ([]Tab, error) {
+	rows, err := q.query(ctx, q.unfinishedTabsStmt, unfinishedTabs, arg.MandateID, arg.MerchantID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Tab
+	for rows.Next() {
+		var i Tab
+		if err := rows.Scan(
+			&i.ID,
+			&i.MandateID,
+			&i.MerchantID,
+			&i.State,
+			&i.Outcome,
+			&i.Reason,
+			&i.FailureReason,
+			&i.BlockMicros,
+			&i.OwedMicros,
+			&i.DrawnMicros,
+			&i.Draws,
+			&i.CaptureMicros,
+			&i.ProcessorID,
+			&i.LeaseOwner,
+			&i.LeaseMs,
+			&i.CreatedMs,
+			&i.ClosesMs,
+			&i.ClosedMs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const updateCharge = `-- name: UpdateCharge :execrows
@@ -1029,8 +1150,51 @@ func (q *Queries) UpdateSession(ctx context.Context, arg UpdateSessionParams) (i
 	return result.RowsAffected()
 }
 
+const updateTab = `-- name: UpdateTab :execrows
+UPDATE tabs SET state = $2, outcome = $3, reason = $4, failure_reason = $5, drawn_micros = $6, draws = $7, capture_micros = $8,
+    processor_id = $9, lease_owner = $10, lease_ms = $11, closed_ms = $12
+WHERE id = $1
+`
+
+type UpdateTabParams struct {
+	ID            string
+	State         string
+	Outcome       string
+	Reason        string
+	FailureReason string
+	DrawnMicros   int64
+	Draws         int64
+	CaptureMicros int64
+	ProcessorID   string
+	LeaseOwner    string
+	LeaseMs       int64
+	ClosedMs      int64
+}
+
+func (q *Queries) UpdateTab(ctx context.Context, arg UpdateTabParams) (int64, error) {
+	result, err := q.exec(ctx, q.updateTabStmt, updateTab,
+		arg.ID,
+		arg.State,
+		arg.Outcome,
+		arg.Reason,
+		arg.FailureReason,
+		arg.DrawnMicros,
+		arg.Draws,
+		arg.CaptureMicros,
+		arg.ProcessorID,
+		arg.LeaseOwner,
+		arg.LeaseMs,
+		arg.ClosedMs,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const updateTally = `-- name: UpdateTally :execrows
-UPDATE tallies SET count = $3, volume_micros = $4, start_day = $5, used_micros = $6, refunded_micros = $7 WHERE merchant_id = $1 AND mandate_id = $2
+UPDATE tallies SET count = $3, volume_micros = $4, start_day = $5, used_micros = $6, refunded_micros = $7, owed_micros = $8
+WHERE merchant_id = $1 AND mandate_id = $2
 `
 
 type UpdateTallyParams struct {
@@ -1041,6 +1205,7 @@ type UpdateTallyParams struct {
 	StartDay       int64
 	UsedMicros     int64
 	RefundedMicros int64
+	OwedMicros     int64
 }
 
 func (q *Queries) UpdateTally(ctx context.Context, arg UpdateTallyParams) (int64, error) {
@@ -1052,6 +1217,7 @@ func (q *Queries) UpdateTally(ctx context.Context, arg UpdateTallyParams) (int64
 		arg.StartDay,
 		arg.UsedMicros,
 		arg.RefundedMicros,
+		arg.OwedMicros,
 	)
 	if err != nil {
 		return 0, err
@@ -1079,6 +1245,24 @@ func (q *Queries) UpdateWindow(ctx context.Context, arg UpdateWindowParams) (int
 		arg.StartDay,
 		arg.Used,
 	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const updateWrittenOff = `-- name: UpdateWrittenOff :execrows
+UPDATE charges SET written_off = $2 WHERE id = $1
+`
+
+type UpdateWrittenOffParams struct {
+	ID         string
+	WrittenOff int64
+}
+
+// What changes of a draw that is written off besides.
+func (q *Queries) UpdateWrittenOff(ctx context.Context, arg UpdateWrittenOffParams) (int64, error) {
+	result, err := q.exec(ctx, q.updateWrittenOffStmt, updateWrittenOff, arg.ID, arg.WrittenOff)
 	if err != nil {
 		return 0, err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 const mandateCharges = `-- name: MandateCharges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source FROM charges WHERE mandate_id = $1 ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE mandate_id = $1 ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
 `
 
 type MandateChargesParams struct {
@@ -59,6 +59,8 @@ func (q *Queries) MandateCharges(ctx context.Context, arg MandateChargesParams) 
 			&i.RefundingMicros,
 			&i.Refunds,
 			&i.Source,
+			&i.TabID,
+			&i.WrittenOff,
 		); err != nil {
 			return nil, err
 		}
@@ -75,7 +77,7 @@ func (q *Queries) MandateCharges(ctx context.Context, arg MandateChargesParams) 
 
 const mandateHeld = `-- name: MandateHeld :one
 SELECT CAST(COALESCE(SUM(amount_micros), 0) AS BIGINT) AS held FROM charges
-WHERE mandate_id = $1 AND status IN ('authorized', 'pending') AND step <> '' AND rail = $2
+WHERE mandate_id = $1 AND status IN ('authorized', 'pending') AND (step <> '' OR tab_id <> '') AND rail = $2
 `
 
 type MandateHeldParams struct {

@@ -8,8 +8,26 @@ SELECT * FROM charges WHERE resource <> '' AND processor_id <> '' AND processor_
 LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: ExpiredHolds :many
-SELECT * FROM charges WHERE status = 'authorized' AND authorized_until_ms <= sqlc.arg(now_ms)
+SELECT * FROM charges WHERE status = 'authorized' AND tab_id = '' AND authorized_until_ms <= sqlc.arg(now_ms)
 ORDER BY authorized_until_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
+
+-- name: Tab :one
+SELECT * FROM tabs WHERE id = $1;
+
+-- name: Tabs :many
+SELECT * FROM tabs WHERE merchant_id = sqlc.arg(merchant_id) AND id < sqlc.arg(before) ORDER BY id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
+
+-- name: MandateTabs :many
+SELECT * FROM tabs WHERE mandate_id = sqlc.arg(mandate_id) ORDER BY id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
+
+-- name: CurrentTabs :many
+SELECT * FROM tabs WHERE mandate_id = $1 AND state IN ('opening', 'open') ORDER BY id;
+
+-- name: TabsAfter :many
+SELECT * FROM tabs WHERE id > $1 ORDER BY id LIMIT $2;
+
+-- name: Draws :many
+SELECT * FROM charges WHERE tab_id <> '' AND tab_id = sqlc.arg(tab_id) AND id > sqlc.arg(after) ORDER BY id LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: RefundsOf :many
 SELECT * FROM refunds WHERE charge_id = $1 ORDER BY n;
@@ -46,7 +64,7 @@ SELECT * FROM windows WHERE mandate_id > $1 AND mandate_id <= $2;
 
 -- name: ChargeFacts :many
 SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, day, status, rail, step, refunded_micros, refunding_micros,
-    refunds FROM charges
+    refunds, tab_id, written_off FROM charges
 WHERE id > $1 ORDER BY id LIMIT $2;
 
 -- name: PostingsBetween :many

@@ -43,8 +43,8 @@ SELECT * FROM charges WHERE id = $1;
 -- name: InsertCharge :exec
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
     rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
-    attempt, resource, step, authorized_micros, authorized_until_ms, usage, source)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28);
+    attempt, resource, step, authorized_micros, authorized_until_ms, usage, source, tab_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29);
 
 -- name: UpdateCharge :execrows
 UPDATE charges SET fee_micros = $2, status = $3, rail = $4, tx_hash = $5, processor_id = $6, failure_reason = $7,
@@ -54,6 +54,10 @@ WHERE id = $1;
 -- name: UpdateChargeStep :execrows
 -- What changes of a charge in two steps besides.
 UPDATE charges SET amount_micros = $2, rails = $3, step = $4, usage = $5 WHERE id = $1;
+
+-- name: UpdateWrittenOff :execrows
+-- What changes of a draw that is written off besides.
+UPDATE charges SET written_off = $2 WHERE id = $1;
 
 -- name: UpdateChargeRefunds :execrows
 -- What changes of a charge by its refunds.
@@ -72,6 +76,22 @@ UPDATE refunds SET status = $2, tx_hash = $3, processor_id = $4, failure_reason 
     settled_ms = $9
 WHERE id = $1;
 
+-- name: UnfinishedTabs :many
+SELECT * FROM tabs WHERE mandate_id = $1 AND merchant_id = $2 AND state <> 'closed';
+
+-- name: InsertTab :exec
+INSERT INTO tabs (id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros,
+    draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18);
+
+-- name: UpdateTab :execrows
+UPDATE tabs SET state = $2, outcome = $3, reason = $4, failure_reason = $5, drawn_micros = $6, draws = $7, capture_micros = $8,
+    processor_id = $9, lease_owner = $10, lease_ms = $11, closed_ms = $12
+WHERE id = $1;
+
+-- name: FreeTabLeases :execrows
+UPDATE tabs SET lease_owner = '', lease_ms = 0 WHERE state = 'opening' AND lease_owner NOT LIKE CAST(sqlc.arg(own) AS TEXT);
+
 -- name: FreeChargeLeases :execrows
 UPDATE charges SET lease_owner = '', lease_ms = 0
 WHERE status = 'pending' AND lease_owner NOT LIKE CAST(sqlc.arg(own) AS TEXT);
@@ -80,11 +100,12 @@ WHERE status = 'pending' AND lease_owner NOT LIKE CAST(sqlc.arg(own) AS TEXT);
 SELECT * FROM tallies WHERE merchant_id = $1 AND mandate_id = $2;
 
 -- name: InsertTally :exec
-INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros, start_day, used_micros, refunded_micros)
-VALUES ($1, $2, $3, $4, $5, $6, $7);
+INSERT INTO tallies (merchant_id, mandate_id, count, volume_micros, start_day, used_micros, refunded_micros, owed_micros)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
 
 -- name: UpdateTally :execrows
-UPDATE tallies SET count = $3, volume_micros = $4, start_day = $5, used_micros = $6, refunded_micros = $7 WHERE merchant_id = $1 AND mandate_id = $2;
+UPDATE tallies SET count = $3, volume_micros = $4, start_day = $5, used_micros = $6, refunded_micros = $7, owed_micros = $8
+WHERE merchant_id = $1 AND mandate_id = $2;
 
 -- name: Idempotency :one
 SELECT * FROM idempotency WHERE merchant_id = $1 AND kind = $2 AND key = $3;

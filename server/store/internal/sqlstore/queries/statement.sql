@@ -3,7 +3,7 @@ SELECT * FROM charges WHERE mandate_id = sqlc.arg(mandate_id) ORDER BY id DESC L
 
 -- name: MandateHeld :one
 SELECT CAST(COALESCE(SUM(amount_micros), 0) AS BIGINT) AS held FROM charges
-WHERE mandate_id = sqlc.arg(mandate_id) AND status IN ('authorized', 'pending') AND step <> '' AND rail = sqlc.arg(rail);
+WHERE mandate_id = sqlc.arg(mandate_id) AND status IN ('authorized', 'pending') AND (step <> '' OR tab_id <> '') AND rail = sqlc.arg(rail);
 
 -- name: MandateVolume :one
 SELECT CAST(COALESCE(SUM(volume_micros - refunded_micros), 0) AS BIGINT) AS volume FROM tallies WHERE mandate_id = $1;

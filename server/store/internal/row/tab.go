@@ -1,0 +1,68 @@
+package row
+
+import (
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
+)
+
+// Tab reads a stored row.
+func Tab(r db.Tab) (ledger.Tab, error) {
+	return ledger.Tab{
+		ID: r.ID, MandateID: r.MandateID, MerchantID: r.MerchantID, State: ledger.TabState(r.State), Outcome: ledger.TabOutcome(r.Outcome),
+		Reason: ledger.TabReason(r.Reason), FailureReason: rail.Reason(r.FailureReason), Block: ledger.Micros(r.BlockMicros),
+		Owed: ledger.Micros(r.OwedMicros), Drawn: ledger.Micros(r.DrawnMicros), Draws: r.Draws, Capture: ledger.Micros(r.CaptureMicros),
+		ProcessorID: r.ProcessorID, LeaseOwner: r.LeaseOwner, LeaseUntil: at(r.LeaseMs), CreatedAt: at(r.CreatedMs),
+		ClosesAt: at(r.ClosesMs), ClosedAt: at(r.ClosedMs),
+	}, nil
+}
+
+// InsertTab is what a statement of that name takes.
+func InsertTab(t ledger.Tab) db.InsertTabParams {
+	return db.InsertTabParams{
+		ID: t.ID, MandateID: t.MandateID, MerchantID: t.MerchantID, State: string(t.State), Outcome: string(t.Outcome),
+		Reason: string(t.Reason), FailureReason: string(t.FailureReason), BlockMicros: int64(t.Block), OwedMicros: int64(t.Owed),
+		DrawnMicros: int64(t.Drawn), Draws: t.Draws, CaptureMicros: int64(t.Capture), ProcessorID: t.ProcessorID, LeaseOwner: t.LeaseOwner,
+		LeaseMs: Millis(t.LeaseUntil), CreatedMs: Millis(t.CreatedAt), ClosesMs: Millis(t.ClosesAt), ClosedMs: Millis(t.ClosedAt),
+	}
+}
+
+// UpdateTab is what a statement of that name takes.
+func UpdateTab(t ledger.Tab) db.UpdateTabParams {
+	return db.UpdateTabParams{
+		ID: t.ID, State: string(t.State), Outcome: string(t.Outcome), Reason: string(t.Reason), FailureReason: string(t.FailureReason),
+		DrawnMicros: int64(t.Drawn), Draws: t.Draws, CaptureMicros: int64(t.Capture), ProcessorID: t.ProcessorID, LeaseOwner: t.LeaseOwner,
+		LeaseMs: Millis(t.LeaseUntil), ClosedMs: Millis(t.ClosedAt),
+	}
+}
+
+// ChargeStatus reads a stored status. A draw that was written off is stored as succeeded: its
+// payee was paid.
+func ChargeStatus(stored string, writtenOff int64) ledger.ChargeStatus {
+	if writtenOff == 1 {
+		return ledger.ChargeWrittenOff
+	}
+	return ledger.ChargeStatus(stored)
+}
+
+func storedStatus(s ledger.ChargeStatus) string {
+	if s == ledger.ChargeWrittenOff {
+		s = ledger.ChargeSucceeded
+	}
+	return string(s)
+}
+
+// UpdateWrittenOff is what a statement of that name takes.
+func UpdateWrittenOff(c ledger.Charge) db.UpdateWrittenOffParams {
+	return db.UpdateWrittenOffParams{ID: c.ID, WrittenOff: 1}
+}
+
+// WrittenOff returns those of the charges that are written off.
+func WrittenOff(charges []ledger.Charge) (all []ledger.Charge) {
+	for _, c := range charges {
+		if c.Status == ledger.ChargeWrittenOff {
+			all = append(all, c)
+		}
+	}
+	return all
+}

@@ -1,0 +1,224 @@
+package server_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/paywall"
+	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+// byCard is a service with a card rail alone, and a merchant whose gate sells /weather.
+func byCard(t *testing.T, e engine) (c caller, weather func(price string) *httptest.Server) {
+	t.Helper()
+	c = setup(t, &servertest.Options{
+		Store: e.open, Merchant: server.MerchantParams{Name: "Weather & Co", PayTo: shopWallet},
+		Configure: func(cfg *server.Config) { cfg.RequestsPerSecond = 100_000 },
+	})
+	weather = func(price string) *httptest.Server {
+		api := httptest.NewUnstartedServer(nil)
+		gate, err := paywall.New(paywall.Config{
+			Price: price, PayTo: c.Merchant.PayTo, APIURL: c.URL, TestMode: true, Resource: "http://" + api.Listener.Addr().String() + "/weather", Clock: c.Clock.Now,
+		})
+		require.NoError(t, err)
+		api.Config.Handler = gate.Require(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "sunny") }))
+		api.Start()
+		t.Cleanup(api.Close)
+		return api
+	}
+	return c, weather
+}
+
+// buy asks a gate for /weather, and pays with the mandate.
+func buy(t *testing.T, api *httptest.Server, mandate string) (status int, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, api.URL+"/weather", nil)
+	require.NoError(t, err)
+	req.Header.Set("X-Service-Mandate", mandate)
+	resp, err := api.Client().Do(req)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, resp.Body.Close()) }()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp.StatusCode, string(text)
+}
+
+// tabs returns all tabs of the merchant, once none of them is closing.
+func (c caller) settledTabs(t *testing.T) (all []client.Tab) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		all = nil
+		for tab, err := range c.Client().Tabs(t.Context(), client.ListParams{}) {
+			require.NoError(t, err)
+			if tab.Status == client.TabClosing || tab.Status == client.TabOpening {
+				return false
+			}
+			all = append(all, tab)
+		}
+		return true
+	}, time.Minute, 20*time.Millisecond)
+	return all
+}
+
+// TestAThousandOneCentPurchasesByCard: a mandate with a card alone buys at 0.01, 32 at once.
+// Every draw is counted once, and the captures add up to the draws.
+func TestAThousandOneCentPurchasesByCard(t *testing.T) {
+	t.Parallel()
+	for _, e := range engines {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			c, weather := byCard(t, e)
+			api, m := weather("0.01"), c.mandate(t, 100, 5000, "card_visa")
+			const purchases, callers = 1000, 32
+			var left, served atomic.Int64
+			left.Store(purchases)
+			var all sync.WaitGroup
+			for range callers {
+				all.Go(func() {
+					for left.Add(-1) >= 0 {
+						if status, body := buy(t, api, m); status == http.StatusOK && body == "sunny" {
+							served.Add(1)
+						} else {
+							t.Errorf("%d %s", status, body)
+						}
+					}
+				})
+			}
+			all.Wait()
+			require.EqualValues(t, purchases, served.Load())
+			require.EqualValues(t, purchases, c.spentCents(t, m))
+			for _, tab := range c.settledTabs(t) {
+				_, err := c.Client().CloseTab(t.Context(), tab.ID)
+				require.NoError(t, err)
+			}
+			var drawn, captured, draws int64
+			for _, tab := range c.settledTabs(t) {
+				require.Contains(t, []client.TabStatus{client.TabClosed, client.TabVoided}, tab.Status)
+				drawn, captured, draws = drawn+tab.DrawnMicros, captured+tab.CapturedCents, draws+tab.Draws
+			}
+			require.Equal(t, []int64{purchases, purchases * 10_000, purchases}, []int64{draws, drawn, captured})
+			stats, err := c.Client().Stats(t.Context())
+			require.NoError(t, err)
+			require.EqualValues(t, purchases, stats.TransactionCount)
+			require.EqualValues(t, purchases, stats.TotalVolumeCents)
+			report, err := c.CheckLedger(t.Context())
+			require.NoError(t, err)
+			require.Empty(t, report.Faults)
+			require.Equal(t, []any{purchases, ledger.Micros(0)}, []any{report.Succeeded, report.Advanced})
+		})
+	}
+}
+
+// TestSmallPaymentsAreCapturedWhenTheDayIsOver: and each has its events, its receipt and its
+// place in the lists.
+func TestSmallPaymentsAreCapturedWhenTheDayIsOver(t *testing.T) {
+	t.Parallel()
+	c, weather := byCard(t, onSQLite)
+	hook := c.Webhook(t, webhook.PaymentAuthorized, webhook.PaymentSucceeded, webhook.PaymentWrittenOff)
+	m := c.mandate(t, 100, 5000, "card_visa")
+	for range 2 {
+		status, body := buy(t, weather("0.254"), m)
+		require.Equal(t, http.StatusOK, status, body)
+	}
+	page, err := c.Client().TransactionsPage(t.Context(), client.ListParams{})
+	require.NoError(t, err)
+	require.Len(t, page.Data, 2)
+	draw := page.Data[0]
+	require.Equal(t, client.Authorized, draw.Status)
+	require.NotEmpty(t, draw.TabID)
+	_, err = c.Client().Refund(t.Context(), draw.ID, client.RefundParams{AmountCents: 10})
+	require.ErrorIs(t, err, client.ErrNotRefundable)
+	_, err = c.Client().Void(t.Context(), draw.ID)
+	require.ErrorIs(t, err, client.ErrAuthorizationEnded)
+	require.Empty(t, c.settledTabs(t)[0].CloseReason)
+
+	c.Clock.Advance(25 * time.Hour)
+	require.Eventually(t, func() bool { return c.settledTabs(t)[0].Status == client.TabClosed }, time.Minute, 20*time.Millisecond)
+	tab := c.settledTabs(t)[0]
+	require.Equal(t, []any{"expired", int64(50), int64(508_000)}, []any{tab.CloseReason, tab.CapturedCents, tab.DrawnMicros})
+	require.NotEmpty(t, tab.ProcessorPaymentID)
+	receipt, err := c.Client().Receipt(t.Context(), draw.ID)
+	require.NoError(t, err)
+	require.Equal(t, []any{client.Succeeded, draw.TabID}, []any{receipt.Status, receipt.TabID})
+	for _, want := range []webhook.Type{webhook.PaymentAuthorized, webhook.PaymentAuthorized, webhook.PaymentSucceeded, webhook.PaymentSucceeded} {
+		require.Equal(t, want, hook.Next(t).Type)
+	}
+	refund, err := c.Client().Refund(t.Context(), draw.ID, client.RefundParams{AmountCents: 10})
+	require.NoError(t, err)
+	require.Equal(t, client.RefundSucceeded, refund.Status, refund.FailureReason)
+	require.EqualValues(t, 41, c.spentCents(t, m), "rounded up")
+}
+
+// TestRevocationClosesTheTab: what was drawn is captured, and nothing more is drawn.
+func TestRevocationClosesTheTab(t *testing.T) {
+	t.Parallel()
+	c, weather := byCard(t, onSQLite)
+	api, m := weather("0.49"), c.mandate(t, 100, 5000, "card_visa")
+	for range 2 {
+		status, body := buy(t, api, m)
+		require.Equal(t, http.StatusOK, status, body)
+	}
+	_, err := c.Client().Revoke(t.Context(), m)
+	require.NoError(t, err)
+	status, _ := buy(t, api, m)
+	require.Equal(t, http.StatusPaymentRequired, status)
+	require.Eventually(t, func() bool { return c.settledTabs(t)[0].Status == client.TabClosed }, time.Minute, 20*time.Millisecond)
+	tab := c.settledTabs(t)[0]
+	require.Equal(t, []any{"revoked", int64(98)}, []any{tab.CloseReason, tab.CapturedCents})
+}
+
+// TestCardThatRefusesIsNotServedFromATab: neither when it refuses the block, nor again after
+// it refused the capture; the draws of that tab fail, and give their amounts back.
+func TestCardThatRefusesIsNotServedFromATab(t *testing.T) {
+	t.Parallel()
+	c, weather := byCard(t, onSQLite)
+	hook := c.Webhook(t, webhook.PaymentFailed)
+	api := weather("0.30")
+	status, body := buy(t, api, c.mandate(t, 100, 5000, "card_decline_after_setup"))
+	require.Equal(t, http.StatusPaymentRequired, status)
+	require.Contains(t, body, "card_declined")
+	require.Equal(t, webhook.PaymentFailed, hook.Next(t).Type)
+
+	m := c.mandate(t, 100, 5000, "card_capture_refused")
+	for range 2 {
+		status, body := buy(t, api, m)
+		require.Equal(t, http.StatusOK, status, body)
+	}
+	require.EqualValues(t, 60, c.spentCents(t, m))
+	_, err := c.Client().CloseTab(t.Context(), c.settledTabs(t)[0].ID)
+	require.NoError(t, err)
+	tab := c.settledTabs(t)[0]
+	require.Equal(t, []any{client.TabFailed, client.FailureReason("card_declined"), int64(0)}, []any{tab.Status, tab.FailureReason, tab.CapturedCents})
+	require.Zero(t, c.spentCents(t, m))
+	for range 2 {
+		require.Equal(t, webhook.PaymentFailed, hook.Next(t).Type)
+	}
+}
+
+// TestTabsOfOthersAreNotFound: in lists and by id.
+func TestTabsOfOthersAreNotFound(t *testing.T) {
+	t.Parallel()
+	c, weather := byCard(t, onSQLite)
+	status, body := buy(t, weather("0.05"), c.mandate(t, 100, 5000, "card_visa"))
+	require.Equal(t, http.StatusOK, status, body)
+	tab := c.settledTabs(t)[0]
+	other := caller{Server: c.Server}
+	var err error
+	other.merchant, err = c.CreateMerchant(t.Context(), server.MerchantParams{Name: "Other"})
+	require.NoError(t, err)
+	require.Equal(t, http.StatusNotFound, other.do(t, "POST", fmt.Sprintf("/v1/tabs/%s/close", tab.ID), "{}").Status)
+	require.Equal(t, http.StatusBadRequest, other.do(t, "GET", "/v1/tabs?starting_after="+tab.ID, "").Status)
+	require.Equal(t, []any{}, other.do(t, "GET", "/v1/tabs", "").ok(t).Body["data"])
+}
