@@ -131,7 +131,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		Verifier: &mandate.Verifier{Issuer: cfg.BaseURL, Keys: s.keys, Clock: cfg.Clock, IgnoreTimes: true},
 		Statuses: s.statuses, BaseURL: cfg.BaseURL, ReceiptKey: receipts, Telemetry: s.recorder, TabBlock: money.Micros(cfg.TabCents) * money.MicrosPerCent,
 	})
-	s.watch(cfg.Rails)
+	s.connect(cfg.Rails)
 	if s.handler, err = s.routes(); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
@@ -141,9 +141,13 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// watch lets the rails report revocations and payments that came undone.
-func (s *Server) watch(rails []rail.Rail) {
+// connect lets the rails report revocations and payments that came undone, and gives those of
+// a sandbox the service's clock.
+func (s *Server) connect(rails []rail.Rail) {
 	for _, r := range rails {
+		if t, ok := r.(rail.Timed); ok && s.config.Mode == Sandbox {
+			t.UseClock(s.config.Clock)
+		}
 		if w, ok := r.(rail.Watcher); ok {
 			w.OnRevoked(s.payments.RevokedOnRail)
 		}

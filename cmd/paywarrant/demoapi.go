@@ -24,7 +24,8 @@ type demoAPI struct {
 	listener *listener
 	gate     *paywall.Gate
 	routes   *http.ServeMux
-	secrets  []string // of the challenges, which end with the process
+	secrets  []string         // of the challenges, which end with the process
+	clock    func() time.Time // the service's, which a test helper moves; nil: time.Now
 }
 
 type demoRoute struct {
@@ -103,7 +104,7 @@ func allowOrigins(next http.Handler) http.Handler {
 }
 
 func (d *demoAPI) mux(serviceURL string, m person, hc *http.Client, log *slog.Logger) (*http.ServeMux, error) {
-	shop, err := newDemoShop(d.BaseURL, serviceURL, m, hc, log)
+	shop, err := newDemoShop(d.BaseURL, serviceURL, m, hc, d.clock, log)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func (d *demoAPI) mux(serviceURL string, m person, hc *http.Client, log *slog.Lo
 	config := paywall.Config{
 		Price: first.Price, Resource: first.Resource, Discovery: first.Discovery, PayTo: m.PayTo, APIURL: serviceURL, TestMode: true,
 		CreditBundle: bundles, Merchant: paywall.Merchant{ID: m.ID, APIKey: m.APIKey}, Logger: log,
-		Secrets: d.secrets, HTTPClient: hc,
+		Secrets: d.secrets, HTTPClient: hc, Clock: d.clock,
 	}
 	gate, err := paywall.New(config)
 	if err != nil {

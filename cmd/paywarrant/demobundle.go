@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/paywarrant/paywarrant/agent"
 	"github.com/paywarrant/paywarrant/client"
@@ -26,7 +27,7 @@ type bundleInfo struct {
 
 // newDemoShop sells requests of the demo API in advance, for a mandate or on a page of the service. Bundles
 // are gone with the process.
-func newDemoShop(baseURL, serviceURL string, m person, hc *http.Client, log *slog.Logger) (*bundle.Shop, error) {
+func newDemoShop(baseURL, serviceURL string, m person, hc *http.Client, clock func() time.Time, log *slog.Logger) (*bundle.Shop, error) {
 	c, err := client.New(client.Config{BaseURL: serviceURL, MerchantID: m.ID, APIKey: m.APIKey, HTTPClient: hc, Logger: log})
 	if err != nil {
 		return nil, err
@@ -38,7 +39,7 @@ func newDemoShop(baseURL, serviceURL string, m person, hc *http.Client, log *slo
 		return nil, err
 	}
 	return bundle.New(bundle.Config{
-		Issuer: baseURL, Keys: []bundle.Key{key}, Logger: log, Sell: bundle.ByCheckout(c),
+		Issuer: baseURL, Keys: []bundle.Key{key}, Logger: log, Clock: clock, Sell: bundle.ByCheckout(c),
 		Tiers:       []paywall.Tier{{Name: "small", USDCents: 100, Requests: 100}, {Name: "large", USDCents: 500, Requests: 1000}},
 		PurchaseURL: baseURL + bundlesPath, BalanceURL: baseURL + bundlesPath + "/balance",
 	})

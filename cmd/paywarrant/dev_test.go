@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -208,4 +209,24 @@ func TestSetupButtonIsGuardedAsThePagesAre(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, rebound.Body.Close())
 	require.Equal(t, http.StatusMisdirectedRequest, rebound.StatusCode)
+}
+
+// TestMovedClockIsEverybodys: after a test helper has moved the clock, mandates still pay the
+// demo API, and the receipt of a card payment is not too old.
+func TestMovedClockIsEverybodys(t *testing.T) {
+	t.Parallel()
+	s := developed(t, nil)
+	c, err := s.client()
+	require.NoError(t, err)
+	_, err = c.AdvanceTestClock(t.Context(), 40*24*time.Hour)
+	require.NoError(t, err)
+	session, err := s.ownMandate(t.Context())
+	require.NoError(t, err)
+	resp, text := request(t, http.MethodGet, s.API.BaseURL+"/report", http.Header{"X-Service-Mandate": {session.Mandate}, "Idempotency-Key": {"one"}})
+	require.Equal(t, http.StatusOK, resp.StatusCode, text)
+	verdict, err := c.VerifyReceipt(t.Context(), client.ReceiptParams{
+		Receipt: resp.Header.Get("X-Payment-Response"), Resource: s.API.BaseURL + "/report", PayTo: s.People.Merchant.PayTo, Amount: "0.50",
+	})
+	require.NoError(t, err)
+	require.True(t, verdict.Valid, verdict.Reason)
 }

@@ -129,6 +129,7 @@ func (s *stack) startService(ctx context.Context, cfg stackConfig) error {
 	s.closers = append(s.closers, m.stop)
 	s.Metrics = m.url()
 	clock := &devrail.Clock{}
+	s.API.clock = clock.Now
 	extra := extras{clock: clock.Now, advanceClock: clock.Advance, metrics: m.metrics, links: s.links()}
 	if !cfg.NoChain {
 		extra.chain = func(ctx context.Context, open records, v *vault.Vault, log *slog.Logger) (*chain.Rail, error) {

@@ -187,6 +187,13 @@ type Starter interface {
 	Start(ctx context.Context) error
 }
 
+// Timed is a [Rail] that has a clock of its own in a sandbox, such as that of a simulated
+// processor.
+type Timed interface {
+	// UseClock sets the clock, before the first other call.
+	UseClock(now func() time.Time)
+}
+
 // Disconnecter is a [Rail] that can end an instrument.
 type Disconnecter interface {
 	// Disconnect ends an instrument: no later charge with it moves money. Ending an

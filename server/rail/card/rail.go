@@ -39,9 +39,12 @@ type Rail struct {
 	close   func() error
 	timeout time.Duration
 	logger  *slog.Logger
+
+	useClock func(now func() time.Time) // nil: the processor has a clock of its own
 }
 
 var (
+	_ rail.Timed      = (*Rail)(nil)
 	_ rail.Rail       = (*Rail)(nil)
 	_ rail.Authorizer = (*Rail)(nil)
 	_ rail.Refunder   = (*Rail)(nil)

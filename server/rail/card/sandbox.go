@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // sandboxFile is the name of the sandbox's file.
@@ -21,7 +22,17 @@ type SidecarStore interface {
 // again. Close the rail when it is no longer needed.
 func Sandbox(near SidecarStore) *Rail {
 	s := &sandbox{near: near}
-	return newRail(s.gateway, s.close)
+	r := newRail(s.gateway, s.close)
+	r.useClock = s.useClock
+	return r
+}
+
+// UseClock sets the clock of the processor that [Sandbox] opens. It must be called before the
+// rail is used. A rail with a Config.Gateway ignores it.
+func (r *Rail) UseClock(now func() time.Time) {
+	if r.useClock != nil {
+		r.useClock(now)
+	}
 }
 
 // sandbox opens a processor when it is first needed.
@@ -29,8 +40,15 @@ type sandbox struct {
 	near SidecarStore
 
 	mu        sync.Mutex
+	clock     func() time.Time // nil: time.Now
 	processor *Processor
 	closed    bool
+}
+
+func (s *sandbox) useClock(now func() time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clock = now
 }
 
 // gateway returns the processor, and opens it first if necessary. It returns [ErrClosed]
@@ -42,7 +60,7 @@ func (s *sandbox) gateway(ctx context.Context) (Gateway, error) {
 		return nil, ErrClosed
 	}
 	if s.processor == nil {
-		p, err := OpenProcessor(ctx, ProcessorConfig{Path: s.near.SidecarPath(sandboxFile)})
+		p, err := OpenProcessor(ctx, ProcessorConfig{Path: s.near.SidecarPath(sandboxFile), Clock: s.clock})
 		if err != nil {
 			return nil, fmt.Errorf("open sandbox: %w", err)
 		}
