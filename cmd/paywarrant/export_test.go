@@ -28,7 +28,7 @@ func (p place) paid(t *testing.T, merchantID, description string, amount ledger.
 	c := ledger.Charge{
 		ID: id.New(id.Charge, at), MandateID: "del_1", MerchantID: merchantID, Amount: amount, Fee: ledger.Fee(rail.Chain, amount), Currency: "usdc",
 		Description: description, Metadata: map[string]string{"order": "7", "=a": "b"}, Rails: []rail.Name{rail.Chain},
-		Status: ledger.ChargeSucceeded, Rail: rail.Chain, TxHash: "0xa", CreatedAt: at, SettledAt: at,
+		Status: ledger.ChargeSucceeded, Source: ledger.SourceMandate, Rail: rail.Chain, TxHash: "0xa", CreatedAt: at, SettledAt: at,
 	}
 	posting := func(n int, from, to string, amount ledger.Micros) ledger.Posting {
 		return ledger.Posting{ChargeID: c.ID, N: n, MandateID: c.MandateID, From: from, To: to, Amount: amount, At: at}
@@ -92,6 +92,7 @@ func TestExportsHaveTheRowsOfThePeriod(t *testing.T) {
 		"amountMicros": json.Number("1234567"), "amount": "1.234567", "feeMicros": json.Number("30000"), "fee": "0.03",
 		"authorizedMicros": json.Number("0"), "authorized": "0.00", "refundedMicros": json.Number("0"), "refunded": "0.00",
 		"currency": "usdc", "description": first.Description,
+		"source": "mandate", "payer": "",
 		"metadata": map[string]any{"order": "7", "=a": "b"}, "resource": "", "processorPaymentId": "", "txHash": "0xa", "failureReason": "",
 		"createdAt": "2026-11-01T00:00:00.000Z", "settledAt": "2026-11-01T00:00:00.000Z",
 	}, rows[0])
