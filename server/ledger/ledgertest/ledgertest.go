@@ -117,6 +117,7 @@ func Run(t *testing.T, fresh Fresh) {
 		"tabs end":                         tabsEnd,
 		"tabs of a dead process":           tabsOfTheDead,
 		"draws under concurrency":          concurrentDraws,
+		"draws against a model":            drawsAgainstAModel,
 		"releases give back":               releasesGiveBackToEachWindow,
 		"windows under concurrency":        concurrentWindows,
 		"selections":                       selections,
