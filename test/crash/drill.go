@@ -47,6 +47,8 @@ type report struct {
 	Kills, Charges, Succeeded, Failed, Refused int
 	// Voided charges were held, and given back.
 	Voided int
+	// Tabs are the tabs, and Draws the payments from them that were answered.
+	Tabs, Draws int
 	// Lost charges were answered and are not in the ledger, or not as they were
 	// answered. Doubled ones moved money twice. Undecided ones are pending or held.
 	Lost, Doubled, Undecided int
@@ -63,6 +65,9 @@ func (r report) failed() bool {
 func (r report) String() string {
 	s := fmt.Sprintf("kills %d, charges %d (succeeded %d, failed %d, voided %d, refused %d), lost %d, doubled %d, undecided %d",
 		r.Kills, r.Charges, r.Succeeded, r.Failed, r.Voided, r.Refused, r.Lost, r.Doubled, r.Undecided)
+	if r.Tabs > 0 {
+		s += fmt.Sprintf("; tabs %d, draws %d", r.Tabs, r.Draws)
+	}
 	if r.Histories > 0 {
 		s += fmt.Sprintf("; histories %d, illegal %d", r.Histories, r.Illegal)
 	}
@@ -86,6 +91,7 @@ type drill struct {
 
 	mu        sync.Mutex
 	answers   map[string]client.Charge // by transaction id
+	drawn     map[string]int64         // cents of draws that were answered, by transaction id
 	refused   int
 	histories []*history // of mandates with a tight limit; the last one is in use
 	broken    []string
@@ -101,7 +107,7 @@ const (
 )
 
 func run(ctx context.Context, o options) (r report, err error) {
-	d := &drill{options: o, answers: map[string]client.Charge{}}
+	d := &drill{options: o, answers: map[string]client.Charge{}, drawn: map[string]int64{}}
 	defer func() { err = errors.Join(err, d.clear()) }()
 	if err := d.surround(ctx, card.Faults{LatencyMillis: 2, ErrorPercent: 3, StopPercent: 3, LosePercent: 3}); err != nil {
 		return r, err
@@ -119,6 +125,9 @@ func run(ctx context.Context, o options) (r report, err error) {
 		return r, err
 	}
 	r.Kills, r.Refused = kills, d.refused
+	if err := d.closeTabs(ctx); err != nil {
+		return r, err
+	}
 	err = d.healed(ctx, func() (int, error) { err := d.compare(ctx, &r); return r.Undecided, err })
 	return r, err
 }
@@ -212,6 +221,7 @@ func (d *drill) underLoad(ctx context.Context, kill func(context.Context, *rand.
 			d.hold(ctx, d.roomy, client.USD, late, random)
 		}
 	})
+	running.Go(func() { d.drawUntilExpired(ctx, callers, rand.New(rand.NewPCG(d.Seed, 6))) }) // repeatable
 	err := kill(ctx, rand.New(rand.NewPCG(d.Seed, 2))) // repeatable
 	stop()
 	running.Wait()
@@ -279,7 +289,9 @@ func (d *drill) call(ctx, until context.Context, caller int, random *rand.Rand) 
 		d.mu.Lock()
 		h := d.histories[len(d.histories)-1]
 		d.mu.Unlock()
-		switch kind := random.IntN(13); {
+		switch kind := random.IntN(16); {
+		case kind > 12:
+			d.draw(ctx, d.roomy, random)
 		case kind == 0:
 			d.read(ctx, h, caller)
 		case kind == 1:
@@ -377,8 +389,12 @@ func (d *drill) compare(ctx context.Context, r *report) (err error) {
 			r.Lost++
 		}
 	}
-	r.Doubled = int(moved.Payments) - check.Succeeded - check.Pending
-	if cents, _ := check.Volume.WholeCents(); r.Undecided == 0 && cents != moved.CapturedCents {
+	tabs, draws, err := d.auditTabs(ctx, store, r)
+	if err != nil {
+		return err
+	}
+	r.Doubled = int(moved.Payments) - (check.Succeeded - draws) - tabs - check.Pending
+	if cents, _ := (check.Volume - check.Advanced).WholeCents(); r.Undecided == 0 && cents != moved.CapturedCents {
 		r.Faults = append(r.Faults, fmt.Sprintf("the ledger says %d cents, the processor moved %d", cents, moved.CapturedCents))
 	}
 	r.Doubled = max(r.Doubled, 0)
