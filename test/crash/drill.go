@@ -222,7 +222,7 @@ func (d *drill) underLoad(ctx context.Context, kill func(context.Context, *rand.
 		}
 	})
 	running.Go(func() { d.drawUntilExpired(ctx, callers, rand.New(rand.NewPCG(d.Seed, 6))) }) // repeatable
-	err := kill(ctx, rand.New(rand.NewPCG(d.Seed, 2))) // repeatable
+	err := kill(ctx, rand.New(rand.NewPCG(d.Seed, 2)))                                        // repeatable
 	stop()
 	running.Wait()
 	return errors.Join(err, ctx.Err())

@@ -19,7 +19,7 @@ type tabModel struct {
 	model
 
 	draws     map[string]map[string]ledger.Charge // by tab and id
-	processor map[string]rail.Outcome             // what became of a block, by tab
+	processor map[string]rail.Outcome             // the outcome of a block, by tab
 	captured  map[string]ledger.Micros
 }
 
