@@ -228,6 +228,8 @@ const minCardMicros = 500_000
 // railMessage explains the refusal of a rail.
 func railMessage(reason string, o *offer) string {
 	switch {
+	case reason == string(client.CodeRailUnavailable) && o.micros < minCardMicros && o.metered:
+		return "No rail of the mandate can hold " + o.price + " USDC here: a card holds 0.50 USD or more. A mandate with the chain rail holds any price."
 	case reason == string(client.CodeRailUnavailable) && o.micros < minCardMicros:
 		return "No rail of the mandate can pay " + o.price + " USDC here: for small payments a card authorizes 0.50 USD or more, and the mandate does not allow that. A mandate with the chain rail pays any price."
 	case reason == string(client.CodeRailUnavailable):

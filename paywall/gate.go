@@ -1,6 +1,7 @@
 package paywall
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/clientlimit"
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/mpp"
@@ -47,6 +49,7 @@ type shared struct {
 	capturer    Capturer        // nil if prices cannot be held
 	refunder    Refunder        // nil unless Config.RefundUnserved
 	later       *later
+	signRefund  func(context.Context, client.Refund) (string, error)
 
 	newFacilitator func(url string) (*x402.Facilitator, error)
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/loopback"
 	"github.com/paywarrant/paywarrant/x402"
 )
@@ -102,6 +103,11 @@ type Config struct {
 	// then not accepted again. Requires Merchant, or a Settler that is a [Refunder]. Default:
 	// false; the credential of an unserved payment stays good for [HonoredFor].
 	RefundUnserved bool
+	// SignRefund signs a refund on the chain with the wallet that was paid, and returns the
+	// signature; [client.Refund].Signature is what to sign. A
+	// [github.com/paywarrant/paywarrant/x402/evm.Wallet] does it for a key in memory. Only with
+	// RefundUnserved. Default: refunds on the chain are pending until the merchant signs them.
+	SignRefund func(ctx context.Context, r client.Refund) (signature string, err error)
 	// OnRefused is called for each credential that is refused, before the response. It should
 	// return quickly. Default: none.
 	OnRefused func(*http.Request, Refusal)

@@ -484,6 +484,9 @@ func TestMeteredRouteNeedsThePayeesCredentials(t *testing.T) {
 		"Metered":        func(c *paywall.Config) { c.Metered = true },
 		"RefundUnserved": func(c *paywall.Config) { c.RefundUnserved = true },
 		"Hold":           func(c *paywall.Config) { c.Hold = time.Second },
+		"SignRefund": func(c *paywall.Config) {
+			c.SignRefund = func(context.Context, client.Refund) (string, error) { return "", nil }
+		},
 	} {
 		c := w.config()
 		change(&c)

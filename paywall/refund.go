@@ -2,6 +2,8 @@ package paywall
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -58,9 +60,31 @@ func (h *hold) noteRefund(ctx context.Context, p Payment, refunding bool) error 
 func (h *hold) refund(ctx context.Context, p Payment) (client.Refund, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
-	return h.refunder.Refund(ctx, p.TransactionID, client.RefundParams{
+	r, err := h.refunder.Refund(ctx, p.TransactionID, client.RefundParams{
 		Reason: "The request was not served.", IdempotencyKey: "unserved:" + p.TransactionID,
 	})
+	if err != nil || r.Status != client.RefundPending || r.Signature == nil || h.signRefund == nil {
+		return r, err
+	}
+	signed, err := h.sign(ctx, r)
+	if err != nil { // it stays pending, and is signed when the credential is sent again
+		h.logger.ErrorContext(ctx, "paywall: refund not signed", append(h.aboutRefund(p, err), slog.String("refund_id", r.ID))...)
+		return r, nil
+	}
+	return signed, nil
+}
+
+// sign signs a refund on the chain and hands the signature in.
+func (h *hold) sign(ctx context.Context, r client.Refund) (client.Refund, error) {
+	signer, ok := h.refunder.(RefundSigner)
+	if !ok {
+		return r, errors.New("the settler takes no signatures")
+	}
+	signature, err := h.signRefund(ctx, r)
+	if err != nil {
+		return r, fmt.Errorf("SignRefund: %w", err)
+	}
+	return signer.SignRefund(ctx, r.TransactionID, r.ID, signature)
 }
 
 // refunded handles the outcome of a refund. The claim is kept in any case: a pending refund

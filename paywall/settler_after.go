@@ -26,6 +26,15 @@ type Refunder interface {
 	Refund(ctx context.Context, transactionID string, p client.RefundParams) (client.Refund, error)
 }
 
+// RefundSigner is a [Refunder] that takes the payee's signature of a refund on the chain.
+// [Config.SignRefund] needs one. A [client.Client] of the payee has this method.
+type RefundSigner interface {
+	Refunder
+	// SignRefund hands in a signature. Its results and errors are those of
+	// [client.Client.SignRefund].
+	SignRefund(ctx context.Context, transactionID, refundID, signature string) (client.Refund, error)
+}
+
 // afterwards sets what captures and refunds: the service with the merchant's credentials, or
 // the configured settler.
 func (s *shared) afterwards(c Config) error {
@@ -44,11 +53,18 @@ func (s *shared) afterwards(c Config) error {
 	}
 	s.capturer, _ = settler.(Capturer)
 	if !c.RefundUnserved {
+		if c.SignRefund != nil {
+			return field("SignRefund", errors.New("is set without RefundUnserved"))
+		}
 		return nil
 	}
 	var ok bool
 	if s.refunder, ok = settler.(Refunder); !ok {
 		return field("RefundUnserved", errors.New("needs Merchant, or a Settler that is a Refunder: only the payee may refund"))
 	}
+	if _, ok = settler.(RefundSigner); !ok && c.SignRefund != nil {
+		return field("SignRefund", errors.New("needs a Settler that is a RefundSigner"))
+	}
+	s.signRefund = c.SignRefund
 	return nil
 }

@@ -224,3 +224,22 @@ func TestKilledGateCapturesAtMostOnce(t *testing.T) {
 	t.Logf("%d of %d were captured", captured, len(mandates))
 	c.sound(t, captured)
 }
+
+// TestCardHoldsNoMeteredPriceBelowItsMinimum: a tab pays whole prices only.
+func TestCardHoldsNoMeteredPriceBelowItsMinimum(t *testing.T) {
+	t.Parallel()
+	c := setup(t, &servertest.Options{Merchant: server.MerchantParams{Name: "Weather & Co", PayTo: wallet}})
+	gate, err := paywall.New(paywall.Config{
+		Price: "0.10", Metered: true, PayTo: wallet, APIURL: c.URL, TestMode: true, Resource: "http://127.0.0.1:8081/events",
+		Merchant: paywall.Merchant{ID: c.merchant.ID, APIKey: c.merchant.APIKey},
+	})
+	require.NoError(t, err)
+	defer gate.CloseIdleConnections()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/events", http.NoBody)
+	r.Header.Set("X-Service-Mandate", c.mandate(t, 500, 5000))
+	rec := httptest.NewRecorder()
+	gate.Require(http.HandlerFunc(streamEvents)).ServeHTTP(rec, r)
+	require.Equal(t, http.StatusPaymentRequired, rec.Code)
+	require.Contains(t, rec.Body.String(), "a card holds 0.50 USD or more")
+	c.sound(t, 0)
+}
