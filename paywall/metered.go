@@ -75,8 +75,9 @@ func (h *hold) decide(d *delivery, returned bool) decision {
 	if d.payment.Network == networkCard {
 		e.micros -= used % microsPerCent // cards pay whole cents
 	}
-	left := d.ctx.Err() != nil
-	reached := d.hijacked || d.delayed.sent || returned && d.status != 0
+	late := errors.Is(d.ctx.Err(), context.DeadlineExceeded) // of a timeout in front of the gate, which answers by itself
+	left := d.ctx.Err() != nil && !late
+	reached := d.hijacked || d.delayed.sent || returned && d.status != 0 && !late
 	switch {
 	case d.declined.Load(), d.status != 0 && !h.servedMetered(d.status), !left && !reached:
 		e.micros, e.end = 0, EndRefused

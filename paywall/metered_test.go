@@ -219,6 +219,35 @@ func TestHeldPriceIsVoidedUnlessSomethingWasServed(t *testing.T) {
 	}
 }
 
+// TestRequestThatATimeoutInFrontOfTheGateAnsweredIsFree: the client got 503.
+func TestRequestThatATimeoutInFrontOfTheGateAnsweredIsFree(t *testing.T) {
+	t.Parallel()
+	for _, write := range []bool{false, true} {
+		w, paid := metered(t, nil)
+		ended := make(chan struct{})
+		w.handler = func(rw http.ResponseWriter, r *http.Request) {
+			_ = paywall.MeterFrom(r.Context()).Add(3000)
+			<-r.Context().Done()
+			if write {
+				_, _ = io.WriteString(rw, "too late")
+			}
+		}
+		inner := w.protected(w.gate)
+		h := http.TimeoutHandler(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			defer close(ended)
+			inner.ServeHTTP(rw, r)
+		}), 300*time.Millisecond, "timeout")
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, request(http.MethodGet, "X-Service-Mandate", w.service.mandate(nil).Reveal()))
+		<-ended
+		require.Equal(t, http.StatusServiceUnavailable, rec.Code)
+		if w.served.Load() > 0 { // a slow machine may time out before
+			require.Equal(t, []string{"void txn_1 0"}, w.service.ended())
+		}
+		require.Empty(t, paid())
+	}
+}
+
 func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
 
 func TestStreamHasItsReceiptInTheTrailer(t *testing.T) {
