@@ -120,6 +120,10 @@ type Config struct {
 	// proxy; these headers are ignored on connections from other addresses. Default:
 	// none; the client address is that of the connection.
 	TrustedProxies []netip.Prefix
+	// ReconcileEvery is the pause between two comparisons of the ledger with the rails; see
+	// [Reconcile]. Each difference is logged as an error and counted by a metric. One
+	// instance compares for all. Default: the service does not compare.
+	ReconcileEvery time.Duration
 	// TestHelperKey is the key that callers of the sandbox's test helpers send as
 	// X-Service-Test-Helper-Key. The helpers create merchants and advance the clock for
 	// all. Default: none; the helpers are then open if BaseURL is a loopback address,
@@ -200,6 +204,8 @@ func (c *Config) validate() error {
 		return errors.New("server: AnonymousPerSecond must not be negative")
 	case c.TabCents != 0 && (c.TabCents < minTabCents || c.TabCents > maxTabCents):
 		return fmt.Errorf("server: TabCents must be %d to %d", minTabCents, maxTabCents)
+	case c.ReconcileEvery < 0:
+		return errors.New("server: ReconcileEvery must not be negative")
 	case c.TestHelperKey != "" && (len(c.TestHelperKey) < minHelperKey || !text.Clean(string(c.TestHelperKey))):
 		return fmt.Errorf("server: TestHelperKey must have at least %d printable characters", minHelperKey)
 	case slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return !p.IsValid() }):

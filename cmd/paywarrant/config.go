@@ -34,8 +34,10 @@ type config struct {
 	TestHelperKey server.TestHelperKey `toml:"test_helper_key"`
 	LogLevel      string               `toml:"log_level"`
 	// LameDuck is how long /readyz answers 503 before the listener closes, as a text.
-	LameDuck string    `toml:"lame_duck"`
-	TLS      tlsConfig `toml:"tls"`
+	LameDuck string `toml:"lame_duck"`
+	// ReconcileEvery is the pause between reconciliations, as a text. Empty: none.
+	ReconcileEvery string    `toml:"reconcile_every"`
+	TLS            tlsConfig `toml:"tls"`
 	// Metrics is the listener of the metrics. Default: none.
 	Metrics     *metricsConfig `toml:"metrics"`
 	SandboxCard cardsConfig    `toml:"sandbox_card"`
@@ -101,6 +103,9 @@ func (c config) validate(given func(key ...string) bool) error {
 	if d, err := time.ParseDuration(c.LameDuck); err != nil || d < 0 || d > time.Minute {
 		return errors.New(`lame_duck: must be a text such as "5s", from 0s to 1m`)
 	}
+	if d, err := time.ParseDuration(c.ReconcileEvery); c.ReconcileEvery != "" && (err != nil || d < time.Hour) {
+		return errors.New(`reconcile_every: must be a text such as "24h", at least 1h`)
+	}
 	switch {
 	case c.Mode != string(server.Sandbox) && !c.live():
 		return fmt.Errorf("mode: must be %q or %q", server.Sandbox, server.Live)
@@ -130,6 +135,12 @@ func (c config) validate(given func(key ...string) bool) error {
 	}
 	_, err := c.Chain.parse(c.live())
 	return err
+}
+
+// reconcileEvery returns the pause between reconciliations; zero: none.
+func (c config) reconcileEvery() time.Duration {
+	d, _ := time.ParseDuration(c.ReconcileEvery) // validate has read it
+	return d
 }
 
 // proxies are the trusted proxies; a single address is a prefix of its full length.

@@ -94,7 +94,7 @@ func TestExportsHaveTheRowsOfThePeriod(t *testing.T) {
 		"currency": "usdc", "description": first.Description,
 		"source": "mandate", "payer": "",
 		"metadata": map[string]any{"order": "7", "=a": "b"}, "resource": "", "processorPaymentId": "", "txHash": "0xa", "failureReason": "",
-		"createdAt": "2026-11-01T00:00:00.000Z", "settledAt": "2026-11-01T00:00:00.000Z",
+		"createdAt": "2026-11-01T00:00:00.000Z", "settledAt": "2026-11-01T00:00:00.000Z", "source": "mandate", "payer": "",
 	}, rows[0])
 	require.Equal(t, []any{second.ID, "2026-11-30T23:59:59.999Z"}, []any{rows[1]["transactionId"], rows[1]["settledAt"]})
 	require.Equal(t, rows, p.exported(t, append([]string{"export", "transactions", "--by", "settled"}, november...)...))

@@ -118,7 +118,7 @@ func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) 
 			BaseURL: cfg.BaseURL, Mode: server.Mode(cfg.Mode), Store: store, Moved: cfg.Moved, Rails: rails, Wrapper: wrapper, Clock: more.clock, AdvanceClock: more.advanceClock,
 			Logger: log, RequestsPerSecond: cfg.RequestsPerSecond, AnonymousPerSecond: cfg.AnonymousPerSecond,
 			TrustedProxies: proxies, TestHelperKey: cfg.TestHelperKey, Metrics: more.metrics,
-			Links: more.links,
+			Links: more.links, ReconcileEvery: cfg.reconcileEvery(),
 		})
 		if err == nil {
 			return srv, nil

@@ -219,7 +219,8 @@ type Audit interface {
 	// order. Only ids, amount, fee, day, status, step, rail and what was refunded are set. Postings without a
 	// charge, such as those of tabs, come with a charge that has only an id.
 	Charges(ctx context.Context, each func(Charge, []Posting) error) error
-	// Refunds reads the ids, charge, amount and status of all refunds in the order of their ids.
+	// Refunds reads the ids, charge, amount, status, rail and time of settlement of all
+	// refunds in the order of their ids.
 	Refunds(ctx context.Context, each func(Refund) error) error
 	// Tabs reads all tabs in the order of their ids.
 	Tabs(ctx context.Context, each func(Tab) error) error

@@ -15,6 +15,8 @@ type gauges struct {
 	pending     gauge
 	oldest      gauge
 	clockOffset gauge
+	differences gauge
+	reconciled  gauge
 }
 
 // gauge is a float64 that is safe for concurrent use.
@@ -31,6 +33,8 @@ func (g *gauges) all() []rail.Gauge {
 		{Name: "charges_pending", Help: "Charges without a decision.", Value: g.pending.value},
 		{Name: "charges_pending_oldest_seconds", Help: "Age of the oldest charge without a decision.", Value: g.oldest.value},
 		{Name: "clock_offset_seconds", Help: "Offset of this machine's clock from the database's.", Value: g.clockOffset.value},
+		{Name: "reconcile_differences", Help: "Differences between the ledger and the rails that the last reconciliation of this instance found.", Value: g.differences.value},
+		{Name: "reconcile_timestamp_seconds", Help: "Time of the last reconciliation by this instance.", Value: g.reconciled.value},
 	}
 }
 
@@ -46,5 +50,13 @@ func (t *Recorder) Backlog(pending int, oldest time.Duration) {
 func (t *Recorder) ClockOffset(ahead time.Duration) {
 	if t != nil {
 		t.gauges.clockOffset.set(ahead.Seconds())
+	}
+}
+
+// Reconciled records the time of a reconciliation and the number of differences.
+func (t *Recorder) Reconciled(at time.Time, differences int64) {
+	if t != nil {
+		t.gauges.differences.set(float64(differences))
+		t.gauges.reconciled.set(float64(at.Unix()))
 	}
 }

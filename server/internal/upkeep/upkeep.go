@@ -17,6 +17,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/internal/recorder"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
 )
 
 const (
@@ -43,6 +44,11 @@ type Config struct {
 	// Movable reports that Clock is a sandbox's, which tests move: retention then goes by
 	// it, not by the database's, and the system's clock is compared with the database's.
 	Movable bool
+	// Rails are compared with the ledger.
+	Rails []rail.Rail
+	// ReconcileEvery is the pause between two comparisons of the ledger with the rails, by
+	// Clock. Default: they are not compared.
+	ReconcileEvery time.Duration
 	// CheckEvery and ExpireEvery are the pauses, by Clock. Default: a minute, an hour.
 	CheckEvery, ExpireEvery time.Duration
 }
@@ -74,6 +80,9 @@ func (u *Upkeep) Start(ctx context.Context) {
 	u.every(ctx, u.CheckEvery, u.check)
 	u.every(ctx, u.CheckEvery, u.watch)
 	u.every(ctx, u.ExpireEvery, u.expire)
+	if u.ReconcileEvery > 0 {
+		u.every(ctx, min(u.ReconcileEvery, reconcileLook), u.reconcile)
+	}
 }
 
 // Close ends it. It may be called twice, and without Start.

@@ -23,6 +23,7 @@ import (
 //	POST /v1/captures                       CaptureHeld
 //	POST /v1/refunds                        Refund
 //	GET  /v1/refunds/{reference}            FindRefund
+//	GET  /v1/movements                      Moved
 //	GET  /v1/faults, PUT /v1/faults         Faults, SetFaults
 //	GET  /v1/totals                         Totals
 //	GET  /healthz                           whether the file is readable; needs no key
@@ -42,6 +43,7 @@ func (p *Processor) Handler() http.Handler {
 	mux.Handle("POST /v1/captures", p.guard(withBody(p.CaptureHeld)))
 	mux.Handle("POST /v1/refunds", p.guard(withBody(p.Refund)))
 	mux.Handle("GET /v1/refunds/{reference}", p.guard(withReference(p.FindRefund)))
+	mux.Handle("GET "+movedPath, p.guard(http.HandlerFunc(p.moved)))
 	mux.Handle("PUT /v1/faults", p.guard(withBody(func(_ context.Context, f Faults) (Faults, error) { return f, p.SetFaults(f) })))
 	mux.Handle("GET /v1/faults", p.guard(withNothing(func(context.Context) (Faults, error) { return p.Faults(), nil })))
 	mux.Handle("GET /v1/totals", p.guard(withNothing(p.Totals)))

@@ -145,6 +145,7 @@ func (a *audit) Refunds(ctx context.Context, each func(ledger.Refund) error) err
 		func(r db.RefundFactsRow) error {
 			return each(ledger.Refund{
 				ID: r.ID, ChargeID: r.ChargeID, MandateID: r.MandateID, Amount: ledger.Micros(r.AmountMicros), Status: ledger.RefundStatus(r.Status),
+				Rail: rail.Name(r.Rail), SettledAt: row.At(r.SettledMs),
 			})
 		}))
 }

@@ -772,7 +772,7 @@ func (q *Queries) PostingsOf(ctx context.Context, chargeID string) ([]Posting, e
 }
 
 const refundFacts = `-- name: RefundFacts :many
-SELECT id, charge_id, mandate_id, amount_micros, status FROM refunds WHERE id > $1 ORDER BY id LIMIT $2
+SELECT id, charge_id, mandate_id, amount_micros, status, rail, settled_ms FROM refunds WHERE id > $1 ORDER BY id LIMIT $2
 `
 
 type RefundFactsParams struct {
@@ -786,6 +786,8 @@ type RefundFactsRow struct {
 	MandateID    string
 	AmountMicros int64
 	Status       string
+	Rail         string
+	SettledMs    int64
 }
 
 func (q *Queries) RefundFacts(ctx context.Context, arg RefundFactsParams) ([]RefundFactsRow, error) {
@@ -803,6 +805,8 @@ func (q *Queries) RefundFacts(ctx context.Context, arg RefundFactsParams) ([]Ref
 			&i.MandateID,
 			&i.AmountMicros,
 			&i.Status,
+			&i.Rail,
+			&i.SettledMs,
 		); err != nil {
 			return nil, err
 		}

@@ -36,7 +36,7 @@ SELECT * FROM refunds WHERE charge_id = $1 ORDER BY n;
 SELECT * FROM refunds WHERE status = 'pending' AND lease_ms <= sqlc.arg(before_ms) ORDER BY lease_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: RefundFacts :many
-SELECT id, charge_id, mandate_id, amount_micros, status FROM refunds WHERE id > $1 ORDER BY id LIMIT $2;
+SELECT id, charge_id, mandate_id, amount_micros, status, rail, settled_ms FROM refunds WHERE id > $1 ORDER BY id LIMIT $2;
 
 -- name: OutcomeConflicts :many
 SELECT * FROM outcome_conflicts WHERE (charge_id, rail, status, tx_hash, processor_id) > (
