@@ -39,7 +39,7 @@ func TestSettlementForAMerchantIsAChargeOfItsLedger(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []any{client.Succeeded, source, payer, settled.str("transaction"), int64(5_000), "Access to api.example.com/weather"},
 			[]any{receipt.Status, receipt.Source, receipt.Payer, receipt.TxHash, receipt.FeeMicros, receipt.Description})
-		resp, err := http.Get(receipt.ReceiptURL) //nolint:noctx // of the test's own service
+		resp, err := http.Get(receipt.ReceiptURL)
 		require.NoError(t, err)
 		shown, err := io.ReadAll(resp.Body)
 		require.NoError(t, err)

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/internal/reconcile"
@@ -59,4 +60,17 @@ func Reconcile(ctx context.Context, cfg ReconcileConfig, found func(Difference) 
 	return reconcile.Run(ctx, reconcile.Config{
 		Ledger: cfg.Ledger, Rails: cfg.Rails, Clock: cfg.Clock, From: cfg.From, Settling: cfg.Settling, Dir: cfg.Dir,
 	}, found)
+}
+
+// reconcile logs the differences in what has succeeded since a time.
+func (s *Server) reconcile(ctx context.Context, from time.Time) (int64, error) {
+	r, err := Reconcile(ctx, ReconcileConfig{Ledger: s.config.Store, Rails: s.config.Rails, Clock: s.config.Clock, From: from}, func(d Difference) error {
+		s.config.Logger.ErrorContext(ctx, "the ledger and a rail differ", slog.Any("difference", d))
+		return nil
+	})
+	if err == nil {
+		s.config.Logger.InfoContext(ctx, "reconciled", slog.Int64("charges", r.Charges), slog.Int64("refunds", r.Refunds),
+			slog.Int64("movements", r.Movements), slog.Int64("differences", r.Differences), slog.Any("unlisted", r.Unlisted))
+	}
+	return r.Differences, err
 }

@@ -118,7 +118,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.upkeep = upkeep.New(upkeep.Config{
 		Ledger: s.ledger, Store: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger, Telemetry: s.recorder, Movable: movable,
-		Rails: cfg.Rails, ReconcileEvery: cfg.ReconcileEvery,
+		Reconcile: s.reconcile, ReconcileEvery: cfg.ReconcileEvery,
 	})
 	s.accounts = account.New(account.Config{Store: cfg.Store, Clock: cfg.Clock, Live: cfg.Mode == Live})
 	places, err := s.keys.Secret(ctx, "mandate-ids")

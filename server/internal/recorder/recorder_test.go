@@ -138,6 +138,7 @@ func TestMetricsWithoutLabelsStartAtZero(t *testing.T) {
 	require.Equal(t, []string{
 		"charges_pending", "charges_pending_oldest_seconds", "clock_offset_seconds", "http_requests_in_flight",
 		"ledger_check_duration_seconds", "ledger_checked_timestamp_seconds", "ledger_faults_total", "ledger_panics_total",
+		"reconcile_differences", "reconcile_timestamp_seconds",
 		"webhook_delay_seconds", "webhook_endpoints_disabled_total",
 	}, names)
 }

@@ -3,10 +3,7 @@ package upkeep
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
-
-	"github.com/paywarrant/paywarrant/server/internal/reconcile"
 )
 
 const (
@@ -36,15 +33,10 @@ func (u *Upkeep) reconcile(ctx context.Context) error {
 	if unknown == nil {
 		from = last.Add(-reconcileWindow)
 	}
-	r, err := reconcile.Run(ctx, reconcile.Config{Ledger: u.Store, Rails: u.Rails, Clock: u.Clock, From: from}, func(d reconcile.Difference) error {
-		u.Logger.ErrorContext(ctx, "the ledger and a rail differ", slog.Any("difference", d))
-		return nil
-	})
+	differences, err := u.Reconcile(ctx, from)
 	if err == nil {
-		u.Telemetry.Reconciled(now, r.Differences)
+		u.Telemetry.Reconciled(now, differences)
 		cursor = now.UTC().Format(time.RFC3339)
-		u.Logger.InfoContext(ctx, "reconciled", slog.Int64("charges", r.Charges), slog.Int64("refunds", r.Refunds),
-			slog.Int64("movements", r.Movements), slog.Int64("differences", r.Differences), slog.Any("unlisted", r.Unlisted))
 	}
 	return errors.Join(err, u.Store.LeaveWork(context.WithoutCancel(ctx), reconciling, u.owner, cursor))
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/internal/recorder"
 	"github.com/paywarrant/paywarrant/server/ledger"
-	"github.com/paywarrant/paywarrant/server/rail"
 )
 
 const (
@@ -44,10 +43,11 @@ type Config struct {
 	// Movable reports that Clock is a sandbox's, which tests move: retention then goes by
 	// it, not by the database's, and the system's clock is compared with the database's.
 	Movable bool
-	// Rails are compared with the ledger.
-	Rails []rail.Rail
-	// ReconcileEvery is the pause between two comparisons of the ledger with the rails, by
-	// Clock. Default: they are not compared.
+	// Reconcile compares the ledger with the rails, logs each difference in what has
+	// succeeded since from, and returns their number. Required with ReconcileEvery.
+	Reconcile func(ctx context.Context, from time.Time) (differences int64, err error)
+	// ReconcileEvery is the pause between two calls of Reconcile, by Clock. Default: it is
+	// not called.
 	ReconcileEvery time.Duration
 	// CheckEvery and ExpireEvery are the pauses, by Clock. Default: a minute, an hour.
 	CheckEvery, ExpireEvery time.Duration

@@ -165,10 +165,8 @@ func (r *Rail) refundsMoved(ctx context.Context, first, final uint64, yield func
 			if err != nil {
 				return err
 			}
-			hash := common.Hash{}
-			if one.Outcome != nil {
-				hash = common.HexToHash(one.Outcome.TxHash)
-			} else if hash, err = r.usedBy(ctx, t, one.Since); err != nil {
+			hash, err := r.refundHash(ctx, one, t)
+			if err != nil {
 				return err
 			}
 			if hash == (common.Hash{}) {
@@ -187,14 +185,16 @@ func (r *Rail) refundsMoved(ctx context.Context, first, final uint64, yield func
 	})
 }
 
-// usedBy returns the final transaction that made the transfer of a refund without an outcome,
-// if there is one.
-func (r *Rail) usedBy(ctx context.Context, t evm.TransferAuthorization, since uint64) (common.Hash, error) {
+// refundHash returns the transaction that made the transfer of a refund, or zero.
+func (r *Rail) refundHash(ctx context.Context, one refundRecord, t evm.TransferAuthorization) (common.Hash, error) {
+	if one.Outcome != nil {
+		return common.HexToHash(one.Outcome.TxHash), nil
+	}
 	used, err := r.isUsed(ctx, t)
 	if err != nil || !used {
 		return common.Hash{}, err
 	}
-	hash, err := r.findTransfer(ctx, t, since)
+	hash, err := r.findTransfer(ctx, t, one.Since)
 	var no *refusedError
 	if errors.As(err, &no) {
 		return common.Hash{}, nil
