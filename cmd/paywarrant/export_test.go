@@ -92,7 +92,6 @@ func TestExportsHaveTheRowsOfThePeriod(t *testing.T) {
 		"amountMicros": json.Number("1234567"), "amount": "1.234567", "feeMicros": json.Number("30000"), "fee": "0.03",
 		"authorizedMicros": json.Number("0"), "authorized": "0.00", "refundedMicros": json.Number("0"), "refunded": "0.00",
 		"currency": "usdc", "description": first.Description,
-		"source": "mandate", "payer": "",
 		"metadata": map[string]any{"order": "7", "=a": "b"}, "resource": "", "processorPaymentId": "", "txHash": "0xa", "failureReason": "",
 		"createdAt": "2026-11-01T00:00:00.000Z", "settledAt": "2026-11-01T00:00:00.000Z", "source": "mandate", "payer": "",
 	}, rows[0])

@@ -43,7 +43,8 @@ type Difference struct {
 	Cause Cause
 	// Rail is the rail of the movement, or that which should have moved the money.
 	Rail rail.Name
-	// TransactionID is the charge; empty if the ledger has none.
+	// TransactionID is the charge, or the tab whose draws were captured; empty if the ledger
+	// has none.
 	TransactionID string
 	// RefundID is the refund; empty if the difference is about a charge.
 	RefundID string
@@ -78,7 +79,7 @@ type Config struct {
 
 // Report counts what was compared.
 type Report struct {
-	// Charges and Refunds are those that succeeded.
+	// Charges and Refunds are those that succeeded, with the draws from tabs.
 	Charges, Refunds int64
 	// Movements are those of all rails.
 	Movements int64
@@ -129,6 +130,9 @@ func (r *run) all(ctx context.Context) error {
 		if err := a.Selected(ctx, r.selection(), r.charge); err != nil {
 			return err
 		}
+		if err := a.Tabs(ctx, r.tab); err != nil {
+			return err
+		}
 		return a.Refunds(ctx, r.refund)
 	})
 	if err != nil {
@@ -176,6 +180,9 @@ func (r *run) charge(c ledger.Charge) error {
 	if c.Status == ledger.ChargeSucceeded {
 		r.Charges++
 	}
+	if c.TabID != "" {
+		return nil // its tab moves the money
+	}
 	for i, name := range names {
 		m, known := r.movers[name]
 		if !known || i > 0 && name == names[0] {
@@ -212,6 +219,23 @@ func (r *run) due(at time.Time) state {
 		return settling
 	}
 	return settled
+}
+
+// tab adds a line for what a tab captures.
+func (r *run) tab(t ledger.Tab) error {
+	m, known := r.movers[rail.Card]
+	if !known {
+		return nil
+	}
+	l := line{Rail: rail.Card, Side: recorded, Amount: t.Capture, ID: t.ID, State: open}
+	l.Key = m.MovementKey(rail.ChargeMovement, rail.Reference(t.ID, rail.Card))
+	switch {
+	case t.State == ledger.TabClosed && t.Outcome == ledger.TabCaptured:
+		l.State = r.due(t.ClosedAt)
+	case t.State == ledger.TabClosed:
+		l.State = failed
+	}
+	return r.sorter.Add(l.text())
 }
 
 // refund adds a line for a refund.
