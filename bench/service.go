@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,7 +50,7 @@ func chargeRow(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	defer closeLedger()
-	var ratio, steps float64
+	var ratio, steps, draws float64
 	var started time.Duration
 	result := testing.Benchmark(func(b *testing.B) {
 		began := time.Now()
@@ -72,10 +73,22 @@ func chargeRow(ctx context.Context) ([]row, error) {
 			}
 			return err
 		}
+		draw := func(i int) error {
+			_, err := srv.Client().Charge(ctx, client.ChargeParams{Mandate: mandates[i], AmountCents: 1, Currency: client.USD, Description: "bench", Tab: true})
+			return err
+		}
+		for i := range mandates { // the first draw waits for the card
+			if err := draw(i); err != nil {
+				b.Fatal(err)
+			}
+		}
 		for b.Loop() {
 			ratio, err = pair(together(reserve), together(charge))
 			if err == nil {
 				steps, err = pair(together(charge), together(twoSteps))
+			}
+			if err == nil {
+				draws, err = pair(median(charge), median(draw))
 			}
 			if err != nil {
 				b.Fatal(err)
@@ -88,8 +101,37 @@ func chargeRow(ctx context.Context) ([]row, error) {
 	return []row{
 		atLeast("charge over HTTP, 32 callers", "Reserve alone", ratio, 0.4),
 		atMost("authorize and capture over HTTP, 32 callers", "charge over HTTP", 1/steps, 1.6),
+		atMost("draw from a tab over HTTP, 32 callers, p50", "charge over HTTP, p50", 1/draws, 1.5),
 		{"servertest.Start", "–", started.Round(time.Millisecond).String(), "≤ 300 ms", started <= 300*time.Millisecond},
 	}, nil
+}
+
+// median measures the time of the call in the middle when all callers make them at once.
+func median(call func(i int) error) func() (time.Duration, error) {
+	const calls = 40
+	return func() (time.Duration, error) {
+		var all sync.WaitGroup
+		var failed atomic.Value
+		took := make([]time.Duration, callers*calls)
+		for i := range callers {
+			all.Go(func() {
+				for n := range calls {
+					began := time.Now()
+					if err := call(i); err != nil {
+						failed.Store(err)
+						return
+					}
+					took[i*calls+n] = time.Since(began)
+				}
+			})
+		}
+		all.Wait()
+		if err, ok := failed.Load().(error); ok {
+			return 0, err
+		}
+		slices.Sort(took)
+		return took[len(took)/2], nil
+	}
 }
 
 // together measures the time of a call when all callers make them at once.

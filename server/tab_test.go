@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -221,4 +222,43 @@ func TestTabsOfOthersAreNotFound(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, other.do(t, "POST", fmt.Sprintf("/v1/tabs/%s/close", tab.ID), "{}").Status)
 	require.Equal(t, http.StatusBadRequest, other.do(t, "GET", "/v1/tabs?starting_after="+tab.ID, "").Status)
 	require.Equal(t, []any{}, other.do(t, "GET", "/v1/tabs", "").ok(t).Body["data"])
+}
+
+// TestPrivatePageHasOneLineForEachTab: with the draws behind it.
+func TestPrivatePageHasOneLineForEachTab(t *testing.T) {
+	t.Parallel()
+	c, _ := byCard(t, onSQLite)
+	m := c.confirm(t, client.SessionParams{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000}, nil)
+	draw := func(cents int64) client.Charge {
+		ch, err := c.Client().Charge(t.Context(), client.ChargeParams{Mandate: m.mandate, AmountCents: cents, Currency: client.USD, Description: "One lookup", Tab: true})
+		require.NoError(t, err)
+		require.Equal(t, client.Authorized, ch.Status, ch.FailureReason)
+		return ch
+	}
+	c.charge(t, m.mandate, 250, "plain").ok(t)
+	first, last := draw(40), draw(30)
+	page := c.page(t, m.link).ok(t).Text
+	for _, text := range []string{"2 small payments", "$0.70", "To be charged as one sum by", "One lookup", "$0.40", "October report"} {
+		require.Contains(t, page, text)
+	}
+	require.Equal(t, 1, strings.Count(page, "<details"))
+	receipt, err := c.Client().Receipt(t.Context(), last.TransactionID)
+	require.NoError(t, err)
+	shown := c.page(t, receipt.ReceiptURL).ok(t).Text
+	require.Contains(t, shown, "$0.30")
+	require.Contains(t, shown, "With other small payments, as one sum")
+	require.NotContains(t, shown, "may charge up to")
+	_, err = c.Client().CloseTab(t.Context(), first.TabID)
+	require.NoError(t, err)
+	require.Equal(t, client.TabClosed, c.settledTabs(t)[0].Status)
+	page = c.page(t, m.link).ok(t).Text
+	require.Contains(t, page, "2 small payments")
+	require.NotContains(t, page, "To be charged")
+	require.Contains(t, page, "$3.20 paid in all")
+	_, err = c.Client().CloseTab(t.Context(), draw(20).TabID)
+	require.NoError(t, err)
+	c.settledTabs(t)
+	page = c.page(t, m.link).ok(t).Text
+	require.Contains(t, page, "1 small payment<")
+	require.Contains(t, page, "Charged with the next small payments")
 }

@@ -73,7 +73,8 @@ type Reader interface {
 	Lapsed(ctx context.Context, before time.Time, except []rail.Name, limit int) ([]Charge, error)
 	// ExpiredHolds lists authorized charges whose time has passed, oldest first.
 	ExpiredHolds(ctx context.Context, now time.Time, limit int) ([]Charge, error)
-	// MandateCharges lists the latest charges of a mandate, newest first.
+	// MandateCharges lists the latest charges of a mandate, newest first, without draws: see
+	// MandateTabs.
 	MandateCharges(ctx context.Context, mandateID string, limit int) ([]Charge, error)
 	// MandateHeld returns the sum of a mandate's charges that a rail holds and may still
 	// capture.

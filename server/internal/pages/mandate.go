@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
+	"time"
 
 	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
@@ -32,7 +34,13 @@ type mandatePage struct {
 func (m mandatePage) asksWallet() bool { return m.Revoke != nil }
 
 // paymentRow is one payment in the list of a private page.
-type paymentRow struct{ When, Payee, Description, Amount, Status, Tone, Receipt string }
+type paymentRow struct {
+	When, Payee, Description, Amount, Status, Tone, Receipt string
+
+	at    time.Time
+	Draws []paymentRow // of a tab
+	More  int64        // draws that are not listed
+}
 
 // privateMandate finds the mandate of a private page's address, or answers that
 // there is none.
@@ -80,7 +88,7 @@ func (p *Pages) mandatePage(ctx context.Context, s payment.Statement) (mandatePa
 		Tone: "good", Badge: "Active", Headline: "An agent may pay " + payees + " for you",
 		Worst: worst(m.Terms, m.CreatedAt, payees), Link: p.Payments.MandateURL(m.ID),
 		Month: now.UTC().Format("January 2006"), Spent: dollars(spent), Limit: dollars(m.Terms.MaxMonthly), Total: dollars(s.Total),
-		SpentCents: int64(spent.CentsUp()), MaxCents: int64(m.Terms.MaxMonthly.CentsDown()), Latest: len(s.Charges), Uses: uses(m, now),
+		SpentCents: int64(spent.CentsUp()), MaxCents: int64(m.Terms.MaxMonthly.CentsDown()), Latest: len(s.Charges) + len(s.Tabs), Uses: uses(m, now),
 		Facts: append(p.allowed(m, instruments, payees), fact{"Confirmed", moment(m.CreatedAt)}, fact{"Mandate", m.ID}),
 	}
 	switch {
@@ -94,7 +102,7 @@ func (p *Pages) mandatePage(ctx context.Context, s payment.Statement) (mandatePa
 		page.Worst = worst(m.Terms, now, payees) // the limits may have been higher before
 		page.Stop, page.Lower, page.Revoke = p.pathOf(m, "stop"), p.pathOf(m, "limits"), p.revocation(m, instruments)
 	}
-	page.Payments, err = p.paymentRows(ctx, s.Charges)
+	page.Payments, err = p.payments(ctx, s)
 	return page, err
 }
 
@@ -134,6 +142,53 @@ func (p *Pages) allowed(m ledger.Mandate, instruments []rail.Instrument, payees 
 	return facts
 }
 
+// payments returns the lines of payments and of tabs, newest first.
+func (p *Pages) payments(ctx context.Context, s payment.Statement) ([]paymentRow, error) {
+	rows, err := p.paymentRows(ctx, s.Charges)
+	for _, t := range s.Tabs {
+		if err != nil {
+			return nil, err
+		}
+		var line paymentRow
+		line, err = p.tabRow(ctx, t)
+		rows = append(rows, line)
+	}
+	slices.SortStableFunc(rows, func(a, b paymentRow) int { return b.at.Compare(a.at) })
+	return rows, err
+}
+
+// tabRow returns the one line of a tab, with its draws.
+func (p *Pages) tabRow(ctx context.Context, t payment.TabStatement) (paymentRow, error) {
+	draws, err := p.paymentRows(ctx, t.First)
+	if err != nil {
+		return paymentRow{}, err
+	}
+	line := paymentRow{
+		at: t.CreatedAt, When: moment(t.CreatedAt), Payee: draws[0].Payee, Description: fmt.Sprintf("%d small payments", t.Draws),
+		Amount: dollars(t.Drawn), Draws: draws, More: t.Draws - int64(len(draws)),
+	}
+	if t.Draws == 1 {
+		line.Description = "1 small payment"
+	}
+	for i := range draws { // the line has the state of all
+		draws[i].Amount, draws[i].Status = dollars(t.First[i].Amount), ""
+		if back := t.First[i].Refunded; back > 0 {
+			draws[i].Status, draws[i].Tone = dollars(back)+" refunded", "wait"
+		}
+	}
+	switch t.Outcome {
+	case ledger.TabCaptured:
+		line.Amount = dollars(t.Capture)
+	case ledger.TabVoided:
+		line.Status, line.Tone = "Charged with the next small payments", "wait"
+	case ledger.TabRefused:
+		line.Status, line.Tone = "Not paid", "bad"
+	default:
+		line.Status, line.Tone = "To be charged as one sum by "+moment(t.ClosesAt), "wait"
+	}
+	return line, nil
+}
+
 func (p *Pages) paymentRows(ctx context.Context, charges []ledger.Charge) ([]paymentRow, error) {
 	names := map[string]string{}
 	rows := make([]paymentRow, len(charges))
@@ -151,7 +206,7 @@ func (p *Pages) paymentRows(ctx context.Context, charges []ledger.Charge) ([]pay
 		}
 		rows[i] = paymentRow{
 			When: moment(c.CreatedAt), Payee: name, Description: c.Description, Amount: dollars(c.Amount),
-			Receipt: p.Payments.ReceiptURL(c.ID),
+			Receipt: p.Payments.ReceiptURL(c.ID), at: c.CreatedAt,
 		}
 		switch c.Status {
 		case ledger.ChargePending:
@@ -162,6 +217,7 @@ func (p *Pages) paymentRows(ctx context.Context, charges []ledger.Charge) ([]pay
 			rows[i].Status, rows[i].Tone, rows[i].Amount = "Voided", "wait", dollars(0)
 		case ledger.ChargeFailed:
 			rows[i].Status, rows[i].Tone = "Not paid", "bad"
+		case ledger.ChargeWrittenOff: // in the line of its tab
 		case ledger.ChargeSucceeded:
 			if c.Refunded > 0 {
 				rows[i].Status, rows[i].Tone = dollars(c.Refunded)+" refunded", "wait"

@@ -37,6 +37,11 @@ func receiptView(found payment.Receipt) result {
 		v.Facts = append(v.Facts, fact{"Reason", "The payment network took the payment back"})
 	case c.Status == ledger.ChargePending:
 		v.Tone, v.Badge = "wait", "Pending"
+	case c.Status == ledger.ChargeAuthorized && c.TabID != "":
+		v.Tone, v.Badge = "wait", "Authorized"
+		v.Facts = append(v.Facts, fact{"Charged", "With other small payments, as one sum"})
+	case c.Status == ledger.ChargeWrittenOff:
+		v.Facts = append(v.Facts, fact{"Charged", "With the next small payments"})
 	case c.Status == ledger.ChargeAuthorized:
 		v.Tone, v.Badge, v.Headline = "wait", "Authorized", found.Merchant.Name+" may charge up to "+dollars(c.Amount)
 		v.Facts = append(v.Facts, fact{"Until", moment(c.AuthorizedUntil)})

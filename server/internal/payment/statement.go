@@ -12,8 +12,12 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// statementCharges is the number of payments on a mandate's private page.
-const statementCharges = 50
+const (
+	// statementCharges is the number of payments, and of tabs, on a mandate's private page.
+	statementCharges = 50
+	// statementDraws is the number of draws shown for each tab.
+	statementDraws = 100
+)
 
 // MandateProof returns the unguessable part of a private page's address. Only the person
 // who confirmed the mandate receives it. The merchant does not, since the page shows
@@ -39,10 +43,19 @@ type Statement struct {
 	Mandate ledger.Mandate
 	// Total is the sum of the payments that succeeded.
 	Total ledger.Micros
-	// Charges are the latest payments, newest first, at most 50.
+	// Charges are the latest payments, newest first, at most 50. Draws are in Tabs.
 	Charges []ledger.Charge
+	// Tabs are the latest tabs from which something was drawn, newest first, at most 50.
+	Tabs []TabStatement
 	// Held is what merchants may still charge although the mandate is revoked.
 	Held ledger.Micros
+}
+
+// TabStatement is a tab with its first draws, at most 100.
+type TabStatement struct {
+	ledger.Tab
+
+	First []ledger.Charge
 }
 
 // MandateAt returns the mandate of a private page. It returns ledger.ErrNotFound
@@ -64,11 +77,34 @@ func (s *Service) StatementOf(ctx context.Context, m ledger.Mandate) (Statement,
 	if err != nil {
 		return Statement{}, fmt.Errorf("list payments of %s: %w", m.ID, err)
 	}
+	tabs, err := s.tabsOf(ctx, m)
+	if err != nil {
+		return Statement{}, err
+	}
 	held, err := s.HeldByCard(ctx, m)
 	if err != nil {
 		return Statement{}, err
 	}
-	return Statement{Mandate: m, Total: total, Charges: charges, Held: held}, nil
+	return Statement{Mandate: m, Total: total, Charges: charges, Tabs: tabs, Held: held}, nil
+}
+
+func (s *Service) tabsOf(ctx context.Context, m ledger.Mandate) ([]TabStatement, error) {
+	tabs, err := s.Ledger.MandateTabs(ctx, m.ID, statementCharges)
+	if err != nil {
+		return nil, fmt.Errorf("list tabs of %s: %w", m.ID, err)
+	}
+	var all []TabStatement
+	for _, t := range tabs {
+		if t.Draws == 0 {
+			continue
+		}
+		first, err := s.Ledger.Draws(ctx, t.ID, "", statementDraws)
+		if err != nil {
+			return nil, fmt.Errorf("list draws of %s: %w", t.ID, err)
+		}
+		all = append(all, TabStatement{Tab: t, First: first})
+	}
+	return all, nil
 }
 
 // HeldByCard returns the sum that merchants may still charge to the card of a revoked

@@ -1,5 +1,5 @@
 -- name: MandateCharges :many
-SELECT * FROM charges WHERE mandate_id = sqlc.arg(mandate_id) ORDER BY id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
+SELECT * FROM charges WHERE mandate_id = sqlc.arg(mandate_id) AND tab_id = '' ORDER BY id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: MandateHeld :one
 SELECT CAST(COALESCE(SUM(amount_micros), 0) AS BIGINT) AS held FROM charges
