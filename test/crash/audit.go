@@ -68,6 +68,10 @@ func (d *chainDrill) compare(ctx context.Context, r *chainReport) (err error) {
 	if check.Failed > failed {
 		r.faultf("%d charges failed on a chain that works", check.Failed-failed)
 	}
+	if _, _, err := d.auditRefunds(ctx, store, &r.report); err != nil {
+		return err
+	}
+	d.auditTransfers(records, moved, r)
 	for ref := range moved.charged {
 		r.faultf("the chain moved money without a charge: %s", ref)
 	}
@@ -118,19 +122,24 @@ func (d *chainDrill) comparePoints(ctx context.Context, store store.Store, recor
 		return err
 	}
 	r.Grants, r.Transfers, r.Nonces = len(c.granted), len(c.authorized), len(c.relayed)
-	d.auditTransfers(records, c, r)
 	d.auditNonces(records, c, r)
 	return d.auditGrants(ctx, store, records, c, r)
 }
 
-// auditTransfers: each signed transfer has moved its money once, by the transaction
-// that the service reported.
+// auditTransfers: each signed transfer and each refund has moved its money once, by the
+// transaction that the service reported.
 func (d *chainDrill) auditTransfers(k kept, c *onChain, r *chainReport) {
 	for _, s := range d.signed {
 		r.hold(k, c.authorized[s.nonce], s.transfer)
 	}
-	if len(c.authorized) != len(d.signed) {
-		r.faultf("%d signed transfers, of which the chain has made %d", len(d.signed), len(c.authorized))
+	for _, one := range d.refunds {
+		a := one.authorization
+		r.hold(k, c.authorized[common.HexToHash(a.Nonce)], transfer{
+			hash: common.HexToHash(one.TxHash), to: common.HexToAddress(a.To), micros: one.AmountCents * 10_000,
+		})
+	}
+	if all := len(d.signed) + r.Refunds; len(c.authorized) != all {
+		r.faultf("%d signed transfers and refunds, of which the chain has made %d", all, len(c.authorized))
 	}
 }
 

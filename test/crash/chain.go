@@ -78,7 +78,7 @@ type chainDrill struct {
 }
 
 func newChainDrill(o options) *chainDrill {
-	d := &chainDrill{drill: drill{options: o, answers: map[string]client.Charge{}}, stolen: map[common.Hash]bool{}}
+	d := &chainDrill{drill: drill{options: o, answers: map[string]client.Charge{}, refunds: map[string]given{}}, stolen: map[common.Hash]bool{}}
 	if !o.Points {
 		d.hit = map[moment]int{}
 	}
@@ -218,11 +218,14 @@ func (d *chainDrill) killAt(ctx context.Context, m moment, after time.Duration) 
 func (d *chainDrill) call(ctx, until context.Context, m string, random *rand.Rand) {
 	for until.Err() == nil && ctx.Err() == nil {
 		d.waitForCalm()
-		if random.IntN(4) == 0 {
+		switch random.IntN(5) {
+		case 0:
 			d.hold(ctx, m, client.USDC, ending(random.IntN(int(endings))), random)
-			continue
+		case 1:
+			d.refund(ctx, m, client.USDC, random)
+		default:
+			d.chargeOnce(ctx, m, random)
 		}
-		d.chargeOnce(ctx, m, random)
 	}
 }
 

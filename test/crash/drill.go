@@ -49,6 +49,8 @@ type report struct {
 	Voided int
 	// Tabs are the tabs, and Draws the payments from them that were answered.
 	Tabs, Draws int
+	// Refunds succeeded.
+	Refunds int
 	// Lost charges were answered and are not in the ledger, or not as they were
 	// answered. Doubled ones moved money twice. Undecided ones are pending or held.
 	Lost, Doubled, Undecided int
@@ -59,12 +61,12 @@ type report struct {
 }
 
 func (r report) failed() bool {
-	return r.Lost+r.Doubled+r.Undecided+r.Illegal+len(r.Faults) > 0 || r.Succeeded == 0 || r.Voided == 0
+	return r.Lost+r.Doubled+r.Undecided+r.Illegal+len(r.Faults) > 0 || r.Succeeded == 0 || r.Voided == 0 || r.Refunds == 0
 }
 
 func (r report) String() string {
-	s := fmt.Sprintf("kills %d, charges %d (succeeded %d, failed %d, voided %d, refused %d), lost %d, doubled %d, undecided %d",
-		r.Kills, r.Charges, r.Succeeded, r.Failed, r.Voided, r.Refused, r.Lost, r.Doubled, r.Undecided)
+	s := fmt.Sprintf("kills %d, charges %d (succeeded %d, failed %d, voided %d, refused %d), refunds %d, lost %d, doubled %d, undecided %d",
+		r.Kills, r.Charges, r.Succeeded, r.Failed, r.Voided, r.Refused, r.Refunds, r.Lost, r.Doubled, r.Undecided)
 	if r.Tabs > 0 {
 		s += fmt.Sprintf("; tabs %d, draws %d", r.Tabs, r.Draws)
 	}
@@ -92,6 +94,7 @@ type drill struct {
 	mu        sync.Mutex
 	answers   map[string]client.Charge // by transaction id
 	drawn     map[string]int64         // cents of draws that were answered, by transaction id
+	refunds   map[string]given         // by the refund's id
 	refused   int
 	histories []*history // of mandates with a tight limit; the last one is in use
 	broken    []string
@@ -107,7 +110,7 @@ const (
 )
 
 func run(ctx context.Context, o options) (r report, err error) {
-	d := &drill{options: o, answers: map[string]client.Charge{}, drawn: map[string]int64{}}
+	d := &drill{options: o, answers: map[string]client.Charge{}, drawn: map[string]int64{}, refunds: map[string]given{}}
 	defer func() { err = errors.Join(err, d.clear()) }()
 	if err := d.surround(ctx, card.Faults{LatencyMillis: 2, ErrorPercent: 3, StopPercent: 3, LosePercent: 3}); err != nil {
 		return r, err
@@ -294,8 +297,12 @@ func (d *drill) call(ctx, until context.Context, caller int, random *rand.Rand) 
 			d.draw(ctx, d.roomy, random)
 		case kind == 0:
 			d.read(ctx, h, caller)
-		case kind == 1:
+		case kind == 1 && random.IntN(2) == 0:
 			d.holdLimited(ctx, h, caller, random)
+		case kind == 1:
+			d.refundLimited(ctx, h, caller, random)
+		case kind == 7:
+			d.refund(ctx, d.roomy, client.USD, random)
 		case kind < 4:
 			d.hold(ctx, d.roomy, client.USD, ending(random.IntN(int(late))), random)
 		case kind < 8:
@@ -398,7 +405,7 @@ func (d *drill) compare(ctx context.Context, r *report) (err error) {
 		r.Faults = append(r.Faults, fmt.Sprintf("the ledger says %d cents, the processor moved %d", cents, moved.CapturedCents))
 	}
 	r.Doubled = max(r.Doubled, 0)
-	if err := d.auditHolds(ctx, store, r); err != nil {
+	if err := errors.Join(d.auditHolds(ctx, store, r), d.auditCardRefunds(ctx, store, r)); err != nil {
 		return err
 	}
 	if r.Undecided == 0 && moved.HeldCents != 0 {

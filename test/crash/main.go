@@ -6,7 +6,7 @@
 // A card processor with faults runs in this process. The service is a child
 // process that is killed with SIGKILL and started again on the same files; the
 // callers send each charge again, with its key, until it is answered. They also authorize
-// amounts, and capture, void or abandon them. In the end the answers, the ledger and the
+// amounts, and capture, void or abandon them, and refund parts of charges. In the end the answers, the ledger and the
 // processor must agree, nothing may be held, and there must be an order of the calls that
 // explains each result about its mandate's limit.
 //
@@ -24,7 +24,7 @@
 //	go run ./test/crash -chain -points -kills 10
 //
 // kills it at each step of the chain rail that internal/failpoint names, while wallets
-// are charged, grant, revoke and sign transfers. What a step needs beside that is
+// are charged, grant, revoke, sign transfers and are refunded. What a step needs beside that is
 // brought about: blocks that do not come, transactions that get lost, a nonce that
 // somebody else uses, reorganizations. In the end charges, grants, revocations, signed
 // transfers and nonces must be the same on the chain, in the ledger, in the rail's
@@ -50,7 +50,7 @@ func main() {
 	flag.Func("only", "with -points, kill at these steps alone, by their names with commas between", func(text string) error {
 		for name := range strings.SplitSeq(text, ",") {
 			p := failpoint.Point(name)
-			if !slices.Contains(slices.Concat(failpoint.Points(), failpoint.HoldPoints(), failpoint.TabPoints(), failpoint.ChainPoints()), p) {
+			if !slices.Contains(slices.Concat(cardPoints(), failpoint.ChainPoints(), failpoint.ChainRefundPoints()), p) {
 				return fmt.Errorf("there is no step %q", name)
 			}
 			o.Only = append(o.Only, p)

@@ -17,7 +17,8 @@ const reachedWithin = 3 * time.Minute
 // cardPoints returns the steps of charges by card, in one step or two, and of tabs. Revocations
 // share the last two, which release holds.
 func cardPoints() []failpoint.Point {
-	return slices.Concat(failpoint.Points(), failpoint.HoldPoints(), failpoint.TabPoints(), []failpoint.Point{failpoint.UnwindingTaken, failpoint.UnwindingEnded})
+	return slices.Concat(failpoint.Points(), failpoint.HoldPoints(), failpoint.TabPoints(), failpoint.RefundPoints(),
+		[]failpoint.Point{failpoint.UnwindingTaken, failpoint.UnwindingEnded})
 }
 
 // labels are the points that a drill kills at.

@@ -67,6 +67,7 @@ type model struct {
 	pending map[string]ledger.Charge
 	held    map[string]ledger.Charge // authorized
 	ended   map[string]ledger.ChargeStatus
+	refunds modelRefunds
 	revoked bool
 }
 
@@ -87,7 +88,7 @@ func (w *model) used(kind ledger.WindowKind, payee string, d ledger.Day) (sum in
 		case kind == ledger.VelocityLimit:
 			sum++
 		default:
-			sum += int64(c.Amount)
+			sum += int64(c.Amount - c.Refunded)
 		}
 	}
 	return sum
@@ -126,6 +127,7 @@ func crashes(t *testing.T, b *bench) {
 		want := &model{
 			terms: b.limited(), day: ledger.DayOf(b.clock.Now()),
 			counted: map[string]ledger.Charge{}, pending: map[string]ledger.Charge{}, held: map[string]ledger.Charge{}, ended: map[string]ledger.ChargeStatus{},
+			refunds: modelRefunds{paid: map[string]ledger.Charge{}, pending: map[string]ledger.Refund{}, ended: map[string]ledger.RefundStatus{}},
 		}
 		want.terms.Payees = []string{ledger.AnyPayee}
 		m := b.mandate(rt, want.terms)
@@ -134,6 +136,8 @@ func crashes(t *testing.T, b *bench) {
 			"settle":     func(rt *rapid.T) { b.modelSettle(rt, store, want) },
 			"capture":    func(rt *rapid.T) { b.modelCapture(rt, store, want) },
 			"void":       func(rt *rapid.T) { b.modelVoid(rt, store, want) },
+			"refund":     func(rt *rapid.T) { b.modelRefund(rt, store, want) },
+			"give back":  func(rt *rapid.T) { b.modelSettleRefund(rt, store, want) },
 			"revoke":     func(rt *rapid.T) { b.modelRevoke(rt, store, want, m) },
 			"reopen":     func(rt *rapid.T) { b.reopen(rt, store) },
 			"clock":      func(rt *rapid.T) { b.jump(rt) },
@@ -187,17 +191,17 @@ func (b *bench) modelReserve(rt *rapid.T, store *crashing, want *model, m ledger
 	want.counted[r.ChargeID], want.pending[r.ChargeID] = got.Charge, got.Charge
 }
 
-// pick draws one of some charges, if there is one.
-func pick(rt *rapid.T, charges map[string]ledger.Charge) ledger.Charge {
-	if len(charges) == 0 {
+// pick draws one of some charges or refunds, if there is one.
+func pick[T any](rt *rapid.T, all map[string]T) T {
+	if len(all) == 0 {
 		rt.Skip("there is none")
 	}
-	ids := make([]string, 0, len(charges))
-	for id := range charges {
+	ids := make([]string, 0, len(all))
+	for id := range all {
 		ids = append(ids, id)
 	}
 	// Map order is random and ids are new in each run: an index is what can be replayed.
-	return charges[ids[rapid.IntRange(0, len(ids)-1).Draw(rt, "which")]]
+	return all[ids[rapid.IntRange(0, len(ids)-1).Draw(rt, "which")]]
 }
 
 // modelCapture captures a part of a held charge, from nothing to all. It is pending then,
@@ -274,6 +278,9 @@ func (b *bench) modelSettle(rt *rapid.T, store *crashing, want *model) {
 		return
 	}
 	want.ended[c.ID] = got.Status
+	if got.Status == ledger.ChargeSucceeded {
+		want.refunds.paid[c.ID] = got
+	}
 }
 
 func (b *bench) modelRevoke(rt *rapid.T, store *crashing, want *model, m ledger.Mandate) {
@@ -348,6 +355,7 @@ func (b *bench) compare(rt *rapid.T, want *model, m ledger.Mandate) {
 		require.NoError(rt, err)
 		require.Equal(rt, ledger.ChargePending, c.Status)
 	}
+	b.compareRefunds(rt, want)
 }
 
 // lostAnswer: the commit of a whole batch is done and its result is lost; each

@@ -83,6 +83,7 @@ func Run(t *testing.T, fresh Fresh) {
 		"crashes against a model":          crashes,
 		"a lost answer":                    lostAnswer,
 		"linearizable limit":               linearizable,
+		"500 calls at every limit":         atItsLimits,
 		"limit across instances":           limitAcrossInstances,
 		"key across instances":             keyAcrossInstances,
 		"charges of a dead instance":       deadInstance,
