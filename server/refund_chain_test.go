@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -153,4 +154,28 @@ func (c caller) spendPayee(t *testing.T, micros uint64) {
 	s, err := settler.SettleAuthorization(t.Context(), x402.Exact{Signature: signature, Authorization: a}, "")
 	require.NoError(t, err)
 	require.True(t, s.Success, s.ErrorMessage)
+}
+
+// TestPaymentSignedByAWalletIsRefunded: what the facilitator settled for the merchant goes back
+// to the wallet that signed it.
+func TestPaymentSignedByAWalletIsRefunded(t *testing.T) {
+	t.Parallel()
+	f := facilitate(t)
+	f.payee = f.Merchant.PayTo
+	f.ask(t, "settle", f.requestOf(2, f.sign(t, f.authorize(20_000)), "20000"))
+	page, err := f.Client().TransactionsPage(t.Context(), client.ListParams{Limit: 1})
+	require.NoError(t, err)
+	id := page.Data[0].ID
+	c := caller{Server: f.Server, merchant: f.Merchant}
+	r := c.unsignedRefund(t, client.Charge{TransactionID: id}, 1, "refund 1")
+	require.Contains(t, strings.ToLower(string(r.Signature.TypedData)), strings.ToLower(f.payer.Address.Hex()))
+	signature, err := payeeWallet(t).SignRefund(t.Context(), r.Signature.TypedData, 1)
+	require.NoError(t, err)
+	done, err := f.Client().SignRefund(t.Context(), id, r.ID, signature)
+	require.NoError(t, err)
+	require.Equal(t, client.RefundSucceeded, done.Status)
+	receipt, err := f.Client().Receipt(t.Context(), id)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, receipt.RefundedCents)
+	c.sound(t, 1)
 }

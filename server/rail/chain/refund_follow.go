@@ -3,7 +3,6 @@ package chain
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/big"
@@ -51,7 +50,7 @@ func (r *Rail) followRefund(ctx context.Context, key string, record refundRecord
 	if err != nil {
 		return rail.Outcome{}, err
 	}
-	sent, hash, err := r.followRelayed(ctx, record, t)
+	sent, hash, err := r.followRelayed(ctx, t)
 	if err != nil {
 		return rail.Outcome{}, err
 	}
@@ -85,21 +84,18 @@ func (r *Rail) followRefund(ctx context.Context, key string, record refundRecord
 // followRelayed follows the transaction by which the relayer sends a refund, if there is one,
 // and returns its record. After a transaction that reverted, another sender can still make
 // the transfer.
-func (r *Rail) followRelayed(ctx context.Context, record refundRecord, t evm.TransferAuthorization) (authorizationRecord, common.Hash, error) {
-	sent, found, err := records.Load[authorizationRecord](ctx, r.config.Store, kindAuthorization, authorizationKey(t.From, t.Nonce))
+func (r *Rail) followRelayed(ctx context.Context, t evm.TransferAuthorization) (authorizationRecord, common.Hash, error) {
+	key := authorizationKey(t.From, t.Nonce)
+	sent, found, err := records.Load[authorizationRecord](ctx, r.config.Store, kindAuthorization, key)
 	if err != nil || !found {
 		return sent, common.Hash{}, err
 	}
 	if sent.decided() {
 		return sent, cmp.Or(sent.Settled, sent.FailedHash), nil
 	}
-	signature, err := hex.DecodeString(sent.Signature)
+	a, err := sent.authorization(key)
 	if err != nil {
-		return sent, common.Hash{}, fmt.Errorf("signature of refund: %w", records.ErrDamaged)
-	}
-	a, err := record.signedWith(signature)
-	if err != nil {
-		return sent, common.Hash{}, err
+		return sent, common.Hash{}, fmt.Errorf("authorization %s: %w", key, err)
 	}
 	sent, hash, err := r.followTransfer(ctx, a, sent)
 	var no *refusedError

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -63,17 +64,17 @@ func (r *Rail) openRefund(ctx context.Context, key, asked string, q rail.Refund)
 			return err
 		}
 		record = refundRecord{Fingerprint: asked, Reference: q.Reference, Charge: chargeKey, Amount: q.Amount, Since: header.Number.Uint64()}
-		c, sum, able, err := r.refundable(tx, chargeKey, q.Amount)
+		c, sum, err := refundableOf(tx, q.Charge)
 		if err != nil {
 			return err
 		}
-		if !able {
+		if c == nil || q.Amount < r.config.Authorizations.Least || q.Amount > c.amount-sum {
 			outcome := refused(rail.Unavailable)
 			record.Outcome = &outcome
 			return records.Put(tx, kindRefund, key, record)
 		}
 		record.Authorization = evm.TransferAuthorization{
-			From: c.Charge.Payee, To: c.Owner, Value: evm.Uint64(uint64(q.Amount)), ValidBefore: evm.Uint64(before), Nonce: nonce,
+			From: c.payee, To: c.payer, Value: evm.Uint64(uint64(q.Amount)), ValidBefore: evm.Uint64(before), Nonce: nonce,
 		}.Wire()
 		if err := records.Put(tx, kindRefunded, chargeKey, sum+q.Amount); err != nil {
 			return err
@@ -87,19 +88,49 @@ func (r *Rail) openRefund(ctx context.Context, key, asked string, q rail.Refund)
 	return record, nil
 }
 
-// refundable reports whether an amount of a charge can be given back, and returns the charge
-// and the sum of its refunds.
-func (r *Rail) refundable(tx Tx, chargeKey string, amount rail.Micros) (c chargeRecord, sum rail.Micros, able bool, err error) {
+// refundablePayment is a payment that can be given back.
+type refundablePayment struct {
+	payer, payee common.Address
+	amount       rail.Micros
+}
+
+// refundableOf returns the payment of a charge's reference, with the sum of its refunds. It
+// returns nil if there is nothing to give back.
+func refundableOf(tx Tx, reference string) (*refundablePayment, rail.Micros, error) {
+	chargeKey, _ := keyOf(reference)
 	c, found, err := records.Get[chargeRecord](tx, kindCharge, chargeKey)
+	if err != nil {
+		return nil, 0, err
+	}
+	var p *refundablePayment
+	switch {
+	case !found:
+		p, err = refundableTransfer(tx, strings.TrimSuffix(reference, rail.Reference("", rail.Chain)))
+	case c.Outcome != nil && c.Outcome.Status == rail.Succeeded && !c.Undone:
+		p = &refundablePayment{payer: c.Owner, payee: c.Charge.Payee, amount: rail.Micros(c.Charge.Amount)}
+	}
+	if err != nil || p == nil || p.payer == p.payee {
+		return nil, 0, err
+	}
+	sum, _, err := records.Get[rail.Micros](tx, kindRefunded, chargeKey)
+	return p, sum, err
+}
+
+// refundableTransfer is refundableOf for a payment that is a signed transfer.
+func refundableTransfer(tx Tx, chargeID string) (*refundablePayment, error) {
+	key, found, err := records.Get[string](tx, kindTransferCharge, chargeID)
 	if err != nil || !found {
-		return c, 0, false, err
+		return nil, err
 	}
-	if sum, _, err = records.Get[rail.Micros](tx, kindRefunded, chargeKey); err != nil {
-		return c, 0, false, err
+	record, found, err := records.Get[authorizationRecord](tx, kindAuthorization, key)
+	if err != nil || !found || record.outcome().Status != rail.Succeeded {
+		return nil, err
 	}
-	able = c.Outcome != nil && c.Outcome.Status == rail.Succeeded && !c.Undone && c.Owner != c.Charge.Payee &&
-		amount >= r.config.Authorizations.Least && amount <= rail.Micros(c.Charge.Amount)-sum
-	return c, sum, able, nil
+	t, err := record.transfer()
+	if err != nil || !t.Value.Big().IsInt64() {
+		return nil, err
+	}
+	return &refundablePayment{payer: t.From, payee: t.To, amount: rail.Micros(t.Value.Big().Int64())}, nil
 }
 
 // storeRefundOutcome records an outcome, unless the refund has one, and returns the recorded
