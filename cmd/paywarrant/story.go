@@ -30,7 +30,7 @@ func (d *story) tellAll(ctx context.Context) error {
 		fact{"service", d.stack.BaseURL}, fact{"merchant", d.stack.People.Merchant.ID},
 		fact{"its API", d.stack.API.BaseURL + " (behind a paywall)"})
 	for _, chapter := range []func(context.Context) error{
-		d.setUp, d.inspect, d.listenForEvents, d.chargeTwice, d.receiveWebhook, d.beyondLimits, d.payPaywall, d.payByBundle, d.showReceipt, d.revoke, d.payFromWallet, d.chargeByChain, d.payMetered, d.fallBack, d.check,
+		d.setUp, d.inspect, d.listenForEvents, d.chargeTwice, d.receiveWebhook, d.beyondLimits, d.payPaywall, d.payByBundle, d.showReceipt, d.revoke, d.payFromWallet, d.chargeByChain, d.giveBack, d.payMetered, d.fallBack, d.check,
 	} {
 		if err := chapter(ctx); err != nil {
 			return err

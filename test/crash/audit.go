@@ -65,8 +65,12 @@ func (d *chainDrill) compare(ctx context.Context, r *chainReport) (err error) {
 		}
 		d.audit(c, moved.charged, records, r)
 	}
-	if check.Failed > failed {
-		r.faultf("%d charges failed on a chain that works", check.Failed-failed)
+	tried, err := d.auditDirect(ctx, store, r)
+	if err != nil {
+		return err
+	}
+	if check.Failed > failed+tried {
+		r.faultf("%d charges failed on a chain that works", check.Failed-failed-tried)
 	}
 	if _, _, err := d.auditRefunds(ctx, store, &r.report); err != nil {
 		return err
@@ -158,6 +162,28 @@ func (d *chainDrill) auditNonces(k kept, c *onChain, r *chainReport) {
 			r.faultf("nonce %d: the records do not know transaction %s", nonce, hash)
 		}
 	}
+}
+
+// auditDirect: the ledger has one charge that succeeded for each signed transfer. It returns the
+// number of those that failed: a transfer that was cut off before it was sent begins another one.
+func (d *chainDrill) auditDirect(ctx context.Context, s store.Store, r *chainReport) (failed int, err error) {
+	succeeded := 0
+	err = s.Audit(ctx, func(a ledger.Audit) error {
+		return a.Selected(ctx, ledger.Selection{}, func(c ledger.Charge) error {
+			switch {
+			case !c.Direct():
+			case c.Status == ledger.ChargeSucceeded:
+				succeeded++
+			case c.Status == ledger.ChargeFailed && c.TxHash == "":
+				failed++
+			}
+			return nil
+		})
+	})
+	if err == nil && succeeded != len(d.signed) {
+		r.faultf("%d signed transfers, of which the ledger has %d", len(d.signed), succeeded)
+	}
+	return failed, err
 }
 
 // auditGrants: every connection is decided, the chain has just the grants of those

@@ -28,13 +28,15 @@ func TestNothingIsLostDoubledOrUndecided(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o.Callers, o.Seed, o.Answers, o.History = 8, 7, 60, 200
+			o.Callers, o.Seed, o.Answers, o.History = 8, 7, 60, 100
 			r, err := run(t.Context(), o)
 			skipWithoutPostgres(t, err)
 			t.Log(r)
 			require.NoError(t, err)
 			require.False(t, r.failed(), r.String())
 			require.True(t, o.Points || r.Refused > 0, "the tight limit was never reached")
+			require.Positive(t, r.Voided)
+			require.Positive(t, r.Refunds)
 		})
 	}
 }

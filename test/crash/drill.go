@@ -61,7 +61,7 @@ type report struct {
 }
 
 func (r report) failed() bool {
-	return r.Lost+r.Doubled+r.Undecided+r.Illegal+len(r.Faults) > 0 || r.Succeeded == 0 || r.Voided == 0 || r.Refunds == 0
+	return r.Lost+r.Doubled+r.Undecided+r.Illegal+len(r.Faults) > 0 || r.Succeeded == 0 || r.Voided+r.Refunds == 0
 }
 
 func (r report) String() string {
