@@ -38,8 +38,8 @@ func (s *Service) Close() {
 	s.loop.Wait()
 }
 
-// pools keeps the charges of one rail from waiting for another rail: each rail has its own
-// workers and a bounded queue.
+// pools keeps the charges, or refunds, of one rail from waiting for another rail: each rail has
+// its own workers and a bounded queue.
 type pools struct {
 	mu     sync.Mutex
 	byRail map[rail.Name]*pool
@@ -48,7 +48,7 @@ type pools struct {
 }
 
 type pool struct {
-	waiting map[string]bool // charges that wait or are being asked about
+	waiting map[string]bool // ids that wait or are being asked about
 	slots   chan struct{}
 }
 
@@ -64,22 +64,22 @@ func (p *pools) full() (names []rail.Name) {
 	return names
 }
 
-// add runs do for a charge when the pool of its rail has a free worker. It does nothing
-// if the charge is queued or the pool is full.
-func (p *pools) add(ctx context.Context, c ledger.Charge, do func()) {
+// add runs do for an id when the pool of its rail has a free worker. It does nothing if the id is
+// queued or the pool is full.
+func (p *pools) add(ctx context.Context, name rail.Name, id string, do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	one := p.byRail[c.Waiting()]
+	one := p.byRail[name]
 	if one == nil {
 		one = &pool{waiting: map[string]bool{}, slots: make(chan struct{}, recoverWorkers)}
-		p.byRail[c.Waiting()] = one
+		p.byRail[name] = one
 	}
-	if one.waiting[c.ID] || len(one.waiting) >= recoverBatch {
+	if one.waiting[id] || len(one.waiting) >= recoverBatch {
 		return
 	}
-	one.waiting[c.ID] = true
+	one.waiting[id] = true
 	p.work.Go(func() {
-		defer p.done(one, c.ID)
+		defer p.done(one, id)
 		select {
 		case one.slots <- struct{}{}:
 		case <-ctx.Done():
@@ -115,7 +115,7 @@ func (s *Service) recover(ctx context.Context) {
 			s.Logger.ErrorContext(ctx, "list lapsed charges", slog.String("error", err.Error()))
 		}
 		for _, c := range lapsed {
-			p.add(ctx, c, func() { s.resume(ctx, c) })
+			p.add(ctx, c.Waiting(), c.ID, func() { s.resume(ctx, c) })
 		}
 		more := p.idle
 		if len(lapsed) < recoverBatch {

@@ -131,32 +131,36 @@ func (s *Service) askRefund(ctx context.Context, one rail.Refunder, r ledger.Ref
 	})
 }
 
-// resumeRefunds finishes the refunds whose lease has expired.
-func (s *Service) resumeRefunds(ctx context.Context) {
-	lapsed, err := s.Ledger.LapsedRefunds(ctx, s.Clock(), recoverWorkers)
-	for _, r := range lapsed {
-		leased, taken, failure := s.Ledger.LeaseRefund(ctx, r, s.Clock().Add(max(leaseFor, s.refundPutOff(r))))
-		if failure == nil && taken {
-			_, failure = s.finishRefund(ctx, leased, recoverTimeout)
-		}
-		err = errors.Join(err, failure)
-	}
-	if err != nil && ctx.Err() == nil {
-		s.Logger.ErrorContext(ctx, "refunds not finished", slog.String("error", err.Error()))
-	}
-}
-
-// recoverRefunds looks up pending refunds at intervals.
+// recoverRefunds looks up the pending refunds whose lease has expired, at intervals.
 func (s *Service) recoverRefunds(ctx context.Context) {
+	p := &pools{byRail: map[rail.Name]*pool{}, idle: make(chan struct{}, 1)}
+	defer p.work.Wait()
 	tick := time.NewTicker(recoverEvery)
 	defer tick.Stop()
 	for {
-		s.resumeRefunds(ctx)
+		lapsed, err := s.Ledger.LapsedRefunds(ctx, s.Clock(), recoverBatch)
+		if err != nil && ctx.Err() == nil {
+			s.Logger.ErrorContext(ctx, "list lapsed refunds", slog.String("error", err.Error()))
+		}
+		for _, r := range lapsed {
+			p.add(ctx, r.Rail, r.ID, func() { s.resumeRefund(ctx, r) })
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
+	}
+}
+
+// resumeRefund leases one refund and asks its rail.
+func (s *Service) resumeRefund(ctx context.Context, r ledger.Refund) {
+	leased, taken, err := s.Ledger.LeaseRefund(ctx, r, s.Clock().Add(max(leaseFor, s.refundPutOff(r))))
+	if err == nil && taken {
+		_, err = s.finishRefund(ctx, leased, recoverTimeout)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.Logger.ErrorContext(ctx, "refund not finished", slog.String("refundId", r.ID), slog.String("error", err.Error()))
 	}
 }
 
