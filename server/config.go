@@ -132,6 +132,10 @@ type Config struct {
 	// TabCents is the block, in US cents, that a card authorizes for payments below 50 cents;
 	// at least 50. A mandate's limits make it smaller. Default: 500.
 	TabCents int
+	// MaxTabAdvanceCents is the most, in US cents, that the operator advances to one merchant
+	// for small payments that no card has paid yet. Beyond it cards pay the merchant no
+	// further small payments until earlier ones were captured. Default: 5000.
+	MaxTabAdvanceCents int
 	// Links are shown to browsers on the page at "/", beside the API description, the
 	// public keys and the error codes. Default: none.
 	Links []Link
@@ -142,6 +146,9 @@ type Config struct {
 
 // The bounds of TabCents, and its default.
 const minTabCents, maxTabCents, defaultTabCents = int(ledger.CardMinimum / money.MicrosPerCent), 10_000, 500
+
+// defaultAdvanceCents is the default of MaxTabAdvanceCents.
+const defaultAdvanceCents = 5000
 
 // minHelperKey is the shortest accepted TestHelperKey, so that it cannot be guessed.
 const minHelperKey = 16
@@ -206,6 +213,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("server: TabCents must be %d to %d", minTabCents, maxTabCents)
 	case c.ReconcileEvery < 0:
 		return errors.New("server: ReconcileEvery must not be negative")
+	case c.MaxTabAdvanceCents < 0:
+		return errors.New("server: MaxTabAdvanceCents must not be negative")
 	case c.TestHelperKey != "" && (len(c.TestHelperKey) < minHelperKey || !text.Clean(string(c.TestHelperKey))):
 		return fmt.Errorf("server: TestHelperKey must have at least %d printable characters", minHelperKey)
 	case slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return !p.IsValid() }):
@@ -295,6 +304,7 @@ func (c *Config) defaults() error {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.TabCents = cmp.Or(c.TabCents, defaultTabCents)
+	c.MaxTabAdvanceCents = cmp.Or(c.MaxTabAdvanceCents, defaultAdvanceCents)
 	c.AnonymousPerSecond = cmp.Or(c.AnonymousPerSecond, c.RequestsPerSecond)
 	switch c.DocsURL {
 	case "":

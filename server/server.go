@@ -131,6 +131,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		Issuer:   &mandate.Issuer{URL: cfg.BaseURL, Signer: s.keys.Signer},
 		Verifier: &mandate.Verifier{Issuer: cfg.BaseURL, Keys: s.keys, Clock: cfg.Clock, IgnoreTimes: true},
 		Statuses: s.statuses, BaseURL: cfg.BaseURL, ReceiptKey: receipts, Telemetry: s.recorder, TabBlock: money.Micros(cfg.TabCents) * money.MicrosPerCent,
+		MaxAdvance: money.Micros(cfg.MaxTabAdvanceCents) * money.MicrosPerCent,
 	})
 	s.connect(cfg.Rails)
 	if s.handler, err = s.routes(); err != nil {

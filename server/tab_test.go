@@ -262,3 +262,29 @@ func TestPrivatePageHasOneLineForEachTab(t *testing.T) {
 	require.Contains(t, page, "1 small payment<")
 	require.Contains(t, page, "Charged with the next small payments")
 }
+
+// TestMerchantCannotLiveOnAdvances: a merchant whose small payments no card pays gets no more
+// of them, until earlier ones were captured.
+func TestMerchantCannotLiveOnAdvances(t *testing.T) {
+	t.Parallel()
+	c := setup(t, &servertest.Options{Configure: func(cfg *server.Config) { cfg.MaxTabAdvanceCents = 90 }})
+	draw := func(mandate string) client.Charge {
+		ch, err := c.Client().Charge(t.Context(), client.ChargeParams{Mandate: mandate, AmountCents: 45, Currency: client.USD, Description: "small", Tab: true})
+		require.NoError(t, err)
+		return ch
+	}
+	first := c.mandate(t, 100, 5000, "card_visa")
+	for _, m := range []string{first, c.mandate(t, 100, 5000, "card_visa")} {
+		_, err := c.Client().CloseTab(t.Context(), draw(m).TabID)
+		require.NoError(t, err)
+		c.settledTabs(t)
+	}
+	refused := draw(c.mandate(t, 100, 5000, "card_visa"))
+	require.Equal(t, []any{client.Failed, client.FailureReason("rail_unavailable")}, []any{refused.Status, refused.FailureReason})
+	paysBack := draw(first)
+	require.Equal(t, client.Authorized, paysBack.Status, "its tab captures the advance too")
+	_, err := c.Client().CloseTab(t.Context(), paysBack.TabID)
+	require.NoError(t, err)
+	require.EqualValues(t, 90, c.settledTabs(t)[0].CapturedCents)
+	require.Equal(t, client.Authorized, draw(c.mandate(t, 100, 5000, "card_visa")).Status)
+}

@@ -94,6 +94,9 @@ type Reader interface {
 	MandateTabs(ctx context.Context, mandateID string, limit int) ([]Tab, error)
 	// CurrentTabs lists the tabs of a mandate that are opening or open.
 	CurrentTabs(ctx context.Context, mandateID string) ([]Tab, error)
+	// Advances returns what the operator has advanced for the tabs of a payee and not got
+	// back, with what it would have to advance if all tabs closed now.
+	Advances(ctx context.Context, merchantID string) (Micros, error)
 	// Draws lists a tab's charges, oldest first, beginning after the charge with the id after.
 	Draws(ctx context.Context, tabID, after string, limit int) ([]Charge, error)
 	// Checkout finds a checkout by its entropy.

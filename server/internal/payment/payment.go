@@ -65,6 +65,9 @@ type Config struct {
 	BaseURL  string
 	// TabBlock is the block of a tab, at least [ledger.CardMinimum].
 	TabBlock ledger.Micros
+	// MaxAdvance is the most that the operator advances for the tabs of one payee. Beyond it
+	// no further tab is opened.
+	MaxAdvance ledger.Micros
 	// ReceiptKey makes the addresses of receipts unguessable.
 	ReceiptKey []byte
 	// Telemetry records charges. Default: none.

@@ -195,13 +195,22 @@ func tabsBelowTheMinimum(t *testing.T, b *bench) {
 	require.Equal(t, ledger.ChargeWrittenOff, c.Status)
 	require.Equal(t, 30*cent, b.spent(t, m), "it will be paid")
 	require.Equal(t, 30*cent, b.sound(t).Advanced)
+	advances := func() ledger.Micros {
+		sum, err := b.Advances(ctx, b.merchant.ID)
+		require.NoError(t, err)
+		return sum
+	}
+	require.Equal(t, 30*cent, advances())
 	stats, err := b.Stats(ctx, b.merchant.ID, b.clock.Now())
 	require.NoError(t, err)
 	require.Equal(t, 30*cent, stats.Volume, "the payee has it")
 	_, _, err = b.Refund(ctx, b.refundOf(c, 0, "no"))
 	require.ErrorIs(t, err, ledger.ErrNotRefundable)
 
-	next := b.closed(t, b.draw(t, m, 25*cent+7))
+	small := b.draw(t, m, cent)
+	require.Equal(t, 31*cent, advances(), "also what is drawn and not covered yet")
+	next := b.closed(t, b.draw(t, m, 24*cent+7))
+	require.Equal(t, small.TabID, next.ID)
 	require.Equal(t, []any{ledger.TabCaptured, 30 * cent, 55 * cent}, []any{next.Outcome, next.Owed, next.Capture})
 	require.Equal(t, ledger.Micros(7), b.sound(t).Advanced, "a card pays whole cents")
 	last := b.closed(t, b.draw(t, m, 60*cent-7))

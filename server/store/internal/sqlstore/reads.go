@@ -86,6 +86,16 @@ func (s *Store) CurrentTabs(ctx context.Context, mandateID string) ([]ledger.Tab
 	return many(s, row.Tab)(s.readQ.CurrentTabs(ctx, mandateID))
 }
 
+// Advances implements [ledger.Reader].
+func (s *Store) Advances(ctx context.Context, merchantID string) (ledger.Micros, error) {
+	owed, err := s.readQ.Owed(ctx, merchantID)
+	if err != nil {
+		return 0, s.fail("sum advances", err)
+	}
+	open, err := s.readQ.Uncovered(ctx, db.UncoveredParams{MerchantID: merchantID, Minimum: int64(ledger.CardMinimum)})
+	return ledger.Micros(owed + open), s.fail("sum open tabs", err)
+}
+
 // Draws implements [ledger.Reader].
 func (s *Store) Draws(ctx context.Context, tabID, after string, limit int) ([]ledger.Charge, error) {
 	return many(s, row.Charge)(s.readQ.Draws(ctx, db.DrawsParams{TabID: tabID, After: after, Most: int64(limit)}))

@@ -270,6 +270,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.outcomeConflictsStmt, err = db.PrepareContext(ctx, outcomeConflicts); err != nil {
 		return nil, fmt.Errorf("error preparing query OutcomeConflicts: %w", err)
 	}
+	if q.owedStmt, err = db.PrepareContext(ctx, owed); err != nil {
+		return nil, fmt.Errorf("error preparing query Owed: %w", err)
+	}
 	if q.postingsBetweenStmt, err = db.PrepareContext(ctx, postingsBetween); err != nil {
 		return nil, fmt.Errorf("error preparing query PostingsBetween: %w", err)
 	}
@@ -386,6 +389,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.uncheckedStreamsStmt, err = db.PrepareContext(ctx, uncheckedStreams); err != nil {
 		return nil, fmt.Errorf("error preparing query UncheckedStreams: %w", err)
+	}
+	if q.uncoveredStmt, err = db.PrepareContext(ctx, uncovered); err != nil {
+		return nil, fmt.Errorf("error preparing query Uncovered: %w", err)
 	}
 	if q.unfinishedTabsStmt, err = db.PrepareContext(ctx, unfinishedTabs); err != nil {
 		return nil, fmt.Errorf("error preparing query UnfinishedTabs: %w", err)
@@ -865,6 +871,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing outcomeConflictsStmt: %w", cerr)
 		}
 	}
+	if q.owedStmt != nil {
+		if cerr := q.owedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing owedStmt: %w", cerr)
+		}
+	}
 	if q.postingsBetweenStmt != nil {
 		if cerr := q.postingsBetweenStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing postingsBetweenStmt: %w", cerr)
@@ -1058,6 +1069,11 @@ func (q *Queries) Close() error {
 	if q.uncheckedStreamsStmt != nil {
 		if cerr := q.uncheckedStreamsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing uncheckedStreamsStmt: %w", cerr)
+		}
+	}
+	if q.uncoveredStmt != nil {
+		if cerr := q.uncoveredStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing uncoveredStmt: %w", cerr)
 		}
 	}
 	if q.unfinishedTabsStmt != nil {
@@ -1286,6 +1302,7 @@ type Queries struct {
 	moveServiceStmt            *sql.Stmt
 	nextRetryStmt              *sql.Stmt
 	outcomeConflictsStmt       *sql.Stmt
+	owedStmt                   *sql.Stmt
 	postingsBetweenStmt        *sql.Stmt
 	postingsOfStmt             *sql.Stmt
 	putMerchantStmt            *sql.Stmt
@@ -1325,6 +1342,7 @@ type Queries struct {
 	tokenSealsStmt             *sql.Stmt
 	totalsStmt                 *sql.Stmt
 	uncheckedStreamsStmt       *sql.Stmt
+	uncoveredStmt              *sql.Stmt
 	unfinishedTabsStmt         *sql.Stmt
 	unwindingBacklogStmt       *sql.Stmt
 	updateChargeStmt           *sql.Stmt
@@ -1434,6 +1452,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		moveServiceStmt:            q.moveServiceStmt,
 		nextRetryStmt:              q.nextRetryStmt,
 		outcomeConflictsStmt:       q.outcomeConflictsStmt,
+		owedStmt:                   q.owedStmt,
 		postingsBetweenStmt:        q.postingsBetweenStmt,
 		postingsOfStmt:             q.postingsOfStmt,
 		putMerchantStmt:            q.putMerchantStmt,
@@ -1473,6 +1492,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		tokenSealsStmt:             q.tokenSealsStmt,
 		totalsStmt:                 q.totalsStmt,
 		uncheckedStreamsStmt:       q.uncheckedStreamsStmt,
+		uncoveredStmt:              q.uncoveredStmt,
 		unfinishedTabsStmt:         q.unfinishedTabsStmt,
 		unwindingBacklogStmt:       q.unwindingBacklogStmt,
 		updateChargeStmt:           q.updateChargeStmt,

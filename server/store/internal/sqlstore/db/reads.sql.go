@@ -696,6 +696,17 @@ func (q *Queries) OutcomeConflicts(ctx context.Context, arg OutcomeConflictsPara
 	return items, nil
 }
 
+const owed = `-- name: Owed :one
+SELECT CAST(COALESCE(SUM(owed_micros), 0) AS BIGINT) AS micros FROM tallies WHERE merchant_id = $1 AND owed_micros > 0
+`
+
+func (q *Queries) Owed(ctx context.Context, merchantID string) (int64, error) {
+	row := q.queryRow(ctx, q.owedStmt, owed, merchantID)
+	var micros int64
+	err := row.Scan(&micros)
+	return micros, err
+}
+
 const postingsBetween = `-- name: PostingsBetween :many
 SELECT charge_id, n, mandate_id, from_account, to_account, amount_micros, at_ms FROM postings WHERE charge_id > $1 AND charge_id <= $2 ORDER BY charge_id, n
 `
@@ -1236,6 +1247,25 @@ func (q *Queries) Totals(ctx context.Context, merchantID string) (TotalsRow, err
 	var i TotalsRow
 	err := row.Scan(&i.Volume, &i.Count, &i.Refunded)
 	return i, err
+}
+
+const uncovered = `-- name: Uncovered :one
+SELECT CAST(COALESCE(SUM(owed_micros + drawn_micros), 0) AS BIGINT) AS micros FROM tabs
+WHERE merchant_id = $1 AND state <> 'closed' AND outcome <> 'captured'
+    AND owed_micros + drawn_micros < CAST($2 AS BIGINT)
+`
+
+type UncoveredParams struct {
+	MerchantID string
+	Minimum    int64
+}
+
+// What was drawn from tabs that are not closed, and that no card can pay as it is.
+func (q *Queries) Uncovered(ctx context.Context, arg UncoveredParams) (int64, error) {
+	row := q.queryRow(ctx, q.uncoveredStmt, uncovered, arg.MerchantID, arg.Minimum)
+	var micros int64
+	err := row.Scan(&micros)
+	return micros, err
 }
 
 const windowsBetween = `-- name: WindowsBetween :many

@@ -23,6 +23,15 @@ SELECT * FROM tabs WHERE mandate_id = sqlc.arg(mandate_id) ORDER BY id DESC LIMI
 -- name: CurrentTabs :many
 SELECT * FROM tabs WHERE mandate_id = $1 AND state IN ('opening', 'open') ORDER BY id;
 
+-- name: Owed :one
+SELECT CAST(COALESCE(SUM(owed_micros), 0) AS BIGINT) AS micros FROM tallies WHERE merchant_id = $1 AND owed_micros > 0;
+
+-- name: Uncovered :one
+-- What was drawn from tabs that are not closed, and that no card can pay as it is.
+SELECT CAST(COALESCE(SUM(owed_micros + drawn_micros), 0) AS BIGINT) AS micros FROM tabs
+WHERE merchant_id = sqlc.arg(merchant_id) AND state <> 'closed' AND outcome <> 'captured'
+    AND owed_micros + drawn_micros < CAST(sqlc.arg(minimum) AS BIGINT);
+
 -- name: TabsAfter :many
 SELECT * FROM tabs WHERE id > $1 ORDER BY id LIMIT $2;
 
