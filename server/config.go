@@ -144,8 +144,13 @@ type Config struct {
 	DocsURL string
 }
 
-// The bounds of TabCents, and its default.
-const minTabCents, maxTabCents, defaultTabCents = int(ledger.CardMinimum / money.MicrosPerCent), 10_000, 500
+// The bounds of [Config].TabCents.
+const (
+	MinTabCents = int(ledger.CardMinimum / money.MicrosPerCent)
+	MaxTabCents = 10_000
+)
+
+const defaultTabCents = 500
 
 // defaultAdvanceCents is the default of MaxTabAdvanceCents.
 const defaultAdvanceCents = 5000
@@ -209,8 +214,8 @@ func (c *Config) validate() error {
 		return errors.New("server: RequestsPerSecond must not be negative")
 	case c.AnonymousPerSecond < 0:
 		return errors.New("server: AnonymousPerSecond must not be negative")
-	case c.TabCents != 0 && (c.TabCents < minTabCents || c.TabCents > maxTabCents):
-		return fmt.Errorf("server: TabCents must be %d to %d", minTabCents, maxTabCents)
+	case c.TabCents != 0 && (c.TabCents < MinTabCents || c.TabCents > MaxTabCents):
+		return fmt.Errorf("server: TabCents must be %d to %d", MinTabCents, MaxTabCents)
 	case c.ReconcileEvery < 0:
 		return errors.New("server: ReconcileEvery must not be negative")
 	case c.MaxTabAdvanceCents < 0:

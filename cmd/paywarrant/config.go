@@ -28,6 +28,9 @@ type config struct {
 	RequestsPerSecond int    `toml:"requests_per_second"`
 	// AnonymousPerSecond limits one client address. Zero: RequestsPerSecond.
 	AnonymousPerSecond int `toml:"anonymous_per_second"`
+	// TabCents and MaxTabAdvanceCents are about small payments by card. Zero: see server.Config.
+	TabCents           int `toml:"tab_cents"`
+	MaxTabAdvanceCents int `toml:"max_tab_advance_cents"`
 	// TrustedProxies are addresses and prefixes of the proxies that forward requests.
 	TrustedProxies []string `toml:"trusted_proxies"`
 	// TestHelperKey is required by the sandbox's test helpers. Empty: see server.Config.
@@ -117,6 +120,10 @@ func (c config) validate(given func(key ...string) bool) error {
 		return errors.New("requests_per_second: must not be negative")
 	case c.AnonymousPerSecond < 0:
 		return errors.New("anonymous_per_second: must not be negative")
+	case c.TabCents != 0 && (c.TabCents < server.MinTabCents || c.TabCents > server.MaxTabCents):
+		return fmt.Errorf("tab_cents: must be %d to %d", server.MinTabCents, server.MaxTabCents)
+	case c.MaxTabAdvanceCents < 0:
+		return errors.New("max_tab_advance_cents: must not be negative")
 	case c.live() && given("test_helper_key"):
 		return errors.New("test_helper_key: there are no test helpers in live mode; leave it out")
 	case c.live() && given("sandbox_card"):

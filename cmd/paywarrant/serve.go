@@ -117,6 +117,7 @@ func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) 
 		srv, err = server.New(ctx, server.Config{
 			BaseURL: cfg.BaseURL, Mode: server.Mode(cfg.Mode), Store: store, Moved: cfg.Moved, Rails: rails, Wrapper: wrapper, Clock: more.clock, AdvanceClock: more.advanceClock,
 			Logger: log, RequestsPerSecond: cfg.RequestsPerSecond, AnonymousPerSecond: cfg.AnonymousPerSecond,
+			TabCents: cfg.TabCents, MaxTabAdvanceCents: cfg.MaxTabAdvanceCents,
 			TrustedProxies: proxies, TestHelperKey: cfg.TestHelperKey, Metrics: more.metrics,
 			Links: more.links, ReconcileEvery: cfg.reconcileEvery(),
 		})
