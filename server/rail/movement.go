@@ -2,6 +2,7 @@ package rail
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -33,6 +34,10 @@ type Mover interface {
 	// differ.
 	MovementKey(kind MovementKind, reference string) string
 	// Movements calls yield with every movement since a time, in any order and in constant
-	// memory. Movements that are not final may be missing. It returns the error of yield.
+	// memory. Movements that are not final may be missing. It returns the error of yield,
+	// and [ErrNotListed].
 	Movements(ctx context.Context, since time.Time, yield func(Movement) error) error
 }
+
+// ErrNotListed reports that what moved over a rail cannot be listed.
+var ErrNotListed = errors.New("rail: movements are not listed")

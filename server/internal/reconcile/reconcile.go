@@ -164,11 +164,16 @@ func (r *run) movements(ctx context.Context, one rail.Rail) error {
 	if !since.IsZero() {
 		since = since.Add(-slack)
 	}
-	r.movers[one.Name()] = m
-	return m.Movements(ctx, since, func(m rail.Movement) error {
+	err := m.Movements(ctx, since, func(m rail.Movement) error {
 		r.Movements++
 		return r.sorter.Add(line{Rail: one.Name(), Key: m.Key, Side: moved, Amount: m.Amount, ID: m.ID, Reference: m.Reference}.text())
 	})
+	if errors.Is(err, rail.ErrNotListed) {
+		r.Unlisted = append(r.Unlisted, one.Name())
+		return nil
+	}
+	r.movers[one.Name()] = m
+	return err
 }
 
 // charge adds a line for each rail that may have moved the money of a charge.

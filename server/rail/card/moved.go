@@ -130,10 +130,8 @@ func (r *Rail) MovementKey(kind rail.MovementKind, reference string) string {
 	return string(kind) + "/" + reference
 }
 
-// ErrNoList reports a gateway that does not list what it has moved: it is no [Lister].
-var ErrNoList = errors.New("card: the processor does not list its movements")
-
-// Movements implements [rail.Mover]. It returns [ErrNoList] if the gateway is no [Lister].
+// Movements implements [rail.Mover]. It returns [rail.ErrNotListed] if the gateway
+// is no [Lister].
 func (r *Rail) Movements(ctx context.Context, since time.Time, yield func(rail.Movement) error) error {
 	gateway, err := r.gateway(ctx)
 	if err != nil {
@@ -141,7 +139,7 @@ func (r *Rail) Movements(ctx context.Context, since time.Time, yield func(rail.M
 	}
 	lister, ok := gateway.(Lister)
 	if !ok {
-		return ErrNoList
+		return rail.ErrNotListed
 	}
 	for kind, refunds := range map[rail.MovementKind]bool{rail.ChargeMovement: false, rail.RefundMovement: true} {
 		q := MovedQuery{Refunds: refunds, SinceMillis: max(since.UnixMilli(), 0), Limit: MaxMoved}
