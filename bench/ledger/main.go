@@ -4,6 +4,7 @@
 //	go run ./bench/ledger            # throughput, about a minute
 //	go run ./bench/ledger -million   # also how costs grow to a million charges
 //	go run ./bench/ledger -export    # only the export of a million charges
+//	go run ./bench/ledger -reconcile # only the reconciliation of a million charges
 //
 // F is a loop that appends 4 KiB to a file and waits for the disk (write, fsync),
 // measured before and after each figure, on the file system of the figure's
@@ -32,18 +33,19 @@ import (
 func main() {
 	million := flag.Bool("million", false, "also measure how costs grow from 1,000 to 1,000,000 charges")
 	export := flag.Bool("export", false, "measure only the export of 1,000,000 charges")
+	reconcile := flag.Bool("reconcile", false, "measure only the reconciliation of 1,000,000 charges")
 	span := flag.Duration("span", 3*time.Second, "how long to measure each figure")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *span, *million, *export); err != nil {
+	if err := run(ctx, *span, *million, *export, *reconcile); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // run measures all, in a folder that it deletes.
-func run(ctx context.Context, span time.Duration, million, export bool) error {
+func run(ctx context.Context, span time.Duration, million, export, reconcile bool) error {
 	dir, err := os.MkdirTemp("", "bench-ledger")
 	if err != nil {
 		return err
@@ -73,13 +75,19 @@ func run(ctx context.Context, span time.Duration, million, export bool) error {
 	}
 	disk := &disk{dir: dir}
 	var t table
-	groups := []func(context.Context, *table, engine) error{exports}
-	if !export {
+	var groups []func(context.Context, *table, engine) error
+	if export {
+		groups = append(groups, exports)
+	}
+	if reconcile {
+		groups = append(groups, reconciles)
+	}
+	if !export && !reconcile {
 		groups = []func(context.Context, *table, engine) error{
 			func(ctx context.Context, t *table, e engine) error { return throughput(ctx, t, disk, e, span) },
 		}
 		if million {
-			groups = append(groups, growth, exports)
+			groups = append(groups, growth, exports, reconciles)
 		}
 	}
 	for _, group := range groups {

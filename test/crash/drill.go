@@ -411,6 +411,11 @@ func (d *drill) compare(ctx context.Context, r *report) (err error) {
 	if r.Undecided == 0 && moved.HeldCents != 0 {
 		r.Faults = append(r.Faults, fmt.Sprintf("the processor still holds %d cents", moved.HeldCents))
 	}
+	differences, err := d.reconcile(ctx, store)
+	if err != nil {
+		return err
+	}
+	r.Faults = append(r.Faults, differences...)
 	d.judge(r)
 	return nil
 }
