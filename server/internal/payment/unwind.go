@@ -231,7 +231,7 @@ func (s *Service) Gauges() []rail.Gauge {
 	}
 	return []rail.Gauge{
 		{
-			Name: "unwindings", Help: "Revocations and connections that a rail has not finished.",
+			Name: "unwindings", Help: "Revocations, connections, voided holds and tabs that a rail has not finished.",
 			Value: func() float64 { return float64(backlog().Count) },
 		},
 		{
