@@ -219,6 +219,14 @@ func (o *Operator) Charges(ctx context.Context, merchantID, before string, limit
 	return o.config.Store.Charges(ctx, merchantID, before, limit)
 }
 
+// Refunds lists the refunds of a charge, oldest first.
+func (o *Operator) Refunds(ctx context.Context, transactionID string) ([]ledger.Refund, error) {
+	if _, err := o.config.Store.Charge(ctx, transactionID); err != nil {
+		return nil, fmt.Errorf("charge %s: %w", transactionID, err)
+	}
+	return o.config.Store.RefundsOf(ctx, transactionID)
+}
+
 // Conflicts lists outcomes that differ from the one that decided their charge, by charge
 // id. The list begins after the conflict after, or with the first if after is zero.
 func (o *Operator) Conflicts(ctx context.Context, after ledger.OutcomeConflict, limit int) ([]ledger.OutcomeConflict, error) {

@@ -28,6 +28,7 @@ type cli struct {
 	APIKeys          apiKeysCmd          `cmd:"" name:"api-keys" help:"List, create and revoke the API keys of merchants."`
 	Charges          chargesCmd          `cmd:"" help:"Show charges and conflicting outcomes, and resolve a charge that is stuck."`
 	Tabs             tabsCmd             `cmd:"" help:"List and close the tabs from which a merchant's small card payments are drawn."`
+	Refunds          refundsCmd          `cmd:"" help:"List the refunds of a charge."`
 	Export           exportCmd           `cmd:"" help:"Export transactions, postings and fees as CSV or JSON Lines."`
 	Reconcile        reconcileCmd        `cmd:"" help:"Compare the ledger with what the card processor and the chain have moved."`
 	Fees             feesCmd             `cmd:"" help:"Show what merchants owe for a month."`

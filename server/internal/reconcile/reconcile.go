@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,8 +86,8 @@ type Report struct {
 	Movements int64
 	// Differences is the number of differences.
 	Differences int64
-	// Unlisted are the rails that cannot list their movements; nothing of theirs was
-	// compared.
+	// Unlisted are the rails that cannot list their movements, and those of charges that are
+	// not configured; nothing of theirs was compared.
 	Unlisted []rail.Name
 }
 
@@ -157,7 +158,7 @@ func (r *run) selection() ledger.Selection {
 func (r *run) movements(ctx context.Context, one rail.Rail) error {
 	m, ok := one.(rail.Mover)
 	if !ok {
-		r.Unlisted = append(r.Unlisted, one.Name())
+		r.unlisted(one.Name())
 		return nil
 	}
 	since := r.From
@@ -169,11 +170,18 @@ func (r *run) movements(ctx context.Context, one rail.Rail) error {
 		return r.sorter.Add(line{Rail: one.Name(), Key: m.Key, Side: moved, Amount: m.Amount, ID: m.ID, Reference: m.Reference}.text())
 	})
 	if errors.Is(err, rail.ErrNotListed) {
-		r.Unlisted = append(r.Unlisted, one.Name())
+		r.unlisted(one.Name())
 		return nil
 	}
 	r.movers[one.Name()] = m
 	return err
+}
+
+// unlisted records a rail whose movements are not known.
+func (r *run) unlisted(name rail.Name) {
+	if !slices.Contains(r.Unlisted, name) {
+		r.Unlisted = append(r.Unlisted, name)
+	}
 }
 
 // charge adds a line for each rail that may have moved the money of a charge.
@@ -184,6 +192,9 @@ func (r *run) charge(c ledger.Charge) error {
 	}
 	if c.Status == ledger.ChargeSucceeded {
 		r.Charges++
+		if _, known := r.movers[c.Rail]; !known {
+			r.unlisted(c.Rail)
+		}
 	}
 	if c.TabID != "" {
 		return nil // its tab moves the money

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+
+	"github.com/paywarrant/paywarrant/server"
+)
+
+type refundsCmd struct {
+	List refundsListCmd `cmd:"" help:"List the refunds of a charge, oldest first."`
+}
+
+type refundsListCmd struct {
+	operatorFlags
+
+	Transaction string `arg:"" help:"The charge: txn_…"`
+}
+
+// Help is the longer text of the command.
+func (refundsListCmd) Help() string {
+	return `Example:
+  paywarrant refunds list txn_01K… --config pay.toml`
+}
+
+// refundLine is how a refund is printed.
+type refundLine struct {
+	RefundID      string `json:"refundId"`
+	TransactionID string `json:"transactionId"`
+	Status        string `json:"status"`
+	AmountMicros  int64  `json:"amountMicros"`
+	Reason        string `json:"reason,omitempty"`
+	Rail          string `json:"rail"`
+	ProcessorID   string `json:"processorRefundId,omitempty"`
+	TxHash        string `json:"txHash,omitempty"`
+	FailureReason string `json:"failureReason,omitempty"`
+	CreatedAt     string `json:"createdAt"`
+	SettledAt     string `json:"settledAt,omitempty"`
+}
+
+// Run lists the refunds.
+func (c refundsListCmd) Run(ctx context.Context, o output) error {
+	return c.operator(ctx, func(op *server.Operator) error {
+		list, err := op.Refunds(ctx, c.Transaction)
+		if err != nil {
+			return err
+		}
+		var objects []any
+		table := [][]string{{"REFUND", "STATUS", "AMOUNT", "RAIL", "MOVEMENT", "CREATED"}}
+		for _, r := range list {
+			l := refundLine{
+				RefundID: r.ID, TransactionID: r.ChargeID, Status: string(r.Status), AmountMicros: int64(r.Amount), Reason: r.Reason, Rail: string(r.Rail),
+				ProcessorID: r.ProcessorID, TxHash: r.TxHash, FailureReason: string(r.FailureReason), CreatedAt: at(r.CreatedAt), SettledAt: at(r.SettledAt),
+			}
+			objects = append(objects, l)
+			table = append(table, []string{l.RefundID, l.Status, "$" + r.Amount.Decimal(), l.Rail, l.ProcessorID + l.TxHash, l.CreatedAt})
+		}
+		return c.print(o, objects, table)
+	})
+}
