@@ -45,7 +45,10 @@ func (d *chainDrill) compare(ctx context.Context, r *chainReport) (err error) {
 	if cards.Payments > 0 {
 		r.faultf("%d charges fell back to a card", cards.Payments)
 	}
-	failed := 0
+	failed, err := failedTransfers(ctx, store)
+	if err != nil {
+		return err
+	}
 	for id, answer := range d.answers {
 		c, err := store.Charge(ctx, id)
 		if err != nil {
@@ -83,6 +86,20 @@ func (d *chainDrill) compare(ctx context.Context, r *chainReport) (err error) {
 		return d.comparePoints(ctx, store, records, moved, r)
 	}
 	return nil
+}
+
+// failedTransfers counts the signed transfers that failed before the rail had them: a kill
+// ended their request, and the payer presents them again as another charge.
+func failedTransfers(ctx context.Context, store ledger.Reader) (n int, err error) {
+	err = store.Audit(ctx, func(a ledger.Audit) error {
+		return a.Selected(ctx, ledger.Selection{}, func(c ledger.Charge) error {
+			if c.Direct() && c.Status == ledger.ChargeFailed && c.FailureReason == rail.Unavailable {
+				n++
+			}
+			return nil
+		})
+	})
+	return n, err
 }
 
 func (r *chainReport) faultf(format string, args ...any) {
