@@ -49,6 +49,10 @@ func (d *chainDrill) compare(ctx context.Context, r *chainReport) (err error) {
 	if err != nil {
 		return err
 	}
+	reversed, err := reversedCharges(ctx, store)
+	if err != nil {
+		return err
+	}
 	for id, answer := range d.answers {
 		c, err := store.Charge(ctx, id)
 		if err != nil {
@@ -65,6 +69,10 @@ func (d *chainDrill) compare(ctx context.Context, r *chainReport) (err error) {
 			int64(c.Amount.CentsDown()) != answer.AmountCents {
 			r.Lost++
 			r.faultf("charge %s of mandate %s is %s (%s), its rail %q; the answer was %s", c.ID, c.MandateID, c.Status, c.FailureReason, c.Rail, answer.Status)
+		}
+		if reversed[c.ID] && len(moved.charged[chargeRef(c)]) == 0 && r.Reversed < len(d.stolen) {
+			r.Reversed++
+			continue
 		}
 		d.audit(c, moved.charged, records, r)
 	}
@@ -106,9 +114,27 @@ func (r *chainReport) faultf(format string, args ...any) {
 	r.Faults = append(r.Faults, fmt.Sprintf(format, args...))
 }
 
+// reversedCharges returns the charges of which the ledger records that their payment was taken back.
+func reversedCharges(ctx context.Context, store store.Store) (map[string]bool, error) {
+	all, err := store.OutcomeConflicts(ctx, ledger.OutcomeConflict{}, 1000)
+	if err != nil {
+		return nil, fmt.Errorf("read conflicts: %w", err)
+	}
+	reversed := map[string]bool{}
+	for _, one := range all {
+		reversed[one.ChargeID] = reversed[one.ChargeID] || one.Status == ledger.Reversed
+	}
+	return reversed, nil
+}
+
+// chargeRef returns the reference of a charge on the chain.
+func chargeRef(c ledger.Charge) common.Hash {
+	return crypto.Keccak256Hash([]byte(rail.Reference(c.ID, rail.Chain)))
+}
+
 // audit holds one charge against what the chain moved for it.
 func (d *chainDrill) audit(c ledger.Charge, moved map[common.Hash][]transfer, k kept, r *chainReport) {
-	ref := crypto.Keccak256Hash([]byte(rail.Reference(c.ID, rail.Chain)))
+	ref := chargeRef(c)
 	r.hold(k, moved[ref], transfer{hash: common.HexToHash(c.TxHash), to: common.HexToAddress(c.PayTo), micros: int64(c.Amount)})
 	delete(moved, ref)
 }

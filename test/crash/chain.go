@@ -41,6 +41,9 @@ type chainReport struct {
 	// Renamed moved their money by another transaction than was reported, after a
 	// reorganization.
 	Renamed int
+	// Reversed were taken back by a reorganization, and their nonces used by another program,
+	// so that they could not land again. The service has reported them.
+	Reversed int
 }
 
 func (r chainReport) failed() bool {
@@ -49,8 +52,8 @@ func (r chainReport) failed() bool {
 
 func (r chainReport) String() string {
 	if r.Hit == nil {
-		return fmt.Sprintf("%s\ngrants %d, of them revoked %d; signed transfers %d; nonces %d; landed again by another transaction %d",
-			r.report, r.Grants, r.Revoked, r.Transfers, r.Nonces, r.Renamed)
+		return fmt.Sprintf("%s\ngrants %d, of them revoked %d; signed transfers %d; nonces %d; landed again by another transaction %d; taken back and reported %d",
+			r.report, r.Grants, r.Revoked, r.Transfers, r.Nonces, r.Renamed, r.Reversed)
 	}
 	var hits []string
 	for _, m := range append(slices.Clone(labelled), anywhere) {
