@@ -166,6 +166,6 @@ func (c chargesResolveCmd) Run(ctx context.Context, o output) error {
 // Help is the longer text of the command.
 func (chargesResolveCmd) Help() string {
 	return "A charge that is decided is left as it is. If the rail reports another outcome later, that is counted and logged as a conflict.\n\n" +
-		"Examples: paywarrant charges resolve txn_01K… --config pay.toml --outcome succeeded --processor-id pay_7 --reason \"shown as captured\"\n" +
-		"paywarrant charges resolve txn_01K… --config pay.toml --outcome failed --reason \"unknown to the processor\""
+		"Examples:\n  paywarrant charges resolve txn_01K… --config pay.toml --outcome succeeded --processor-id pay_7 --reason \"shown as captured\"\n" +
+		"  paywarrant charges resolve txn_01K… --config pay.toml --outcome failed --reason \"unknown to the processor\""
 }

@@ -72,10 +72,10 @@ func (c ledgerCheckCmd) open(ctx context.Context) (database, error) {
 }
 
 func printReport(o output, r ledger.Report) error {
-	_, err := fmt.Fprintf(o.out, "%d mandates, %d charges (%d succeeded, %d failed, %d pending), %d postings, volume $%s\n",
-		r.Mandates, r.Charges, r.Succeeded, r.Failed, r.Pending, r.Postings, r.Volume.Decimal())
+	_, err := fmt.Fprintf(o.out, "%d mandates, %d charges (%d succeeded, %d failed, %d pending, %d authorized, %d voided, %d written off), %d postings, volume $%s\n",
+		r.Mandates, r.Charges, r.Succeeded, r.Failed, r.Pending, r.Authorized, r.Voided, r.WrittenOff, r.Postings, r.Volume.Decimal())
 	if r.Tabs > 0 && err == nil {
-		_, err = fmt.Fprintf(o.out, "%d tabs, %d charges written off, $%s advanced by the operator\n", r.Tabs, r.WrittenOff, r.Advanced.Decimal())
+		_, err = fmt.Fprintf(o.out, "%d tabs, $%s advanced by the operator\n", r.Tabs, r.Advanced.Decimal())
 	}
 	for _, f := range r.Faults {
 		_, e := fmt.Fprintln(o.out, "FAULT:", f)

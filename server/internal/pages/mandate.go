@@ -179,7 +179,11 @@ func (p *Pages) tabRow(ctx context.Context, t payment.TabStatement) (paymentRow,
 	switch t.Outcome {
 	case ledger.TabCaptured:
 		line.Amount = dollars(t.Capture)
+		if t.Owed > 0 {
+			line.Status, line.Tone = "With "+dollars(t.Owed)+" of earlier ones", "wait"
+		}
 	case ledger.TabVoided:
+		line.Description, line.Amount = line.Description+" of "+dollars(t.Drawn), dollars(0)
 		line.Status, line.Tone = "Charged with the next small payments", "wait"
 	case ledger.TabRefused:
 		line.Status, line.Tone = "Not paid", "bad"

@@ -41,6 +41,7 @@ func receiptView(found payment.Receipt) result {
 		v.Tone, v.Badge = "wait", "Authorized"
 		v.Facts = append(v.Facts, fact{"Charged", "With other small payments, as one sum"})
 	case c.Status == ledger.ChargeWrittenOff:
+		v.Tone, v.Badge = "wait", "Charged later"
 		v.Facts = append(v.Facts, fact{"Charged", "With the next small payments"})
 	case c.Status == ledger.ChargeAuthorized:
 		v.Tone, v.Badge, v.Headline = "wait", "Authorized", found.Merchant.Name+" may charge up to "+dollars(c.Amount)
@@ -52,6 +53,9 @@ func receiptView(found payment.Receipt) result {
 		v.Facts = append(v.Facts, fact{"Reason", reasonText(c.FailureReason)})
 	case c.Status == ledger.ChargeSucceeded:
 		v.Facts = append(v.Facts, fact{"Settled", moment(c.SettledAt)})
+		if c.TabID != "" {
+			v.Facts = append(v.Facts, fact{"Charged", "With other small payments, as one sum"})
+		}
 	}
 	if c.GivenBack() && c.Refunding == 0 {
 		v.Tone, v.Badge, v.Headline = "wait", "Refunded", found.Merchant.Name+" gave the payment back"
@@ -65,7 +69,7 @@ func receiptView(found payment.Receipt) result {
 	if u := c.Usage; u != nil {
 		v.Facts = append(v.Facts, fact{"For", fmt.Sprintf("%s × %s at $%s", counted(u.Quantity), u.Unit, u.UnitPrice.Decimal())})
 	}
-	if c.Status != ledger.ChargeFailed && c.Status != ledger.ChargeVoided && c.Rail == rail.Card && found.Instrument.Brand != "" {
+	if c.Status != ledger.ChargeFailed && c.Status != ledger.ChargeVoided && c.Status != ledger.ChargeWrittenOff && c.Rail == rail.Card && found.Instrument.Brand != "" {
 		with := "Paid with"
 		if c.Status == ledger.ChargeAuthorized {
 			with = "Held on"

@@ -190,7 +190,7 @@ func (r *run) charge(c ledger.Charge) error {
 	if c.Rail != "" && (len(names) == 0 || names[0] != c.Rail) {
 		names = append([]rail.Name{c.Rail}, names...)
 	}
-	if c.Status == ledger.ChargeSucceeded {
+	if c.Status == ledger.ChargeSucceeded && !c.SettledAt.Before(r.From) {
 		r.Charges++
 		if _, known := r.movers[c.Rail]; !known {
 			r.unlisted(c.Rail)
@@ -259,7 +259,9 @@ func (r *run) refund(f ledger.Refund) error {
 	l := line{Rail: f.Rail, Side: recorded, Amount: f.Amount, ID: f.ChargeID, Refund: f.ID, State: failed}
 	switch f.Status {
 	case ledger.RefundSucceeded:
-		r.Refunds++
+		if !f.SettledAt.Before(r.From) {
+			r.Refunds++
+		}
 		l.State = r.due(f.SettledAt)
 	case ledger.RefundPending:
 		l.State = open
