@@ -37,7 +37,7 @@ func TestSettlementForAMerchantIsAChargeOfItsLedger(t *testing.T) {
 		}, one)
 		receipt, err := f.Client().Receipt(t.Context(), one.ID)
 		require.NoError(t, err)
-		require.Equal(t, []any{client.Succeeded, source, payer, settled.str("transaction"), int64(5_000), "Access to api.example.com/weather"},
+		require.Equal(t, []any{client.Succeeded, source, payer, settled.str("transaction"), int64(300), "Access to api.example.com/weather"},
 			[]any{receipt.Status, receipt.Source, receipt.Payer, receipt.TxHash, receipt.FeeMicros, receipt.Description})
 		resp, err := http.Get(receipt.ReceiptURL)
 		require.NoError(t, err)

@@ -53,7 +53,7 @@ func signedTransfers(t *testing.T, b *bench) {
 	for range 2 {
 		c = b.settle(t, c, transferred("0x1"))
 	}
-	require.Equal(t, []any{ledger.ChargeSucceeded, ledger.Fee(rail.Chain, 50*cent)}, []any{c.Status, c.Fee})
+	require.Equal(t, []any{ledger.ChargeSucceeded, 3 * cent / 2}, []any{c.Status, c.Fee})
 	_, err = b.BeginTransfer(ctx, b.transfer("k", 50*cent))
 	require.ErrorIs(t, err, ledger.ErrTransferEnded)
 	require.NoError(t, b.store.Audit(ctx, func(a ledger.Audit) error {
@@ -95,6 +95,20 @@ func signedTransfers(t *testing.T, b *bench) {
 	var data webhook.Payment
 	require.NoError(t, json.Unmarshal([]byte(events[0].Data), &data))
 	require.Equal(t, []any{"", "x402", payer}, []any{data.MandateID, data.Source, data.Payer})
+	b.percentOfTransfers(t)
+}
+
+// percentOfTransfers: anybody can pay a merchant's wallet, so the fee has no minimum: the
+// merchant never owes more than a percentage of what it was paid.
+func (b *bench) percentOfTransfers(t *testing.T) {
+	for amount, fee := range map[ledger.Micros]ledger.Micros{
+		1: 0, 33: 0, 34: 1, 1_000: 30, 166_667: 5_000, 999_999: 29_999, 1_000_000: 30_000, 5_000_000: 30_000,
+	} {
+		key := fmt.Sprint("of ", amount)
+		c := b.settle(t, b.begin(t, b.transfer(key, amount)), transferred("0x"+key))
+		require.Equal(t, fee, c.Fee, "%d micros", amount)
+	}
+	b.sound(t)
 }
 
 // failedTransfers: a transfer that failed before its rail had it may be begun again, as
