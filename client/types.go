@@ -242,10 +242,18 @@ type Charge struct {
 type Receipt struct {
 	// ID is the charge's id (txn_…).
 	ID string `json:"id"`
-	// Status is Succeeded, Pending, Failed, Reversed, Authorized or Voided.
+	// Status is Succeeded, Pending, Failed, Reversed, Authorized, Voided or WrittenOff.
 	Status Status `json:"status"`
-	// AmountCents is the amount charged, in US cents.
+	// AmountCents is the amount charged, in US cents, rounded up.
 	AmountCents int64 `json:"amountCents"`
+	// AmountMicros is the amount charged, in millionths of a US dollar. Services of earlier
+	// versions send none.
+	AmountMicros int64 `json:"amountMicros,omitzero"`
+	// AuthorizedCents is the amount that was authorized, in US cents, rounded up. Zero for a
+	// payment that was charged in one step.
+	AuthorizedCents int64 `json:"authorizedCents,omitzero"`
+	// Usage is what the captured amount was charged for. Nil if the capture named none.
+	Usage *Usage `json:"usage,omitempty"`
 	// RefundedCents is what was given back of it, in US cents.
 	RefundedCents int64 `json:"refundedCents,omitzero"`
 	// Source is the protocol of the payment. Services of earlier versions send none.

@@ -60,7 +60,8 @@ func TestAuthorizedPaymentIsCapturedOnceAndTheRestGivenBack(t *testing.T) {
 		require.ErrorIs(t, err, client.ErrAuthorizationEnded)
 		receipt, err := c.Client().Receipt(t.Context(), held.TransactionID)
 		require.NoError(t, err)
-		require.Equal(t, []any{client.Succeeded, int64(150)}, []any{receipt.Status, receipt.AmountCents})
+		require.Equal(t, []any{client.Succeeded, int64(150), int64(1_500_000), int64(400), p.Usage},
+			[]any{receipt.Status, receipt.AmountCents, receipt.AmountMicros, receipt.AuthorizedCents, receipt.Usage})
 
 		voided := c.authorize(t, m, 300, currency)
 		for range 2 {

@@ -259,7 +259,7 @@ func TestPrivatePageHasOneLineForEachTab(t *testing.T) {
 	require.NoError(t, err)
 	c.settledTabs(t)
 	page = c.page(t, m.link).ok(t).Text
-	require.Contains(t, page, "1 small payment<")
+	require.Contains(t, page, "1 small payment of $0.20<")
 	require.Contains(t, page, "Charged with the next small payments")
 }
 

@@ -133,7 +133,8 @@ func (a *API) receipt(ctx context.Context, c call[struct{}]) (reply, error) {
 	}
 	v := client.Receipt{
 		Source: client.Source(ch.Source), Payer: ch.Payer(),
-		ID: ch.ID, Status: client.Status(ch.Status), AmountCents: int64(ch.Amount.CentsUp()), Currency: client.Currency(ch.Currency),
+		ID: ch.ID, Status: client.Status(ch.Status), AmountCents: int64(ch.Amount.CentsUp()), AmountMicros: int64(ch.Amount),
+		AuthorizedCents: int64(ch.Authorized.CentsUp()), Usage: usageOf(ch), Currency: client.Currency(ch.Currency),
 		Rail: client.Rail(ch.Rail), ReceiptURL: a.Payments.ReceiptURL(ch.ID), Description: ch.Description,
 		FeeMicros: int64(ch.Fee), TxHash: ch.TxHash, FailureReason: client.FailureReason(ch.FailureReason),
 		CreatedAt: ch.CreatedAt, SettledAt: ch.SettledAt, RefundedCents: int64(ch.Refunded.CentsUp()), TabID: ch.TabID,
@@ -142,4 +143,11 @@ func (a *API) receipt(ctx context.Context, c call[struct{}]) (reply, error) {
 		v.Status = client.Reversed
 	}
 	return reply{Body: v}, nil
+}
+
+func usageOf(c ledger.Charge) *client.Usage {
+	if c.Usage == nil {
+		return nil
+	}
+	return &client.Usage{Unit: c.Usage.Unit, Quantity: c.Usage.Quantity, UnitPriceMicros: int64(c.Usage.UnitPrice)}
 }
