@@ -28,7 +28,7 @@ type Store interface {
 	// Writers returns the best number of concurrent Updates.
 	Writers() int
 
-	// FreeChargeLeases ends all leases of pending charges and opening tabs but those of instance, if the
+	// FreeChargeLeases ends all leases of pending charges and refunds and of opening tabs but those of instance, if the
 	// store belongs to the caller's process alone.
 	FreeChargeLeases(ctx context.Context, instance string) error
 

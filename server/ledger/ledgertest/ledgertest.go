@@ -58,6 +58,7 @@ func Run(t *testing.T, fresh Fresh) {
 		"leases":                           leases,
 		"lapsed charges by rail":           lapsedByRail,
 		"leases of earlier processes":      leasesOfEarlierProcesses,
+		"leases of dead refunds":           leasesOfRefundsOfEarlierProcesses,
 		"revocation":                       revocation,
 		"sessions":                         sessions,
 		"sessions only narrow":             sessionsOnlyNarrow,

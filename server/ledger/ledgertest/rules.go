@@ -233,6 +233,37 @@ func leasesOfEarlierProcesses(t *testing.T, b *bench) {
 	require.True(t, taken)
 }
 
+// leasesOfRefundsOfEarlierProcesses are taken over like those of charges: a repeat of the
+// request after a crash is not refused until its lease expires.
+func leasesOfRefundsOfEarlierProcesses(t *testing.T, b *bench) {
+	ctx := t.Context()
+	c := b.settle(t, b.reserve(t, b.mandate(t, b.terms(100*cent, 1000*cent)), 10*cent), succeeded())
+	held, _, err := b.Refund(ctx, b.refundOf(c, cent, "held"))
+	require.NoError(t, err)
+	scheduled, _, err := b.Refund(ctx, b.refundOf(c, cent, "scheduled"))
+	require.NoError(t, err)
+	_, err = b.ScheduleRefund(ctx, scheduled, b.clock.Now().Add(time.Hour))
+	require.NoError(t, err)
+	next := b.instances(t, 1)[0]
+	own, _, err := next.Refund(ctx, b.refundOf(c, cent, "own"))
+	require.NoError(t, err)
+	require.NoError(t, next.FreeLeases(ctx))
+	lapsed, err := b.LapsedRefunds(ctx, b.clock.Now(), 10)
+	require.NoError(t, err)
+	_, replayed, err := next.Refund(ctx, b.refundOf(c, cent, "held"))
+	if b.another != nil {
+		require.Empty(t, lapsed, "the other instance lives")
+		require.ErrorIs(t, err, ledger.ErrIdempotencyInProgress)
+		return
+	}
+	require.NoError(t, err)
+	require.True(t, replayed)
+	require.Len(t, lapsed, 1)
+	require.Equal(t, held.ID, lapsed[0].ID)
+	_, _, err = next.Refund(ctx, b.refundOf(c, cent, "own"))
+	require.ErrorIs(t, err, ledger.ErrIdempotencyInProgress, "%s is held by this instance", own.ID)
+}
+
 func revocation(t *testing.T, b *bench) {
 	ctx := t.Context()
 	m := b.mandate(t, b.terms(100*cent, 1000*cent))

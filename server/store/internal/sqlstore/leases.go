@@ -47,7 +47,8 @@ func (s *Store) FreeChargeLeases(ctx context.Context, instance string) error {
 		s.kept.forget() // it holds the leases too
 		_, charges := s.writeQ.FreeChargeLeases(ctx, own)
 		_, tabs := s.writeQ.FreeTabLeases(ctx, own)
-		return errors.Join(charges, tabs)
+		_, refunds := s.writeQ.FreeRefundLeases(ctx, own)
+		return errors.Join(charges, tabs, refunds)
 	}
 	return put(ctx, s, "free charge leases", free, instance+".%")
 }

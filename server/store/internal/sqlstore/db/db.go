@@ -150,6 +150,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.freeChargeLeasesStmt, err = db.PrepareContext(ctx, freeChargeLeases); err != nil {
 		return nil, fmt.Errorf("error preparing query FreeChargeLeases: %w", err)
 	}
+	if q.freeRefundLeasesStmt, err = db.PrepareContext(ctx, freeRefundLeases); err != nil {
+		return nil, fmt.Errorf("error preparing query FreeRefundLeases: %w", err)
+	}
 	if q.freeTabLeasesStmt, err = db.PrepareContext(ctx, freeTabLeases); err != nil {
 		return nil, fmt.Errorf("error preparing query FreeTabLeases: %w", err)
 	}
@@ -669,6 +672,11 @@ func (q *Queries) Close() error {
 	if q.freeChargeLeasesStmt != nil {
 		if cerr := q.freeChargeLeasesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing freeChargeLeasesStmt: %w", cerr)
+		}
+	}
+	if q.freeRefundLeasesStmt != nil {
+		if cerr := q.freeRefundLeasesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing freeRefundLeasesStmt: %w", cerr)
 		}
 	}
 	if q.freeTabLeasesStmt != nil {
@@ -1262,6 +1270,7 @@ type Queries struct {
 	forgetTokensStmt           *sql.Stmt
 	formerSealsStmt            *sql.Stmt
 	freeChargeLeasesStmt       *sql.Stmt
+	freeRefundLeasesStmt       *sql.Stmt
 	freeTabLeasesStmt          *sql.Stmt
 	freeWebhookLeasesStmt      *sql.Stmt
 	holdsWebhookEndpointStmt   *sql.Stmt
@@ -1412,6 +1421,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		forgetTokensStmt:           q.forgetTokensStmt,
 		formerSealsStmt:            q.formerSealsStmt,
 		freeChargeLeasesStmt:       q.freeChargeLeasesStmt,
+		freeRefundLeasesStmt:       q.freeRefundLeasesStmt,
 		freeTabLeasesStmt:          q.freeTabLeasesStmt,
 		freeWebhookLeasesStmt:      q.freeWebhookLeasesStmt,
 		holdsWebhookEndpointStmt:   q.holdsWebhookEndpointStmt,

@@ -90,6 +90,19 @@ func (q *Queries) FreeChargeLeases(ctx context.Context, own string) (int64, erro
 	return result.RowsAffected()
 }
 
+const freeRefundLeases = `-- name: FreeRefundLeases :execrows
+UPDATE refunds SET lease_owner = '', lease_ms = 0
+WHERE status = 'pending' AND lease_owner <> '' AND lease_owner NOT LIKE CAST($1 AS TEXT)
+`
+
+func (q *Queries) FreeRefundLeases(ctx context.Context, own string) (int64, error) {
+	result, err := q.exec(ctx, q.freeRefundLeasesStmt, freeRefundLeases, own)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const freeTabLeases = `-- name: FreeTabLeases :execrows
 UPDATE tabs SET lease_owner = '', lease_ms = 0 WHERE state = 'opening' AND lease_owner NOT LIKE CAST($1 AS TEXT)
 `

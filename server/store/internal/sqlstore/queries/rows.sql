@@ -92,6 +92,10 @@ WHERE id = $1;
 -- name: FreeTabLeases :execrows
 UPDATE tabs SET lease_owner = '', lease_ms = 0 WHERE state = 'opening' AND lease_owner NOT LIKE CAST(sqlc.arg(own) AS TEXT);
 
+-- name: FreeRefundLeases :execrows
+UPDATE refunds SET lease_owner = '', lease_ms = 0
+WHERE status = 'pending' AND lease_owner <> '' AND lease_owner NOT LIKE CAST(sqlc.arg(own) AS TEXT);
+
 -- name: FreeChargeLeases :execrows
 UPDATE charges SET lease_owner = '', lease_ms = 0
 WHERE status = 'pending' AND lease_owner NOT LIKE CAST(sqlc.arg(own) AS TEXT);
