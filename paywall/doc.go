@@ -43,8 +43,9 @@
 // What was counted is captured if the response is below 400, if it was being sent when the
 // handler panicked or the client left, and if the client left before it. The hold is voided if
 // the handler counted nothing, answered 400 or above, called [Decline], or panicked before
-// anything was sent. A card pays whole cents: a fraction of the last cent is not charged, and
-// logged. The receipt names both amounts.
+// anything was sent. It is also voided if the response has no content, as with HEAD or 304. A
+// card pays whole cents: what exceeds the last one is not charged, but less than one cent costs
+// one. The gate logs the difference, and the receipt names both amounts.
 //
 // A response of up to 64 KiB that is not flushed is sent after the capture, with the receipt in
 // X-PAYMENT-RESPONSE; if the capture is refused, 402 is sent instead. Other responses have the

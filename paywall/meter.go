@@ -102,13 +102,30 @@ func (m *Meter) add(micros int64, usage *client.Usage) error {
 	if m.ended || !m.until.IsZero() && !m.clock().Before(m.until) {
 		return ErrMeterEnded
 	}
-	m.describe(usage)
-	if left := m.most - m.used; micros > left {
-		m.used = m.most
-		return ErrMeterFull
+	left := m.most - m.used
+	if micros <= left {
+		m.describe(usage)
+		m.used += micros
+		return nil
 	}
-	m.used += micros
-	return nil
+	m.describePart(usage, left)
+	m.used = m.most
+	return ErrMeterFull
+}
+
+// describePart describes the whole units that what is left of the price pays for.
+func (m *Meter) describePart(u *client.Usage, left int64) {
+	if left == 0 {
+		return
+	}
+	if u != nil {
+		if u.Quantity = left / u.UnitPriceMicros; u.Quantity == 0 {
+			u = nil
+		}
+	}
+	if u != nil || m.usage == nil {
+		m.describe(u)
+	}
 }
 
 // describe adds units to the usage, if they have the unit and price of the earlier ones.

@@ -16,8 +16,22 @@ import (
 // time for the capture.
 const captureMargin = 30 * time.Second
 
+// deadlineMargin is how long before the deadline of a request its capture continues in the
+// background, so that there is time for the response.
+const deadlineMargin = 100 * time.Millisecond
+
 // held reports whether the payment is a price that is held and not captured yet.
 func (p *Payment) held() bool { return p.AuthorizedMicros > 0 && p.AmountMicros == 0 }
+
+// capturable returns what a held payment pays for what was metered. A card pays whole cents:
+// what exceeds the last one is not charged, unless it is all that was metered. That costs one
+// cent, because otherwise any number of requests would be free.
+func (p *Payment) capturable(used int64) int64 {
+	if p.Network != networkCard || used == 0 {
+		return used
+	}
+	return max(used-used%microsPerCent, min(microsPerCent, p.AuthorizedMicros))
+}
 
 // decision is how the held price of a request ends.
 type decision struct {
@@ -70,28 +84,17 @@ func (h *hold) closeMeter(d *delivery, returned bool) {
 // client, and also if the client left before: leaving is not a way to be served for free.
 func (h *hold) decide(d *delivery, returned bool) decision {
 	used, usage := d.meter.end()
-	e := decision{payment: *d.payment, micros: used, end: EndServed}
+	e := decision{payment: *d.payment, micros: d.payment.capturable(used), end: EndServed}
 	e.payment.MeteredMicros, e.payment.Usage, e.payment.Decided = used, usage, true
-	if d.payment.Network == networkCard {
-		e.micros -= used % microsPerCent // cards pay whole cents
-	}
 	late := errors.Is(d.ctx.Err(), context.DeadlineExceeded) // of a timeout in front of the gate, which answers by itself
 	left := d.ctx.Err() != nil && !late
-	reached := d.hijacked || d.delayed.sent || returned && d.status != 0 && !late
+	reached := d.hijacked || d.delayed.sent && !(late && d.delayed.dropped()) || returned && d.status != 0 && !late
 	switch {
-	case d.declined.Load(), d.status != 0 && !h.servedMetered(d.status), !left && !reached:
+	case d.declined.Load(), d.status != 0 && !h.fulfilled(d.status), !left && !reached:
 		e.micros, e.end = 0, EndRefused
 		e.payment.MeteredMicros, e.payment.Usage = 0, nil
 	}
 	return e
-}
-
-// servedMetered reports whether a response with this status is paid for what was metered.
-func (h *hold) servedMetered(status int) bool {
-	if h.served != nil {
-		return h.served(status)
-	}
-	return status < http.StatusBadRequest
 }
 
 // noteDecision records the decision before the money moves, so that a credential whose
@@ -109,7 +112,7 @@ func (h *hold) noteDecision(ctx context.Context, e decision) error {
 // conclude captures or voids the hold. If that has no outcome in time, it continues in the
 // background. It returns the refusal of a capture that the rail refused, and the receipt.
 func (h *hold) conclude(ctx context.Context, e decision) (no *refusal, receipt string) {
-	within, cancel := context.WithTimeout(ctx, h.timeout)
+	within, cancel := context.WithTimeout(ctx, h.patience())
 	ch, err := h.capture(within, e)
 	cancel()
 	if e.open(ch, err) {
@@ -120,6 +123,16 @@ func (h *hold) conclude(ctx context.Context, e decision) (no *refusal, receipt s
 		ch, err = client.Charge{Status: client.Pending}, nil
 	}
 	return h.concluded(ctx, e, ch, err)
+}
+
+// patience returns how long a request waits for its capture: less than until a timeout in
+// front of the gate answers in its place, so that what is charged is also served.
+func (h *hold) patience() time.Duration {
+	deadline, ok := h.request.Context().Deadline()
+	if left := time.Until(deadline); ok && left > 0 {
+		return min(h.timeout, left-min(left/2, deadlineMargin))
+	}
+	return h.timeout
 }
 
 // concluded logs the outcome and returns its refusal and receipt.
@@ -149,8 +162,8 @@ func (h *hold) concluded(ctx context.Context, e decision, ch client.Charge, err 
 		h.logger.ErrorContext(ctx, "paywall: capture refused", append(h.about(e, err), slog.String("code", no.code))...)
 		return no, s.Header()
 	}
-	if lost := p.MeteredMicros - e.micros; e.micros > 0 && lost > 0 {
-		h.logger.InfoContext(ctx, "paywall: a card pays whole cents: a part of a cent was not captured", append(h.about(e, nil), slog.Int64("lost_micros", lost))...)
+	if e.micros > 0 && e.micros != p.MeteredMicros {
+		h.logger.InfoContext(ctx, "paywall: a card pays whole cents", append(h.about(e, nil), slog.Int64("metered_micros", p.MeteredMicros))...)
 	}
 	return nil, s.Header()
 }
@@ -249,10 +262,7 @@ func (h *hold) resume(ctx context.Context) (Payment, error) {
 	case p.Refunding:
 		return h.resumeRefund(ctx)
 	case p.Decided: // the gate ended between the decision and the capture
-		e := decision{payment: p, micros: p.MeteredMicros, end: EndServed}
-		if p.Network == networkCard {
-			e.micros -= p.MeteredMicros % microsPerCent
-		}
+		e := decision{payment: p, micros: p.capturable(p.MeteredMicros), end: EndServed}
 		_, _ = h.conclude(ctx, e) // logs a refusal
 		h.end = EndServed
 		return Payment{}, alreadyRedeemed()

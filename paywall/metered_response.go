@@ -2,6 +2,7 @@ package paywall
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -92,6 +93,14 @@ func (r *delayed) stream() {
 		r.header.Add(keyTrailer, keyPaymentResponseV1)
 	}
 	r.send()
+}
+
+// dropped reports whether what was streamed is kept from the client by a timeout in front of
+// the gate. That of [http.TimeoutHandler] keeps a response back until its handler has
+// returned, and cannot be flushed.
+func (r *delayed) dropped() bool {
+	_, err := r.w.Write(nil)
+	return errors.Is(err, http.ErrHandlerTimeout) || errors.Is(http.NewResponseController(r.w).Flush(), http.ErrNotSupported)
 }
 
 // send sends the header and body. What the handler set after WriteHeader can only be a

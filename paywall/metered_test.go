@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -222,14 +223,17 @@ func TestHeldPriceIsVoidedUnlessSomethingWasServed(t *testing.T) {
 // TestRequestThatATimeoutInFrontOfTheGateAnsweredIsFree: the client got 503.
 func TestRequestThatATimeoutInFrontOfTheGateAnsweredIsFree(t *testing.T) {
 	t.Parallel()
-	for _, write := range []bool{false, true} {
+	for _, write := range []string{"", "too late", "before"} {
 		w, paid := metered(t, nil)
 		ended := make(chan struct{})
 		w.handler = func(rw http.ResponseWriter, r *http.Request) {
 			_ = paywall.MeterFrom(r.Context()).Add(3000)
+			if write == "before" { // more than the gate delays
+				_, _ = io.WriteString(rw, strings.Repeat("long", 50_000))
+			}
 			<-r.Context().Done()
-			if write {
-				_, _ = io.WriteString(rw, "too late")
+			if write == "too late" {
+				_, _ = io.WriteString(rw, write)
 			}
 		}
 		inner := w.protected(w.gate)
@@ -246,6 +250,58 @@ func TestRequestThatATimeoutInFrontOfTheGateAnsweredIsFree(t *testing.T) {
 		}
 		require.Empty(t, paid())
 	}
+}
+
+// TestCaptureEndsBeforeATimeoutInFrontOfTheGateAnswers: what is charged is also served.
+func TestCaptureEndsBeforeATimeoutInFrontOfTheGateAnswers(t *testing.T) {
+	t.Parallel()
+	w, _ := metered(t, nil)
+	release := make(chan struct{})
+	w.service.bend(func(_ http.ResponseWriter, r *http.Request, _ func()) bool {
+		if strings.HasSuffix(r.URL.Path, "/capture") {
+			<-release
+		}
+		return false
+	})
+	w.handler = func(rw http.ResponseWriter, r *http.Request) {
+		_ = paywall.MeterFrom(r.Context()).Add(3000)
+		_, _ = io.WriteString(rw, "sunny")
+	}
+	rec := httptest.NewRecorder()
+	http.TimeoutHandler(w.protected(w.gate), 2*time.Second, "timeout").
+		ServeHTTP(rec, request(http.MethodGet, "X-Service-Mandate", w.service.mandate(nil).Reveal()))
+	close(release)
+	require.Equal(t, "sunny", rec.Body.String())
+	require.Equal(t, x402.ReasonPending, receiptOf(t, rec.Result().Header.Get("X-Payment-Response")).ErrorReason)
+	require.Eventually(t, func() bool { return len(w.service.ended()) == 1 }, 4*shortTimeout, 10*time.Millisecond)
+}
+
+func TestMeteredResponseWithoutContentIsFree(t *testing.T) {
+	t.Parallel()
+	for status, method := range map[int]string{http.StatusOK: http.MethodHead, http.StatusNotModified: http.MethodGet} {
+		w, _ := metered(t, nil)
+		w.handler = func(rw http.ResponseWriter, r *http.Request) {
+			_ = paywall.MeterFrom(r.Context()).Add(3000)
+			rw.WriteHeader(status)
+		}
+		w.protected(w.gate).ServeHTTP(httptest.NewRecorder(), request(method, "X-Service-Mandate", w.service.mandate(nil).Reveal()))
+		require.Equal(t, []string{"void txn_1 0"}, w.service.ended(), method)
+	}
+}
+
+func TestReceiptNamesOnlyUnitsThatWerePaid(t *testing.T) {
+	t.Parallel()
+	w, _ := metered(t, nil)
+	w.handler = func(_ http.ResponseWriter, r *http.Request) {
+		m := paywall.MeterFrom(r.Context())
+		require.NoError(t, m.AddUnits("token", 10, 1000))
+		for range 2 {
+			require.ErrorIs(t, m.AddUnits("token", 1000, 1000), paywall.ErrMeterFull)
+			require.ErrorIs(t, m.AddUnits("word", 1, 1), paywall.ErrMeterFull)
+		}
+	}
+	require.Equal(t, http.StatusOK, w.ask("X-Service-Mandate", w.service.mandate(nil).Reveal()).Code)
+	require.Equal(t, &client.Usage{Unit: "token", Quantity: 100, UnitPriceMicros: 1000}, w.service.usage)
 }
 
 func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
@@ -314,14 +370,16 @@ func TestDelayedResponseIsThatOfTheHandler(t *testing.T) {
 
 func TestCardPaysWholeCentsOfWhatWasMetered(t *testing.T) {
 	t.Parallel()
-	for metered, want := range map[int64]string{612_345: "capture txn_1 610000", 9_999: "void txn_1 0", 700_000: "capture txn_1 700000"} {
+	for metered, want := range map[int64]string{612_345: "capture txn_1 610000", 9_999: "capture txn_1 10000", 1: "capture txn_1 10000", 0: "void txn_1 0", 700_000: "capture txn_1 700000"} {
 		w, _ := byCard(t)
 		w.handler = func(_ http.ResponseWriter, r *http.Request) { _ = paywall.MeterFrom(r.Context()).Add(metered) }
 		rec := w.ask("X-Service-Mandate", w.service.mandate(nil).Reveal())
 		require.Equal(t, http.StatusOK, rec.Code)
 		require.Equal(t, []string{want}, w.service.ended())
 		receipt := receiptOf(t, rec.Result().Header.Get("X-Payment-Response")).Metered
-		require.Equal(t, []int64{metered, metered - metered%10_000}, []int64{receipt.MeteredMicros, receipt.CapturedMicros})
+		captured, err := strconv.ParseInt(want[strings.LastIndexByte(want, ' ')+1:], 10, 64)
+		require.NoError(t, err)
+		require.Equal(t, []int64{metered, captured}, []int64{receipt.MeteredMicros, receipt.CapturedMicros})
 	}
 }
 

@@ -11,8 +11,8 @@ type Metered struct {
 	AuthorizedMicros int64 `json:"authorizedMicros"`
 	// MeteredMicros is what the request used.
 	MeteredMicros int64 `json:"meteredMicros"`
-	// CapturedMicros is what was charged. It is less than MeteredMicros if a card paid, which
-	// pays whole cents, and zero if nothing was charged yet.
+	// CapturedMicros is what was charged. It differs from MeteredMicros if a card paid: that
+	// pays whole cents, rounded down, and at least one. Zero if nothing was charged yet.
 	CapturedMicros int64 `json:"capturedMicros"`
 	// Usage describes what was used. Optional.
 	Usage *Usage `json:"usage,omitempty"`
