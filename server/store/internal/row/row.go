@@ -214,7 +214,7 @@ func Charge(r db.Charge) (c ledger.Charge, err error) {
 		Rail: rail.Name(r.Rail), TxHash: r.TxHash, ProcessorID: r.ProcessorID, FailureReason: rail.Reason(r.FailureReason),
 		LeaseOwner: r.LeaseOwner, LeaseUntil: at(r.LeaseMs), Asked: int(r.Asked), Attempt: int(r.Attempt), Resource: r.Resource,
 		CreatedAt: at(r.CreatedMs), SettledAt: at(r.SettledMs),
-		Step: ledger.ChargeStep(r.Step), Authorized: ledger.Micros(r.AuthorizedMicros), AuthorizedUntil: at(r.AuthorizedUntilMs),
+		Step: ledger.ChargeStep(r.Step), Authorized: ledger.Micros(r.AuthorizedMicros), AuthorizedUntil: authorizedUntil(r),
 		Usage: usage(r.Usage, &err), Refunded: ledger.Micros(r.RefundedMicros), Refunding: ledger.Micros(r.RefundingMicros), Refunds: int(r.Refunds),
 	}, err
 }
@@ -228,7 +228,7 @@ func InsertCharge(c ledger.Charge) db.InsertChargeParams {
 		ProcessorID: c.ProcessorID, FailureReason: string(c.FailureReason), LeaseMs: Millis(c.LeaseUntil),
 		Asked: int64(c.Asked), CreatedMs: Millis(c.CreatedAt), SettledMs: Millis(c.SettledAt), LeaseOwner: c.LeaseOwner,
 		Attempt: int64(c.Attempt), Resource: c.Resource, Step: string(c.Step), AuthorizedMicros: int64(c.Authorized),
-		AuthorizedUntilMs: Millis(c.AuthorizedUntil), Usage: usageText(c.Usage), Source: string(c.Source),
+		AuthorizedUntilMs: authorizedUntilMs(c), Usage: usageText(c.Usage), Source: string(c.Source),
 	}
 }
 

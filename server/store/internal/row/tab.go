@@ -1,6 +1,8 @@
 package row
 
 import (
+	"time"
+
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
@@ -34,6 +36,26 @@ func UpdateTab(t ledger.Tab) db.UpdateTabParams {
 		DrawnMicros: int64(t.Drawn), Draws: t.Draws, CaptureMicros: int64(t.Capture), ProcessorID: t.ProcessorID, LeaseOwner: t.LeaseOwner,
 		LeaseMs: Millis(t.LeaseUntil), ClosedMs: Millis(t.ClosedAt),
 	}
+}
+
+// drawsUntilMs is the stored end of a draw's authorization, the end of the year 9999. A draw
+// has no such end, and programs from before tabs void authorizations whose end has passed.
+// Migration 24 has the same number.
+const drawsUntilMs = 253_402_300_799_000
+
+// authorizedUntil reads the end of an authorization; zero for a draw.
+func authorizedUntil(r db.Charge) time.Time {
+	if r.TabID != "" {
+		return time.Time{}
+	}
+	return at(r.AuthorizedUntilMs)
+}
+
+func authorizedUntilMs(c ledger.Charge) int64 {
+	if c.TabID != "" {
+		return drawsUntilMs
+	}
+	return Millis(c.AuthorizedUntil)
 }
 
 // ChargeStatus reads a stored status. A draw that was written off is stored as succeeded: its

@@ -23,7 +23,8 @@ var ErrOldSchema = errors.New("ledger: schema is older than this program")
 // Migrate brings the schema up to date. One that is newer than this program is
 // left as it is: migrations only add, so the program's statements still run. Before the
 // first release, the seventh, the tenth, the thirteenth to fifteenth, the
-// eighteenth and the nineteenth do more: programs from before them have to end.
+// eighteenth, the nineteenth and the twenty-second do more: programs from before them
+// have to end.
 func Migrate(ctx context.Context, engine Engine, pool *sql.DB) error {
 	p, err := provider(engine, pool)
 	if err != nil {

@@ -259,3 +259,26 @@ VALUES ('txn_%d', 'del_1', 'mer_1', '', 1, 0, 'usd', '', '{}', '["fiatrail"]', 2
 		require.Contains(t, texts(t, pool, "SELECT id FROM charges"), fmt.Sprintf("txn_%d", version))
 	}
 }
+
+// heldBeforeTabs is how programs from before tabs look for authorizations to void.
+const heldBeforeTabs = "SELECT id FROM charges WHERE status = 'authorized' AND authorized_until_ms <= %d"
+
+// TestDrawsOfBeforeAreNotVoidedByOlderPrograms: an older instance would give them back while
+// their tab is captured.
+func TestDrawsOfBeforeAreNotVoidedByOlderPrograms(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, pool *sql.DB, dialect goose.Dialect, words *strings.Replacer) {
+		old, err := goose.NewProvider(dialect, pool, migrations(t, words), goose.WithGoMigrations(goose.NewGoMigration(14, nil, nil)))
+		require.NoError(t, err)
+		_, err = old.UpTo(t.Context(), 23)
+		require.NoError(t, err)
+		for id, tab := range map[string]string{"txn_draw": "tab_1", "txn_hold": ""} {
+			_, err := pool.ExecContext(t.Context(), fmt.Sprintf(`INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description,
+				metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, tab_id)
+				VALUES ('%s', 'del_1', 'mer_1', '', 10000, 0, 'usd', '', '{}', '["fiatrail"]', 20261122, 'authorized', 'fiatrail', '', '', '', 0, 0, 1, 0, '', 1, '', '', '%s')`, id, tab))
+			require.NoError(t, err)
+		}
+		require.NoError(t, sqlstore.Migrate(t.Context(), sqlstore.Engine{Dialect: dialect, Rewrite: words}, pool))
+		require.Equal(t, []string{"txn_hold"}, texts(t, pool, fmt.Sprintf(heldBeforeTabs, time.Now().AddDate(1000, 0, 0).UnixMilli())))
+	})
+}
