@@ -376,7 +376,7 @@ type PaywallSettlementParams struct {
 	// Metered holds the price, to be captured for what was used ([Client.Capture]) or voided
 	// ([Client.Void]), instead of charging it. It requires the credentials of the payee.
 	// Default: false.
-	Metered bool `json:"metered,omitempty"`
+	Metered bool `json:"metered,omitzero"`
 	// ExpiresInSeconds is the time after which a held price is given back unless it was
 	// captured, as in [AuthorizeParams]. Only with Metered. Default: 3600.
 	ExpiresInSeconds int64 `json:"expiresInSeconds,omitzero"`

@@ -42,7 +42,7 @@ type paymentInfo struct {
 	Intent      string `json:"intent"`
 	Method      string `json:"method"`
 	// Metered reports that Amount is the most: a mandate pays what the request uses.
-	Metered bool `json:"metered,omitempty"`
+	Metered bool `json:"metered,omitzero"`
 }
 
 func (g *Gate) describeAll() openAPI {

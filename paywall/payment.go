@@ -72,10 +72,10 @@ type Payment struct {
 	Interrupted int `json:"interrupted,omitzero"`
 	// Decided reports that the handler of a metered request has ended. The gate stores it in
 	// [Redemptions], so that the payment is not served again.
-	Decided bool `json:"decided,omitempty"`
+	Decided bool `json:"decided,omitzero"`
 	// Refunding reports that the payment is given back; see [Config.RefundUnserved]. The gate
 	// stores it like Decided.
-	Refunding bool `json:"refunding,omitempty"`
+	Refunding bool `json:"refunding,omitzero"`
 }
 
 type deliveryKey struct{}

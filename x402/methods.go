@@ -24,7 +24,7 @@ type Method struct {
 	// Currency is the currency of Amount, such as "usdc".
 	Currency string `json:"currency,omitempty"`
 	// Metered reports that Amount is the most that a mandate pays: it pays what was used.
-	Metered bool `json:"metered,omitempty"`
+	Metered bool `json:"metered,omitzero"`
 	// APIURL is the service that issues and settles mandates.
 	APIURL string `json:"apiUrl,omitempty"`
 
