@@ -76,8 +76,9 @@ type RefundList struct {
 // Refund gives back a part of a payment, or what is left of it:
 // POST /v1/payments/{transactionId}/refunds. Several partial refunds never give back more than
 // was charged. Once a refund has succeeded, the mandate may spend the amount again, in the
-// limits in which the payment still counts; the fee is not returned. Check [Refund].Status:
-// [RefundPending] is followed by a webhook event.
+// limits in which the payment still counts, except the month of a payment on the chain, whose
+// contract counts no refunds. The fee is not returned. Check [Refund].Status: [RefundPending] is
+// followed by a webhook event.
 //
 // A refund on the chain comes out of the payee's wallet, and is pending until that has signed:
 // see [Refund].Signature. The service pays for the gas.

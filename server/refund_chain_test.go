@@ -39,7 +39,9 @@ func (c caller) unsignedRefund(t *testing.T, paid client.Charge, cents int64, ke
 	return r
 }
 
-func TestRefundOnTheChainGivesTheBudgetBack(t *testing.T) {
+// TestRefundOnTheChainDoesNotFreeTheMonth: the router contract counts what it has moved in a
+// month, so the balance promises nothing that it would refuse.
+func TestRefundOnTheChainDoesNotFreeTheMonth(t *testing.T) {
 	t.Parallel()
 	c := onChain(t)
 	hook := c.Webhook(t, webhook.PaymentRefunded)
@@ -61,7 +63,7 @@ func TestRefundOnTheChainGivesTheBudgetBack(t *testing.T) {
 	require.Equal(t, client.RefundSucceeded, done.Status)
 	require.Regexp(t, "^0x[0-9a-f]{64}$", done.TxHash)
 	require.Nil(t, done.Signature)
-	require.EqualValues(t, 300, c.spentCents(t, m))
+	require.EqualValues(t, 500, c.spentCents(t, m))
 	e := hook.Next(t)
 	require.Contains(t, string(e.Data), done.TxHash)
 	list, err := c.Client().Refunds(t.Context(), paid.TransactionID)
@@ -70,6 +72,8 @@ func TestRefundOnTheChainGivesTheBudgetBack(t *testing.T) {
 	repeated, err := c.Client().SignRefund(t.Context(), paid.TransactionID, r.ID, signature)
 	require.NoError(t, err)
 	require.Equal(t, done, repeated)
+	_, err = c.Client().Charge(t.Context(), client.ChargeParams{Mandate: m, AmountCents: 1, Currency: client.USDC, Description: "again"})
+	require.ErrorIs(t, err, client.ErrMonthlyLimit)
 	c.sound(t, 1)
 }
 
@@ -115,7 +119,7 @@ func TestRefundOfAnEmptyWalletIsRefused(t *testing.T) {
 	done, err := sign(second)
 	require.NoError(t, err)
 	require.Equal(t, client.RefundSucceeded, done.Status)
-	require.EqualValues(t, 200, c.spentCents(t, m))
+	require.EqualValues(t, 300, c.spentCents(t, m))
 	c.sound(t, 2)
 }
 

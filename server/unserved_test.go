@@ -13,8 +13,8 @@ import (
 	"github.com/paywarrant/paywarrant/paywall"
 )
 
-// TestUnservedPaymentGivesTheBudgetBack: by card at once, on the chain once the payee's wallet
-// has signed.
+// TestUnservedPaymentGivesTheBudgetBack: by card at once. On the chain, once the payee's wallet
+// has signed, the money comes back, and the month stays used.
 func TestUnservedPaymentGivesTheBudgetBack(t *testing.T) {
 	t.Parallel()
 	c := onChain(t)
@@ -30,7 +30,7 @@ func TestUnservedPaymentGivesTheBudgetBack(t *testing.T) {
 	}{
 		{"card_visa", nil, client.RefundSucceeded, 0},
 		{"wallet", nil, client.RefundPending, 50},
-		{"wallet", sign, client.RefundSucceeded, 0},
+		{"wallet", sign, client.RefundSucceeded, 50},
 	} {
 		m := c.mandate(t, 500, 5000, tc.instrument)
 		refund := c.buyUnserved(t, m, tc.sign)

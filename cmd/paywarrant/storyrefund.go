@@ -9,8 +9,8 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail/chain/devrail"
 )
 
-// giveBack refunds a payment on the chain. The merchant's wallet signs, and the mandate may
-// spend the amount again.
+// giveBack refunds a payment on the chain. The merchant's wallet signs. The mandate's month
+// stays used, since the contract counts no refunds.
 func (d *story) giveBack(ctx context.Context) error {
 	m, err := d.grant(ctx, "wallet")
 	if err != nil {
@@ -46,7 +46,7 @@ func (d *story) giveBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.announce("The merchant refunds a part, signed by its wallet, and the agent may spend it again",
+	d.announce("The merchant refunds a part, signed by its wallet; the contract still counts it this month",
 		fact{"paid", dollars(c.AmountCents)}, fact{"refunded", dollars(r.AmountCents)}, fact{"transaction", r.TxHash},
 		fact{"left this month", dollars(before.RemainingMonthlySpendCents) + " before, " + dollars(after.RemainingMonthlySpendCents) + " after"})
 	return nil

@@ -150,7 +150,8 @@ func (k *check) add(c Charge) {
 	}
 	key := TallyKey{MandateID: c.MandateID, MerchantID: c.MerchantID}
 	if c.Status != ChargeFailed && c.Status != ChargeVoided {
-		count(m.windows, c.Day, c.Amount-c.Refunded, 1)
+		count(m.windows, c.Day, c.Amount, 1)
+		countRefund(m.windows, c, c.Refunded)
 		if m.payees {
 			k.payee(key, c)
 		}
@@ -206,6 +207,15 @@ func count(all []Window, d Day, amount Micros, number int64) {
 			all[i].Used += number
 		default:
 			all[i].Used += int64(amount)
+		}
+	}
+}
+
+// countRefund subtracts what was refunded of a charge from those windows that it frees.
+func countRefund(all []Window, c Charge, amount Micros) {
+	for i, w := range all {
+		if w.start(c.Day) == w.Start && !w.Counts() && !w.keeps(c) {
+			all[i].Used -= int64(amount)
 		}
 	}
 }

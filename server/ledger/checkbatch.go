@@ -99,7 +99,7 @@ func (b *batch) refund(k *MandateCheck, e Event) {
 		return
 	}
 	b.posted(c, b.postings[c.ID])
-	count(k.Settled, c.Day, -Micros(data.Refund.AmountMicros), 0)
+	countRefund(k.Settled, c, Micros(data.Refund.AmountMicros))
 }
 
 // chargeOf returns the charge id of a payment event, or an empty string if its data is

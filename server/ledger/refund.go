@@ -164,7 +164,8 @@ func (q RefundRequest) decide(s *State, refundID, lease string, now time.Time) (
 }
 
 // SettleRefund decides a pending refund by the outcome on its rail: it posts the movement and
-// gives the amount back to the windows in which the charge still counts, or releases it. A
+// gives the amount back to the windows in which the charge still counts, except the month of
+// a charge on the chain, or releases it. A
 // decided refund does not change, and is returned; if the outcome contradicts it,
 // SettleRefund returns [ErrConflictingOutcome].
 func (l *Ledger) SettleRefund(ctx context.Context, r Refund, o rail.Outcome) (Refund, error) {
@@ -232,7 +233,7 @@ func (r Refund) settle(s *State, o rail.Outcome, now time.Time) (Effects, Refund
 }
 
 func (r Refund) succeed(s *State, c Charge, settledAt, now time.Time) (Effects, Refund, error) {
-	e, err := giveBack(s, c, func(w Window) (Window, error) { return w.giveBackPart(c.Day, r.Amount) })
+	e, err := giveBack(s, c, func(w Window) (Window, error) { return w.giveBackRefund(c, r.Amount) })
 	if err != nil {
 		return Effects{}, Refund{}, err
 	}

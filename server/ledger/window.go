@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/paywarrant/paywarrant/server/rail"
 )
 
 // Day is a calendar day in UTC, as year*10000+month*100+day: 20261122. Later days are
@@ -127,6 +129,22 @@ func (w Window) giveBackPart(d Day, amount Micros) (Window, error) {
 		return w, nil
 	}
 	return w.giveBack(d, amount)
+}
+
+// giveBackRefund subtracts what was refunded of a charge, unless the month of a charge on the
+// chain keeps it; see [Window.keeps].
+func (w Window) giveBackRefund(c Charge, amount Micros) (Window, error) {
+	if w.keeps(c) {
+		return w, nil
+	}
+	return w.giveBackPart(c.Day, amount)
+}
+
+// keeps reports whether a refund of the charge frees nothing in the window. The contract on
+// the chain counts what it has moved in a month, and knows of no refund: if the mandate's
+// month counted less, it would promise a budget that the contract refuses.
+func (w Window) keeps(c Charge) bool {
+	return w.Kind == MonthlyLimit && c.Rail == rail.Chain
 }
 
 // sound reports whether the use is within the cap.

@@ -100,6 +100,7 @@ func Run(t *testing.T, fresh Fresh) {
 		"refunds":                          refunds,
 		"refusals of refunds":              onlyRefundable,
 		"repeats of refunds":               repeatedRefunds,
+		"refunds on the chain":             refundsOnTheChain,
 		"leases of refunds":                lapsedRefunds,
 		"schedules of refunds":             scheduledRefunds,
 		"refunds under concurrency":        concurrentRefunds,

@@ -145,6 +145,9 @@ func (c *linearClient) end(ctx context.Context, charge ledger.Charge) {
 		back, do = charge.Amount-part, func() error { return c.capture(ctx, charge, part) }
 	case charge.Status == ledger.ChargeSucceeded:
 		back, do = part, func() error { return c.refund(ctx, charge, part) }
+		if charge.Rail == rail.Chain { // the month stays used
+			back = 0
+		}
 	}
 	c.h.record(c.id, operation{"release", back}, func() (answer, error) { return answer{}, do() })
 }

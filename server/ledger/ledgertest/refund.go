@@ -138,6 +138,27 @@ func refunds(t *testing.T, b *bench) {
 	b.sound(t)
 }
 
+// refundsOnTheChain: the contract counts a month's payments and no refunds, so the month of a
+// mandate does not free what the contract would refuse. The other limits do.
+func refundsOnTheChain(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.limited())
+	var charges []ledger.Charge
+	for _, end := range []ledger.Settlement{transferred("0x1"), succeeded()} {
+		charges = append(charges, b.settle(t, b.reserve(t, m, 50*cent), end))
+	}
+	require.Equal(t, []int64{100, 100, 100, 2}, b.used(t, m))
+	for i, want := range [][]int64{{80, 100, 80, 2}, {60, 80, 60, 2}} {
+		r, _, err := b.Refund(ctx, b.refundOf(charges[i], 20*cent, fmt.Sprint(i)))
+		require.NoError(t, err)
+		b.sound(t)
+		_, err = b.SettleRefund(ctx, r, gaveBack)
+		require.NoError(t, err)
+		require.Equal(t, want, b.used(t, m), "daily, monthly, total, payments")
+		b.sound(t)
+	}
+}
+
 // scheduledRefunds: a refund that was scheduled is asked for then, although it was leased.
 func scheduledRefunds(t *testing.T, b *bench) {
 	ctx := t.Context()
