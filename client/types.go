@@ -207,7 +207,7 @@ type Charge struct {
 	// TransactionID is the charge's id (txn_…).
 	TransactionID string `json:"transactionId"`
 	// Status is Completed, Pending or Failed, or Reversed if Replayed is true. With
-	// [Client.Authorize] it may be Authorized or Voided.
+	// [Client.Authorize] it may be Authorized or Voided, and for a draw from a [Tab] WrittenOff.
 	Status Status `json:"status"`
 	// AmountCents is the amount charged, in US cents. While Status is Authorized, it is
 	// the most that can be captured.

@@ -80,7 +80,7 @@ func (s *Service) reserved(ctx context.Context, r ledger.Reserve) (ledger.Reserv
 	return made, err
 }
 
-// awaitTab waits until a tab is no longer opening, or until its opener's lease has expired.
+// awaitTab waits until a tab is no longer opening, or until ctx ends.
 func (s *Service) awaitTab(ctx context.Context, t ledger.Tab) (ledger.Tab, error) {
 	for pause := firstTabPoll; ; pause = min(2*pause, longestTabPoll) {
 		timer := time.NewTimer(pause)
