@@ -28,12 +28,7 @@ func Fee(name rail.Name, amount Micros) Micros {
 // amount below one dollar, rounded down, and three cents from one dollar. It has no minimum:
 // anybody can pay a merchant's wallet a small amount, and the merchant must not owe more than
 // it was paid.
-func directFee(amount Micros) Micros {
-	if amount >= money.MicrosPerDollar {
-		return flatFee
-	}
-	return amount * 3 / 100
-}
+func directFee(amount Micros) Micros { return min(amount*3/100, flatFee) }
 
 // fee returns the fee of the charge. A payee that is not a merchant owes none.
 func (c Charge) fee() Micros {

@@ -141,7 +141,7 @@ func checkValidation(t *testing.T, text string) {
 	require.NoError(t, json.NewDecoder(strings.NewReader(text[start:])).Decode(&report), text)
 	require.Zero(t, report.Summary.Failed+report.Summary.Warnings+report.Summary.Suggested+report.Summary.Skipped, text)
 	require.Len(t, report.Discovery.Checks, 4)
-	require.Len(t, report.Endpoints, 4)
+	require.Len(t, report.Endpoints, 5)
 	for _, e := range report.Endpoints {
 		require.GreaterOrEqual(t, len(report.Discovery.Checks)+len(e.Challenge)+len(e.ErrorHandling)+len(e.Payment), 17, e.Path)
 		require.NotEmpty(t, e.Payment, e.Path)
