@@ -104,7 +104,8 @@ type Config struct {
 	// false; the credential of an unserved payment stays good for [HonoredFor].
 	RefundUnserved bool
 	// SignRefund signs a refund on the chain with the wallet that was paid, and returns the
-	// signature; [client.Refund].Signature is what to sign. A
+	// signature; [client.Refund].Signature is what to sign. The gate has compared it with the
+	// payment: it gives at most what was paid to the wallet that paid. A
 	// [github.com/paywarrant/paywarrant/x402/evm.Wallet] does it for a key in memory. Only with
 	// RefundUnserved. Default: refunds on the chain are pending until the merchant signs them.
 	SignRefund func(ctx context.Context, r client.Refund) (signature string, err error)

@@ -66,7 +66,7 @@ func (h *hold) refund(ctx context.Context, p Payment) (client.Refund, error) {
 	if err != nil || r.Status != client.RefundPending || r.Signature == nil || h.signRefund == nil {
 		return r, err
 	}
-	signed, err := h.sign(ctx, r)
+	signed, err := h.sign(ctx, p, r)
 	if err != nil { // it stays pending, and is signed when the credential is sent again
 		h.logger.ErrorContext(ctx, "paywall: refund not signed", append(h.aboutRefund(p, err), slog.String("refund_id", r.ID))...)
 		return r, nil
@@ -75,7 +75,10 @@ func (h *hold) refund(ctx context.Context, p Payment) (client.Refund, error) {
 }
 
 // sign signs a refund on the chain and hands the signature in.
-func (h *hold) sign(ctx context.Context, r client.Refund) (client.Refund, error) {
+func (h *hold) sign(ctx context.Context, p Payment, r client.Refund) (client.Refund, error) {
+	if err := h.signable(p, r); err != nil {
+		return r, err
+	}
 	signer, ok := h.refunder.(RefundSigner)
 	if !ok {
 		return r, errors.New("the settler takes no signatures")

@@ -2,9 +2,11 @@ package paywall_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,6 +65,47 @@ func TestUnservedPaymentIsRefundedOnceAndNotServedAgain(t *testing.T) {
 				require.EqualValues(t, 1, w.served.Load())
 			})
 		}
+	}
+}
+
+// TestGateSignsOnlyTheRefundOfItsPayment: whoever answers for the service could otherwise empty
+// the merchant's wallet.
+func TestGateSignsOnlyTheRefundOfItsPayment(t *testing.T) {
+	t.Parallel()
+	const good = `{"id":"rfd_1","transactionId":"txn_1","status":"pending","amountCents":1,"signature":{"signer":"` + payTo + `","expiresAt":"2026-11-23T00:00:00Z",` +
+		`"typedData":{"primaryType":"TransferWithAuthorization","domain":{"verifyingContract":"0x036CbD53842c5426634e7929541eC2318f3dCF7e"},` +
+		`"message":{"from":"` + payTo + `","to":"` + payer + `","value":"10000"}}}}`
+	for name, tc := range map[string]struct {
+		old, changed string
+		signed       bool
+	}{
+		"the refund":                 {"", "", true},
+		"of another payment":         {"txn_1", "txn_2", false},
+		"of more":                    {`Cents":1`, `Cents":2`, false},
+		"of nothing":                 {`Cents":1`, `Cents":0`, false},
+		"of more than it says":       {`"10000"`, `"10001"`, false},
+		"of no amount":               {`"10000"`, `"-1"`, false},
+		"to another wallet":          {`"to":"` + payer, `"to":"` + payTo, false},
+		"of another token":           {"0x036C", "0x036D", false},
+		"of another kind of message": {"TransferWith", "ReceiveWith", false},
+	} {
+		var asked atomic.Int64
+		w := setup(t, func(c *paywall.Config) {
+			c.RefundUnserved, c.Merchant = true, paywall.Merchant{ID: "mer_1", APIKey: "sk_test_1"}
+			c.SignRefund = func(context.Context, client.Refund) (string, error) {
+				asked.Add(1)
+				return "", errors.New("no key")
+			}
+		})
+		w.service.bend(func(rw http.ResponseWriter, r *http.Request, _ func()) bool {
+			if strings.HasSuffix(r.URL.Path, "/refunds") {
+				_, _ = rw.Write([]byte(strings.Replace(good, tc.old, tc.changed, 1)))
+			}
+			return strings.HasSuffix(r.URL.Path, "/refunds")
+		})
+		w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(500) }
+		w.buy()
+		require.Equal(t, tc.signed, asked.Load() == 1, name)
 	}
 }
 

@@ -63,7 +63,7 @@ func (b *books) traffic(t *testing.T) {
 	_, err = b.Client().Refund(t.Context(), b.byCard.TransactionID, client.RefundParams{AmountCents: 100, IdempotencyKey: "r"})
 	require.NoError(t, err)
 	r := c.unsignedRefund(t, onChain, 50, "on chain")
-	signature, err := payeeWallet(t).SignRefund(t.Context(), r.Signature.TypedData, r.AmountCents)
+	signature, err := signRefund(t, r)
 	require.NoError(t, err)
 	_, err = b.Client().SignRefund(t.Context(), onChain.TransactionID, r.ID, signature)
 	require.NoError(t, err)

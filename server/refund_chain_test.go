@@ -28,6 +28,12 @@ func payeeWallet(t *testing.T) *evm.Wallet {
 	return w
 }
 
+// signRefund signs a refund as the payee, whatever the sandbox's clock shows.
+func signRefund(t *testing.T, r client.Refund) (string, error) {
+	t.Helper()
+	return payeeWallet(t).SignRefund(t.Context(), r.Signature.TypedData, evm.RefundTerms{MaxCents: r.AmountCents, Until: r.Signature.ExpiresAt})
+}
+
 // unsignedRefund requests a refund on the chain, which waits for the payee's signature.
 func (c caller) unsignedRefund(t *testing.T, paid client.Charge, cents int64, key string) client.Refund {
 	t.Helper()
@@ -56,7 +62,7 @@ func TestRefundOnTheChainDoesNotFreeTheMonth(t *testing.T) {
 	_, err = c.Client().Refund(t.Context(), paid.TransactionID, client.RefundParams{AmountCents: 301})
 	require.ErrorIs(t, err, client.ErrValidation, "what waits cannot be given back again")
 
-	signature, err := payeeWallet(t).SignRefund(t.Context(), r.Signature.TypedData, r.AmountCents)
+	signature, err := signRefund(t, r)
 	require.NoError(t, err)
 	done, err := c.Client().SignRefund(t.Context(), paid.TransactionID, r.ID, signature)
 	require.NoError(t, err)
@@ -106,7 +112,7 @@ func TestRefundOfAnEmptyWalletIsRefused(t *testing.T) {
 	paid := c.chargeIn(t, m, 200, client.USDC)
 	first, second := c.unsignedRefund(t, paid, 100, "refund 1"), c.unsignedRefund(t, paid, 100, "refund 2")
 	sign := func(r client.Refund) (client.Refund, error) {
-		signature, err := payeeWallet(t).SignRefund(t.Context(), r.Signature.TypedData, r.AmountCents)
+		signature, err := signRefund(t, r)
 		require.NoError(t, err)
 		return c.Client().SignRefund(t.Context(), paid.TransactionID, r.ID, signature)
 	}
@@ -133,7 +139,7 @@ func TestUnsignedRefundFailsAfterADay(t *testing.T) {
 	r := c.unsignedRefund(t, paid, 200, "refund 1")
 	c.Clock.Advance(25 * time.Hour)
 	require.Contains(t, string(hook.Next(t).Data), `"failureReason":"expired"`)
-	signature, err := payeeWallet(t).SignRefund(t.Context(), r.Signature.TypedData, r.AmountCents)
+	signature, err := signRefund(t, r)
 	require.NoError(t, err)
 	late, err := c.Client().SignRefund(t.Context(), paid.TransactionID, r.ID, signature)
 	require.NoError(t, err)
@@ -173,7 +179,7 @@ func TestPaymentSignedByAWalletIsRefunded(t *testing.T) {
 	c := caller{Server: f.Server, merchant: f.Merchant}
 	r := c.unsignedRefund(t, client.Charge{TransactionID: id}, 1, "refund 1")
 	require.Contains(t, strings.ToLower(string(r.Signature.TypedData)), strings.ToLower(f.payer.Address.Hex()))
-	signature, err := payeeWallet(t).SignRefund(t.Context(), r.Signature.TypedData, 1)
+	signature, err := signRefund(t, r)
 	require.NoError(t, err)
 	done, err := f.Client().SignRefund(t.Context(), id, r.ID, signature)
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/paywall"
+	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
 // TestUnservedPaymentGivesTheBudgetBack: by card at once. On the chain, once the payee's wallet
@@ -20,7 +21,7 @@ func TestUnservedPaymentGivesTheBudgetBack(t *testing.T) {
 	c := onChain(t)
 	wallet := payeeWallet(t)
 	sign := func(ctx context.Context, r client.Refund) (string, error) {
-		return wallet.SignRefund(ctx, r.Signature.TypedData, r.AmountCents)
+		return wallet.SignRefund(ctx, r.Signature.TypedData, evm.RefundTerms{MaxCents: 50, Until: r.Signature.ExpiresAt})
 	}
 	for _, tc := range []struct {
 		instrument string

@@ -7,6 +7,7 @@ import (
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/server/rail/chain/devrail"
+	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
 // giveBack refunds a payment on the chain. The merchant's wallet signs. The mandate's month
@@ -31,7 +32,7 @@ func (d *story) giveBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	signature, err := devrail.Wallet(devchain.Payee(0)).SignRefund(ctx, r.Signature.TypedData, r.AmountCents)
+	signature, err := devrail.Wallet(devchain.Payee(0)).SignRefund(ctx, r.Signature.TypedData, evm.RefundTerms{MaxCents: 200, Until: r.Signature.ExpiresAt})
 	if err != nil {
 		return err
 	}

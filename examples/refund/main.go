@@ -40,7 +40,7 @@ func run(ctx context.Context, c *client.Client, walletKey, transactionID, amount
 	}
 	r, err := c.Refund(ctx, transactionID, client.RefundParams{AmountCents: cents})
 	if err == nil && r.Signature != nil {
-		r, err = sign(ctx, c, walletKey, r)
+		r, err = sign(ctx, c, walletKey, r, cents)
 	}
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func run(ctx context.Context, c *client.Client, walletKey, transactionID, amount
 	return err
 }
 
-func sign(ctx context.Context, c *client.Client, walletKey string, r client.Refund) (client.Refund, error) {
+func sign(ctx context.Context, c *client.Client, walletKey string, r client.Refund, cents int64) (client.Refund, error) {
 	key, err := evm.ParseKey(walletKey)
 	if err != nil {
 		return r, err
@@ -58,7 +58,7 @@ func sign(ctx context.Context, c *client.Client, walletKey string, r client.Refu
 	if err != nil {
 		return r, err
 	}
-	signature, err := wallet.SignRefund(ctx, r.Signature.TypedData, r.AmountCents) // signs no more than this amount
+	signature, err := wallet.SignRefund(ctx, r.Signature.TypedData, evm.RefundTerms{MaxCents: cents}) // what was asked for, and no more
 	if err != nil {
 		return r, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail/chain/devrail"
 	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/x402"
+	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
 // Refunds: callers give back parts of what was charged, two at once, which may be more than
@@ -128,7 +129,7 @@ func signed(ctx context.Context, r client.Refund) (string, x402.Authorization, e
 	if err := json.Unmarshal(r.Signature.TypedData, &typed); err != nil {
 		return "", typed.Message, fmt.Errorf("typed data of refund %s: %w", r.ID, err)
 	}
-	signature, err := devrail.Wallet(devchain.Payee(0)).SignRefund(ctx, r.Signature.TypedData, r.AmountCents)
+	signature, err := devrail.Wallet(devchain.Payee(0)).SignRefund(ctx, r.Signature.TypedData, evm.RefundTerms{MaxCents: r.AmountCents, Until: r.Signature.ExpiresAt})
 	return signature, typed.Message, err
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -143,7 +142,3 @@ func (r *Rail) signRefund(ctx context.Context, reference, signature string) (rai
 	}
 	return r.awaitRefund(ctx, key, record, until)
 }
-
-// refundNonce begins the nonces of refunds. No authorization with such a nonce pays for
-// anything, so a signed refund cannot buy something from the payer meanwhile.
-var refundNonce = common.FromHex("0x5eed0ff0bac70000")

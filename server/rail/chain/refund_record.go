@@ -51,8 +51,8 @@ func (r *Rail) openRefund(ctx context.Context, key, asked string, q rail.Refund)
 		return refundRecord{}, err
 	}
 	var nonce common.Hash
-	copy(nonce[:], refundNonce)
-	if _, err := rand.Read(nonce[len(refundNonce):]); err != nil {
+	copy(nonce[:], evm.RefundNonce)
+	if _, err := rand.Read(nonce[len(evm.RefundNonce):]); err != nil {
 		return refundRecord{}, fmt.Errorf("make a nonce: %w", err)
 	}
 	before := max(header.Time, uint64(max(r.config.Clock().Unix(), 0))) + uint64(refundLifetime.Seconds())

@@ -91,7 +91,7 @@ func parseAuthorization(e x402.Exact, resource string) (authorization, error) {
 	if err != nil {
 		return authorization{}, err
 	}
-	if bytes.HasPrefix(t.Nonce[:], refundNonce) {
+	if bytes.HasPrefix(t.Nonce[:], []byte(evm.RefundNonce)) {
 		return authorization{}, errors.New("nonce: the authorization is a refund, and pays for nothing")
 	}
 	signature, err := hex.DecodeString(strings.TrimPrefix(e.Signature, "0x"))
