@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 )
 
@@ -63,6 +64,27 @@ type CaptureParams struct {
 	Usage *Usage `json:"usage,omitempty"`
 	// IdempotencyKey identifies the capture, as in [ChargeParams].
 	IdempotencyKey string `json:"idempotencyKey"`
+}
+
+// MarshalJSON omits AmountCents if AmountMicros is set: a service of an earlier version, which
+// does not know it, then refuses the capture instead of voiding the authorization.
+func (p CaptureParams) MarshalJSON() ([]byte, error) {
+	type plain CaptureParams
+	if p.AmountMicros == 0 {
+		return json.Marshal(plain(p))
+	}
+	return json.Marshal(struct {
+		AmountCents *int64 `json:"amountCents,omitempty"` // hides that of plain
+		plain
+	}{plain: plain(p), AmountCents: nonzero(p.AmountCents)})
+}
+
+// nonzero returns nil for zero.
+func nonzero(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
 }
 
 // Capture charges what was used of an authorized amount, once, and gives back the rest:

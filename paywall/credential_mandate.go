@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -201,6 +202,9 @@ func (v *visit) settleMandate(ctx context.Context, params client.PaywallSettleme
 	}
 	if s.AuthorizedUntil != nil {
 		p.AmountMicros, p.AuthorizedMicros, p.AuthorizedUntil = 0, v.offer.micros, *s.AuthorizedUntil
+	} else if params.Metered { // the price is paid, so the request is served
+		v.logger.ErrorContext(ctx, "paywall: the service charged the price of a metered route instead of holding it; it may be of an earlier version",
+			slog.String("request_id", v.id), slog.String("transaction_id", s.TransactionID), slog.Int64("amount_micros", v.offer.micros))
 	}
 	return settled{replayed: replayed, payment: p}, nil
 }

@@ -1,11 +1,13 @@
 package paywall_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -302,6 +304,23 @@ func TestReceiptNamesOnlyUnitsThatWerePaid(t *testing.T) {
 	}
 	require.Equal(t, http.StatusOK, w.ask("X-Service-Mandate", w.service.mandate(nil).Reveal()).Code)
 	require.Equal(t, &client.Usage{Unit: "token", Quantity: 100, UnitPriceMicros: 1000}, w.service.usage)
+}
+
+// TestServiceThatDoesNotHoldIsReported: one of an earlier version charges the price, which is
+// then paid and served.
+func TestServiceThatDoesNotHoldIsReported(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	w, paid := metered(t, func(c *paywall.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	w.service.bend(func(rw http.ResponseWriter, r *http.Request, _ func()) bool {
+		_, _ = io.WriteString(rw, `{"success":true,"transaction":"0x11","network":"eip155:84532","payer":"`+payer+`","transactionId":"txn_1"}`)
+		return r.URL.Path == "/v1/paywall/settle"
+	})
+	w.handler = func(_ http.ResponseWriter, r *http.Request) { _ = paywall.MeterFrom(r.Context()).Add(3000) }
+	require.Equal(t, http.StatusOK, w.ask("X-Service-Mandate", w.service.mandate(nil).Reveal()).Code)
+	require.EqualValues(t, 100_000, paid()[0].AmountMicros)
+	require.Contains(t, log.String(), "charged the price of a metered route")
+	require.Contains(t, log.String(), "txn_1")
 }
 
 func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
