@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
@@ -50,6 +51,7 @@ type shared struct {
 	refunder    Refunder        // nil unless Config.RefundUnserved
 	later       *later
 	signRefund  func(context.Context, client.Refund) (string, error)
+	unsigned    sync.Once // logs that it is not set
 
 	newFacilitator func(url string) (*x402.Facilitator, error)
 }

@@ -107,7 +107,8 @@ type Config struct {
 	// signature; [client.Refund].Signature is what to sign. The gate has compared it with the
 	// payment: it gives at most what was paid to the wallet that paid. A
 	// [github.com/paywarrant/paywarrant/x402/evm.Wallet] does it for a key in memory. Only with
-	// RefundUnserved. Default: refunds on the chain are pending until the merchant signs them.
+	// RefundUnserved. Default: payments on the chain are not refunded, and their credentials
+	// stay good.
 	SignRefund func(ctx context.Context, r client.Refund) (signature string, err error)
 	// OnRefused is called for each credential that is refused, before the response. It should
 	// return quickly. Default: none.

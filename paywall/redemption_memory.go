@@ -183,7 +183,7 @@ func (m *Memory) evict() bool {
 func (m *Memory) Settled(_ context.Context, key string, p Payment) error {
 	return m.change(key, "record settlement", func(_ digest, e *entry) (keep bool) {
 		e.state, e.payment = ClaimPaid, &p
-		e.honored = m.clock().Add(HonoredFor).UnixMilli()
+		e.honored = p.honoredUntil(m.clock()).UnixMilli()
 		return true
 	})
 }

@@ -124,7 +124,7 @@ func (s *SQL) Settled(ctx context.Context, key string, p Payment) error {
 		return fmt.Errorf("paywall: record settlement: %w", err)
 	}
 	return s.change(ctx, key, "record settlement", `UPDATE paywall_redemptions SET state = 3, payment = $1, forget_after = `+honorSQL+`
-WHERE id = $3 AND owner = $4`, string(text), s.honored())
+WHERE id = $3 AND owner = $4`, string(text), p.honoredUntil(s.clock()).UnixMilli())
 }
 
 // honorSQL keeps a row until the statement's second argument.

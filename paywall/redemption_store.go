@@ -9,6 +9,15 @@ import (
 // if its validity window has ended.
 const HonoredFor = 24 * time.Hour
 
+// honoredUntil returns until when a payment that was not served is kept. One that is given back
+// is kept until its refund is decided, at most a day, and honored from then on if that failed.
+func (p *Payment) honoredUntil(now time.Time) time.Time {
+	if p.Refunding {
+		now = now.Add(HonoredFor)
+	}
+	return now.Add(HonoredFor)
+}
+
 // Redemptions remembers which credentials were redeemed, so that none is served twice and no
 // unfulfilled payment is lost. The default is [Memory]. Several instances need a shared
 // store, such as [SQL]. In a shared store the claims of an instance that ended can be taken
@@ -23,7 +32,7 @@ type Redemptions interface {
 	// and claims in one step: of two concurrent calls, one gets [ClaimBusy].
 	Claim(ctx context.Context, c Claim) (Claimed, error)
 	// Settled records the payment of a claimed key before it is served. The payment must
-	// be kept for [HonoredFor], or until it is served.
+	// be kept for [HonoredFor], or until it is served; if it is Refunding, for twice as long.
 	Settled(ctx context.Context, key string, p Payment) error
 	// Finish ends a claim. A claim that ends with [EndUndecided] must be kept for
 	// [HonoredFor], unless the store is full.

@@ -20,6 +20,12 @@ func (h *hold) refundUnserved(d *delivery, returned bool) {
 	}
 	ctx := context.WithoutCancel(d.ctx)
 	p := *d.payment // the handler may have started goroutines that read the original
+	if p.Network != networkCard && h.signRefund == nil {
+		h.unsigned.Do(func() {
+			h.logger.WarnContext(ctx, "paywall: payments on the chain are not refunded, because SignRefund is not set; their credentials stay good", h.aboutRefund(p, nil)...)
+		})
+		return
+	}
 	if err := h.noteRefund(ctx, p, true); err != nil {
 		// Without the note the credential could be served after the refund.
 		h.logger.ErrorContext(ctx, "paywall: payment not refunded, because the store fails; its credential stays good", h.aboutRefund(p, err)...)
@@ -141,20 +147,23 @@ func (h *hold) resumeRefund(ctx context.Context) (Payment, error) {
 	h.refunding = true
 	h.end = EndUnserved
 	if h.refunder == nil { // configured off since
-		return Payment{}, refundedBefore()
+		return Payment{}, refundedBefore("is given back")
 	}
 	r, err := h.refund(ctx, p)
 	if undecided(err) {
 		return Payment{}, outage(false, 0, err)
 	}
 	h.refunded(ctx, p, r, err)
-	if h.refunding {
-		return Payment{}, refundedBefore()
+	switch {
+	case h.refunding && r.Status == client.RefundSucceeded:
+		return Payment{}, refundedBefore("was given back")
+	case h.refunding:
+		return Payment{}, refundedBefore("is being given back")
 	}
 	return p, nil
 }
 
 // refundedBefore returns the refusal of a credential whose payment is given back.
-func refundedBefore() *refusal {
-	return refuse(codeRefunded, "The payment of this credential is given back, because its request was not served. Pay again.")
+func refundedBefore(how string) *refusal {
+	return refuse(codeRefunded, "The payment of this credential "+how+", because its request was not served. Pay again.")
 }

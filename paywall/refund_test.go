@@ -21,6 +21,7 @@ func refunding(t *testing.T, status client.RefundStatus) *world {
 	t.Helper()
 	w := setup(t, func(c *paywall.Config) {
 		c.RefundUnserved, c.Merchant = true, paywall.Merchant{ID: "mer_1", APIKey: "sk_test_1"}
+		c.SignRefund = func(context.Context, client.Refund) (string, error) { return "", errors.New("no key") }
 	})
 	w.service.refunds = status
 	t.Cleanup(func() {
@@ -109,6 +110,20 @@ func TestGateSignsOnlyTheRefundOfItsPayment(t *testing.T) {
 	}
 }
 
+// TestPaymentOnTheChainIsNotRefundedIfNobodySigns: its credential stays good.
+func TestPaymentOnTheChainIsNotRefundedIfNobodySigns(t *testing.T) {
+	t.Parallel()
+	w := setup(t, func(c *paywall.Config) {
+		c.RefundUnserved, c.Merchant = true, paywall.Merchant{ID: "mer_1", APIKey: "sk_test_1"}
+	})
+	w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(500) }
+	w.buy()
+	require.Empty(t, w.service.ended())
+	w.handler = func(http.ResponseWriter, *http.Request) {}
+	require.Equal(t, http.StatusOK, w.buy().Code)
+	require.Equal(t, 1, w.service.count("/v1/paywall/settle"))
+}
+
 func TestOnlyTheHandlersFailureIsRefunded(t *testing.T) {
 	t.Parallel()
 	for name, handler := range map[string]http.HandlerFunc{
@@ -153,7 +168,10 @@ func TestRefundThatFailsLaterMakesThePaymentGoodAgain(t *testing.T) {
 	w := refunding(t, client.RefundPending)
 	w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(500) }
 	w.buy()
-	require.Equal(t, "payment_refunded", body(t, w.buy())["code"])
+	pending := body(t, w.buy())
+	require.Equal(t, "payment_refunded", pending["code"])
+	require.Contains(t, pending["message"], "is being given back")
+	w.clock.Advance(24*time.Hour + time.Minute) // as long as it may be signed
 	w.service.mu.Lock()
 	for key := range w.service.first {
 		if strings.HasPrefix(key, "refunds:") {
