@@ -133,8 +133,9 @@ type Config struct {
 	// at least 50. A mandate's limits make it smaller. Default: 500.
 	TabCents int
 	// MaxTabAdvanceCents is the most, in US cents, that the operator advances to one merchant
-	// for small payments that no card has paid yet. Beyond it cards pay the merchant no
-	// further small payments until earlier ones were captured. Default: 5000.
+	// in a calendar month (UTC) for small payments that no card has paid yet. An open tab
+	// counts as 50 cents, so 5000 allows 100 at a time. Beyond it no tab opens for the
+	// merchant until others are captured or the month ends. Default: 5000.
 	MaxTabAdvanceCents int
 	// Links are shown to browsers on the page at "/", beside the API description, the
 	// public keys and the error codes. Default: none.

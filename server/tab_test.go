@@ -263,28 +263,76 @@ func TestPrivatePageHasOneLineForEachTab(t *testing.T) {
 	require.Contains(t, page, "Charged with the next small payments")
 }
 
-// TestMerchantCannotLiveOnAdvances: a merchant whose small payments no card pays gets no more
-// of them, until earlier ones were captured.
-func TestMerchantCannotLiveOnAdvances(t *testing.T) {
-	t.Parallel()
-	c := setup(t, &servertest.Options{Configure: func(cfg *server.Config) { cfg.MaxTabAdvanceCents = 90 }})
-	draw := func(mandate string) client.Charge {
-		ch, err := c.Client().Charge(t.Context(), client.ChargeParams{Mandate: mandate, AmountCents: 45, Currency: client.USD, Description: "small", Tab: true})
+// withAdvances is a service that advances so much to a merchant, and a draw from a mandate.
+func withAdvances(t *testing.T, cents int) (c caller, draw func(mandate string, cents int64) client.Charge) {
+	t.Helper()
+	c = setup(t, &servertest.Options{Configure: func(cfg *server.Config) { cfg.MaxTabAdvanceCents = cents }})
+	return c, func(mandate string, cents int64) client.Charge {
+		ch, err := c.Client().Charge(t.Context(), client.ChargeParams{Mandate: mandate, AmountCents: cents, Currency: client.USD, Description: "small", Tab: true})
 		require.NoError(t, err)
 		return ch
 	}
+}
+
+// TestMerchantCannotLiveOnAdvances: a merchant whose small payments no card pays gets no more
+// of them in this month, until earlier ones were captured.
+func TestMerchantCannotLiveOnAdvances(t *testing.T) {
+	t.Parallel()
+	c, draw := withAdvances(t, 100)
 	first := c.mandate(t, 100, 5000, "card_visa")
 	for _, m := range []string{first, c.mandate(t, 100, 5000, "card_visa")} {
-		_, err := c.Client().CloseTab(t.Context(), draw(m).TabID)
+		_, err := c.Client().CloseTab(t.Context(), draw(m, 45).TabID)
 		require.NoError(t, err)
 		c.settledTabs(t)
 	}
-	refused := draw(c.mandate(t, 100, 5000, "card_visa"))
+	refused := draw(c.mandate(t, 100, 5000, "card_visa"), 45)
 	require.Equal(t, []any{client.Failed, client.FailureReason("rail_unavailable")}, []any{refused.Status, refused.FailureReason})
-	paysBack := draw(first)
-	require.Equal(t, client.Authorized, paysBack.Status, "its tab captures the advance too")
+	paysBack := draw(first, 45)
+	require.Equal(t, client.Authorized, paysBack.Status, "its tab takes the advance over")
 	_, err := c.Client().CloseTab(t.Context(), paysBack.TabID)
 	require.NoError(t, err)
 	require.EqualValues(t, 90, c.settledTabs(t)[0].CapturedCents)
-	require.Equal(t, client.Authorized, draw(c.mandate(t, 100, 5000, "card_visa")).Status)
+	require.Equal(t, client.Authorized, draw(c.mandate(t, 100, 5000, "card_visa"), 45).Status)
+}
+
+// TestOpenTabsCountTowardTheAdvances: tabs that were opened with a cent each could otherwise
+// all reach 49 cents.
+func TestOpenTabsCountTowardTheAdvances(t *testing.T) {
+	t.Parallel()
+	c, draw := withAdvances(t, 100)
+	for range 2 {
+		require.Equal(t, client.Authorized, draw(c.mandate(t, 100, 5000, "card_visa"), 1).Status)
+	}
+	require.Equal(t, client.Failed, draw(c.mandate(t, 100, 5000, "card_visa"), 1).Status)
+}
+
+// TestSmallAdvanceDoesNotPassTheBound: a tab that takes over a few cents can be written off too.
+func TestSmallAdvanceDoesNotPassTheBound(t *testing.T) {
+	t.Parallel()
+	c, draw := withAdvances(t, 100)
+	first := c.mandate(t, 100, 5000, "card_visa")
+	_, err := c.Client().CloseTab(t.Context(), draw(first, 1).TabID)
+	require.NoError(t, err)
+	c.settledTabs(t)
+	second := c.mandate(t, 100, 5000, "card_visa")
+	_, err = c.Client().CloseTab(t.Context(), draw(second, 49).TabID)
+	require.NoError(t, err)
+	c.settledTabs(t)
+	third := c.mandate(t, 100, 5000, "card_visa")
+	require.Equal(t, client.Authorized, draw(third, 1).Status)
+	require.Equal(t, client.Failed, draw(first, 1).Status, "it owes a cent")
+}
+
+// TestAdvancesOfEarlierMonthsLockNobodyOut: mandates that have ended never pay theirs back.
+func TestAdvancesOfEarlierMonthsLockNobodyOut(t *testing.T) {
+	t.Parallel()
+	c, draw := withAdvances(t, 60)
+	ended := c.mandate(t, 100, 5000, "card_visa")
+	draw(ended, 49)
+	_, err := c.Client().Revoke(t.Context(), ended)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return c.settledTabs(t)[0].Status == client.TabVoided }, time.Minute, 20*time.Millisecond)
+	require.Equal(t, client.Failed, draw(c.mandate(t, 100, 5000, "card_visa"), 5).Status)
+	c.Clock.Advance(32 * 24 * time.Hour)
+	require.Equal(t, client.Authorized, draw(c.mandate(t, 100, 5000, "card_visa"), 5).Status)
 }

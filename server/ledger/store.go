@@ -94,9 +94,10 @@ type Reader interface {
 	MandateTabs(ctx context.Context, mandateID string, limit int) ([]Tab, error)
 	// CurrentTabs lists the tabs of a mandate that are opening or open.
 	CurrentTabs(ctx context.Context, mandateID string) ([]Tab, error)
-	// Advances returns what the operator has advanced for the tabs of a payee and not got
-	// back, with what it would have to advance if all tabs closed now.
-	Advances(ctx context.Context, merchantID string) (Micros, error)
+	// Advances returns the most that the operator may have to advance for the tabs of a payee:
+	// what it has advanced and not got back, for mandates of which a tab closed since a time,
+	// and [CardMinimum] for each tab that is not closed and has no sum to capture.
+	Advances(ctx context.Context, merchantID string, since time.Time) (Micros, error)
 	// Draws lists a tab's charges, oldest first, beginning after the charge with the id after.
 	Draws(ctx context.Context, tabID, after string, limit int) ([]Charge, error)
 	// Checkout finds a checkout by its entropy.

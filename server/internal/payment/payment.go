@@ -65,8 +65,8 @@ type Config struct {
 	BaseURL  string
 	// TabBlock is the block of a tab, at least [ledger.CardMinimum].
 	TabBlock ledger.Micros
-	// MaxAdvance is the most that the operator advances for the tabs of one payee. Beyond it
-	// no further tab is opened.
+	// MaxAdvance is the most that the operator advances for the tabs of one payee in a
+	// calendar month. Beyond it no further tab is opened.
 	MaxAdvance ledger.Micros
 	// ReceiptKey makes the addresses of receipts unguessable.
 	ReceiptKey []byte

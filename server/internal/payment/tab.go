@@ -122,22 +122,28 @@ func (s *Service) openTab(ctx context.Context, t ledger.Tab) (ledger.Tab, error)
 	return t, err
 }
 
-// begunTab opens a tab. A new one is refused if the operator has advanced as much for the
-// payee as it may, unless the tab pays an advance back: a payee could otherwise let mandates of
-// its own draw less than a card pays, over and over.
+// begunTab opens a tab, unless the operator may then have to advance more for the payee in
+// this month than it allows: a payee could otherwise let mandates of its own draw less than a
+// card pays, over and over. The tab itself counts, and is stored before the others are
+// counted, so tabs that open at the same time do not pass the bound. A tab that is sure to
+// be captured opens in any case. A new tab is refused; the block of another may be on its way,
+// so that one stays opening.
 func (s *Service) begunTab(ctx context.Context, t ledger.Tab, isNew bool) (ledger.Tab, error) {
-	if !isNew || t.Owed > 0 {
+	if t.Owed >= ledger.CardMinimum {
 		return s.openTab(ctx, t)
 	}
-	advanced, err := s.Ledger.Advances(ctx, t.MerchantID)
+	advanced, err := s.Ledger.Advances(ctx, t.MerchantID, ledger.MonthOf(s.Clock()).Start())
 	if err != nil {
 		return t, err
 	}
-	if advanced < s.MaxAdvance {
+	if advanced <= s.MaxAdvance {
 		return s.openTab(ctx, t)
 	}
-	s.Logger.WarnContext(ctx, "no tab is opened: the operator has advanced the most that it may for the payee",
-		slog.String("merchantId", t.MerchantID), slog.Int64("micros", int64(advanced)))
+	s.Logger.WarnContext(ctx, "no tab is opened: the operator advances no more for the payee in this month",
+		slog.String("merchantId", t.MerchantID), slog.String("tabId", t.ID), slog.Int64("micros", int64(advanced)), slog.Int64("most", int64(s.MaxAdvance)))
+	if !isNew {
+		return t, nil
+	}
 	return s.Ledger.OpenTab(ctx, t, rail.Outcome{Status: rail.Refused, Reason: rail.Unavailable})
 }
 

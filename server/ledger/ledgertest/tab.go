@@ -196,7 +196,7 @@ func tabsBelowTheMinimum(t *testing.T, b *bench) {
 	require.Equal(t, 30*cent, b.spent(t, m), "it will be paid")
 	require.Equal(t, 30*cent, b.sound(t).Advanced)
 	advances := func() ledger.Micros {
-		sum, err := b.Advances(ctx, b.merchant.ID)
+		sum, err := b.Advances(ctx, b.merchant.ID, ledger.MonthOf(b.clock.Now()).Start())
 		require.NoError(t, err)
 		return sum
 	}
@@ -208,11 +208,15 @@ func tabsBelowTheMinimum(t *testing.T, b *bench) {
 	require.ErrorIs(t, err, ledger.ErrNotRefundable)
 
 	small := b.draw(t, m, cent)
-	require.Equal(t, 31*cent, advances(), "also what is drawn and not covered yet")
+	require.Equal(t, ledger.Micros(ledger.CardMinimum), advances(), "the most that the open tab may cost, and it has taken over what was owed")
 	next := b.closed(t, b.draw(t, m, 24*cent+7))
 	require.Equal(t, small.TabID, next.ID)
 	require.Equal(t, []any{ledger.TabCaptured, 30 * cent, 55 * cent}, []any{next.Outcome, next.Owed, next.Capture})
 	require.Equal(t, ledger.Micros(7), b.sound(t).Advanced, "a card pays whole cents")
+	require.Equal(t, ledger.Micros(7), advances())
+	later, err := b.Advances(ctx, b.merchant.ID, b.clock.Now().AddDate(0, 0, 1))
+	require.NoError(t, err)
+	require.Zero(t, later, "its tab closed before")
 	last := b.closed(t, b.draw(t, m, 60*cent-7))
 	require.Equal(t, []any{ledger.Micros(7), 60 * cent}, []any{last.Owed, last.Capture})
 	require.Zero(t, b.sound(t).Advanced)

@@ -87,13 +87,14 @@ func (s *Store) CurrentTabs(ctx context.Context, mandateID string) ([]ledger.Tab
 }
 
 // Advances implements [ledger.Reader].
-func (s *Store) Advances(ctx context.Context, merchantID string) (ledger.Micros, error) {
-	owed, err := s.readQ.Owed(ctx, merchantID)
+func (s *Store) Advances(ctx context.Context, merchantID string, since time.Time) (ledger.Micros, error) {
+	// Tabs first: one that is closed meanwhile counts in both, not in neither.
+	tabs, err := s.readQ.Uncovered(ctx, merchantID)
 	if err != nil {
-		return 0, s.fail("sum advances", err)
+		return 0, s.fail("count open tabs", err)
 	}
-	open, err := s.readQ.Uncovered(ctx, db.UncoveredParams{MerchantID: merchantID, Minimum: int64(ledger.CardMinimum)})
-	return ledger.Micros(owed + open), s.fail("sum open tabs", err)
+	owed, err := s.readQ.Owed(ctx, db.OwedParams{MerchantID: merchantID, SinceMs: row.Millis(since)})
+	return ledger.Micros(owed) + ledger.Micros(tabs)*ledger.CardMinimum, s.fail("sum advances", err)
 }
 
 // Draws implements [ledger.Reader].

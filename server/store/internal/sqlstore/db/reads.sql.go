@@ -697,11 +697,19 @@ func (q *Queries) OutcomeConflicts(ctx context.Context, arg OutcomeConflictsPara
 }
 
 const owed = `-- name: Owed :one
-SELECT CAST(COALESCE(SUM(owed_micros), 0) AS BIGINT) AS micros FROM tallies WHERE merchant_id = $1 AND owed_micros > 0
+SELECT CAST(COALESCE(SUM(w.owed_micros), 0) AS BIGINT) AS micros FROM tallies w
+WHERE w.merchant_id = $1 AND w.owed_micros > 0 AND EXISTS (SELECT 1 FROM tabs t
+    WHERE t.mandate_id = w.mandate_id AND t.merchant_id = w.merchant_id AND t.state = 'closed' AND t.closed_ms >= $2)
 `
 
-func (q *Queries) Owed(ctx context.Context, merchantID string) (int64, error) {
-	row := q.queryRow(ctx, q.owedStmt, owed, merchantID)
+type OwedParams struct {
+	MerchantID string
+	SinceMs    int64
+}
+
+// What payers owe for tabs, if a tab of theirs was closed since a time.
+func (q *Queries) Owed(ctx context.Context, arg OwedParams) (int64, error) {
+	row := q.queryRow(ctx, q.owedStmt, owed, arg.MerchantID, arg.SinceMs)
 	var micros int64
 	err := row.Scan(&micros)
 	return micros, err
@@ -1250,22 +1258,15 @@ func (q *Queries) Totals(ctx context.Context, merchantID string) (TotalsRow, err
 }
 
 const uncovered = `-- name: Uncovered :one
-SELECT CAST(COALESCE(SUM(owed_micros + drawn_micros), 0) AS BIGINT) AS micros FROM tabs
-WHERE merchant_id = $1 AND state <> 'closed' AND outcome <> 'captured'
-    AND owed_micros + drawn_micros < CAST($2 AS BIGINT)
+SELECT COUNT(*) FROM tabs WHERE merchant_id = $1 AND state <> 'closed' AND capture_micros = 0
 `
 
-type UncoveredParams struct {
-	MerchantID string
-	Minimum    int64
-}
-
-// What was drawn from tabs that are not closed, and that no card can pay as it is.
-func (q *Queries) Uncovered(ctx context.Context, arg UncoveredParams) (int64, error) {
-	row := q.queryRow(ctx, q.uncoveredStmt, uncovered, arg.MerchantID, arg.Minimum)
-	var micros int64
-	err := row.Scan(&micros)
-	return micros, err
+// The number of tabs that are not closed, and of which no sum is to be captured as yet.
+func (q *Queries) Uncovered(ctx context.Context, merchantID string) (int64, error) {
+	row := q.queryRow(ctx, q.uncoveredStmt, uncovered, merchantID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
 }
 
 const windowsBetween = `-- name: WindowsBetween :many

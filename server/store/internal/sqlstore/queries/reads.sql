@@ -24,13 +24,14 @@ SELECT * FROM tabs WHERE mandate_id = sqlc.arg(mandate_id) ORDER BY id DESC LIMI
 SELECT * FROM tabs WHERE mandate_id = $1 AND state IN ('opening', 'open') ORDER BY id;
 
 -- name: Owed :one
-SELECT CAST(COALESCE(SUM(owed_micros), 0) AS BIGINT) AS micros FROM tallies WHERE merchant_id = $1 AND owed_micros > 0;
+-- What payers owe for tabs, if a tab of theirs was closed since a time.
+SELECT CAST(COALESCE(SUM(w.owed_micros), 0) AS BIGINT) AS micros FROM tallies w
+WHERE w.merchant_id = sqlc.arg(merchant_id) AND w.owed_micros > 0 AND EXISTS (SELECT 1 FROM tabs t
+    WHERE t.mandate_id = w.mandate_id AND t.merchant_id = w.merchant_id AND t.state = 'closed' AND t.closed_ms >= sqlc.arg(since_ms));
 
 -- name: Uncovered :one
--- What was drawn from tabs that are not closed, and that no card can pay as it is.
-SELECT CAST(COALESCE(SUM(owed_micros + drawn_micros), 0) AS BIGINT) AS micros FROM tabs
-WHERE merchant_id = sqlc.arg(merchant_id) AND state <> 'closed' AND outcome <> 'captured'
-    AND owed_micros + drawn_micros < CAST(sqlc.arg(minimum) AS BIGINT);
+-- The number of tabs that are not closed, and of which no sum is to be captured as yet.
+SELECT COUNT(*) FROM tabs WHERE merchant_id = $1 AND state <> 'closed' AND capture_micros = 0;
 
 -- name: TabsAfter :many
 SELECT * FROM tabs WHERE id > $1 ORDER BY id LIMIT $2;
