@@ -96,7 +96,7 @@ type Reader interface {
 	CurrentTabs(ctx context.Context, mandateID string) ([]Tab, error)
 	// Advances returns the most that the operator may have to advance for the tabs of a payee:
 	// what it has advanced and not got back, for mandates of which a tab closed since a time,
-	// and [CardMinimum] for each tab that is not closed and has no sum to capture.
+	// and [CardMinimum] for each tab that is not closed and whose sum is below it.
 	Advances(ctx context.Context, merchantID string, since time.Time) (Micros, error)
 	// Draws lists a tab's charges, oldest first, beginning after the charge with the id after.
 	Draws(ctx context.Context, tabID, after string, limit int) ([]Charge, error)

@@ -89,7 +89,7 @@ func (s *Store) CurrentTabs(ctx context.Context, mandateID string) ([]ledger.Tab
 // Advances implements [ledger.Reader].
 func (s *Store) Advances(ctx context.Context, merchantID string, since time.Time) (ledger.Micros, error) {
 	// Tabs first: one that is closed meanwhile counts in both, not in neither.
-	tabs, err := s.readQ.Uncovered(ctx, merchantID)
+	tabs, err := s.readQ.Uncovered(ctx, db.UncoveredParams{MerchantID: merchantID, Minimum: int64(ledger.CardMinimum)})
 	if err != nil {
 		return 0, s.fail("count open tabs", err)
 	}

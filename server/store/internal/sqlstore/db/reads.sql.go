@@ -1259,11 +1259,17 @@ func (q *Queries) Totals(ctx context.Context, merchantID string) (TotalsRow, err
 
 const uncovered = `-- name: Uncovered :one
 SELECT COUNT(*) FROM tabs WHERE merchant_id = $1 AND state <> 'closed' AND capture_micros = 0
+    AND owed_micros + drawn_micros < CAST($2 AS BIGINT)
 `
 
-// The number of tabs that are not closed, and of which no sum is to be captured as yet.
-func (q *Queries) Uncovered(ctx context.Context, merchantID string) (int64, error) {
-	row := q.queryRow(ctx, q.uncoveredStmt, uncovered, merchantID)
+type UncoveredParams struct {
+	MerchantID string
+	Minimum    int64
+}
+
+// The number of tabs that are not closed, and of which no sum is captured as they are.
+func (q *Queries) Uncovered(ctx context.Context, arg UncoveredParams) (int64, error) {
+	row := q.queryRow(ctx, q.uncoveredStmt, uncovered, arg.MerchantID, arg.Minimum)
 	var count int64
 	err := row.Scan(&count)
 	return count, err

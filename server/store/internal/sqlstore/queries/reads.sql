@@ -30,8 +30,9 @@ WHERE w.merchant_id = sqlc.arg(merchant_id) AND w.owed_micros > 0 AND EXISTS (SE
     WHERE t.mandate_id = w.mandate_id AND t.merchant_id = w.merchant_id AND t.state = 'closed' AND t.closed_ms >= sqlc.arg(since_ms));
 
 -- name: Uncovered :one
--- The number of tabs that are not closed, and of which no sum is to be captured as yet.
-SELECT COUNT(*) FROM tabs WHERE merchant_id = $1 AND state <> 'closed' AND capture_micros = 0;
+-- The number of tabs that are not closed, and of which no sum is captured as they are.
+SELECT COUNT(*) FROM tabs WHERE merchant_id = sqlc.arg(merchant_id) AND state <> 'closed' AND capture_micros = 0
+    AND owed_micros + drawn_micros < CAST(sqlc.arg(minimum) AS BIGINT);
 
 -- name: TabsAfter :many
 SELECT * FROM tabs WHERE id > $1 ORDER BY id LIMIT $2;
