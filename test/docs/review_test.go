@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	finding  = regexp.MustCompile(`(?m)^\| ([a-z]+ [^|]+) \| (mended|declined) \| ([^|]+) \| ([^|]*) \|$`)
+	finding  = regexp.MustCompile(`(?m)^\| ([a-z]+ [^|]+) \| (mended|declined|open) \| ([^|]+) \| ([^|]*) \|$`)
 	testName = regexp.MustCompile("`([a-z0-9/]+) (Test[A-Za-z0-9]+)(/[^`]+)?`")
 )
 
