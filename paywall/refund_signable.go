@@ -11,7 +11,7 @@ import (
 )
 
 // errRefundData reports a refund that is not that of its payment. The gate does not have it
-// signed: whoever answers for the service could otherwise empty the merchant's wallet.
+// signed: a false service could otherwise empty the merchant's wallet.
 var errRefundData = errors.New("the service asks for a signature of another transfer than the payment's refund")
 
 // signable reports why a refund is not that of the payment: of this transaction, of what was

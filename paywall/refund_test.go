@@ -69,7 +69,7 @@ func TestUnservedPaymentIsRefundedOnceAndNotServedAgain(t *testing.T) {
 	}
 }
 
-// TestGateSignsOnlyTheRefundOfItsPayment: whoever answers for the service could otherwise empty
+// TestGateSignsOnlyTheRefundOfItsPayment: a false service could otherwise empty
 // the merchant's wallet.
 func TestGateSignsOnlyTheRefundOfItsPayment(t *testing.T) {
 	t.Parallel()
