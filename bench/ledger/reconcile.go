@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -70,7 +69,7 @@ func paid(ctx context.Context, store ledger.Reader, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func(s *sql.Stmt) { err = errors.Join(err, s.Close()) }(insert)
+	defer insert.Close()
 	err = store.Audit(ctx, func(a ledger.Audit) error {
 		return a.Selected(ctx, ledger.Selection{}, func(c ledger.Charge) error {
 			cents, at := int64(c.Amount.CentsUp()), c.CreatedAt.UnixMilli()
