@@ -11,7 +11,6 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/server/rail"
-	"github.com/paywarrant/paywarrant/server/rail/chain"
 	"github.com/paywarrant/paywarrant/x402"
 )
 
@@ -79,13 +78,14 @@ func TestNothingIsSubmittedThatTheLedgerDoesNotHave(t *testing.T) {
 // request ended before.
 func TestInterruptedTransferIsFollowed(t *testing.T) {
 	t.Parallel()
-	w := setup(t, devchain.Config{}, func(c *chain.Config) { c.Wait = time.Nanosecond })
+	w := setup(t, devchain.Config{Manual: true}, impatient)
 	b := &book{}
 	s, err := w.settleInto(t, w.authorize(t, devchain.Wallets()[0]), b)
 	require.NoError(t, err)
 	require.Equal(t, x402.ReasonPending, s.ErrorReason)
 	require.Equal(t, []rail.Outcome{{Status: rail.Pending}}, b.outcomes)
 	w.restart(t)
+	w.commit(t, 1)
 	require.Eventually(t, func() bool {
 		o, err := w.rail.TransferOutcome(t.Context(), "txn_1")
 		require.NoError(t, err)
