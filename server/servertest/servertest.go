@@ -13,7 +13,9 @@ package servertest
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -70,14 +72,42 @@ type Chain struct {
 	USDC, Router string
 }
 
+// openSQLite opens a copy of [emptyFile], because the migrations cost more than the rest of
+// [Start].
 func openSQLite(t testing.TB) Store {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
+	file, err := emptyFile()
+	if err != nil {
+		t.Fatalf("servertest: %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "pay.db")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatalf("servertest: %v", err)
+	}
+	store, err := sqlite.Open(t.Context(), path)
 	if err != nil {
 		t.Fatalf("servertest: %v", err)
 	}
 	return store
 }
+
+// emptyFile returns the content of an SQLite file that has the schema and no rows.
+var emptyFile = sync.OnceValues(func() (_ []byte, err error) {
+	folder, err := os.MkdirTemp("", "servertest")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	path := filepath.Join(folder, "empty.db")
+	store, err := sqlite.Open(context.Background(), path)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
 
 // Server is a running service.
 type Server struct {

@@ -27,6 +27,18 @@ func restore(t *testing.T, name string) (path string) {
 	return path
 }
 
+// TestCloseLeavesOneFile: SQLite merges the write-ahead log into the file only if nothing
+// keeps a connection open.
+func TestCloseLeavesOneFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "card.db")
+	processor := open(t, card.ProcessorConfig{Path: path})
+	require.NoError(t, processor.Close())
+	files, err := filepath.Glob(path + "*")
+	require.NoError(t, err)
+	require.Equal(t, []string{path}, files)
+}
+
 // TestFilesOfEarlierVersionsAreTakenOver: what was paid, refused and given up stays decided.
 func TestFilesOfEarlierVersionsAreTakenOver(t *testing.T) {
 	t.Parallel()

@@ -47,7 +47,8 @@ const (
 	rollback = `ROLLBACK`
 )
 
-// prepared holds the writer's statements.
+// prepared holds the writer's statements. They keep its connection open until they are
+// closed.
 type prepared map[string]*sql.Stmt
 
 func prepare(ctx context.Context, conn *sql.Conn) (prepared, error) {
@@ -57,13 +58,21 @@ func prepare(ctx context.Context, conn *sql.Conn) (prepared, error) {
 		paymentByReference, insertPayment, updatePayment, updateRefunded,
 		refundByReference, insertRefund, updateRefund, begin, commit, rollback,
 	} {
-		stmt, err := conn.PrepareContext(ctx, query) //nolint:sqlclosecheck // closed with conn
+		stmt, err := conn.PrepareContext(ctx, query) //nolint:sqlclosecheck // close does
 		if err != nil {
-			return nil, fmt.Errorf("prepare %q: %w", query, err)
+			return nil, errors.Join(fmt.Errorf("prepare %q: %w", query, err), all.close())
 		}
 		all[query] = stmt
 	}
 	return all, nil
+}
+
+func (p prepared) close() error {
+	var err error
+	for _, stmt := range p {
+		err = errors.Join(err, stmt.Close())
+	}
+	return err
 }
 
 // transaction is one batch's transaction. Its first error of the database sticks

@@ -113,7 +113,7 @@ func (w *writer) close() error {
 	w.once.Do(func() {
 		close(w.closing)
 		w.Close()
-		w.closeErr = w.conn.Close()
+		w.closeErr = errors.Join(w.prepared.close(), w.conn.Close())
 	})
 	return w.closeErr
 }

@@ -32,6 +32,19 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Open { return opens(filepath.Join(t.TempDir(), "pay.db")) })
 }
 
+// TestCloseLeavesOneFile: SQLite merges the write-ahead log into the file only if nothing
+// keeps a connection open.
+func TestCloseLeavesOneFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pay.db")
+	s, err := sqlite.Open(t.Context(), path)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	files, err := filepath.Glob(path + "*")
+	require.NoError(t, err)
+	require.Equal(t, []string{path}, files)
+}
+
 func TestSidecarsLieBesideTheFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -7,6 +7,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/pressly/goose/v3"
@@ -75,7 +77,7 @@ func NewSingleWriter(ctx context.Context, engine Engine, write, read *sql.DB) (*
 		"BEGIN IMMEDIATE": &s.begin, "COMMIT": &s.commit, "PRAGMA data_version": &s.kept.dataVersion,
 	} {
 		if err == nil {
-			*statement, err = s.writer.PrepareContext(ctx, text) //nolint:sqlclosecheck // closed with the connection
+			*statement, err = s.writer.PrepareContext(ctx, text) //nolint:sqlclosecheck // Close does
 		}
 	}
 	s.lists = map[string]*sql.Stmt{}
@@ -98,9 +100,9 @@ func (s *Store) Close() error {
 			err = errors.Join(err, q.Close())
 		}
 	}
-	for _, list := range s.lists {
-		if list != nil {
-			err = errors.Join(err, list.Close())
+	for _, statement := range append(slices.Collect(maps.Values(s.lists)), s.begin, s.commit, s.kept.dataVersion) {
+		if statement != nil {
+			err = errors.Join(err, statement.Close())
 		}
 	}
 	if s.writer != nil {
