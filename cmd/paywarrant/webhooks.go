@@ -63,60 +63,49 @@ func (c webhooksTriggerCmd) Run(ctx context.Context, o output) error {
 	if err != nil {
 		return err
 	}
-	what := done.MandateID
+	id, err := c.cause(ctx, merchant, done)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(o.out, c.Type, id)
+	return err
+}
+
+// cause does what causes an event of the type, with a new mandate, and returns the id of the
+// payment or the mandate.
+func (c webhooksTriggerCmd) cause(ctx context.Context, merchant *client.Client, done client.Session) (string, error) {
+	params := client.ChargeParams{
+		Mandate: done.Mandate, AmountCents: 250, Currency: client.USD, Description: "paywarrant webhooks trigger",
+	}
+	var ch client.Charge
+	var err error
 	switch c.Type {
-	case webhook.PaymentSucceeded, webhook.PaymentFailed, webhook.PaymentReversed:
-		ch, err := merchant.Charge(ctx, client.ChargeParams{
-			Mandate: done.Mandate, AmountCents: 250, Currency: client.USD, Description: "paywarrant webhooks trigger",
-		})
-		if err != nil {
-			return err
+	case webhook.PaymentSucceeded, webhook.PaymentFailed:
+		ch, err = merchant.Charge(ctx, params)
+	case webhook.PaymentReversed:
+		if ch, err = merchant.Charge(ctx, params); err == nil {
+			_, err = merchant.ReverseTestPayment(ctx, ch.TransactionID)
 		}
-		what = ch.TransactionID
-		if c.Type == webhook.PaymentReversed {
-			if _, err := merchant.ReverseTestPayment(ctx, ch.TransactionID); err != nil {
-				return err
-			}
+	case webhook.PaymentAuthorized:
+		ch, err = merchant.Authorize(ctx, client.AuthorizeParams{ChargeParams: params})
+	case webhook.PaymentVoided:
+		if ch, err = merchant.Authorize(ctx, client.AuthorizeParams{ChargeParams: params}); err == nil {
+			_, err = merchant.Void(ctx, ch.TransactionID)
 		}
-	case webhook.PaymentAuthorized, webhook.PaymentVoided:
-		ch, err := merchant.Authorize(ctx, client.AuthorizeParams{ChargeParams: client.ChargeParams{
-			Mandate: done.Mandate, AmountCents: 250, Currency: client.USD, Description: "paywarrant webhooks trigger",
-		}})
-		if err == nil && c.Type == webhook.PaymentVoided {
-			ch, err = merchant.Void(ctx, ch.TransactionID)
-		}
-		if err != nil {
-			return err
-		}
-		what = ch.TransactionID
 	case webhook.PaymentWrittenOff:
-		ch, err := merchant.Charge(ctx, client.ChargeParams{
-			Mandate: done.Mandate, AmountCents: 25, Currency: client.USD, Description: "paywarrant webhooks trigger", Tab: true,
-		})
-		if err == nil {
+		params.AmountCents, params.Tab = 25, true
+		if ch, err = merchant.Charge(ctx, params); err == nil {
 			_, err = merchant.CloseTab(ctx, ch.TabID)
 		}
-		if err != nil {
-			return err
-		}
-		what = ch.TransactionID
 	case webhook.PaymentRefunded, webhook.PaymentRefundFailed:
-		ch, err := merchant.Charge(ctx, client.ChargeParams{
-			Mandate: done.Mandate, AmountCents: 250, Currency: client.USD, Description: "paywarrant webhooks trigger",
-		})
-		if err == nil {
+		if ch, err = merchant.Charge(ctx, params); err == nil {
 			_, err = merchant.Refund(ctx, ch.TransactionID, client.RefundParams{AmountCents: 100})
 		}
-		if err != nil {
-			return err
-		}
-		what = ch.TransactionID
-	case webhook.MandateCreated, webhook.Test: // the mandate is enough; the flag takes no others
 	case webhook.MandateRevoked:
-		if _, err := merchant.Revoke(ctx, done.MandateID); err != nil {
-			return err
-		}
+		_, err = merchant.Revoke(ctx, done.MandateID)
+		return done.MandateID, err
+	case webhook.MandateCreated, webhook.Test: // the mandate is enough; the flag takes no others
+		return done.MandateID, nil
 	}
-	_, err = fmt.Fprintln(o.out, c.Type, what)
-	return err
+	return ch.TransactionID, err
 }
