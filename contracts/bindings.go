@@ -60,6 +60,32 @@ type MandateRouterPermit struct {
 	S        [32]byte
 }
 
+// TestPermit2PermitTransferFrom is an auto generated low-level Go binding around an user-defined struct.
+type TestPermit2PermitTransferFrom struct {
+	Permitted TestPermit2TokenPermissions
+	Nonce     *big.Int
+	Deadline  *big.Int
+}
+
+// TestPermit2SignatureTransferDetails is an auto generated low-level Go binding around an user-defined struct.
+type TestPermit2SignatureTransferDetails struct {
+	To              common.Address
+	RequestedAmount *big.Int
+}
+
+// TestPermit2TokenPermissions is an auto generated low-level Go binding around an user-defined struct.
+type TestPermit2TokenPermissions struct {
+	Token  common.Address
+	Amount *big.Int
+}
+
+// TestUptoProxyWitness is an auto generated low-level Go binding around an user-defined struct.
+type TestUptoProxyWitness struct {
+	To          common.Address
+	Facilitator common.Address
+	ValidAfter  *big.Int
+}
+
 // MandateRouterMetaData contains all meta data concerning the MandateRouter contract.
 var MandateRouterMetaData = bind.MetaData{
 	ABI: "[{\"inputs\":[{\"internalType\":\"address\",\"name\":\"admin\",\"type\":\"address\"}],\"stateMutability\":\"nonpayable\",\"type\":\"constructor\"},{\"inputs\":[],\"name\":\"BadAmount\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"BadGrant\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"BadSignature\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"CannotRenounce\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint256\",\"name\":\"deadline\",\"type\":\"uint256\"}],\"name\":\"DeadlinePassed\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"EnforcedPause\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"ExpectedPause\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"bytes32\",\"name\":\"grantId\",\"type\":\"bytes32\"}],\"name\":\"Expired\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"bytes32\",\"name\":\"grantId\",\"type\":\"bytes32\"}],\"name\":\"GrantExists\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"InvalidShortString\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"bytes32\",\"name\":\"grantId\",\"type\":\"bytes32\"}],\"name\":\"NoGrant\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"caller\",\"type\":\"address\"}],\"name\":\"NotOperator\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"caller\",\"type\":\"address\"}],\"name\":\"NotRevoker\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint256\",\"name\":\"amount\",\"type\":\"uint256\"},{\"internalType\":\"uint256\",\"name\":\"cap\",\"type\":\"uint256\"}],\"name\":\"OverChargeCap\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint256\",\"name\":\"amount\",\"type\":\"uint256\"},{\"internalType\":\"uint256\",\"name\":\"left\",\"type\":\"uint256\"}],\"name\":\"OverMonthCap\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"owner\",\"type\":\"address\"}],\"name\":\"OwnableInvalidOwner\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"account\",\"type\":\"address\"}],\"name\":\"OwnableUnauthorizedAccount\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"payee\",\"type\":\"address\"}],\"name\":\"PayeeNotAllowed\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"bytes32\",\"name\":\"ref\",\"type\":\"bytes32\"}],\"name\":\"RefReused\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"bytes32\",\"name\":\"grantId\",\"type\":\"bytes32\"}],\"name\":\"Revoked\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"token\",\"type\":\"address\"}],\"name\":\"SafeERC20FailedOperation\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"string\",\"name\":\"str\",\"type\":\"string\"}],\"name\":\"StringTooLong\",\"type\":\"error\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"bytes32\",\"name\":\"grantId\",\"type\":\"bytes32\"},{\"indexed\":true,\"internalType\":\"bytes32\",\"name\":\"ref\",\"type\":\"bytes32\"},{\"indexed\":true,\"internalType\":\"address\",\"name\":\"payee\",\"type\":\"address\"},{\"indexed\":false,\"internalType\":\"uint256\",\"name\":\"amount\",\"type\":\"uint256\"},{\"indexed\":false,\"internalType\":\"uint32\",\"name\":\"month\",\"type\":\"uint32\"},{\"indexed\":false,\"internalType\":\"uint256\",\"name\":\"spent\",\"type\":\"uint256\"}],\"name\":\"Charged\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[],\"name\":\"EIP712DomainChanged\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"bytes32\",\"name\":\"grantId\",\"type\":\"bytes32\"},{\"indexed\":true,\"internalType\":\"address\",\"name\":\"owner\",\"type\":\"address\"},{\"indexed\":true,\"internalType\":\"address\",\"name\":\"sessionKey\",\"type\":\"address\"},{\"indexed\":false,\"internalType\":\"address\",\"name\":\"token\",\"type\":\"address\"},{\"indexed\":false,\"internalType\":\"uint96\",\"name\":\"maxPerCharge\",\"type\":\"uint96\"},{\"indexed\":false,\"internalType\":\"uint96\",\"name\":\"maxPerMonth\",\"type\":\"uint96\"},{\"indexed\":false,\"internalType\":\"uint64\",\"name\":\"expiresAt\",\"type\":\"uint64\"},{\"indexed\":false,\"internalType\":\"bool\",\"name\":\"anyPayee\",\"type\":\"bool\"},{\"indexed\":false,\"internalType\":\"address[]\",\"name\":\"payees\",\"type\":\"address[]\"}],\"name\":\"MandateGranted\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"bytes32\",\"name\":\"grantId\",\"type\":\"bytes32\"},{\"indexed\":true,\"internalType\":\"address\",\"name\":\"owner\",\"type\":\"address\"},{\"indexed\":true,\"internalType\":\"address\",\"name\":\"by\",\"type\":\"address\"}],\"name\":\"MandateRevoked\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"operator\",\"type\":\"address\"},{\"indexed\":false,\"internalType\":\"bool\",\"name\":\"enabled\",\"type\":\"bool\"}],\"name\":\"OperatorSet\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"previousOwner\",\"type\":\"address\"},{\"indexed\":true,\"internalType\":\"address\",\"name\":\"newOwner\",\"type\":\"address\"}],\"name\":\"OwnershipTransferStarted\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"previousOwner\",\"type\":\"address\"},{\"indexed\":true,\"internalType\":\"address\",\"name\":\"newOwner\",\"type\":\"address\"}],\"name\":\"OwnershipTransferred\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":false,\"internalType\":\"address\",\"name\":\"account\",\"type\":\"address\"}],\"name\":\"Paused\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":false,\"internalType\":\"address\",\"name\":\"account\",\"type\":\"address\"}],\"name\":\"Unpaused\",\"type\":\"event\"},{\"inputs\":[],\"name\":\"MAX_PAYEES\",\"outputs\":[{\"internalType\":\"uint256\",\"name\":\"\",\"type\":\"uint256\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"acceptOwnership\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"bytes32\",\"name\":\"grantId\",\"type\":\"bytes32\"},{\"internalType\":\"address\",\"name\":\"payee\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"amount\",\"type\":\"uint256\"},{\"internalType\":\"bytes32\",\"name\":\"ref\",\"type\":\"bytes32\"},{\"internalType\":\"uint256\",\"name\":\"deadline\",\"type\":\"uint256\"},{\"internalType\":\"bytes\",\"name\":\"signature\",\"type\":\"bytes\"}],\"name\":\"charge\",\"outputs\":[{\"internalType\":\"bool\",\"name\":\"moved\",\"type\":\"bool\"}],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"bytes32\",\"name\":\"grantId\",\"type\":\"bytes32\"},{\"internalType\":\"bytes32\",\"name\":\"ref\",\"type\":\"bytes32\"},{\"internalType\":\"address\",\"name\":\"payee\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"amount\",\"type\":\"uint256\"}],\"name\":\"charged\",\"outputs\":[{\"internalType\":\"bool\",\"name\":\"any\",\"type\":\"bool\"},{\"internalType\":\"bool\",\"name\":\"same\",\"type\":\"bool\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"eip712Domain\",\"outputs\":[{\"internalType\":\"bytes1\",\"name\":\"fields\",\"type\":\"bytes1\"},{\"internalType\":\"string\",\"name\":\"name\",\"type\":\"string\"},{\"internalType\":\"string\",\"name\":\"version\",\"type\":\"string\"},{\"internalType\":\"uint256\",\"name\":\"chainId\",\"type\":\"uint256\"},{\"internalType\":\"address\",\"name\":\"verifyingContract\",\"type\":\"address\"},{\"internalType\":\"bytes32\",\"name\":\"salt\",\"type\":\"bytes32\"},{\"internalType\":\"uint256[]\",\"name\":\"extensions\",\"type\":\"uint256[]\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"components\":[{\"internalType\":\"address\",\"name\":\"owner\",\"type\":\"address\"},{\"internalType\":\"address\",\"name\":\"token\",\"type\":\"address\"},{\"internalType\":\"address\",\"name\":\"sessionKey\",\"type\":\"address\"},{\"internalType\":\"uint96\",\"name\":\"maxPerCharge\",\"type\":\"uint96\"},{\"internalType\":\"uint96\",\"name\":\"maxPerMonth\",\"type\":\"uint96\"},{\"internalType\":\"uint64\",\"name\":\"expiresAt\",\"type\":\"uint64\"},{\"internalType\":\"bool\",\"name\":\"anyPayee\",\"type\":\"bool\"},{\"internalType\":\"address[]\",\"name\":\"payees\",\"type\":\"address[]\"},{\"internalType\":\"bytes32\",\"name\":\"salt\",\"type\":\"bytes32\"}],\"internalType\":\"structMandateRouter.Grant\",\"name\":\"g\",\"type\":\"tuple\"}],\"name\":\"grant\",\"outputs\":[{\"internalType\":\"bytes32\",\"name\":\"grantId\",\"type\":\"bytes32\"}],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"owner_\",\"type\":\"address\"},{\"internalType\":\"bytes32\",\"name\":\"salt\",\"type\":\"bytes32\"}],\"name\":\"grantIdOf\",\"outputs\":[{\"internalType\":\"bytes32\",\"name\":\"\",\"type\":\"bytes32\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"components\":[{\"internalType\":\"address\",\"name\":\"owner\",\"type\":\"address\"},{\"internalType\":\"address\",\"name\":\"token\",\"type\":\"address\"},{\"internalType\":\"address\",\"name\":\"sessionKey\",\"type\":\"address\"},{\"internalType\":\"uint96\",\"name\":\"maxPerCharge\",\"type\":\"uint96\"},{\"internalType\":\"uint96\",\"name\":\"maxPerMonth\",\"type\":\"uint96\"},{\"internalType\":\"uint64\",\"name\":\"expiresAt\",\"type\":\"uint64\"},{\"internalType\":\"bool\",\"name\":\"anyPayee\",\"type\":\"bool\"},{\"internalType\":\"address[]\",\"name\":\"payees\",\"type\":\"address[]\"},{\"internalType\":\"bytes32\",\"name\":\"salt\",\"type\":\"bytes32\"}],\"internalType\":\"structMandateRouter.Grant\",\"name\":\"g\",\"type\":\"tuple\"},{\"internalType\":\"bytes\",\"name\":\"signature\",\"type\":\"bytes\"},{\"components\":[{\"internalType\":\"uint256\",\"name\":\"value\",\"type\":\"uint256\"},{\"internalType\":\"uint256\",\"name\":\"deadline\",\"type\":\"uint256\"},{\"internalType\":\"uint8\",\"name\":\"v\",\"type\":\"uint8\"},{\"internalType\":\"bytes32\",\"name\":\"r\",\"type\":\"bytes32\"},{\"internalType\":\"bytes32\",\"name\":\"s\",\"type\":\"bytes32\"}],\"internalType\":\"structMandateRouter.Permit\",\"name\":\"p\",\"type\":\"tuple\"}],\"name\":\"grantWithPermit\",\"outputs\":[{\"internalType\":\"bytes32\",\"name\":\"grantId\",\"type\":\"bytes32\"}],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"components\":[{\"internalType\":\"address\",\"name\":\"owner\",\"type\":\"address\"},{\"internalType\":\"address\",\"name\":\"token\",\"type\":\"address\"},{\"internalType\":\"address\",\"name\":\"sessionKey\",\"type\":\"address\"},{\"internalType\":\"uint96\",\"name\":\"maxPerCharge\",\"type\":\"uint96\"},{\"internalType\":\"uint96\",\"name\":\"maxPerMonth\",\"type\":\"uint96\"},{\"internalType\":\"uint64\",\"name\":\"expiresAt\",\"type\":\"uint64\"},{\"internalType\":\"bool\",\"name\":\"anyPayee\",\"type\":\"bool\"},{\"internalType\":\"address[]\",\"name\":\"payees\",\"type\":\"address[]\"},{\"internalType\":\"bytes32\",\"name\":\"salt\",\"type\":\"bytes32\"}],\"internalType\":\"structMandateRouter.Grant\",\"name\":\"g\",\"type\":\"tuple\"},{\"internalType\":\"bytes\",\"name\":\"signature\",\"type\":\"bytes\"}],\"name\":\"grantWithSignature\",\"outputs\":[{\"internalType\":\"bytes32\",\"name\":\"grantId\",\"type\":\"bytes32\"}],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"bytes32\",\"name\":\"grantId\",\"type\":\"bytes32\"},{\"internalType\":\"address\",\"name\":\"payee\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"amount\",\"type\":\"uint256\"},{\"internalType\":\"bytes32\",\"name\":\"ref\",\"type\":\"bytes32\"},{\"internalType\":\"uint256\",\"name\":\"deadline\",\"type\":\"uint256\"}],\"name\":\"hashCharge\",\"outputs\":[{\"internalType\":\"bytes32\",\"name\":\"\",\"type\":\"bytes32\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"components\":[{\"internalType\":\"address\",\"name\":\"owner\",\"type\":\"address\"},{\"internalType\":\"address\",\"name\":\"token\",\"type\":\"address\"},{\"internalType\":\"address\",\"name\":\"sessionKey\",\"type\":\"address\"},{\"internalType\":\"uint96\",\"name\":\"maxPerCharge\",\"type\":\"uint96\"},{\"internalType\":\"uint96\",\"name\":\"maxPerMonth\",\"type\":\"uint96\"},{\"internalType\":\"uint64\",\"name\":\"expiresAt\",\"type\":\"uint64\"},{\"internalType\":\"bool\",\"name\":\"anyPayee\",\"type\":\"bool\"},{\"internalType\":\"address[]\",\"name\":\"payees\",\"type\":\"address[]\"},{\"internalType\":\"bytes32\",\"name\":\"salt\",\"type\":\"bytes32\"}],\"internalType\":\"structMandateRouter.Grant\",\"name\":\"g\",\"type\":\"tuple\"}],\"name\":\"hashGrant\",\"outputs\":[{\"internalType\":\"bytes32\",\"name\":\"\",\"type\":\"bytes32\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"bytes32\",\"name\":\"grantId\",\"type\":\"bytes32\"}],\"name\":\"hashRevoke\",\"outputs\":[{\"internalType\":\"bytes32\",\"name\":\"\",\"type\":\"bytes32\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"operator\",\"type\":\"address\"}],\"name\":\"isOperator\",\"outputs\":[{\"internalType\":\"bool\",\"name\":\"\",\"type\":\"bool\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"bytes32\",\"name\":\"grantId\",\"type\":\"bytes32\"},{\"internalType\":\"address\",\"name\":\"payee\",\"type\":\"address\"}],\"name\":\"isPayee\",\"outputs\":[{\"internalType\":\"bool\",\"name\":\"\",\"type\":\"bool\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"bytes32\",\"name\":\"grantId\",\"type\":\"bytes32\"}],\"name\":\"mandate\",\"outputs\":[{\"components\":[{\"internalType\":\"address\",\"name\":\"owner\",\"type\":\"address\"},{\"internalType\":\"uint96\",\"name\":\"maxPerCharge\",\"type\":\"uint96\"},{\"internalType\":\"address\",\"name\":\"token\",\"type\":\"address\"},{\"internalType\":\"uint96\",\"name\":\"maxPerMonth\",\"type\":\"uint96\"},{\"internalType\":\"address\",\"name\":\"sessionKey\",\"type\":\"address\"},{\"internalType\":\"uint96\",\"name\":\"spent\",\"type\":\"uint96\"},{\"internalType\":\"uint64\",\"name\":\"expiresAt\",\"type\":\"uint64\"},{\"internalType\":\"uint32\",\"name\":\"month\",\"type\":\"uint32\"},{\"internalType\":\"enumMandateRouter.State\",\"name\":\"state\",\"type\":\"uint8\"},{\"internalType\":\"bool\",\"name\":\"anyPayee\",\"type\":\"bool\"}],\"internalType\":\"structMandateRouter.Mandate\",\"name\":\"\",\"type\":\"tuple\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"uint256\",\"name\":\"timestamp\",\"type\":\"uint256\"}],\"name\":\"monthOf\",\"outputs\":[{\"internalType\":\"uint32\",\"name\":\"\",\"type\":\"uint32\"}],\"stateMutability\":\"pure\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"owner\",\"outputs\":[{\"internalType\":\"address\",\"name\":\"\",\"type\":\"address\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"pause\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"paused\",\"outputs\":[{\"internalType\":\"bool\",\"name\":\"\",\"type\":\"bool\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"pendingOwner\",\"outputs\":[{\"internalType\":\"address\",\"name\":\"\",\"type\":\"address\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"bytes32\",\"name\":\"salt\",\"type\":\"bytes32\"}],\"name\":\"refuse\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"bytes32\",\"name\":\"grantId\",\"type\":\"bytes32\"}],\"name\":\"remaining\",\"outputs\":[{\"internalType\":\"uint256\",\"name\":\"\",\"type\":\"uint256\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"renounceOwnership\",\"outputs\":[],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"bytes32\",\"name\":\"grantId\",\"type\":\"bytes32\"}],\"name\":\"revoke\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"bytes32\",\"name\":\"grantId\",\"type\":\"bytes32\"},{\"internalType\":\"bytes\",\"name\":\"signature\",\"type\":\"bytes\"}],\"name\":\"revokeWithSignature\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"operator\",\"type\":\"address\"},{\"internalType\":\"bool\",\"name\":\"enabled\",\"type\":\"bool\"}],\"name\":\"setOperator\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"newOwner\",\"type\":\"address\"}],\"name\":\"transferOwnership\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"unpause\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"}]",
@@ -2003,6 +2029,443 @@ func (mandateRouter *MandateRouter) UnpackStringTooLongError(raw []byte) (*Manda
 	return out, nil
 }
 
+// TestPermit2MetaData contains all meta data concerning the TestPermit2 contract.
+var TestPermit2MetaData = bind.MetaData{
+	ABI: "[{\"inputs\":[],\"name\":\"ECDSAInvalidSignature\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint256\",\"name\":\"length\",\"type\":\"uint256\"}],\"name\":\"ECDSAInvalidSignatureLength\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"bytes32\",\"name\":\"s\",\"type\":\"bytes32\"}],\"name\":\"ECDSAInvalidSignatureS\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint256\",\"name\":\"maxAmount\",\"type\":\"uint256\"}],\"name\":\"InvalidAmount\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"InvalidContractSignature\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"InvalidNonce\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"InvalidSigner\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"token\",\"type\":\"address\"}],\"name\":\"SafeERC20FailedOperation\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint256\",\"name\":\"signatureDeadline\",\"type\":\"uint256\"}],\"name\":\"SignatureExpired\",\"type\":\"error\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"owner\",\"type\":\"address\"},{\"indexed\":false,\"internalType\":\"uint256\",\"name\":\"word\",\"type\":\"uint256\"},{\"indexed\":false,\"internalType\":\"uint256\",\"name\":\"mask\",\"type\":\"uint256\"}],\"name\":\"UnorderedNonceInvalidation\",\"type\":\"event\"},{\"inputs\":[],\"name\":\"DOMAIN_SEPARATOR\",\"outputs\":[{\"internalType\":\"bytes32\",\"name\":\"\",\"type\":\"bytes32\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"uint256\",\"name\":\"wordPos\",\"type\":\"uint256\"},{\"internalType\":\"uint256\",\"name\":\"mask\",\"type\":\"uint256\"}],\"name\":\"invalidateUnorderedNonces\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"owner\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"word\",\"type\":\"uint256\"}],\"name\":\"nonceBitmap\",\"outputs\":[{\"internalType\":\"uint256\",\"name\":\"\",\"type\":\"uint256\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"components\":[{\"components\":[{\"internalType\":\"address\",\"name\":\"token\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"amount\",\"type\":\"uint256\"}],\"internalType\":\"structTestPermit2.TokenPermissions\",\"name\":\"permitted\",\"type\":\"tuple\"},{\"internalType\":\"uint256\",\"name\":\"nonce\",\"type\":\"uint256\"},{\"internalType\":\"uint256\",\"name\":\"deadline\",\"type\":\"uint256\"}],\"internalType\":\"structTestPermit2.PermitTransferFrom\",\"name\":\"permit\",\"type\":\"tuple\"},{\"components\":[{\"internalType\":\"address\",\"name\":\"to\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"requestedAmount\",\"type\":\"uint256\"}],\"internalType\":\"structTestPermit2.SignatureTransferDetails\",\"name\":\"transferDetails\",\"type\":\"tuple\"},{\"internalType\":\"address\",\"name\":\"owner\",\"type\":\"address\"},{\"internalType\":\"bytes32\",\"name\":\"witness\",\"type\":\"bytes32\"},{\"internalType\":\"string\",\"name\":\"witnessTypeString\",\"type\":\"string\"},{\"internalType\":\"bytes\",\"name\":\"signature\",\"type\":\"bytes\"}],\"name\":\"permitWitnessTransferFrom\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"}]",
+	ID:  "TestPermit2",
+	Bin: "0x6080604052348015600e575f5ffd5b50610d408061001c5f395ff3fe608060405234801561000f575f5ffd5b506004361061004a575f3560e01c8063137c29fe1461004e5780633644e515146100635780633ff9dcb1146100f65780634fe02b4414610109575b5f5ffd5b61006161005c366004610ab6565b610130565b005b6100e4604080517f8cad95687ba82c2ce50e74f7b754645e5117c3a5bec8151c0726d5857980a86660208201527f9ac997416e8ff9d2ff6bebeb7149f65cdae5e32e2b90440b566bb3044041d36a918101919091524660608201523060808201525f9060a00160405160208183030381529060405280519060200120905090565b60405190815260200160405180910390f35b610061610104366004610b90565b610232565b6100e4610117366004610bb0565b5f60208181529281526040808220909352908152205481565b8760600135421115610179576040517fcd21db4f000000000000000000000000000000000000000000000000000000008152606089013560048201526024015b60405180910390fd5b6020808901359088013511156101c1576040517f3728b83d00000000000000000000000000000000000000000000000000000000815260208901356004820152602401610170565b6101cf86896040013561028a565b6101e6866101df8a888888610339565b8484610533565b610228866101f760208a018a610bd8565b6020808b01359061020a908d018d610bd8565b73ffffffffffffffffffffffffffffffffffffffff169291906106ef565b5050505050505050565b335f8181526020818152604080832086845282529182902080548517905581518581529081018490527f3704902f963766a4e561bbaab6e6cdc1b1dd12f6e9e99648da8843b3f46b918d910160405180910390a25050565b73ffffffffffffffffffffffffffffffffffffffff82165f90815260208181526040808320600885901c8452909152902054600160ff83161b90808216156102fe576040517f756688fe00000000000000000000000000000000000000000000000000000000815260040160405180910390fd5b73ffffffffffffffffffffffffffffffffffffffff9093165f9081526020818152604080832060089590951c83529390529190912091179055565b5f807f618358ac3db8dc274f0cd8829da7e234bd48cd73c4a740aede1adec9846d06a16103696020880188610bd8565b6040805160208082019490945273ffffffffffffffffffffffffffffffffffffffff909216908201529087013560608201526080016040516020818303038152906040528051906020012090505f6040518060a0016040528060648152602001610cdc6064913985856040516020016103e493929190610bf8565b604080518083037fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe0018152828252805160209182012090830181905282820185905233606080850191909152918a013560808401529089013560a083015260c0820188905291505f9060e0016040516020818303038152906040528051906020012090506105276104ec604080517f8cad95687ba82c2ce50e74f7b754645e5117c3a5bec8151c0726d5857980a86660208201527f9ac997416e8ff9d2ff6bebeb7149f65cdae5e32e2b90440b566bb3044041d36a918101919091524660608201523060808201525f9060a00160405160208183030381529060405280519060200120905090565b826040517f19010000000000000000000000000000000000000000000000000000000000008152600281019290925260228201526042902090565b98975050505050505050565b8373ffffffffffffffffffffffffffffffffffffffff163b5f036105f9578373ffffffffffffffffffffffffffffffffffffffff166105a78484848080601f0160208091040260200160405190810160405280939291908181526020018383808284375f9201919091525061074b92505050565b73ffffffffffffffffffffffffffffffffffffffff16146105f4576040517f815e1d6400000000000000000000000000000000000000000000000000000000815260040160405180910390fd5b6106e9565b6040517f1626ba7e000000000000000000000000000000000000000000000000000000008082529073ffffffffffffffffffffffffffffffffffffffff861690631626ba7e9061065190879087908790600401610c1c565b602060405180830381865afa15801561066c573d5f5f3e3d5ffd5b505050506040513d601f19601f820116820180604052508101906106909190610c6f565b7fffffffff0000000000000000000000000000000000000000000000000000000016146106e9576040517fb0669cbc00000000000000000000000000000000000000000000000000000000815260040160405180910390fd5b50505050565b6106fd848484846001610773565b6106e9576040517f5274afe700000000000000000000000000000000000000000000000000000000815273ffffffffffffffffffffffffffffffffffffffff85166004820152602401610170565b5f5f5f5f6107598686610806565b925092509250610769828261084f565b5090949350505050565b6040517f23b872dd000000000000000000000000000000000000000000000000000000005f81815273ffffffffffffffffffffffffffffffffffffffff8781166004528616602452604485905291602083606481808c5af1925060015f511483166107f55783831516156107e9573d5f823e3d81fd5b5f883b113d1516831692505b604052505f60605295945050505050565b5f5f5f835160410361083d576020840151604085015160608601515f1a61082f88828585610956565b955095509550505050610848565b505081515f91506002905b9250925092565b5f82600381111561086257610862610cae565b0361086b575050565b600182600381111561087f5761087f610cae565b036108b6576040517ff645eedf00000000000000000000000000000000000000000000000000000000815260040160405180910390fd5b60028260038111156108ca576108ca610cae565b03610904576040517ffce698f700000000000000000000000000000000000000000000000000000000815260048101829052602401610170565b600382600381111561091857610918610cae565b03610952576040517fd78bce0c00000000000000000000000000000000000000000000000000000000815260048101829052602401610170565b5050565b5f80807f7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a084111561098f57505f91506003905082610a3f565b604080515f808252602082018084528a905260ff891692820192909252606081018790526080810186905260019060a0016020604051602081039080840390855afa1580156109e0573d5f5f3e3d5ffd5b50506040517fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe0015191505073ffffffffffffffffffffffffffffffffffffffff8116610a3657505f925060019150829050610a3f565b92505f91508190505b9450945094915050565b803573ffffffffffffffffffffffffffffffffffffffff81168114610a6c575f5ffd5b919050565b5f5f83601f840112610a81575f5ffd5b50813567ffffffffffffffff811115610a98575f5ffd5b602083019150836020828501011115610aaf575f5ffd5b9250929050565b5f5f5f5f5f5f5f5f888a03610140811215610acf575f5ffd5b6080811215610adc575f5ffd5b89985060407fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff8082011215610b0e575f5ffd5b50608089019650610b2160c08a01610a49565b955060e0890135945061010089013567ffffffffffffffff811115610b44575f5ffd5b610b508b828c01610a71565b90955093505061012089013567ffffffffffffffff811115610b70575f5ffd5b610b7c8b828c01610a71565b999c989b5096995094979396929594505050565b5f5f60408385031215610ba1575f5ffd5b50508035926020909101359150565b5f5f60408385031215610bc1575f5ffd5b610bca83610a49565b946020939093013593505050565b5f60208284031215610be8575f5ffd5b610bf182610a49565b9392505050565b5f84518060208701845e5f908301908152838582375f930192835250909392505050565b83815260406020820152816040820152818360608301375f818301606090810191909152601f9092017fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe016010192915050565b5f60208284031215610c7f575f5ffd5b81517fffffffff0000000000000000000000000000000000000000000000000000000081168114610bf1575f5ffd5b7f4e487b71000000000000000000000000000000000000000000000000000000005f52602160045260245ffdfe5065726d69745769746e6573735472616e7366657246726f6d28546f6b656e5065726d697373696f6e73207065726d69747465642c61646472657373207370656e6465722c75696e74323536206e6f6e63652c75696e7432353620646561646c696e652c",
+}
+
+// TestPermit2 is an auto generated Go binding around an Ethereum contract.
+type TestPermit2 struct {
+	abi abi.ABI
+}
+
+// GetABI returns the ABI associated with this contract binding.
+func (c *TestPermit2) GetABI() abi.ABI {
+	return c.abi
+}
+
+// NewTestPermit2 creates a new instance of TestPermit2.
+func NewTestPermit2() *TestPermit2 {
+	parsed, err := TestPermit2MetaData.ParseABI()
+	if err != nil {
+		panic(errors.New("invalid ABI: " + err.Error()))
+	}
+	return &TestPermit2{abi: *parsed}
+}
+
+// Instance creates a wrapper for a deployed contract instance at the given address.
+// Use this to create the instance object passed to abigen v2 library functions Call, Transact, etc.
+func (c *TestPermit2) Instance(backend bind.ContractBackend, addr common.Address) *bind.BoundContract {
+	return bind.NewBoundContract(addr, c.abi, backend, backend, backend)
+}
+
+// PackDOMAINSEPARATOR is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x3644e515.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function DOMAIN_SEPARATOR() view returns(bytes32)
+func (testPermit2 *TestPermit2) PackDOMAINSEPARATOR() []byte {
+	enc, err := testPermit2.abi.Pack("DOMAIN_SEPARATOR")
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackDOMAINSEPARATOR is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x3644e515.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function DOMAIN_SEPARATOR() view returns(bytes32)
+func (testPermit2 *TestPermit2) TryPackDOMAINSEPARATOR() ([]byte, error) {
+	return testPermit2.abi.Pack("DOMAIN_SEPARATOR")
+}
+
+// UnpackDOMAINSEPARATOR is the Go binding that unpacks the parameters returned
+// from invoking the contract method with ID 0x3644e515.
+//
+// Solidity: function DOMAIN_SEPARATOR() view returns(bytes32)
+func (testPermit2 *TestPermit2) UnpackDOMAINSEPARATOR(data []byte) ([32]byte, error) {
+	out, err := testPermit2.abi.Unpack("DOMAIN_SEPARATOR", data)
+	if err != nil {
+		return *new([32]byte), err
+	}
+	out0 := *abi.ConvertType(out[0], new([32]byte)).(*[32]byte)
+	return out0, nil
+}
+
+// PackInvalidateUnorderedNonces is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x3ff9dcb1.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function invalidateUnorderedNonces(uint256 wordPos, uint256 mask) returns()
+func (testPermit2 *TestPermit2) PackInvalidateUnorderedNonces(wordPos *big.Int, mask *big.Int) []byte {
+	enc, err := testPermit2.abi.Pack("invalidateUnorderedNonces", wordPos, mask)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackInvalidateUnorderedNonces is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x3ff9dcb1.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function invalidateUnorderedNonces(uint256 wordPos, uint256 mask) returns()
+func (testPermit2 *TestPermit2) TryPackInvalidateUnorderedNonces(wordPos *big.Int, mask *big.Int) ([]byte, error) {
+	return testPermit2.abi.Pack("invalidateUnorderedNonces", wordPos, mask)
+}
+
+// PackNonceBitmap is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x4fe02b44.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function nonceBitmap(address owner, uint256 word) view returns(uint256)
+func (testPermit2 *TestPermit2) PackNonceBitmap(owner common.Address, word *big.Int) []byte {
+	enc, err := testPermit2.abi.Pack("nonceBitmap", owner, word)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackNonceBitmap is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x4fe02b44.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function nonceBitmap(address owner, uint256 word) view returns(uint256)
+func (testPermit2 *TestPermit2) TryPackNonceBitmap(owner common.Address, word *big.Int) ([]byte, error) {
+	return testPermit2.abi.Pack("nonceBitmap", owner, word)
+}
+
+// UnpackNonceBitmap is the Go binding that unpacks the parameters returned
+// from invoking the contract method with ID 0x4fe02b44.
+//
+// Solidity: function nonceBitmap(address owner, uint256 word) view returns(uint256)
+func (testPermit2 *TestPermit2) UnpackNonceBitmap(data []byte) (*big.Int, error) {
+	out, err := testPermit2.abi.Unpack("nonceBitmap", data)
+	if err != nil {
+		return new(big.Int), err
+	}
+	out0 := abi.ConvertType(out[0], new(big.Int)).(*big.Int)
+	return out0, nil
+}
+
+// PackPermitWitnessTransferFrom is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x137c29fe.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function permitWitnessTransferFrom(((address,uint256),uint256,uint256) permit, (address,uint256) transferDetails, address owner, bytes32 witness, string witnessTypeString, bytes signature) returns()
+func (testPermit2 *TestPermit2) PackPermitWitnessTransferFrom(permit TestPermit2PermitTransferFrom, transferDetails TestPermit2SignatureTransferDetails, owner common.Address, witness [32]byte, witnessTypeString string, signature []byte) []byte {
+	enc, err := testPermit2.abi.Pack("permitWitnessTransferFrom", permit, transferDetails, owner, witness, witnessTypeString, signature)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackPermitWitnessTransferFrom is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x137c29fe.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function permitWitnessTransferFrom(((address,uint256),uint256,uint256) permit, (address,uint256) transferDetails, address owner, bytes32 witness, string witnessTypeString, bytes signature) returns()
+func (testPermit2 *TestPermit2) TryPackPermitWitnessTransferFrom(permit TestPermit2PermitTransferFrom, transferDetails TestPermit2SignatureTransferDetails, owner common.Address, witness [32]byte, witnessTypeString string, signature []byte) ([]byte, error) {
+	return testPermit2.abi.Pack("permitWitnessTransferFrom", permit, transferDetails, owner, witness, witnessTypeString, signature)
+}
+
+// TestPermit2UnorderedNonceInvalidation represents a UnorderedNonceInvalidation event raised by the TestPermit2 contract.
+type TestPermit2UnorderedNonceInvalidation struct {
+	Owner common.Address
+	Word  *big.Int
+	Mask  *big.Int
+	Raw   *types.Log // Blockchain specific contextual infos
+}
+
+const TestPermit2UnorderedNonceInvalidationEventName = "UnorderedNonceInvalidation"
+
+// ContractEventName returns the user-defined event name.
+func (TestPermit2UnorderedNonceInvalidation) ContractEventName() string {
+	return TestPermit2UnorderedNonceInvalidationEventName
+}
+
+// UnpackUnorderedNonceInvalidationEvent is the Go binding that unpacks the event data emitted
+// by contract.
+//
+// Solidity: event UnorderedNonceInvalidation(address indexed owner, uint256 word, uint256 mask)
+func (testPermit2 *TestPermit2) UnpackUnorderedNonceInvalidationEvent(log *types.Log) (*TestPermit2UnorderedNonceInvalidation, error) {
+	event := "UnorderedNonceInvalidation"
+	if len(log.Topics) == 0 {
+		return nil, bind.ErrNoEventSignature
+	}
+	if log.Topics[0] != testPermit2.abi.Events[event].ID {
+		return nil, bind.ErrEventSignatureMismatch
+	}
+	out := new(TestPermit2UnorderedNonceInvalidation)
+	if len(log.Data) > 0 {
+		if err := testPermit2.abi.UnpackIntoInterface(out, event, log.Data); err != nil {
+			return nil, err
+		}
+	}
+	var indexed abi.Arguments
+	for _, arg := range testPermit2.abi.Events[event].Inputs {
+		if arg.Indexed {
+			indexed = append(indexed, arg)
+		}
+	}
+	if err := abi.ParseTopics(out, indexed, log.Topics[1:]); err != nil {
+		return nil, err
+	}
+	out.Raw = log
+	return out, nil
+}
+
+// UnpackError attempts to decode the provided error data using user-defined
+// error definitions.
+func (testPermit2 *TestPermit2) UnpackError(raw []byte) (any, error) {
+	if bytes.Equal(raw[:4], testPermit2.abi.Errors["ECDSAInvalidSignature"].ID.Bytes()[:4]) {
+		return testPermit2.UnpackECDSAInvalidSignatureError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], testPermit2.abi.Errors["ECDSAInvalidSignatureLength"].ID.Bytes()[:4]) {
+		return testPermit2.UnpackECDSAInvalidSignatureLengthError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], testPermit2.abi.Errors["ECDSAInvalidSignatureS"].ID.Bytes()[:4]) {
+		return testPermit2.UnpackECDSAInvalidSignatureSError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], testPermit2.abi.Errors["InvalidAmount"].ID.Bytes()[:4]) {
+		return testPermit2.UnpackInvalidAmountError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], testPermit2.abi.Errors["InvalidContractSignature"].ID.Bytes()[:4]) {
+		return testPermit2.UnpackInvalidContractSignatureError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], testPermit2.abi.Errors["InvalidNonce"].ID.Bytes()[:4]) {
+		return testPermit2.UnpackInvalidNonceError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], testPermit2.abi.Errors["InvalidSigner"].ID.Bytes()[:4]) {
+		return testPermit2.UnpackInvalidSignerError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], testPermit2.abi.Errors["SafeERC20FailedOperation"].ID.Bytes()[:4]) {
+		return testPermit2.UnpackSafeERC20FailedOperationError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], testPermit2.abi.Errors["SignatureExpired"].ID.Bytes()[:4]) {
+		return testPermit2.UnpackSignatureExpiredError(raw[4:])
+	}
+	return nil, errors.New("Unknown error")
+}
+
+// TestPermit2ECDSAInvalidSignature represents a ECDSAInvalidSignature error raised by the TestPermit2 contract.
+type TestPermit2ECDSAInvalidSignature struct {
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error ECDSAInvalidSignature()
+func TestPermit2ECDSAInvalidSignatureErrorID() common.Hash {
+	return common.HexToHash("0xf645eedf0193584640b6b90cb9477e4c95b98636c148a891d4c0a146dc46e75a")
+}
+
+// UnpackECDSAInvalidSignatureError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error ECDSAInvalidSignature()
+func (testPermit2 *TestPermit2) UnpackECDSAInvalidSignatureError(raw []byte) (*TestPermit2ECDSAInvalidSignature, error) {
+	out := new(TestPermit2ECDSAInvalidSignature)
+	if err := testPermit2.abi.UnpackIntoInterface(out, "ECDSAInvalidSignature", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// TestPermit2ECDSAInvalidSignatureLength represents a ECDSAInvalidSignatureLength error raised by the TestPermit2 contract.
+type TestPermit2ECDSAInvalidSignatureLength struct {
+	Length *big.Int
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error ECDSAInvalidSignatureLength(uint256 length)
+func TestPermit2ECDSAInvalidSignatureLengthErrorID() common.Hash {
+	return common.HexToHash("0xfce698f7e8e5342cd615f641317bc45fe7e1e4a8b0a14dd1383ff8dc9c41917f")
+}
+
+// UnpackECDSAInvalidSignatureLengthError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error ECDSAInvalidSignatureLength(uint256 length)
+func (testPermit2 *TestPermit2) UnpackECDSAInvalidSignatureLengthError(raw []byte) (*TestPermit2ECDSAInvalidSignatureLength, error) {
+	out := new(TestPermit2ECDSAInvalidSignatureLength)
+	if err := testPermit2.abi.UnpackIntoInterface(out, "ECDSAInvalidSignatureLength", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// TestPermit2ECDSAInvalidSignatureS represents a ECDSAInvalidSignatureS error raised by the TestPermit2 contract.
+type TestPermit2ECDSAInvalidSignatureS struct {
+	S [32]byte
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error ECDSAInvalidSignatureS(bytes32 s)
+func TestPermit2ECDSAInvalidSignatureSErrorID() common.Hash {
+	return common.HexToHash("0xd78bce0cccb935155ed6428d1c13e50b7f3550fd2b66b9fe266006fea4a5e1eb")
+}
+
+// UnpackECDSAInvalidSignatureSError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error ECDSAInvalidSignatureS(bytes32 s)
+func (testPermit2 *TestPermit2) UnpackECDSAInvalidSignatureSError(raw []byte) (*TestPermit2ECDSAInvalidSignatureS, error) {
+	out := new(TestPermit2ECDSAInvalidSignatureS)
+	if err := testPermit2.abi.UnpackIntoInterface(out, "ECDSAInvalidSignatureS", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// TestPermit2InvalidAmount represents a InvalidAmount error raised by the TestPermit2 contract.
+type TestPermit2InvalidAmount struct {
+	MaxAmount *big.Int
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error InvalidAmount(uint256 maxAmount)
+func TestPermit2InvalidAmountErrorID() common.Hash {
+	return common.HexToHash("0x3728b83da61d63401ac13ad617e59d729e6cb5ed67c24fa9dc4e9b626307fd6e")
+}
+
+// UnpackInvalidAmountError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error InvalidAmount(uint256 maxAmount)
+func (testPermit2 *TestPermit2) UnpackInvalidAmountError(raw []byte) (*TestPermit2InvalidAmount, error) {
+	out := new(TestPermit2InvalidAmount)
+	if err := testPermit2.abi.UnpackIntoInterface(out, "InvalidAmount", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// TestPermit2InvalidContractSignature represents a InvalidContractSignature error raised by the TestPermit2 contract.
+type TestPermit2InvalidContractSignature struct {
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error InvalidContractSignature()
+func TestPermit2InvalidContractSignatureErrorID() common.Hash {
+	return common.HexToHash("0xb0669cbc44dcc813760e2b75f75ec6b5f9f11c5a9277f3ad2e7a63052ae97f7a")
+}
+
+// UnpackInvalidContractSignatureError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error InvalidContractSignature()
+func (testPermit2 *TestPermit2) UnpackInvalidContractSignatureError(raw []byte) (*TestPermit2InvalidContractSignature, error) {
+	out := new(TestPermit2InvalidContractSignature)
+	if err := testPermit2.abi.UnpackIntoInterface(out, "InvalidContractSignature", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// TestPermit2InvalidNonce represents a InvalidNonce error raised by the TestPermit2 contract.
+type TestPermit2InvalidNonce struct {
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error InvalidNonce()
+func TestPermit2InvalidNonceErrorID() common.Hash {
+	return common.HexToHash("0x756688fec2871909d72599c334b663ffcc94654c438569966c7fd3ab3a351f34")
+}
+
+// UnpackInvalidNonceError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error InvalidNonce()
+func (testPermit2 *TestPermit2) UnpackInvalidNonceError(raw []byte) (*TestPermit2InvalidNonce, error) {
+	out := new(TestPermit2InvalidNonce)
+	if err := testPermit2.abi.UnpackIntoInterface(out, "InvalidNonce", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// TestPermit2InvalidSigner represents a InvalidSigner error raised by the TestPermit2 contract.
+type TestPermit2InvalidSigner struct {
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error InvalidSigner()
+func TestPermit2InvalidSignerErrorID() common.Hash {
+	return common.HexToHash("0x815e1d64efb74fbe314c20a2b8a2335d18bce12a19165e447fa36bcb35959528")
+}
+
+// UnpackInvalidSignerError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error InvalidSigner()
+func (testPermit2 *TestPermit2) UnpackInvalidSignerError(raw []byte) (*TestPermit2InvalidSigner, error) {
+	out := new(TestPermit2InvalidSigner)
+	if err := testPermit2.abi.UnpackIntoInterface(out, "InvalidSigner", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// TestPermit2SafeERC20FailedOperation represents a SafeERC20FailedOperation error raised by the TestPermit2 contract.
+type TestPermit2SafeERC20FailedOperation struct {
+	Token common.Address
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error SafeERC20FailedOperation(address token)
+func TestPermit2SafeERC20FailedOperationErrorID() common.Hash {
+	return common.HexToHash("0x5274afe73c98b4749fc91ffae6b7b574e7842cb2144a159e9377a5f20b32edf9")
+}
+
+// UnpackSafeERC20FailedOperationError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error SafeERC20FailedOperation(address token)
+func (testPermit2 *TestPermit2) UnpackSafeERC20FailedOperationError(raw []byte) (*TestPermit2SafeERC20FailedOperation, error) {
+	out := new(TestPermit2SafeERC20FailedOperation)
+	if err := testPermit2.abi.UnpackIntoInterface(out, "SafeERC20FailedOperation", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// TestPermit2SignatureExpired represents a SignatureExpired error raised by the TestPermit2 contract.
+type TestPermit2SignatureExpired struct {
+	SignatureDeadline *big.Int
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error SignatureExpired(uint256 signatureDeadline)
+func TestPermit2SignatureExpiredErrorID() common.Hash {
+	return common.HexToHash("0xcd21db4f5222c209a625f44a7faa4c7077b21128ed96c96bd5c3a0f7bcc95d38")
+}
+
+// UnpackSignatureExpiredError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error SignatureExpired(uint256 signatureDeadline)
+func (testPermit2 *TestPermit2) UnpackSignatureExpiredError(raw []byte) (*TestPermit2SignatureExpired, error) {
+	out := new(TestPermit2SignatureExpired)
+	if err := testPermit2.abi.UnpackIntoInterface(out, "SignatureExpired", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // TestUSDCMetaData contains all meta data concerning the TestUSDC contract.
 var TestUSDCMetaData = bind.MetaData{
 	ABI: "[{\"inputs\":[{\"internalType\":\"string\",\"name\":\"name_\",\"type\":\"string\"},{\"internalType\":\"string\",\"name\":\"version_\",\"type\":\"string\"}],\"stateMutability\":\"nonpayable\",\"type\":\"constructor\"},{\"inputs\":[{\"internalType\":\"uint256\",\"name\":\"validBefore\",\"type\":\"uint256\"}],\"name\":\"AuthorizationExpired\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint256\",\"name\":\"validAfter\",\"type\":\"uint256\"}],\"name\":\"AuthorizationNotYetValid\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"authorizer\",\"type\":\"address\"},{\"internalType\":\"bytes32\",\"name\":\"nonce\",\"type\":\"bytes32\"}],\"name\":\"AuthorizationUsedOrCanceled\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"caller\",\"type\":\"address\"}],\"name\":\"CallerIsNotPayee\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"spender\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"allowance\",\"type\":\"uint256\"},{\"internalType\":\"uint256\",\"name\":\"needed\",\"type\":\"uint256\"}],\"name\":\"ERC20InsufficientAllowance\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"sender\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"balance\",\"type\":\"uint256\"},{\"internalType\":\"uint256\",\"name\":\"needed\",\"type\":\"uint256\"}],\"name\":\"ERC20InsufficientBalance\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"approver\",\"type\":\"address\"}],\"name\":\"ERC20InvalidApprover\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"receiver\",\"type\":\"address\"}],\"name\":\"ERC20InvalidReceiver\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"sender\",\"type\":\"address\"}],\"name\":\"ERC20InvalidSender\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"spender\",\"type\":\"address\"}],\"name\":\"ERC20InvalidSpender\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"account\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"currentNonce\",\"type\":\"uint256\"}],\"name\":\"InvalidAccountNonce\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"InvalidSignature\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint256\",\"name\":\"deadline\",\"type\":\"uint256\"}],\"name\":\"PermitExpired\",\"type\":\"error\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"owner\",\"type\":\"address\"},{\"indexed\":true,\"internalType\":\"address\",\"name\":\"spender\",\"type\":\"address\"},{\"indexed\":false,\"internalType\":\"uint256\",\"name\":\"value\",\"type\":\"uint256\"}],\"name\":\"Approval\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"authorizer\",\"type\":\"address\"},{\"indexed\":true,\"internalType\":\"bytes32\",\"name\":\"nonce\",\"type\":\"bytes32\"}],\"name\":\"AuthorizationCanceled\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"authorizer\",\"type\":\"address\"},{\"indexed\":true,\"internalType\":\"bytes32\",\"name\":\"nonce\",\"type\":\"bytes32\"}],\"name\":\"AuthorizationUsed\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"from\",\"type\":\"address\"},{\"indexed\":true,\"internalType\":\"address\",\"name\":\"to\",\"type\":\"address\"},{\"indexed\":false,\"internalType\":\"uint256\",\"name\":\"value\",\"type\":\"uint256\"}],\"name\":\"Transfer\",\"type\":\"event\"},{\"inputs\":[],\"name\":\"CANCEL_AUTHORIZATION_TYPEHASH\",\"outputs\":[{\"internalType\":\"bytes32\",\"name\":\"\",\"type\":\"bytes32\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"DOMAIN_SEPARATOR\",\"outputs\":[{\"internalType\":\"bytes32\",\"name\":\"\",\"type\":\"bytes32\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"PERMIT_TYPEHASH\",\"outputs\":[{\"internalType\":\"bytes32\",\"name\":\"\",\"type\":\"bytes32\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"RECEIVE_WITH_AUTHORIZATION_TYPEHASH\",\"outputs\":[{\"internalType\":\"bytes32\",\"name\":\"\",\"type\":\"bytes32\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"TRANSFER_WITH_AUTHORIZATION_TYPEHASH\",\"outputs\":[{\"internalType\":\"bytes32\",\"name\":\"\",\"type\":\"bytes32\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"owner\",\"type\":\"address\"},{\"internalType\":\"address\",\"name\":\"spender\",\"type\":\"address\"}],\"name\":\"allowance\",\"outputs\":[{\"internalType\":\"uint256\",\"name\":\"\",\"type\":\"uint256\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"spender\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"value\",\"type\":\"uint256\"}],\"name\":\"approve\",\"outputs\":[{\"internalType\":\"bool\",\"name\":\"\",\"type\":\"bool\"}],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"authorizer\",\"type\":\"address\"},{\"internalType\":\"bytes32\",\"name\":\"nonce\",\"type\":\"bytes32\"}],\"name\":\"authorizationState\",\"outputs\":[{\"internalType\":\"bool\",\"name\":\"\",\"type\":\"bool\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"account\",\"type\":\"address\"}],\"name\":\"balanceOf\",\"outputs\":[{\"internalType\":\"uint256\",\"name\":\"\",\"type\":\"uint256\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"authorizer\",\"type\":\"address\"},{\"internalType\":\"bytes32\",\"name\":\"nonce\",\"type\":\"bytes32\"},{\"internalType\":\"uint8\",\"name\":\"v\",\"type\":\"uint8\"},{\"internalType\":\"bytes32\",\"name\":\"r\",\"type\":\"bytes32\"},{\"internalType\":\"bytes32\",\"name\":\"s\",\"type\":\"bytes32\"}],\"name\":\"cancelAuthorization\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"authorizer\",\"type\":\"address\"},{\"internalType\":\"bytes32\",\"name\":\"nonce\",\"type\":\"bytes32\"},{\"internalType\":\"bytes\",\"name\":\"signature\",\"type\":\"bytes\"}],\"name\":\"cancelAuthorization\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"decimals\",\"outputs\":[{\"internalType\":\"uint8\",\"name\":\"\",\"type\":\"uint8\"}],\"stateMutability\":\"pure\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"to\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"value\",\"type\":\"uint256\"}],\"name\":\"mint\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"name\",\"outputs\":[{\"internalType\":\"string\",\"name\":\"\",\"type\":\"string\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"owner\",\"type\":\"address\"}],\"name\":\"nonces\",\"outputs\":[{\"internalType\":\"uint256\",\"name\":\"\",\"type\":\"uint256\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"owner\",\"type\":\"address\"},{\"internalType\":\"address\",\"name\":\"spender\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"value\",\"type\":\"uint256\"},{\"internalType\":\"uint256\",\"name\":\"deadline\",\"type\":\"uint256\"},{\"internalType\":\"bytes\",\"name\":\"signature\",\"type\":\"bytes\"}],\"name\":\"permit\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"owner\",\"type\":\"address\"},{\"internalType\":\"address\",\"name\":\"spender\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"value\",\"type\":\"uint256\"},{\"internalType\":\"uint256\",\"name\":\"deadline\",\"type\":\"uint256\"},{\"internalType\":\"uint8\",\"name\":\"v\",\"type\":\"uint8\"},{\"internalType\":\"bytes32\",\"name\":\"r\",\"type\":\"bytes32\"},{\"internalType\":\"bytes32\",\"name\":\"s\",\"type\":\"bytes32\"}],\"name\":\"permit\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"from\",\"type\":\"address\"},{\"internalType\":\"address\",\"name\":\"to\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"value\",\"type\":\"uint256\"},{\"internalType\":\"uint256\",\"name\":\"validAfter\",\"type\":\"uint256\"},{\"internalType\":\"uint256\",\"name\":\"validBefore\",\"type\":\"uint256\"},{\"internalType\":\"bytes32\",\"name\":\"nonce\",\"type\":\"bytes32\"},{\"internalType\":\"bytes\",\"name\":\"signature\",\"type\":\"bytes\"}],\"name\":\"receiveWithAuthorization\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"from\",\"type\":\"address\"},{\"internalType\":\"address\",\"name\":\"to\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"value\",\"type\":\"uint256\"},{\"internalType\":\"uint256\",\"name\":\"validAfter\",\"type\":\"uint256\"},{\"internalType\":\"uint256\",\"name\":\"validBefore\",\"type\":\"uint256\"},{\"internalType\":\"bytes32\",\"name\":\"nonce\",\"type\":\"bytes32\"},{\"internalType\":\"uint8\",\"name\":\"v\",\"type\":\"uint8\"},{\"internalType\":\"bytes32\",\"name\":\"r\",\"type\":\"bytes32\"},{\"internalType\":\"bytes32\",\"name\":\"s\",\"type\":\"bytes32\"}],\"name\":\"receiveWithAuthorization\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"symbol\",\"outputs\":[{\"internalType\":\"string\",\"name\":\"\",\"type\":\"string\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"totalSupply\",\"outputs\":[{\"internalType\":\"uint256\",\"name\":\"\",\"type\":\"uint256\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"to\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"value\",\"type\":\"uint256\"}],\"name\":\"transfer\",\"outputs\":[{\"internalType\":\"bool\",\"name\":\"\",\"type\":\"bool\"}],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"from\",\"type\":\"address\"},{\"internalType\":\"address\",\"name\":\"to\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"value\",\"type\":\"uint256\"}],\"name\":\"transferFrom\",\"outputs\":[{\"internalType\":\"bool\",\"name\":\"\",\"type\":\"bool\"}],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"from\",\"type\":\"address\"},{\"internalType\":\"address\",\"name\":\"to\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"value\",\"type\":\"uint256\"},{\"internalType\":\"uint256\",\"name\":\"validAfter\",\"type\":\"uint256\"},{\"internalType\":\"uint256\",\"name\":\"validBefore\",\"type\":\"uint256\"},{\"internalType\":\"bytes32\",\"name\":\"nonce\",\"type\":\"bytes32\"},{\"internalType\":\"bytes\",\"name\":\"signature\",\"type\":\"bytes\"}],\"name\":\"transferWithAuthorization\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"from\",\"type\":\"address\"},{\"internalType\":\"address\",\"name\":\"to\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"value\",\"type\":\"uint256\"},{\"internalType\":\"uint256\",\"name\":\"validAfter\",\"type\":\"uint256\"},{\"internalType\":\"uint256\",\"name\":\"validBefore\",\"type\":\"uint256\"},{\"internalType\":\"bytes32\",\"name\":\"nonce\",\"type\":\"bytes32\"},{\"internalType\":\"uint8\",\"name\":\"v\",\"type\":\"uint8\"},{\"internalType\":\"bytes32\",\"name\":\"r\",\"type\":\"bytes32\"},{\"internalType\":\"bytes32\",\"name\":\"s\",\"type\":\"bytes32\"}],\"name\":\"transferWithAuthorization\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"version\",\"outputs\":[{\"internalType\":\"string\",\"name\":\"\",\"type\":\"string\"}],\"stateMutability\":\"view\",\"type\":\"function\"}]",
@@ -3379,6 +3842,344 @@ func TestUSDCPermitExpiredErrorID() common.Hash {
 func (testUSDC *TestUSDC) UnpackPermitExpiredError(raw []byte) (*TestUSDCPermitExpired, error) {
 	out := new(TestUSDCPermitExpired)
 	if err := testUSDC.abi.UnpackIntoInterface(out, "PermitExpired", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// TestUptoProxyMetaData contains all meta data concerning the TestUptoProxy contract.
+var TestUptoProxyMetaData = bind.MetaData{
+	ABI: "[{\"inputs\":[],\"name\":\"AmountExceedsPermitted\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"InvalidDestination\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"InvalidOwner\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"PaymentTooEarly\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"UnauthorizedFacilitator\",\"type\":\"error\"},{\"anonymous\":false,\"inputs\":[],\"name\":\"Settled\",\"type\":\"event\"},{\"inputs\":[],\"name\":\"PERMIT2\",\"outputs\":[{\"internalType\":\"contractTestPermit2\",\"name\":\"\",\"type\":\"address\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"WITNESS_TYPEHASH\",\"outputs\":[{\"internalType\":\"bytes32\",\"name\":\"\",\"type\":\"bytes32\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"WITNESS_TYPE_STRING\",\"outputs\":[{\"internalType\":\"string\",\"name\":\"\",\"type\":\"string\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"components\":[{\"components\":[{\"internalType\":\"address\",\"name\":\"token\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"amount\",\"type\":\"uint256\"}],\"internalType\":\"structTestPermit2.TokenPermissions\",\"name\":\"permitted\",\"type\":\"tuple\"},{\"internalType\":\"uint256\",\"name\":\"nonce\",\"type\":\"uint256\"},{\"internalType\":\"uint256\",\"name\":\"deadline\",\"type\":\"uint256\"}],\"internalType\":\"structTestPermit2.PermitTransferFrom\",\"name\":\"permit\",\"type\":\"tuple\"},{\"internalType\":\"uint256\",\"name\":\"amount\",\"type\":\"uint256\"},{\"internalType\":\"address\",\"name\":\"owner\",\"type\":\"address\"},{\"components\":[{\"internalType\":\"address\",\"name\":\"to\",\"type\":\"address\"},{\"internalType\":\"address\",\"name\":\"facilitator\",\"type\":\"address\"},{\"internalType\":\"uint256\",\"name\":\"validAfter\",\"type\":\"uint256\"}],\"internalType\":\"structTestUptoProxy.Witness\",\"name\":\"witness\",\"type\":\"tuple\"},{\"internalType\":\"bytes\",\"name\":\"signature\",\"type\":\"bytes\"}],\"name\":\"settle\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"}]",
+	ID:  "TestUptoProxy",
+	Bin: "0x6080604052348015600e575f5ffd5b5061073f8061001c5f395ff3fe608060405234801561000f575f5ffd5b506004361061004a575f3560e01c8063156e21521461004e5780632c03ae6a1461006c5780636afdd850146100a1578063ff11e7b4146100dc575b5f5ffd5b6100566100f1565b6040516100639190610487565b60405180910390f35b6100937fd4171c445a74218b01d4fd8af34ff1106580ea1e36ff837e64484bfaa2253b7581565b604051908152602001610063565b6100b76e22d473030f116ddee9f6b43ac78ba381565b60405173ffffffffffffffffffffffffffffffffffffffff9091168152602001610063565b6100ef6100ea3660046104c8565b61010d565b005b6040518060a00160405280607881526020016106c76078913981565b602086013585111561014b576040517ffe64b4c700000000000000000000000000000000000000000000000000000000815260040160405180910390fd5b73ffffffffffffffffffffffffffffffffffffffff8416610198576040517f49e27cff00000000000000000000000000000000000000000000000000000000815260040160405180910390fd5b5f6101a660208501856105a0565b73ffffffffffffffffffffffffffffffffffffffff16036101f3576040517fac6b05f500000000000000000000000000000000000000000000000000000000815260040160405180910390fd5b61020360408401602085016105a0565b73ffffffffffffffffffffffffffffffffffffffff163373ffffffffffffffffffffffffffffffffffffffff1614610267576040517f0f6fae8700000000000000000000000000000000000000000000000000000000815260040160405180910390fd5b82604001354210156102a5576040517fa65539fa00000000000000000000000000000000000000000000000000000000815260040160405180910390fd5b5f7fd4171c445a74218b01d4fd8af34ff1106580ea1e36ff837e64484bfaa2253b756102d460208601866105a0565b6102e460408701602088016105a0565b60408051602081019490945273ffffffffffffffffffffffffffffffffffffffff9283168482015291166060830152850135608082015260a0016040516020818303038152906040528051906020012090506e22d473030f116ddee9f6b43ac78ba373ffffffffffffffffffffffffffffffffffffffff1663137c29fe886040518060400160405280885f01602081019061037f91906105a0565b73ffffffffffffffffffffffffffffffffffffffff1681526020018a81525088856040518060a00160405280607881526020016106c76078913989896040518863ffffffff1660e01b81526004016103dd9796959493929190610600565b5f604051808303815f87803b1580156103f4575f5ffd5b505af1158015610406573d5f5f3e3d5ffd5b50506040517f97088ec3606cfe8cc112180570d03fcde05f9b8e1bfef8e27784eaf5dd5691b692505f9150a150505050505050565b5f81518084528060208401602086015e5f6020828601015260207fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe0601f83011685010191505092915050565b602081525f610499602083018461043b565b9392505050565b803573ffffffffffffffffffffffffffffffffffffffff811681146104c3575f5ffd5b919050565b5f5f5f5f5f5f8688036101408112156104df575f5ffd5b60808112156104ec575f5ffd5b8796506080870135955061050260a088016104a0565b945060607fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff4082011215610533575f5ffd5b5060c08701925061012087013567ffffffffffffffff811115610554575f5ffd5b8701601f81018913610564575f5ffd5b803567ffffffffffffffff81111561057a575f5ffd5b89602082840101111561058b575f5ffd5b60208201935080925050509295509295509295565b5f602082840312156105b0575f5ffd5b610499826104a0565b81835281816020850137505f602082840101525f60207fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe0601f840116840101905092915050565b73ffffffffffffffffffffffffffffffffffffffff61061e896104a0565b168152602088810135818301526040808a0135908301526060808a013590830152875173ffffffffffffffffffffffffffffffffffffffff16608083015287015160a08201525f61068760c083018873ffffffffffffffffffffffffffffffffffffffff169052565b8560e08301526101406101008301526106a461014083018661043b565b8281036101208401526106b88185876105b9565b9a995050505050505050505056fe5769746e657373207769746e65737329546f6b656e5065726d697373696f6e73286164647265737320746f6b656e2c75696e7432353620616d6f756e74295769746e657373286164647265737320746f2c6164647265737320666163696c697461746f722c75696e743235362076616c6964416674657229",
+}
+
+// TestUptoProxy is an auto generated Go binding around an Ethereum contract.
+type TestUptoProxy struct {
+	abi abi.ABI
+}
+
+// GetABI returns the ABI associated with this contract binding.
+func (c *TestUptoProxy) GetABI() abi.ABI {
+	return c.abi
+}
+
+// NewTestUptoProxy creates a new instance of TestUptoProxy.
+func NewTestUptoProxy() *TestUptoProxy {
+	parsed, err := TestUptoProxyMetaData.ParseABI()
+	if err != nil {
+		panic(errors.New("invalid ABI: " + err.Error()))
+	}
+	return &TestUptoProxy{abi: *parsed}
+}
+
+// Instance creates a wrapper for a deployed contract instance at the given address.
+// Use this to create the instance object passed to abigen v2 library functions Call, Transact, etc.
+func (c *TestUptoProxy) Instance(backend bind.ContractBackend, addr common.Address) *bind.BoundContract {
+	return bind.NewBoundContract(addr, c.abi, backend, backend, backend)
+}
+
+// PackPERMIT2 is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x6afdd850.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function PERMIT2() view returns(address)
+func (testUptoProxy *TestUptoProxy) PackPERMIT2() []byte {
+	enc, err := testUptoProxy.abi.Pack("PERMIT2")
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackPERMIT2 is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x6afdd850.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function PERMIT2() view returns(address)
+func (testUptoProxy *TestUptoProxy) TryPackPERMIT2() ([]byte, error) {
+	return testUptoProxy.abi.Pack("PERMIT2")
+}
+
+// UnpackPERMIT2 is the Go binding that unpacks the parameters returned
+// from invoking the contract method with ID 0x6afdd850.
+//
+// Solidity: function PERMIT2() view returns(address)
+func (testUptoProxy *TestUptoProxy) UnpackPERMIT2(data []byte) (common.Address, error) {
+	out, err := testUptoProxy.abi.Unpack("PERMIT2", data)
+	if err != nil {
+		return *new(common.Address), err
+	}
+	out0 := *abi.ConvertType(out[0], new(common.Address)).(*common.Address)
+	return out0, nil
+}
+
+// PackWITNESSTYPEHASH is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x2c03ae6a.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function WITNESS_TYPEHASH() view returns(bytes32)
+func (testUptoProxy *TestUptoProxy) PackWITNESSTYPEHASH() []byte {
+	enc, err := testUptoProxy.abi.Pack("WITNESS_TYPEHASH")
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackWITNESSTYPEHASH is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x2c03ae6a.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function WITNESS_TYPEHASH() view returns(bytes32)
+func (testUptoProxy *TestUptoProxy) TryPackWITNESSTYPEHASH() ([]byte, error) {
+	return testUptoProxy.abi.Pack("WITNESS_TYPEHASH")
+}
+
+// UnpackWITNESSTYPEHASH is the Go binding that unpacks the parameters returned
+// from invoking the contract method with ID 0x2c03ae6a.
+//
+// Solidity: function WITNESS_TYPEHASH() view returns(bytes32)
+func (testUptoProxy *TestUptoProxy) UnpackWITNESSTYPEHASH(data []byte) ([32]byte, error) {
+	out, err := testUptoProxy.abi.Unpack("WITNESS_TYPEHASH", data)
+	if err != nil {
+		return *new([32]byte), err
+	}
+	out0 := *abi.ConvertType(out[0], new([32]byte)).(*[32]byte)
+	return out0, nil
+}
+
+// PackWITNESSTYPESTRING is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x156e2152.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function WITNESS_TYPE_STRING() view returns(string)
+func (testUptoProxy *TestUptoProxy) PackWITNESSTYPESTRING() []byte {
+	enc, err := testUptoProxy.abi.Pack("WITNESS_TYPE_STRING")
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackWITNESSTYPESTRING is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x156e2152.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function WITNESS_TYPE_STRING() view returns(string)
+func (testUptoProxy *TestUptoProxy) TryPackWITNESSTYPESTRING() ([]byte, error) {
+	return testUptoProxy.abi.Pack("WITNESS_TYPE_STRING")
+}
+
+// UnpackWITNESSTYPESTRING is the Go binding that unpacks the parameters returned
+// from invoking the contract method with ID 0x156e2152.
+//
+// Solidity: function WITNESS_TYPE_STRING() view returns(string)
+func (testUptoProxy *TestUptoProxy) UnpackWITNESSTYPESTRING(data []byte) (string, error) {
+	out, err := testUptoProxy.abi.Unpack("WITNESS_TYPE_STRING", data)
+	if err != nil {
+		return *new(string), err
+	}
+	out0 := *abi.ConvertType(out[0], new(string)).(*string)
+	return out0, nil
+}
+
+// PackSettle is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xff11e7b4.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function settle(((address,uint256),uint256,uint256) permit, uint256 amount, address owner, (address,address,uint256) witness, bytes signature) returns()
+func (testUptoProxy *TestUptoProxy) PackSettle(permit TestPermit2PermitTransferFrom, amount *big.Int, owner common.Address, witness TestUptoProxyWitness, signature []byte) []byte {
+	enc, err := testUptoProxy.abi.Pack("settle", permit, amount, owner, witness, signature)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackSettle is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xff11e7b4.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function settle(((address,uint256),uint256,uint256) permit, uint256 amount, address owner, (address,address,uint256) witness, bytes signature) returns()
+func (testUptoProxy *TestUptoProxy) TryPackSettle(permit TestPermit2PermitTransferFrom, amount *big.Int, owner common.Address, witness TestUptoProxyWitness, signature []byte) ([]byte, error) {
+	return testUptoProxy.abi.Pack("settle", permit, amount, owner, witness, signature)
+}
+
+// TestUptoProxySettled represents a Settled event raised by the TestUptoProxy contract.
+type TestUptoProxySettled struct {
+	Raw *types.Log // Blockchain specific contextual infos
+}
+
+const TestUptoProxySettledEventName = "Settled"
+
+// ContractEventName returns the user-defined event name.
+func (TestUptoProxySettled) ContractEventName() string {
+	return TestUptoProxySettledEventName
+}
+
+// UnpackSettledEvent is the Go binding that unpacks the event data emitted
+// by contract.
+//
+// Solidity: event Settled()
+func (testUptoProxy *TestUptoProxy) UnpackSettledEvent(log *types.Log) (*TestUptoProxySettled, error) {
+	event := "Settled"
+	if len(log.Topics) == 0 {
+		return nil, bind.ErrNoEventSignature
+	}
+	if log.Topics[0] != testUptoProxy.abi.Events[event].ID {
+		return nil, bind.ErrEventSignatureMismatch
+	}
+	out := new(TestUptoProxySettled)
+	if len(log.Data) > 0 {
+		if err := testUptoProxy.abi.UnpackIntoInterface(out, event, log.Data); err != nil {
+			return nil, err
+		}
+	}
+	var indexed abi.Arguments
+	for _, arg := range testUptoProxy.abi.Events[event].Inputs {
+		if arg.Indexed {
+			indexed = append(indexed, arg)
+		}
+	}
+	if err := abi.ParseTopics(out, indexed, log.Topics[1:]); err != nil {
+		return nil, err
+	}
+	out.Raw = log
+	return out, nil
+}
+
+// UnpackError attempts to decode the provided error data using user-defined
+// error definitions.
+func (testUptoProxy *TestUptoProxy) UnpackError(raw []byte) (any, error) {
+	if bytes.Equal(raw[:4], testUptoProxy.abi.Errors["AmountExceedsPermitted"].ID.Bytes()[:4]) {
+		return testUptoProxy.UnpackAmountExceedsPermittedError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], testUptoProxy.abi.Errors["InvalidDestination"].ID.Bytes()[:4]) {
+		return testUptoProxy.UnpackInvalidDestinationError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], testUptoProxy.abi.Errors["InvalidOwner"].ID.Bytes()[:4]) {
+		return testUptoProxy.UnpackInvalidOwnerError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], testUptoProxy.abi.Errors["PaymentTooEarly"].ID.Bytes()[:4]) {
+		return testUptoProxy.UnpackPaymentTooEarlyError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], testUptoProxy.abi.Errors["UnauthorizedFacilitator"].ID.Bytes()[:4]) {
+		return testUptoProxy.UnpackUnauthorizedFacilitatorError(raw[4:])
+	}
+	return nil, errors.New("Unknown error")
+}
+
+// TestUptoProxyAmountExceedsPermitted represents a AmountExceedsPermitted error raised by the TestUptoProxy contract.
+type TestUptoProxyAmountExceedsPermitted struct {
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error AmountExceedsPermitted()
+func TestUptoProxyAmountExceedsPermittedErrorID() common.Hash {
+	return common.HexToHash("0xfe64b4c79c64499c7b848a8b3ba618f45c6f9ef21365d5d7e24aeb3ff041c552")
+}
+
+// UnpackAmountExceedsPermittedError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error AmountExceedsPermitted()
+func (testUptoProxy *TestUptoProxy) UnpackAmountExceedsPermittedError(raw []byte) (*TestUptoProxyAmountExceedsPermitted, error) {
+	out := new(TestUptoProxyAmountExceedsPermitted)
+	if err := testUptoProxy.abi.UnpackIntoInterface(out, "AmountExceedsPermitted", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// TestUptoProxyInvalidDestination represents a InvalidDestination error raised by the TestUptoProxy contract.
+type TestUptoProxyInvalidDestination struct {
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error InvalidDestination()
+func TestUptoProxyInvalidDestinationErrorID() common.Hash {
+	return common.HexToHash("0xac6b05f542ae1b66b4b43710bf4773616692aad79ee0fe8cb9c5db0f38dd0764")
+}
+
+// UnpackInvalidDestinationError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error InvalidDestination()
+func (testUptoProxy *TestUptoProxy) UnpackInvalidDestinationError(raw []byte) (*TestUptoProxyInvalidDestination, error) {
+	out := new(TestUptoProxyInvalidDestination)
+	if err := testUptoProxy.abi.UnpackIntoInterface(out, "InvalidDestination", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// TestUptoProxyInvalidOwner represents a InvalidOwner error raised by the TestUptoProxy contract.
+type TestUptoProxyInvalidOwner struct {
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error InvalidOwner()
+func TestUptoProxyInvalidOwnerErrorID() common.Hash {
+	return common.HexToHash("0x49e27cffb37b1ca4a9bf5318243b2014d13f940af232b8552c208bdea15739da")
+}
+
+// UnpackInvalidOwnerError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error InvalidOwner()
+func (testUptoProxy *TestUptoProxy) UnpackInvalidOwnerError(raw []byte) (*TestUptoProxyInvalidOwner, error) {
+	out := new(TestUptoProxyInvalidOwner)
+	if err := testUptoProxy.abi.UnpackIntoInterface(out, "InvalidOwner", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// TestUptoProxyPaymentTooEarly represents a PaymentTooEarly error raised by the TestUptoProxy contract.
+type TestUptoProxyPaymentTooEarly struct {
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error PaymentTooEarly()
+func TestUptoProxyPaymentTooEarlyErrorID() common.Hash {
+	return common.HexToHash("0xa65539fa34358c9b74d7a9931e9f563c9c02f41d47fa53ce79e35e1cadee70d6")
+}
+
+// UnpackPaymentTooEarlyError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error PaymentTooEarly()
+func (testUptoProxy *TestUptoProxy) UnpackPaymentTooEarlyError(raw []byte) (*TestUptoProxyPaymentTooEarly, error) {
+	out := new(TestUptoProxyPaymentTooEarly)
+	if err := testUptoProxy.abi.UnpackIntoInterface(out, "PaymentTooEarly", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// TestUptoProxyUnauthorizedFacilitator represents a UnauthorizedFacilitator error raised by the TestUptoProxy contract.
+type TestUptoProxyUnauthorizedFacilitator struct {
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error UnauthorizedFacilitator()
+func TestUptoProxyUnauthorizedFacilitatorErrorID() common.Hash {
+	return common.HexToHash("0x0f6fae871871fa0fd46c599941c98ffc4031e3ee5fe33675d627b18699e5ae52")
+}
+
+// UnpackUnauthorizedFacilitatorError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error UnauthorizedFacilitator()
+func (testUptoProxy *TestUptoProxy) UnpackUnauthorizedFacilitatorError(raw []byte) (*TestUptoProxyUnauthorizedFacilitator, error) {
+	out := new(TestUptoProxyUnauthorizedFacilitator)
+	if err := testUptoProxy.abi.UnpackIntoInterface(out, "UnauthorizedFacilitator", raw); err != nil {
 		return nil, err
 	}
 	return out, nil

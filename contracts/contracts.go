@@ -3,8 +3,9 @@
 //
 // [MandateRouter] stores what a person granted (a session key, a cap for each charge, a
 // cap for each calendar month, payees, an expiry) and moves tokens within it. [TestUSDC]
-// is a dollar token for development chains. The bindings pack and unpack calls; they do
-// no I/O:
+// is a dollar token for development chains. [TestPermit2] and [TestUptoProxy] stand in for
+// Permit2 and the proxy of x402's scheme upto there; their bindings also call the real ones.
+// The bindings pack and unpack calls; they do no I/O:
 //
 //	router := contracts.NewMandateRouter()
 //	call := router.PackCharge(grantID, payee, amount, ref, deadline, signature)
@@ -27,6 +28,12 @@ import (
 
 //go:embed artifacts/TestUSDC.json
 var testUSDC []byte
+
+//go:embed artifacts/TestPermit2.json
+var testPermit2 []byte
+
+//go:embed artifacts/TestUptoProxy.json
+var testUptoProxy []byte
 
 //go:embed artifacts/IssuedUSDC.json
 var issuedUSDC []byte
@@ -103,6 +110,17 @@ func Genesis(name, version string, balances map[common.Address]*big.Int) (code [
 	}
 	storage[slots["_totalSupply"]] = common.BigToHash(supply)
 	return a.Runtime, storage, nil
+}
+
+// UptoGenesis returns the code of [TestPermit2] and [TestUptoProxy], which a genesis block has
+// at the addresses of Permit2 and of the proxy. They have no storage at first.
+func UptoGenesis() (permit2, proxy []byte, err error) {
+	a, err := readArtifact(testPermit2)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := readArtifact(testUptoProxy)
+	return a.Runtime, b.Runtime, err
 }
 
 // implementationSlot is the storage slot of the address of a proxy's code (ERC-1967).

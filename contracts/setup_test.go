@@ -167,6 +167,12 @@ func (w *world) unpack(t require.TestingT, err error) any {
 		require.Contains(t, texts, text)
 		return texts[text]
 	}
+	if unpacked, err := contracts.NewTestPermit2().UnpackError(raw); err == nil {
+		return unpacked
+	}
+	if unpacked, err := contracts.NewTestUptoProxy().UnpackError(raw); err == nil {
+		return unpacked
+	}
 	unpacked, err := w.token.UnpackError(raw)
 	require.NoError(t, err, "error %x", raw)
 	return unpacked

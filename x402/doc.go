@@ -1,6 +1,6 @@
 // Package x402 reads and writes the x402 payment protocol, versions 1 and 2,
-// scheme "exact" on EVM chains (EIP-3009), in both directions, and calls
-// facilitators.
+// schemes "exact" (EIP-3009) and "upto" (Permit2) on EVM chains, in both directions, and
+// calls facilitators.
 //
 // A server asks for payment with a [PaymentRequired] (v2, the PAYMENT-REQUIRED
 // header) or a [PaymentRequiredV1] (v1, the JSON body of the 402). A client pays with
@@ -15,7 +15,7 @@
 //	s, err := f.Settle(ctx, x402.FacilitatorRequest{X402Version: 2, PaymentPayload: p.Raw, PaymentRequirements: offered})
 //
 // Formats: x402 specification v1 and v2 (sections 5 to 9), their HTTP
-// transports, the exact scheme on EVM, and the extensions bazaar and
+// transports, the schemes exact and upto on EVM, and the extensions bazaar and
 // payment-identifier. Decoding is strict: it rejects duplicate names, names in another
 // case, values of another type, trailing data and oversized input.
 //
@@ -29,9 +29,14 @@ const (
 	Version2 = 2 // PAYMENT-SIGNATURE
 )
 
-// SchemeExact is the only scheme that this package supports: a transfer of the exact
-// amount by EIP-3009.
-const SchemeExact = "exact"
+// Payment schemes.
+const (
+	// SchemeExact is a transfer of exactly the amount, by EIP-3009.
+	SchemeExact = "exact"
+	// SchemeUpto is a transfer of at most the amount, through Permit2: the server decides how
+	// much after it has served. Only in version 2.
+	SchemeUpto = "upto"
+)
 
 // Names of the headers of the HTTP transports.
 const (

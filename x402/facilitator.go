@@ -186,7 +186,8 @@ func (f *Facilitator) Verify(ctx context.Context, req FacilitatorRequest) (Verif
 }
 
 // Settle moves the money. The error is nil only if the facilitator reports success,
-// with a transaction hash on the requested network.
+// with a transaction hash on the requested network. A payment of the scheme upto that is
+// settled for nothing has no transaction.
 //
 // A [*RefusedError] means that no money moved. After a [*PendingError] the transfer was
 // broadcast and is not confirmed. After an [*UnavailableError] the outcome is unknown.
@@ -207,7 +208,7 @@ func (f *Facilitator) Settle(ctx context.Context, req FacilitatorRequest) (Settl
 		return s, &RefusedError{Reason: s.ErrorReason, Message: s.ErrorMessage, Payer: s.Payer}
 	case !s.Success || !a.ok():
 		return s, a.unclear(fmt.Errorf("settle answered %d, reason %q", a.status, clip(string(s.ErrorReason))))
-	case !IsTransactionHash(s.Transaction):
+	case !IsTransactionHash(s.Transaction) && !settledNothing(s, req.PaymentRequirements):
 		return s, a.unclear(errors.New("settle answered success without a transaction"))
 	case !sameNetwork(s.Network, networkOf(req.PaymentRequirements)):
 		return s, a.unclear(fmt.Errorf("settle answered network %q", clip(s.Network)))
@@ -216,11 +217,19 @@ func (f *Facilitator) Settle(ctx context.Context, req FacilitatorRequest) (Settl
 	return s, nil
 }
 
+// settledNothing reports whether a payment of the scheme upto was settled for nothing, as it
+// was asked to be.
+func settledNothing(s Settlement, requirements any) bool {
+	r, ok := requirements.(Requirements)
+	return ok && r.Scheme == SchemeUpto && r.Amount == "0" && s.Transaction == "" && s.Amount == "0"
+}
+
 // SupportedKind is a kind of payment that a facilitator settles.
 type SupportedKind struct {
 	// X402Version is the protocol version.
 	X402Version int `json:"x402Version"`
-	// Scheme is the payment scheme, such as [SchemeExact].
+	// Scheme is the payment scheme, such as [SchemeExact]. The scheme upto names the
+	// facilitator's address in Extra ([ExtraFacilitator]).
 	Scheme string `json:"scheme"`
 	// Network is the name of the network in that version.
 	Network string `json:"network"`

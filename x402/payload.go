@@ -40,8 +40,11 @@ type Payload struct {
 	Resource *Resource `json:"resource,omitempty"`
 	// Accepted is the entry of [PaymentRequired].Accepts that is paid.
 	Accepted Requirements `json:"accepted"`
-	// Payload is the signed transfer.
+	// Payload is the signed transfer of the scheme exact.
 	Payload Exact `json:"payload"`
+	// Upto is the signed permit of the scheme upto, in place of Payload. Only
+	// [DecodePayload] sets it.
+	Upto *Upto `json:"-"`
 	// Extensions echo those of the challenge, with what the client adds.
 	Extensions map[string]Extension `json:"extensions,omitempty"`
 	// Raw is the payload as it was received, to pass on to a facilitator. Only
@@ -98,7 +101,13 @@ func DecodePayload(header string) (p Payload, err error) {
 	if p.Accepted, err = decodeRequirements(accepted); err != nil {
 		return p, err
 	}
-	if p.Payload, err = decodeExact(o); err != nil {
+	if p.Accepted.Scheme == SchemeUpto {
+		u, err := decodeUpto(o)
+		if err != nil {
+			return p, err
+		}
+		p.Upto = &u
+	} else if p.Payload, err = decodeExact(o); err != nil {
 		return p, err
 	}
 	if p.Extensions, err = decodeExtensions(o); err != nil {

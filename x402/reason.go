@@ -20,6 +20,21 @@ const (
 	ReasonUnsupportedScheme  Reason = "unsupported_scheme"
 	ReasonInvalidVersion     Reason = "invalid_x402_version"
 	ReasonTransactionState   Reason = "invalid_transaction_state"
+	// Codes of the scheme upto.
+	ReasonUptoSignature   Reason = "invalid_permit2_signature"
+	ReasonUptoSpender     Reason = "invalid_permit2_spender"
+	ReasonUptoRecipient   Reason = "invalid_permit2_recipient_mismatch"
+	ReasonUptoNonce       Reason = "permit2_invalid_nonce"
+	ReasonUptoExpired     Reason = "permit2_deadline_expired"
+	ReasonUptoEarly       Reason = "permit2_not_yet_valid"
+	ReasonUptoAmount      Reason = "permit2_amount_mismatch"
+	ReasonUptoToken       Reason = "permit2_token_mismatch"
+	ReasonUptoAllowance   Reason = "permit2_allowance_required"
+	ReasonUptoFacilitator Reason = "upto_facilitator_mismatch"
+	ReasonUptoExceeds     Reason = "invalid_upto_evm_payload_settlement_exceeds_amount"
+	// ReasonUptoMerchant is our own: only the payee may choose what a payment of the scheme
+	// upto settles, with the credentials of its merchant.
+	ReasonUptoMerchant Reason = "upto_merchant_required"
 	// ReasonVerifyError and ReasonSettleError mean that the facilitator does not know
 	// the outcome.
 	ReasonVerifyError Reason = "unexpected_verify_error"

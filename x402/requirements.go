@@ -7,11 +7,12 @@ import (
 
 // Requirements describes one accepted payment in version 2 (specification v2 §5.1.2).
 type Requirements struct {
-	// Scheme is the payment scheme: [SchemeExact].
+	// Scheme is the payment scheme: [SchemeExact] or [SchemeUpto].
 	Scheme string `json:"scheme"`
 	// Network is the CAIP-2 name of the network.
 	Network string `json:"network"`
-	// Amount is the price in base units of the token.
+	// Amount is the price in base units of the token. With [SchemeUpto] it is the most that
+	// is paid, or, in a request to settle, what is paid.
 	Amount string `json:"amount"`
 	// Asset is the address of the token contract.
 	Asset string `json:"asset"`

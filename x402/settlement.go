@@ -22,6 +22,9 @@ type Settlement struct {
 	Network string `json:"network"`
 	// Payer is the payer's address. May be empty.
 	Payer string `json:"payer,omitempty"`
+	// Amount is what was settled of a payment of the scheme upto, in base units. Zero means
+	// that nothing was, and that nothing will be. Empty with other schemes.
+	Amount string `json:"amount,omitempty"`
 	// Metered is set if the payment is for what a request used. Then Success means that the
 	// request owes nothing more: Transaction is empty if nothing was charged.
 	Metered *Metered `json:"metered,omitempty"`
@@ -46,6 +49,7 @@ func (s Settlement) Header() string {
 	member("transaction", s.Transaction, true)
 	member("network", s.Network, true)
 	member("payer", s.Payer, false)
+	member("amount", s.Amount, false)
 	return base64.StdEncoding.EncodeToString(append(appendMetered(b, s.Metered), '}'))
 }
 
@@ -86,6 +90,7 @@ func decodeSettlement(o *object) (s Settlement, err error) {
 		{"transaction", &s.Transaction},
 		{"network", &s.Network},
 		{"payer", &s.Payer},
+		{"amount", &s.Amount},
 	} {
 		if *f.to, err = o.optionalText(f.name); err != nil {
 			return s, err

@@ -30,7 +30,7 @@ var errStale = errors.New("bindings are not what the artifacts give: run go run 
 
 func bindings() []binding {
 	return []binding{
-		{path: "bindings.go", pkg: "contracts", contracts: []string{"MandateRouter", "TestUSDC"}},
+		{path: "bindings.go", pkg: "contracts", contracts: []string{"MandateRouter", "TestPermit2", "TestUSDC", "TestUptoProxy"}},
 		{
 			path: "contracttest/bindings.go", pkg: "contracttest",
 			contracts: []string{"IssuedUSDC", "ReentrantToken", "SilentToken", "SmartWallet", "SmartWalletFactory"},

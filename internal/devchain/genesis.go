@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/paywarrant/paywarrant/contracts"
+	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
 // blockGas is the gas limit of a block: some hundreds of transfers.
@@ -25,8 +26,8 @@ func rules() *params.ChainConfig {
 	return &config
 }
 
-// genesis returns the first block, with the token and the funded accounts unless
-// others replace them.
+// genesis returns the first block, with the token, the stand-ins of Permit2 and x402's proxy,
+// and the funded accounts, unless others replace them.
 func genesis(others types.GenesisAlloc) (*core.Genesis, error) {
 	alloc := core.SystemContractAllocs()
 	balances := map[common.Address]*big.Int{}
@@ -43,6 +44,12 @@ func genesis(others types.GenesisAlloc) (*core.Genesis, error) {
 		return nil, fmt.Errorf("put the token into the genesis: %w", err)
 	}
 	alloc[USDC()] = types.Account{Code: code, Storage: storage, Balance: new(big.Int)}
+	permit2, proxy, err := contracts.UptoGenesis()
+	if err != nil {
+		return nil, fmt.Errorf("put Permit2 into the genesis: %w", err)
+	}
+	alloc[evm.Permit2()] = types.Account{Code: permit2, Balance: new(big.Int)}
+	alloc[evm.UptoProxy()] = types.Account{Code: proxy, Balance: new(big.Int)}
 	maps.Copy(alloc, others)
 	return &core.Genesis{Config: rules(), GasLimit: blockGas, Alloc: alloc, Difficulty: new(big.Int)}, nil
 }

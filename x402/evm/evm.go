@@ -1,6 +1,7 @@
 // Package evm hashes and signs the typed data (EIP-712) that moves dollar tokens on EVM
 // chains, and recovers its signers: transfer authorizations (EIP-3009), permits
-// (EIP-2612), and the grants, charges and revocations of the mandate router.
+// (EIP-2612), payments of x402's scheme upto (Permit2), and the grants, charges and
+// revocations of the mandate router.
 //
 //	domain := evm.Domain{Name: "USDC", Version: "2", ChainID: 84532, Contract: usdc}.Separator()
 //	digest := evm.Digest(domain, evm.TransferAuthorization{From: from, To: to, Value: evm.Uint64(10_000), …})
@@ -41,7 +42,8 @@ type Separator common.Hash
 type Domain struct {
 	// Name is the name of the contract's domain, such as "USD Coin".
 	Name string
-	// Version is the version of the contract's domain, such as "2".
+	// Version is the version of the contract's domain, such as "2". Empty: the domain has
+	// none, as that of Permit2.
 	Version string
 	// ChainID is the EIP-155 chain id.
 	ChainID uint64
@@ -53,8 +55,14 @@ type Domain struct {
 // EIP712Domain(string name,string version,uint256 chainId,address verifyingContract).
 const domainTypeHash = "\x8b\x73\xc3\xc6\x9b\xb8\xfe\x3d\x51\x2e\xcc\x4c\xf7\x59\xcc\x79\x23\x9f\x7b\x17\x9b\x0f\xfa\xca\xa9\xa7\x5d\x52\x2b\x39\x40\x0f"
 
+// unversionedTypeHash is that of a domain without a version.
+var unversionedTypeHash = crypto.Keccak256Hash([]byte("EIP712Domain(string name,uint256 chainId,address verifyingContract)"))
+
 // Separator returns the hash of the domain.
 func (d Domain) Separator() Separator {
+	if d.Version == "" {
+		return d.unversioned()
+	}
 	var b [5 * word]byte
 	copy(b[:], domainTypeHash)
 	name, version := crypto.Keccak256Hash([]byte(d.Name)), crypto.Keccak256Hash([]byte(d.Version))
@@ -62,6 +70,17 @@ func (d Domain) Separator() Separator {
 	copy(b[2*word:], version[:])
 	number(b[3*word:], d.ChainID)
 	address(b[4*word:], d.Contract)
+	return Separator(crypto.Keccak256Hash(b[:]))
+}
+
+// unversioned returns the hash of a domain without a version.
+func (d Domain) unversioned() Separator {
+	var b [4 * word]byte
+	copy(b[:], unversionedTypeHash[:])
+	name := crypto.Keccak256Hash([]byte(d.Name))
+	copy(b[1*word:], name[:])
+	number(b[2*word:], d.ChainID)
+	address(b[3*word:], d.Contract)
 	return Separator(crypto.Keccak256Hash(b[:]))
 }
 

@@ -66,6 +66,13 @@ func messages() *rapid.Generator[evm.Message] {
 				Ref: hash().Draw(t, "ref"), Deadline: rapid.Uint64().Draw(t, "deadline"),
 			}
 		}),
+		rapid.Custom(func(t *rapid.T) evm.Message {
+			return evm.UptoPermit{
+				From: account().Draw(t, "from"), Token: account().Draw(t, "token"), Amount: number().Draw(t, "amount"),
+				Spender: account().Draw(t, "spender"), Nonce: number().Draw(t, "nonce"), Deadline: number().Draw(t, "deadline"),
+				To: account().Draw(t, "to"), Facilitator: account().Draw(t, "facilitator"), ValidAfter: number().Draw(t, "after"),
+			}
+		}),
 		rapid.Custom(func(t *rapid.T) evm.Message { return evm.Revoke{GrantID: hash().Draw(t, "grant")} }),
 	)
 }
@@ -73,7 +80,7 @@ func messages() *rapid.Generator[evm.Message] {
 func domains() *rapid.Generator[evm.Domain] {
 	return rapid.Custom(func(t *rapid.T) evm.Domain {
 		return evm.Domain{
-			Name: rapid.StringN(1, 40, -1).Draw(t, "name"), Version: rapid.StringN(1, 4, -1).Draw(t, "version"),
+			Name: rapid.StringN(1, 40, -1).Draw(t, "name"), Version: rapid.StringN(0, 4, -1).Draw(t, "version"),
 			ChainID: rapid.Uint64Min(1).Draw(t, "chain"), Contract: account().Draw(t, "contract"),
 		}
 	})
