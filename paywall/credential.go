@@ -86,6 +86,8 @@ type purchase struct {
 	replace func()
 	// payer is the payer that a signed transfer names, or "" for other credentials.
 	payer string
+	// mandateID is the id of the mandate that pays, or "" for other credentials.
+	mandateID string
 	// late is the refusal of a credential that is no longer valid, unless it was settled
 	// before.
 	late *refusal

@@ -52,7 +52,7 @@ func (v *visit) planMandate(ctx context.Context) (*purchase, error) {
 		params.Metered, params.ExpiresInSeconds = true, int64(v.route.Hold/time.Second)
 	}
 	plan := &purchase{
-		late:     late,
+		late: late, mandateID: m.ID,
 		announce: func(h http.Header, p Payment) { announceX402(h, keyPaymentResponseV1, p) },
 	}
 	plan.use(v, key, params, m.ID)

@@ -49,6 +49,7 @@ type shared struct {
 	own         *http.Transport // created by New; nil with Config.HTTPClient
 	capturer    Capturer        // nil if prices cannot be held
 	refunder    Refunder        // nil unless Config.RefundUnserved
+	brake       *brake
 	later       *later
 	signRefund  func(context.Context, client.Refund) (string, error)
 	unsigned    sync.Once // logs that it is not set
@@ -66,7 +67,7 @@ func New(c Config) (*Gate, error) {
 	s := &shared{
 		clock: c.Clock, logger: c.Logger, redemptions: c.Redemptions, settler: c.Settler, timeout: c.CallTimeout,
 		mandateKeys: newMandateKeys(c.Clock), clients: newClientLimits(c), listing: &listing{logger: c.Logger},
-		later: newLater(), skip: c.Skip, served: c.Served, onPaid: c.OnPaid, onRefused: c.OnRefused,
+		later: newLater(), brake: newBrake(c), skip: c.Skip, served: c.Served, onPaid: c.OnPaid, onRefused: c.OnRefused,
 		newFacilitator: func(url string) (*x402.Facilitator, error) {
 			return x402.NewFacilitator(x402.FacilitatorConfig{URL: url, Timeout: c.CallTimeout, HTTPClient: c.HTTPClient, Clock: c.Clock})
 		},

@@ -103,6 +103,12 @@ type Config struct {
 	// then not accepted again. Requires Merchant, or a Settler that is a [Refunder]. Default:
 	// false; the credential of an unserved payment stays good for [HonoredFor].
 	RefundUnserved bool
+	// MaxUnserved is the number of payments of one mandate that are refunded within
+	// [UnservedWindow] because their requests were not served. The gate answers further
+	// payments of the mandate 503 with Retry-After, and does not take them: a handler that
+	// keeps failing would otherwise pay and refund without end. Each instance counts by itself.
+	// Only with RefundUnserved. Default: [DefaultMaxUnserved]. Negative: no limit.
+	MaxUnserved int
 	// SignRefund signs a refund on the chain with the wallet that was paid, and returns the
 	// signature; [client.Refund].Signature is what to sign. The gate has compared it with the
 	// payment: it gives at most what was paid to the wallet that paid. A
@@ -241,6 +247,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.UnprovenPerSecond == 0 {
 		c.UnprovenPerSecond = DefaultUnprovenPerSecond
+	}
+	if c.MaxUnserved == 0 {
+		c.MaxUnserved = DefaultMaxUnserved
 	}
 	if c.Clock == nil {
 		c.Clock = time.Now

@@ -278,6 +278,10 @@ func (h *hold) pay(ctx context.Context) (Payment, error) {
 	if h.state == ClaimPaid {
 		return h.resume(ctx)
 	}
+	if no := h.braked(); no != nil && h.state == ClaimFresh { // an undecided payment may have been taken
+		h.end = EndRefused
+		return Payment{}, no
+	}
 	if err := h.count(); err != nil {
 		if h.state == ClaimFresh {
 			h.end = EndRefused

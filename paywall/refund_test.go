@@ -3,6 +3,7 @@ package paywall_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,13 +14,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/paywall"
 )
 
 // refunding returns a world whose gate refunds what was not served.
-func refunding(t *testing.T, status client.RefundStatus) *world {
+func refunding(t *testing.T, status client.RefundStatus, change ...func(*paywall.Config)) *world {
 	t.Helper()
 	w := setup(t, func(c *paywall.Config) {
+		for _, one := range change {
+			one(c)
+		}
 		c.RefundUnserved, c.Merchant = true, paywall.Merchant{ID: "mer_1", APIKey: "sk_test_1"}
 		c.SignRefund = func(context.Context, client.Refund) (string, error) { return "", errors.New("no key") }
 	})
@@ -220,4 +225,48 @@ func TestNextRequestOfABareMandateIsAnotherPurchaseAfterARefund(t *testing.T) {
 	w.handler = func(http.ResponseWriter, *http.Request) {}
 	require.Equal(t, http.StatusOK, w.ask("X-Service-Mandate", token).Code)
 	require.Equal(t, 2, w.service.count("/v1/paywall/settle"))
+}
+
+// TestFailingHandlerStopsPayments: after five refunds of a mandate the gate takes no more of its
+// payments until the window has passed. Other mandates pay, and what was paid before is served.
+func TestFailingHandlerStopsPayments(t *testing.T) {
+	t.Parallel()
+	w := refunding(t, client.RefundSucceeded)
+	token, other := w.service.mandate(nil).Reveal(), w.service.mandate(func(m *mandate.Terms) { m.ID = "del_01JD7Q8XKQ2V5T9N3W6Y0ZB4CG" }).Reveal()
+	ask := func(token, key string) *httptest.ResponseRecorder {
+		return w.ask("X-Service-Mandate", token, "Idempotency-Key", key)
+	}
+	require.Equal(t, http.StatusOK, ask(token, "served").Code)
+	w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusNotFound) }
+	require.Equal(t, http.StatusNotFound, ask(token, "unserved").Code, "its payment stays good")
+	w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusInternalServerError) }
+	for i := range paywall.DefaultMaxUnserved {
+		require.Equal(t, http.StatusInternalServerError, ask(token, fmt.Sprint("failed ", i)).Code)
+		w.clock.Advance(time.Minute)
+	}
+	settled := w.service.count("/v1/paywall/settle")
+	for range 3 {
+		braked := ask(token, "braked")
+		require.Equal(t, http.StatusServiceUnavailable, braked.Code)
+		require.Equal(t, "unavailable", body(t, braked)["code"])
+		require.Equal(t, "300", braked.Header().Get("Retry-After"))
+	}
+	require.Equal(t, settled, w.service.count("/v1/paywall/settle"), "nothing was taken")
+	require.Len(t, w.service.ended(), paywall.DefaultMaxUnserved)
+	require.Equal(t, http.StatusInternalServerError, ask(other, "other").Code)
+	w.handler = func(http.ResponseWriter, *http.Request) {}
+	require.Equal(t, http.StatusOK, ask(token, "unserved").Code)
+	require.Equal(t, http.StatusServiceUnavailable, ask(token, "braked").Code)
+	w.clock.Advance(5 * time.Minute)
+	require.Equal(t, http.StatusOK, ask(token, "braked").Code)
+}
+
+func TestRefundsWithoutALimit(t *testing.T) {
+	t.Parallel()
+	w := refunding(t, client.RefundSucceeded, func(c *paywall.Config) { c.MaxUnserved = -1 })
+	w.handler = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusInternalServerError) }
+	for i := range 2 * paywall.DefaultMaxUnserved {
+		require.Equal(t, http.StatusInternalServerError, w.ask("X-Service-Mandate", w.service.mandate(nil).Reveal(), "Idempotency-Key", fmt.Sprint(i)).Code)
+	}
+	require.Len(t, w.service.ended(), 2*paywall.DefaultMaxUnserved)
 }
