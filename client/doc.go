@@ -41,6 +41,7 @@
 //	ErrNotFound               no such object, or it belongs to another merchant
 //	ErrAuthorizationEnded     the payment holds nothing to capture or void: read its receipt
 //	ErrNotRefundable          the payment cannot be refunded: it has not succeeded, or its rail took it back
+//	ErrTooManyRefunds         the payment has 100 refunds, the most that it can have
 //	ErrRefundRefused          the signed refund would fail now: read Error.Message, and hand it in again
 //	ErrSessionFinished        the session has already completed or failed
 //	ErrRateLimited            too many calls: wait for Error.RetryAfter

@@ -33,6 +33,7 @@ const (
 	CodeAuthorizationEnded    Code = "authorization_ended"
 	CodeNotRefundable         Code = "not_refundable"
 	CodeRefundRefused         Code = "refund_refused"
+	CodeTooManyRefunds        Code = "too_many_refunds"
 	CodeIdempotencyInProgress Code = "idempotency_in_progress"
 	CodePayloadTooLarge       Code = "payload_too_large"
 	CodeUnsupportedMediaType  Code = "unsupported_media_type"
@@ -63,6 +64,7 @@ var (
 	ErrMethodNotAllowed      = &Error{Code: CodeMethodNotAllowed, Status: http.StatusMethodNotAllowed}
 	ErrSessionFinished       = &Error{Code: CodeSessionFinished, Status: http.StatusConflict}
 	ErrNotRefundable         = &Error{Code: CodeNotRefundable, Status: http.StatusConflict}
+	ErrTooManyRefunds        = &Error{Code: CodeTooManyRefunds, Status: http.StatusConflict}
 	ErrRefundRefused         = &Error{Code: CodeRefundRefused, Status: http.StatusConflict}
 	ErrAuthorizationEnded    = &Error{Code: CodeAuthorizationEnded, Status: http.StatusConflict}
 	ErrIdempotencyInProgress = &Error{Code: CodeIdempotencyInProgress, Status: http.StatusConflict}

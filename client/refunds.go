@@ -1,9 +1,13 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"iter"
 	"net/http"
+	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -67,15 +71,17 @@ type RefundSignature struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-// RefundList is the result of [Client.Refunds].
-type RefundList struct {
+// RefundPage is one page of the refunds of a payment.
+type RefundPage struct {
+	// HasMore reports whether later refunds follow.
+	HasMore bool `json:"hasMore"`
 	// Data lists the refunds, oldest first.
 	Data []Refund `json:"data"`
 }
 
 // Refund gives back a part of a payment, or what is left of it:
 // POST /v1/payments/{transactionId}/refunds. Several partial refunds never give back more than
-// was charged. Once a refund has succeeded, the mandate may spend the amount again, in the
+// was charged, and a payment has at most 100, failed ones included. Once a refund has succeeded, the mandate may spend the amount again, in the
 // limits in which the payment still counts, except the month of a payment on the chain, whose
 // contract counts no refunds. The fee is not returned. Check [Refund].Status: [RefundPending] is
 // followed by a webhook event.
@@ -83,8 +89,8 @@ type RefundList struct {
 // A refund on the chain comes out of the payee's wallet, and is pending until that has signed:
 // see [Refund].Signature. The service pays for the gas.
 //
-// Errors: [ErrUnknownOutcome], [ErrNotFound], [ErrNotRefundable], [ErrIdempotencyInProgress],
-// [ErrIdempotencyMismatch], [ErrValidation], and those that every call may return (see the
+// Errors: [ErrUnknownOutcome], [ErrNotFound], [ErrNotRefundable], [ErrTooManyRefunds],
+// [ErrIdempotencyInProgress], [ErrIdempotencyMismatch], [ErrValidation], and those that every call may return (see the
 // package comment).
 func (c *Client) Refund(ctx context.Context, transactionID string, p RefundParams) (Refund, error) {
 	if p.IdempotencyKey == "" {
@@ -99,13 +105,32 @@ func (c *Client) Refund(ctx context.Context, transactionID string, p RefundParam
 	})
 }
 
-// Refunds lists the refunds of a payment: GET /v1/payments/{transactionId}/refunds.
+// RefundsPage returns one page of the refunds of a payment, oldest first:
+// GET /v1/payments/{transactionId}/refunds. Limit is 100 by default. If HasMore is true, the
+// next page starts after the last refund of this one.
 //
-// Errors: [ErrNotFound], and those that every call may return (see the package comment).
-func (c *Client) Refunds(ctx context.Context, transactionID string) (RefundList, error) {
+// Errors: [ErrNotFound], [ErrValidation] for an invalid limit or cursor, and those that every
+// call may return (see the package comment).
+func (c *Client) RefundsPage(ctx context.Context, transactionID string, p ListParams) (RefundPage, error) {
+	q := url.Values{}
+	if p.Limit != 0 {
+		q.Set("limit", strconv.Itoa(p.Limit))
+	}
+	if p.StartingAfter != "" {
+		q.Set("starting_after", p.StartingAfter)
+	}
 	return do(ctx, c, call{
-		doing: "list refunds", method: http.MethodGet, idempotent: true, pattern: "/v1/payments/{transactionId}/refunds", value: transactionID,
-	}, func(l *RefundList, _ answer) bool { return l.Data != nil })
+		doing: "list refunds", method: http.MethodGet, idempotent: true, pattern: "/v1/payments/{transactionId}/refunds", value: transactionID, query: q,
+	}, func(l *RefundPage, _ answer) bool { return l.Data != nil })
+}
+
+// Refunds returns an iterator over the refunds of a payment, oldest first, as
+// [Client.Transactions] does over transactions.
+func (c *Client) Refunds(ctx context.Context, transactionID string, p ListParams) iter.Seq2[Refund, error] {
+	return pages("list refunds", p.StartingAfter, func(after string) ([]Refund, bool, error) {
+		page, err := c.RefundsPage(ctx, transactionID, ListParams{Limit: cmp.Or(p.Limit, rangePage), StartingAfter: after})
+		return page.Data, page.HasMore, err
+	}, func(r Refund) string { return r.ID })
 }
 
 // SignRefund hands in the payee's signature of a refund on the chain, in hexadecimal:

@@ -71,7 +71,7 @@ func (k *call) effectOf(e *Error, genuine bool) effect {
 	case CodeIdempotencyInProgress, CodeInternal, CodeUnavailable, CodeUnexpectedAnswer:
 		return unknown
 	case CodeValidation, CodeUnauthorized, CodeNotFound, CodeMethodNotAllowed, CodeSessionFinished, CodeAuthorizationEnded, CodeNotRefundable,
-		CodeRefundRefused, CodePayloadTooLarge, CodeUnsupportedMediaType, CodeRateLimited:
+		CodeTooManyRefunds, CodeRefundRefused, CodePayloadTooLarge, CodeUnsupportedMediaType, CodeRateLimited:
 		return none
 	}
 	return none // a code of a newer service: nothing is attempted before a 4xx

@@ -219,12 +219,13 @@ func (o *Operator) Charges(ctx context.Context, merchantID, before string, limit
 	return o.config.Store.Charges(ctx, merchantID, before, limit)
 }
 
-// Refunds lists the refunds of a charge, oldest first.
-func (o *Operator) Refunds(ctx context.Context, transactionID string) ([]ledger.Refund, error) {
+// Refunds lists the refunds of a charge, oldest first, beginning after the refund with the
+// number after ([ledger.Refund.N]).
+func (o *Operator) Refunds(ctx context.Context, transactionID string, after, limit int) ([]ledger.Refund, error) {
 	if _, err := o.config.Store.Charge(ctx, transactionID); err != nil {
 		return nil, fmt.Errorf("charge %s: %w", transactionID, err)
 	}
-	return o.config.Store.RefundsOf(ctx, transactionID)
+	return o.config.Store.RefundsOf(ctx, transactionID, after, limit)
 }
 
 // Conflicts lists outcomes that differ from the one that decided their charge, by charge

@@ -72,7 +72,7 @@ func TestRefundOnTheChainDoesNotFreeTheMonth(t *testing.T) {
 	require.EqualValues(t, 500, c.spentCents(t, m))
 	e := hook.Next(t)
 	require.Contains(t, string(e.Data), done.TxHash)
-	list, err := c.Client().Refunds(t.Context(), paid.TransactionID)
+	list, err := c.Client().RefundsPage(t.Context(), paid.TransactionID, client.ListParams{})
 	require.NoError(t, err)
 	require.Equal(t, []client.Refund{done}, list.Data)
 	repeated, err := c.Client().SignRefund(t.Context(), paid.TransactionID, r.ID, signature)

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -40,7 +41,7 @@ func TestRefundGivesTheBudgetBack(t *testing.T) {
 	rest, err := c.Client().Refund(t.Context(), paid.TransactionID, client.RefundParams{})
 	require.NoError(t, err)
 	require.EqualValues(t, 300, rest.AmountCents)
-	list, err := c.Client().Refunds(t.Context(), paid.TransactionID)
+	list, err := c.Client().RefundsPage(t.Context(), paid.TransactionID, client.ListParams{})
 	require.NoError(t, err)
 	require.Len(t, list.Data, 2)
 	receipt, err := c.Client().Receipt(t.Context(), paid.TransactionID)
@@ -65,7 +66,7 @@ func TestPaymentsThatCannotBeRefunded(t *testing.T) {
 	require.ErrorIs(t, err, client.ErrNotRefundable)
 	_, err = c.Client().Refund(t.Context(), "txn_01ARZ3NDEKTSV4RRFFQ69G5FAV", client.RefundParams{})
 	require.ErrorIs(t, err, client.ErrNotFound)
-	_, err = c.Client().Refunds(t.Context(), "txn_01ARZ3NDEKTSV4RRFFQ69G5FAV")
+	_, err = c.Client().RefundsPage(t.Context(), "txn_01ARZ3NDEKTSV4RRFFQ69G5FAV", client.ListParams{})
 	require.ErrorIs(t, err, client.ErrNotFound)
 	paid := c.chargeIn(t, c.mandate(t, 500, 1000), 100, client.USD)
 	for param, body := range map[string]string{
@@ -74,6 +75,48 @@ func TestPaymentsThatCannotBeRefunded(t *testing.T) {
 	} {
 		require.Equal(t, param, c.do(t, "POST", "/v1/payments/"+paid.TransactionID+"/refunds", body).refused(t, 400, "validation_error").str("param"))
 	}
+}
+
+// TestPaymentHasAtMost100Refunds: each is listed, in pages too.
+func TestPaymentHasAtMost100Refunds(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	paid := c.chargeIn(t, c.mandate(t, 500, 500), 500, client.USD)
+	refund := func(key string) (client.Refund, error) {
+		return c.Client().Refund(t.Context(), paid.TransactionID, client.RefundParams{AmountCents: 1, IdempotencyKey: key})
+	}
+	var made []string
+	for i := range 100 {
+		r, err := refund(strconv.Itoa(i))
+		require.NoError(t, err)
+		made = append(made, r.ID)
+	}
+	_, err := refund("one more")
+	require.ErrorIs(t, err, client.ErrTooManyRefunds)
+	again, err := refund("0")
+	require.NoError(t, err)
+	require.True(t, again.Replayed)
+	all, err := c.Client().RefundsPage(t.Context(), paid.TransactionID, client.ListParams{})
+	require.NoError(t, err)
+	require.Len(t, all.Data, 100)
+	require.False(t, all.HasMore)
+	var listed []string
+	for r, err := range c.Client().Refunds(t.Context(), paid.TransactionID, client.ListParams{Limit: 40}) {
+		require.NoError(t, err)
+		listed = append(listed, r.ID)
+	}
+	require.Equal(t, made, listed)
+	page, err := c.Client().RefundsPage(t.Context(), paid.TransactionID, client.ListParams{Limit: 40, StartingAfter: made[59]})
+	require.NoError(t, err)
+	require.False(t, page.HasMore)
+	require.Len(t, page.Data, 40)
+
+	other := c.chargeIn(t, c.mandate(t, 500, 500), 100, client.USD)
+	_, err = c.Client().RefundsPage(t.Context(), other.TransactionID, client.ListParams{StartingAfter: made[0]})
+	require.ErrorIs(t, err, client.ErrValidation, "a refund of another payment")
+	_, err = c.Client().RefundsPage(t.Context(), other.TransactionID, client.ListParams{Limit: 101})
+	require.ErrorIs(t, err, client.ErrValidation)
+	c.sound(t, 2)
 }
 
 // TestRefusedRefundGivesNothingBack: the budget stays used, and the merchant may try again.
@@ -110,7 +153,7 @@ func TestRefundWhoseAnswerIsLostIsFinishedOnce(t *testing.T) {
 	require.ErrorIs(t, err, client.ErrValidation, "what is pending cannot be given back again")
 	c.Clock.Advance(time.Minute)
 	require.Eventually(t, func() bool {
-		list, err := c.Client().Refunds(t.Context(), paid.TransactionID)
+		list, err := c.Client().RefundsPage(t.Context(), paid.TransactionID, client.ListParams{})
 		return err == nil && list.Data[0].Status == client.RefundSucceeded
 	}, 10*time.Second, 20*time.Millisecond)
 	require.EqualValues(t, 200, c.spentCents(t, m))

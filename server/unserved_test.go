@@ -69,7 +69,7 @@ func (c caller) buyUnserved(t *testing.T, mandate string, sign func(context.Cont
 		require.Equal(t, want, resp.StatusCode, string(text))
 	}
 	require.Len(t, paid, 1)
-	list, err := c.Client().Refunds(t.Context(), paid[0].TransactionID)
+	list, err := c.Client().RefundsPage(t.Context(), paid[0].TransactionID, client.ListParams{})
 	require.NoError(t, err)
 	require.Len(t, list.Data, 1, "refunded once")
 	return list.Data[0]

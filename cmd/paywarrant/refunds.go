@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
 type refundsCmd struct {
@@ -37,10 +38,24 @@ type refundLine struct {
 	SettledAt     string `json:"settledAt,omitempty"`
 }
 
+// refundsOf returns all refunds of a charge.
+func refundsOf(ctx context.Context, op *server.Operator, transactionID string) (all []ledger.Refund, err error) {
+	for after := 0; ; {
+		page, err := op.Refunds(ctx, transactionID, after, listPage)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, page...); len(page) < listPage {
+			return all, nil
+		}
+		after = all[len(all)-1].N
+	}
+}
+
 // Run lists the refunds.
 func (c refundsListCmd) Run(ctx context.Context, o output) error {
 	return c.operator(ctx, func(op *server.Operator) error {
-		list, err := op.Refunds(ctx, c.Transaction)
+		list, err := refundsOf(ctx, op, c.Transaction)
 		if err != nil {
 			return err
 		}

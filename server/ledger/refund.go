@@ -66,7 +66,12 @@ var (
 	ErrNotRefundable = errors.New("ledger: charge cannot be refunded")
 	// ErrAboveCharge reports refunds of more than was charged.
 	ErrAboveCharge = errors.New("ledger: amount above what is left of the charge")
+	// ErrTooManyRefunds reports a charge that has [MaxRefunds].
+	ErrTooManyRefunds = errors.New("ledger: the charge has the most refunds that it can have")
 )
+
+// MaxRefunds limits the refunds of one charge. Failed ones count.
+const MaxRefunds = 100
 
 // GivenBack reports whether all of a succeeded charge is refunded, or about to be. It proves
 // no payment any more.
@@ -105,8 +110,8 @@ func refundKeys(refundID string, c Charge) Keys {
 
 // Refund begins a refund: the caller must ask the charge's rail next. It returns the result of
 // the first request with the same key with replayed set, [ErrIdempotencyMismatch],
-// [ErrIdempotencyInProgress], [ErrNotFound], [ErrNotRefundable] or [ErrAboveCharge]. Refunds
-// that run at the same time never give back more than was charged.
+// [ErrIdempotencyInProgress], [ErrNotFound], [ErrNotRefundable], [ErrAboveCharge] or
+// [ErrTooManyRefunds]. Refunds that run at the same time never give back more than was charged.
 func (l *Ledger) Refund(ctx context.Context, q RefundRequest) (r Refund, replayed bool, err error) {
 	refundID, lease := RefundID(q.MerchantID, q.IdempotencyKey), l.newLease()
 	err = l.run(ctx, q.Charge.MandateID, refundKeys(refundID, q.Charge), func(s *State, now time.Time) (e Effects, err error) {
@@ -154,6 +159,9 @@ func (q RefundRequest) decide(s *State, refundID, lease string, now time.Time) (
 	}
 	if amount <= 0 || amount > left {
 		return Effects{}, Refund{}, ErrAboveCharge
+	}
+	if c.Refunds >= MaxRefunds {
+		return Effects{}, Refund{}, ErrTooManyRefunds
 	}
 	c.Refunding, c.Refunds = c.Refunding+amount, c.Refunds+1
 	r := Refund{

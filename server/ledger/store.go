@@ -79,10 +79,15 @@ type Reader interface {
 	// MandateHeld returns the sum of a mandate's charges that a rail holds and may still
 	// capture.
 	MandateHeld(ctx context.Context, mandateID string, on rail.Name) (Micros, error)
-	// RefundsOf lists the refunds of a charge, oldest first.
-	RefundsOf(ctx context.Context, chargeID string) ([]Refund, error)
-	// LapsedRefunds lists pending refunds whose lease ended before a time, oldest lease first.
-	LapsedRefunds(ctx context.Context, before time.Time, limit int) ([]Refund, error)
+	// RefundOf returns a refund of a charge.
+	RefundOf(ctx context.Context, chargeID, id string) (Refund, error)
+	// RefundsOf lists the refunds of a charge, oldest first, beginning after the refund with
+	// the number after. A charge has at most [MaxRefunds], or more if it is from before that
+	// limit.
+	RefundsOf(ctx context.Context, chargeID string, after, limit int) ([]Refund, error)
+	// LapsedRefunds lists pending refunds whose lease ended before a time, oldest lease first,
+	// without those of the rails in except.
+	LapsedRefunds(ctx context.Context, before time.Time, except []rail.Name, limit int) ([]Refund, error)
 	// MandateVolume returns the sum of a mandate's succeeded charges without what was refunded.
 	MandateVolume(ctx context.Context, mandateID string) (Micros, error)
 	// Tab returns a tab.

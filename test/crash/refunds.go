@@ -112,13 +112,15 @@ func (d *drill) refundPart(ctx context.Context, chargeID string, cents int64, ke
 
 // refundNow returns the present state of a refund.
 func (d *drill) refundNow(ctx context.Context, r client.Refund) (client.Refund, error) {
-	list, err := d.merchant.Refunds(ctx, r.TransactionID)
-	for _, one := range list.Data {
+	for one, err := range d.merchant.Refunds(ctx, r.TransactionID, client.ListParams{}) {
+		if err != nil {
+			return r, err
+		}
 		if one.ID == r.ID {
-			return one, err
+			return one, nil
 		}
 	}
-	return r, err
+	return r, nil
 }
 
 // signed signs a refund as the merchant's wallet.
@@ -186,7 +188,7 @@ func (d *drill) auditRefunds(ctx context.Context, store store.Store, r *report) 
 		if err != nil || c.Refunds == 0 {
 			continue // a charge that is missing is reported as lost
 		}
-		all, err := store.RefundsOf(ctx, id)
+		all, err := store.RefundsOf(ctx, id, 0, ledger.MaxRefunds)
 		if err != nil {
 			return 0, 0, fmt.Errorf("read refunds of %s: %w", id, err)
 		}

@@ -55,6 +55,7 @@ var table = []struct {
 	{payment.ErrNothingToSign, client.ErrRefundRefused, "The refund waits for no signature."},
 	{rail.ErrSignature, client.ErrValidation, "signature is not the payee's wallet's, of this refund's typed data"},
 	{ledger.ErrNotRefundable, client.ErrNotRefundable, "The payment cannot be refunded: it has not succeeded, or its rail took it back."},
+	{ledger.ErrTooManyRefunds, client.ErrTooManyRefunds, fmt.Sprintf("The payment has %d refunds, the most that it can have.", ledger.MaxRefunds)},
 	{ledger.ErrAboveCharge, client.ErrValidation, "amountCents must not exceed what is left of the payment"},
 	{ledger.ErrNotAuthorized, client.ErrAuthorizationEnded, "The payment holds nothing to capture or void: it was not authorized, or was captured, voided or refused before."},
 	{ledger.ErrNoWholeCents, client.ErrValidation, "amountCents must be whole cents for a card"},

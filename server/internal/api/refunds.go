@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/paywarrant/paywarrant/client"
@@ -50,15 +51,25 @@ func (a *API) refunds(ctx context.Context, c call[struct{}]) (reply, error) {
 	if !id.Valid(id.Charge, chargeID) {
 		return reply{}, ledger.ErrNotFound
 	}
-	all, err := a.Payments.Refunds(ctx, c.Merchant.ID, chargeID)
+	size, after, err := pageOf(c, id.Refund, "a refund of the payment")
 	if err != nil {
 		return reply{}, err
 	}
-	list := client.RefundList{Data: []client.Refund{}}
-	for _, r := range all {
-		list.Data = append(list.Data, refundView(r))
+	if !c.Request.URL.Query().Has("limit") {
+		size = maxPage // all of a payment
 	}
-	return reply{Body: list}, nil
+	list, err := a.Payments.Refunds(ctx, c.Merchant.ID, chargeID, after, size+1)
+	if errors.Is(err, payment.ErrNoSuchRefund) {
+		return reply{}, invalid("starting_after", "must be the id of a refund of the payment")
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	page := client.RefundPage{HasMore: len(list) > size, Data: []client.Refund{}}
+	for _, r := range list[:min(len(list), size)] {
+		page.Data = append(page.Data, refundView(r))
+	}
+	return reply{Body: page}, nil
 }
 
 type signatureBody struct {

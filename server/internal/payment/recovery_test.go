@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -34,6 +35,18 @@ type scripted struct {
 func (s *scripted) Name() rail.Name { return s.name }
 
 func (s *scripted) Charge(ctx context.Context, _ rail.Charge) (rail.Outcome, error) {
+	return s.answer(ctx)
+}
+
+func (s *scripted) Refund(ctx context.Context, _ rail.Refund) (rail.Outcome, error) {
+	return s.answer(ctx)
+}
+
+func (s *scripted) LookupRefund(context.Context, string) (rail.Outcome, error) {
+	return rail.Outcome{Status: rail.Unseen}, nil
+}
+
+func (s *scripted) answer(ctx context.Context) (rail.Outcome, error) {
 	s.asked.Add(1)
 	if s.hangs != nil {
 		select {
@@ -147,4 +160,50 @@ func TestHungRailDoesNotHoldUpTheOther(t *testing.T) {
 		return len(lapsed) == 0
 	}, time.Minute, 50*time.Millisecond, "and then the rest")
 	require.EqualValues(t, 300, hung.asked.Load())
+}
+
+// TestStuckRefundsDoNotDelayThoseOfTheOtherRail: more refunds than recovery lists at a time wait
+// for a chain that does not answer; one by card, which is younger, is finished at once.
+func TestStuckRefundsDoNotDelayThoseOfTheOtherRail(t *testing.T) {
+	t.Parallel()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	now := &clock.Movable{}
+	hung, card := &scripted{name: rail.Chain, hangs: make(chan struct{})}, &scripted{name: rail.Card}
+	before := newInstance(t, store, now.Now, hung, card)
+	refund := func(c ledger.Charge, on rail.Name, key string) ledger.Refund {
+		r, _, err := before.ledger.Refund(t.Context(), ledger.RefundRequest{
+			Charge: c, MerchantID: c.MerchantID, Amount: 1, IdempotencyKey: c.ID + key, Fingerprint: "f", Lease: time.Second,
+		})
+		require.NoError(t, err)
+		require.Equal(t, on, r.Rail)
+		return r
+	}
+	settled := func(n int, on rail.Name) (all []ledger.Charge) {
+		for _, c := range before.pending(t, now.Now, n, on) {
+			c, err := before.ledger.Settle(t.Context(), c, ledger.Settlement{Rail: on, Outcome: rail.Outcome{Status: rail.Succeeded, ProcessorID: "p", TxHash: "0x1"}})
+			require.NoError(t, err)
+			all = append(all, c)
+		}
+		return all
+	}
+	for _, c := range settled(3, rail.Chain) {
+		for i := range ledger.MaxRefunds {
+			refund(c, rail.Chain, strconv.Itoa(i))
+		}
+	}
+	now.Advance(time.Second)
+	byCard := refund(settled(1, rail.Card)[0], rail.Card, "")
+	before.Close()
+	now.Advance(time.Minute)
+	next := newInstance(t, store, now.Now, hung, card)
+	require.NoError(t, next.Start(t.Context()))
+	require.Eventually(t, func() bool {
+		r, err := next.ledger.RefundOf(t.Context(), byCard.ChargeID, byCard.ID)
+		require.NoError(t, err)
+		return r.Status == ledger.RefundSucceeded
+	}, time.Minute, 20*time.Millisecond)
+	require.LessOrEqual(t, hung.asked.Load(), int64(16), "long before the others were asked for")
+	close(hung.hangs)
 }

@@ -138,16 +138,21 @@ func (s *Service) recoverRefunds(ctx context.Context) {
 	tick := time.NewTicker(recoverEvery)
 	defer tick.Stop()
 	for {
-		lapsed, err := s.Ledger.LapsedRefunds(ctx, s.Clock(), recoverBatch)
+		lapsed, err := s.Ledger.LapsedRefunds(ctx, s.Clock(), p.full(), recoverBatch)
 		if err != nil && ctx.Err() == nil {
 			s.Logger.ErrorContext(ctx, "list lapsed refunds", slog.String("error", err.Error()))
 		}
 		for _, r := range lapsed {
 			p.add(ctx, r.Rail, r.ID, func() { s.resumeRefund(ctx, r) })
 		}
+		more := p.idle
+		if len(lapsed) < recoverBatch {
+			more = nil // there are no others
+		}
 		select {
 		case <-ctx.Done():
 			return
+		case <-more:
 		case <-tick.C:
 		}
 	}
@@ -164,13 +169,28 @@ func (s *Service) resumeRefund(ctx context.Context, r ledger.Refund) {
 	}
 }
 
-// Refunds lists the refunds of a merchant's charge, oldest first.
-func (s *Service) Refunds(ctx context.Context, merchantID, chargeID string) ([]Refunded, error) {
+// ErrNoSuchRefund reports a cursor that is no refund of the charge.
+var ErrNoSuchRefund = errors.New("payment: the charge has no such refund")
+
+// Refunds lists the refunds of a merchant's charge, oldest first, beginning after the refund
+// with the id after, or with the first. Its errors are ledger.ErrNotFound and ErrNoSuchRefund.
+func (s *Service) Refunds(ctx context.Context, merchantID, chargeID, after string, limit int) ([]Refunded, error) {
 	c, err := s.ChargeOf(ctx, merchantID, chargeID)
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.Ledger.RefundsOf(ctx, c.ID)
+	n := 0
+	if after != "" {
+		last, err := s.Ledger.RefundOf(ctx, c.ID, after)
+		if errors.Is(err, ledger.ErrNotFound) {
+			return nil, ErrNoSuchRefund
+		}
+		if err != nil {
+			return nil, err
+		}
+		n = last.N
+	}
+	all, err := s.Ledger.RefundsOf(ctx, c.ID, n, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -65,24 +64,19 @@ func (s *Service) SignRefund(ctx context.Context, merchantID, chargeID, refundID
 	if err != nil {
 		return Refunded{}, err
 	}
-	all, err := s.Ledger.RefundsOf(ctx, c.ID)
+	r, err := s.Ledger.RefundOf(ctx, c.ID, refundID)
 	if err != nil {
 		return Refunded{}, err
 	}
-	i := slices.IndexFunc(all, func(r ledger.Refund) bool { return r.ID == refundID })
-	if i < 0 {
-		return Refunded{}, ledger.ErrNotFound
-	}
-	one, able := s.signedRefunder(all[i].Rail)
+	one, able := s.signedRefunder(r.Rail)
 	if !able {
 		return Refunded{}, ErrNothingToSign
 	}
-	if all[i].Status != ledger.RefundPending {
-		return Refunded{Refund: all[i]}, nil
+	if r.Status != ledger.RefundPending {
+		return Refunded{Refund: r}, nil
 	}
 	// If this process dies after the rail has accepted the signature, recovery asks soon.
-	r, err := s.Ledger.ScheduleRefund(ctx, all[i], s.Clock().Add(leaseFor))
-	if err != nil {
+	if r, err = s.Ledger.ScheduleRefund(ctx, r, s.Clock().Add(leaseFor)); err != nil {
 		return Refunded{}, err
 	}
 	// From here on the refund is finished even if the caller goes away.

@@ -47,7 +47,7 @@ func (b *bench) modelRefund(rt *rapid.T, store *crashing, want *model) {
 		return
 	}
 	if errors.Is(err, ledger.ErrIdempotencyInProgress) { // the answer of the first was lost
-		all, listErr := b.RefundsOf(ctx, c.ID)
+		all, listErr := b.RefundsOf(ctx, c.ID, 0, ledger.MaxRefunds)
 		require.NoError(rt, listErr)
 		r, err = all[len(all)-1], nil
 	}
@@ -86,7 +86,7 @@ func (b *bench) compareRefunds(rt *rapid.T, want *model) {
 		require.NoError(rt, err)
 		back, waiting := want.refunds.sums(c)
 		require.Equal(rt, []any{ledger.ChargeSucceeded, back, waiting}, []any{stored.Status, stored.Refunded, stored.Refunding})
-		all, err := b.RefundsOf(context.Background(), id)
+		all, err := b.RefundsOf(context.Background(), id, 0, ledger.MaxRefunds)
 		require.NoError(rt, err)
 		for _, r := range all {
 			if _, pending := want.refunds.pending[r.ID]; pending {

@@ -102,6 +102,8 @@ func Run(t *testing.T, fresh Fresh) {
 		"repeats of refunds":               repeatedRefunds,
 		"refunds on the chain":             refundsOnTheChain,
 		"leases of refunds":                lapsedRefunds,
+		"lapsed refunds by rail":           lapsedRefundsWithoutARail,
+		"limit of refunds":                 refundsHaveALimit,
 		"schedules of refunds":             scheduledRefunds,
 		"refunds under concurrency":        concurrentRefunds,
 		"captures":                         captures,

@@ -118,7 +118,7 @@ func refunds(t *testing.T, b *bench) {
 	_, _, err := b.Refund(ctx, b.refundOf(c, 0, "nothing left"))
 	require.ErrorIs(t, err, ledger.ErrAboveCharge)
 
-	all, err := b.RefundsOf(ctx, c.ID)
+	all, err := b.RefundsOf(ctx, c.ID, 0, ledger.MaxRefunds)
 	require.NoError(t, err)
 	require.Len(t, all, 3)
 	require.Equal(t, rest.ID, all[2].ID)
@@ -196,11 +196,11 @@ func lapsedRefunds(t *testing.T, b *bench) {
 	c := b.settle(t, b.reserve(t, m, 50*cent), succeeded())
 	_, _, err := b.Refund(ctx, b.refundOf(c, 0, "k"))
 	require.NoError(t, err)
-	lapsed, err := b.LapsedRefunds(ctx, b.clock.Now(), 10)
+	lapsed, err := b.LapsedRefunds(ctx, b.clock.Now(), nil, 10)
 	require.NoError(t, err)
 	require.Empty(t, lapsed)
 	b.clock.set(b.clock.Now().Add(time.Minute))
-	lapsed, err = b.LapsedRefunds(ctx, b.clock.Now(), 10)
+	lapsed, err = b.LapsedRefunds(ctx, b.clock.Now(), nil, 10)
 	require.NoError(t, err)
 	require.Len(t, lapsed, 1)
 	leased, taken, err := b.LeaseRefund(ctx, lapsed[0], b.clock.Now().Add(time.Minute))
@@ -212,6 +212,84 @@ func lapsedRefunds(t *testing.T, b *bench) {
 	_, err = b.SettleRefund(ctx, leased, gaveBack)
 	require.NoError(t, err)
 	require.Equal(t, []int64{0, 0, 0, 1}, b.used(t, m))
+	b.sound(t)
+}
+
+// lapsedRefundsWithoutARail: what one rail leaves pending does not hide the refunds of another.
+func lapsedRefundsWithoutARail(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.terms(100*cent, 1000*cent))
+	began := map[rail.Name]ledger.Refund{}
+	for _, one := range []struct {
+		rail rail.Name
+		n    int
+	}{{rail.Chain, 3}, {rail.Card, 1}} {
+		paid := succeeded()
+		paid.Rail = one.rail
+		c := b.settle(t, b.reserve(t, m, 50*cent), paid)
+		for i := range one.n {
+			r, _, err := b.Refund(ctx, b.refundOf(c, cent, fmt.Sprint(one.rail, i)))
+			require.NoError(t, err)
+			began[one.rail] = r
+		}
+		b.clock.set(b.clock.Now().Add(time.Second)) // the card's is the youngest
+	}
+	b.clock.set(b.clock.Now().Add(time.Hour))
+	for _, tc := range []struct {
+		without []rail.Name
+		want    []rail.Name
+	}{
+		{nil, []rail.Name{rail.Chain, rail.Chain}},
+		{[]rail.Name{rail.Chain}, []rail.Name{rail.Card}},
+		{[]rail.Name{rail.Card}, []rail.Name{rail.Chain, rail.Chain}},
+		{[]rail.Name{rail.Card, rail.Chain}, nil},
+	} {
+		lapsed, err := b.LapsedRefunds(ctx, b.clock.Now(), tc.without, 2)
+		require.NoError(t, err)
+		var got []rail.Name
+		for _, r := range lapsed {
+			got = append(got, r.Rail)
+		}
+		require.Equal(t, tc.want, got, "without %v", tc.without)
+	}
+	got, err := b.RefundOf(ctx, began[rail.Card].ChargeID, began[rail.Card].ID)
+	require.NoError(t, err)
+	require.Equal(t, began[rail.Card], got)
+	_, err = b.RefundOf(ctx, began[rail.Chain].ChargeID, began[rail.Card].ID)
+	require.ErrorIs(t, err, ledger.ErrNotFound, "of another charge")
+}
+
+// refundsHaveALimit: and are listed in pages. Refunds that failed count; a repeat does not.
+func refundsHaveALimit(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.terms(1000*cent, 1000*cent))
+	c := b.settle(t, b.reserve(t, m, 1000*cent), succeeded())
+	for i := range ledger.MaxRefunds {
+		r, _, err := b.Refund(ctx, b.refundOf(c, cent, fmt.Sprint(i)))
+		require.NoError(t, err)
+		if i%2 == 0 {
+			_, err = b.SettleRefund(ctx, r, rail.Outcome{Status: rail.Refused, Reason: rail.ProcessorError})
+			require.NoError(t, err)
+		}
+	}
+	_, _, err := b.Refund(ctx, b.refundOf(c, cent, "one more"))
+	require.ErrorIs(t, err, ledger.ErrTooManyRefunds)
+	_, replayed, err := b.Refund(ctx, b.refundOf(c, cent, "0"))
+	require.NoError(t, err)
+	require.True(t, replayed)
+	var numbers []int
+	for after := 0; ; after = numbers[len(numbers)-1] {
+		page, err := b.RefundsOf(ctx, c.ID, after, 30)
+		require.NoError(t, err)
+		for _, r := range page {
+			numbers = append(numbers, r.N)
+		}
+		if len(page) < 30 {
+			break
+		}
+	}
+	require.Len(t, numbers, ledger.MaxRefunds)
+	require.Equal(t, []int{1, ledger.MaxRefunds}, []int{numbers[0], numbers[len(numbers)-1]})
 	b.sound(t)
 }
 

@@ -248,7 +248,7 @@ func leasesOfRefundsOfEarlierProcesses(t *testing.T, b *bench) {
 	own, _, err := next.Refund(ctx, b.refundOf(c, cent, "own"))
 	require.NoError(t, err)
 	require.NoError(t, next.FreeLeases(ctx))
-	lapsed, err := b.LapsedRefunds(ctx, b.clock.Now(), 10)
+	lapsed, err := b.LapsedRefunds(ctx, b.clock.Now(), nil, 10)
 	require.NoError(t, err)
 	_, replayed, err := next.Refund(ctx, b.refundOf(c, cent, "held"))
 	if b.another != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/store/internal/row"
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
 )
@@ -102,14 +103,23 @@ func (s *Store) Draws(ctx context.Context, tabID, after string, limit int) ([]le
 	return many(s, row.Charge)(s.readQ.Draws(ctx, db.DrawsParams{TabID: tabID, After: after, Most: int64(limit)}))
 }
 
+// RefundOf implements [ledger.Reader].
+func (s *Store) RefundOf(ctx context.Context, chargeID, id string) (ledger.Refund, error) {
+	return one(s, row.Refund)(s.readQ.RefundOf(ctx, db.RefundOfParams{ChargeID: chargeID, ID: id}))
+}
+
 // RefundsOf implements [ledger.Reader].
-func (s *Store) RefundsOf(ctx context.Context, chargeID string) ([]ledger.Refund, error) {
-	return many(s, row.Refund)(s.readQ.RefundsOf(ctx, chargeID))
+func (s *Store) RefundsOf(ctx context.Context, chargeID string, after, limit int) ([]ledger.Refund, error) {
+	return many(s, row.Refund)(s.readQ.RefundsOf(ctx, db.RefundsOfParams{ChargeID: chargeID, After: int64(after), Most: int64(limit)}))
 }
 
 // LapsedRefunds implements [ledger.Reader].
-func (s *Store) LapsedRefunds(ctx context.Context, before time.Time, limit int) ([]ledger.Refund, error) {
-	return many(s, row.Refund)(s.readQ.LapsedRefunds(ctx, db.LapsedRefundsParams{BeforeMs: row.Millis(before), Most: int64(limit)}))
+func (s *Store) LapsedRefunds(ctx context.Context, before time.Time, except []rail.Name, limit int) ([]ledger.Refund, error) {
+	p := db.LapsedRefundsParams{BeforeMs: row.Millis(before), Most: int64(limit)}
+	for _, name := range except {
+		p.Without += " " + string(name) + " "
+	}
+	return many(s, row.Refund)(s.readQ.LapsedRefunds(ctx, p))
 }
 
 // ExpiredHolds implements [ledger.Reader].

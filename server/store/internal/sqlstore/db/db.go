@@ -297,6 +297,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.refundFactsStmt, err = db.PrepareContext(ctx, refundFacts); err != nil {
 		return nil, fmt.Errorf("error preparing query RefundFacts: %w", err)
 	}
+	if q.refundOfStmt, err = db.PrepareContext(ctx, refundOf); err != nil {
+		return nil, fmt.Errorf("error preparing query RefundOf: %w", err)
+	}
 	if q.refundsOfStmt, err = db.PrepareContext(ctx, refundsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query RefundsOf: %w", err)
 	}
@@ -919,6 +922,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing refundFactsStmt: %w", cerr)
 		}
 	}
+	if q.refundOfStmt != nil {
+		if cerr := q.refundOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing refundOfStmt: %w", cerr)
+		}
+	}
 	if q.refundsOfStmt != nil {
 		if cerr := q.refundsOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing refundsOfStmt: %w", cerr)
@@ -1319,6 +1327,7 @@ type Queries struct {
 	putSealedKeyStmt           *sql.Stmt
 	refundStmt                 *sql.Stmt
 	refundFactsStmt            *sql.Stmt
+	refundOfStmt               *sql.Stmt
 	refundsOfStmt              *sql.Stmt
 	releaseWebhookEndpointStmt *sql.Stmt
 	resealFormerStmt           *sql.Stmt
@@ -1470,6 +1479,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		putSealedKeyStmt:           q.putSealedKeyStmt,
 		refundStmt:                 q.refundStmt,
 		refundFactsStmt:            q.refundFactsStmt,
+		refundOfStmt:               q.refundOfStmt,
 		refundsOfStmt:              q.refundsOfStmt,
 		releaseWebhookEndpointStmt: q.releaseWebhookEndpointStmt,
 		resealFormerStmt:           q.resealFormerStmt,

@@ -540,16 +540,20 @@ func (q *Queries) ExpiredHolds(ctx context.Context, arg ExpiredHoldsParams) ([]C
 }
 
 const lapsedRefunds = `-- name: LapsedRefunds :many
-SELECT id, charge_id, mandate_id, merchant_id, n, amount_micros, reason, fingerprint, status, rail, tx_hash, processor_id, failure_reason, lease_owner, lease_ms, asked, created_ms, settled_ms FROM refunds WHERE status = 'pending' AND lease_ms <= $1 ORDER BY lease_ms LIMIT CAST($2 AS BIGINT)
+SELECT id, charge_id, mandate_id, merchant_id, n, amount_micros, reason, fingerprint, status, rail, tx_hash, processor_id, failure_reason, lease_owner, lease_ms, asked, created_ms, settled_ms FROM refunds WHERE status = 'pending' AND lease_ms <= $1
+    AND CAST($2 AS TEXT) NOT LIKE '% ' || rail || ' %'
+ORDER BY lease_ms LIMIT CAST($3 AS BIGINT)
 `
 
 type LapsedRefundsParams struct {
 	BeforeMs int64
+	Without  string
 	Most     int64
 }
 
+// without is a list of rails, each with a space before and after it.
 func (q *Queries) LapsedRefunds(ctx context.Context, arg LapsedRefundsParams) ([]Refund, error) {
-	rows, err := q.query(ctx, q.lapsedRefundsStmt, lapsedRefunds, arg.BeforeMs, arg.Most)
+	rows, err := q.query(ctx, q.lapsedRefundsStmt, lapsedRefunds, arg.BeforeMs, arg.Without, arg.Most)
 	if err != nil {
 		return nil, err
 	}
@@ -840,12 +844,53 @@ func (q *Queries) RefundFacts(ctx context.Context, arg RefundFactsParams) ([]Ref
 	return items, nil
 }
 
-const refundsOf = `-- name: RefundsOf :many
-SELECT id, charge_id, mandate_id, merchant_id, n, amount_micros, reason, fingerprint, status, rail, tx_hash, processor_id, failure_reason, lease_owner, lease_ms, asked, created_ms, settled_ms FROM refunds WHERE charge_id = $1 ORDER BY n
+const refundOf = `-- name: RefundOf :one
+SELECT id, charge_id, mandate_id, merchant_id, n, amount_micros, reason, fingerprint, status, rail, tx_hash, processor_id, failure_reason, lease_owner, lease_ms, asked, created_ms, settled_ms FROM refunds WHERE charge_id = $1 AND id = $2
 `
 
-func (q *Queries) RefundsOf(ctx context.Context, chargeID string) ([]Refund, error) {
-	rows, err := q.query(ctx, q.refundsOfStmt, refundsOf, chargeID)
+type RefundOfParams struct {
+	ChargeID string
+	ID       string
+}
+
+func (q *Queries) RefundOf(ctx context.Context, arg RefundOfParams) (Refund, error) {
+	row := q.queryRow(ctx, q.refundOfStmt, refundOf, arg.ChargeID, arg.ID)
+	var i Refund
+	err := row.Scan(
+		&i.ID,
+		&i.ChargeID,
+		&i.MandateID,
+		&i.MerchantID,
+		&i.N,
+		&i.AmountMicros,
+		&i.Reason,
+		&i.Fingerprint,
+		&i.Status,
+		&i.Rail,
+		&i.TxHash,
+		&i.ProcessorID,
+		&i.FailureReason,
+		&i.LeaseOwner,
+		&i.LeaseMs,
+		&i.Asked,
+		&i.CreatedMs,
+		&i.SettledMs,
+	)
+	return i, err
+}
+
+const refundsOf = `-- name: RefundsOf :many
+SELECT id, charge_id, mandate_id, merchant_id, n, amount_micros, reason, fingerprint, status, rail, tx_hash, processor_id, failure_reason, lease_owner, lease_ms, asked, created_ms, settled_ms FROM refunds WHERE charge_id = $1 AND n > $2 ORDER BY n LIMIT CAST($3 AS BIGINT)
+`
+
+type RefundsOfParams struct {
+	ChargeID string
+	After    int64
+	Most     int64
+}
+
+func (q *Queries) RefundsOf(ctx context.Context, arg RefundsOfParams) ([]Refund, error) {
+	rows, err := q.query(ctx, q.refundsOfStmt, refundsOf, arg.ChargeID, arg.After, arg.Most)
 	if err != nil {
 		return nil, err
 	}

@@ -40,11 +40,17 @@ SELECT * FROM tabs WHERE id > $1 ORDER BY id LIMIT $2;
 -- name: Draws :many
 SELECT * FROM charges WHERE tab_id <> '' AND tab_id = sqlc.arg(tab_id) AND id > sqlc.arg(after) ORDER BY id LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
+-- name: RefundOf :one
+SELECT * FROM refunds WHERE charge_id = $1 AND id = $2;
+
 -- name: RefundsOf :many
-SELECT * FROM refunds WHERE charge_id = $1 ORDER BY n;
+SELECT * FROM refunds WHERE charge_id = sqlc.arg(charge_id) AND n > sqlc.arg(after) ORDER BY n LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: LapsedRefunds :many
-SELECT * FROM refunds WHERE status = 'pending' AND lease_ms <= sqlc.arg(before_ms) ORDER BY lease_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
+-- without is a list of rails, each with a space before and after it.
+SELECT * FROM refunds WHERE status = 'pending' AND lease_ms <= sqlc.arg(before_ms)
+    AND CAST(sqlc.arg(without) AS TEXT) NOT LIKE '% ' || rail || ' %'
+ORDER BY lease_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: RefundFacts :many
 SELECT id, charge_id, mandate_id, amount_micros, status, rail, settled_ms FROM refunds WHERE id > $1 ORDER BY id LIMIT $2;
