@@ -24,6 +24,7 @@ func CheckAt(ctx context.Context, store Reader, now time.Time) (Report, error) {
 	k := &check{
 		horizon: now.Add(-Keep), mandates: map[string]sums{}, tallies: map[TallyKey]Tally{}, payees: map[TallyKey]map[Day]Micros{},
 		refunded: map[string]refundSums{}, decided: map[string]int64{}, direct: newTransferEventsCheck(now.Add(-Keep)),
+		left:  map[string]bool{},
 		draws: map[string]drawSums{}, advances: map[string][]Posting{},
 	}
 	// Reversals are not in the snapshot: those that happen meanwhile may be in it or not.
@@ -83,7 +84,8 @@ type check struct {
 	tallies  map[TallyKey]Tally
 	payees   map[TallyKey]map[Day]Micros // what payees with a limit hold and received, by month
 	refunded map[string]refundSums       // what charges say of their refunds
-	decided  map[string]int64            // refunds that have an event, by mandate
+	decided  map[string]int64            // refunds that have an event of their own, by mandate
+	left     map[string]bool             // draws that left their tab
 	direct   transferEventsCheck
 	draws    map[string]drawSums  // draws, by tab
 	advances map[string][]Posting // postings of tabs, by tab
@@ -114,7 +116,7 @@ func (k *check) all(ctx context.Context) error {
 					return nil
 				}
 				k.count(c, p)
-				k.add(c)
+				k.add(c, forgiven(p))
 				return nil
 			})
 		},
@@ -135,8 +137,9 @@ func inTurn(steps ...func() error) error {
 	return nil
 }
 
-// add adds a charge to the sums of its mandate and to the tally of its payee.
-func (k *check) add(c Charge) {
+// add adds a charge to the sums of its mandate and to the tally of its payee. Of its refunds,
+// forgiven went back to the operator.
+func (k *check) add(c Charge, forgiven Micros) {
 	if c.MandateID == "" {
 		return
 	}
@@ -145,10 +148,14 @@ func (k *check) add(c Charge) {
 		k.fault("charge %s: there is no mandate %s", c.ID, c.MandateID)
 		return
 	}
-	if c.Refunds > 0 {
-		k.refunded[c.ID] = refundSums{c.Refunded, c.Refunding, c.Refunds}
-	}
 	key := TallyKey{MandateID: c.MandateID, MerchantID: c.MerchantID}
+	if c.Refunds > 0 {
+		k.refunded[c.ID] = refundsSaid(c, forgiven)
+	}
+	if forgiven > 0 {
+		k.Advanced -= forgiven
+		k.owes(key, -forgiven)
+	}
 	if c.Status != ChargeFailed && c.Status != ChargeVoided {
 		count(m.windows, c.Day, c.Amount, 1)
 		countRefund(m.windows, c, c.Refunded)
@@ -156,12 +163,16 @@ func (k *check) add(c Charge) {
 			k.payee(key, c)
 		}
 	}
-	if c.TabID != "" {
+	switch {
+	case c.leftTab():
+		k.left[c.ID] = true
+	case c.TabID != "":
 		k.draws[c.TabID] = k.draws[c.TabID].with(c)
 	}
 	if c.Paid() {
 		t := k.tallies[key]
-		k.tallies[key] = Tally{TallyKey: key, Count: t.Count + 1, Volume: t.Volume + c.Amount, Refunded: t.Refunded + c.Refunded}
+		t.TallyKey, t.Count, t.Volume, t.Refunded = key, t.Count+1, t.Volume+c.Amount, t.Refunded+c.Refunded
+		k.tallies[key] = t
 	}
 	if c.Direct() {
 		k.direct.charge(c)
@@ -237,8 +248,17 @@ func (k *check) counter(m Counter, least, most int64) {
 
 // refundSums are the sums of a charge's refunds, or those that the charge has.
 type refundSums struct {
-	refunded, refunding Micros
-	number              int
+	refunded, refunding, withoutRail Micros
+	number                           int
+}
+
+// refundsSaid returns what a charge and its postings say of its refunds. Those of a draw that
+// left its tab are in none of its sums, since it was not paid.
+func refundsSaid(c Charge, forgiven Micros) refundSums {
+	if c.leftTab() {
+		return refundSums{c.Amount, c.Refunding, c.Amount, c.Refunds}
+	}
+	return refundSums{c.Refunded, c.Refunding, forgiven, c.Refunds}
 }
 
 // allRefunds compares the refunds with what their charges say.
@@ -250,11 +270,14 @@ func (k *check) allRefunds(ctx context.Context) error {
 		switch r.Status {
 		case RefundSucceeded:
 			s.refunded += r.Amount
+			if r.Rail == "" {
+				s.withoutRail += r.Amount
+			}
 		case RefundPending:
 			s.refunding += r.Amount
 		case RefundFailed:
 		}
-		if r.Status != RefundPending {
+		if r.Status != RefundPending && !k.left[r.ChargeID] {
 			k.decided[r.MandateID]++
 		}
 		sums[r.ChargeID] = s
@@ -262,8 +285,9 @@ func (k *check) allRefunds(ctx context.Context) error {
 	})
 	for id, charge := range k.refunded {
 		if sums[id] != charge {
-			k.fault("charge %s: says %d refunds of %d micros, %d pending; its refunds say %d of %d, %d pending", id,
-				charge.number, charge.refunded, charge.refunding, sums[id].number, sums[id].refunded, sums[id].refunding)
+			k.fault("charge %s: says %d refunds of %d micros, %d by no rail, %d pending; its refunds say %d of %d, %d, %d pending", id,
+				charge.number, charge.refunded, charge.withoutRail, charge.refunding,
+				sums[id].number, sums[id].refunded, sums[id].withoutRail, sums[id].refunding)
 		}
 		delete(sums, id)
 	}

@@ -94,7 +94,7 @@ func isRefund(e Event) bool { return e.Type == webhook.PaymentRefunded }
 func (b *batch) refund(k *MandateCheck, e Event) {
 	var data webhook.Payment
 	c, found := b.charges[chargeOf(e)]
-	if json.Unmarshal([]byte(e.Data), &data) != nil || data.Refund == nil || !found || c.MandateID != e.MandateID || c.Status != ChargeSucceeded {
+	if json.Unmarshal([]byte(e.Data), &data) != nil || data.Refund == nil || !found || c.MandateID != e.MandateID || !c.Paid() {
 		b.fault("event %s: there is no refunded charge %q", e.ID, chargeOf(e))
 		return
 	}

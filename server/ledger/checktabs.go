@@ -77,8 +77,13 @@ func (k *check) tab(t Tab) {
 		k.fault("tab %s: its posting does not fit", t.ID)
 	}
 	if owed != 0 {
-		tally := k.tallies[t.Key()]
-		tally.TallyKey, tally.Owed = t.Key(), tally.Owed+owed
-		k.tallies[t.Key()] = tally
+		k.owes(t.Key(), owed)
 	}
+}
+
+// owes adds to what a payer owes the operator for its tabs at a payee.
+func (k *check) owes(key TallyKey, owed Micros) {
+	tally := k.tallies[key]
+	tally.TallyKey, tally.Owed = key, tally.Owed+owed
+	k.tallies[key] = tally
 }

@@ -41,7 +41,8 @@ type Refund struct {
 	Fingerprint string
 	// Status is the refund's state. It changes only while pending.
 	Status RefundStatus
-	// Rail is the rail of the charge.
+	// Rail is the rail that gives back, which is that of the charge. It is empty if no rail moves
+	// anything: the charge was a draw that no card had paid.
 	Rail rail.Name
 	// TxHash is the transaction on the chain.
 	TxHash string
@@ -73,10 +74,10 @@ var (
 // MaxRefunds limits the refunds of one charge. Failed ones count.
 const MaxRefunds = 100
 
-// GivenBack reports whether all of a succeeded charge is refunded, or about to be. It proves
-// no payment any more.
+// GivenBack reports whether all of a charge that was paid is refunded, or about to be, or
+// whether a draw has left its tab. Such a charge proves no payment any more.
 func (c Charge) GivenBack() bool {
-	return c.Status == ChargeSucceeded && c.Refunded+c.Refunding == c.Amount
+	return c.Paid() && c.Refunded+c.Refunding == c.Amount || c.leftTab()
 }
 
 // RefundID returns the id of the refund that a merchant requests with an idempotency key.
@@ -86,6 +87,9 @@ func RefundID(merchantID, key string) string { return id.Derived(id.Refund, merc
 type RefundRequest struct {
 	// Charge is the charge, as it was read before: its ids do not change.
 	Charge Charge
+	// PaidBy is the tab that captured a draw that was written off; see [Reader.PaidBy]. Empty:
+	// none has.
+	PaidBy string
 	// MerchantID is the payee that asks.
 	MerchantID string
 	// Amount is the amount to give back. Zero: what is left of the charge.
@@ -101,17 +105,22 @@ type RefundRequest struct {
 }
 
 func refundKeys(refundID string, c Charge) Keys {
-	return Keys{
+	keys := Keys{
 		Refunds: []string{refundID}, Charges: []string{c.ID}, Mandates: []string{c.MandateID},
 		Tallies:     []TallyKey{{MandateID: c.MandateID, MerchantID: c.MerchantID}},
 		Idempotency: []IdempotencyKey{reversalKey(c)},
 	}
+	if c.TabID != "" {
+		keys.Tabs = keys.Tallies
+	}
+	return keys
 }
 
-// Refund begins a refund: the caller must ask the charge's rail next. It returns the result of
-// the first request with the same key with replayed set, [ErrIdempotencyMismatch],
-// [ErrIdempotencyInProgress], [ErrNotFound], [ErrNotRefundable], [ErrAboveCharge] or
-// [ErrTooManyRefunds]. Refunds that run at the same time never give back more than was charged.
+// Refund begins a refund: if it is pending, the caller must ask the charge's rail next. What no
+// card has paid is given back at once; see [Draw]. It returns the result of the first request
+// with the same key with replayed set, [ErrIdempotencyMismatch], [ErrIdempotencyInProgress],
+// [ErrNotFound], [ErrNotRefundable], a [*DrawError], [ErrAboveCharge] or [ErrTooManyRefunds].
+// Refunds that run at the same time never give back more than was charged.
 func (l *Ledger) Refund(ctx context.Context, q RefundRequest) (r Refund, replayed bool, err error) {
 	refundID, lease := RefundID(q.MerchantID, q.IdempotencyKey), l.newLease()
 	err = l.run(ctx, q.Charge.MandateID, refundKeys(refundID, q.Charge), func(s *State, now time.Time) (e Effects, err error) {
@@ -146,7 +155,7 @@ func (q RefundRequest) decide(s *State, refundID, lease string, now time.Time) (
 	if !ok || c.MerchantID != q.MerchantID {
 		return Effects{}, Refund{}, ErrNotFound
 	}
-	if c.Status != ChargeSucceeded {
+	if !c.Serves() {
 		return Effects{}, Refund{}, fmt.Errorf("%w: it is %s", ErrNotRefundable, c.Status)
 	}
 	if _, reversed := s.Idempotency[reversalKey(c)]; reversed {
@@ -163,11 +172,18 @@ func (q RefundRequest) decide(s *State, refundID, lease string, now time.Time) (
 	if c.Refunds >= MaxRefunds {
 		return Effects{}, Refund{}, ErrTooManyRefunds
 	}
-	c.Refunding, c.Refunds = c.Refunding+amount, c.Refunds+1
+	c.Refunds++
 	r := Refund{
 		ID: refundID, ChargeID: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, N: c.Refunds, Amount: amount, Reason: q.Reason,
 		Fingerprint: q.Fingerprint, Status: RefundPending, Rail: c.Rail, LeaseOwner: lease, LeaseUntil: now.Add(q.Lease), CreatedAt: now,
 	}
+	switch {
+	case c.Status == ChargeAuthorized:
+		return r.leaveTab(s, c, now)
+	case c.Status == ChargeWrittenOff && q.PaidBy == "":
+		return r.forgive(s, c, now)
+	}
+	c.Refunding += amount
 	return Effects{Insert: Rows{Refunds: []Refund{r}}, Update: Rows{Charges: []Charge{c}}}, r, nil
 }
 
@@ -240,6 +256,7 @@ func (r Refund) settle(s *State, o rail.Outcome, now time.Time) (Effects, Refund
 	return e, r, nil
 }
 
+// succeed records that the amount was given back at a time.
 func (r Refund) succeed(s *State, c Charge, settledAt, now time.Time) (Effects, Refund, error) {
 	e, err := giveBack(s, c, func(w Window) (Window, error) { return w.giveBackRefund(c, r.Amount) })
 	if err != nil {
@@ -271,11 +288,15 @@ func (r Refund) succeed(s *State, c Charge, settledAt, now time.Time) (Effects, 
 const refundPostings = 10
 
 // postings returns the postings of a refund that succeeded: from the payee to the rail, and
-// from the rail to the payer. The fee stays as it is.
+// from the rail to the payer, or to the operator if it had advanced the amount. The fee stays
+// as it is.
 func (r Refund) postings(now time.Time) []Posting {
-	clearing, n := clearingAccount(r.Rail), refundPostings+2*(r.N-1)
+	clearing, payer, n := clearingAccount(r.Rail), mandateAccount(r.MandateID), refundPostings+2*(r.N-1)
+	if r.Rail == "" {
+		clearing, payer = clearingAccount(rail.Card), operatorAccount
+	}
 	return []Posting{
 		{ChargeID: r.ChargeID, N: n, MandateID: r.MandateID, From: merchantAccount(r.MerchantID), To: clearing, Amount: r.Amount, At: now},
-		{ChargeID: r.ChargeID, N: n + 1, MandateID: r.MandateID, From: clearing, To: mandateAccount(r.MandateID), Amount: r.Amount, At: now},
+		{ChargeID: r.ChargeID, N: n + 1, MandateID: r.MandateID, From: clearing, To: payer, Amount: r.Amount, At: now},
 	}
 }

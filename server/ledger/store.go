@@ -103,6 +103,9 @@ type Reader interface {
 	// what it has advanced and not got back, for mandates of which a tab closed since a time,
 	// and [CardMinimum] for each tab that is not closed and whose sum is below it.
 	Advances(ctx context.Context, merchantID string, since time.Time) (Micros, error)
+	// PaidBy returns the id of the tab that captured what the operator had advanced for a draw
+	// that was written off. A tab that has captured does not change, so the answer is final.
+	PaidBy(ctx context.Context, draw Charge) (tabID string, err error)
 	// Draws lists a tab's charges, oldest first, beginning after the charge with the id after.
 	Draws(ctx context.Context, tabID, after string, limit int) ([]Charge, error)
 	// Checkout finds a checkout by its entropy.

@@ -93,6 +93,7 @@ func apiError(err error) *client.Error {
 		text     *ledger.TextError
 		unfit    *payment.PresentationError
 		unsent   *payment.RefundSignatureError
+		draw     *ledger.DrawError
 	)
 	switch {
 	case errors.As(err, &known):
@@ -108,6 +109,8 @@ func apiError(err error) *client.Error {
 		return invalid(text.Field, text.Problem)
 	case errors.As(err, &unsent):
 		return refuse(client.ErrRefundRefused, refundProblem(unsent.Reason))
+	case errors.As(err, &draw):
+		return drawProblem(draw)
 	case errors.As(err, &unfit):
 		return refuse(client.ErrMandateInvalid, unfit.Problem)
 	case errors.As(err, &declined):
@@ -125,6 +128,17 @@ func apiError(err error) *client.Error {
 		}
 	}
 	return refuse(client.ErrInternal, "Something failed on our side. Try again in a moment, with the same idempotency key if the request had one.")
+}
+
+// drawProblem says when a draw can be refunded.
+func drawProblem(draw *ledger.DrawError) *client.Error {
+	if draw.ClosesAt.IsZero() {
+		e := refuse(client.ErrUnavailable, "The card is capturing tab "+draw.TabID+". Nothing was refunded; try again in a moment.")
+		e.RetryAfter = time.Second
+		return e
+	}
+	return refuse(client.ErrNotRefundable, "The payment is a draw of a tab that the card has not captured: until then it can be refunded in full only, without amountCents. "+
+		"The tab closes by "+draw.ClosesAt.UTC().Format(time.RFC3339)+", or at once by POST /v1/tabs/"+draw.TabID+"/close.")
 }
 
 // refundProblem says why a signed refund cannot move now.

@@ -165,14 +165,20 @@ func (p *Pages) tabRow(ctx context.Context, t payment.TabStatement) (paymentRow,
 	}
 	line := paymentRow{
 		at: t.CreatedAt, When: moment(t.CreatedAt), Payee: draws[0].Payee, Description: fmt.Sprintf("%d small payments", t.Draws),
-		Amount: dollars(t.Drawn), Draws: draws, More: t.Draws - int64(len(draws)),
+		Amount: dollars(t.Drawn), Draws: draws, More: t.Draws,
 	}
 	if t.Draws == 1 {
 		line.Description = "1 small payment"
 	}
-	for i := range draws { // the line has the state of all
-		draws[i].Amount, draws[i].Status = dollars(t.First[i].Amount), ""
-		if back := t.First[i].Refunded; back > 0 {
+	for i, c := range t.First { // the line has the state of all
+		draws[i].Amount, draws[i].Status = dollars(c.Amount), ""
+		back := c.Refunded
+		if c.Status == ledger.ChargeVoided { // it is none of t.Draws any more
+			back = c.Amount
+		} else {
+			line.More--
+		}
+		if back > 0 {
 			draws[i].Status, draws[i].Tone = dollars(back)+" refunded", "wait"
 		}
 	}

@@ -39,8 +39,9 @@ type Refunded struct {
 	Replayed bool
 }
 
-// Refund gives back a part of a charge by its rail. It returns the decided refund, or a pending
-// one that recovery finishes. Its errors are ErrNoRefunds and those of [ledger.Ledger.Refund].
+// Refund gives back a part of a charge by its rail, or by no rail if no card has paid the
+// charge yet. It returns the decided refund, or a pending one that recovery finishes. Its errors
+// are ErrNoRefunds and those of [ledger.Ledger.Refund].
 func (s *Service) Refund(ctx context.Context, r RefundRequest) (Refunded, error) {
 	done, err := s.begin()
 	if err != nil {
@@ -51,17 +52,21 @@ func (s *Service) Refund(ctx context.Context, r RefundRequest) (Refunded, error)
 	if err != nil {
 		return Refunded{}, err
 	}
-	if _, able := s.refunder(c.Rail); !able && c.Status == ledger.ChargeSucceeded {
+	paidBy, err := s.paidBy(ctx, c)
+	if err != nil {
+		return Refunded{}, err
+	}
+	if _, able := s.refunder(c.Rail); !able && (c.Status == ledger.ChargeSucceeded || paidBy != "") {
 		return Refunded{}, ErrNoRefunds
 	}
 	refund, replayed, err := s.Ledger.Refund(ctx, ledger.RefundRequest{
-		Charge: c, MerchantID: r.MerchantID, Amount: r.Amount, Reason: r.Reason, IdempotencyKey: r.IdempotencyKey,
+		Charge: c, PaidBy: paidBy, MerchantID: r.MerchantID, Amount: r.Amount, Reason: r.Reason, IdempotencyKey: r.IdempotencyKey,
 		Fingerprint: r.fingerprint(), Lease: leaseFor,
 	})
 	if err != nil {
 		return Refunded{}, err
 	}
-	if !replayed {
+	if !replayed && refund.Status == ledger.RefundPending {
 		failpoint.Hit(failpoint.RefundBegun)
 		// From here on the refund is finished even if the caller goes away.
 		if refund, err = s.finishRefund(context.WithoutCancel(ctx), refund, railTimeout); err != nil {
@@ -74,6 +79,19 @@ func (s *Service) Refund(ctx context.Context, r RefundRequest) (Refunded, error)
 	}
 	result.Replayed = replayed
 	return result, err
+}
+
+// paidBy returns the tab that captured a draw that was written off, and an empty string for
+// other charges, or if no tab has captured it yet.
+func (s *Service) paidBy(ctx context.Context, c ledger.Charge) (tabID string, err error) {
+	if c.Status != ledger.ChargeWrittenOff {
+		return "", nil
+	}
+	tabID, err = s.Ledger.PaidBy(ctx, c)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return "", nil
+	}
+	return tabID, err
 }
 
 // refunder returns the rail of a name if it can give money back.
@@ -120,14 +138,19 @@ func (s *Service) settleRefund(ctx context.Context, r ledger.Refund, outcome rai
 	return settled, err
 }
 
-// askRefund asks the rail. The payment of a draw is that of its tab.
+// askRefund asks the rail. The payment of a draw is that of its tab, or of the tab that
+// captured it after it was written off.
 func (s *Service) askRefund(ctx context.Context, one rail.Refunder, r ledger.Refund) (rail.Outcome, error) {
 	c, err := s.Ledger.Charge(ctx, r.ChargeID)
 	if err != nil {
 		return rail.Outcome{}, err
 	}
+	paidBy, err := s.paidBy(ctx, c)
+	if err != nil {
+		return rail.Outcome{}, err
+	}
 	return one.Refund(ctx, rail.Refund{
-		Reference: rail.Reference(r.ID, r.Rail), Charge: rail.Reference(cmp.Or(c.TabID, c.ID), r.Rail), Amount: r.Amount, Description: r.Reason,
+		Reference: rail.Reference(r.ID, r.Rail), Charge: rail.Reference(cmp.Or(paidBy, c.TabID, c.ID), r.Rail), Amount: r.Amount, Description: r.Reason,
 	})
 }
 

@@ -18,9 +18,13 @@ import (
 type tabModel struct {
 	model
 
-	draws     map[string]map[string]ledger.Charge // by tab and id
+	all       map[string]ledger.Charge            // every draw that was made, by id
+	draws     map[string]map[string]ledger.Charge // those that did not leave their tab, by tab and id
 	processor map[string]rail.Outcome             // the outcome of a block, by tab
 	captured  map[string]ledger.Micros
+
+	byCard   map[string]ledger.Micros // refunds by the card, by tab
+	forgiven ledger.Micros            // refunds to the operator
 }
 
 // drawsAgainstAModel runs random draws, closes, captures, refusals, revocations and clock
@@ -35,7 +39,8 @@ func drawsAgainstAModel(t *testing.T, b *bench) {
 	rapid.Check(t, func(rt *rapid.T) {
 		want := &tabModel{
 			model: model{terms: b.limited(), day: ledger.DayOf(b.clock.Now()), counted: map[string]ledger.Charge{}, ended: map[string]ledger.ChargeStatus{}},
-			draws: map[string]map[string]ledger.Charge{}, processor: map[string]rail.Outcome{}, captured: map[string]ledger.Micros{},
+			all:   map[string]ledger.Charge{}, draws: map[string]map[string]ledger.Charge{}, processor: map[string]rail.Outcome{}, captured: map[string]ledger.Micros{},
+			byCard: map[string]ledger.Micros{},
 		}
 		want.terms.MaxPaymentsPerDay, want.terms.MaxDaily, want.terms.MaxMonthlyPerPayee = 30, 280*cent, 290*cent
 		want.terms.ExpiresAt = b.clock.Now().AddDate(0, 3, 0)
@@ -47,6 +52,7 @@ func drawsAgainstAModel(t *testing.T, b *bench) {
 				why := rapid.SampledFrom([]ledger.TabReason{"", ledger.TabRequested}).Draw(rt, "why")
 				b.closeSome(rt, store, m, why)
 			},
+			"refund": func(rt *rapid.T) { b.modelRefundDraw(rt, store, want) },
 			"work":   func(rt *rapid.T) { b.workOnTabs(rt, store, want, m) },
 			"revoke": func(rt *rapid.T) { b.modelRevoke(rt, store, &want.model, m) },
 			"reopen": func(rt *rapid.T) { b.reopen(rt, store) },
@@ -91,7 +97,7 @@ func (b *bench) modelDraw(rt *rapid.T, store *crashing, want *tabModel, m ledger
 			if want.draws[c.TabID] == nil {
 				want.draws[c.TabID] = map[string]ledger.Charge{}
 			}
-			want.counted[c.ID], want.draws[c.TabID][c.ID] = c, c
+			want.all[c.ID], want.counted[c.ID], want.draws[c.TabID][c.ID] = c, c, c
 			return
 		}
 		require.True(rt, got.OpenTab || !b.clock.Now().Before(got.Tab.LeaseUntil) || got.Tab.State == ledger.TabOpening)
@@ -231,6 +237,15 @@ func (b *bench) finishTabs(rt *rapid.T, store *crashing, want *tabModel, m ledge
 		moved += want.captured[t.ID]
 	}
 	require.Equal(rt, moved, captured)
+	var paid ledger.Micros
+	for id := range want.all {
+		c, err := b.Charge(context.Background(), id)
+		require.NoError(rt, err)
+		if c.Paid() {
+			paid += c.Amount
+		}
+	}
+	require.LessOrEqual(rt, want.forgiven, paid-moved, "the operator gets back what it has advanced")
 }
 
 // compareTabs looks whether database and model agree.

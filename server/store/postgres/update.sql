@@ -161,11 +161,13 @@ SELECT unnest(@id::text[]), unnest(@mandate_id::text[]), unnest(@merchant_id::te
 -- name: UpdateTabs
 UPDATE tabs t SET state = u.state, outcome = u.outcome, reason = u.reason, failure_reason = u.failure_reason,
     drawn_micros = u.drawn_micros, draws = u.draws, capture_micros = u.capture_micros, processor_id = u.processor_id,
-    lease_owner = u.lease_owner, lease_ms = u.lease_ms, closed_ms = u.closed_ms
+    lease_owner = u.lease_owner, lease_ms = u.lease_ms, closed_ms = u.closed_ms,
+    owed_micros = u.owed_micros
 FROM (SELECT unnest(@id::text[]) AS id, unnest(@state::text[]) AS state, unnest(@outcome::text[]) AS outcome, unnest(@reason::text[]) AS reason,
     unnest(@failure_reason::text[]) AS failure_reason, unnest(@drawn_micros::bigint[]) AS drawn_micros, unnest(@draws::bigint[]) AS draws,
     unnest(@capture_micros::bigint[]) AS capture_micros, unnest(@processor_id::text[]) AS processor_id,
-    unnest(@lease_owner::text[]) AS lease_owner, unnest(@lease_ms::bigint[]) AS lease_ms, unnest(@closed_ms::bigint[]) AS closed_ms) u
+    unnest(@lease_owner::text[]) AS lease_owner, unnest(@lease_ms::bigint[]) AS lease_ms, unnest(@closed_ms::bigint[]) AS closed_ms,
+    unnest(@owed_micros::bigint[]) AS owed_micros) u
 WHERE t.id = u.id
 
 -- name: LockRefunds

@@ -34,7 +34,7 @@ func UpdateTab(t ledger.Tab) db.UpdateTabParams {
 	return db.UpdateTabParams{
 		ID: t.ID, State: string(t.State), Outcome: string(t.Outcome), Reason: string(t.Reason), FailureReason: string(t.FailureReason),
 		DrawnMicros: int64(t.Drawn), Draws: t.Draws, CaptureMicros: int64(t.Capture), ProcessorID: t.ProcessorID, LeaseOwner: t.LeaseOwner,
-		LeaseMs: Millis(t.LeaseUntil), ClosedMs: Millis(t.ClosedAt),
+		LeaseMs: Millis(t.LeaseUntil), ClosedMs: Millis(t.ClosedAt), OwedMicros: int64(t.Owed),
 	}
 }
 

@@ -98,6 +98,11 @@ func (s *Store) Advances(ctx context.Context, merchantID string, since time.Time
 	return ledger.Micros(owed) + ledger.Micros(tabs)*ledger.CardMinimum, s.fail("sum advances", err)
 }
 
+// PaidBy implements [ledger.Reader].
+func (s *Store) PaidBy(ctx context.Context, draw ledger.Charge) (string, error) {
+	return one(s, func(id string) (string, error) { return id, nil })(s.readQ.PaidBy(ctx, draw.TabID))
+}
+
 // Draws implements [ledger.Reader].
 func (s *Store) Draws(ctx context.Context, tabID, after string, limit int) ([]ledger.Charge, error) {
 	return many(s, row.Charge)(s.readQ.Draws(ctx, db.DrawsParams{TabID: tabID, After: after, Most: int64(limit)}))

@@ -276,6 +276,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.owedStmt, err = db.PrepareContext(ctx, owed); err != nil {
 		return nil, fmt.Errorf("error preparing query Owed: %w", err)
 	}
+	if q.paidByStmt, err = db.PrepareContext(ctx, paidBy); err != nil {
+		return nil, fmt.Errorf("error preparing query PaidBy: %w", err)
+	}
 	if q.postingsBetweenStmt, err = db.PrepareContext(ctx, postingsBetween); err != nil {
 		return nil, fmt.Errorf("error preparing query PostingsBetween: %w", err)
 	}
@@ -887,6 +890,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing owedStmt: %w", cerr)
 		}
 	}
+	if q.paidByStmt != nil {
+		if cerr := q.paidByStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing paidByStmt: %w", cerr)
+		}
+	}
 	if q.postingsBetweenStmt != nil {
 		if cerr := q.postingsBetweenStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing postingsBetweenStmt: %w", cerr)
@@ -1320,6 +1328,7 @@ type Queries struct {
 	nextRetryStmt              *sql.Stmt
 	outcomeConflictsStmt       *sql.Stmt
 	owedStmt                   *sql.Stmt
+	paidByStmt                 *sql.Stmt
 	postingsBetweenStmt        *sql.Stmt
 	postingsOfStmt             *sql.Stmt
 	putMerchantStmt            *sql.Stmt
@@ -1472,6 +1481,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		nextRetryStmt:              q.nextRetryStmt,
 		outcomeConflictsStmt:       q.outcomeConflictsStmt,
 		owedStmt:                   q.owedStmt,
+		paidByStmt:                 q.paidByStmt,
 		postingsBetweenStmt:        q.postingsBetweenStmt,
 		postingsOfStmt:             q.postingsOfStmt,
 		putMerchantStmt:            q.putMerchantStmt,

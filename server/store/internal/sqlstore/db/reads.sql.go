@@ -719,6 +719,20 @@ func (q *Queries) Owed(ctx context.Context, arg OwedParams) (int64, error) {
 	return micros, err
 }
 
+const paidBy = `-- name: PaidBy :one
+SELECT p.id FROM tabs t JOIN tabs p ON p.mandate_id = t.mandate_id AND p.merchant_id = t.merchant_id
+WHERE t.id = $1 AND p.id <> t.id AND p.created_ms >= t.created_ms AND p.outcome = 'captured' AND p.owed_micros > 0
+ORDER BY p.created_ms, p.id LIMIT 1
+`
+
+// What a tab owes was advanced by earlier ones.
+func (q *Queries) PaidBy(ctx context.Context, id string) (string, error) {
+	row := q.queryRow(ctx, q.paidByStmt, paidBy, id)
+	var id_2 string
+	err := row.Scan(&id_2)
+	return id_2, err
+}
+
 const postingsBetween = `-- name: PostingsBetween :many
 SELECT charge_id, n, mandate_id, from_account, to_account, amount_micros, at_ms FROM postings WHERE charge_id > $1 AND charge_id <= $2 ORDER BY charge_id, n
 `

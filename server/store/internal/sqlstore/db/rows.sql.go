@@ -1165,7 +1165,7 @@ func (q *Queries) UpdateSession(ctx context.Context, arg UpdateSessionParams) (i
 
 const updateTab = `-- name: UpdateTab :execrows
 UPDATE tabs SET state = $2, outcome = $3, reason = $4, failure_reason = $5, drawn_micros = $6, draws = $7, capture_micros = $8,
-    processor_id = $9, lease_owner = $10, lease_ms = $11, closed_ms = $12
+    processor_id = $9, lease_owner = $10, lease_ms = $11, closed_ms = $12, owed_micros = $13
 WHERE id = $1
 `
 
@@ -1182,6 +1182,7 @@ type UpdateTabParams struct {
 	LeaseOwner    string
 	LeaseMs       int64
 	ClosedMs      int64
+	OwedMicros    int64
 }
 
 func (q *Queries) UpdateTab(ctx context.Context, arg UpdateTabParams) (int64, error) {
@@ -1198,6 +1199,7 @@ func (q *Queries) UpdateTab(ctx context.Context, arg UpdateTabParams) (int64, er
 		arg.LeaseOwner,
 		arg.LeaseMs,
 		arg.ClosedMs,
+		arg.OwedMicros,
 	)
 	if err != nil {
 		return 0, err

@@ -37,6 +37,12 @@ SELECT COUNT(*) FROM tabs WHERE merchant_id = sqlc.arg(merchant_id) AND state <>
 -- name: TabsAfter :many
 SELECT * FROM tabs WHERE id > $1 ORDER BY id LIMIT $2;
 
+-- name: PaidBy :one
+-- What a tab owes was advanced by earlier ones.
+SELECT p.id FROM tabs t JOIN tabs p ON p.mandate_id = t.mandate_id AND p.merchant_id = t.merchant_id
+WHERE t.id = $1 AND p.id <> t.id AND p.created_ms >= t.created_ms AND p.outcome = 'captured' AND p.owed_micros > 0
+ORDER BY p.created_ms, p.id LIMIT 1;
+
 -- name: Draws :many
 SELECT * FROM charges WHERE tab_id <> '' AND tab_id = sqlc.arg(tab_id) AND id > sqlc.arg(after) ORDER BY id LIMIT CAST(sqlc.arg(most) AS BIGINT);
 

@@ -86,7 +86,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $
 
 -- name: UpdateTab :execrows
 UPDATE tabs SET state = $2, outcome = $3, reason = $4, failure_reason = $5, drawn_micros = $6, draws = $7, capture_micros = $8,
-    processor_id = $9, lease_owner = $10, lease_ms = $11, closed_ms = $12
+    processor_id = $9, lease_owner = $10, lease_ms = $11, closed_ms = $12, owed_micros = $13
 WHERE id = $1;
 
 -- name: FreeTabLeases :execrows
