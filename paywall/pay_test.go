@@ -261,7 +261,7 @@ func TestAcceptedMustBeWhatWasOffered(t *testing.T) {
 		change func(*x402.Payload)
 		reason x402.Reason
 	}{
-		"scheme":   {func(p *x402.Payload) { p.Accepted.Scheme = "upto" }, x402.ReasonUnsupportedScheme},
+		"scheme":   {func(p *x402.Payload) { p.Accepted.Scheme = "later" }, x402.ReasonUnsupportedScheme},
 		"network":  {func(p *x402.Payload) { p.Accepted.Network = "eip155:8453" }, x402.ReasonInvalidNetwork},
 		"asset":    {func(p *x402.Payload) { p.Accepted.Asset = payer }, x402.ReasonInvalidRequirement},
 		"payee":    {func(p *x402.Payload) { p.Accepted.PayTo = payer }, x402.ReasonInvalidRequirement},

@@ -145,7 +145,7 @@ func attacks() []attack {
 			require.NoError(t, err)
 			a.exact = a.signer.seal(a.order, highS(signature))
 		}},
-		{name: "another scheme", reason: "unsupported_scheme", demands: put("scheme", "upto")},
+		{name: "another scheme", reason: "unsupported_scheme", demands: put("scheme", "later")},
 		{name: "another network", reason: "invalid_network", demands: put("network", "eip155:8453")},
 		{name: "another token", reason: badDemand, demands: put("asset", other.Hex())},
 		{name: "another token's name", reason: badDemand, demands: put("extra", map[string]any{"name": "USD Coin", "version": "2"})},

@@ -189,7 +189,9 @@ func TestFacilitatorTellsWhatItSupports(t *testing.T) {
 	s, err := c.Supported(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []x402.SupportedKind{
-		{X402Version: 1, Scheme: "exact", Network: "base-sepolia"}, {X402Version: 2, Scheme: "exact", Network: "eip155:84532"},
+		{X402Version: 1, Scheme: "exact", Network: "base-sepolia"},
+		{X402Version: 2, Scheme: "exact", Network: "eip155:84532"},
+		{X402Version: 2, Scheme: "upto", Network: "eip155:84532", Extra: map[string]any{"facilitatorAddress": devchain.Relayer().Address.Hex()}},
 	}, s.Kinds)
 	require.Equal(t, map[string][]string{"eip155:*": {devchain.Relayer().Address.Hex()}}, s.Signers)
 }

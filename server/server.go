@@ -47,6 +47,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/vault"
+	"github.com/paywarrant/paywarrant/x402"
 )
 
 // Server is the service. It is an http.Handler.
@@ -222,7 +223,7 @@ func (s *Server) facilitate(mux *http.ServeMux, merchantAPI *api.API) error {
 		}
 		f, err := facilitator.New(facilitator.Config{
 			Settler: settler, Transfers: s.payments.Transfers, Clock: s.config.Clock, Logger: s.config.Logger, PerSecond: s.config.RequestsPerSecond,
-			PerAddress: s.config.AnonymousPerSecond, Merchant: merchantAPI.Merchant,
+			PerAddress: s.config.AnonymousPerSecond, Merchant: merchantAPI.Merchant, Payee: s.merchantAt,
 		})
 		if err != nil {
 			return err
@@ -231,6 +232,19 @@ func (s *Server) facilitate(mux *http.ServeMux, merchantAPI *api.API) error {
 		return nil
 	}
 	return nil
+}
+
+// merchantAt returns the id of the merchant who is paid at a wallet, or an empty string.
+func (s *Server) merchantAt(ctx context.Context, payTo string) (string, error) {
+	wallet, err := x402.ParseAddress(payTo)
+	if err != nil {
+		return "", nil //nolint:nilerr // no merchant is paid there
+	}
+	m, err := s.accounts.Store.MerchantByWallet(ctx, wallet)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return "", nil
+	}
+	return m.ID, err
 }
 
 // untilClosed lets Close wait for requests, and refuses those that come later.

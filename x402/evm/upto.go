@@ -69,8 +69,11 @@ func ParseUpto(a x402.UptoAuthorization) (p UptoPermit, err error) {
 		name, text string
 		to         *common.Address
 	}{
-		{"from", a.From, &p.From}, {"permitted.token", a.Permitted.Token, &p.Token}, {"spender", a.Spender, &p.Spender},
-		{"witness.to", a.Witness.To, &p.To}, {"witness.facilitator", a.Witness.Facilitator, &p.Facilitator},
+		{"from", a.From, &p.From},
+		{"permitted.token", a.Permitted.Token, &p.Token},
+		{"spender", a.Spender, &p.Spender},
+		{"witness.to", a.Witness.To, &p.To},
+		{"witness.facilitator", a.Witness.Facilitator, &p.Facilitator},
 	} {
 		if err := parseHex(f.to[:], f.text); err != nil {
 			return p, fmt.Errorf("%s: %w", f.name, err)
@@ -80,7 +83,9 @@ func ParseUpto(a x402.UptoAuthorization) (p UptoPermit, err error) {
 		name, text string
 		to         *Uint256
 	}{
-		{"permitted.amount", a.Permitted.Amount, &p.Amount}, {"nonce", a.Nonce, &p.Nonce}, {"deadline", a.Deadline, &p.Deadline},
+		{"permitted.amount", a.Permitted.Amount, &p.Amount},
+		{"nonce", a.Nonce, &p.Nonce},
+		{"deadline", a.Deadline, &p.Deadline},
 		{"witness.validAfter", a.Witness.ValidAfter, &p.ValidAfter},
 	} {
 		if *f.to, err = ParseUint256(f.text); err != nil {

@@ -27,7 +27,8 @@ func newCallers(policy, called string, perSecond int, clock func() time.Time) ca
 type caller struct {
 	callers
 
-	name string
+	name     string
+	merchant string // id of the merchant whose credentials the request has; may be empty
 }
 
 // address returns the name under which requests of a client's address are counted.
@@ -37,14 +38,14 @@ func address(ctx context.Context) string { return clientaddr.Network(httplog.Cli
 // credentials, or the client's address if it has none. It refuses wrong credentials.
 func (f *Facilitator) from(endpoint func(http.ResponseWriter, *http.Request, caller)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		who := caller{f.limits.addresses, address(r.Context())}
+		who := caller{callers: f.limits.addresses, name: address(r.Context())}
 		if f.config.Merchant != nil {
 			merchantID, ok := f.config.Merchant(w, r)
 			if !ok {
 				return
 			}
 			if merchantID != "" {
-				who = caller{f.limits.merchants, merchantID}
+				who = caller{f.limits.merchants, merchantID, merchantID}
 			}
 		}
 		endpoint(w, r, who)

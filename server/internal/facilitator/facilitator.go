@@ -46,6 +46,15 @@ type Settler interface {
 	// refused as a duplicate unless it has the idempotency key of the first call. After an
 	// error the outcome is unknown; the same call returns it.
 	SettleOnce(ctx context.Context, e x402.Exact, q rail.SettleRequest) (x402.Settlement, error)
+	// SettlesUpto reports whether the scheme upto is settled.
+	SettlesUpto() bool
+	// UptoSignedByKey is SignedByKey for the scheme upto.
+	UptoSignedByKey(u x402.Upto) bool
+	// VerifyUpto is VerifyAuthorization for the scheme upto, and the whole amount.
+	VerifyUpto(ctx context.Context, u x402.Upto, resource string) (x402.Verification, error)
+	// SettleUpto is SettleOnce for the scheme upto, and an amount in base units, which may be
+	// zero. A payment is settled once, for one amount.
+	SettleUpto(ctx context.Context, u x402.Upto, amount string, q rail.SettleRequest) (x402.Settlement, error)
 }
 
 // Config configures a Facilitator.
@@ -63,6 +72,9 @@ type Config struct {
 	// string if it has none. If they are wrong, it answers the request and reports false.
 	// Default: credentials are ignored.
 	Merchant func(http.ResponseWriter, *http.Request) (id string, ok bool)
+	// Payee returns the id of the merchant who is paid at a wallet, or an empty string. Default:
+	// the scheme upto is not settled for anybody.
+	Payee func(ctx context.Context, payTo string) (merchantID string, err error)
 	// PerSecond limits the payments of one payer per second, with bursts of twice the
 	// limit. The same limits apply to each merchant's payments without a valid signature,
 	// and to its payments by payers who have never paid. Default: 100.
@@ -136,11 +148,18 @@ func (f *Facilitator) Register(mux *http.ServeMux, otherMethods func(allowed ...
 
 // supported lists the payments that can be settled (specification v2 §7.3).
 func (f *Facilitator) supported(w http.ResponseWriter, _ *http.Request) {
+	kinds := []x402.SupportedKind{
+		{X402Version: x402.Version1, Scheme: x402.SchemeExact, Network: f.network.V1},
+		{X402Version: x402.Version2, Scheme: x402.SchemeExact, Network: f.network.CAIP2},
+	}
+	if f.config.Settler.SettlesUpto() && f.config.Payee != nil {
+		kinds = append(kinds, x402.SupportedKind{
+			X402Version: x402.Version2, Scheme: x402.SchemeUpto, Network: f.network.CAIP2,
+			Extra: map[string]any{x402.ExtraFacilitator: f.config.Settler.Signer()},
+		})
+	}
 	httpjson.Write(w, http.StatusOK, x402.Supported{
-		Kinds: []x402.SupportedKind{
-			{X402Version: x402.Version1, Scheme: x402.SchemeExact, Network: f.network.V1},
-			{X402Version: x402.Version2, Scheme: x402.SchemeExact, Network: f.network.CAIP2},
-		},
+		Kinds:      kinds,
 		Extensions: []string{},
 		Signers:    map[string][]string{"eip155:*": {f.config.Settler.Signer()}},
 	})
@@ -150,19 +169,34 @@ func (f *Facilitator) verify(w http.ResponseWriter, r *http.Request, who caller)
 	var v x402.Verification
 	p, no := f.take(w, r, who)
 	if no == nil {
-		var err error
 		defer func() { f.leave(p, v.IsValid, v.InvalidReason, no) }()
-		if v, err = f.config.Settler.VerifyAuthorization(r.Context(), p.exact, p.resource); err != nil {
-			no = f.unknown(r, "verify payment", err)
-		}
+		v, no = f.verifyOnce(r, p)
 	}
 	if no != nil {
-		v = x402.Verification{InvalidReason: no.reason, InvalidMessage: no.message, Payer: p.exact.Authorization.From}
+		v = x402.Verification{InvalidReason: no.reason, InvalidMessage: no.message, Payer: p.payer}
 		if no.undecided() {
 			v.InvalidReason = x402.ReasonVerifyError
 		}
 	}
 	answer(w, no, v)
+}
+
+// verifyOnce verifies a payment. One of the scheme upto must be asked about with its whole
+// amount.
+func (f *Facilitator) verifyOnce(r *http.Request, p payment) (v x402.Verification, no *refusal) {
+	var err error
+	switch {
+	case p.upto == nil:
+		v, err = f.config.Settler.VerifyAuthorization(r.Context(), p.exact, p.resource)
+	case p.amount != p.upto.Authorization.Permitted.Amount:
+		return v, refuse(x402.ReasonUptoAmount, "The permit is for another amount than what is required.")
+	default:
+		v, err = f.config.Settler.VerifyUpto(r.Context(), *p.upto, p.resource)
+	}
+	if err != nil {
+		return v, f.unknown(r, "verify payment", err)
+	}
+	return v, nil
 }
 
 func (f *Facilitator) settle(w http.ResponseWriter, r *http.Request, who caller) {
@@ -173,7 +207,7 @@ func (f *Facilitator) settle(w http.ResponseWriter, r *http.Request, who caller)
 		s, no = f.settleOnce(r, p)
 	}
 	if no != nil {
-		s = x402.Settlement{ErrorReason: no.reason, ErrorMessage: no.message, Payer: p.exact.Authorization.From}
+		s = x402.Settlement{ErrorReason: no.reason, ErrorMessage: no.message, Payer: p.payer}
 		if no.undecided() {
 			s.ErrorReason = x402.ReasonSettleError
 		}
@@ -204,7 +238,13 @@ func (f *Facilitator) settleOnce(r *http.Request, p payment) (x402.Settlement, *
 	if f.config.Transfers != nil {
 		q.Ledger = f.config.Transfers(sourceOf(r), p.resource)
 	}
-	s, err := f.config.Settler.SettleOnce(r.Context(), p.exact, q)
+	var s x402.Settlement
+	var err error
+	if p.upto != nil {
+		s, err = f.config.Settler.SettleUpto(r.Context(), *p.upto, p.amount, q)
+	} else {
+		s, err = f.config.Settler.SettleOnce(r.Context(), p.exact, q)
+	}
 	if err != nil {
 		return s, f.unknown(r, "settle payment", err)
 	}

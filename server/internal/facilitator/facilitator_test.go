@@ -49,6 +49,20 @@ func (c *chain) SettleOnce(context.Context, x402.Exact, rail.SettleRequest) (x40
 func (c *chain) SignedByKey(e x402.Exact) bool { return e.Signature == "0x01" }
 
 // still is a clock that stands.
+func (c *chain) SettlesUpto() bool { return true }
+
+func (c *chain) UptoSignedByKey(u x402.Upto) bool { return u.Signature == "0x01" }
+
+func (c *chain) VerifyUpto(ctx context.Context, _ x402.Upto, resource string) (x402.Verification, error) {
+	return c.VerifyAuthorization(ctx, x402.Exact{}, resource)
+}
+
+func (c *chain) SettleUpto(ctx context.Context, _ x402.Upto, amount string, q rail.SettleRequest) (x402.Settlement, error) {
+	s, err := c.SettleOnce(ctx, x402.Exact{}, q)
+	s.Amount = amount
+	return s, err
+}
+
 type still struct{}
 
 func (still) Now() time.Time { return time.Unix(1_800_000_000, 0) }

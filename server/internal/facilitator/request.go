@@ -18,7 +18,10 @@ type payment struct {
 	ticket ticket
 
 	version  int
+	payer    string
 	exact    x402.Exact
+	upto     *x402.Upto // in place of exact
+	amount   string     // to settle of upto
 	resource string
 	payee    string
 }
@@ -48,9 +51,12 @@ func (f *Facilitator) take(w http.ResponseWriter, r *http.Request, who caller) (
 	if no != nil {
 		return p, f.limits.refused(who, w.Header(), no)
 	}
-	current := p.exact.Authorization.CheckWindow(f.config.Clock()) == ""
-	signed := current && f.config.Settler.SignedByKey(p.exact)
-	if p.ticket, no = f.limits.admit(who, w.Header(), p.exact.Authorization.From, signed); no != nil {
+	if p.upto != nil {
+		if no = f.checkPayee(r, who, p.payee); no != nil {
+			return p, f.limits.refused(who, w.Header(), no)
+		}
+	}
+	if p.ticket, no = f.limits.admit(who, w.Header(), p.payer, f.signed(p)); no != nil {
 		return p, no
 	}
 	select {
@@ -83,7 +89,8 @@ func (f *Facilitator) leave(p payment, valid bool, reason x402.Reason, no *refus
 // a payment can be copied from the chain, so its payer need not have sent it.
 func isCopied(reason x402.Reason) bool {
 	switch reason {
-	case x402.ReasonValidBefore, x402.ReasonValidAfter, x402.ReasonNonceUsed, x402.ReasonTransactionState, x402.ReasonDuplicate:
+	case x402.ReasonValidBefore, x402.ReasonValidAfter, x402.ReasonNonceUsed, x402.ReasonTransactionState, x402.ReasonDuplicate,
+		x402.ReasonUptoExpired, x402.ReasonUptoEarly, x402.ReasonUptoNonce:
 		return true
 	default:
 		return false
@@ -130,7 +137,7 @@ func (f *Facilitator) readV1(in body) (payment, *refusal) {
 	if err != nil {
 		return p, unreadable("paymentRequirements", x402.ReasonInvalidRequirement, err)
 	}
-	p.exact, p.resource, p.payee = payload.Payload, asked.Resource, asked.PayTo
+	p.exact, p.resource, p.payee, p.payer = payload.Payload, asked.Resource, asked.PayTo, payload.Payload.Authorization.From
 	value := p.exact.Authorization.Value
 	switch {
 	case payload.Scheme != x402.SchemeExact || asked.Scheme != x402.SchemeExact:
@@ -153,13 +160,17 @@ func (f *Facilitator) readV2(in body) (payment, *refusal) {
 	if err != nil {
 		return p, unreadable("paymentRequirements", x402.ReasonInvalidRequirement, err)
 	}
-	p.exact, p.payee = payload.Payload, asked.PayTo
+	p.exact, p.payee, p.payer = payload.Payload, asked.PayTo, payload.Payload.Authorization.From
 	if payload.Resource != nil {
 		p.resource = payload.Resource.URL
 	}
+	if payload.Upto != nil && asked.Scheme == x402.SchemeUpto && f.config.Settler.SettlesUpto() {
+		p.upto, p.amount, p.payer = payload.Upto, asked.Amount, payload.Upto.Authorization.From
+		return p, f.matchUpto(payload, asked)
+	}
 	switch {
 	case payload.Accepted.Scheme != x402.SchemeExact || asked.Scheme != x402.SchemeExact:
-		return p, refuse(x402.ReasonUnsupportedScheme, "Only the scheme exact is settled.")
+		return p, refuse(x402.ReasonUnsupportedScheme, "The scheme is not settled here; GET /v1/x402/supported lists those that are.")
 	case payload.Accepted.Network != f.network.CAIP2 || asked.Network != f.network.CAIP2:
 		return p, refuse(x402.ReasonInvalidNetwork, "Only the network "+f.network.CAIP2+" is settled.")
 	case !payload.Accepted.Equal(asked):
@@ -187,6 +198,11 @@ func (f *Facilitator) match(p payment, asset string, extra map[string]any) *refu
 	if method, declared := extra["assetTransferMethod"]; declared && method != "eip3009" {
 		return refuse(x402.ReasonInvalidRequirement, "extra.assetTransferMethod: only eip3009 is settled.")
 	}
+	return f.matchDomain(extra)
+}
+
+// matchDomain compares the signing domain that extra declares with the token's.
+func (f *Facilitator) matchDomain(extra map[string]any) *refusal {
 	for name, want := range map[string]string{x402.ExtraName: f.asset.Name, x402.ExtraVersion: f.asset.Version} {
 		if got, declared := extra[name]; declared && got != want {
 			return refuse(x402.ReasonInvalidRequirement, fmt.Sprintf("extra.%s of the token is %q.", name, want))

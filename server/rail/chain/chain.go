@@ -61,7 +61,9 @@ type Rail struct {
 	chain        *eth.Reader
 	relayer      *relayer.Relayer
 	router       *contracts.MandateRouter
-	token        *contracts.TestUSDC // its calls are those of every dollar token
+	token        *contracts.TestUSDC      // its calls are those of every dollar token
+	permit2      *contracts.TestPermit2   // its calls are those of Permit2
+	uptoProxy    *contracts.TestUptoProxy // its calls are those of the scheme's proxy
 	routerDomain evm.Separator
 	tokenDomain  evm.Domain
 	locks        locks
@@ -69,6 +71,7 @@ type Rail struct {
 	latency      recentLatency
 	sightings    sightings
 	alarms       alarm.Limiter
+	upto         atomic.Bool // the chain has the contracts of the scheme upto
 	caughtUp     atomic.Bool // the watcher has read all final blocks
 	rest         rest        // of the background work alone
 	gauges       gauges
@@ -96,6 +99,7 @@ func newRail(c Config) *Rail {
 		config: c, sightings: sightings{wake: make(chan struct{}, 1)},
 		chain:  &eth.Reader{Node: c.RPC, Confirmations: c.Confirmations, SafeAbove: c.SafeAbove, FinalizedAbove: c.FinalizedAbove},
 		router: contracts.NewMandateRouter(), token: contracts.NewTestUSDC(),
+		permit2: contracts.NewTestPermit2(), uptoProxy: contracts.NewTestUptoProxy(),
 		tokenDomain: evm.Domain{Name: c.Token.Name, Version: c.Token.Version, ChainID: c.ChainID, Contract: c.Token.Address},
 	}
 	r.routerDomain = r.domain().Separator()
@@ -142,6 +146,9 @@ func (r *Rail) Start(ctx context.Context) error {
 		return fmt.Errorf("start chain rail: %w", err)
 	}
 	if err := r.claimRecords(ctx); err != nil {
+		return fmt.Errorf("start chain rail: %w", err)
+	}
+	if err := r.findUptoProxy(ctx); err != nil {
 		return fmt.Errorf("start chain rail: %w", err)
 	}
 	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))

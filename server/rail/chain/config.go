@@ -72,6 +72,8 @@ type Config struct {
 	// Authorizations limits the signed transfers that the rail settles. Default: see
 	// [Authorizations].
 	Authorizations Authorizations
+	// Upto has the contracts of x402's scheme upto. Default: those of every public chain.
+	Upto Upto
 	// Sandbox has wallets whose keys the rail knows. Default: none.
 	Sandbox Sandbox
 	// OnRevoked is called for each grant that ended on the chain, at least once. If it
@@ -125,6 +127,7 @@ func (c *Config) validateChain() error {
 func (c *Config) defaults() {
 	c.Confirmations = max(c.Confirmations, 1)
 	c.Authorizations = c.Authorizations.orDefault()
+	c.Upto = c.Upto.orDefault()
 	for d, value := range map[*time.Duration]time.Duration{
 		&c.Wait: 10 * time.Second, &c.Poll: 250 * time.Millisecond, &c.Lifetime: 10 * time.Minute, &c.BumpAfter: 15 * time.Second,
 	} {

@@ -15,7 +15,6 @@ import (
 	"github.com/paywarrant/paywarrant/contracts"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/chain/records"
-	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
 var _ rail.Mover = (*Rail)(nil)
@@ -144,7 +143,7 @@ func (r *Rail) transfersMoved(ctx context.Context, first, final uint64, yield fu
 }
 
 // transferMoved lists a transfer if its transaction made it in a final block.
-func (r *Rail) transferMoved(t evm.TransferAuthorization, receipt *types.Receipt, final uint64, m rail.Movement, yield func(rail.Movement) error) error {
+func (r *Rail) transferMoved(t signedTransfer, receipt *types.Receipt, final uint64, m rail.Movement, yield func(rail.Movement) error) error {
 	if receipt == nil || receipt.BlockNumber.Uint64() > final || !r.madeTransfer(receipt, t) {
 		return nil
 	}
@@ -186,7 +185,7 @@ func (r *Rail) refundsMoved(ctx context.Context, first, final uint64, yield func
 }
 
 // refundHash returns the transaction that made the transfer of a refund, or zero.
-func (r *Rail) refundHash(ctx context.Context, one refundRecord, t evm.TransferAuthorization) (common.Hash, error) {
+func (r *Rail) refundHash(ctx context.Context, one refundRecord, t signedTransfer) (common.Hash, error) {
 	if one.Outcome != nil {
 		return common.HexToHash(one.Outcome.TxHash), nil
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail/chain/internal/relayer"
 	"github.com/paywarrant/paywarrant/server/rail/chain/records"
 	"github.com/paywarrant/paywarrant/x402"
-	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
 // awaitRefund reads the chain until the refund has ended or it is late; at least once.
@@ -84,7 +83,7 @@ func (r *Rail) followRefund(ctx context.Context, key string, record refundRecord
 // followRelayed follows the transaction by which the relayer sends a refund, if there is one,
 // and returns its record. After a transaction that reverted, another sender can still make
 // the transfer.
-func (r *Rail) followRelayed(ctx context.Context, t evm.TransferAuthorization) (authorizationRecord, common.Hash, error) {
+func (r *Rail) followRelayed(ctx context.Context, t signedTransfer) (authorizationRecord, common.Hash, error) {
 	key := authorizationKey(t.From, t.Nonce)
 	sent, found, err := records.Load[authorizationRecord](ctx, r.config.Store, kindAuthorization, key)
 	if err != nil || !found {
@@ -108,7 +107,7 @@ func (r *Rail) followRelayed(ctx context.Context, t evm.TransferAuthorization) (
 // concludeUsed records the outcome of a refund whose authorization was used or canceled, once
 // that is final. Without the event the node is behind, and the refund stays pending.
 func (r *Rail) concludeUsed(
-	ctx context.Context, key string, record refundRecord, t evm.TransferAuthorization, pending rail.Outcome,
+	ctx context.Context, key string, record refundRecord, t signedTransfer, pending rail.Outcome,
 ) (rail.Outcome, error) {
 	head, err := r.chain.Head(ctx)
 	if err != nil {
@@ -147,7 +146,7 @@ func (r *Rail) concludeUsed(
 
 // refundExpired reports whether the window of a refund has passed in a final block, and
 // returns that block.
-func (r *Rail) refundExpired(ctx context.Context, t evm.TransferAuthorization) (end uint64, expired bool, err error) {
+func (r *Rail) refundExpired(ctx context.Context, t signedTransfer) (end uint64, expired bool, err error) {
 	head, err := r.chain.Newest(ctx)
 	if err != nil {
 		return 0, false, err

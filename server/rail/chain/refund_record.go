@@ -27,8 +27,9 @@ type refundRecord struct {
 }
 
 // transfer returns what the payee signs.
-func (r refundRecord) transfer() (evm.TransferAuthorization, error) {
-	return evm.ParseAuthorization(r.Authorization)
+func (r refundRecord) transfer() (signedTransfer, error) {
+	t, err := evm.ParseAuthorization(r.Authorization)
+	return signedTransfer{TransferAuthorization: t}, err
 }
 
 // signedWith returns the refund's authorization with a signature.
@@ -39,7 +40,7 @@ func (r refundRecord) signedWith(signature []byte) (authorization, error) {
 	}
 	id := fingerprint("refund", r.Reference)
 	return authorization{
-		TransferAuthorization: t, wire: t.Wire(), signature: signature, resource: id, caller: id, key: authorizationKey(t.From, t.Nonce),
+		signedTransfer: t, wire: t.Wire(), signature: signature, resource: id, caller: id, key: authorizationKey(t.From, t.Nonce),
 	}, nil
 }
 

@@ -17,8 +17,9 @@ import (
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
-// Transfer authorizations (EIP-3009) are signed outside the service. The rail verifies
-// them, submits each once through its relayer, and reports the outcome.
+// Transfer authorizations (EIP-3009) and permits of the scheme upto are signed outside the
+// service. The rail verifies them, submits each once through its relayer, and reports the
+// outcome.
 
 const authorizationPrefix = "authorization/"
 
@@ -28,14 +29,18 @@ func authorizationTask(key string) string { return authorizationPrefix + key }
 // is written with its first broadcast, never before.
 type authorizationRecord struct {
 	Authorization x402.Authorization `json:"authorization"`
-	Signature     string             `json:"signature"`
-	Resource      string             `json:"resource"` // hash of what it pays for
-	Since         uint64             `json:"since"`    // the newest block while it was unused
-	Settled       common.Hash        `json:"settled"`  // the final transaction that moved the money
-	Failed        x402.Reason        `json:"failed,omitempty"`
-	FailedHash    common.Hash        `json:"failedHash"`
-	Answered      bool               `json:"told"`             // a caller got the answer that it is settled
-	Undone        bool               `json:"undone,omitempty"` // it was settled, and a reorganization took it back for good
+	// Permit is what the payer signed if the scheme is upto. Then Authorization.Value is what
+	// is settled of it.
+	Permit     x402.UptoAuthorization `json:"permit,omitzero"`
+	Signature  string                 `json:"signature"`
+	Resource   string                 `json:"resource"` // hash of what it pays for
+	Since      uint64                 `json:"since"`    // the newest block while it was unused
+	Settled    common.Hash            `json:"settled"`  // the final transaction that moved the money
+	Failed     x402.Reason            `json:"failed,omitempty"`
+	FailedHash common.Hash            `json:"failedHash"`
+	Answered   bool                   `json:"told"`             // a caller got the answer that it is settled
+	Undone     bool                   `json:"undone,omitempty"` // it was settled, and a reorganization took it back for good
+	Waived     bool                   `json:"waived,omitempty"` // a permit that was settled for nothing, without a transaction
 	// Caller is the hash of the idempotency key under which the settlement was first
 	// requested, or, without one, first answered. Empty: that request had no key.
 	Caller string `json:"caller,omitempty"`
@@ -44,11 +49,18 @@ type authorizationRecord struct {
 }
 
 // transfer returns what the record authorizes.
-func (r authorizationRecord) transfer() (evm.TransferAuthorization, error) {
-	return evm.ParseAuthorization(r.Authorization)
+func (r authorizationRecord) transfer() (signedTransfer, error) {
+	t, err := evm.ParseAuthorization(r.Authorization)
+	if err != nil || r.Permit == (x402.UptoAuthorization{}) {
+		return signedTransfer{TransferAuthorization: t}, err
+	}
+	p, err := evm.ParseUpto(r.Permit)
+	return signedTransfer{t, &p}, err
 }
 
-func (r authorizationRecord) decided() bool { return r.Settled != common.Hash{} || r.Failed != "" }
+func (r authorizationRecord) decided() bool {
+	return r.Settled != common.Hash{} || r.Failed != "" || r.Waived
+}
 
 // failure returns why an authorization moved nothing.
 func (r authorizationRecord) failure() (x402.Reason, string) {
@@ -62,17 +74,25 @@ func (r authorizationRecord) failure() (x402.Reason, string) {
 // resource.
 func (r authorizationRecord) checkSame(a authorization) error {
 	switch {
-	case r.Authorization != a.wire:
-		return refuseAuthorization(x402.ReasonNonceUsed, "another authorization of the same nonce was submitted")
+	case r.Authorization != a.wire || r.Permit != a.permitWire():
+		return refuseAuthorization(a.reason(x402.ReasonNonceUsed), "another authorization of the same nonce was submitted, or for another amount")
 	case r.Resource != a.resource:
-		return refuseAuthorization(x402.ReasonNonceUsed, "the authorization was submitted for another resource")
+		return refuseAuthorization(a.reason(x402.ReasonNonceUsed), "the authorization was submitted for another resource")
 	}
 	return nil
 }
 
+// signedTransfer is a transfer that its payer authorized: by exactly this authorization
+// (EIP-3009), or as a part of a permit.
+type signedTransfer struct {
+	evm.TransferAuthorization
+
+	permit *evm.UptoPermit // of the scheme upto; nil otherwise
+}
+
 // authorization is a transfer authorization as a request presents it.
 type authorization struct {
-	evm.TransferAuthorization
+	signedTransfer
 
 	wire      x402.Authorization
 	signature []byte
@@ -99,7 +119,7 @@ func parseAuthorization(e x402.Exact, resource string) (authorization, error) {
 		return authorization{}, fmt.Errorf("signature: %w", err)
 	}
 	return authorization{
-		TransferAuthorization: t, wire: t.Wire(), signature: signature, resource: fingerprint(resource),
+		signedTransfer: signedTransfer{TransferAuthorization: t}, wire: t.Wire(), signature: signature, resource: fingerprint(resource),
 		key: authorizationKey(t.From, t.Nonce),
 	}, nil
 }
@@ -145,8 +165,18 @@ func (r *Rail) SignedByKey(e x402.Exact) bool {
 // VerifyAuthorization reports whether an authorization would be settled now, and moves
 // nothing. It returns an error if the chain or the store does not answer.
 func (r *Rail) VerifyAuthorization(ctx context.Context, e x402.Exact, resource string) (x402.Verification, error) {
-	v := x402.Verification{Payer: e.Authorization.From}
-	err := r.verifyAuthorization(ctx, e, resource)
+	a, err := parseAuthorization(e, resource)
+	return r.verification(ctx, e.Authorization.From, a, err)
+}
+
+// verification verifies an authorization. malformed is the error of parsing it.
+func (r *Rail) verification(ctx context.Context, payer string, a authorization, malformed error) (x402.Verification, error) {
+	v := x402.Verification{Payer: payer}
+	if malformed != nil {
+		v.InvalidReason, v.InvalidMessage = x402.ReasonInvalidPayload, malformed.Error()
+		return v, nil //nolint:nilerr // a refusal is an answer
+	}
+	err := r.verifyAuthorization(ctx, a)
 	var no *refusedError
 	if errors.As(err, &no) {
 		v.InvalidReason, v.InvalidMessage = no.reason, no.message
@@ -159,17 +189,13 @@ func (r *Rail) VerifyAuthorization(ctx context.Context, e x402.Exact, resource s
 	return v, nil
 }
 
-func (r *Rail) verifyAuthorization(ctx context.Context, e x402.Exact, resource string) error {
-	a, err := parseAuthorization(e, resource)
-	if err != nil {
-		return refuseAuthorization(x402.ReasonInvalidPayload, "%v", err)
-	}
+func (r *Rail) verifyAuthorization(ctx context.Context, a authorization) error {
 	record, found, err := records.Load[authorizationRecord](ctx, r.config.Store, kindAuthorization, a.key)
 	switch {
 	case err != nil:
 		return err
 	case found && record.Answered:
-		return refuseAuthorization(x402.ReasonNonceUsed, "the authorization was settled before")
+		return refuseAuthorization(a.reason(x402.ReasonNonceUsed), "the authorization was settled before")
 	case found && (record.Failed != "" || record.Undone):
 		reason, message := record.failure()
 		return &refusedError{reason, message}
@@ -180,13 +206,19 @@ func (r *Rail) verifyAuthorization(ctx context.Context, e x402.Exact, resource s
 	if err != nil {
 		return err
 	}
-	_, err = r.checkAuthorization(ctx, a)
+	checked, err := r.checkAuthorization(ctx, a)
 	if errors.Is(err, errUsed) {
 		_, err = r.findSighted(ctx, a)
 		return err
 	}
 	var undeployed *undeployedError
-	if err == nil || errors.As(err, &undeployed) { // settling deploys the wallet
+	if errors.As(err, &undeployed) { // settling deploys the wallet
+		err = nil
+	}
+	if err == nil && a.permit != nil { // only the relayer can settle a permit
+		return r.reserveVerified(ctx, a, checked.reserve)
+	}
+	if err == nil {
 		return r.recordSighting(ctx, a, header.Number.Uint64())
 	}
 	return err

@@ -34,29 +34,29 @@ type transferJob struct {
 // was used, or an [*undeployedError] if the payer's wallet must be deployed first.
 func (r *Rail) checkAuthorization(ctx context.Context, a authorization) (transferJob, error) {
 	limits := r.config.Authorizations
-	if a.Value.Big().Cmp(big.NewInt(int64(limits.Least))) < 0 {
+	if a.most().Cmp(big.NewInt(int64(limits.Least))) < 0 {
 		return transferJob{}, refuseAuthorization(ReasonDust, "the amount is below %d", limits.Least)
 	}
 	if (a.To == common.Address{}) || a.To == a.From {
-		return transferJob{}, refuseAuthorization(x402.ReasonRecipient, "the payee is the payer or the zero address")
+		return transferJob{}, refuseAuthorization(a.reason(x402.ReasonRecipient), "the payee is the payer or the zero address")
 	}
-	digest := evm.Digest(r.tokenDomain.Separator(), a.TransferAuthorization)
-	signer, err := evm.Verifier{Chain: accounts{r.config.RPC}}.Verify(ctx, a.From, digest, a.signature)
+	signer, err := r.checkSigned(ctx, a)
 	switch {
-	case errors.Is(err, evm.ErrSignature), errors.Is(err, evm.ErrWrapper):
-		return transferJob{}, refuseAuthorization(x402.ReasonSignature, "the payer did not sign this")
 	case err != nil:
 		return transferJob{}, err
-	case signer.Deploy != nil && !limits.trusts(signer.Deploy.Factory):
+	case signer.Deploy != nil && (a.permit != nil || !limits.trusts(signer.Deploy.Factory)):
 		return transferJob{}, refuseAuthorization(ReasonUndeployed, "the payer's wallet is not deployed")
 	}
-	if err := r.checkUnused(ctx, a.TransferAuthorization); err != nil {
+	if err := r.checkUnused(ctx, a.signedTransfer); err != nil {
 		return transferJob{}, err
 	}
 	if err := r.checkWindow(ctx, a); err != nil {
 		return transferJob{}, err
 	}
 	reserve, err := r.checkFunds(ctx, a)
+	if err == nil {
+		err = r.checkPermit2Allowance(ctx, a)
+	}
 	if err != nil {
 		return transferJob{}, err
 	}
@@ -78,6 +78,19 @@ func (r *Rail) checkAuthorization(ctx context.Context, a authorization) (transfe
 	return transferJob{job: j, contract: signer.Contract, reserve: reserve}, r.checkWindow(ctx, a)
 }
 
+// checkSigned returns how the payer signed an authorization. It refuses one that the payer
+// did not sign, and a permit that the rail cannot settle.
+func (r *Rail) checkSigned(ctx context.Context, a authorization) (evm.Signer, error) {
+	if err := r.checkPermit(a); err != nil {
+		return evm.Signer{}, err
+	}
+	signer, err := evm.Verifier{Chain: accounts{r.config.RPC}}.Verify(ctx, a.From, r.digest(a.signedTransfer), a.signature)
+	if errors.Is(err, evm.ErrSignature) || errors.Is(err, evm.ErrWrapper) {
+		return signer, refuseAuthorization(a.reason(x402.ReasonSignature), "the payer did not sign this")
+	}
+	return signer, err
+}
+
 // checkWindow refuses an authorization that is not valid, or not for long enough to
 // land. The chain's clock and the rail's may differ: the later one counts.
 func (r *Rail) checkWindow(ctx context.Context, a authorization) error {
@@ -92,17 +105,20 @@ func (r *Rail) checkWindow(ctx context.Context, a authorization) error {
 	margin := max(r.config.Authorizations.LeastWindow, 2*r.config.Authorizations.BlockTime+r.latency.average())
 	switch reason := a.wire.CheckWindow(now); {
 	case reason == x402.ReasonValidAfter:
-		return refuseAuthorization(reason, "it is not valid yet")
+		return refuseAuthorization(a.reason(reason), "it is not valid yet")
 	case reason != "", a.wire.CheckWindow(now.Add(margin)) == x402.ReasonValidBefore:
-		return refuseAuthorization(x402.ReasonValidBefore, "it is not valid for another %s", margin)
+		return refuseAuthorization(a.reason(x402.ReasonValidBefore), "it is not valid for another %s", margin)
 	}
 	return nil
 }
 
-// transferCall returns the transfer as the relayer sends it: always to the token, for
-// no payload names another contract. The signature of a key is sent in the form that
+// transferCall returns the transfer as the relayer sends it: always to the token, or
+// to the proxy of the scheme upto, for no payload names another contract. The signature of a key is sent in the form that
 // every such token takes.
 func (r *Rail) transferCall(a authorization, signer evm.Signer) relayer.Job {
+	if a.permit != nil {
+		return r.uptoCall(a, signer)
+	}
 	value, after, before := a.Value.Big(), a.ValidAfter.Big(), a.ValidBefore.Big()
 	j := relayer.Job{To: r.config.Token.Address, Gas: r.config.Authorizations.WalletGas}
 	if signer.Contract {
@@ -128,7 +144,7 @@ func (r *Rail) simulate(ctx context.Context, a authorization, j relayer.Job) err
 	if !eth.IsAnswer(err) {
 		return fmt.Errorf("simulate transfer: %w", err)
 	}
-	if err := r.checkUnused(ctx, a.TransferAuthorization); err != nil {
+	if err := r.checkUnused(ctx, a.signedTransfer); err != nil {
 		return err
 	}
 	balance, err := r.balance(ctx, a.From)
@@ -145,7 +161,7 @@ func (r *Rail) simulate(ctx context.Context, a authorization, j relayer.Job) err
 }
 
 // checkUnused returns [errUsed] if an authorization was used or canceled.
-func (r *Rail) checkUnused(ctx context.Context, t evm.TransferAuthorization) error {
+func (r *Rail) checkUnused(ctx context.Context, t signedTransfer) error {
 	used, err := r.isUsed(ctx, t)
 	if err == nil && used {
 		err = errUsed
@@ -154,7 +170,10 @@ func (r *Rail) checkUnused(ctx context.Context, t evm.TransferAuthorization) err
 }
 
 // isUsed reports whether an authorization was used or canceled, as the token says.
-func (r *Rail) isUsed(ctx context.Context, t evm.TransferAuthorization) (bool, error) {
+func (r *Rail) isUsed(ctx context.Context, t signedTransfer) (bool, error) {
+	if t.permit != nil {
+		return r.isNonceUsed(ctx, t.permit)
+	}
 	return eth.View(ctx, r.chain, r.config.Token.Address, r.token.PackAuthorizationState(t.From, t.Nonce), r.token.UnpackAuthorizationState)
 }
 

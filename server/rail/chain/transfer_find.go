@@ -12,7 +12,6 @@ import (
 
 	"github.com/paywarrant/paywarrant/server/rail/chain/internal/relayer"
 	"github.com/paywarrant/paywarrant/x402"
-	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
 // findTransfer returns the final transaction that made exactly this transfer, of any
@@ -20,7 +19,10 @@ import (
 // block: anyone can copy a used one from the chain. findTransfer returns a
 // [*refusedError] if there is no such transaction, with [x402.ReasonPending] if there
 // is one that is not final.
-func (r *Rail) findTransfer(ctx context.Context, t evm.TransferAuthorization, since uint64) (common.Hash, error) {
+func (r *Rail) findTransfer(ctx context.Context, t signedTransfer, since uint64) (common.Hash, error) {
+	if t.permit != nil { // only the relayer can settle a permit, and its transactions are known
+		return common.Hash{}, refuseAuthorization(x402.ReasonUptoNonce, "the permit's nonce was used, and not for this payment")
+	}
 	head, err := r.chain.Head(ctx)
 	if err != nil {
 		return common.Hash{}, err
@@ -54,7 +56,7 @@ func (r *Rail) findTransfer(ctx context.Context, t evm.TransferAuthorization, si
 
 // findUses returns the token's events of the use or cancellation of an authorization in a
 // range of blocks. Of each nonce a chain has one.
-func (r *Rail) findUses(ctx context.Context, t evm.TransferAuthorization, first, last uint64) ([]types.Log, error) {
+func (r *Rail) findUses(ctx context.Context, t signedTransfer, first, last uint64) ([]types.Log, error) {
 	used := crypto.Keccak256Hash([]byte("AuthorizationUsed(address,bytes32)"))
 	canceled := crypto.Keccak256Hash([]byte("AuthorizationCanceled(address,bytes32)"))
 	for ; first <= last; first += watchSpan {
@@ -75,10 +77,14 @@ func (r *Rail) findUses(ctx context.Context, t evm.TransferAuthorization, first,
 
 // madeTransfer reports whether a transaction made a transfer: the token's event of the
 // nonce's use, and right after it the event of exactly the amount from payer to payee. A
-// transaction may make several transfers, so the two events must be neighbors.
-func (r *Rail) madeTransfer(receipt *types.Receipt, t evm.TransferAuthorization) bool {
+// transaction may make several transfers, so the two events must be neighbors. The
+// transaction of a permit must be that which the relayer sent for it.
+func (r *Rail) madeTransfer(receipt *types.Receipt, t signedTransfer) bool {
 	if receipt.Status != types.ReceiptStatusSuccessful {
 		return false
+	}
+	if t.permit != nil {
+		return r.madeUpto(receipt, t)
 	}
 	for i := range len(receipt.Logs) - 1 {
 		used, moved := receipt.Logs[i], receipt.Logs[i+1]

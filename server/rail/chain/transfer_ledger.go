@@ -24,12 +24,21 @@ func (a authorization) begin(ctx context.Context, kept, record *authorizationRec
 		return nil
 	}
 	record.Charge, err = a.ledger.Begin(ctx, rail.SignedTransfer{
-		Key: a.key, Payer: a.From.Hex(), PayTo: a.To.Hex(), Amount: rail.Micros(a.Value.Big().Int64()),
+		Key: a.ledgerKey(), Payer: a.From.Hex(), PayTo: a.To.Hex(), Amount: rail.Micros(a.Value.Big().Int64()),
 	})
 	if err != nil {
 		return fmt.Errorf("record transfer in the ledger: %w", err)
 	}
 	return nil
+}
+
+// ledgerKey identifies the transfer in the ledger. Another amount of a permit is another
+// transfer, of which the rail submits one.
+func (a authorization) ledgerKey() string {
+	if a.permit == nil {
+		return a.key
+	}
+	return fingerprint(a.key, a.Value.String())
 }
 
 // end has the ledger record an outcome. Each caller that is not answered yet does so again.
@@ -98,6 +107,6 @@ func (r authorizationRecord) authorization(key string) (authorization, error) {
 		return authorization{}, err
 	}
 	return authorization{
-		TransferAuthorization: t, wire: r.Authorization, signature: signature, resource: r.Resource, key: key, caller: r.Caller,
+		signedTransfer: t, wire: r.Authorization, signature: signature, resource: r.Resource, key: key, caller: r.Caller,
 	}, nil
 }

@@ -86,12 +86,12 @@ func (r *Rail) followTransfer(ctx context.Context, a authorization, record autho
 // concludeTransfer records the outcome of the relayer's own final transaction.
 func (r *Rail) concludeTransfer(ctx context.Context, a authorization, record authorizationRecord, receipt *types.Receipt) (authorizationRecord, error) {
 	failpoint.Hit(failpoint.AuthorizationLanded)
-	if receipt.Status == types.ReceiptStatusSuccessful && r.madeTransfer(receipt, a.TransferAuthorization) {
+	if receipt.Status == types.ReceiptStatusSuccessful && r.madeTransfer(receipt, a.signedTransfer) {
 		r.budget.End(authorizationTask(a.key), false)
 		record.Settled = receipt.TxHash
 		return r.storeSettlement(ctx, a, record)
 	}
-	hash, err := r.findTransfer(ctx, a.TransferAuthorization, record.Since)
+	hash, err := r.findTransfer(ctx, a.signedTransfer, record.Since)
 	var no *refusedError
 	switch {
 	case err == nil:
@@ -151,14 +151,14 @@ func (r *Rail) resubmit(ctx context.Context, a authorization, record authorizati
 // authorization then.
 func (r *Rail) isPermanent(ctx context.Context, a authorization, reason x402.Reason) (bool, error) {
 	switch reason {
-	case x402.ReasonSignature, x402.ReasonRecipient, x402.ReasonNonceUsed:
+	case a.reason(x402.ReasonSignature), a.reason(x402.ReasonRecipient), a.reason(x402.ReasonNonceUsed):
 		return true, nil
-	case x402.ReasonValidBefore: // the window may be open, and only too short
+	case a.reason(x402.ReasonValidBefore): // the window may be open, and only too short
 		header, err := r.chain.Newest(ctx)
 		if err != nil {
 			return false, err
 		}
-		return a.wire.CheckWindow(eth.Time(header)) == reason, nil
+		return a.wire.CheckWindow(eth.Time(header)) == x402.ReasonValidBefore, nil
 	default:
 		return false, nil
 	}
@@ -218,11 +218,11 @@ func (r *Rail) checkFailure(ctx context.Context, a authorization, record authori
 	if record.Failed == "" && !record.Undone {
 		return record, nil
 	}
-	used, err := r.isUsed(ctx, a.TransferAuthorization)
+	used, err := r.isUsed(ctx, a.signedTransfer)
 	if err != nil || !used {
 		return record, err
 	}
-	hash, err := r.findTransfer(ctx, a.TransferAuthorization, record.Since)
+	hash, err := r.findTransfer(ctx, a.signedTransfer, record.Since)
 	var no *refusedError
 	switch {
 	case errors.As(err, &no) && no.reason != x402.ReasonPending:
@@ -258,7 +258,12 @@ func (r *Rail) answerSettled(ctx context.Context, a authorization, record author
 			return x402.Settlement{}, fmt.Errorf("store answer: %w", err)
 		}
 	}
-	s.Transaction = record.Settled.Hex()
+	if !record.Waived {
+		s.Transaction = record.Settled.Hex()
+	}
+	if a.permit != nil {
+		s.Amount = record.Authorization.Value
+	}
 	switch {
 	case record.Undone: // since this caller read the record
 		s.ErrorReason, s.ErrorMessage = record.failure()

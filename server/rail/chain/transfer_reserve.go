@@ -15,7 +15,8 @@ import (
 )
 
 // The value of settlements in progress is reserved, so that of many authorizations of
-// one balance only those are sent that the balance covers.
+// one balance only those are sent that the balance covers. That of a permit is reserved when
+// it is verified, because its payee serves before it settles.
 
 // reservations are a payer's settlements that were sent. One is removed only after its
 // end was seen, and the balance is read again after that.
@@ -29,6 +30,9 @@ type reservations struct {
 type reservation struct {
 	Key   string   `json:"key"` // of the authorization
 	Value *big.Int `json:"value"`
+	// Until is the end of a reservation whose authorization was only verified, in Unix
+	// seconds. Zero if it was submitted.
+	Until int64 `json:"until,omitzero"`
 }
 
 // leastPrune is the number of reservations that are kept before the ended ones are
@@ -94,26 +98,57 @@ func (r *Rail) checkFunds(ctx context.Context, a authorization) (reserve func(tx
 				return nil
 			}
 		}
-		kept.List = append(kept.List, reservation{a.key, a.Value.Big()})
+		kept.List = append(kept.List, reservation{Key: a.key, Value: a.Value.Big(), Until: a.reservedUntil()})
 		kept.PruneAt = max(kept.PruneAt, leastPrune)
 		return records.Put(tx, kindReserved, a.From.Hex(), kept)
 	}, nil
+}
+
+// reserveVerified reserves the value of a permit that was verified.
+func (r *Rail) reserveVerified(ctx context.Context, a authorization, reserve func(tx Tx) error) (err error) {
+	for range maxReserveTries {
+		if err = r.config.Store.Update(ctx, reserve); !errors.Is(err, errReservationsChanged) {
+			break
+		}
+		if reserve, err = r.checkFunds(ctx, a); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("store reservation: %w", err)
+	}
+	return nil
+}
+
+// reservedUntil returns [reservation.Until]. A permit can be verified, and never settled.
+func (a authorization) reservedUntil() int64 {
+	if a.permit == nil {
+		return 0
+	}
+	return a.wire.ValidBeforeTime().Unix()
 }
 
 // pruneReserved removes the reservations that have ended: the authorization is decided,
 // or used as the token says, or can no longer land.
 func (r *Rail) pruneReserved(ctx context.Context, payer common.Address) (reservations, error) {
 	var now reservations
-	settlements := map[string]authorizationRecord{}
+	settlements, verified := map[string]authorizationRecord{}, map[string]int64{}
 	err := r.config.Store.View(ctx, func(tx Tx) (err error) {
 		clear(settlements)
+		clear(verified)
 		if now, _, err = records.Get[reservations](tx, kindReserved, payer.Hex()); err != nil {
 			return err
 		}
 		for _, one := range now.List {
-			if settlements[one.Key], _, err = records.Get[authorizationRecord](tx, kindAuthorization, one.Key); err != nil {
+			record, found, err := records.Get[authorizationRecord](tx, kindAuthorization, one.Key)
+			if err != nil {
 				return err
 			}
+			if !found && one.Until != 0 {
+				verified[one.Key] = one.Until
+				continue
+			}
+			settlements[one.Key] = record
 		}
 		return nil
 	})
@@ -125,6 +160,9 @@ func (r *Rail) pruneReserved(ctx context.Context, payer common.Address) (reserva
 		return now, err
 	}
 	ended := map[string]bool{}
+	for key, until := range verified {
+		ended[key] = eth.Time(header).Unix() >= until
+	}
 	for key, record := range settlements {
 		if ended[key], err = r.reservationEnded(ctx, record, eth.Time(header)); err != nil {
 			return now, err

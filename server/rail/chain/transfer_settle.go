@@ -13,6 +13,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail/chain/internal/gasbudget"
 	"github.com/paywarrant/paywarrant/server/rail/chain/records"
 	"github.com/paywarrant/paywarrant/x402"
+	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
 // SettleAuthorization is [Rail.SettleOnce] without an idempotency key: one call
@@ -32,12 +33,17 @@ func (r *Rail) SettleAuthorization(ctx context.Context, e x402.Exact, resource s
 //
 // After an error the outcome is unknown; the same call finds it.
 func (r *Rail) SettleOnce(ctx context.Context, e x402.Exact, q rail.SettleRequest) (x402.Settlement, error) {
-	network, _ := r.Dollar()
-	s := x402.Settlement{Network: network.CAIP2, Payer: e.Authorization.From}
-	began := time.Now()
 	a, err := parseAuthorization(e, q.Resource)
-	if err != nil {
-		s.ErrorReason, s.ErrorMessage = x402.ReasonInvalidPayload, err.Error()
+	return r.settlement(ctx, e.Authorization.From, a, err, q)
+}
+
+// settlement settles an authorization. malformed is the error of parsing it.
+func (r *Rail) settlement(ctx context.Context, payer string, a authorization, malformed error, q rail.SettleRequest) (x402.Settlement, error) {
+	network, _ := r.Dollar()
+	s := x402.Settlement{Network: network.CAIP2, Payer: payer}
+	began := time.Now()
+	if malformed != nil {
+		s.ErrorReason, s.ErrorMessage = x402.ReasonInvalidPayload, malformed.Error()
 		return s, nil //nolint:nilerr // a refusal is an answer
 	}
 	a.from, a.ledger = q.Caller, q.Ledger
@@ -56,7 +62,7 @@ func (r *Rail) SettleOnce(ctx context.Context, e x402.Exact, q rail.SettleReques
 	if err != nil {
 		return x402.Settlement{}, fmt.Errorf("settle authorization: %w", err)
 	}
-	if s.Success && !s.Replayed {
+	if s.Success && !s.Replayed && s.Transaction != "" {
 		r.latency.observe(time.Since(began))
 	}
 	return s, nil
@@ -125,8 +131,11 @@ const maxReserveTries = 8
 // was used already, submit looks for the transfer on the chain instead. The record kept
 // is that of an authorization that lost its nonce, nil for a new one.
 func (r *Rail) submit(ctx context.Context, a authorization, kept *authorizationRecord) (authorizationRecord, error) {
+	if a.permit != nil && a.Value == (evm.Uint256{}) {
+		return r.waive(ctx, a)
+	}
 	record := authorizationRecord{
-		Authorization: a.wire, Signature: hex.EncodeToString(a.signature), Resource: a.resource, Caller: a.caller,
+		Authorization: a.wire, Permit: a.permitWire(), Signature: hex.EncodeToString(a.signature), Resource: a.resource, Caller: a.caller,
 	}
 	header, err := r.chain.Newest(ctx)
 	if err != nil {
@@ -142,7 +151,7 @@ func (r *Rail) submit(ctx context.Context, a authorization, kept *authorizationR
 	t, err := r.checkDeployed(ctx, a)
 	if errors.Is(err, errUsed) {
 		if kept != nil {
-			record.Settled, err = r.findTransfer(ctx, a.TransferAuthorization, kept.Since)
+			record.Settled, err = r.findTransfer(ctx, a.signedTransfer, kept.Since)
 		} else {
 			record.Settled, err = r.findSighted(ctx, a)
 		}

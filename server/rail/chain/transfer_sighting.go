@@ -152,9 +152,9 @@ func (r *Rail) findSighted(ctx context.Context, a authorization) (common.Hash, e
 		}
 	}
 	if !found || seen.Resource != a.resource {
-		return common.Hash{}, refuseAuthorization(x402.ReasonNonceUsed, "the authorization was used before it was presented for this payment")
+		return common.Hash{}, refuseAuthorization(a.reason(x402.ReasonNonceUsed), "the authorization was used before it was presented for this payment")
 	}
-	return r.findTransfer(ctx, a.TransferAuthorization, seen.Since)
+	return r.findTransfer(ctx, a.signedTransfer, seen.Since)
 }
 
 // deleteSightings deletes the expired sightings of the next page.
