@@ -18,7 +18,8 @@ func (o *Operator) EachCharge(ctx context.Context, s ledger.Selection, each func
 }
 
 // EachChargePostings is like [Operator.EachCharge], and calls each with the postings of the
-// charge in order.
+// charge in order. By the time of settlement, a refund belongs to the period in which it was
+// posted: see [ledger.Selection.Posted].
 func (o *Operator) EachChargePostings(ctx context.Context, s ledger.Selection, each func(ledger.Charge, []ledger.Posting) error) error {
 	if err := o.payee(ctx, s.MerchantID); err != nil {
 		return err
@@ -26,8 +27,8 @@ func (o *Operator) EachChargePostings(ctx context.Context, s ledger.Selection, e
 	return o.config.Store.Audit(ctx, func(a ledger.Audit) error { return a.SelectedPostings(ctx, s, each) })
 }
 
-// FeeStatement returns what merchants owe for the charges that were settled in a month: see
-// [ledger.FeeStatement].
+// FeeStatement returns what merchants owe for the charges that were settled in a month, and the
+// refunds of the month: see [ledger.FeeStatement].
 func (o *Operator) FeeStatement(ctx context.Context, month ledger.Month, merchantID string) ([]ledger.FeeLine, error) {
 	if err := o.payee(ctx, merchantID); err != nil {
 		return nil, err

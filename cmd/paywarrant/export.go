@@ -12,7 +12,7 @@ import (
 
 type exportCmd struct {
 	Transactions exportTransactionsCmd `cmd:"" help:"Export charges, one row each, whatever their status."`
-	Postings     exportPostingsCmd     `cmd:"" help:"Export the postings of the charges that were settled, one row each."`
+	Postings     exportPostingsCmd     `cmd:"" help:"Export the postings of the charges that were settled and of their refunds, one row each."`
 	Fees         exportFeesCmd         `cmd:"" help:"Export the fees that merchants owe, one row for each charge with a fee."`
 }
 
@@ -116,7 +116,8 @@ type exportPostingsCmd struct{ exportFlags }
 
 // Help is the longer text of the command.
 func (exportPostingsCmd) Help() string {
-	return `--from and --to compare the time at which the charge of a posting was settled.
+	return `--from and --to compare the time at which the charge of a posting was settled, and for a refund the time at which
+the refund was posted: it belongs to its own month.
 ` + exportHelp + `postings --config pay.toml --from 2026-11-01 --to 2026-12-01 --format jsonl`
 }
 

@@ -149,11 +149,79 @@ func TestStatementIsTheSumOfTheExportedFees(t *testing.T) {
 
 	var out, errs bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"fees", "statement", "--config", p.config, "--month", "2026-03"}, output{&out, &errs}))
-	require.Regexp(t, `TOTAL +31 +\S+ +\$`+ledger.Micros(total).Decimal()+`\n`, out.String())
+	require.Regexp(t, `TOTAL +31 +\S+ +0 +\$0.00 +\S+ +\$`+ledger.Micros(total).Decimal()+`\n`, out.String())
 	require.Empty(t, errs.String())
 	month := time.Now().UTC().Format("2006-01")
 	require.NoError(t, run(t.Context(), []string{"fees", "statement", "--config", p.config, "--month", month}, output{&out, &errs}))
 	require.Contains(t, errs.String(), "warning: "+month+" has not ended")
+}
+
+// refunded adds a refund of a whole charge that was posted at a time.
+func (p place) refunded(t *testing.T, c ledger.Charge, at time.Time) {
+	t.Helper()
+	const clearing = "rail:chainrail:clearing"
+	r := ledger.Refund{
+		ID: id.New(id.Refund, at), ChargeID: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, N: 1, Amount: c.Amount, Status: ledger.RefundSucceeded,
+		Rail: c.Rail, TxHash: "0xb", CreatedAt: at, SettledAt: at,
+	}
+	e := ledger.Effects{Insert: ledger.Rows{Refunds: []ledger.Refund{r}, Postings: []ledger.Posting{
+		{ChargeID: c.ID, N: 10, MandateID: c.MandateID, From: "merchant:" + c.MerchantID, To: clearing, Amount: c.Amount, At: at},
+		{ChargeID: c.ID, N: 11, MandateID: c.MandateID, From: clearing, To: "mandate:" + c.MandateID, Amount: c.Amount, At: at},
+	}}}
+	c.Refunded, c.Refunds = c.Amount, 1
+	e.Update.Charges = []ledger.Charge{c}
+	store, err := sqlite.Open(t.Context(), p.store)
+	require.NoError(t, err)
+	require.NoError(t, store.Update(t.Context(), ledger.Keys{Charges: []string{c.ID}}, func(*ledger.State) (ledger.Effects, error) { return e, nil }))
+	require.NoError(t, store.Close())
+}
+
+// TestRefundOfALaterMonthDoesNotChangeAClosedOne: it is in the statement and the postings of its
+// own month, which may give back more than it took.
+func TestRefundOfALaterMonthDoesNotChangeAClosedOne(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	shop := p.merchant(t)
+	may := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+	first := p.paid(t, shop, "", 5_000_000, may.Add(-time.Hour))
+	p.paid(t, shop, "", 2_000_000, may)
+	april := []string{"--from", "2026-04-01", "--to", "2026-05-01"}
+	books := func() (all []string) {
+		for _, args := range [][]string{
+			{"fees", "statement", "--month", "2026-04"}, append([]string{"export", "postings"}, april...), append([]string{"export", "fees"}, april...),
+		} {
+			text, err := p.do(t, append(args, "--format", "csv")...)
+			require.NoError(t, err)
+			all = append(all, text)
+		}
+		return all
+	}
+	closed := books()
+	p.refunded(t, first, may.Add(time.Hour))
+	require.Equal(t, closed, books())
+
+	stated := p.exported(t, "fees", "statement", "--month", "2026-05")
+	require.Equal(t, []map[string]any{{
+		"month": "2026-05", "merchantId": shop, "rail": "chainrail", "charges": json.Number("1"), "grossMicros": json.Number("2000000"), "gross": "2.00",
+		"feeMicros": json.Number("30000"), "fee": "0.03", "refunds": json.Number("1"), "refundedMicros": json.Number("5000000"), "refunded": "5.00",
+		"netMicros": json.Number("-3000000"), "net": "-3.00",
+	}}, stated)
+	text, err := p.do(t, "fees", "statement", "--month", "2026-05", "--format", "csv")
+	require.NoError(t, err)
+	require.Contains(t, text, ",-3000000,-3.00\r\n", "a number, not a text")
+	text, err = p.do(t, "fees", "statement", "--month", "2026-05")
+	require.NoError(t, err)
+	require.Regexp(t, `TOTAL +1 +\$2.00 +1 +\$5.00 +-\$3.00 +\$0.03\n`, text)
+	var numbers []string
+	for _, row := range p.exported(t, "export", "postings", "--from", "2026-05-01") {
+		numbers = append(numbers, fmt.Sprint(row["posting"], " ", row["postedAt"]))
+	}
+	require.Equal(t, []string{
+		"10 2026-05-01T01:00:00.000Z", "11 2026-05-01T01:00:00.000Z",
+		"0 2026-05-01T00:00:00.000Z", "1 2026-05-01T00:00:00.000Z", "2 2026-05-01T00:00:00.000Z",
+	}, numbers)
+	require.Len(t, p.exported(t, "export", "fees", "--from", "2026-05-01"), 1)
+	require.Len(t, p.exported(t, "export", "transactions", "--by", "settled", "--from", "2026-05-01"), 1)
 }
 
 func TestStatementWarnsOfPendingCharges(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 )
 
 // column is a column of a table of rows: its name, and the value of a row, which is a
-// string, an int64 or JSON.
+// string, an int64, a decimal or JSON.
 type column[R any] struct {
 	name  string
 	value func(R) any

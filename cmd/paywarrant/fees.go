@@ -12,19 +12,21 @@ import (
 )
 
 type feesCmd struct {
-	Statement feesStatementCmd `cmd:"" help:"Sum the charges and fees of a month for each merchant and rail."`
+	Statement feesStatementCmd `cmd:"" help:"Sum the charges, refunds and fees of a month for each merchant and rail."`
 }
 
 type feesStatementCmd struct {
 	Config   configFile `required:"" help:"The configuration file of serve." placeholder:"FILE" type:"existingfile"`
-	Month    month      `required:"" help:"The month in UTC in which the charges were settled." placeholder:"2026-11"`
+	Month    month      `required:"" help:"The month in UTC." placeholder:"2026-11"`
 	Merchant string     `help:"The statement of one merchant only." placeholder:"mer_…"`
 	Format   string     `enum:"text,csv,jsonl" default:"text" help:"text, csv, or jsonl for one JSON object a line. Default: ${default}." placeholder:"FORMAT"`
 }
 
 // Help is the longer text of the command.
 func (feesStatementCmd) Help() string {
-	return `The fees are the sums of the fee postings. A month may change as long as charges of it are pending: a warning
+	return `The charges are those that were settled in the month, the fees are the sums of their fee postings. A refund
+belongs to the month in which it was made, whenever its payment was: it never changes an earlier month. Net is gross
+less refunded; refunds return no fee. A month may change as long as charges of it are pending: a warning
 on standard error names them. docs/reference/exports.md describes the columns.
 
 Example:
@@ -58,6 +60,11 @@ var statementColumns = []column[statementRow]{
 	{"gross", func(r statementRow) any { return r.Gross.Decimal() }},
 	{"feeMicros", func(r statementRow) any { return int64(r.Fees) }},
 	{"fee", func(r statementRow) any { return r.Fees.Decimal() }},
+	{"refunds", func(r statementRow) any { return r.Refunds }},
+	{"refundedMicros", func(r statementRow) any { return int64(r.Refunded) }},
+	{"refunded", func(r statementRow) any { return r.Refunded.Decimal() }},
+	{"netMicros", func(r statementRow) any { return int64(r.Net()) }},
+	{"net", func(r statementRow) any { return decimal(r.Net().Decimal()) }},
 }
 
 // Run prints the statement.
@@ -97,10 +104,11 @@ func (c feesStatementCmd) print(w io.Writer, of ledger.Month, lines []ledger.Fee
 
 func printStatement(w io.Writer, of ledger.Month, lines []ledger.FeeLine) error {
 	total := ledger.FeeLine{MerchantID: "TOTAL"}
-	table := [][]string{{"MERCHANT", "RAIL", "CHARGES", "GROSS", "FEES DUE"}}
+	table := [][]string{{"MERCHANT", "RAIL", "CHARGES", "GROSS", "REFUNDS", "REFUNDED", "NET", "FEES DUE"}}
 	add := func(l ledger.FeeLine) {
 		table = append(table, []string{
-			l.MerchantID, string(l.Rail), strconv.FormatInt(l.Charges, 10), "$" + l.Gross.Decimal(), "$" + l.Fees.Decimal(),
+			l.MerchantID, string(l.Rail), strconv.FormatInt(l.Charges, 10), signedDollars(l.Gross), strconv.FormatInt(l.Refunds, 10), signedDollars(l.Refunded),
+			signedDollars(l.Net()), signedDollars(l.Fees),
 		})
 	}
 	for _, l := range lines {
@@ -113,12 +121,24 @@ func printStatement(w io.Writer, of ledger.Month, lines []ledger.FeeLine) error 
 		if total.Fees, err = total.Fees.Add(l.Fees); err != nil {
 			return err
 		}
+		total.Refunds += l.Refunds
+		if total.Refunded, err = total.Refunded.Add(l.Refunded); err != nil {
+			return err
+		}
 	}
 	add(total)
-	if _, err := fmt.Fprintf(w, "Fees for charges settled in %s (UTC)\n\n", of); err != nil {
+	if _, err := fmt.Fprintf(w, "Charges, refunds and fees of %s (UTC)\n\n", of); err != nil {
 		return err
 	}
 	return printTable(w, table)
+}
+
+// signedDollars formats an amount, which may be negative.
+func signedDollars(m ledger.Micros) string {
+	if m < 0 {
+		return "-$" + (-m).Decimal()
+	}
+	return "$" + m.Decimal()
 }
 
 // warnOpen warns that a statement is not final.

@@ -10,6 +10,9 @@ import (
 	"strings"
 )
 
+// decimal is a number that may be negative, and is no formula.
+type decimal string
+
 // tableWriter writes rows as CSV by RFC 4180, or as JSON Lines.
 type tableWriter[R any] struct {
 	columns []column[R]
@@ -49,6 +52,8 @@ func (t *tableWriter[R]) write(r R) error {
 			t.cells[i] = safeCell(v)
 		case int64:
 			t.cells[i] = strconv.FormatInt(v, 10)
+		case decimal:
+			t.cells[i] = string(v)
 		case json.RawMessage:
 			t.cells[i] = safeCell(string(v))
 		default:

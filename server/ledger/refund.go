@@ -284,14 +284,14 @@ func (r Refund) succeed(s *State, c Charge, settledAt, now time.Time) (Effects, 
 	return e, r, nil
 }
 
-// refundPostings is the number that the postings of refunds begin at; each has two.
-const refundPostings = 10
+// FirstRefundPosting is the number of the first posting of a charge's refunds; each has two.
+const FirstRefundPosting = 10
 
 // postings returns the postings of a refund that succeeded: from the payee to the rail, and
 // from the rail to the payer, or to the operator if it had advanced the amount. The fee stays
 // as it is.
 func (r Refund) postings(now time.Time) []Posting {
-	clearing, payer, n := clearingAccount(r.Rail), mandateAccount(r.MandateID), refundPostings+2*(r.N-1)
+	clearing, payer, n := clearingAccount(r.Rail), mandateAccount(r.MandateID), FirstRefundPosting+2*(r.N-1)
 	if r.Rail == "" {
 		clearing, payer = clearingAccount(rail.Card), operatorAccount
 	}

@@ -102,7 +102,7 @@ func (r Refund) forgive(s *State, c Charge, now time.Time) (Effects, Refund, err
 // forgiven returns what the postings of a charge give back to the operator.
 func forgiven(postings []Posting) (sum Micros) {
 	for _, p := range postings {
-		if p.N >= refundPostings && p.To == operatorAccount {
+		if p.N >= FirstRefundPosting && p.To == operatorAccount {
 			sum += p.Amount
 		}
 	}

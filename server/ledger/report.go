@@ -100,7 +100,7 @@ func (r *Report) posted(c Charge, got []Posting) {
 func (r *Report) refunds(c Charge, got []Posting) {
 	var sum Micros
 	for i := 0; i+1 < len(got); i += 2 {
-		want := Refund{ChargeID: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, Rail: railOf(c, got[i+1]), Amount: got[i].Amount, N: (got[i].N-refundPostings)/2 + 1}
+		want := Refund{ChargeID: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, Rail: railOf(c, got[i+1]), Amount: got[i].Amount, N: (got[i].N-FirstRefundPosting)/2 + 1}
 		if !slices.EqualFunc(want.postings(got[i].At), got[i:i+2], samePosting) {
 			r.fault("charge %s: postings of a refund do not fit", c.ID)
 		}

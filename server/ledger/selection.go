@@ -1,6 +1,9 @@
 package ledger
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Selection selects charges for an export or a statement.
 type Selection struct {
@@ -13,4 +16,29 @@ type Selection struct {
 	// Settled selects only charges that succeeded, and compares From and To with the time
 	// of settlement. Default: all charges, by the time of creation.
 	Settled bool
+}
+
+// includes reports whether a time is in the period.
+func (s Selection) includes(at time.Time) bool {
+	return !at.Before(s.From) && (s.To.IsZero() || at.Before(s.To))
+}
+
+// Posted returns the postings of a charge that a selection by the time of settlement has: those
+// of the charge if it was settled in the period, and those of its refunds that were posted in
+// it. What is posted later never changes a period that has passed. Other selections have all
+// postings of a charge.
+func (s Selection) Posted(c Charge, all []Posting) []Posting {
+	if !s.Settled {
+		return all
+	}
+	settled := s.includes(c.SettledAt)
+	if settled && c.Refunds == 0 {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(p Posting) bool {
+		if p.N >= FirstRefundPosting {
+			return !s.includes(p.At)
+		}
+		return !settled
+	})
 }

@@ -257,7 +257,8 @@ type Audit interface {
 	// Selected reads the selected charges in the order of their ids, with all fields.
 	Selected(ctx context.Context, s Selection, each func(Charge) error) error
 	// SelectedPostings reads the selected charges like Selected, each with its postings in
-	// order.
+	// order: see [Selection.Posted]. A selection by the time of settlement also has the charges
+	// of which a refund was posted in the period.
 	SelectedPostings(ctx context.Context, s Selection, each func(Charge, []Posting) error) error
 }
 

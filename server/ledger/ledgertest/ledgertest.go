@@ -103,6 +103,7 @@ func Run(t *testing.T, fresh Fresh) {
 		"refunds on the chain":             refundsOnTheChain,
 		"leases of refunds":                lapsedRefunds,
 		"lapsed refunds by rail":           lapsedRefundsWithoutARail,
+		"closed months do not change":      closedMonths,
 		"limit of refunds":                 refundsHaveALimit,
 		"schedules of refunds":             scheduledRefunds,
 		"refunds under concurrency":        concurrentRefunds,

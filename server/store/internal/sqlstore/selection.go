@@ -15,12 +15,13 @@ import (
 // idDrift is more than the time in a charge's id differs from the time of its creation.
 const idDrift = 24 * time.Hour
 
-// selected returns the parameters that select s. Only ids bound what is read: a selection by
-// the time of settlement reads all charges.
-func selected(s ledger.Selection) db.SelectedChargesOfParams {
+// selected returns the parameters that select s, with refunds also the charges of the refunds
+// that s selects. Only ids bound what is read: a selection by the time of settlement reads all
+// charges.
+func selected(s ledger.Selection, refunds bool) db.SelectedChargesOfParams {
 	p := db.SelectedChargesOfParams{
 		MerchantID: s.MerchantID, Before: afterAll, CreatedFrom: math.MinInt64, CreatedTo: math.MaxInt64,
-		SettledFrom: math.MinInt64, SettledTo: math.MaxInt64, Most: pageSize,
+		SettledFrom: math.MinInt64, SettledTo: math.MaxInt64, Most: pageSize, FirstRefund: ledger.FirstRefundPosting,
 	}
 	from, to := &p.CreatedFrom, &p.CreatedTo
 	if s.Settled {
@@ -39,6 +40,9 @@ func selected(s ledger.Selection) db.SelectedChargesOfParams {
 	if !s.To.IsZero() && !s.Settled {
 		p.Before = id.First(id.Charge, s.To.Add(idDrift))
 	}
+	if refunds && s.Settled {
+		p.RefundedFrom, p.RefundedTo = p.SettledFrom, p.SettledTo
+	}
 	return p
 }
 
@@ -47,15 +51,15 @@ func selected(s ledger.Selection) db.SelectedChargesOfParams {
 func millisUp(t time.Time) int64 { return t.Add(time.Millisecond - 1).UnixMilli() }
 
 // pagesOf calls each for every page of the selected charges.
-func (a *audit) pagesOf(ctx context.Context, s ledger.Selection, each func([]ledger.Charge) error) error {
-	p := selected(s)
+func (a *audit) pagesOf(ctx context.Context, p db.SelectedChargesOfParams, each func([]ledger.Charge) error) error {
 	for {
 		read := func() ([]db.Charge, error) { return a.q.SelectedChargesOf(ctx, p) }
-		if s.MerchantID == "" {
+		if p.MerchantID == "" {
 			read = func() ([]db.Charge, error) {
 				return a.q.SelectedCharges(ctx, db.SelectedChargesParams{
 					After: p.After, Before: p.Before, CreatedFrom: p.CreatedFrom, CreatedTo: p.CreatedTo,
-					SettledFrom: p.SettledFrom, SettledTo: p.SettledTo, Most: p.Most,
+					SettledFrom: p.SettledFrom, SettledTo: p.SettledTo, FirstRefund: p.FirstRefund,
+					RefundedFrom: p.RefundedFrom, RefundedTo: p.RefundedTo, Most: p.Most,
 				})
 			}
 		}
@@ -75,7 +79,7 @@ func (a *audit) pagesOf(ctx context.Context, s ledger.Selection, each func([]led
 
 // Selected implements [ledger.Audit].
 func (a *audit) Selected(ctx context.Context, s ledger.Selection, each func(ledger.Charge) error) error {
-	return a.pagesOf(ctx, s, func(page []ledger.Charge) error {
+	return a.pagesOf(ctx, selected(s, false), func(page []ledger.Charge) error {
 		for _, c := range page {
 			if err := each(c); err != nil {
 				return err
@@ -87,7 +91,7 @@ func (a *audit) Selected(ctx context.Context, s ledger.Selection, each func(ledg
 
 // SelectedPostings implements [ledger.Audit].
 func (a *audit) SelectedPostings(ctx context.Context, s ledger.Selection, each func(ledger.Charge, []ledger.Posting) error) error {
-	return a.pagesOf(ctx, s, func(page []ledger.Charge) error {
+	return a.pagesOf(ctx, selected(s, true), func(page []ledger.Charge) error {
 		ids := make([]string, len(page))
 		for i, c := range page {
 			ids[i] = c.ID
@@ -96,6 +100,6 @@ func (a *audit) SelectedPostings(ctx context.Context, s ledger.Selection, each f
 		if err != nil {
 			return fmt.Errorf("read postings: %w", err)
 		}
-		return merge(page, postings, each)
+		return merge(page, postings, func(c ledger.Charge, p []ledger.Posting) error { return each(c, s.Posted(c, p)) })
 	})
 }
