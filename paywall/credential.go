@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/mpp"
 	"github.com/paywarrant/paywarrant/x402"
 )
@@ -99,6 +100,12 @@ type purchase struct {
 	prove func(ctx context.Context) error
 	// settle moves the money. state is that of the claim.
 	settle func(ctx context.Context, state ClaimState) (settled, error)
+	// capture settles what was metered of a price that the credential itself holds; zero
+	// gives it back. Nil if the [Capturer] holds the price.
+	capture func(ctx context.Context, micros int64) (client.Charge, error)
+	// receipt is the canonical name of the header of a metered receipt. Default:
+	// X-Payment-Response.
+	receipt string
 	// announce sets the response headers of the payment.
 	announce func(h http.Header, p Payment)
 	// ended is called when the claim ends. May be nil.

@@ -29,6 +29,9 @@ func (v *visit) planX402() (*purchase, error) {
 	if no := v.checkAccepted(p); no != nil {
 		return nil, no
 	}
+	if p.Upto != nil {
+		return v.planUpto(p)
+	}
 	offered := &v.accept.two
 	a := p.Payload.Authorization
 	if no := v.checkTransfer(a, true); no != nil {
@@ -73,15 +76,15 @@ func (v *visit) checkAccepted(p x402.Payload) *refusal {
 	for _, a := range v.offer.accepts {
 		if got.Network == a.two.Network {
 			network = true
-			if got.Equal(a.two) {
+			if got.Equal(a.two) || a.upto != nil && got.Equal(*a.upto) {
 				v.accept = a
 				break
 			}
 		}
 	}
 	switch {
-	case got.Scheme != x402.SchemeExact:
-		return refuseX402(x402.ReasonUnsupportedScheme, "Only the scheme exact is accepted.")
+	case got.Scheme != x402.SchemeExact && got.Scheme != x402.SchemeUpto:
+		return refuseX402(x402.ReasonUnsupportedScheme, "The scheme is not accepted.")
 	case !network:
 		return refuseX402(x402.ReasonInvalidNetwork, "The payment is for another network.")
 	case v.accept == nil:

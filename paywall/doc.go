@@ -38,7 +38,12 @@
 //
 // A mandate holds the price before the handler runs. The handler counts with [MeterFrom], from
 // any goroutine and while it streams. When it returns, the gate captures what was counted,
-// once, and the rest returns to the mandate's limits. Other credentials pay the price.
+// once, and the rest returns to the mandate's limits.
+//
+// A wallet can pay what was counted too, by x402's scheme upto: it signs at most the price,
+// which the gate verifies before the handler and settles after it, once, for what was counted.
+// The receipt is in PAYMENT-RESPONSE. The scheme is offered if the service settles it. Other
+// credentials pay the price.
 //
 // What was counted is captured if the response is below 400, if it was being sent when the
 // handler panicked or the client left, and if the client left before it. The hold is voided if

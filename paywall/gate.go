@@ -48,6 +48,7 @@ type shared struct {
 	onRefused   func(*http.Request, Refusal)
 	own         *http.Transport // created by New; nil with Config.HTTPClient
 	capturer    Capturer        // nil if prices cannot be held
+	upto        *uptoFinder     // nil if the scheme upto is not offered
 	refunder    Refunder        // nil unless Config.RefundUnserved
 	brake       *brake
 	later       *later
@@ -91,6 +92,7 @@ func New(c Config) (*Gate, error) {
 	if err = s.afterwards(c); err != nil {
 		return nil, err
 	}
+	s.upto = s.newUptoFinder(c)
 	if s.external, err = newExternal(c); err != nil {
 		return nil, err
 	}
@@ -254,7 +256,7 @@ func (g *Gate) serve(w http.ResponseWriter, r *http.Request, next http.Handler) 
 	}
 	id := requestID(w.Header(), r.Header, g.clock())
 	common(w.Header(), id)
-	o, err := g.offers.of(r)
+	o, err := g.offers.of(r, g.facilitator(r.Context()))
 	if err != nil {
 		g.noOffer(w, r, id, err)
 		return

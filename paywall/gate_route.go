@@ -38,13 +38,15 @@ type Route struct {
 	// slice that is empty and not nil accepts none.
 	Accepts []Accept
 	// Metered makes the price the most that a request costs. A mandate holds the price before
-	// the handler runs. The handler counts what it uses with [MeterFrom], and when it returns
-	// exactly that is captured, and the rest is given back; a handler that counts nothing is
-	// free. Other credentials pay the price. Requires [Config.Merchant]. Default: false.
+	// the handler runs, and a wallet signs it by x402's scheme upto. The handler counts what it
+	// uses with [MeterFrom], and when it returns exactly that is captured, and the rest is given
+	// back; a handler that counts nothing is free. Other credentials pay the price. Requires
+	// [Config.Merchant]. Default: false.
 	Metered bool
 	// Hold is how long the price of a metered request is held: 1 minute to 7 days, in whole
 	// seconds. The handler must return in that time; the meter counts nothing in the last 30
-	// seconds. If the gate's process dies, the amount is given back after this time. Default:
+	// seconds. If the gate's process dies, the amount is given back after this time. What a
+	// wallet signs by the scheme upto is valid for this time, at most an hour. Default:
 	// [DefaultHold].
 	Hold time.Duration
 }

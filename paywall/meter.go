@@ -47,8 +47,8 @@ type Meter struct {
 // MeterFrom returns the meter of a request, from the context of the handler behind a gate. It
 // is nil if the route is not metered, or if the request came through no gate.
 //
-// Only a mandate pays what the meter counts. The meter of a request with another credential
-// counts in the same way, but the request has paid the price.
+// A mandate, or a wallet by x402's scheme upto, pays what the meter counts. The meter of a
+// request with another credential counts in the same way, but the request has paid the price.
 func MeterFrom(ctx context.Context) *Meter {
 	d, ok := ctx.Value(deliveryKey{}).(*delivery)
 	if !ok {

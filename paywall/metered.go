@@ -45,7 +45,7 @@ type decision struct {
 func (h *hold) deliverMetered(w http.ResponseWriter, next http.Handler, p *Payment) {
 	ctx := h.request.Context()
 	d := &delivery{header: w.Header(), payment: p, requestID: h.id, ctx: ctx, meter: h.newMeter(p)}
-	d.delayed = newDelayed(w)
+	d.delayed = newDelayed(w, h.receiptHeader())
 	w.Header().Set(keyCacheControl, "private")
 	returned := false
 	defer func() { h.closeMeter(d, returned) }()
@@ -97,6 +97,9 @@ func (h *hold) decide(d *delivery, returned bool) decision {
 	return e
 }
 
+// receiptHeader returns the canonical name of the header of the receipt.
+func (h *hold) receiptHeader() string { return cmp.Or(h.receipt, keyPaymentResponseV1) }
+
 // noteDecision records the decision before the money moves, so that a credential whose
 // request ended is not served again.
 func (h *hold) noteDecision(ctx context.Context, e decision) error {
@@ -141,6 +144,9 @@ func (h *hold) concluded(ctx context.Context, e decision, ch client.Charge, err 
 	s := x402.Settlement{Network: p.Network, Payer: p.Payer, Metered: &x402.Metered{
 		TransactionID: p.TransactionID, AuthorizedMicros: p.AuthorizedMicros, MeteredMicros: p.MeteredMicros, Usage: (*x402.Usage)(p.Usage),
 	}}
+	if p.Scheme == x402.SchemeUpto {
+		s.Amount = "0"
+	}
 	switch {
 	case e.micros == 0: // nothing is charged, even if the hold ends only when it expires
 		s.Success = true
@@ -152,12 +158,18 @@ func (h *hold) concluded(ctx context.Context, e decision, ch client.Charge, err 
 	case err == nil && (ch.Status == client.Completed || ch.Status == client.Succeeded):
 		s.Success, s.Transaction = true, transactionOf(ch, p)
 		s.Metered.CapturedMicros = e.micros
+		if p.Scheme == x402.SchemeUpto {
+			s.Amount = baseUnits(e.micros, h.accept.asset)
+		}
 		p.Transaction, p.AmountMicros = s.Transaction, e.micros
 		if h.onPaid != nil {
 			h.onPaid(withoutCredentials(ctx, h.request), p)
 		}
 	default:
 		no := captureRefused(ch, err, h.offer)
+		if p.Scheme == x402.SchemeUpto {
+			no = announced(no, x402.HeaderPaymentResponse, p.Network)
+		}
 		s.ErrorReason = x402.Reason(no.code)
 		h.logger.ErrorContext(ctx, "paywall: capture refused", append(h.about(e, err), slog.String("code", no.code))...)
 		return no, s.Header()
@@ -186,6 +198,9 @@ func transactionOf(ch client.Charge, p Payment) string {
 
 // capture captures or voids the hold, once: the key is the same for every attempt.
 func (h *hold) capture(ctx context.Context, e decision) (client.Charge, error) {
+	if h.purchase.capture != nil {
+		return h.purchase.capture(ctx, e.micros)
+	}
 	if e.micros == 0 {
 		return h.capturer.Void(ctx, e.payment.TransactionID)
 	}

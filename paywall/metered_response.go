@@ -20,6 +20,7 @@ const maxDelayed = 64 << 10
 // has the receipt.
 type delayed struct {
 	w      http.ResponseWriter
+	key    string      // canonical name of the header of the receipt
 	before http.Header // the header before the handler ran
 	header http.Header // the header at the time of WriteHeader
 	status int
@@ -27,8 +28,8 @@ type delayed struct {
 	sent   bool // the response streams
 }
 
-func newDelayed(w http.ResponseWriter) *delayed {
-	return &delayed{w: w, before: w.Header().Clone()}
+func newDelayed(w http.ResponseWriter, key string) *delayed {
+	return &delayed{w: w, key: key, before: w.Header().Clone()}
 }
 
 // delay returns the writer for the handler.
@@ -90,7 +91,7 @@ func (r *delayed) stream() {
 		return
 	}
 	if r.header.Get(keyContentLength) == "" { // a response with a length has no trailer
-		r.header.Add(keyTrailer, keyPaymentResponseV1)
+		r.header.Add(keyTrailer, r.key)
 	}
 	r.send()
 }
@@ -125,10 +126,10 @@ func (r *delayed) send() {
 func (r *delayed) finish(receipt string) {
 	switch {
 	case r.sent:
-		r.w.Header().Set(keyPaymentResponseV1, receipt)
+		r.w.Header().Set(r.key, receipt)
 	case r.status == 0: // the client left before the handler decided
 	default:
-		r.header.Set(keyPaymentResponseV1, receipt)
+		r.header.Set(r.key, receipt)
 		r.send()
 	}
 }

@@ -77,6 +77,11 @@ func newOffer(t terms, q quote) (*offer, error) {
 		networks[each.network.V1] = true
 		o.accepts = append(o.accepts, a)
 	}
+	if q.facilitator != "" {
+		if o.accepts[0].upto, err = newUpto(t, o.accepts[0], q.facilitator); err != nil {
+			return nil, field("PayTo", err)
+		}
+	}
 	list := methods(t, o.accepts[0].amount)
 	list[0].Metered = t.route.Metered
 	if extensions[x402.ExtensionMethods], err = x402.MethodsExtension(list); err != nil {
@@ -107,6 +112,9 @@ func (o *offer) challengeX402(t terms, description string, list []x402.Method, e
 		Extensions: extensions,
 	}
 	for _, a := range o.accepts {
+		if a.upto != nil { // first, because clients make the first payment that they can make
+			o.two.Accepts = append(o.two.Accepts, *a.upto)
+		}
 		o.two.Accepts = append(o.two.Accepts, a.two)
 		if a.v1 {
 			o.one.Accepts = append(o.one.Accepts, a.one)

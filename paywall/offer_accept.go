@@ -47,9 +47,10 @@ type accept struct {
 	v1      bool   // offered in version 1
 	two     x402.Requirements
 	one     x402.RequirementsV1
-	asksTwo any    // two, as a facilitator gets it
-	asksOne any    // one, as a facilitator gets it
-	request string // of the Payment scheme
+	upto    *x402.Requirements // at most the amount, in version 2; nil if that is not offered
+	asksTwo any                // two, as a facilitator gets it
+	asksOne any                // one, as a facilitator gets it
+	request string             // of the Payment scheme
 	issuer  *mpp.Issuer
 }
 
@@ -189,6 +190,9 @@ func newAsset(a *Asset, network x402.Network) (Asset, error) {
 
 // baseUnits returns an amount in base units of a token.
 func baseUnits(micros int64, a Asset) string {
+	if micros == 0 {
+		return "0"
+	}
 	return fmt.Sprintf("%d%s", micros, strings.Repeat("0", a.Decimals-6))
 }
 

@@ -21,7 +21,10 @@ type offerCache struct {
 }
 
 // quote is what can differ between the offers of a route.
-type quote struct{ price, payTo, resource string }
+type quote struct {
+	price, payTo, resource string
+	facilitator            string // that settles the scheme upto; "" if none does
+}
 
 func newOfferCache(t terms) (*offerCache, error) {
 	o := &offerCache{terms: t, known: map[quote]*offer{}}
@@ -37,22 +40,30 @@ func newOfferCache(t terms) (*offerCache, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Metered { // only to check the length with the scheme upto
+		q.facilitator = "0x0000000000000000000000000000000000000000"
+		if _, err := newOffer(t, q); err != nil {
+			return nil, err
+		}
+	}
 	if r.PriceFunc == nil && r.PayToFunc == nil && !t.resource.dynamic {
 		o.fixed = first
 	}
 	return o, nil
 }
 
-// of returns the offer for a request. It returns an error if a function of the route fails
+// of returns the offer for a request, with the facilitator that settles the scheme upto or
+// "". It returns an error if a function of the route fails
 // or returns an invalid value, and a refusal if the URL of the request is too long.
-func (o *offerCache) of(r *http.Request) (*offer, error) {
-	if o.fixed != nil {
+func (o *offerCache) of(r *http.Request, facilitator string) (*offer, error) {
+	if o.fixed != nil && facilitator == "" {
 		return o.fixed, nil
 	}
 	q, err := o.quote(r)
 	if err != nil {
 		return nil, err
 	}
+	q.facilitator = facilitator
 	o.mu.RLock()
 	known := o.known[q]
 	o.mu.RUnlock()

@@ -37,7 +37,7 @@ const (
 type Payment struct {
 	// Credential is the kind of credential.
 	Credential Credential `json:"credential"`
-	// Scheme is how the money moves: "exact", "mandate" or "bundle".
+	// Scheme is how the money moves: "exact", "upto", "mandate" or "bundle".
 	Scheme string `json:"scheme"`
 	// Payer is the wallet that paid, or the id of a mandate that paid by card. Empty for a
 	// bundle.
@@ -51,8 +51,9 @@ type Payment struct {
 	// AmountMicros is the amount in micro-dollars: the price, or more if a payer of x402
 	// version 1 paid more. Zero for a bundle, and while a metered price is held.
 	AmountMicros int64 `json:"amountMicros,omitzero"`
-	// AuthorizedMicros is the price that a mandate holds for a metered request, in
-	// micro-dollars: the most that the request can cost; see [Route.Metered].
+	// AuthorizedMicros is the price that a mandate holds for a metered request, or that a wallet
+	// signed by the scheme upto, in micro-dollars: the most that the request can cost; see
+	// [Route.Metered].
 	AuthorizedMicros int64 `json:"authorizedMicros,omitzero"`
 	// AuthorizedUntil is when the hold ends.
 	AuthorizedUntil time.Time `json:"authorizedUntil,omitzero"`

@@ -158,6 +158,7 @@ type service struct {
 	verifier  http.HandlerFunc
 	ends      []string // captures, voids and refunds that were made
 	usage     *client.Usage
+	upto      string // address that settles the scheme upto; empty: supported does not answer
 	refunds   client.RefundStatus
 	refusal   string // error code for mandates, instead of settling
 	intercept func(w http.ResponseWriter, r *http.Request, settle func()) bool
@@ -170,6 +171,7 @@ func newService(t testing.TB, c *clock) *service {
 	mux.HandleFunc("GET /.well-known/jwks.json", s.keys)
 	mux.HandleFunc("POST /v1/paywall/settle", s.settleMandate)
 	mux.HandleFunc("POST /v1/payments/{id}/{end}", s.endPayment)
+	mux.HandleFunc("GET /v1/x402/supported", s.supports)
 	mux.HandleFunc("POST /v1/x402/verify", s.verify)
 	mux.HandleFunc("POST /v1/x402/settle", s.settleTransfer)
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -335,6 +337,10 @@ func (s *service) settleTransfer(w http.ResponseWriter, r *http.Request) {
 	s.requests = append(s.requests, string(data))
 	s.headers = append(s.headers, r.Header.Clone())
 	s.mu.Unlock()
+	if req.PaymentPayload.Accepted.Scheme == x402.SchemeUpto {
+		s.settleUpto(w, r, data)
+		return
+	}
 	a := req.PaymentPayload.Payload.Authorization
 	if strings.HasPrefix(req.PaymentPayload.Payload.Signature, "0xbad") {
 		_, _ = fmt.Fprintf(w, `{"success":false,"errorReason":"invalid_exact_evm_payload_signature","transaction":"","network":%q}`, req.PaymentRequirements.Network)

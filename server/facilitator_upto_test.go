@@ -102,8 +102,8 @@ func TestUptoIsAChargeOfTheMerchant(t *testing.T) {
 	require.Equal(t, []any{1, []string(nil)}, []any{report.Charges, report.Faults})
 }
 
-// TestUptoIsSettledForItsPayeeAlone: whoever settles chooses the amount, so neither the payer
-// nor another merchant can settle the payment for less before the payee does.
+// TestUptoIsSettledForItsPayeeAlone: the caller chooses the amount, so neither the payer nor
+// another merchant can settle the payment for less before the payee does.
 func TestUptoIsSettledForItsPayeeAlone(t *testing.T) {
 	t.Parallel()
 	f := facilitateUpto(t)

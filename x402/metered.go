@@ -5,8 +5,9 @@ import "encoding/json"
 // Metered is the receipt of a request that paid for what it used: the member metered of a
 // [Settlement]. It is our own; other clients ignore it.
 type Metered struct {
-	// TransactionID is the service's id of the payment (txn_…).
-	TransactionID string `json:"transactionId"`
+	// TransactionID is the service's id of the payment (txn_…). Empty if a wallet paid by the
+	// scheme upto.
+	TransactionID string `json:"transactionId,omitempty"`
 	// AuthorizedMicros is the most that the request could cost, in millionths of a US dollar.
 	AuthorizedMicros int64 `json:"authorizedMicros"`
 	// MeteredMicros is what the request used.
@@ -51,7 +52,7 @@ func decodeMetered(o *object) *Metered {
 	if u := m.Usage; u != nil {
 		least = min(least, u.Quantity, u.UnitPriceMicros)
 	}
-	if least < 0 || m.TransactionID == "" {
+	if least < 0 || m.AuthorizedMicros == 0 {
 		return nil
 	}
 	return m

@@ -8,8 +8,8 @@ import (
 )
 
 // checkPayee refuses a payment of the scheme upto unless the payee itself sent it, with the
-// credentials of its merchant. Whoever settles chooses the amount: the payer could otherwise
-// settle its own payment for next to nothing before the payee does.
+// credentials of its merchant. The caller chooses the amount: the payer could otherwise settle
+// its own payment for next to nothing before the payee does.
 func (f *Facilitator) checkPayee(r *http.Request, who caller, payee string) *refusal {
 	if who.merchant != "" && f.config.Payee != nil {
 		merchantID, err := f.config.Payee(r.Context(), payee)

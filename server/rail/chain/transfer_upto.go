@@ -16,8 +16,8 @@ import (
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
-// A payment of x402's scheme upto is a permit: the payer lets this relayer, and nobody else,
-// move at most an amount to the payee through Permit2. The rail settles it once, for what
+// A payment of x402's scheme upto is a permit: the payer lets this relayer alone move at
+// most an amount to the payee through Permit2. The rail settles it once, for what
 // the payee metered, with the records, reservations and relayer of exact authorizations.
 
 // Upto has the addresses of the contracts of x402's scheme upto.
