@@ -234,8 +234,6 @@ func railMessage(reason string, o *offer) string {
 	switch {
 	case reason == string(client.CodeRailUnavailable) && o.micros < minCardMicros && o.metered:
 		return "No rail of the mandate can hold " + o.price + " USDC here: a card holds 0.50 USD or more. A mandate with the chain rail holds any price."
-	case reason == string(client.CodeRailUnavailable) && o.micros < minCardMicros:
-		return "No rail of the mandate can pay " + o.price + " USDC here: for small payments a card authorizes 0.50 USD or more, and the mandate does not allow that. A mandate with the chain rail pays any price."
 	case reason == string(client.CodeRailUnavailable):
 		return "No rail of the mandate can pay here: the merchant takes no cards, or the mandate has no chain rail."
 	case reason == string(client.CodeAuthorizationEnded):

@@ -283,7 +283,7 @@ func TestRefusalOfARailSaysWhy(t *testing.T) {
 		reason, words string
 	}{
 		{w.gate, "card_declined", "card of the mandate was declined"},
-		{w.gate, "rail_unavailable", "a card authorizes 0.50 USD or more"},
+		{w.gate, "rail_unavailable", "No rail of the mandate can pay here"},
 		{dear, "rail_unavailable", "No rail of the mandate can pay here"},
 		{w.gate, "insufficient_funds", "does not hold 0.01 USDC"},
 		{w.gate, "wallet_blacklisted", "refused: wallet_blacklisted."},

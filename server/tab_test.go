@@ -263,76 +263,119 @@ func TestPrivatePageHasOneLineForEachTab(t *testing.T) {
 	require.Contains(t, page, "Charged with the next small payments")
 }
 
-// withAdvances is a service that advances so much to a merchant, and a draw from a mandate.
-func withAdvances(t *testing.T, cents int) (c caller, draw func(mandate string, cents int64) client.Charge) {
+// advances is a service with a bound of what it advances to a merchant.
+type advances struct {
+	caller
+
+	most int64 // cents
+}
+
+func withAdvances(t *testing.T, cents int) advances {
 	t.Helper()
-	c = setup(t, &servertest.Options{Configure: func(cfg *server.Config) { cfg.MaxTabAdvanceCents = cents }})
-	return c, func(mandate string, cents int64) client.Charge {
-		ch, err := c.Client().Charge(t.Context(), client.ChargeParams{Mandate: mandate, AmountCents: cents, Currency: client.USD, Description: "small", Tab: true})
-		require.NoError(t, err)
-		return ch
-	}
+	return advances{setup(t, &servertest.Options{Configure: func(cfg *server.Config) { cfg.MaxTabAdvanceCents = cents }}), int64(cents)}
+}
+
+func (c advances) tryDraw(t *testing.T, mandate string, cents int64) (client.Charge, error) {
+	t.Helper()
+	return c.Client().Charge(t.Context(), client.ChargeParams{Mandate: mandate, AmountCents: cents, Currency: client.USD, Description: "small", Tab: true})
+}
+
+func (c advances) draw(t *testing.T, mandate string, cents int64) client.Charge {
+	t.Helper()
+	ch, err := c.tryDraw(t, mandate, cents)
+	require.NoError(t, err)
+	require.Equal(t, client.Authorized, ch.Status, ch.FailureReason)
+	return ch
+}
+
+// refusesDraw draws from a mandate, and has the bound as the reason of the refusal. Nothing of it
+// is in a list.
+func (c advances) refusesDraw(t *testing.T, mandate string, cents int64) {
+	t.Helper()
+	before := c.do(t, http.MethodGet, "/v1/tabs", "").ok(t).Text
+	_, err := c.tryDraw(t, mandate, cents)
+	require.ErrorIs(t, err, client.ErrMerchantLimit)
+	var e *client.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, &c.most, e.LimitCents)
+	now := c.Clock.Now().UTC()
+	require.Equal(t, time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC), e.RenewsAt)
+	require.Contains(t, e.Message, "advances at most $")
+	require.Equal(t, before, c.do(t, http.MethodGet, "/v1/tabs", "").ok(t).Text)
 }
 
 // TestMerchantCannotLiveOnAdvances: a merchant whose small payments no card pays gets no more
 // of them in this month, until earlier ones were captured.
 func TestMerchantCannotLiveOnAdvances(t *testing.T) {
 	t.Parallel()
-	c, draw := withAdvances(t, 100)
+	c := withAdvances(t, 100)
 	first := c.mandate(t, 100, 5000, "card_visa")
 	for _, m := range []string{first, c.mandate(t, 100, 5000, "card_visa")} {
-		_, err := c.Client().CloseTab(t.Context(), draw(m, 45).TabID)
+		_, err := c.Client().CloseTab(t.Context(), c.draw(t, m, 45).TabID)
 		require.NoError(t, err)
 		c.settledTabs(t)
 	}
-	refused := draw(c.mandate(t, 100, 5000, "card_visa"), 45)
-	require.Equal(t, []any{client.Failed, client.FailureReason("rail_unavailable")}, []any{refused.Status, refused.FailureReason})
-	paysBack := draw(first, 45)
-	require.Equal(t, client.Authorized, paysBack.Status, "its tab takes the advance over")
-	_, err := c.Client().CloseTab(t.Context(), paysBack.TabID)
+	c.refusesDraw(t, c.mandate(t, 100, 5000, "card_visa"), 45)
+	_, err := c.Client().CloseTab(t.Context(), c.draw(t, first, 45).TabID) // it takes the advance over
 	require.NoError(t, err)
 	require.EqualValues(t, 90, c.settledTabs(t)[0].CapturedCents)
-	require.Equal(t, client.Authorized, draw(c.mandate(t, 100, 5000, "card_visa"), 45).Status)
+	c.draw(t, c.mandate(t, 100, 5000, "card_visa"), 45)
 }
 
 // TestOpenTabsCountTowardTheAdvances: tabs that were opened with a cent each could otherwise
 // all reach 49 cents.
 func TestOpenTabsCountTowardTheAdvances(t *testing.T) {
 	t.Parallel()
-	c, draw := withAdvances(t, 100)
+	c := withAdvances(t, 100)
 	for range 2 {
-		require.Equal(t, client.Authorized, draw(c.mandate(t, 100, 5000, "card_visa"), 1).Status)
+		c.draw(t, c.mandate(t, 100, 5000, "card_visa"), 1)
 	}
-	require.Equal(t, client.Failed, draw(c.mandate(t, 100, 5000, "card_visa"), 1).Status)
+	c.refusesDraw(t, c.mandate(t, 100, 5000, "card_visa"), 1)
 }
 
 // TestSmallAdvanceDoesNotPassTheBound: a tab that takes over a few cents can be written off too.
 func TestSmallAdvanceDoesNotPassTheBound(t *testing.T) {
 	t.Parallel()
-	c, draw := withAdvances(t, 100)
+	c := withAdvances(t, 100)
 	first := c.mandate(t, 100, 5000, "card_visa")
-	_, err := c.Client().CloseTab(t.Context(), draw(first, 1).TabID)
+	_, err := c.Client().CloseTab(t.Context(), c.draw(t, first, 1).TabID)
 	require.NoError(t, err)
 	c.settledTabs(t)
 	second := c.mandate(t, 100, 5000, "card_visa")
-	_, err = c.Client().CloseTab(t.Context(), draw(second, 49).TabID)
+	_, err = c.Client().CloseTab(t.Context(), c.draw(t, second, 49).TabID)
 	require.NoError(t, err)
 	c.settledTabs(t)
-	third := c.mandate(t, 100, 5000, "card_visa")
-	require.Equal(t, client.Authorized, draw(third, 1).Status)
-	require.Equal(t, client.Failed, draw(first, 1).Status, "it owes a cent")
+	c.draw(t, c.mandate(t, 100, 5000, "card_visa"), 1)
+	c.refusesDraw(t, first, 1) // it owes a cent
 }
 
 // TestAdvancesOfEarlierMonthsLockNobodyOut: mandates that have ended never pay theirs back.
 func TestAdvancesOfEarlierMonthsLockNobodyOut(t *testing.T) {
 	t.Parallel()
-	c, draw := withAdvances(t, 60)
+	c := withAdvances(t, 60)
 	ended := c.mandate(t, 100, 5000, "card_visa")
-	draw(ended, 49)
+	c.draw(t, ended, 49)
 	_, err := c.Client().Revoke(t.Context(), ended)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return c.settledTabs(t)[0].Status == client.TabVoided }, time.Minute, 20*time.Millisecond)
-	require.Equal(t, client.Failed, draw(c.mandate(t, 100, 5000, "card_visa"), 5).Status)
+	c.refusesDraw(t, c.mandate(t, 100, 5000, "card_visa"), 5)
 	c.Clock.Advance(32 * 24 * time.Hour)
-	require.Equal(t, client.Authorized, draw(c.mandate(t, 100, 5000, "card_visa"), 5).Status)
+	c.draw(t, c.mandate(t, 100, 5000, "card_visa"), 5)
+}
+
+// TestClosingTabIsOwedAtOnce: a payee that closes each tab before it reaches 50 cents, and draws
+// again while the card is asked, is advanced no more than one sum below 50 cents.
+func TestClosingTabIsOwedAtOnce(t *testing.T) {
+	t.Parallel()
+	c := withAdvances(t, 10_000)
+	m := c.mandate(t, 100, 5000, "card_visa")
+	for range 6 {
+		_, err := c.Client().CloseTab(t.Context(), c.draw(t, m, 45).TabID)
+		require.NoError(t, err)
+	}
+	c.settledTabs(t)
+	report, err := c.CheckLedger(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, report.Faults)
+	require.Zero(t, report.Advanced, "each second tab was captured with the one before it")
 }

@@ -66,7 +66,10 @@ func (k *check) tab(t Tab) {
 	if t.Rest() < 0 || t.Capture > t.Owed+t.Drawn || t.Capture%money.MicrosPerCent != 0 || (t.Outcome == TabCaptured) != (t.Capture > 0 && t.Outcome != "" && t.Outcome != TabRefused) {
 		k.fault("tab %s of %d micros: owes %d, has drawn %d, and %s %d", t.ID, t.Block, t.Owed, t.Drawn, t.Outcome, t.Capture)
 	}
-	owed := -t.Owed
+	if t.Counted != 0 && (t.State != TabClosing || t.Capture != 0 || t.Counted != t.Owed+t.Drawn) {
+		k.fault("tab %s is %s, captures %d of %d micros, and has counted %d as owed", t.ID, t.State, t.Capture, t.Owed+t.Drawn, t.Counted)
+	}
+	owed := t.Counted - t.Owed
 	var want []Posting
 	if t.Outcome != "" {
 		owed += t.advance()

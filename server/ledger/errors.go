@@ -72,6 +72,9 @@ type Refusal struct {
 	Remaining Micros `json:"remaining,omitempty"`
 	// MaxPayments is the limit with VelocityLimit. Nothing of it is left.
 	MaxPayments int64 `json:"maxPayments,omitempty"`
+	// Holds is set if the limit has room for a draw, but not for a new block: it is the least
+	// that a card holds.
+	Holds Micros `json:"holds,omitempty"`
 	// RenewsAt is the time at which the limit renews; zero if it does not.
 	RenewsAt time.Time `json:"renewsAt,omitzero"`
 	// RequestID identifies the request that was refused first.

@@ -168,6 +168,12 @@ func (l *Ledger) Reserve(ctx context.Context, r Reserve) (Reservation, error) {
 		r.withTally = true
 		err = l.run(ctx, r.MandateID, r.keys(), decide)
 	}
+	if errors.Is(err, errAdvancesNeeded) {
+		if r.advances, err = l.Advances(ctx, r.Payee.ID, MonthOf(l.clock()).Start()); err == nil {
+			r.withTally, r.withAdvances = true, true
+			err = l.run(ctx, r.MandateID, r.keys(), decide)
+		}
+	}
 	switch {
 	case err != nil:
 		return Reservation{}, fmt.Errorf("reserve charge %s: %w", r.ChargeID, err)

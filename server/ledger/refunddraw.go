@@ -74,7 +74,7 @@ func (r Refund) forgive(s *State, c Charge, now time.Time) (Effects, Refund, err
 	key := TallyKey{MandateID: c.MandateID, MerchantID: c.MerchantID}
 	debt, tab, inTab := s.Tallies[key], Tab{}, false
 	for _, t := range s.Tabs {
-		if t.Key() == key && t.Owed > 0 && t.Outcome == "" {
+		if t.Key() == key && t.Owed > 0 && t.Outcome == "" && t.Counted == 0 {
 			tab, inTab = t, true
 		}
 	}

@@ -62,8 +62,10 @@ type Reserve struct {
 	// is. Default: such a charge is refused by its rails.
 	Draw *Draw
 
-	lease     string // the lease's owner
-	withTally bool   // the payee's tally is loaded
+	lease        string // the lease's owner
+	withTally    bool   // the payee's tally is loaded
+	withAdvances bool   // and its advances are read
+	advances     Micros
 }
 
 // Reservation is the result of a Reserve.
@@ -140,15 +142,18 @@ func (r Reserve) decide(s *State, now time.Time) (Effects, Reservation, *Refusal
 	tally, tallied := s.Tallies[r.tallyKey()]
 	if refusal := r.mandateRules(m, known, tally, now); refusal != nil {
 		refusal.RequestID = r.RequestID
-		e := Effects{Insert: Rows{Idempotency: r.remember(Idempotency{Refusal: refusal, CreatedAt: now})}}
+		e := r.refused(refusal, now)
 		if paid.FailureReason = string(refusal.Code); r.Checkout != "" && !refusal.renews() {
 			e.Update.Checkouts = []Checkout{paid}
 		}
 		return e, Reservation{}, refusal, nil
 	}
 	if r.draws(m) {
-		e, reservation, err := r.draw(s, m, tally, tallied, now)
-		return e, reservation, nil, err
+		e, reservation, refusal, err := r.draw(s, m, tally, tallied, now)
+		if refusal != nil && refusal.renews() {
+			e = r.refused(refusal, now)
+		}
+		return e, reservation, refusal, err
 	}
 	e, reservation, err := r.hold(m, paid, now)
 	if err == nil && r.withTally {
@@ -203,6 +208,11 @@ func (r Reserve) hold(m Mandate, paid Checkout, now time.Time) (Effects, Reserva
 		e.Update.Checkouts = []Checkout{paid}
 	}
 	return e, Reservation{Charge: c, Mandate: m}, nil
+}
+
+// refused stores a refusal by the rules of the mandate.
+func (r Reserve) refused(refusal *Refusal, now time.Time) Effects {
+	return Effects{Insert: Rows{Idempotency: r.remember(Idempotency{Refusal: refusal, CreatedAt: now})}}
 }
 
 // remember stores the result of the request under each of its keys.

@@ -100,8 +100,8 @@ type Reader interface {
 	// CurrentTabs lists the tabs of a mandate that are opening or open.
 	CurrentTabs(ctx context.Context, mandateID string) ([]Tab, error)
 	// Advances returns the most that the operator may have to advance for the tabs of a payee:
-	// what it has advanced and not got back, for mandates of which a tab closed since a time,
-	// and [CardMinimum] for each tab that is not closed and whose sum is below it.
+	// what payers owe it whose tabs close, or closed since a time, and for each tab that may be
+	// captured what it owes, or [CardMinimum] if its sum is below that.
 	Advances(ctx context.Context, merchantID string, since time.Time) (Micros, error)
 	// PaidBy returns the id of the tab that captured what the operator had advanced for a draw
 	// that was written off. A tab that has captured does not change, so the answer is final.

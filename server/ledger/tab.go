@@ -84,6 +84,9 @@ type Tab struct {
 	Draws int64
 	// Capture is the amount to capture, from closing on. Zero voids the block.
 	Capture Micros
+	// Counted is the part of the advance that the payer's [Tally.Owed] has already. A closing tab
+	// that captures nothing has all of it there, so that the next tab takes it over.
+	Counted Micros
 	// ProcessorID is the card processor's id of the block.
 	ProcessorID string
 	// LeaseOwner names the lease under which the block is being authorized.
@@ -136,8 +139,40 @@ func (t Tab) closing(why TabReason) Tab {
 	t.State, t.Reason, t.LeaseOwner, t.LeaseUntil = TabClosing, why, "", time.Time{}
 	if sum := t.Owed + t.Drawn; t.Drawn > 0 && sum >= CardMinimum {
 		t.Capture = sum - sum%money.MicrosPerCent
+	} else {
+		t.Counted = sum
 	}
 	return t
+}
+
+// close returns the effects of the end of a tab's draws.
+func (t Tab) close(s *State, why TabReason, now time.Time) Effects {
+	t = t.closing(why)
+	e := Effects{Update: Rows{Tabs: []Tab{t}}, Insert: Rows{Unwindings: []Unwinding{unwindTab(t, now)}}}
+	tally, known := s.Tallies[t.Key()]
+	e.owe(tally, known, t.Key(), t.Counted)
+	return e
+}
+
+// owe adds to what a payer owes for its tabs at a payee.
+func (e *Effects) owe(tally Tally, known bool, key TallyKey, more Micros) {
+	tally.TallyKey, tally.Owed = key, tally.Owed+more
+	switch {
+	case more == 0:
+	case known:
+		e.Update.Tallies = []Tally{tally}
+	default:
+		e.Insert.Tallies = []Tally{tally}
+	}
+}
+
+// exposure returns the most that the operator may lose by a tab whose rail has not decided: what
+// it has advanced, or what no card captures if nothing more is drawn.
+func (t Tab) exposure() Micros {
+	if t.Owed+t.Drawn < CardMinimum {
+		return CardMinimum
+	}
+	return t.Owed
 }
 
 // closesAt returns the time at which a tab that is opened now must close: after a day, at the

@@ -71,8 +71,7 @@ func (l *Ledger) OpenTab(ctx context.Context, t Tab, o rail.Outcome) (Tab, error
 		case o.Status != rail.Held:
 			return Effects{}, fmt.Errorf("%w: outcome %q does not open tab %s", ErrInvariant, o.Status, t.ID)
 		case m.ended(now):
-			t = t.closing(endOf(m))
-			return Effects{Update: Rows{Tabs: []Tab{t}}, Insert: Rows{Unwindings: []Unwinding{unwindTab(t, now)}}}, nil
+			return t.close(s, endOf(m), now), nil
 		}
 		t.State = TabOpen
 		return Effects{Update: Rows{Tabs: []Tab{t}}, Insert: Rows{Unwindings: []Unwinding{unwindTab(t, t.ClosesAt)}}}, nil
@@ -94,7 +93,7 @@ func endOf(m Mandate) TabReason {
 // ended and the lease of its opener has expired. Other tabs do not change. An empty reason
 // stands for the end of the tab's time, or of its mandate; before that, nothing changes.
 func (l *Ledger) CloseTab(ctx context.Context, t Tab, why TabReason) (Tab, error) {
-	return l.changeTab(ctx, t, tabKeys(t), func(_ *State, m Mandate, t Tab, now time.Time) (Effects, error) {
+	return l.changeTab(ctx, t, tabKeys(t), func(s *State, m Mandate, t Tab, now time.Time) (Effects, error) {
 		ended := m.ended(now)
 		reason := why
 		switch {
@@ -107,8 +106,7 @@ func (l *Ledger) CloseTab(ctx context.Context, t Tab, why TabReason) (Tab, error
 		if reason == "" || t.State != TabOpen && !abandoned {
 			return Effects{}, nil
 		}
-		t = t.closing(reason)
-		return Effects{Update: Rows{Tabs: []Tab{t}}, Insert: Rows{Unwindings: []Unwinding{unwindTab(t, now)}}}, nil
+		return t.close(s, reason, now), nil
 	})
 }
 
@@ -142,16 +140,11 @@ func (t Tab) settled(s *State, outcome TabOutcome, now time.Time) (Effects, erro
 	if t.Draws == 0 {
 		t.State, t.ClosedAt = TabClosed, now
 	}
+	more := t.advance() - t.Counted
+	t.Counted = 0
 	e := Effects{Update: Rows{Tabs: []Tab{t}}, Insert: Rows{Postings: t.postings(now)}}
-	if advance := t.advance(); advance > 0 {
-		tally, known := s.Tallies[t.Key()]
-		tally.TallyKey, tally.Owed = t.Key(), tally.Owed+advance
-		if known {
-			e.Update.Tallies = []Tally{tally}
-		} else {
-			e.Insert.Tallies = []Tally{tally}
-		}
-	}
+	tally, known := s.Tallies[t.Key()]
+	e.owe(tally, known, t.Key(), more)
 	return e, nil
 }
 

@@ -182,6 +182,10 @@ func refused(r *ledger.Refusal) *client.Error {
 		e.Message = fmt.Sprintf(row.message, r.Limit.Decimal())
 		e.LimitCents = new(int64(r.Limit.CentsDown()))
 	}
+	if r.Holds > 0 || r.Code == ledger.MerchantLimit && !r.RenewsAt.IsZero() {
+		_, period, _ := strings.Cut(row.message, "$%s")
+		e.Message = drawRefused(r, strings.TrimSuffix(period, "."))
+	}
 	switch w := (ledger.Window{Kind: r.Code}); {
 	case w.Counts():
 		e.LimitPayments = &r.MaxPayments
@@ -193,6 +197,16 @@ func refused(r *ledger.Refusal) *client.Error {
 	}
 	e.RenewsAt, e.RequestID = r.RenewsAt, r.RequestID
 	return e
+}
+
+// drawRefused says why no tab could be opened for a draw. The limit is one of a period.
+func drawRefused(r *ledger.Refusal, period string) string {
+	if r.Holds > 0 {
+		return fmt.Sprintf("For small payments a card holds $%s or more, and the mandate's limit of $%s%s leaves $%s. A mandate with a higher limit, or on the chain, pays them.",
+			r.Holds.Decimal(), r.Limit.Decimal(), period, r.Remaining.Decimal())
+	}
+	return fmt.Sprintf("The service advances at most $%s a month for small payments by card to this merchant, until cards have paid them. "+
+		"A payment of $%s or more needs no advance, nor does one on the chain. The operator can raise the limit.", r.Limit.Decimal(), ledger.Micros(ledger.CardMinimum).Decimal())
 }
 
 // hungUp reports whether an error only means that the client went away.

@@ -46,7 +46,7 @@ func (s *Service) drawOf(order []rail.Name, allowed []mandate.Rail) (*ledger.Dra
 	if !able || !pays(rail.Card) || slices.ContainsFunc(others, pays) {
 		return nil, order
 	}
-	return &ledger.Draw{TabID: id.New(id.Tab, s.Clock()), Block: s.TabBlock}, others
+	return &ledger.Draw{TabID: id.New(id.Tab, s.Clock()), Block: s.TabBlock, MaxAdvance: s.MaxAdvance}, others
 }
 
 // reserved reserves an amount. A draw that needs a block opens its tab, or waits for the one
@@ -58,11 +58,11 @@ func (s *Service) reserved(ctx context.Context, r ledger.Reserve) (ledger.Reserv
 	}
 	within, cancel := context.WithTimeout(ctx, railTimeout)
 	defer cancel()
-	for err == nil && made.Charge.ID == "" {
+	for repeated := false; err == nil && made.Charge.ID == ""; {
 		var tab ledger.Tab
 		if made.OpenTab { // to the end, even if the caller goes away
 			failpoint.Hit(failpoint.TabBegun)
-			tab, err = s.begunTab(context.WithoutCancel(ctx), made.Tab, made.Tab.ID == r.Draw.TabID)
+			tab, err = s.begunTab(context.WithoutCancel(ctx), made.Tab, r)
 		} else {
 			tab, err = s.awaitTab(within, made.Tab)
 		}
@@ -71,6 +71,8 @@ func (s *Service) reserved(ctx context.Context, r ledger.Reserve) (ledger.Reserv
 			return ledger.Reservation{}, err
 		case tab.State == ledger.TabOpening:
 			return ledger.Reservation{}, ErrTabOpening
+		case tab.Outcome == ledger.TabRefused && !made.OpenTab && tab.FailureReason == rail.Unavailable && !repeated:
+			repeated = true // the operator may advance no more: then the ledger says so
 		case tab.Outcome == ledger.TabRefused && tab.Draws == 0:
 			r.Draw.Refused = tab.FailureReason
 		}
@@ -122,29 +124,40 @@ func (s *Service) openTab(ctx context.Context, t ledger.Tab) (ledger.Tab, error)
 	return t, err
 }
 
-// begunTab opens a tab, unless the operator may then have to advance more for the payee in
-// this month than it allows: a payee could otherwise let mandates of its own draw less than a
-// card pays, over and over. The tab itself counts, and is stored before the others are
-// counted, so tabs that open at the same time do not pass the bound. A tab that is sure to
-// be captured opens in any case. A new tab is refused; the block of another may be on its way,
-// so that one stays opening.
-func (s *Service) begunTab(ctx context.Context, t ledger.Tab, isNew bool) (ledger.Tab, error) {
-	if t.Owed >= ledger.CardMinimum {
-		return s.openTab(ctx, t)
-	}
-	advanced, err := s.Ledger.Advances(ctx, t.MerchantID, ledger.MonthOf(s.Clock()).Start())
+// begunTab opens the tab of a draw, unless the operator may then have to advance more for the
+// payee in this month than it allows: then it returns the refusal. The ledger has decided that
+// before the tab was stored; only tabs that were stored at the same time are found here. A new
+// tab is closed; the block of another may be on its way, so that one stays opening.
+func (s *Service) begunTab(ctx context.Context, t ledger.Tab, r ledger.Reserve) (ledger.Tab, error) {
+	allowed, err := s.mayAdvance(ctx, t)
 	if err != nil {
 		return t, err
 	}
-	if advanced <= s.MaxAdvance {
+	if allowed {
 		return s.openTab(ctx, t)
+	}
+	if t.ID == r.Draw.TabID {
+		if t, err = s.Ledger.OpenTab(ctx, t, rail.Outcome{Status: rail.Refused, Reason: rail.Unavailable}); err != nil {
+			return t, err
+		}
+	}
+	return t, r.Draw.Exhausted(s.Clock(), r.RequestID)
+}
+
+// mayAdvance reports whether the operator advances what a tab that is stored may cost: a payee
+// could otherwise let mandates of its own draw less than a card pays, over and over. A tab that
+// is sure to be captured costs nothing.
+func (s *Service) mayAdvance(ctx context.Context, t ledger.Tab) (bool, error) {
+	if t.Owed >= ledger.CardMinimum {
+		return true, nil
+	}
+	advanced, err := s.Ledger.Advances(ctx, t.MerchantID, ledger.MonthOf(s.Clock()).Start())
+	if err != nil || advanced <= s.MaxAdvance {
+		return err == nil, err
 	}
 	s.Logger.WarnContext(ctx, "no tab is opened: the operator advances no more for the payee in this month",
 		slog.String("merchantId", t.MerchantID), slog.String("tabId", t.ID), slog.Int64("micros", int64(advanced)), slog.Int64("most", int64(s.MaxAdvance)))
-	if !isNew {
-		return t, nil
-	}
-	return s.Ledger.OpenTab(ctx, t, rail.Outcome{Status: rail.Refused, Reason: rail.Unavailable})
+	return false, nil
 }
 
 // tabPayment returns the payment of a tab at its rail.

@@ -51,7 +51,10 @@ func (s *Service) reopenTab(ctx context.Context, t ledger.Tab) (ledger.Tab, erro
 	if err != nil || !taken {
 		return t, err
 	}
-	return s.begunTab(ctx, t, false)
+	if allowed, err := s.mayAdvance(ctx, t); err != nil || !allowed {
+		return t, err
+	}
+	return s.openTab(ctx, t)
 }
 
 // captureTab has the rail of a closing tab capture the sum of its draws, or void its block.

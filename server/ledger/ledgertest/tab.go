@@ -23,7 +23,7 @@ var held = rail.Outcome{Status: rail.Held, ProcessorID: "pay_block"}
 func (b *bench) drawing(m ledger.Mandate, amount ledger.Micros) ledger.Reserve {
 	r := b.request(m, amount)
 	r.Rails, r.Kind = []rail.Name{rail.Chain}, ledger.PaywallKey // which the mandate does not allow
-	r.Draw = &ledger.Draw{TabID: id.New(id.Tab, b.clock.Now()), Block: 500 * cent}
+	r.Draw = &ledger.Draw{TabID: id.New(id.Tab, b.clock.Now()), Block: 500 * cent, MaxAdvance: 1_000_000 * cent}
 	return r
 }
 
@@ -263,12 +263,98 @@ func tabsRefused(t *testing.T, b *bench) {
 	require.Equal(t, []any{ledger.ChargeFailed, rail.CardDeclined}, []any{c.Status, c.FailureReason})
 	require.Zero(t, b.spent(t, m))
 	require.Zero(t, b.sound(t).Advanced)
+}
 
+// refusedDraws: a draw for which no tab can be opened is refused with the limit that leaves too
+// little, or with that of the operator's advances. It leaves neither a tab nor a charge.
+func refusedDraws(t *testing.T, b *bench) {
+	ctx := t.Context()
+	untouched := func(m ledger.Mandate) {
+		t.Helper()
+		tabs, err := b.MandateTabs(ctx, m.ID, 10)
+		require.NoError(t, err)
+		require.Empty(t, tabs)
+		require.Equal(t, []webhook.Type{webhook.MandateCreated}, typesOf(b.eventsOf(t, m)))
+	}
 	narrow := b.mandate(t, b.terms(40*cent, 49*cent))
-	c, err = b.drawn(narrow, cent)
+	r := b.drawing(narrow, cent)
+	refusal := b.refused(t, r, ledger.MonthlyLimit)
+	require.Equal(t, ledger.Refusal{Code: ledger.MonthlyLimit, Limit: 49 * cent, Remaining: 49 * cent, Holds: ledger.CardMinimum, RequestID: "req_1"}, *refusal, "it never suffices")
+	require.True(t, b.refused(t, r, ledger.MonthlyLimit).Replayed)
+	untouched(narrow)
+	day := b.terms(40*cent, 10_000*cent)
+	day.MaxDaily = 60 * cent
+	daily := b.mandate(t, day)
+	b.settle(t, b.reserve(t, daily, 11*cent), succeeded())
+	refusal = b.refused(t, b.drawing(daily, 40*cent), ledger.DailyLimit)
+	require.Equal(t, []any{60 * cent, 49 * cent, time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)}, []any{refusal.Limit, refusal.Remaining, refusal.RenewsAt})
+
+	r = b.drawing(b.mandate(t, b.terms(40*cent, 10_000*cent)), cent)
+	r.Draw.MaxAdvance = ledger.CardMinimum - 1
+	refusal = b.refused(t, r, ledger.MerchantLimit)
+	require.Equal(t, []any{r.Draw.MaxAdvance, time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)}, []any{refusal.Limit, refusal.RenewsAt})
+	m, err := b.Mandate(ctx, r.MandateID)
 	require.NoError(t, err)
-	require.Equal(t, []any{ledger.ChargeFailed, rail.Unavailable}, []any{c.Status, c.FailureReason}, "a card cannot hold so little")
+	untouched(m)
+	r.Draw.MaxAdvance++
+	made, err := b.Reserve(ctx, r)
+	require.NoError(t, err, "it was not stored under the key")
+	require.True(t, made.OpenTab)
 	b.sound(t)
+}
+
+// tabsThatClose: what a closing tab does not capture is owed from the moment that it begins to
+// close, so the next tab takes it over, and one mandate owes less than a card pays.
+func tabsThatClose(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.terms(100*cent, 10_000*cent))
+	c := b.draw(t, m, 49*cent)
+	closing, err := b.Tab(ctx, c.TabID)
+	require.NoError(t, err)
+	closing, err = b.CloseTab(ctx, closing, ledger.TabRequested)
+	require.NoError(t, err)
+	advances := func() ledger.Micros {
+		sum, err := b.Advances(ctx, b.merchant.ID, ledger.MonthOf(b.clock.Now()).Start())
+		require.NoError(t, err)
+		return sum
+	}
+	require.Equal(t, 49*cent, advances())
+	b.sound(t)
+	next, err := b.Tab(ctx, b.draw(t, m, 49*cent).TabID)
+	require.NoError(t, err)
+	require.Equal(t, 49*cent, next.Owed)
+	require.Equal(t, 49*cent, advances(), "a refused capture would leave it")
+	next, err = b.CloseTab(ctx, next, ledger.TabRequested)
+	require.NoError(t, err)
+	require.Equal(t, 98*cent, next.Capture)
+	require.Equal(t, 49*cent, advances())
+	b.sound(t)
+	b.finished(t, next, capturedTab)
+	b.sound(t)
+	require.Equal(t, ledger.TabVoided, b.finished(t, closing, voidedTab).Outcome)
+	require.Zero(t, b.sound(t).Advanced)
+	require.Zero(t, advances())
+}
+
+// tabsOfBefore: a tab that an earlier program began to close adds to the debt when it is decided.
+func tabsOfBefore(t *testing.T, b *bench) {
+	ctx := t.Context()
+	m := b.mandate(t, b.terms(100*cent, 10_000*cent))
+	c := b.draw(t, m, 49*cent)
+	tab, err := b.Tab(ctx, c.TabID)
+	require.NoError(t, err)
+	tab, err = b.CloseTab(ctx, tab, ledger.TabRequested)
+	require.NoError(t, err)
+	require.NoError(t, b.store.Update(ctx, ledger.Keys{Tabs: []ledger.TallyKey{tab.Key()}, Tallies: []ledger.TallyKey{tab.Key()}}, func(s *ledger.State) (ledger.Effects, error) {
+		before, tally := s.Tabs[tab.ID], s.Tallies[tab.Key()]
+		before.Counted, tally.Owed = 0, 0
+		return ledger.Effects{Update: ledger.Rows{Tabs: []ledger.Tab{before}, Tallies: []ledger.Tally{tally}}}, nil
+	}))
+	b.sound(t)
+	b.finished(t, tab, voidedTab)
+	require.Equal(t, 49*cent, b.sound(t).Advanced)
+	require.Equal(t, 98*cent, b.closed(t, b.draw(t, m, 49*cent)).Capture)
+	require.Zero(t, b.sound(t).Advanced)
 }
 
 // tabsEnd: a tab takes no draws after a day, after its month, or after the end of its

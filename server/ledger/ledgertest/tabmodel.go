@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -74,6 +75,10 @@ func (b *bench) modelDraw(rt *rapid.T, store *crashing, want *tabModel, m ledger
 		if !b.clock.Now().Before(want.terms.ExpiresAt) && !want.revoked {
 			expected = ledger.MandateExpired
 		}
+		var next ledger.Tab
+		if expected == "" && r.Draw.Refused == "" {
+			next, expected = b.modelTab(rt, want, m, r, day)
+		}
 		var got ledger.Reservation
 		err := again(rt, store, func() (err error) {
 			got, err = b.Reserve(context.Background(), r)
@@ -87,12 +92,13 @@ func (b *bench) modelDraw(rt *rapid.T, store *crashing, want *tabModel, m ledger
 		}
 		require.NoError(rt, err)
 		if c := got.Charge; c.ID != "" {
-			if want.day = max(want.day, day); c.Status == ledger.ChargeFailed {
-				want.day = max(day, want.day)
+			if r.Draw.Refused != "" { // it counts nowhere
+				require.Equal(rt, []any{ledger.ChargeFailed, r.Draw.Refused}, []any{c.Status, c.FailureReason})
 				want.ended[c.ID] = c.Status
 				return
 			}
-			require.Equal(rt, ledger.ChargeAuthorized, c.Status)
+			require.Equal(rt, []any{ledger.ChargeAuthorized, next.ID, ledger.TabOpen}, []any{c.Status, c.TabID, next.State})
+			want.day = day
 			require.Equal(rt, rail.Held, want.processor[c.TabID].Status, "a draw needs a block")
 			if want.draws[c.TabID] == nil {
 				want.draws[c.TabID] = map[string]ledger.Charge{}
@@ -100,7 +106,8 @@ func (b *bench) modelDraw(rt *rapid.T, store *crashing, want *tabModel, m ledger
 			want.all[c.ID], want.counted[c.ID], want.draws[c.TabID][c.ID] = c, c, c
 			return
 		}
-		require.True(rt, got.OpenTab || !b.clock.Now().Before(got.Tab.LeaseUntil) || got.Tab.State == ledger.TabOpening)
+		require.Equal(rt, ledger.TabOpening, got.Tab.State)
+		require.Equal(rt, []any{next.ID, next.Block, next.Owed}, []any{got.Tab.ID, got.Tab.Block, got.Tab.Owed})
 		if !got.OpenTab { // its opener's answer was lost: it waits for the end of the lease
 			b.clock.set(got.Tab.LeaseUntil)
 			continue
@@ -111,6 +118,49 @@ func (b *bench) modelDraw(rt *rapid.T, store *crashing, want *tabModel, m ledger
 		}
 		r.Draw.TabID = id.New(id.Tab, b.clock.Now())
 	}
+}
+
+// modelTab returns the tab that a draw must be taken from, or that it must open or wait for, or
+// the limit that leaves too little for a new one.
+func (b *bench) modelTab(rt *rapid.T, want *tabModel, m ledger.Mandate, r ledger.Reserve, day ledger.Day) (ledger.Tab, ledger.RefusalCode) {
+	all, err := b.MandateTabs(context.Background(), m.ID, 1000)
+	require.NoError(rt, err)
+	owed := -want.forgiven
+	for _, t := range all {
+		sum := t.Owed + want.drawn(t)
+		ends := t.State == ledger.TabOpen && (!b.clock.Now().Before(t.ClosesAt) || r.Amount > t.Block-sum)
+		switch {
+		case t.Current() && !ends:
+			return t, ""
+		case t.Outcome == ledger.TabRefused: // its draws failed
+		case t.Outcome != "", ends && (sum < ledger.CardMinimum || want.drawn(t) == 0), t.State == ledger.TabClosing && t.Capture == 0:
+			owed += want.drawn(t) - want.captured[t.ID]
+		default:
+			owed -= t.Owed // until the card has decided
+		}
+	}
+	next := ledger.Tab{ID: r.Draw.TabID, State: ledger.TabOpening}
+	least, code := int64(math.MaxInt64), ledger.MonthlyLimit
+	for _, kind := range []ledger.WindowKind{ledger.DailyLimit, ledger.MonthlyLimit, ledger.TotalLimit, ledger.PayeeLimit} {
+		if left := want.terms.Cap(kind) - want.used(kind, r.Payee.ID, day); left < least {
+			least, code = left, kind
+		}
+	}
+	next.Block = min(r.Draw.Block, ledger.Micros(least)+owed)
+	next.Block -= next.Block % cent
+	next.Owed = max(min(owed, next.Block-r.Amount), 0)
+	if next.Block < ledger.CardMinimum || r.Amount > next.Block-next.Owed {
+		return next, code
+	}
+	return next, ""
+}
+
+// drawn returns the sum of the draws that did not leave a tab.
+func (w *tabModel) drawn(t ledger.Tab) (sum ledger.Micros) {
+	for _, c := range w.draws[t.ID] {
+		sum += c.Amount
+	}
+	return sum
 }
 
 // openModel asks the processor for a block, mostly with success.
@@ -254,11 +304,7 @@ func (b *bench) compareTabs(rt *rapid.T, want *tabModel, m ledger.Mandate) {
 	all, err := b.MandateTabs(context.Background(), m.ID, 1000)
 	require.NoError(rt, err)
 	for _, t := range all {
-		var sum ledger.Micros
-		for _, c := range want.draws[t.ID] {
-			sum += c.Amount
-		}
-		require.Equal(rt, []any{sum, int64(len(want.draws[t.ID]))}, []any{t.Drawn, t.Draws})
+		require.Equal(rt, []any{want.drawn(t), int64(len(want.draws[t.ID]))}, []any{t.Drawn, t.Draws})
 		require.GreaterOrEqual(rt, t.Rest(), ledger.Micros(0))
 		require.LessOrEqual(rt, t.Capture, t.Block)
 	}

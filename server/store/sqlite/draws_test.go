@@ -37,7 +37,7 @@ func TestDrawIsNoExpiredHoldForOlderPrograms(t *testing.T) {
 	require.NoError(t, err)
 	r := ledger.Reserve{
 		ChargeID: id.New(id.Charge, now), MandateID: m.ID, TokenValid: true, Payee: shop, Amount: 10_000, Currency: "usd", Description: "d",
-		IdempotencyKey: "1", Fingerprint: "f", Lease: time.Minute, Draw: &ledger.Draw{TabID: id.New(id.Tab, now), Block: 500_000},
+		IdempotencyKey: "1", Fingerprint: "f", Lease: time.Minute, Draw: &ledger.Draw{TabID: id.New(id.Tab, now), Block: 500_000, MaxAdvance: 500_000},
 	}
 	asked, err := l.Reserve(ctx, r)
 	require.NoError(t, err)
@@ -57,4 +57,12 @@ func TestDrawIsNoExpiredHoldForOlderPrograms(t *testing.T) {
 	require.NoError(t, pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM charges WHERE status = 'authorized' AND authorized_until_ms <= $1",
 		now.AddDate(1000, 0, 0).UnixMilli()).Scan(&found))
 	require.Zero(t, found)
+
+	tab, err := l.Tab(ctx, asked.Tab.ID)
+	require.NoError(t, err)
+	tab, err = l.CloseTab(ctx, tab, ledger.TabRequested)
+	require.NoError(t, err)
+	require.EqualValues(t, 10_000, tab.Counted)
+	_, err = pool.ExecContext(ctx, "UPDATE tabs SET state = 'settling', outcome = 'voided' WHERE id = $1", tab.ID)
+	require.ErrorContains(t, err, "CHECK", "such a program would add the debt a second time")
 }

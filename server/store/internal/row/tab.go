@@ -15,7 +15,7 @@ func Tab(r db.Tab) (ledger.Tab, error) {
 		Reason: ledger.TabReason(r.Reason), FailureReason: rail.Reason(r.FailureReason), Block: ledger.Micros(r.BlockMicros),
 		Owed: ledger.Micros(r.OwedMicros), Drawn: ledger.Micros(r.DrawnMicros), Draws: r.Draws, Capture: ledger.Micros(r.CaptureMicros),
 		ProcessorID: r.ProcessorID, LeaseOwner: r.LeaseOwner, LeaseUntil: at(r.LeaseMs), CreatedAt: at(r.CreatedMs),
-		ClosesAt: at(r.ClosesMs), ClosedAt: at(r.ClosedMs),
+		ClosesAt: at(r.ClosesMs), ClosedAt: at(r.ClosedMs), Counted: ledger.Micros(r.CountedMicros),
 	}, nil
 }
 
@@ -26,6 +26,7 @@ func InsertTab(t ledger.Tab) db.InsertTabParams {
 		Reason: string(t.Reason), FailureReason: string(t.FailureReason), BlockMicros: int64(t.Block), OwedMicros: int64(t.Owed),
 		DrawnMicros: int64(t.Drawn), Draws: t.Draws, CaptureMicros: int64(t.Capture), ProcessorID: t.ProcessorID, LeaseOwner: t.LeaseOwner,
 		LeaseMs: Millis(t.LeaseUntil), CreatedMs: Millis(t.CreatedAt), ClosesMs: Millis(t.ClosesAt), ClosedMs: Millis(t.ClosedAt),
+		CountedMicros: int64(t.Counted),
 	}
 }
 
@@ -34,7 +35,7 @@ func UpdateTab(t ledger.Tab) db.UpdateTabParams {
 	return db.UpdateTabParams{
 		ID: t.ID, State: string(t.State), Outcome: string(t.Outcome), Reason: string(t.Reason), FailureReason: string(t.FailureReason),
 		DrawnMicros: int64(t.Drawn), Draws: t.Draws, CaptureMicros: int64(t.Capture), ProcessorID: t.ProcessorID, LeaseOwner: t.LeaseOwner,
-		LeaseMs: Millis(t.LeaseUntil), ClosedMs: Millis(t.ClosedAt), OwedMicros: int64(t.Owed),
+		LeaseMs: Millis(t.LeaseUntil), ClosedMs: Millis(t.ClosedAt), OwedMicros: int64(t.Owed), CountedMicros: int64(t.Counted),
 	}
 }
 

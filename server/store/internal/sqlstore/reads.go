@@ -89,13 +89,13 @@ func (s *Store) CurrentTabs(ctx context.Context, mandateID string) ([]ledger.Tab
 
 // Advances implements [ledger.Reader].
 func (s *Store) Advances(ctx context.Context, merchantID string, since time.Time) (ledger.Micros, error) {
-	// Tabs first: one that is closed meanwhile counts in both, not in neither.
-	tabs, err := s.readQ.Uncovered(ctx, db.UncoveredParams{MerchantID: merchantID, Minimum: int64(ledger.CardMinimum)})
+	// Tabs first: one that closes meanwhile counts in both, not in neither.
+	tabs, err := s.readQ.Exposure(ctx, db.ExposureParams{MerchantID: merchantID, Minimum: int64(ledger.CardMinimum)})
 	if err != nil {
-		return 0, s.fail("count open tabs", err)
+		return 0, s.fail("sum open tabs", err)
 	}
 	owed, err := s.readQ.Owed(ctx, db.OwedParams{MerchantID: merchantID, SinceMs: row.Millis(since)})
-	return ledger.Micros(owed) + ledger.Micros(tabs)*ledger.CardMinimum, s.fail("sum advances", err)
+	return ledger.Micros(owed) + ledger.Micros(tabs), s.fail("sum advances", err)
 }
 
 // PaidBy implements [ledger.Reader].

@@ -138,6 +138,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.expiredHoldsStmt, err = db.PrepareContext(ctx, expiredHolds); err != nil {
 		return nil, fmt.Errorf("error preparing query ExpiredHolds: %w", err)
 	}
+	if q.exposureStmt, err = db.PrepareContext(ctx, exposure); err != nil {
+		return nil, fmt.Errorf("error preparing query Exposure: %w", err)
+	}
 	if q.faultyMandatesStmt, err = db.PrepareContext(ctx, faultyMandates); err != nil {
 		return nil, fmt.Errorf("error preparing query FaultyMandates: %w", err)
 	}
@@ -399,9 +402,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.uncheckedStreamsStmt, err = db.PrepareContext(ctx, uncheckedStreams); err != nil {
 		return nil, fmt.Errorf("error preparing query UncheckedStreams: %w", err)
 	}
-	if q.uncoveredStmt, err = db.PrepareContext(ctx, uncovered); err != nil {
-		return nil, fmt.Errorf("error preparing query Uncovered: %w", err)
-	}
 	if q.unfinishedTabsStmt, err = db.PrepareContext(ctx, unfinishedTabs); err != nil {
 		return nil, fmt.Errorf("error preparing query UnfinishedTabs: %w", err)
 	}
@@ -658,6 +658,11 @@ func (q *Queries) Close() error {
 	if q.expiredHoldsStmt != nil {
 		if cerr := q.expiredHoldsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing expiredHoldsStmt: %w", cerr)
+		}
+	}
+	if q.exposureStmt != nil {
+		if cerr := q.exposureStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing exposureStmt: %w", cerr)
 		}
 	}
 	if q.faultyMandatesStmt != nil {
@@ -1095,11 +1100,6 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing uncheckedStreamsStmt: %w", cerr)
 		}
 	}
-	if q.uncoveredStmt != nil {
-		if cerr := q.uncoveredStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing uncoveredStmt: %w", cerr)
-		}
-	}
 	if q.unfinishedTabsStmt != nil {
 		if cerr := q.unfinishedTabsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing unfinishedTabsStmt: %w", cerr)
@@ -1282,6 +1282,7 @@ type Queries struct {
 	expireIdempotencyStmt      *sql.Stmt
 	expireSessionsStmt         *sql.Stmt
 	expiredHoldsStmt           *sql.Stmt
+	exposureStmt               *sql.Stmt
 	faultyMandatesStmt         *sql.Stmt
 	forgetTokensStmt           *sql.Stmt
 	formerSealsStmt            *sql.Stmt
@@ -1369,7 +1370,6 @@ type Queries struct {
 	tokenSealsStmt             *sql.Stmt
 	totalsStmt                 *sql.Stmt
 	uncheckedStreamsStmt       *sql.Stmt
-	uncoveredStmt              *sql.Stmt
 	unfinishedTabsStmt         *sql.Stmt
 	unwindingBacklogStmt       *sql.Stmt
 	updateChargeStmt           *sql.Stmt
@@ -1435,6 +1435,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		expireIdempotencyStmt:      q.expireIdempotencyStmt,
 		expireSessionsStmt:         q.expireSessionsStmt,
 		expiredHoldsStmt:           q.expiredHoldsStmt,
+		exposureStmt:               q.exposureStmt,
 		faultyMandatesStmt:         q.faultyMandatesStmt,
 		forgetTokensStmt:           q.forgetTokensStmt,
 		formerSealsStmt:            q.formerSealsStmt,
@@ -1522,7 +1523,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		tokenSealsStmt:             q.tokenSealsStmt,
 		totalsStmt:                 q.totalsStmt,
 		uncheckedStreamsStmt:       q.uncheckedStreamsStmt,
-		uncoveredStmt:              q.uncoveredStmt,
 		unfinishedTabsStmt:         q.unfinishedTabsStmt,
 		unwindingBacklogStmt:       q.unwindingBacklogStmt,
 		updateChargeStmt:           q.updateChargeStmt,

@@ -247,6 +247,7 @@ type Tab struct {
 	CreatedMs     int64
 	ClosesMs      int64
 	ClosedMs      int64
+	CountedMicros int64
 }
 
 type Tally struct {

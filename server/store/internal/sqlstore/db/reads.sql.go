@@ -273,7 +273,7 @@ func (q *Queries) Counters(ctx context.Context, arg CountersParams) ([]CountersR
 }
 
 const currentTabs = `-- name: CurrentTabs :many
-SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms FROM tabs WHERE mandate_id = $1 AND state IN ('opening', 'open') ORDER BY id
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros FROM tabs WHERE mandate_id = $1 AND state IN ('opening', 'open') ORDER BY id
 `
 
 func (q *Queries) CurrentTabs(ctx context.Context, mandateID string) ([]Tab, error) {
@@ -304,6 +304,7 @@ func (q *Queries) CurrentTabs(ctx context.Context, mandateID string) ([]Tab, err
 			&i.CreatedMs,
 			&i.ClosesMs,
 			&i.ClosedMs,
+			&i.CountedMicros,
 		); err != nil {
 			return nil, err
 		}
@@ -539,6 +540,26 @@ func (q *Queries) ExpiredHolds(ctx context.Context, arg ExpiredHoldsParams) ([]C
 	return items, nil
 }
 
+const exposure = `-- name: Exposure :one
+SELECT CAST(COALESCE(SUM(CASE WHEN owed_micros + drawn_micros < CAST($1 AS BIGINT) THEN CAST($1 AS BIGINT)
+    ELSE owed_micros END), 0) AS BIGINT) AS micros FROM tabs
+WHERE merchant_id = $2 AND state <> 'closed' AND state <> 'settling' AND counted_micros = 0
+    AND (state <> 'closing' OR owed_micros + drawn_micros > 0)
+`
+
+type ExposureParams struct {
+	Minimum    int64
+	MerchantID string
+}
+
+// The most that tabs may cost whose rail has not decided, and that are not part of what payers owe: see [ledger.Tab].
+func (q *Queries) Exposure(ctx context.Context, arg ExposureParams) (int64, error) {
+	row := q.queryRow(ctx, q.exposureStmt, exposure, arg.Minimum, arg.MerchantID)
+	var micros int64
+	err := row.Scan(&micros)
+	return micros, err
+}
+
 const lapsedRefunds = `-- name: LapsedRefunds :many
 SELECT id, charge_id, mandate_id, merchant_id, n, amount_micros, reason, fingerprint, status, rail, tx_hash, processor_id, failure_reason, lease_owner, lease_ms, asked, created_ms, settled_ms FROM refunds WHERE status = 'pending' AND lease_ms <= $1
     AND CAST($2 AS TEXT) NOT LIKE '% ' || rail || ' %'
@@ -595,7 +616,7 @@ func (q *Queries) LapsedRefunds(ctx context.Context, arg LapsedRefundsParams) ([
 }
 
 const mandateTabs = `-- name: MandateTabs :many
-SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms FROM tabs WHERE mandate_id = $1 ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros FROM tabs WHERE mandate_id = $1 ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
 `
 
 type MandateTabsParams struct {
@@ -631,6 +652,7 @@ func (q *Queries) MandateTabs(ctx context.Context, arg MandateTabsParams) ([]Tab
 			&i.CreatedMs,
 			&i.ClosesMs,
 			&i.ClosedMs,
+			&i.CountedMicros,
 		); err != nil {
 			return nil, err
 		}
@@ -703,7 +725,7 @@ func (q *Queries) OutcomeConflicts(ctx context.Context, arg OutcomeConflictsPara
 const owed = `-- name: Owed :one
 SELECT CAST(COALESCE(SUM(w.owed_micros), 0) AS BIGINT) AS micros FROM tallies w
 WHERE w.merchant_id = $1 AND w.owed_micros > 0 AND EXISTS (SELECT 1 FROM tabs t
-    WHERE t.mandate_id = w.mandate_id AND t.merchant_id = w.merchant_id AND t.state = 'closed' AND t.closed_ms >= $2)
+    WHERE t.mandate_id = w.mandate_id AND t.merchant_id = w.merchant_id AND (t.closed_ms >= $2 OR t.state IN ('closing', 'settling')))
 `
 
 type OwedParams struct {
@@ -711,7 +733,7 @@ type OwedParams struct {
 	SinceMs    int64
 }
 
-// What payers owe for tabs, if a tab of theirs was closed since a time.
+// What payers owe for tabs, if a tab of theirs closes, or was closed since a time.
 func (q *Queries) Owed(ctx context.Context, arg OwedParams) (int64, error) {
 	row := q.queryRow(ctx, q.owedStmt, owed, arg.MerchantID, arg.SinceMs)
 	var micros int64
@@ -1140,7 +1162,7 @@ func (q *Queries) SelectedChargesOf(ctx context.Context, arg SelectedChargesOfPa
 }
 
 const tab = `-- name: Tab :one
-SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms FROM tabs WHERE id = $1
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros FROM tabs WHERE id = $1
 `
 
 func (q *Queries) Tab(ctx context.Context, id string) (Tab, error) {
@@ -1165,12 +1187,13 @@ func (q *Queries) Tab(ctx context.Context, id string) (Tab, error) {
 		&i.CreatedMs,
 		&i.ClosesMs,
 		&i.ClosedMs,
+		&i.CountedMicros,
 	)
 	return i, err
 }
 
 const tabs = `-- name: Tabs :many
-SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms FROM tabs WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros FROM tabs WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
 `
 
 type TabsParams struct {
@@ -1207,6 +1230,7 @@ func (q *Queries) Tabs(ctx context.Context, arg TabsParams) ([]Tab, error) {
 			&i.CreatedMs,
 			&i.ClosesMs,
 			&i.ClosedMs,
+			&i.CountedMicros,
 		); err != nil {
 			return nil, err
 		}
@@ -1222,7 +1246,7 @@ func (q *Queries) Tabs(ctx context.Context, arg TabsParams) ([]Tab, error) {
 }
 
 const tabsAfter = `-- name: TabsAfter :many
-SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms FROM tabs WHERE id > $1 ORDER BY id LIMIT $2
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros FROM tabs WHERE id > $1 ORDER BY id LIMIT $2
 `
 
 type TabsAfterParams struct {
@@ -1258,6 +1282,7 @@ func (q *Queries) TabsAfter(ctx context.Context, arg TabsAfterParams) ([]Tab, er
 			&i.CreatedMs,
 			&i.ClosesMs,
 			&i.ClosedMs,
+			&i.CountedMicros,
 		); err != nil {
 			return nil, err
 		}
@@ -1332,24 +1357,6 @@ func (q *Queries) Totals(ctx context.Context, merchantID string) (TotalsRow, err
 	var i TotalsRow
 	err := row.Scan(&i.Volume, &i.Count, &i.Refunded)
 	return i, err
-}
-
-const uncovered = `-- name: Uncovered :one
-SELECT COUNT(*) FROM tabs WHERE merchant_id = $1 AND state <> 'closed' AND capture_micros = 0
-    AND owed_micros + drawn_micros < CAST($2 AS BIGINT)
-`
-
-type UncoveredParams struct {
-	MerchantID string
-	Minimum    int64
-}
-
-// The number of tabs that are not closed, and of which no sum is captured as they are.
-func (q *Queries) Uncovered(ctx context.Context, arg UncoveredParams) (int64, error) {
-	row := q.queryRow(ctx, q.uncoveredStmt, uncovered, arg.MerchantID, arg.Minimum)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
 }
 
 const windowsBetween = `-- name: WindowsBetween :many

@@ -549,8 +549,8 @@ func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) er
 
 const insertTab = `-- name: InsertTab :exec
 INSERT INTO tabs (id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros,
-    draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+    draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
 `
 
 type InsertTabParams struct {
@@ -572,6 +572,7 @@ type InsertTabParams struct {
 	CreatedMs     int64
 	ClosesMs      int64
 	ClosedMs      int64
+	CountedMicros int64
 }
 
 func (q *Queries) InsertTab(ctx context.Context, arg InsertTabParams) error {
@@ -594,6 +595,7 @@ func (q *Queries) InsertTab(ctx context.Context, arg InsertTabParams) error {
 		arg.CreatedMs,
 		arg.ClosesMs,
 		arg.ClosedMs,
+		arg.CountedMicros,
 	)
 	return err
 }
@@ -830,7 +832,7 @@ func (q *Queries) Tally(ctx context.Context, arg TallyParams) (Tally, error) {
 }
 
 const unfinishedTabs = `-- name: UnfinishedTabs :many
-SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms FROM tabs WHERE mandate_id = $1 AND merchant_id = $2 AND state <> 'closed'
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros FROM tabs WHERE mandate_id = $1 AND merchant_id = $2 AND state <> 'closed'
 `
 
 type UnfinishedTabsParams struct {
@@ -866,6 +868,7 @@ func (q *Queries) UnfinishedTabs(ctx context.Context, arg UnfinishedTabsParams) 
 			&i.CreatedMs,
 			&i.ClosesMs,
 			&i.ClosedMs,
+			&i.CountedMicros,
 		); err != nil {
 			return nil, err
 		}
@@ -1165,7 +1168,8 @@ func (q *Queries) UpdateSession(ctx context.Context, arg UpdateSessionParams) (i
 
 const updateTab = `-- name: UpdateTab :execrows
 UPDATE tabs SET state = $2, outcome = $3, reason = $4, failure_reason = $5, drawn_micros = $6, draws = $7, capture_micros = $8,
-    processor_id = $9, lease_owner = $10, lease_ms = $11, closed_ms = $12, owed_micros = $13
+    processor_id = $9, lease_owner = $10, lease_ms = $11, closed_ms = $12, owed_micros = $13,
+    counted_micros = $14
 WHERE id = $1
 `
 
@@ -1183,6 +1187,7 @@ type UpdateTabParams struct {
 	LeaseMs       int64
 	ClosedMs      int64
 	OwedMicros    int64
+	CountedMicros int64
 }
 
 func (q *Queries) UpdateTab(ctx context.Context, arg UpdateTabParams) (int64, error) {
@@ -1200,6 +1205,7 @@ func (q *Queries) UpdateTab(ctx context.Context, arg UpdateTabParams) (int64, er
 		arg.LeaseMs,
 		arg.ClosedMs,
 		arg.OwedMicros,
+		arg.CountedMicros,
 	)
 	if err != nil {
 		return 0, err

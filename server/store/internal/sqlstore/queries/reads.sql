@@ -24,15 +24,17 @@ SELECT * FROM tabs WHERE mandate_id = sqlc.arg(mandate_id) ORDER BY id DESC LIMI
 SELECT * FROM tabs WHERE mandate_id = $1 AND state IN ('opening', 'open') ORDER BY id;
 
 -- name: Owed :one
--- What payers owe for tabs, if a tab of theirs was closed since a time.
+-- What payers owe for tabs, if a tab of theirs closes, or was closed since a time.
 SELECT CAST(COALESCE(SUM(w.owed_micros), 0) AS BIGINT) AS micros FROM tallies w
 WHERE w.merchant_id = sqlc.arg(merchant_id) AND w.owed_micros > 0 AND EXISTS (SELECT 1 FROM tabs t
-    WHERE t.mandate_id = w.mandate_id AND t.merchant_id = w.merchant_id AND t.state = 'closed' AND t.closed_ms >= sqlc.arg(since_ms));
+    WHERE t.mandate_id = w.mandate_id AND t.merchant_id = w.merchant_id AND (t.closed_ms >= sqlc.arg(since_ms) OR t.state IN ('closing', 'settling')));
 
--- name: Uncovered :one
--- The number of tabs that are not closed, and of which no sum is captured as they are.
-SELECT COUNT(*) FROM tabs WHERE merchant_id = sqlc.arg(merchant_id) AND state <> 'closed' AND capture_micros = 0
-    AND owed_micros + drawn_micros < CAST(sqlc.arg(minimum) AS BIGINT);
+-- name: Exposure :one
+-- The most that tabs may cost whose rail has not decided, and that are not part of what payers owe: see [ledger.Tab].
+SELECT CAST(COALESCE(SUM(CASE WHEN owed_micros + drawn_micros < CAST(sqlc.arg(minimum) AS BIGINT) THEN CAST(sqlc.arg(minimum) AS BIGINT)
+    ELSE owed_micros END), 0) AS BIGINT) AS micros FROM tabs
+WHERE merchant_id = sqlc.arg(merchant_id) AND state <> 'closed' AND state <> 'settling' AND counted_micros = 0
+    AND (state <> 'closing' OR owed_micros + drawn_micros > 0);
 
 -- name: TabsAfter :many
 SELECT * FROM tabs WHERE id > $1 ORDER BY id LIMIT $2;
