@@ -149,6 +149,26 @@ func TestChainCodeStaysInItsPlace(t *testing.T) {
 	}
 }
 
+// TestStripeStaysInItsPlace: only the card rail over Stripe and the program compile in
+// stripe-go, and only tests stripe-mock.
+func TestStripeStaysInItsPlace(t *testing.T) {
+	t.Parallel()
+	for path, p := range list(t, "./...") {
+		own, ok := strings.CutPrefix(path, module+"/")
+		if !ok || strings.HasPrefix(own, "test/") {
+			continue
+		}
+		for _, imported := range p.Imports {
+			if own != "server/rail/stripe/stripetest" {
+				require.False(t, strings.HasPrefix(imported, "github.com/stripe/stripe-mock"), "%s imports %s", own, imported)
+			}
+			if !strings.HasPrefix(own, "server/rail/stripe") {
+				require.False(t, strings.HasPrefix(imported, "github.com/stripe/"), "%s imports %s", own, imported)
+			}
+		}
+	}
+}
+
 // TestFirstBuildsStaySmall: what compiles before a user's first test, and before the
 // first run of the program.
 func TestFirstBuildsStaySmall(t *testing.T) {

@@ -1,0 +1,76 @@
+package stripetest
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/stripe/stripe-go/v84/webhook"
+)
+
+// Moved returns the cents that were received, less what was refunded.
+func (s *Server) Moved() (cents int64) {
+	s.locked(func() {
+		for _, one := range s.payments {
+			cents += one.AmountReceived - one.refunded
+		}
+	})
+	return cents
+}
+
+// Held returns the cents that are held.
+func (s *Server) Held() (cents int64) {
+	s.locked(func() {
+		for _, one := range s.payments {
+			cents += one.AmountCapturable
+		}
+	})
+	return cents
+}
+
+// Paid returns the number of intents with metadata that moved or hold money.
+func (s *Server) Paid(key, value string) (n int) {
+	s.locked(func() {
+		for _, one := range s.payments {
+			if one.Metadata[key] == value && (one.AmountReceived > 0 || one.AmountCapturable > 0) {
+				n++
+			}
+		}
+	})
+	return n
+}
+
+// Finish ends the payments that are processing: they succeed.
+func (s *Server) Finish() {
+	s.locked(func() {
+		for _, one := range s.payments {
+			if one.Status == "processing" {
+				s.receive(one, one.Amount)
+			}
+		}
+	})
+}
+
+// Expire ends all holds, as Stripe does after a week.
+func (s *Server) Expire() {
+	s.locked(func() {
+		for _, one := range s.payments {
+			if one.Status == "requires_capture" {
+				one.Status, one.CancellationReason, one.AmountCapturable = "canceled", "expired", 0
+			}
+		}
+	})
+}
+
+// Event returns the body and the signature header of an event about an intent.
+func (s *Server) Event(id, kind, paymentIntent string, at time.Time) (body []byte, signature string) {
+	var object json.RawMessage
+	s.locked(func() { object, _ = json.Marshal(s.payments[paymentIntent]) }) //nolint:gosec // the secret is made up
+	body, err := json.Marshal(map[string]any{
+		"id": id, "object": "event", "type": kind, "created": at.Unix(), "data": map[string]any{"object": object},
+	})
+	if err != nil {
+		panic(err)
+	}
+	signed := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: body, Secret: Secret, Timestamp: at})
+	return body, signed.Header
+}
