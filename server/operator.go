@@ -234,10 +234,11 @@ func (o *Operator) Conflicts(ctx context.Context, after ledger.OutcomeConflict, 
 	return o.config.Store.OutcomeConflicts(ctx, after, limit)
 }
 
-// AuditLog lists what operators did, the latest first, before the entry with an id;
-// empty: from the latest on.
-func (o *Operator) AuditLog(ctx context.Context, before string, limit int) ([]store.AuditEntry, error) {
-	return o.config.Store.AuditLog(ctx, before, limit)
+// AuditLog lists what operators, merchants and persons did, the latest first, before the entry
+// with an id; empty: from the latest on. actor selects the entries of one actor
+// ("merchant:mer_…") or of a kind of actors ("merchant"); empty: of all.
+func (o *Operator) AuditLog(ctx context.Context, actor, before string, limit int) ([]store.AuditEntry, error) {
+	return o.config.Store.AuditLog(ctx, actor, before, limit)
 }
 
 // Resolution is the outcome of a charge whose rail reports none. The operator knows it

@@ -61,6 +61,7 @@ type Server struct {
 	events   *events.Service
 	accounts *account.Accounts
 	recorder *recorder.Recorder
+	audit    *audit.Log
 	handler  http.Handler
 
 	started, draining atomic.Bool
@@ -185,16 +186,16 @@ func (s *Server) register() error {
 // routes registers the packages of the service on one mux.
 func (s *Server) routes() (http.Handler, error) {
 	cfg, mux := s.config, http.NewServeMux()
-	security := audit.New(cfg.Logger, cfg.Clock)
+	s.audit = audit.New(cfg.Logger, cfg.Clock)
 	merchantAPI := api.New(api.Config{
-		Audit:    security,
+		Audit:    s.audit,
 		Payments: s.payments, Accounts: s.accounts, Clock: cfg.Clock, Logger: cfg.Logger, DocsURL: cfg.DocsURL,
 		Limits: api.Limits{PerSecond: cfg.RequestsPerSecond, PerAddress: cfg.AnonymousPerSecond}, Loopback: cfg.Mode == Sandbox, Sandbox: s.sandbox(),
 		Webhooks: s.events,
 	})
 	merchantAPI.Register(mux)
 	pages.New(pages.Config{
-		Audit:    security,
+		Audit:    s.audit,
 		Payments: s.payments, Merchants: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger,
 		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, DocsURL: cfg.DocsURL, Links: cfg.links(), PerAddress: cfg.AnonymousPerSecond, Methods: s.methods, Mail: s.mail(),
 	}).Register(mux)
@@ -314,6 +315,7 @@ func (s *Server) Start(ctx context.Context) error {
 			}
 		}
 	}
+	s.audit.Keep(s.keepAudit)
 	s.keys.Start(ctx)
 	if err := s.payments.Start(ctx); err != nil {
 		return fmt.Errorf("server: %w", err)
@@ -334,6 +336,7 @@ func (s *Server) Close() error {
 		s.mu.Unlock()
 		s.events.Drain()
 		s.requests.Wait()
+		s.audit.Close()
 		s.payments.Close()
 		s.upkeep.Close()
 		s.events.Close()

@@ -7,19 +7,21 @@ import (
 )
 
 type auditCmd struct {
-	List auditListCmd `cmd:"" help:"List the actions of operators, newest first."`
+	List auditListCmd `cmd:"" help:"List the actions of operators, merchants and persons, newest first."`
 }
 
 type auditListCmd struct {
 	operatorFlags
 
-	Limit int `default:"100" help:"Number of entries to list. Default: ${default}." placeholder:"N"`
+	Actor string `help:"List the actions of one actor only, or of a kind of actors: operator, merchant, person, merchant:mer_…, person:del_…" placeholder:"ACTOR"`
+	Limit int    `default:"100" help:"Number of entries to list. Default: ${default}." placeholder:"N"`
 }
 
 // Help is the longer text of the command.
 func (auditListCmd) Help() string {
-	return `Example:
-  paywarrant audit list --config pay.toml --limit 20`
+	return `Examples:
+  paywarrant audit list --config pay.toml --limit 20
+  paywarrant audit list --config pay.toml --actor merchant:mer_01K…`
 }
 
 // auditSubjectLine is an entry of the audit log with what it is about.
@@ -39,7 +41,7 @@ func (c auditListCmd) Run(ctx context.Context, o output) error {
 		table := [][]string{{"AT", "ACTOR", "ACTION", "SUBJECT", "DETAIL", "REASON"}}
 		for before := ""; len(objects) < c.Limit; {
 			most := min(c.Limit-len(objects), listPage)
-			page, err := op.AuditLog(ctx, before, most)
+			page, err := op.AuditLog(ctx, c.Actor, before, most)
 			if err != nil {
 				return err
 			}

@@ -218,6 +218,11 @@ func TestContradictingOutcomesAndTheAuditLogAreListed(t *testing.T) {
 	out, err = p.do(t, "audit", "list")
 	require.NoError(t, err)
 	require.Contains(t, out, "charge.resolve")
+	for actor, entries := range map[string]bool{"operator": true, actor(): true, "merchant": false, "operator:nobody": false} {
+		out, err = p.do(t, "audit", "list", "--actor", actor)
+		require.NoError(t, err)
+		require.Equal(t, entries, strings.Contains(out, "operator"), actor)
+	}
 	_, err = p.do(t, "audit", "list", "--limit", "0")
 	require.Equal(t, exitUsage, exitCode(err))
 }

@@ -4,6 +4,7 @@
 //
 //	log := audit.New(logger, clock)
 //	log.Record(ctx, audit.MandateRevoked, slog.String("mandateId", m.ID))
+//	log.Did(ctx, audit.Person(m.ID), "mandate.revoke", m.ID) // into the store's audit log: see Keep
 //
 // Operators select the records with msg="security event"; "event" is the kind.
 package audit
@@ -41,13 +42,15 @@ const noiseBurst = 10
 // concurrent use.
 type Log struct {
 	logger *slog.Logger
+	clock  func() time.Time
+	trail  atomic.Pointer[trail] // nil: nothing is stored
 	noise  *ratelimit.Limits
 	unsaid atomic.Int64 // failures that were not logged since the last record
 }
 
 // New returns a log.
 func New(logger *slog.Logger, clock func() time.Time) *Log {
-	return &Log{logger: logger, noise: ratelimit.New(ratelimit.Config{PerSecond: 1, Burst: noiseBurst, Clock: clock})}
+	return &Log{logger: logger, clock: clock, noise: ratelimit.New(ratelimit.Config{PerSecond: 1, Burst: noiseBurst, Clock: clock})}
 }
 
 // Record logs an event of the request that ctx belongs to. A failed authentication is

@@ -7,8 +7,8 @@ import (
 )
 
 // Keep is the retention period of idempotency keys, events and their deliveries, failed
-// sessions, and the sealed tokens of completed sessions. Charges, postings, tallies and
-// mandates are never deleted.
+// sessions, the sealed tokens of completed sessions, and the entries of merchants and persons in
+// the audit log. Charges, postings, tallies and mandates are never deleted.
 const Keep = 30 * 24 * time.Hour
 
 // expireBatch is the number of rows of a kind that one transaction deletes. It is small

@@ -35,7 +35,8 @@ type Store interface {
 	// Expire deletes rows from before a time, at most limit of each kind, and returns
 	// their number: idempotency keys except those of pending charges; deliveries; events
 	// except those that are still being delivered and the later ones of their mandates;
-	// failed sessions; and the sealed tokens of completed sessions.
+	// failed sessions; the sealed tokens of completed sessions; and entries of the audit log
+	// except those of operators.
 	Expire(ctx context.Context, before time.Time, limit int) (int, error)
 
 	Reader

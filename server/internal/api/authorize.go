@@ -3,9 +3,11 @@ package api
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/internal/text"
@@ -122,6 +124,9 @@ func (a *API) capture(ctx context.Context, c call[captureBody]) (reply, error) {
 		return reply{}, err
 	}
 	done, err := a.Payments.Capture(ctx, r)
+	if err == nil && !done.Replayed {
+		a.Audit.DidSoon(ctx, audit.Merchant(c.Merchant.ID), "charge.capture", r.ChargeID, slog.Int64("amountMicros", int64(r.Amount)))
+	}
 	if err == nil && r.Amount > 0 && done.Status == ledger.ChargeVoided {
 		err = refuse(client.ErrAuthorizationEnded, "The authorization has expired, and its amount was given back.")
 	}
@@ -134,6 +139,9 @@ func (a *API) void(ctx context.Context, c call[struct{}]) (reply, error) {
 		return reply{}, ledger.ErrNotFound
 	}
 	voided, err := a.Payments.Void(ctx, c.Merchant.ID, chargeID)
+	if err == nil {
+		a.Audit.DidSoon(ctx, audit.Merchant(c.Merchant.ID), "charge.void", chargeID)
+	}
 	return charged(payment.Charged{Charge: voided}, err)
 }
 

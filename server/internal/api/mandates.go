@@ -40,5 +40,6 @@ func (a *API) revoke(ctx context.Context, c call[struct{}]) (reply, error) {
 		return reply{}, err
 	}
 	a.Audit.Record(ctx, audit.MandateRevoked, slog.String("mandateId", m.ID), slog.String("merchantId", c.Merchant.ID))
+	a.Audit.Did(ctx, audit.Merchant(c.Merchant.ID), "mandate.revoke", m.ID)
 	return reply{Body: client.Revocation{Success: true, Status: client.MandateStatus(m.Status)}}, nil
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/internal/text"
@@ -42,6 +44,10 @@ func (a *API) refund(ctx context.Context, c call[refundBody]) (reply, error) {
 	refund, err := a.Payments.Refund(ctx, r)
 	if err != nil {
 		return reply{}, err
+	}
+	if !refund.Replayed {
+		a.Audit.Did(ctx, audit.Merchant(c.Merchant.ID), "refund.create", refund.ChargeID, slog.String("refundId", refund.ID),
+			slog.Int64("amountMicros", int64(refund.Amount)))
 	}
 	return reply{Body: refundView(refund), Replayed: refund.Replayed}, nil
 }
@@ -92,6 +98,7 @@ func (a *API) signRefund(ctx context.Context, c call[signatureBody]) (reply, err
 	if err != nil {
 		return reply{}, err
 	}
+	a.Audit.Did(ctx, audit.Merchant(c.Merchant.ID), "refund.sign", refund.ChargeID, slog.String("refundId", refund.ID))
 	return reply{Body: refundView(refund)}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
@@ -37,6 +38,7 @@ func (a *API) closeTab(ctx context.Context, c call[struct{}]) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	a.Audit.Did(ctx, audit.Merchant(c.Merchant.ID), "tab.close", t.ID)
 	return reply{Body: tabView(t)}, nil
 }
 

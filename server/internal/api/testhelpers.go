@@ -140,6 +140,7 @@ func (a *API) completeSession(ctx context.Context, r *http.Request, in completeB
 	if err != nil {
 		return nil, err
 	}
+	a.Audit.Did(ctx, audit.Person(m.ID), "mandate.confirm", m.ID, slog.String("merchantId", m.MerchantID))
 	a.Audit.Record(ctx, audit.MandateConfirmed, slog.String("mandateId", m.ID), slog.String("merchantId", m.MerchantID))
 	s, err = a.Payments.Session(ctx, token)
 	return sessionView(s), err
@@ -231,6 +232,7 @@ func (a *API) newMerchant(ctx context.Context, _ *http.Request, in merchantBody)
 	}
 	m, key, err := a.Sandbox.NewMerchant(ctx, TestMerchant{Name: in.Name, MaxCharge: limit, Inactive: in.Active != nil && !*in.Active})
 	if err == nil {
+		a.Audit.Did(ctx, audit.Merchant(m.ID), "merchant.create", m.ID)
 		a.Audit.Record(ctx, audit.MerchantCreated, slog.String("merchantId", m.ID))
 	}
 	return client.Merchant{ID: m.ID, APIKey: key, Name: m.Name, PayTo: m.PayTo}, err

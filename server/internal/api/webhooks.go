@@ -61,6 +61,7 @@ func (a *API) createEndpoint(ctx context.Context, c call[client.WebhookEndpointP
 	if err != nil {
 		return reply{}, err
 	}
+	a.Audit.Did(ctx, audit.Merchant(c.Merchant.ID), "endpoint.create", e.ID)
 	a.Audit.Record(ctx, audit.SecretCreated, slog.String("merchantId", c.Merchant.ID), slog.String("endpointId", e.ID))
 	return reply{Body: a.endpointView(e, secret)}, nil
 }
@@ -126,6 +127,7 @@ func (a *API) deleteEndpoint(ctx context.Context, c call[struct{}]) (reply, erro
 	if err := a.Webhooks.DeleteEndpoint(ctx, c.Merchant.ID, id); err != nil {
 		return reply{}, err
 	}
+	a.Audit.Did(ctx, audit.Merchant(c.Merchant.ID), "endpoint.delete", id)
 	return reply{Body: client.DeletedEndpoint{ID: id, Deleted: true}}, nil
 }
 
@@ -137,6 +139,7 @@ func (a *API) rotateSecret(ctx context.Context, c call[struct{}]) (reply, error)
 	if err != nil {
 		return reply{}, err
 	}
+	a.Audit.Did(ctx, audit.Merchant(c.Merchant.ID), "endpoint.rotate-secret", e.ID)
 	a.Audit.Record(ctx, audit.SecretRotated, slog.String("merchantId", c.Merchant.ID), slog.String("endpointId", e.ID))
 	return reply{Body: a.endpointView(e, secret)}, nil
 }

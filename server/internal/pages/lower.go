@@ -103,6 +103,7 @@ func (p *Pages) lowerTo(r *http.Request, m ledger.Mandate, terms ledger.Terms) (
 	)
 	switch {
 	case err == nil:
+		p.Audit.Did(r.Context(), audit.Person(m.ID), "mandate.lower", m.ID)
 		p.Audit.Record(r.Context(), audit.LimitsLowered, slog.String("mandateId", m.ID))
 		return problem{}, nil
 	case errors.As(err, &ended):

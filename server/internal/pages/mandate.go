@@ -266,6 +266,7 @@ func (p *Pages) stopMandate(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		p.failed(w, r, err)
 	default:
+		p.Audit.Did(r.Context(), audit.Person(m.ID), "mandate.revoke", m.ID)
 		p.Audit.Record(r.Context(), audit.MandateRevoked, slog.String("mandateId", m.ID))
 		http.Redirect(w, r, p.Payments.MandateURL(m.ID), http.StatusSeeOther)
 	}

@@ -212,6 +212,7 @@ func (p *Pages) confirm(ctx context.Context, s payment.Session, in entered) (m l
 	var refused *payment.MethodError
 	switch {
 	case err == nil:
+		p.Audit.Did(ctx, audit.Person(m.ID), "mandate.confirm", m.ID, slog.String("merchantId", m.MerchantID))
 		p.Audit.Record(ctx, audit.MandateConfirmed, slog.String("mandateId", m.ID), slog.String("merchantId", m.MerchantID))
 		p.mailConfirmation(ctx, m)
 		return m, problem{}, nil

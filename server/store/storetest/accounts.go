@@ -1,11 +1,13 @@
 package storetest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/store"
 )
@@ -77,11 +79,52 @@ func operators(t *testing.T, b *bench) {
 	later.ID, later.Subject = "aud_2", "txn_1"
 	require.NoError(t, b.store.AddAudit(ctx, later))
 	for before, want := range map[string][]store.AuditEntry{"": {later, entry}, "aud_2": {entry}, "aud_1": {}} {
-		log, err := b.store.AuditLog(ctx, before, 10)
+		log, err := b.store.AuditLog(ctx, "", before, 10)
 		require.NoError(t, err)
 		require.ElementsMatch(t, want, log)
 		if before == "" {
 			require.Equal(t, want, log)
 		}
 	}
+}
+
+// auditLog: entries are added together, selected by actor or kind of actor, and deleted after
+// [ledger.Keep] unless they are an operator's.
+func auditLog(t *testing.T, b *bench) {
+	ctx := t.Context()
+	at := b.clock.Now().Truncate(time.Millisecond)
+	var all []store.AuditEntry
+	for i, actor := range []string{"operator:trail", "merchant:mer_trail", "merchant:mer_trail2", "person:del_trail", "operator:trail2", "merchant:mer_trail"} {
+		at := at.Add(time.Duration(i) * time.Millisecond)
+		all = append(all, store.AuditEntry{ID: id.New(id.Audit, at), At: at, Actor: actor, Action: "x.y", Subject: "txn_trail", Detail: `a="b" c`})
+	}
+	require.NoError(t, b.store.AddAudits(ctx, all))
+	require.NoError(t, b.store.AddAudits(ctx, nil))
+	require.Error(t, b.store.AddAudits(ctx, []store.AuditEntry{{ID: id.New(id.Audit, at), Actor: "merchant:mer_twice"}, all[0]}))
+	actors := func(actor, before string, most int) (found []string) {
+		log, err := b.store.AuditLog(ctx, actor, before, most)
+		require.NoError(t, err)
+		for _, e := range log {
+			found = append(found, e.Actor)
+		}
+		return found
+	}
+	stored, err := b.store.AuditOf(ctx, "txn_trail", 10)
+	require.NoError(t, err)
+	slices.Reverse(stored)
+	require.Equal(t, all, stored)
+	require.Equal(t, []string{"merchant:mer_trail", "merchant:mer_trail"}, actors("merchant:mer_trail", "", 10))
+	require.Equal(t, []string{"merchant:mer_trail"}, actors("merchant:mer_trail", all[5].ID, 10))
+	require.Equal(t, []string{"merchant:mer_trail", "merchant:mer_trail2", "merchant:mer_trail"}, actors("merchant", "", 3))
+	require.Equal(t, []string{"person:del_trail"}, actors("person", "", 10))
+	require.Contains(t, actors("operator", "", 100), "operator:trail")
+	require.NotContains(t, actors("operator", "", 100), "merchant:mer_trail")
+	require.Empty(t, actors("merchant:mer", "", 10), "not a prefix")
+	require.Empty(t, actors("merchant:mer_twice", "", 10), "all or none")
+
+	b.clock.set(at.Add(ledger.Keep + time.Second))
+	b.expire(t)
+	require.Empty(t, actors("merchant", "", 10))
+	require.Empty(t, actors("person", "", 10))
+	require.Contains(t, actors("operator", "", 100), "operator:trail")
 }

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
 
@@ -90,6 +91,19 @@ func (s *Store) AddAudit(ctx context.Context, e store.AuditEntry) error {
 	})
 }
 
+// addAudits takes the entries as one JSON array of arrays.
+const addAudits = `INSERT INTO audit_log (id, at_ms, actor, action, subject, reason, detail)
+SELECT value ->> 0, CAST(value ->> 1 AS BIGINT), value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6 FROM json_each($1)`
+
+// AddAudits implements [store.AuditTrail].
+func (s *Store) AddAudits(ctx context.Context, all []store.AuditEntry) error {
+	rows := make([][]any, len(all))
+	for i, e := range all {
+		rows[i] = []any{e.ID, row.Millis(e.At), e.Actor, e.Action, e.Subject, e.Reason, e.Detail}
+	}
+	return s.fail("add audit entries", s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error { return s.bulk(ctx, tx, addAudits, rows) }))
+}
+
 func auditEntry(r db.AuditLog) (store.AuditEntry, error) {
 	return store.AuditEntry{
 		ID: r.ID, At: row.At(r.AtMs), Actor: r.Actor, Action: r.Action, Subject: r.Subject, Reason: r.Reason, Detail: r.Detail,
@@ -97,8 +111,10 @@ func auditEntry(r db.AuditLog) (store.AuditEntry, error) {
 }
 
 // AuditLog implements [store.AuditTrail].
-func (s *Store) AuditLog(ctx context.Context, before string, limit int) ([]store.AuditEntry, error) {
-	return many(s, auditEntry)(s.readQ.AuditLog(ctx, db.AuditLogParams{Before: cmp.Or(before, "~"), Most: int64(limit)}))
+func (s *Store) AuditLog(ctx context.Context, actor, before string, limit int) ([]store.AuditEntry, error) {
+	return many(s, auditEntry)(s.readQ.AuditLog(ctx, db.AuditLogParams{
+		Before: cmp.Or(before, afterAll), Actor: actor, KindFrom: actor + ":", KindTo: actor + ";", Most: int64(limit),
+	}))
 }
 
 // AuditOf implements [store.AuditTrail].

@@ -163,16 +163,28 @@ func (q *Queries) AddSealedKey(ctx context.Context, arg AddSealedKeyParams) (int
 }
 
 const auditLog = `-- name: AuditLog :many
-SELECT id, at_ms, actor, action, subject, reason, detail FROM audit_log WHERE id < $1 ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
+SELECT id, at_ms, actor, action, subject, reason, detail FROM audit_log WHERE id < $1
+    AND (CAST($2 AS TEXT) = '' OR actor = $2 OR actor >= $3 AND actor < $4)
+ORDER BY id DESC LIMIT CAST($5 AS BIGINT)
 `
 
 type AuditLogParams struct {
-	Before string
-	Most   int64
+	Before   string
+	Actor    string
+	KindFrom string
+	KindTo   string
+	Most     int64
 }
 
+// actor selects one actor, and from and to the actors of a kind; empty: all.
 func (q *Queries) AuditLog(ctx context.Context, arg AuditLogParams) ([]AuditLog, error) {
-	rows, err := q.query(ctx, q.auditLogStmt, auditLog, arg.Before, arg.Most)
+	rows, err := q.query(ctx, q.auditLogStmt, auditLog,
+		arg.Before,
+		arg.Actor,
+		arg.KindFrom,
+		arg.KindTo,
+		arg.Most,
+	)
 	if err != nil {
 		return nil, err
 	}

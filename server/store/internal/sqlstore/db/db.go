@@ -123,6 +123,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.eventsOfStmt, err = db.PrepareContext(ctx, eventsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query EventsOf: %w", err)
 	}
+	if q.expireAuditsStmt, err = db.PrepareContext(ctx, expireAudits); err != nil {
+		return nil, fmt.Errorf("error preparing query ExpireAudits: %w", err)
+	}
 	if q.expireDeliveriesStmt, err = db.PrepareContext(ctx, expireDeliveries); err != nil {
 		return nil, fmt.Errorf("error preparing query ExpireDeliveries: %w", err)
 	}
@@ -633,6 +636,11 @@ func (q *Queries) Close() error {
 	if q.eventsOfStmt != nil {
 		if cerr := q.eventsOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing eventsOfStmt: %w", cerr)
+		}
+	}
+	if q.expireAuditsStmt != nil {
+		if cerr := q.expireAuditsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing expireAuditsStmt: %w", cerr)
 		}
 	}
 	if q.expireDeliveriesStmt != nil {
@@ -1277,6 +1285,7 @@ type Queries struct {
 	eventDeliveriesStmt        *sql.Stmt
 	eventFactsStmt             *sql.Stmt
 	eventsOfStmt               *sql.Stmt
+	expireAuditsStmt           *sql.Stmt
 	expireDeliveriesStmt       *sql.Stmt
 	expireEventsStmt           *sql.Stmt
 	expireIdempotencyStmt      *sql.Stmt
@@ -1430,6 +1439,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		eventDeliveriesStmt:        q.eventDeliveriesStmt,
 		eventFactsStmt:             q.eventFactsStmt,
 		eventsOfStmt:               q.eventsOfStmt,
+		expireAuditsStmt:           q.expireAuditsStmt,
 		expireDeliveriesStmt:       q.expireDeliveriesStmt,
 		expireEventsStmt:           q.expireEventsStmt,
 		expireIdempotencyStmt:      q.expireIdempotencyStmt,

@@ -9,6 +9,27 @@ import (
 	"context"
 )
 
+const expireAudits = `-- name: ExpireAudits :execrows
+DELETE FROM audit_log WHERE id IN (
+    SELECT a.id FROM audit_log a WHERE a.id < $1 AND (a.actor LIKE 'merchant:%' OR a.actor LIKE 'person:%')
+    ORDER BY a.id LIMIT $2
+)
+`
+
+type ExpireAuditsParams struct {
+	Before string
+	Page   int32
+}
+
+// What operators did is never deleted.
+func (q *Queries) ExpireAudits(ctx context.Context, arg ExpireAuditsParams) (int64, error) {
+	result, err := q.exec(ctx, q.expireAuditsStmt, expireAudits, arg.Before, arg.Page)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const expireDeliveries = `-- name: ExpireDeliveries :execrows
 DELETE FROM webhook_deliveries WHERE (endpoint_id, event_id) IN (
     SELECT d.endpoint_id, d.event_id FROM webhook_deliveries d WHERE d.created_ms < $1

@@ -38,7 +38,10 @@ UPDATE api_keys SET revoked_ms = $2 WHERE hash = $1 AND revoked_ms = 0;
 INSERT INTO audit_log (id, at_ms, actor, action, subject, reason, detail) VALUES ($1, $2, $3, $4, $5, $6, $7);
 
 -- name: AuditLog :many
-SELECT * FROM audit_log WHERE id < sqlc.arg(before) ORDER BY id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
+-- actor selects one actor, and from and to the actors of a kind; empty: all.
+SELECT * FROM audit_log WHERE id < sqlc.arg(before)
+    AND (CAST(sqlc.arg(actor) AS TEXT) = '' OR actor = sqlc.arg(actor) OR actor >= sqlc.arg(kind_from) AND actor < sqlc.arg(kind_to))
+ORDER BY id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: AuditOf :many
 SELECT * FROM audit_log WHERE subject = sqlc.arg(subject) ORDER BY id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);

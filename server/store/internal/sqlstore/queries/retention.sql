@@ -44,3 +44,10 @@ UPDATE sessions SET sealed_token = sqlc.arg(nothing) WHERE hash IN (
         AND s.created_ms < sqlc.arg(before_ms)
     ORDER BY s.created_ms LIMIT sqlc.arg(page)
 );
+
+-- What operators did is never deleted.
+-- name: ExpireAudits :execrows
+DELETE FROM audit_log WHERE id IN (
+    SELECT a.id FROM audit_log a WHERE a.id < sqlc.arg(before) AND (a.actor LIKE 'merchant:%' OR a.actor LIKE 'person:%')
+    ORDER BY a.id LIMIT sqlc.arg(page)
+);
