@@ -18,6 +18,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/loopback"
 	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/internal/text"
+	"github.com/paywarrant/paywarrant/server/internal/mail"
 	"github.com/paywarrant/paywarrant/server/internal/pages"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -37,9 +38,15 @@ const (
 	Live Mode = "live"
 )
 
-// Mailer sends a message to a person.
+// ErrMailRefused reports a message that will never be delivered, for example because there
+// is no such address.
+var ErrMailRefused = mail.ErrRefused
+
+// Mailer sends a message to a person. Package mailer has one that sends by SMTP.
 type Mailer interface {
-	// Mail sends a message. Its error is logged; the message is not sent again.
+	// Mail sends a message. If it returns an error, the service logs it and calls Mail
+	// again, for three days, unless the error is [ErrMailRefused]. The error must not
+	// contain the text of the message, which may hold a private link.
 	Mail(ctx context.Context, m Message) error
 }
 
@@ -68,6 +75,8 @@ type Message struct {
 	Subject string
 	// Text is the body.
 	Text string
+	// HTML is the body as a page, with the same words.
+	HTML string
 }
 
 // Config configures a [Server]. Zero fields mean their default.

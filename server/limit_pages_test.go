@@ -56,7 +56,7 @@ func TestPersonLowersALimitAndAddsOne(t *testing.T) {
 		require.Contains(t, private, text)
 	}
 	require.NotContains(t, private, "one payee")
-	require.Contains(t, c.Mails()[0].Text, "\nA day: up to $6.00.\n")
+	require.Contains(t, c.mail(t).Text, "\nA day: up to $6.00.\n")
 }
 
 func TestSetupPageMarksTheInvalidLimitAndShowsIt(t *testing.T) {

@@ -184,9 +184,10 @@ func TestMerchantSeesNoPrivateLink(t *testing.T) {
 		require.NotContains(t, seen.Text, "/m/del_")
 		require.NotContains(t, seen.Text, m.link[strings.LastIndexByte(m.link, '/')+1:])
 	}
-	require.Len(t, c.Mails(), 1)
-	require.Contains(t, c.Mails()[0].Text, m.link)
-	require.Contains(t, c.Mails()[0].Text, "At most $50.00 a month to Acme, at most $100.00 until")
+	mailed := c.mail(t)
+	require.Contains(t, mailed.Text, m.link)
+	require.Contains(t, mailed.HTML, `href="`+m.link+`"`)
+	require.Contains(t, mailed.Text, "At most $50.00 a month to Acme, at most $100.00 until")
 }
 
 // TestAnyMerchantPagesSayTheWorstCase: on the setup page, after confirming, and on

@@ -286,7 +286,7 @@ func TestNoSecretIsWritten(t *testing.T) {
 	r.charges(t, c, tokens, made.Presentation)
 	r.everyPlace(t, tokens)
 	for _, m := range r.Mails() {
-		r.note(m.To, m.Subject, m.Text)
+		r.note(m.To, m.Subject, m.Text, m.HTML)
 	}
 	r.telemetry(t)
 	r.convict(t)

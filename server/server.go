@@ -39,6 +39,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/internal/events"
 	"github.com/paywarrant/paywarrant/server/internal/facilitator"
 	"github.com/paywarrant/paywarrant/server/internal/keys"
+	"github.com/paywarrant/paywarrant/server/internal/mail"
 	"github.com/paywarrant/paywarrant/server/internal/pages"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/internal/recorder"
@@ -58,6 +59,7 @@ type Server struct {
 	statuses *status.Lists
 	payments *payment.Service
 	upkeep   *upkeep.Upkeep
+	mails    *mail.Queue // nil without Mailer
 	events   *events.Service
 	accounts *account.Accounts
 	recorder *recorder.Recorder
@@ -108,9 +110,10 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("server: Rails: %w", err)
 	}
 	router.OnAttempt = s.recorder.Attempt
+	s.queueMails()
 	s.events, err = events.New(events.Config{
 		Store: cfg.Store, Vault: box, Clock: cfg.Clock, Logger: cfg.Logger, Live: cfg.Mode == Live, May: cfg.receivers(), Resolver: cfg.Resolver,
-		Mail: s.mail(), Telemetry: s.recorder,
+		MailDisabled: s.post(endpointDisabled), Telemetry: s.recorder,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
@@ -118,6 +121,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if s.ledger, err = ledger.New(ledger.Config{Store: events.Tap(s.recorder.Store(cfg.Store, cfg.Clock), s.events.Happened), Clock: cfg.Clock, OnPanic: s.panicked}); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
+	s.write(endpointDisabled, s.events.Disabled)
 	s.upkeep = upkeep.New(upkeep.Config{
 		Ledger: s.ledger, Store: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger, Telemetry: s.recorder, Movable: movable,
 		Reconcile: s.reconcile, ReconcileEvery: cfg.ReconcileEvery,
@@ -194,11 +198,13 @@ func (s *Server) routes() (http.Handler, error) {
 		Webhooks: s.events,
 	})
 	merchantAPI.Register(mux)
-	pages.New(pages.Config{
+	shown := pages.New(pages.Config{
 		Audit:    s.audit,
 		Payments: s.payments, Merchants: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger,
-		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, DocsURL: cfg.DocsURL, Links: cfg.links(), PerAddress: cfg.AnonymousPerSecond, Methods: s.methods, Mail: s.mail(),
-	}).Register(mux)
+		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, DocsURL: cfg.DocsURL, Links: cfg.links(), PerAddress: cfg.AnonymousPerSecond, Methods: s.methods, MailConfirmation: s.post(mandateConfirmed),
+	})
+	shown.Register(mux)
+	s.write(mandateConfirmed, shown.Confirmation)
 	mux.Handle("GET /.well-known/jwks.json", s.keys.Set.Handler())
 	mux.Handle("GET /.well-known/jwt-vc-issuer", mandate.IssuerHandler(cfg.BaseURL, cfg.BaseURL+"/.well-known/jwks.json"))
 	mux.Handle("GET /status-lists/{list}", s.statuses)
@@ -290,15 +296,6 @@ func (s *Server) methods(of ...rail.Name) []rail.Method {
 	return methods
 }
 
-func (s *Server) mail() func(ctx context.Context, to, subject, text string) error {
-	if s.config.Mailer == nil {
-		return nil
-	}
-	return func(ctx context.Context, to, subject, text string) error {
-		return s.config.Mailer.Mail(ctx, Message{To: to, Subject: subject, Text: text})
-	}
-}
-
 // ServeHTTP serves the whole service.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
@@ -321,6 +318,7 @@ func (s *Server) Start(ctx context.Context) error {
 		return fmt.Errorf("server: %w", err)
 	}
 	s.upkeep.Start(ctx)
+	s.mails.Start(ctx)
 	s.events.Start(ctx)
 	s.started.Store(true)
 	return nil
@@ -340,6 +338,7 @@ func (s *Server) Close() error {
 		s.payments.Close()
 		s.upkeep.Close()
 		s.events.Close()
+		s.mails.Close()
 		s.keys.Close()
 		s.ledger.Close()
 		for _, r := range s.config.Rails {

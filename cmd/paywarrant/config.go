@@ -44,6 +44,8 @@ type config struct {
 	// Metrics is the listener of the metrics. Default: none.
 	Metrics     *metricsConfig `toml:"metrics"`
 	SandboxCard cardsConfig    `toml:"sandbox_card"`
+	// Mail is the mail server. Nil: no mail is sent.
+	Mail *mailConfig `toml:"mail"`
 	// Chain is the chain rail. Nil: there is none.
 	Chain *chainConfig `toml:"chain"`
 }
@@ -136,6 +138,11 @@ func (c config) validate(given func(key ...string) bool) error {
 	}
 	if _, err := c.proxies(); err != nil {
 		return err
+	}
+	if c.Mail != nil {
+		if _, err := c.Mail.open(); err != nil {
+			return err
+		}
 	}
 	if c.Chain == nil {
 		return nil

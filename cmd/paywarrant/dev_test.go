@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/server"
 )
 
 // developed starts a development system of cards.
@@ -209,6 +210,38 @@ func TestSetupButtonIsGuardedAsThePagesAre(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, rebound.Body.Close())
 	require.Equal(t, http.StatusMisdirectedRequest, rebound.StatusCode)
+}
+
+// TestMailIsShownInTheMailbox: that of a sandbox on this machine, newest first.
+func TestMailIsShownInTheMailbox(t *testing.T) {
+	t.Parallel()
+	s := developed(t, nil)
+	open := func() string {
+		resp, page := request(t, http.MethodPost, s.BaseURL+mailboxPath, http.Header{"Origin": {s.BaseURL}})
+		require.Equal(t, http.StatusOK, resp.StatusCode)
+		require.Equal(t, "no-store", resp.Header.Get("Cache-Control"))
+		return page
+	}
+	require.Contains(t, open(), "No message yet.")
+	for _, subject := range []string{"<b>one</b>", "two"} {
+		m := server.Message{To: "ada@example.com", Subject: subject, Text: "See:\nhttps://pay.example/m/x\n"}
+		require.NoError(t, s.mailbox.Mail(t.Context(), m))
+	}
+	page := open()
+	require.Less(t, strings.Index(page, "two"), strings.Index(page, "&lt;b&gt;one"))
+	require.Contains(t, page, `<a href="https://pay.example/m/x">`)
+	_, page = request(t, http.MethodGet, s.BaseURL+"/", http.Header{"Accept": {"text/html"}})
+	require.Contains(t, page, mailboxPath)
+
+	tunneled := developed(t, func(c *stackConfig) { c.BaseURL = "https://pay.example" })
+	require.NotContains(t, linkURLs(tunneled), mailboxPath, "it shows private links")
+}
+
+func linkURLs(s *stack) (all []string) {
+	for _, l := range s.links() {
+		all = append(all, l.URL)
+	}
+	return all
 }
 
 // TestMovedClockIsEverybodys: after a test helper has moved the clock, mandates still pay the

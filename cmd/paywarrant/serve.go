@@ -94,6 +94,8 @@ type extras struct {
 	metrics telemetry.Metrics
 	// links are shown on the page at "/".
 	links []server.Link
+	// mailer sends mail. Default: as the configuration says.
+	mailer server.Mailer
 }
 
 // newService opens what the configuration names and puts the service together;
@@ -111,6 +113,11 @@ func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) 
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
+	if cfg.Mail != nil {
+		if more.mailer, err = cfg.Mail.open(); err != nil {
+			return nil, errors.Join(err, store.Close())
+		}
+	}
 	rails, err := openRails(ctx, cfg, store, vault.New(wrapper), log, more)
 	if err == nil {
 		var srv *server.Server
@@ -119,7 +126,7 @@ func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) 
 			Logger: log, RequestsPerSecond: cfg.RequestsPerSecond, AnonymousPerSecond: cfg.AnonymousPerSecond,
 			TabCents: cfg.TabCents, MaxTabAdvanceCents: cfg.MaxTabAdvanceCents,
 			TrustedProxies: proxies, TestHelperKey: cfg.TestHelperKey, Metrics: more.metrics,
-			Links: more.links, ReconcileEvery: cfg.reconcileEvery(),
+			Links: more.links, Mailer: more.mailer, ReconcileEvery: cfg.reconcileEvery(),
 		})
 		if err == nil {
 			return srv, nil

@@ -52,6 +52,7 @@ type stack struct {
 	People  people
 	Chain   *devrail.Dev // nil: there is none
 
+	mailbox mailbox
 	direct  bool // clients reach BaseURL without a proxy in between
 	events  func(webhook.Event)
 	closers []func() error
@@ -131,6 +132,9 @@ func (s *stack) startService(ctx context.Context, cfg stackConfig) error {
 	clock := &devrail.Clock{}
 	s.API.clock = clock.Now
 	extra := extras{clock: clock.Now, advanceClock: clock.Advance, metrics: m.metrics, links: s.links()}
+	if s.local() { // the mailbox shows private links
+		extra.mailer = &s.mailbox
+	}
 	if !cfg.NoChain {
 		extra.chain = func(ctx context.Context, open records, v *vault.Vault, log *slog.Logger) (*chain.Rail, error) {
 			dev, err := devrail.Start(ctx, devrail.Config{Vault: v, Logger: log, URL: cfg.ChainURL, Records: open})

@@ -273,7 +273,8 @@ func (s *Server) Mail(_ context.Context, m server.Message) error {
 	return nil
 }
 
-// Mails returns the messages sent so far, oldest first.
+// Mails returns the messages sent so far, oldest first. A message is sent in the background,
+// soon after what it is about.
 func (s *Server) Mails() []server.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,6 +22,7 @@ type Store interface {
 	Accounts
 	AuditTrail
 	Keys
+	Mails
 	Secrets
 	Webhooks
 }

@@ -12,6 +12,7 @@ type parts struct {
 	store.Accounts
 	store.AuditTrail
 	store.Keys
+	store.Mails
 	store.Secrets
 	store.Webhooks
 }

@@ -128,7 +128,7 @@ func TestPersonLowersTheLimitsAndConfirms(t *testing.T) {
 			require.EqualValues(t, 1250, b.MaxPerTxCents)
 			require.EqualValues(t, 4000, b.MaxMonthlySpendCents)
 			require.Equal(t, client.FurtherLimits{MaxTotalSpendCents: 120_000, MaxDailySpendCents: 1500}, b.FurtherLimits)
-			require.Len(t, srv.Mails(), 1)
+			require.Eventually(t, func() bool { return len(srv.Mails()) == 1 }, time.Minute, 10*time.Millisecond)
 			require.Contains(t, srv.Mails()[0].Text, "$40.00")
 
 			ch, err := srv.Client().Charge(t.Context(), client.ChargeParams{Mandate: m, AmountCents: 1250, Currency: client.USD, Description: "October report"})

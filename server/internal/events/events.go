@@ -30,8 +30,8 @@ type Config struct {
 	Resolver *net.Resolver
 	// Telemetry records events and deliveries. Default: none.
 	Telemetry *recorder.Recorder
-	// Mail informs a merchant that an endpoint was disabled. Default: no mail is sent.
-	Mail func(ctx context.Context, to, subject, text string) error
+	// MailDisabled queues [Service.Disabled] of an endpoint. Default: no mail is sent.
+	MailDisabled func(ctx context.Context, endpointID string)
 }
 
 // Store is the part of the store that is used here.
@@ -66,7 +66,7 @@ func New(cfg Config) (*Service, error) {
 		Vault: cfg.Vault, Live: cfg.Live, May: cfg.May, Resolver: cfg.Resolver, Connections: delivery.MaxInFlight,
 	})
 	s.deliverer = delivery.New(delivery.Config{
-		Store: cfg.Store, Sender: s.sender, Clock: cfg.Clock, Logger: cfg.Logger, Telemetry: cfg.Telemetry, Mail: cfg.Mail,
+		Store: cfg.Store, Sender: s.sender, Clock: cfg.Clock, Logger: cfg.Logger, Telemetry: cfg.Telemetry, MailDisabled: cfg.MailDisabled,
 	})
 	s.drained, s.drain = context.WithCancel(context.Background())
 	return s, nil

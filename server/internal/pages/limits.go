@@ -172,15 +172,6 @@ func limitFacts(t ledger.Terms) []fact {
 	return facts
 }
 
-// limitLines returns the optional limits of a mandate as lines of a mail.
-func limitLines(t ledger.Terms) string {
-	var lines strings.Builder
-	for _, f := range limitFacts(t) {
-		lines.WriteString(f.Name + ": " + f.Value + ".\n")
-	}
-	return lines.String()
-}
-
 // use is what is used of a limit of a mandate.
 type use struct {
 	ID, Text    string

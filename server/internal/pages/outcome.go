@@ -3,9 +3,9 @@ package pages
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 
+	"github.com/paywarrant/paywarrant/internal/letter"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
@@ -96,28 +96,29 @@ func (p *Pages) showConfirmed(w http.ResponseWriter, r *http.Request, s payment.
 	p.message(w, r, http.StatusOK, v)
 }
 
-// mailConfirmation sends the person what they confirmed, and the private link.
-func (p *Pages) mailConfirmation(ctx context.Context, m ledger.Mandate) {
-	if m.Email == "" || p.Mail == nil {
-		return
+// Confirmation writes to the person what they confirmed, with the private link.
+func (p *Pages) Confirmation(ctx context.Context, mandateID string) (letter.Letter, error) {
+	m, err := p.Payments.Ledger.Mandate(ctx, mandateID)
+	if err != nil {
+		return letter.Letter{}, err
 	}
 	payees, err := p.payeeNames(ctx, m.Terms)
-	if err == nil {
-		err = p.Mail(ctx, m.Email, "Your spending mandate", fmt.Sprintf(`You allowed an agent to pay %s for you.
-
-%s
-At most %s for one payment.
-%s
-See every payment, and stop them at any time:
-%s
-
-Keep this link to yourself: anyone who has it can see your payments and stop them.
-If you did not allow this, open the link and stop it.
-
-Mandate %s
-`, payees, worst(m.Terms, m.CreatedAt, payees), dollars(m.Terms.MaxPerTx), limitLines(m.Terms), p.Payments.MandateURL(m.ID), m.ID))
-	}
 	if err != nil {
-		p.Logger.WarnContext(ctx, "confirmation not mailed", slog.String("mandateId", m.ID), slog.String("error", err.Error()))
+		return letter.Letter{}, err
 	}
+	l := letter.Letter{
+		To: m.Email, Subject: "Your spending mandate",
+		Intro:  fmt.Sprintf("You allowed an agent to pay %s for you.", payees),
+		Lines:  []string{worst(m.Terms, m.CreatedAt, payees), fmt.Sprintf("At most %s for one payment.", dollars(m.Terms.MaxPerTx))},
+		Action: "See every payment, and stop them at any time", Link: p.Payments.MandateURL(m.ID),
+		Notes: []string{
+			"Keep this link to yourself: anyone who has it can see your payments and stop them.",
+			"If you did not allow this, open the link and stop it.",
+		},
+		Footer: "Mandate " + m.ID,
+	}
+	for _, f := range limitFacts(m.Terms) {
+		l.Lines = append(l.Lines, f.Name+": "+f.Value+".")
+	}
+	return l, nil
 }

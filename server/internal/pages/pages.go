@@ -41,7 +41,7 @@ type Merchants interface {
 	Merchant(ctx context.Context, id string) (ledger.Merchant, error)
 }
 
-// Config configures the pages. Every field is required, except Mail and PerAddress.
+// Config configures the pages. Every field is required, except MailConfirmation and PerAddress.
 type Config struct {
 	Payments  *payment.Service
 	Merchants Merchants
@@ -61,9 +61,9 @@ type Config struct {
 	PerAddress int
 	// Methods returns the payment methods of rails, the usual one first.
 	Methods func(of ...rail.Name) []rail.Method
-	// Mail sends a message to a person. Nil: no mail is sent, and no page asks for an
-	// address.
-	Mail func(ctx context.Context, to, subject, text string) error
+	// MailConfirmation queues [Pages.Confirmation] of a mandate. Nil: no mail is sent, and
+	// no page asks for an address.
+	MailConfirmation func(ctx context.Context, mandateID string)
 }
 
 // Pages serves them.

@@ -100,7 +100,7 @@ func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Sessi
 		AskedPerTx: dollars(s.Terms.MaxPerTx), AskedMonthly: dollars(s.Terms.MaxMonthly), AskedDay: day(s.Terms.ExpiresAt),
 		AskedExpires: s.Terms.ExpiresAt.Format(dateForm), Tomorrow: p.Clock().UTC().AddDate(0, 0, 1).Format(dateForm),
 		MaxPerTx: in.perTx, MaxMonthly: in.monthly, Expires: in.expires, Email: in.email,
-		Anyone: slices.Contains(s.Terms.Payees, ledger.AnyPayee), AsksMail: p.Mail != nil, Methods: choices(methods, in.method),
+		Anyone: slices.Contains(s.Terms.Payees, ledger.AnyPayee), AsksMail: p.MailConfirmation != nil, Methods: choices(methods, in.method),
 	}
 	payees, err := p.payeeNames(r.Context(), s.Terms)
 	if err != nil {
@@ -205,7 +205,7 @@ func (p *Pages) confirm(ctx context.Context, s payment.Session, in entered) (m l
 	if text != "" || err != nil {
 		return m, problem{fieldMethod, text}, err
 	}
-	if p.Mail == nil {
+	if p.MailConfirmation == nil {
 		in.email = "" // it was not asked for
 	}
 	m, err = p.Payments.Confirm(ctx, s.Token, payment.Confirmation{Terms: terms, Methods: []string{method}, Email: in.email})
@@ -214,7 +214,9 @@ func (p *Pages) confirm(ctx context.Context, s payment.Session, in entered) (m l
 	case err == nil:
 		p.Audit.Did(ctx, audit.Person(m.ID), "mandate.confirm", m.ID, slog.String("merchantId", m.MerchantID))
 		p.Audit.Record(ctx, audit.MandateConfirmed, slog.String("mandateId", m.ID), slog.String("merchantId", m.MerchantID))
-		p.mailConfirmation(ctx, m)
+		if m.Email != "" {
+			p.MailConfirmation(ctx, m.ID)
+		}
 		return m, problem{}, nil
 	case errors.As(err, &refused) && refused.AttemptsLeft > 0:
 		return m, problem{fieldMethod, fmt.Sprintf("This payment method was refused (%s). Choose another one; attempts left: %d.",

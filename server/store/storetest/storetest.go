@@ -35,6 +35,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"audit log":                     auditLog,
 		"sealed keys":                   sealedKeys,
 		"seals":                         seals,
+		"mails":                         mails,
 		"webhook endpoints":             webhookEndpoints,
 		"webhook endpoints are bounded": webhookEndpointsAreBounded,
 		"webhook leases":                webhookLeases,

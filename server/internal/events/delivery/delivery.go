@@ -20,15 +20,15 @@ import (
 	"github.com/paywarrant/paywarrant/server/store"
 )
 
-// Config configures a Deliverer. Telemetry and Mail may be nil.
+// Config configures a Deliverer. Telemetry and MailDisabled may be nil.
 type Config struct {
 	Store     Store
 	Sender    *sender.Sender
 	Clock     func() time.Time
 	Logger    *slog.Logger
 	Telemetry *recorder.Recorder
-	// Mail informs a merchant that an endpoint was disabled.
-	Mail func(ctx context.Context, to, subject, text string) error
+	// MailDisabled informs a merchant that an endpoint was disabled.
+	MailDisabled func(ctx context.Context, endpointID string)
 }
 
 // Store is the part of the store that is used here.

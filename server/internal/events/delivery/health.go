@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -87,13 +86,7 @@ func (w *worker) disable(ctx context.Context, reason string) {
 	}
 	w.Telemetry.Disabled()
 	w.Logger.WarnContext(ctx, "webhook endpoint disabled", slog.String("endpoint", w.endpoint.ID), slog.String("reason", reason))
-	m, err := w.Store.Merchant(ctx, w.endpoint.MerchantID)
-	if err == nil && w.Mail != nil && m.Email != "" {
-		err = w.Mail(ctx, m.Email, "Your webhook endpoint was disabled", fmt.Sprintf(
-			"No more events are sent to\n\n%s (%s)\n\nbecause %s.\n\nYour events are kept for 30 days. When the receiver works again, add the endpoint again and resend them.\n",
-			w.endpoint.URL, w.endpoint.ID, reason))
-	}
-	if err != nil {
-		w.Logger.ErrorContext(ctx, "mail about a disabled webhook endpoint", slog.String("endpoint", w.endpoint.ID), slog.String("error", err.Error()))
+	if w.MailDisabled != nil {
+		w.MailDisabled(ctx, w.endpoint.ID)
 	}
 }

@@ -39,6 +39,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addAuditStmt, err = db.PrepareContext(ctx, addAudit); err != nil {
 		return nil, fmt.Errorf("error preparing query AddAudit: %w", err)
 	}
+	if q.addMailStmt, err = db.PrepareContext(ctx, addMail); err != nil {
+		return nil, fmt.Errorf("error preparing query AddMail: %w", err)
+	}
 	if q.addSealedKeyStmt, err = db.PrepareContext(ctx, addSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query AddSealedKey: %w", err)
 	}
@@ -84,6 +87,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.deleteDeliveriesStmt, err = db.PrepareContext(ctx, deleteDeliveries); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteDeliveries: %w", err)
 	}
+	if q.deleteMailStmt, err = db.PrepareContext(ctx, deleteMail); err != nil {
+		return nil, fmt.Errorf("error preparing query DeleteMail: %w", err)
+	}
 	if q.deleteSealedKeyStmt, err = db.PrepareContext(ctx, deleteSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteSealedKey: %w", err)
 	}
@@ -104,6 +110,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.dueLanesStmt, err = db.PrepareContext(ctx, dueLanes); err != nil {
 		return nil, fmt.Errorf("error preparing query DueLanes: %w", err)
+	}
+	if q.dueMailsStmt, err = db.PrepareContext(ctx, dueMails); err != nil {
+		return nil, fmt.Errorf("error preparing query DueMails: %w", err)
 	}
 	if q.dueUnwindingsStmt, err = db.PrepareContext(ctx, dueUnwindings); err != nil {
 		return nil, fmt.Errorf("error preparing query DueUnwindings: %w", err)
@@ -293,6 +302,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.putMerchantStmt, err = db.PrepareContext(ctx, putMerchant); err != nil {
 		return nil, fmt.Errorf("error preparing query PutMerchant: %w", err)
+	}
+	if q.putOffMailStmt, err = db.PrepareContext(ctx, putOffMail); err != nil {
+		return nil, fmt.Errorf("error preparing query PutOffMail: %w", err)
 	}
 	if q.putOffUnwindingStmt, err = db.PrepareContext(ctx, putOffUnwinding); err != nil {
 		return nil, fmt.Errorf("error preparing query PutOffUnwinding: %w", err)
@@ -498,6 +510,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing addAuditStmt: %w", cerr)
 		}
 	}
+	if q.addMailStmt != nil {
+		if cerr := q.addMailStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addMailStmt: %w", cerr)
+		}
+	}
 	if q.addSealedKeyStmt != nil {
 		if cerr := q.addSealedKeyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing addSealedKeyStmt: %w", cerr)
@@ -573,6 +590,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing deleteDeliveriesStmt: %w", cerr)
 		}
 	}
+	if q.deleteMailStmt != nil {
+		if cerr := q.deleteMailStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deleteMailStmt: %w", cerr)
+		}
+	}
 	if q.deleteSealedKeyStmt != nil {
 		if cerr := q.deleteSealedKeyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing deleteSealedKeyStmt: %w", cerr)
@@ -606,6 +628,11 @@ func (q *Queries) Close() error {
 	if q.dueLanesStmt != nil {
 		if cerr := q.dueLanesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing dueLanesStmt: %w", cerr)
+		}
+	}
+	if q.dueMailsStmt != nil {
+		if cerr := q.dueMailsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing dueMailsStmt: %w", cerr)
 		}
 	}
 	if q.dueUnwindingsStmt != nil {
@@ -921,6 +948,11 @@ func (q *Queries) Close() error {
 	if q.putMerchantStmt != nil {
 		if cerr := q.putMerchantStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing putMerchantStmt: %w", cerr)
+		}
+	}
+	if q.putOffMailStmt != nil {
+		if cerr := q.putOffMailStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing putOffMailStmt: %w", cerr)
 		}
 	}
 	if q.putOffUnwindingStmt != nil {
@@ -1257,6 +1289,7 @@ type Queries struct {
 	activeMandatesStmt         *sql.Stmt
 	addAPIKeyStmt              *sql.Stmt
 	addAuditStmt               *sql.Stmt
+	addMailStmt                *sql.Stmt
 	addSealedKeyStmt           *sql.Stmt
 	auditLogStmt               *sql.Stmt
 	auditOfStmt                *sql.Stmt
@@ -1272,6 +1305,7 @@ type Queries struct {
 	countersStmt               *sql.Stmt
 	currentTabsStmt            *sql.Stmt
 	deleteDeliveriesStmt       *sql.Stmt
+	deleteMailStmt             *sql.Stmt
 	deleteSealedKeyStmt        *sql.Stmt
 	deleteWebhookEndpointStmt  *sql.Stmt
 	deliveriesStmt             *sql.Stmt
@@ -1279,6 +1313,7 @@ type Queries struct {
 	drawsStmt                  *sql.Stmt
 	dueEndpointsStmt           *sql.Stmt
 	dueLanesStmt               *sql.Stmt
+	dueMailsStmt               *sql.Stmt
 	dueUnwindingsStmt          *sql.Stmt
 	endUnwindingStmt           *sql.Stmt
 	eventStmt                  *sql.Stmt
@@ -1342,6 +1377,7 @@ type Queries struct {
 	postingsBetweenStmt        *sql.Stmt
 	postingsOfStmt             *sql.Stmt
 	putMerchantStmt            *sql.Stmt
+	putOffMailStmt             *sql.Stmt
 	putOffUnwindingStmt        *sql.Stmt
 	putSealedKeyStmt           *sql.Stmt
 	refundStmt                 *sql.Stmt
@@ -1411,6 +1447,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		activeMandatesStmt:         q.activeMandatesStmt,
 		addAPIKeyStmt:              q.addAPIKeyStmt,
 		addAuditStmt:               q.addAuditStmt,
+		addMailStmt:                q.addMailStmt,
 		addSealedKeyStmt:           q.addSealedKeyStmt,
 		auditLogStmt:               q.auditLogStmt,
 		auditOfStmt:                q.auditOfStmt,
@@ -1426,6 +1463,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		countersStmt:               q.countersStmt,
 		currentTabsStmt:            q.currentTabsStmt,
 		deleteDeliveriesStmt:       q.deleteDeliveriesStmt,
+		deleteMailStmt:             q.deleteMailStmt,
 		deleteSealedKeyStmt:        q.deleteSealedKeyStmt,
 		deleteWebhookEndpointStmt:  q.deleteWebhookEndpointStmt,
 		deliveriesStmt:             q.deliveriesStmt,
@@ -1433,6 +1471,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		drawsStmt:                  q.drawsStmt,
 		dueEndpointsStmt:           q.dueEndpointsStmt,
 		dueLanesStmt:               q.dueLanesStmt,
+		dueMailsStmt:               q.dueMailsStmt,
 		dueUnwindingsStmt:          q.dueUnwindingsStmt,
 		endUnwindingStmt:           q.endUnwindingStmt,
 		eventStmt:                  q.eventStmt,
@@ -1496,6 +1535,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		postingsBetweenStmt:        q.postingsBetweenStmt,
 		postingsOfStmt:             q.postingsOfStmt,
 		putMerchantStmt:            q.putMerchantStmt,
+		putOffMailStmt:             q.putOffMailStmt,
 		putOffUnwindingStmt:        q.putOffUnwindingStmt,
 		putSealedKeyStmt:           q.putSealedKeyStmt,
 		refundStmt:                 q.refundStmt,

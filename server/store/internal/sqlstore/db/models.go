@@ -109,6 +109,14 @@ type Instrument struct {
 	ChangedMs   int64
 }
 
+type Mail struct {
+	Kind      string
+	SubjectID string
+	Attempts  int64
+	CreatedMs int64
+	DueMs     int64
+}
+
 type Mandate struct {
 	ID               string
 	MerchantID       string

@@ -1,0 +1,47 @@
+package server
+
+import (
+	"context"
+
+	"github.com/paywarrant/paywarrant/internal/letter"
+	"github.com/paywarrant/paywarrant/server/internal/mail"
+)
+
+// The kinds of messages. They are stored.
+const (
+	mandateConfirmed = "mandate_confirmed"
+	endpointDisabled = "webhook_endpoint_disabled"
+)
+
+// queueMails makes the queue of messages if there is a Mailer.
+func (s *Server) queueMails() {
+	if s.config.Mailer == nil {
+		return
+	}
+	s.mails = mail.New(mail.Config{
+		Store: s.config.Store, Clock: s.config.Clock, Logger: s.config.Logger,
+		Letters: map[string]func(context.Context, string) (letter.Letter, error){},
+		Send: func(ctx context.Context, l letter.Letter) error {
+			page, err := l.HTML()
+			if err != nil {
+				return err
+			}
+			return s.config.Mailer.Mail(ctx, Message{To: l.To, Subject: l.Subject, Text: l.Text(), HTML: page})
+		},
+	})
+}
+
+// post returns the function that queues messages of a kind, or nil if no mail is sent.
+func (s *Server) post(kind string) func(ctx context.Context, subjectID string) {
+	if s.mails == nil {
+		return nil
+	}
+	return func(ctx context.Context, subjectID string) { s.mails.Post(ctx, kind, subjectID) }
+}
+
+// write sets the author of the messages of a kind.
+func (s *Server) write(kind string, letters func(ctx context.Context, subjectID string) (letter.Letter, error)) {
+	if s.mails != nil {
+		s.mails.Letters[kind] = letters
+	}
+}
