@@ -54,8 +54,9 @@ type Config struct {
 	Addr string
 	// From is the sender: an address, or a name with an address. Required.
 	From string
-	// Username and Password authenticate to the server. Default: no authentication.
+	// Username authenticates to the server. Default: no authentication.
 	Username string
+	// Password goes with Username.
 	Password string
 	// TLS is how the connection is encrypted. Default: [StartTLS].
 	TLS TLS

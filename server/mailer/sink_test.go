@@ -94,7 +94,7 @@ func (s *sink) received(t *testing.T) mail {
 
 // serve speaks SMTP (RFC 5321) as far as a client needs it.
 func (s *sink) serve(conn net.Conn) {
-	defer conn.Close() //nolint:errcheck // the client may have closed it
+	defer conn.Close()
 	var m mail
 	if s.mode == mailer.ImplicitTLS {
 		conn, m.secure = tls.Server(conn, s.tls), true

@@ -102,7 +102,9 @@ func queue(m *memory, s *server, logs *bytes.Buffer) *mail.Queue {
 				return letter.Letter{To: "ada@example.com", Subject: id}, nil
 			},
 			"no one": func(context.Context, string) (letter.Letter, error) { return letter.Letter{}, nil },
-			"broken": func(context.Context, string) (letter.Letter, error) { return letter.Letter{}, errors.New("store is down") },
+			"broken": func(context.Context, string) (letter.Letter, error) {
+				return letter.Letter{}, errors.New("store is down")
+			},
 		},
 	})
 }
