@@ -68,6 +68,10 @@ func (s *Server) reconcile(ctx context.Context, from time.Time) (int64, error) {
 		s.config.Logger.ErrorContext(ctx, "the ledger and a rail differ", slog.Any("difference", d))
 		return nil
 	})
+	if err == nil && r.Uncompared > 0 {
+		s.config.Logger.WarnContext(ctx, "rails list no movements, so some charges were not compared", slog.Any("rails", r.Unlisted),
+			slog.Int64("uncompared", r.Uncompared))
+	}
 	if err == nil {
 		s.config.Logger.InfoContext(ctx, "reconciled", slog.Int64("charges", r.Charges), slog.Int64("refunds", r.Refunds),
 			slog.Int64("movements", r.Movements), slog.Int64("differences", r.Differences), slog.Any("unlisted", r.Unlisted))

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/paywarrant/paywarrant/server"
@@ -12,7 +13,7 @@ import (
 
 type chargesCmd struct {
 	List      chargesListCmd      `cmd:"" help:"List the pending charges of all merchants, or the charges of one merchant."`
-	Show      chargesShowCmd      `cmd:"" help:"Show a charge, and the actions of operators on it."`
+	Show      chargesShowCmd      `cmd:"" help:"Show a charge, its refunds and tab, and the actions on it."`
 	Conflicts chargesConflictsCmd `cmd:"" help:"List charges whose rail later reported a different outcome."`
 	Resolve   chargesResolveCmd   `cmd:"" help:"Decide a charge that its rail leaves pending, from what the processor or the chain shows."`
 }
@@ -46,6 +47,8 @@ type chargeLine struct {
 	LeaseUntil    string        `json:"leaseUntil,omitempty"`
 	CreatedAt     string        `json:"createdAt"`
 	SettledAt     string        `json:"settledAt,omitempty"`
+	TabID         string        `json:"tabId,omitempty"`
+	Refunds       []refundLine  `json:"refunds,omitempty"`
 	Audit         []auditLine   `json:"audit,omitempty"`
 }
 
@@ -79,12 +82,16 @@ func lineOfCharge(c ledger.Charge) chargeLine {
 		TransactionID: c.ID, Status: string(c.Status), AmountMicros: int64(c.Amount), Source: string(c.Source), Payer: c.Payer(),
 		MandateID: mandateOf(c), MerchantID: c.MerchantID, Rail: string(c.Waiting()), ProcessorID: c.ProcessorID, TxHash: c.TxHash,
 		FailureReason: string(c.FailureReason), Attempts: c.Asked, LeaseOwner: c.LeaseOwner, LeaseUntil: at(c.LeaseUntil),
-		CreatedAt: at(c.CreatedAt), SettledAt: at(c.SettledAt),
+		CreatedAt: at(c.CreatedAt), SettledAt: at(c.SettledAt), TabID: c.TabID,
 	}
 }
 
 func (c chargeArg) show(ctx context.Context, o output, op *server.Operator) error {
 	charge, log, err := op.Charge(ctx, c.Transaction)
+	if err != nil {
+		return err
+	}
+	refunds, err := refundsOf(ctx, op, charge.ID)
 	if err != nil {
 		return err
 	}
@@ -115,7 +122,13 @@ func (c chargeArg) show(ctx context.Context, o output, op *server.Operator) erro
 	if u := charge.Usage; u != nil {
 		table = append(table, []string{"Usage", fmt.Sprintf("%d × %s at $%s", u.Quantity, u.Unit, u.UnitPrice.Decimal())})
 	}
-	for _, more := range [][]string{{"Processor id", l.ProcessorID}, {"Transaction hash", l.TxHash}, {"Failure", l.FailureReason}, {"Settled", l.SettledAt}} {
+	for _, r := range refunds {
+		one := lineOfRefund(r)
+		l.Refunds = append(l.Refunds, one)
+		text := one.RefundID + " of " + one.CreatedAt + ": $" + r.Amount.Decimal() + " " + one.Status
+		table = append(table, []string{"Refund", strings.TrimSpace(text + " " + one.ProcessorID + one.TxHash + one.FailureReason)})
+	}
+	for _, more := range [][]string{{"Tab", l.TabID}, {"Processor id", l.ProcessorID}, {"Transaction hash", l.TxHash}, {"Failure", l.FailureReason}, {"Settled", l.SettledAt}} {
 		if more[1] != "" {
 			table = append(table, more)
 		}

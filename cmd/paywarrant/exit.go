@@ -20,6 +20,7 @@ const (
 	exitUsage       = 2 // the command line or the environment is wrong
 	exitRefused     = 3 // a limit, a seller or the service refused
 	exitUnreachable = 4 // nothing answered
+	exitIncomplete  = 5 // reconcile: no difference, and not everything could be compared
 )
 
 // exitError is an error that knows its exit code. Wrap an error in one only if

@@ -128,7 +128,7 @@ const description = `Agents pay, within limits that a person signed.
 
 Start with: paywarrant demo
 
-Exit codes: 0 done, 1 failed, 2 the command line or the environment is wrong, 3 refused by a limit, a seller or the service, 4 nothing answered.`
+Exit codes: 0 done, 1 failed, 2 the command line or the environment is wrong, 3 refused by a limit, a seller or the service, 4 nothing answered, 5 not everything could be compared.`
 
 // withHint adds where to look to an error of the command line that names no value.
 func withHint(err error) error {

@@ -158,6 +158,17 @@ func TestChargesShowWhatIsHeldAndGivenBack(t *testing.T) {
 	require.Equal(t, []int64{1e6, 5e5}, []int64{refunded.Refunded, refunded.Refunding})
 	l.Status = string(ledger.ChargeSucceeded)
 	require.Equal(t, "succeeded", statusOf(l))
+	require.Equal(t, "tab_1", lineOfCharge(ledger.Charge{TabID: "tab_1"}).TabID)
+
+	p := newPlace(t)
+	c := p.paid(t, p.merchant(t), "x", 2_000_000, until)
+	p.refunded(t, c, until)
+	shown := p.ok(t, "charges", "show", c.ID)[0]["refunds"].([]any)
+	require.Len(t, shown, 1)
+	require.Equal(t, p.ok(t, "refunds", "list", c.ID)[0], shown[0])
+	text, err := p.do(t, "charges", "show", c.ID)
+	require.NoError(t, err)
+	require.Regexp(t, `Refund +rfd_\w+ of 2026-11-22T12:00:00Z: \$2.00 succeeded 0xb\n`, text)
 }
 
 func TestStuckChargesAreShownAndResolved(t *testing.T) {

@@ -31,7 +31,8 @@ charge. Each difference is printed with its cause:
   wrong_amount             another amount moved
   moved_twice              money moved more than once
   two_outcomes             a charge or refund failed, and money moved; or a rail reported a second outcome
-The exit status is 1 if there is a difference. The service may be running.
+The exit code is 1 if there is a difference; otherwise 5 if a rail that lists no movements has charges or refunds in this
+time, which were not compared. The service may be running.
 
 Examples:
   paywarrant reconcile --config pay.toml
@@ -58,6 +59,7 @@ type reconciledLine struct {
 	Movements   int64       `json:"movements"`
 	Differences int64       `json:"differences"`
 	Unlisted    []rail.Name `json:"unlistedRails,omitempty"`
+	Uncompared  int64       `json:"uncompared,omitzero"`
 }
 
 // Run compares, and fails if there is a difference.
@@ -136,17 +138,30 @@ func (c reconcileCmd) printDifference(o output, d server.Difference) error {
 func (c reconcileCmd) printResult(o output, r server.Reconciliation) error {
 	var err error
 	if c.JSON {
-		err = json.NewEncoder(o.out).Encode(reconciledLine{r.Charges, r.Refunds, r.Movements, r.Differences, r.Unlisted})
+		err = json.NewEncoder(o.out).Encode(reconciledLine{r.Charges, r.Refunds, r.Movements, r.Differences, r.Unlisted, r.Uncompared})
 	} else {
 		for _, name := range r.Unlisted {
 			_, e := fmt.Fprintf(o.out, "%s cannot list its movements: nothing of it was compared\n", name)
 			err = errors.Join(err, e)
 		}
-		_, e := fmt.Fprintf(o.out, "%d charges, %d refunds, %d movements: %d differences\n", r.Charges, r.Refunds, r.Movements, r.Differences)
+		_, e := fmt.Fprintf(o.out, "%d charges, %d refunds, %d movements: %d differences%s\n", r.Charges, r.Refunds, r.Movements, r.Differences, uncompared(r))
 		err = errors.Join(err, e)
 	}
-	if err == nil && r.Differences > 0 {
+	switch {
+	case err != nil:
+		return err
+	case r.Differences > 0:
 		return errSaid
+	case r.Uncompared > 0:
+		return &exitError{code: exitIncomplete, err: errSaid}
 	}
-	return err
+	return nil
+}
+
+// uncompared returns what the summary says about charges that were not compared.
+func uncompared(r server.Reconciliation) string {
+	if r.Uncompared == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d charges and refunds were not compared", r.Uncompared)
 }

@@ -38,6 +38,13 @@ type refundLine struct {
 	SettledAt     string `json:"settledAt,omitempty"`
 }
 
+func lineOfRefund(r ledger.Refund) refundLine {
+	return refundLine{
+		RefundID: r.ID, TransactionID: r.ChargeID, Status: string(r.Status), AmountMicros: int64(r.Amount), Reason: r.Reason, Rail: string(r.Rail),
+		ProcessorID: r.ProcessorID, TxHash: r.TxHash, FailureReason: string(r.FailureReason), CreatedAt: at(r.CreatedAt), SettledAt: at(r.SettledAt),
+	}
+}
+
 // refundsOf returns all refunds of a charge.
 func refundsOf(ctx context.Context, op *server.Operator, transactionID string) (all []ledger.Refund, err error) {
 	for after := 0; ; {
@@ -62,10 +69,7 @@ func (c refundsListCmd) Run(ctx context.Context, o output) error {
 		var objects []any
 		table := [][]string{{"REFUND", "STATUS", "AMOUNT", "RAIL", "MOVEMENT", "CREATED"}}
 		for _, r := range list {
-			l := refundLine{
-				RefundID: r.ID, TransactionID: r.ChargeID, Status: string(r.Status), AmountMicros: int64(r.Amount), Reason: r.Reason, Rail: string(r.Rail),
-				ProcessorID: r.ProcessorID, TxHash: r.TxHash, FailureReason: string(r.FailureReason), CreatedAt: at(r.CreatedAt), SettledAt: at(r.SettledAt),
-			}
+			l := lineOfRefund(r)
 			objects = append(objects, l)
 			table = append(table, []string{l.RefundID, l.Status, "$" + r.Amount.Decimal(), l.Rail, l.ProcessorID + l.TxHash, l.CreatedAt})
 		}

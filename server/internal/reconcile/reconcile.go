@@ -89,6 +89,9 @@ type Report struct {
 	// Unlisted are the rails that cannot list their movements, and those of charges that are
 	// not configured; nothing of theirs was compared.
 	Unlisted []rail.Name
+	// Uncompared is the number of charges and refunds of unlisted rails. They are in Charges and
+	// Refunds.
+	Uncompared int64
 }
 
 const (
@@ -184,6 +187,12 @@ func (r *run) unlisted(name rail.Name) {
 	}
 }
 
+// uncompared counts a charge or refund of a rail whose movements are not known.
+func (r *run) uncompared(name rail.Name) {
+	r.unlisted(name)
+	r.Uncompared++
+}
+
 // charge adds a line for each rail that may have moved the money of a charge.
 func (r *run) charge(c ledger.Charge) error {
 	names := c.Rails
@@ -193,7 +202,7 @@ func (r *run) charge(c ledger.Charge) error {
 	if c.Status == ledger.ChargeSucceeded && !c.SettledAt.Before(r.From) {
 		r.Charges++
 		if _, known := r.movers[c.Rail]; !known {
-			r.unlisted(c.Rail)
+			r.uncompared(c.Rail)
 		}
 	}
 	if c.TabID != "" {
@@ -257,17 +266,20 @@ func (r *run) tab(t ledger.Tab) error {
 // refund adds a line for a refund.
 func (r *run) refund(f ledger.Refund) error {
 	l := line{Rail: f.Rail, Side: recorded, Amount: f.Amount, ID: f.ChargeID, Refund: f.ID, State: failed}
+	m, known := r.movers[f.Rail]
 	switch f.Status {
 	case ledger.RefundSucceeded:
 		if !f.SettledAt.Before(r.From) {
 			r.Refunds++
+			if !known && f.Rail != "" { // one without a rail went to the operator, in the ledger alone
+				r.uncompared(f.Rail)
+			}
 		}
 		l.State = r.due(f.SettledAt)
 	case ledger.RefundPending:
 		l.State = open
 	case ledger.RefundFailed:
 	}
-	m, known := r.movers[f.Rail]
 	if !known {
 		return nil
 	}
