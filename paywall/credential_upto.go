@@ -110,7 +110,7 @@ func (v *visit) captureUpto(ctx context.Context, req x402.FacilitatorRequest) (c
 		return client.Charge{Status: client.Succeeded, TxHash: s.Transaction}, nil
 	case errors.As(err, &pending):
 		return client.Charge{Status: client.Pending, TxHash: pending.Transaction}, nil
-	case errors.As(err, &refused):
+	case errors.As(err, &refused) && refused.Reason != x402.ReasonGasBudget: // a used-up budget passes
 		return client.Charge{Status: client.Failed, FailureReason: client.FailureReason(safeReason(refused.Reason))}, nil
 	}
 	return client.Charge{}, err

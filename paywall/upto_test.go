@@ -293,23 +293,31 @@ func TestUptoOfAGateThatDiedIsSettledOnce(t *testing.T) {
 	}
 }
 
-// TestUptoIsSettledLaterIfTheServiceIsDown: the response names that it is pending.
-func TestUptoIsSettledLaterIfTheServiceIsDown(t *testing.T) {
+// TestUptoIsSettledLater: if the service is down, or its gas budget used up. The response
+// names that it is pending.
+func TestUptoIsSettledLater(t *testing.T) {
 	t.Parallel()
-	w, _ := meteredUpto(t, nil)
-	var refused atomic.Int64
-	w.service.bend(func(rw http.ResponseWriter, _ *http.Request, _ func()) bool {
-		if refused.Add(1) == 1 {
-			http.Error(rw, "down", http.StatusBadGateway)
-			return true
-		}
-		return false
-	})
-	rec := w.ask("PAYMENT-SIGNATURE", w.payUpto(w.gate, 1, nil))
-	require.Equal(t, http.StatusOK, rec.Code)
-	require.Equal(t, x402.ReasonPending, receiptOf(t, rec.Result().Header.Get("Payment-Response")).ErrorReason)
-	require.Eventually(t, func() bool { return len(w.service.ended()) == 1 }, shortTimeout, 10*time.Millisecond)
-	require.Equal(t, []string{"upto 1 3500"}, w.service.ended())
+	for name, answer := range map[string]string{
+		"down": "down", "gas budget": `{"success":false,"errorReason":"relayer_gas_budget_exceeded","transaction":"","network":"eip155:84532"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, _ := meteredUpto(t, nil)
+			var refused atomic.Int64
+			w.service.bend(func(rw http.ResponseWriter, _ *http.Request, _ func()) bool {
+				if refused.Add(1) == 1 {
+					_, _ = io.WriteString(rw, answer)
+					return true
+				}
+				return false
+			})
+			rec := w.ask("PAYMENT-SIGNATURE", w.payUpto(w.gate, 1, nil))
+			require.Equal(t, http.StatusOK, rec.Code)
+			require.Equal(t, x402.ReasonPending, receiptOf(t, rec.Result().Header.Get("Payment-Response")).ErrorReason)
+			require.Eventually(t, func() bool { return len(w.service.ended()) == 1 }, shortTimeout, 10*time.Millisecond)
+			require.Equal(t, []string{"upto 1 3500"}, w.service.ended())
+		})
+	}
 }
 
 // TestUptoIsNotOfferedWithoutTheServicesAnswer: exact is, and once it answered the offer stays.

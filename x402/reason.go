@@ -43,6 +43,9 @@ const (
 	// response has the transaction hash, and a repeat of the same payload finds that
 	// transaction.
 	ReasonPending Reason = "settlement_pending"
+	// ReasonGasBudget is our own: the facilitator settles no more of this payer, this payee or
+	// this caller for now. The same payment can be settled later, while it is valid.
+	ReasonGasBudget Reason = "relayer_gas_budget_exceeded"
 	// ReasonDuplicate means that the authorization was settled before. Only a repeat with
 	// the same Idempotency-Key gets the first result again.
 	ReasonDuplicate Reason = "duplicate_settlement"

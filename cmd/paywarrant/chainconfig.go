@@ -13,6 +13,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/chain"
 	"github.com/paywarrant/paywarrant/x402"
+	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
 // chainConfig is the chain rail: which chain, and how patient to be with it.
@@ -24,6 +25,8 @@ type chainConfig struct {
 	Token           string        `toml:"token"`
 	TokenName       string        `toml:"token_name"`
 	TokenVersion    string        `toml:"token_version"`
+	Permit2         string        `toml:"permit2"`
+	UptoProxy       string        `toml:"upto_proxy"`
 	RelayerKeyFile  string        `toml:"relayer_key_file"`
 	Confirmations   uint64        `toml:"confirmations"`
 	SafeAbove       int64         `toml:"safe_above_cents"`
@@ -64,7 +67,10 @@ func (c *chainConfig) defaults(live bool) {
 	if !known {
 		usdc = x402.Asset{Name: "USD Coin", Version: "2"} // of most of them
 	}
-	for text, value := range map[*string]string{&c.Token: usdc.Address, &c.TokenName: usdc.Name, &c.TokenVersion: usdc.Version} {
+	for text, value := range map[*string]string{
+		&c.Token: usdc.Address, &c.TokenName: usdc.Name, &c.TokenVersion: usdc.Version,
+		&c.Permit2: evm.Permit2().Hex(), &c.UptoProxy: evm.UptoProxy().Hex(),
+	} {
 		if *text == "" {
 			*text = value
 		}
@@ -124,6 +130,10 @@ func (c chainConfig) parse(live bool) (chain.Config, error) {
 	bad("router", err)
 	out.Token.Address, err = chain.ParseAddress(c.Token)
 	bad("token", err)
+	out.Upto.Permit2, err = chain.ParseAddress(c.Permit2)
+	bad("permit2", err)
+	out.Upto.Proxy, err = chain.ParseAddress(c.UptoProxy)
+	bad("upto_proxy", err)
 	for i, text := range c.Factories {
 		factory, err := chain.ParseAddress(text)
 		bad(fmt.Sprintf("factories[%d]", i), err)

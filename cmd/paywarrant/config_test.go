@@ -11,6 +11,8 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/internal/devchain/devchaintest"
+	"github.com/paywarrant/paywarrant/server/rail/chain"
+	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
 // basis is a configuration without a fault; a test replaces or adds lines.
@@ -95,6 +97,8 @@ func TestServeRefusesAConfiguration(t *testing.T) {
 		{"chain.payer_budget_ether", "-1", "chain.payer_budget_ether: "},
 		{"chain.relayer_budget_ether", "nan", "chain.relayer_budget_ether: "},
 		{"chain.wallet_payer_gas", "1", "chain.wallet_payer_gas: "},
+		{"chain.permit2", `"0x1"`, "chain.permit2: "},
+		{"chain.upto_proxy", `"none"`, "chain.upto_proxy: "},
 		{"chain.factories", `["0x036CbD53842c5426634e7929541eC2318f3dCF7e", "0x1"]`, "chain.factories[1]: "},
 
 		{"chain.chain_id", "8453", "chain.chain_id: the chain's id is 84532, not 8453"},
@@ -221,6 +225,7 @@ func TestDefaultsOfTheChain(t *testing.T) {
 		require.Equal(t, "250000000", parsed.MaxFeeWei.String())
 		require.Equal(t, "10000000000000000", parsed.LowBalanceWei.String())
 		require.Len(t, parsed.Authorizations.Factories, 1)
+		require.Equal(t, chain.Upto{Permit2: evm.Permit2(), Proxy: evm.UptoProxy()}, parsed.Upto)
 		require.Equal(t, "1000000000000000000", parsed.Authorizations.RelayerWei.String())
 	}
 }

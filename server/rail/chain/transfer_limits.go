@@ -27,7 +27,7 @@ const (
 	// ReasonBlocked refuses a transfer of an account that the token's issuer has blocked.
 	ReasonBlocked x402.Reason = "account_blocked_by_token_issuer"
 	// ReasonGasBudget refuses a settlement that would cost the relayer too much.
-	ReasonGasBudget x402.Reason = "relayer_gas_budget_exceeded"
+	ReasonGasBudget = x402.ReasonGasBudget
 )
 
 // Authorizations limits the signed transfers that the rail settles, and what they may

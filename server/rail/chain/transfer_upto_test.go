@@ -101,6 +101,23 @@ func TestUptoSettlesWhatWasMeteredOnce(t *testing.T) {
 	require.EqualValues(t, 40_000, w.moved(t))
 }
 
+// TestUptoNeedsItsContracts checks chains without the proxy, and with one of another Permit2.
+func TestUptoNeedsItsContracts(t *testing.T) {
+	t.Parallel()
+	for name, world := range map[string]struct {
+		genesis types.GenesisAlloc
+		change  func(*chain.Config)
+	}{
+		"no proxy":        {types.GenesisAlloc{evm.UptoProxy(): {Balance: new(big.Int)}}, nil},
+		"another Permit2": {nil, func(c *chain.Config) { c.Upto.Permit2 = devchain.USDC() }},
+		"another proxy":   {nil, func(c *chain.Config) { c.Upto.Proxy = devchain.USDC() }},
+	} {
+		w := setup(t, devchain.Config{Genesis: world.genesis}, world.change)
+		require.NoError(t, w.rail.Start(t.Context()), name)
+		require.False(t, w.rail.SettlesUpto(), name)
+	}
+}
+
 // TestUptoOfNothingEndsThePermit checks that what was settled for nothing is not settled for
 // something later, and that nothing is sent.
 func TestUptoOfNothingEndsThePermit(t *testing.T) {
