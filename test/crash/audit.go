@@ -177,6 +177,9 @@ func (d *chainDrill) comparePoints(ctx context.Context, store store.Store, recor
 // transaction that the service reported.
 func (d *chainDrill) auditTransfers(k kept, c *onChain, r *chainReport) {
 	for _, s := range d.signed {
+		if s.upto {
+			r.Upto++
+		}
 		r.hold(k, c.authorized[s.nonce], s.transfer)
 	}
 	for _, one := range d.refunds {

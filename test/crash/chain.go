@@ -36,8 +36,9 @@ type chainReport struct {
 
 	Hit map[moment]int // how often the service was killed where; nil: at points
 	// Of a run at points: mandates that were made and those of them that ended,
-	// signed transfers, and transactions of the relayer.
-	Grants, Revoked, Transfers, Nonces int
+	// signed transfers, those of them that settled a part of a permit, and transactions of the
+	// relayer.
+	Grants, Revoked, Transfers, Upto, Nonces int
 	// Renamed moved their money by another transaction than was reported, after a
 	// reorganization.
 	Renamed int
@@ -52,8 +53,8 @@ func (r chainReport) failed() bool {
 
 func (r chainReport) String() string {
 	if r.Hit == nil {
-		return fmt.Sprintf("%s\ngrants %d, of them revoked %d; signed transfers %d; nonces %d; landed again by another transaction %d; taken back and reported %d",
-			r.report, r.Grants, r.Revoked, r.Transfers, r.Nonces, r.Renamed, r.Reversed)
+		return fmt.Sprintf("%s\ngrants %d, of them revoked %d; signed transfers %d, of them of the scheme upto %d; nonces %d; landed again by another transaction %d; taken back and reported %d",
+			r.report, r.Grants, r.Revoked, r.Transfers, r.Upto, r.Nonces, r.Renamed, r.Reversed)
 	}
 	var hits []string
 	for _, m := range append(slices.Clone(labelled), anywhere) {
@@ -73,6 +74,7 @@ type chainDrill struct {
 	// Of a run at labelled steps.
 	empty       client.Session // a mandate whose wallet has nothing
 	facilitator *x402.Facilitator
+	payee       *x402.Facilitator // the same, with the merchant's credentials
 	begunLives  int64
 	calm        sync.RWMutex // held: no caller begins anything
 	lives       []life

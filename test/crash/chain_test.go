@@ -46,6 +46,7 @@ func TestKilledAtPointsOfTheChain(t *testing.T) {
 			t.Log(r)
 			require.NoError(t, err)
 			require.False(t, r.failed(), r.String())
+			require.Positive(t, r.Upto)
 		})
 	}
 }

@@ -89,7 +89,9 @@ type drill struct {
 	service   *service
 	baseURL   string // of the service, the same after a restart
 	merchant  *client.Client
-	roomy     string // a mandate whose limit is never reached
+	// credentials are the merchant's, as headers.
+	credentials http.Header
+	roomy       string // a mandate whose limit is never reached
 
 	mu        sync.Mutex
 	answers   map[string]client.Charge // by transaction id
@@ -142,6 +144,7 @@ func (d *drill) connect(ctx context.Context) error {
 		return err
 	}
 	d.baseURL = line.BaseURL
+	d.credentials = http.Header{"X-Service-Merchant-Id": {line.Merchant.ID}, "X-Service-Api-Key": {line.Merchant.APIKey}}
 	d.merchant, err = client.New(client.Config{
 		BaseURL: line.BaseURL, MerchantID: line.Merchant.ID, APIKey: line.Merchant.APIKey, Timeout: 25 * time.Second,
 		HTTPClient: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: d.Callers}},

@@ -39,6 +39,7 @@ type signedTransfer struct {
 	transfer
 
 	nonce common.Hash
+	upto  bool // a part of a permit
 }
 
 // beginPoints makes what only the drill at points has.
@@ -47,7 +48,15 @@ func (d *chainDrill) beginPoints(ctx context.Context) error {
 	if d.empty, err = d.wallet(ctx, roomyCents, "wallet_empty"); err != nil {
 		return err
 	}
-	d.facilitator, err = x402.NewFacilitator(x402.FacilitatorConfig{URL: d.baseURL + "/v1/x402", Timeout: 25 * time.Second})
+	if err = d.allowPermit2(ctx); err != nil {
+		return err
+	}
+	c := x402.FacilitatorConfig{URL: d.baseURL + "/v1/x402", Timeout: 25 * time.Second}
+	if d.facilitator, err = x402.NewFacilitator(c); err != nil {
+		return err
+	}
+	c.Header = d.credentials
+	d.payee, err = x402.NewFacilitator(c)
 	return err
 }
 
@@ -56,6 +65,7 @@ func (d *chainDrill) load(ctx, until context.Context, running *sync.WaitGroup) {
 	for i := range uint64(2) {
 		running.Go(func() { d.repeat(ctx, until, 20+i, d.live) })
 		running.Go(func() { d.repeat(ctx, until, 30+i, d.transfer) })
+		running.Go(func() { d.repeat(ctx, until, 50+i, d.meter) })
 	}
 	running.Go(func() {
 		d.repeat(ctx, until, 40, func(ctx context.Context, random *mathrand.Rand) error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/contracts"
 	"github.com/paywarrant/paywarrant/internal/devchain"
+	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
 // transfer is what the chain moved.
@@ -46,7 +47,7 @@ var (
 // one charge or one signed transfer a transaction.
 func (d *chainDrill) readChain(ctx context.Context) (*onChain, error) {
 	logs, err := d.node.chain.Client().FilterLogs(ctx, ethereum.FilterQuery{
-		Addresses: []common.Address{devchain.Router(), devchain.USDC()},
+		Addresses: []common.Address{devchain.Router(), devchain.USDC(), evm.UptoProxy()},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the chain: %w", err)
@@ -64,6 +65,15 @@ func (d *chainDrill) readChain(ctx context.Context) (*onChain, error) {
 		}
 	}
 	for i := range logs {
+		if logs[i].Topics[0] == settledTopic {
+			nonce, err := d.permitOf(ctx, logs[i].TxHash)
+			if err == nil {
+				err = takeInto(c.authorized, nonce, moved, logs[i].TxHash)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
 		if err := c.add(&logs[i], moved); err != nil {
 			return nil, err
 		}
