@@ -74,6 +74,12 @@ func readClaims(c claims, trusted issuerURL, w window) (*verified, error) {
 	if !v.Limits.readFurther(c.own("further_limits")) {
 		return nil, refuse(BadLimits)
 	}
+	if rest := c.own("round_up_rest"); rest != nil {
+		if !rest.True() {
+			return nil, refuse(BadLimits)
+		}
+		v.Limits.RoundUpRest = true
+	}
 	return v, v.readConstraints(c.own("constraints"))
 }
 

@@ -124,6 +124,8 @@ func invalidClasses() []invalid {
 		{name: "bad_limits, further one no integer", reason: mandate.BadLimits, change: claim("further_limits", `{"max_payments_per_day":1.0}`)},
 		{name: "bad_limits, further one too large", reason: mandate.BadLimits, change: claim("further_limits", `{"max_monthly_per_payee_cents":9007199254740992}`)},
 		{name: "bad_limits, unknown further one", reason: mandate.BadLimits, change: claim("further_limits", `{"max_daily_cents":1,"max_weekly_cents":1}`)},
+		{name: "bad_limits, rest not rounded up", reason: mandate.BadLimits, change: claim("round_up_rest", "false")},
+		{name: "bad_limits, rest rounded up by a text", reason: mandate.BadLimits, change: claim("round_up_rest", `"true"`)},
 		{name: "sd_in_protected_claim, in further limits", reason: mandate.SDInProtectedClaim, change: claim("further_limits", `{"max_daily_cents":1,"_sd":["x"]}`)},
 		{name: "disclosure_reserved, further limits", reason: mandate.DisclosureReserved, change: func(t testing.TB, _ *fixture, g *forge) {
 			member(t, &g.payload, "further_limits", `{"max_daily_cents":1}`)

@@ -41,11 +41,12 @@
 //
 // The claim spending_limits has the limits that every mandate has. Optional limits are in
 // the claim further_limits, an object with at least one of max_daily_cents, max_total_cents,
-// max_payments_per_day and max_monthly_per_payee_cents.
+// max_payments_per_day and max_monthly_per_payee_cents. The optional claim round_up_rest, which
+// is true if it is there, is [Limits.RoundUpRest].
 //
 // AP2's own form is accepted as well: if the payload has no vct of its own, and
 // delegate_payload is an array of which exactly one object is disclosed, the mandate's
-// claims (vct, cnf, constraints, spending_limits, further_limits) are that object's. The
+// claims (vct, cnf, constraints, spending_limits, further_limits, round_up_rest) are that object's. The
 // other claims (iss, jti, iat, exp, nbf, status) may be in the object or around it, but
 // each only in one of them. All limits and rules are the same; in particular spending_limits is
 // required, since AP2's budget alone has no period. If there is a vct, delegate_payload

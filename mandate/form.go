@@ -78,7 +78,7 @@ func inherit(s sdjwt.Scope) sdjwt.Scope { return s & sdjwt.Sealed }
 func (f form) Reserved(name string) bool {
 	switch name {
 	case "iss", "iat", "exp", "nbf", "aud", "vct", "vct#integrity", "cnf", "status", "jti",
-		"spending_limits", "further_limits", "constraints", "_sd_alg":
+		"spending_limits", "further_limits", "round_up_rest", "constraints", "_sd_alg":
 		return true
 	default:
 		return false

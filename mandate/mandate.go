@@ -45,6 +45,9 @@ type Limits struct {
 	// MaxMonthlyPerPayeeCents limits the sum that one payee receives in a calendar month in
 	// UTC, in US cents. Default: no limit.
 	MaxMonthlyPerPayeeCents int64
+	// RoundUpRest allows that small payments by card that are left when the mandate ends, and are
+	// together below what a card pays, are charged at that minimum, once for each payee.
+	RoundUpRest bool
 }
 
 // Payee is a merchant that may be paid.

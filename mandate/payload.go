@@ -20,6 +20,7 @@ type payload struct {
 	Bound       bool          `json:"key_binding_required,omitzero"`
 	Limits      payloadLimits `json:"spending_limits"`
 	Further     furtherLimits `json:"further_limits,omitzero"`
+	RoundUp     bool          `json:"round_up_rest,omitzero"`
 	Constraints []any         `json:"constraints"`
 }
 
@@ -97,6 +98,7 @@ func (t Terms) payload(iss string) ([]byte, error) {
 		Cnf: payloadCnf{t.SessionKey}, Bound: t.RequireBinding,
 		Limits:  payloadLimits{t.Limits.MaxPerTxCents, t.Limits.MaxMonthlyCents, "calendar_month", "UTC", "USD"},
 		Further: furtherLimits{t.Limits.MaxDailyCents, t.Limits.MaxTotalCents, t.Limits.MaxPaymentsPerDay, t.Limits.MaxMonthlyPerPayeeCents},
+		RoundUp: t.Limits.RoundUpRest,
 	}
 	if t.Status != nil {
 		p.Status = &payloadState{}

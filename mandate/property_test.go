@@ -28,6 +28,7 @@ func drawTerms(r *rapid.T, f *fixture, session mandate.PublicKey) mandate.Terms 
 			*limit = rapid.Int64Range(1, 1<<53-1).Draw(r, "further limit")
 		}
 	}
+	terms.Limits.RoundUpRest = rapid.Bool().Draw(r, "rest rounded up")
 	for range rapid.IntRange(1, 8).Draw(r, "payees") {
 		p := mandate.Payee{ID: text.Draw(r, "payee"), Name: text.Draw(r, "name")}
 		if rapid.Bool().Draw(r, "has website") {

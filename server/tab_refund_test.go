@@ -2,12 +2,14 @@ package server_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/servertest"
 	"github.com/paywarrant/paywarrant/webhook"
@@ -99,6 +101,48 @@ func TestDrawOfAnOpenTabIsRefunded(t *testing.T) {
 	require.Contains(t, b.page(t, receipt.ReceiptURL).ok(t).Text, "gave the payment back")
 	require.EqualValues(t, 60, b.closed(t, draw).CapturedCents)
 	require.EqualValues(t, 2, b.agree(t).Charges)
+}
+
+// TestSmallRestIsRoundedUpIfThePersonAgreed: on the setup page, signed into the mandate, and once
+// the mandate has ended. Without that the rest is written off, and not shown as paid.
+func TestSmallRestIsRoundedUpIfThePersonAgreed(t *testing.T) {
+	t.Parallel()
+	b := withDraws(t)
+	for _, agreed := range []bool{true, false} {
+		form := map[string]string{}
+		if agreed {
+			form["roundUpRest"] = "yes"
+		}
+		private := b.confirm(t, client.SessionParams{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000}, form)
+		signed, err := (&mandate.Verifier{Issuer: b.URL, Keys: mandate.RemoteKeys(b.URL + "/.well-known/jwks.json"), Clock: b.Clock.Now}).Verify(t.Context(), private.mandate)
+		require.NoError(t, err)
+		require.Equal(t, agreed, signed.Limits.RoundUpRest)
+		const sentence = "a rest of small payments below $0.50 is charged as $0.50, once."
+		require.Equal(t, agreed, strings.Contains(b.page(t, private.link).ok(t).Text, sentence))
+		require.Equal(t, agreed, strings.Contains(private.page, sentence))
+		draw := b.draw(t, private.mandate, 30)
+		require.Contains(t, b.page(t, private.link).ok(t).Text, "$0.00 paid in all")
+		_, err = b.Client().Revoke(t.Context(), private.mandate)
+		require.NoError(t, err)
+		tab := client.Tab{}
+		require.Eventually(t, func() bool {
+			for _, one := range b.settledTabs(t) {
+				if one.ID == draw.TabID {
+					tab = one
+				}
+			}
+			return tab.CloseReason == "revoked"
+		}, time.Minute, 20*time.Millisecond)
+		page := b.page(t, private.link).ok(t).Text
+		if agreed {
+			require.Equal(t, []any{client.TabClosed, int64(50)}, []any{tab.Status, tab.CapturedCents})
+			require.Contains(t, page, "$0.50 paid in all")
+		} else {
+			require.Equal(t, client.TabVoided, tab.Status)
+			require.Contains(t, page, "$0.00 paid in all")
+		}
+	}
+	b.agree(t)
 }
 
 // TestWrittenOffDrawIsRefundedOnce: to the operator as long as no card has paid it, and by the

@@ -134,7 +134,7 @@ func checkInvariants(e Effects) error {
 	}
 	for _, tabs := range [][]Tab{e.Insert.Tabs, e.Update.Tabs} {
 		for _, t := range tabs {
-			if t.Rest() < 0 || t.Owed < 0 || t.Drawn < 0 || t.Capture > t.Owed+t.Drawn || t.Counted != 0 && (t.State != TabClosing || t.Capture != 0) {
+			if !t.sound() {
 				return fmt.Errorf("%w: tab %s of %d would owe %d, have drawn %d, capture %d and have counted %d", ErrInvariant, t.ID, t.Block, t.Owed, t.Drawn, t.Capture, t.Counted)
 			}
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-
-	"github.com/paywarrant/paywarrant/internal/money"
 )
 
 // drawSums are the sums of a tab's draws.
@@ -63,11 +61,8 @@ func (k *check) tab(t Tab) {
 			k.fault("tab %s is %s %s: %d of its draws are %s", t.ID, t.State, t.Outcome, n, status)
 		}
 	}
-	if t.Rest() < 0 || t.Capture > t.Owed+t.Drawn || t.Capture%money.MicrosPerCent != 0 || (t.Outcome == TabCaptured) != (t.Capture > 0 && t.Outcome != "" && t.Outcome != TabRefused) {
-		k.fault("tab %s of %d micros: owes %d, has drawn %d, and %s %d", t.ID, t.Block, t.Owed, t.Drawn, t.Outcome, t.Capture)
-	}
-	if t.Counted != 0 && (t.State != TabClosing || t.Capture != 0 || t.Counted != t.Owed+t.Drawn) {
-		k.fault("tab %s is %s, captures %d of %d micros, and has counted %d as owed", t.ID, t.State, t.Capture, t.Owed+t.Drawn, t.Counted)
+	if !t.sound() || (t.Outcome == TabCaptured) != (t.Capture > 0 && t.Outcome != "" && t.Outcome != TabRefused) {
+		k.fault("tab %s of %d micros: owes %d, has drawn %d, has counted %d, and %s %d", t.ID, t.Block, t.Owed, t.Drawn, t.Counted, t.Outcome, t.Capture)
 	}
 	owed := t.Counted - t.Owed
 	var want []Posting

@@ -71,6 +71,6 @@ func (t Terms) lowers(of Terms) bool {
 			return false
 		}
 	}
-	return t.Narrows(of) && t.MaxMonthlyPerPayee == of.MaxMonthlyPerPayee && slices.Equal(t.Payees, of.Payees) &&
+	return t.Narrows(of) && t.MaxMonthlyPerPayee == of.MaxMonthlyPerPayee && t.RoundUpRest == of.RoundUpRest && slices.Equal(t.Payees, of.Payees) &&
 		slices.Equal(t.Rails, of.Rails) && t.ExpiresAt.Equal(of.ExpiresAt)
 }

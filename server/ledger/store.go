@@ -89,7 +89,8 @@ type Reader interface {
 	// LapsedRefunds lists pending refunds whose lease ended before a time, oldest lease first,
 	// without those of the rails in except.
 	LapsedRefunds(ctx context.Context, before time.Time, except []rail.Name, limit int) ([]Refund, error)
-	// MandateVolume returns the sum of a mandate's succeeded charges without what was refunded.
+	// MandateVolume returns what the payer of a mandate has paid: the sum of its succeeded charges
+	// without what was refunded and what it owes for tabs, and with what was captured above a sum.
 	MandateVolume(ctx context.Context, mandateID string) (Micros, error)
 	// Tab returns a tab.
 	Tab(ctx context.Context, id string) (Tab, error)

@@ -116,13 +116,23 @@ func (t Tab) advance() Micros {
 	if t.Outcome == TabRefused {
 		return t.Owed // the draws failed, and no account paid for them
 	}
-	return t.Owed + t.Drawn - t.Capture
+	return t.Owed + t.Drawn - t.Capture + t.roundedUp()
 }
 
-// postings returns the posting of what the operator advances for the mandate, or gets back.
+// roundedUp returns what the tab captures above its sum; see [Limits.RoundUpRest].
+func (t Tab) roundedUp() Micros { return max(t.Capture-t.Owed-t.Drawn, 0) }
+
+// sound reports whether the amounts of the tab fit together.
+func (t Tab) sound() bool {
+	return t.Rest() >= 0 && t.Owed >= 0 && t.Drawn >= 0 && t.Capture%money.MicrosPerCent == 0 &&
+		(t.roundedUp() == 0 || t.Capture == CardMinimum) && (t.Counted == 0 || t.State == TabClosing && t.Capture == 0 && t.Counted == t.Owed+t.Drawn)
+}
+
+// postings returns the posting of what the operator advances for the mandate, or gets back, with
+// what is captured above the sum.
 // With the postings of the draws, the mandate's account holds what its card paid.
 func (t Tab) postings(now time.Time) []Posting {
-	advanced := t.advance() - t.Owed
+	advanced := t.advance() - t.Owed - t.roundedUp()
 	p := Posting{ChargeID: t.ID, MandateID: t.MandateID, From: operatorAccount, To: mandateAccount(t.MandateID), Amount: advanced, At: now}
 	switch {
 	case advanced == 0:
@@ -145,9 +155,13 @@ func (t Tab) closing(why TabReason) Tab {
 	return t
 }
 
-// close returns the effects of the end of a tab's draws.
+// close returns the effects of the end of a tab's draws. If its mandate has ended, no later tab
+// can take over what it does not capture.
 func (t Tab) close(s *State, why TabReason, now time.Time) Effects {
 	t = t.closing(why)
+	if m := s.Mandates[t.MandateID]; m.Terms.RoundUpRest && m.ended(now) && t.Capture == 0 && t.Drawn > 0 {
+		t.Capture, t.Counted = CardMinimum, 0
+	}
 	e := Effects{Update: Rows{Tabs: []Tab{t}}, Insert: Rows{Unwindings: []Unwinding{unwindTab(t, now)}}}
 	tally, known := s.Tallies[t.Key()]
 	e.owe(tally, known, t.Key(), t.Counted)

@@ -211,6 +211,9 @@ type Limits struct {
 	MaxPaymentsPerDay int64 `json:"velocity,omitempty"`
 	// MaxMonthlyPerPayee limits the sum of the charges of a calendar month to one payee.
 	MaxMonthlyPerPayee Micros `json:"payee,omitempty"`
+	// RoundUpRest lets a tab that is open when the mandate ends capture [CardMinimum] if its sum is
+	// below that. The payee gets its draws, and the operator the difference.
+	RoundUpRest bool `json:"roundUpRest,omitempty"`
 }
 
 // Cap returns the limit of a kind; zero if there is none.

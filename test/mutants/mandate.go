@@ -18,7 +18,7 @@ var mandateMutants = []mutant{
 	{"mandate/constraints.go", "no payees is any payee", " || len(v.Payees) == 0", "", "./mandate"},
 	{"mandate/claims.go", "unknown further limits are ignored", "found > 0 && found == v.Len()", "found > 0", "./mandate"},
 	{"mandate/claims.go", "further limits around AP2's form are ignored", `!v.Limits.readFurther(c.own("further_limits"))`, `c.inner == nil && !v.Limits.readFurther(c.own("further_limits"))`, "./mandate"},
-	{"mandate/form.go", "further limits may be withheld", `"spending_limits", "further_limits", "constraints"`, `"spending_limits", "constraints"`, "./mandate"},
+	{"mandate/form.go", "further limits may be withheld", `"spending_limits", "further_limits", "round_up_rest"`, `"spending_limits", "round_up_rest"`, "./mandate"},
 	{"mandate/presentation.go", "unknown transaction data is ignored", "v.Len() == len(ok) && ok ==", "ok ==", "./mandate"},
 	{"mandate/presentation.go", "a presentation without a payee is taken", "t.PayTo != \"\" && ", "", "./mandate"},
 	{"mandate/verifier.go", "the signature is not checked", "if err := tok.Issuer.Verify(key.key); err != nil {", "if false {", "./mandate"},

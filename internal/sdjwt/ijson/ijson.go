@@ -72,6 +72,9 @@ func (v *Value) Str() (string, bool) {
 // Is reports whether v is exactly the string s.
 func (v *Value) Is(s string) bool { return v.Kind() == String && v.text == s }
 
+// True reports whether v is the value true.
+func (v *Value) True() bool { return v.Kind() == Bool && v.text == "true" }
+
 // Literal returns a number as it was written, and false for other kinds.
 func (v *Value) Literal() (string, bool) {
 	if v.Kind() != Number {

@@ -169,6 +169,9 @@ func limitFacts(t ledger.Terms) []fact {
 			facts = append(facts, fact{l.fact, "up to " + l.shown(limit)})
 		}
 	}
+	if t.RoundUpRest {
+		facts = append(facts, fact{"At the end", "a rest of small payments below $0.50 is charged as $0.50"})
+	}
 	return facts
 }
 

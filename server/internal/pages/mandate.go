@@ -185,7 +185,10 @@ func (p *Pages) tabRow(ctx context.Context, t payment.TabStatement) (paymentRow,
 	switch t.Outcome {
 	case ledger.TabCaptured:
 		line.Amount = dollars(t.Capture)
-		if t.Owed > 0 {
+		switch {
+		case t.Capture > t.Owed+t.Drawn:
+			line.Description, line.Status, line.Tone = line.Description+" of "+dollars(t.Drawn), "A rest, charged as "+dollars(t.Capture), "wait"
+		case t.Owed > 0:
 			line.Status, line.Tone = "With "+dollars(t.Owed)+" of earlier ones", "wait"
 		}
 	case ledger.TabVoided:

@@ -28,6 +28,7 @@ type setupForm struct {
 	MaxPerTx, MaxMonthly, Expires, Email   string
 	Worst                                  string // what it can cost at most, as asked for
 	Anyone, AsksMail                       bool
+	AsksRest, RoundUpRest                  bool // what is left of small payments by card at the end
 	Limits, MoreLimits                     []limitField
 	MoreOpen                               bool // MoreLimits are shown
 	Payees                                 []payeeChoice
@@ -75,6 +76,7 @@ func (p *Pages) session(w http.ResponseWriter, r *http.Request) (payment.Session
 type entered struct {
 	perTx, monthly, expires, email, method string
 	payees                                 []string
+	roundUpRest                            bool
 	further                                map[ledger.WindowKind]string // the optional limits
 	proposal                               string                       // that a wallet has signed
 	signatures                             []string
@@ -85,6 +87,7 @@ func enteredIn(form url.Values) entered {
 		perTx: form.Get("maxPerTx"), monthly: form.Get("maxMonthly"), expires: form.Get("expires"),
 		email: strings.TrimSpace(form.Get("email")), method: form.Get("method"), payees: form["payee"],
 		proposal: form.Get("proposal"), signatures: form["signature"], further: limitsIn(form),
+		roundUpRest: form.Get("roundUpRest") == "yes",
 	}
 }
 
@@ -109,7 +112,10 @@ func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Sessi
 	}
 	f.Limits, f.MoreLimits = limitFields(f.faulty, s.Terms, in)
 	f.MoreOpen = slices.ContainsFunc(f.MoreLimits, func(l limitField) bool { return l.Value != "" })
-	f.Worst = worst(s.Terms, p.Clock(), payees)
+	f.AsksRest, f.RoundUpRest = slices.Contains(s.Terms.Rails, rail.Card), in.roundUpRest
+	asked := s.Terms
+	asked.RoundUpRest = f.AsksRest && f.RoundUpRest
+	f.Worst = worst(asked, p.Clock(), payees)
 	if f.Payees, err = p.payeeChoices(r.Context(), s.Terms.Payees, in.payees); err != nil {
 		p.failed(w, r, err)
 		return
@@ -201,6 +207,7 @@ func (p *Pages) confirm(ctx context.Context, s payment.Session, in entered) (m l
 	if wrong.text != "" {
 		return m, wrong, nil
 	}
+	terms.RoundUpRest = in.roundUpRest // by card only: see Confirm
 	method, text, err := p.method(ctx, s, terms, in)
 	if text != "" || err != nil {
 		return m, problem{fieldMethod, text}, err

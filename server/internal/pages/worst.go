@@ -10,8 +10,15 @@ import (
 
 // worst is the sentence that says what a mandate can cost at most.
 func worst(t ledger.Terms, from time.Time, payee string) string {
-	return fmt.Sprintf("At most %s a month to %s, at most %s until %s.",
+	sentence := fmt.Sprintf("At most %s a month to %s, at most %s until %s.",
 		dollars(inDays(t, 31)), payee, dollars(worstCase(t, from)), day(t.ExpiresAt))
+	switch {
+	case !t.RoundUpRest:
+		return sentence
+	case len(t.Payees) > 1 || payee == anyone:
+		return sentence + " At the end, a rest of small payments below $0.50 is charged as $0.50, once for each who was paid."
+	}
+	return sentence + " At the end, a rest of small payments below $0.50 is charged as $0.50, once."
 }
 
 // worstCase returns what a mandate that is valid from a time can cost at most: the sum of

@@ -48,6 +48,10 @@ func TestWorstCaseIsTheLeastThatAllWindowsAllow(t *testing.T) {
 	}
 	year.MaxTotal = 100 * dollar
 	require.Equal(t, "At most $20.00 a month to Weather & Co, at most $100.00 until 22 November 2027.", worst(year, from, "Weather & Co"))
+	year.RoundUpRest = true
+	require.Equal(t, "At most $20.00 a month to Weather & Co, at most $100.00 until 22 November 2027. "+
+		"At the end, a rest of small payments below $0.50 is charged as $0.50, once.", worst(year, from, "Weather & Co"))
+	require.Contains(t, worst(year, from, anyone), "once for each who was paid.")
 }
 
 func TestWorstCaseOfTheLargestLimitsDoesNotOverflow(t *testing.T) {

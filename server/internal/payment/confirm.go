@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/mail"
+	"slices"
 	"strconv"
 	"time"
 
@@ -83,6 +84,7 @@ func (s *Service) Confirm(ctx context.Context, token string, c Confirmation) (le
 		terms.Rails = append(terms.Rails, i.Rail)
 		completion.Instruments = append(completion.Instruments, i.Reference)
 	}
+	terms.RoundUpRest = terms.RoundUpRest && slices.Contains(terms.Rails, rail.Card)
 	completion.Terms = terms
 	for range idAttempts {
 		completion.MandateID = s.Statuses.NewID()
@@ -265,7 +267,7 @@ func (s *Service) tokenTerms(ctx context.Context, mandateID string, t ledger.Ter
 		Limits: mandate.Limits{
 			MaxPerTxCents: int64(t.MaxPerTx.CentsDown()), MaxMonthlyCents: int64(t.MaxMonthly.CentsDown()),
 			MaxDailyCents: int64(t.MaxDaily.CentsDown()), MaxTotalCents: int64(t.MaxTotal.CentsDown()),
-			MaxPaymentsPerDay: t.MaxPaymentsPerDay, MaxMonthlyPerPayeeCents: int64(t.MaxMonthlyPerPayee.CentsDown()),
+			MaxPaymentsPerDay: t.MaxPaymentsPerDay, MaxMonthlyPerPayeeCents: int64(t.MaxMonthlyPerPayee.CentsDown()), RoundUpRest: t.RoundUpRest,
 		},
 	}
 	for _, name := range t.Rails {

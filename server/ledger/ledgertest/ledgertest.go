@@ -122,6 +122,7 @@ func Run(t *testing.T, fresh Fresh) {
 		"tabs that a rail refuses":         tabsRefused,
 		"tabs end":                         tabsEnd,
 		"tabs of a dead process":           tabsOfTheDead,
+		"tabs that are rounded up":         tabsRoundedUp,
 		"refused draws":                    refusedDraws,
 		"tabs that close":                  tabsThatClose,
 		"tabs of earlier programs":         tabsOfBefore,

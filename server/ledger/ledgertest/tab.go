@@ -303,6 +303,49 @@ func refusedDraws(t *testing.T, b *bench) {
 	b.sound(t)
 }
 
+// tabsRoundedUp: if the person agreed, the rest that is left when the mandate ends is captured at
+// the minimum of a card, once; the payee gets its draws. A tab that closes earlier is written off.
+func tabsRoundedUp(t *testing.T, b *bench) {
+	ctx := t.Context()
+	for name, end := range map[string]func(ledger.Mandate){
+		"revoked": func(m ledger.Mandate) {
+			_, err := b.Revoke(ctx, m.ID, ledger.RevokedByUser)
+			require.NoError(t, err)
+		},
+		"expired": func(m ledger.Mandate) { b.clock.set(m.Terms.ExpiresAt) },
+	} {
+		terms := b.terms(100*cent, 10_000*cent)
+		terms.RoundUpRest, terms.ExpiresAt = true, b.clock.Now().AddDate(0, 0, 3)
+		m := b.mandate(t, terms)
+		early := b.closed(t, b.draw(t, m, 10*cent))
+		require.Equal(t, []any{ledger.TabVoided, ledger.Micros(0)}, []any{early.Outcome, early.Capture}, name)
+		b.clock.set(terms.ExpiresAt.Add(-time.Hour))
+		c := b.draw(t, m, 20*cent)
+		paid := func() ledger.Micros {
+			sum, err := b.MandateVolume(ctx, m.ID)
+			require.NoError(t, err)
+			return sum
+		}
+		require.Zero(t, paid(), "no card has paid yet")
+		end(m)
+		tab, err := b.Tab(ctx, c.TabID)
+		require.NoError(t, err)
+		tab, err = b.CloseTab(ctx, tab, "")
+		require.NoError(t, err)
+		require.Equal(t, []ledger.Micros{50 * cent, 0, 10 * cent}, []ledger.Micros{tab.Capture, tab.Counted, tab.Owed}, name)
+		b.sound(t)
+		b.finished(t, tab, capturedTab)
+		c, err = b.Charge(ctx, c.ID)
+		require.NoError(t, err)
+		require.Equal(t, []any{ledger.ChargeSucceeded, 20 * cent}, []any{c.Status, c.Amount})
+		require.Equal(t, 50*cent, paid())
+		require.Zero(t, b.sound(t).Advanced)
+	}
+	stats, err := b.Stats(ctx, b.merchant.ID, b.clock.Now())
+	require.NoError(t, err)
+	require.Equal(t, 60*cent, stats.Volume, "of what the cards paid above that, the payee has nothing")
+}
+
 // tabsThatClose: what a closing tab does not capture is owed from the moment that it begins to
 // close, so the next tab takes it over, and one mandate owes less than a card pays.
 func tabsThatClose(t *testing.T, b *bench) {

@@ -144,7 +144,7 @@ WHERE t.id = u.id
 -- Only tabs that are not closed.
 SELECT t.id, t.mandate_id, t.merchant_id, t.state, t.outcome, t.reason, t.failure_reason, t.block_micros, t.owed_micros,
     t.drawn_micros, t.draws, t.capture_micros, t.processor_id, t.lease_owner, t.lease_ms, t.created_ms, t.closes_ms, t.closed_ms,
-    t.counted_micros
+    t.counted_micros, t.rounded_micros
 FROM tabs t
 JOIN (SELECT unnest(@mandate_id::text[]) AS mandate_id, unnest(@merchant_id::text[]) AS merchant_id) k
     ON t.mandate_id = k.mandate_id AND t.merchant_id = k.merchant_id
@@ -152,23 +152,24 @@ WHERE t.state <> 'closed' ORDER BY t.id FOR UPDATE OF t
 
 -- name: InsertTabs
 INSERT INTO tabs (id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros,
-    draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros)
+    draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros)
 SELECT unnest(@id::text[]), unnest(@mandate_id::text[]), unnest(@merchant_id::text[]), unnest(@state::text[]), unnest(@outcome::text[]),
     unnest(@reason::text[]), unnest(@failure_reason::text[]), unnest(@block_micros::bigint[]), unnest(@owed_micros::bigint[]),
     unnest(@drawn_micros::bigint[]), unnest(@draws::bigint[]), unnest(@capture_micros::bigint[]), unnest(@processor_id::text[]),
     unnest(@lease_owner::text[]), unnest(@lease_ms::bigint[]), unnest(@created_ms::bigint[]), unnest(@closes_ms::bigint[]),
-    unnest(@closed_ms::bigint[]), unnest(@counted_micros::bigint[])
+    unnest(@closed_ms::bigint[]), unnest(@counted_micros::bigint[]), unnest(@rounded_micros::bigint[])
 
 -- name: UpdateTabs
 UPDATE tabs t SET state = u.state, outcome = u.outcome, reason = u.reason, failure_reason = u.failure_reason,
     drawn_micros = u.drawn_micros, draws = u.draws, capture_micros = u.capture_micros, processor_id = u.processor_id,
     lease_owner = u.lease_owner, lease_ms = u.lease_ms, closed_ms = u.closed_ms,
-    owed_micros = u.owed_micros, counted_micros = u.counted_micros
+    owed_micros = u.owed_micros, counted_micros = u.counted_micros, rounded_micros = u.rounded_micros
 FROM (SELECT unnest(@id::text[]) AS id, unnest(@state::text[]) AS state, unnest(@outcome::text[]) AS outcome, unnest(@reason::text[]) AS reason,
     unnest(@failure_reason::text[]) AS failure_reason, unnest(@drawn_micros::bigint[]) AS drawn_micros, unnest(@draws::bigint[]) AS draws,
     unnest(@capture_micros::bigint[]) AS capture_micros, unnest(@processor_id::text[]) AS processor_id,
     unnest(@lease_owner::text[]) AS lease_owner, unnest(@lease_ms::bigint[]) AS lease_ms, unnest(@closed_ms::bigint[]) AS closed_ms,
-    unnest(@owed_micros::bigint[]) AS owed_micros, unnest(@counted_micros::bigint[]) AS counted_micros) u
+    unnest(@owed_micros::bigint[]) AS owed_micros, unnest(@counted_micros::bigint[]) AS counted_micros,
+    unnest(@rounded_micros::bigint[]) AS rounded_micros) u
 WHERE t.id = u.id
 
 -- name: LockRefunds

@@ -8,8 +8,12 @@ import (
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
 )
 
-// Tab reads a stored row.
+// Tab reads a stored row. A capture that was rounded up has a column of its own, of which earlier
+// programs know nothing: they void such a tab.
 func Tab(r db.Tab) (ledger.Tab, error) {
+	if r.Outcome != string(ledger.TabVoided) {
+		r.CaptureMicros += r.RoundedMicros
+	}
 	return ledger.Tab{
 		ID: r.ID, MandateID: r.MandateID, MerchantID: r.MerchantID, State: ledger.TabState(r.State), Outcome: ledger.TabOutcome(r.Outcome),
 		Reason: ledger.TabReason(r.Reason), FailureReason: rail.Reason(r.FailureReason), Block: ledger.Micros(r.BlockMicros),
@@ -19,12 +23,21 @@ func Tab(r db.Tab) (ledger.Tab, error) {
 	}, nil
 }
 
+// captures returns what a tab captures of its sum, or rounded up.
+func captures(t ledger.Tab) (capture, rounded int64) {
+	if t.Capture > t.Owed+t.Drawn {
+		return 0, int64(t.Capture)
+	}
+	return int64(t.Capture), 0
+}
+
 // InsertTab is what a statement of that name takes.
 func InsertTab(t ledger.Tab) db.InsertTabParams {
+	capture, rounded := captures(t)
 	return db.InsertTabParams{
 		ID: t.ID, MandateID: t.MandateID, MerchantID: t.MerchantID, State: string(t.State), Outcome: string(t.Outcome),
 		Reason: string(t.Reason), FailureReason: string(t.FailureReason), BlockMicros: int64(t.Block), OwedMicros: int64(t.Owed),
-		DrawnMicros: int64(t.Drawn), Draws: t.Draws, CaptureMicros: int64(t.Capture), ProcessorID: t.ProcessorID, LeaseOwner: t.LeaseOwner,
+		DrawnMicros: int64(t.Drawn), Draws: t.Draws, CaptureMicros: capture, RoundedMicros: rounded, ProcessorID: t.ProcessorID, LeaseOwner: t.LeaseOwner,
 		LeaseMs: Millis(t.LeaseUntil), CreatedMs: Millis(t.CreatedAt), ClosesMs: Millis(t.ClosesAt), ClosedMs: Millis(t.ClosedAt),
 		CountedMicros: int64(t.Counted),
 	}
@@ -32,9 +45,10 @@ func InsertTab(t ledger.Tab) db.InsertTabParams {
 
 // UpdateTab is what a statement of that name takes.
 func UpdateTab(t ledger.Tab) db.UpdateTabParams {
+	capture, rounded := captures(t)
 	return db.UpdateTabParams{
 		ID: t.ID, State: string(t.State), Outcome: string(t.Outcome), Reason: string(t.Reason), FailureReason: string(t.FailureReason),
-		DrawnMicros: int64(t.Drawn), Draws: t.Draws, CaptureMicros: int64(t.Capture), ProcessorID: t.ProcessorID, LeaseOwner: t.LeaseOwner,
+		DrawnMicros: int64(t.Drawn), Draws: t.Draws, CaptureMicros: capture, RoundedMicros: rounded, ProcessorID: t.ProcessorID, LeaseOwner: t.LeaseOwner,
 		LeaseMs: Millis(t.LeaseUntil), ClosedMs: Millis(t.ClosedAt), OwedMicros: int64(t.Owed), CountedMicros: int64(t.Counted),
 	}
 }

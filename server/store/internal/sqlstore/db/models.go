@@ -256,6 +256,7 @@ type Tab struct {
 	ClosesMs      int64
 	ClosedMs      int64
 	CountedMicros int64
+	RoundedMicros int64
 }
 
 type Tally struct {

@@ -273,7 +273,7 @@ func (q *Queries) Counters(ctx context.Context, arg CountersParams) ([]CountersR
 }
 
 const currentTabs = `-- name: CurrentTabs :many
-SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros FROM tabs WHERE mandate_id = $1 AND state IN ('opening', 'open') ORDER BY id
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros FROM tabs WHERE mandate_id = $1 AND state IN ('opening', 'open') ORDER BY id
 `
 
 func (q *Queries) CurrentTabs(ctx context.Context, mandateID string) ([]Tab, error) {
@@ -305,6 +305,7 @@ func (q *Queries) CurrentTabs(ctx context.Context, mandateID string) ([]Tab, err
 			&i.ClosesMs,
 			&i.ClosedMs,
 			&i.CountedMicros,
+			&i.RoundedMicros,
 		); err != nil {
 			return nil, err
 		}
@@ -616,7 +617,7 @@ func (q *Queries) LapsedRefunds(ctx context.Context, arg LapsedRefundsParams) ([
 }
 
 const mandateTabs = `-- name: MandateTabs :many
-SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros FROM tabs WHERE mandate_id = $1 ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros FROM tabs WHERE mandate_id = $1 ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
 `
 
 type MandateTabsParams struct {
@@ -653,6 +654,7 @@ func (q *Queries) MandateTabs(ctx context.Context, arg MandateTabsParams) ([]Tab
 			&i.ClosesMs,
 			&i.ClosedMs,
 			&i.CountedMicros,
+			&i.RoundedMicros,
 		); err != nil {
 			return nil, err
 		}
@@ -1162,7 +1164,7 @@ func (q *Queries) SelectedChargesOf(ctx context.Context, arg SelectedChargesOfPa
 }
 
 const tab = `-- name: Tab :one
-SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros FROM tabs WHERE id = $1
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros FROM tabs WHERE id = $1
 `
 
 func (q *Queries) Tab(ctx context.Context, id string) (Tab, error) {
@@ -1188,12 +1190,13 @@ func (q *Queries) Tab(ctx context.Context, id string) (Tab, error) {
 		&i.ClosesMs,
 		&i.ClosedMs,
 		&i.CountedMicros,
+		&i.RoundedMicros,
 	)
 	return i, err
 }
 
 const tabs = `-- name: Tabs :many
-SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros FROM tabs WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros FROM tabs WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
 `
 
 type TabsParams struct {
@@ -1231,6 +1234,7 @@ func (q *Queries) Tabs(ctx context.Context, arg TabsParams) ([]Tab, error) {
 			&i.ClosesMs,
 			&i.ClosedMs,
 			&i.CountedMicros,
+			&i.RoundedMicros,
 		); err != nil {
 			return nil, err
 		}
@@ -1246,7 +1250,7 @@ func (q *Queries) Tabs(ctx context.Context, arg TabsParams) ([]Tab, error) {
 }
 
 const tabsAfter = `-- name: TabsAfter :many
-SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros FROM tabs WHERE id > $1 ORDER BY id LIMIT $2
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros FROM tabs WHERE id > $1 ORDER BY id LIMIT $2
 `
 
 type TabsAfterParams struct {
@@ -1283,6 +1287,7 @@ func (q *Queries) TabsAfter(ctx context.Context, arg TabsAfterParams) ([]Tab, er
 			&i.ClosesMs,
 			&i.ClosedMs,
 			&i.CountedMicros,
+			&i.RoundedMicros,
 		); err != nil {
 			return nil, err
 		}

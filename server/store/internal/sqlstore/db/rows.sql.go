@@ -549,8 +549,8 @@ func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) er
 
 const insertTab = `-- name: InsertTab :exec
 INSERT INTO tabs (id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros,
-    draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+    draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
 `
 
 type InsertTabParams struct {
@@ -573,6 +573,7 @@ type InsertTabParams struct {
 	ClosesMs      int64
 	ClosedMs      int64
 	CountedMicros int64
+	RoundedMicros int64
 }
 
 func (q *Queries) InsertTab(ctx context.Context, arg InsertTabParams) error {
@@ -596,6 +597,7 @@ func (q *Queries) InsertTab(ctx context.Context, arg InsertTabParams) error {
 		arg.ClosesMs,
 		arg.ClosedMs,
 		arg.CountedMicros,
+		arg.RoundedMicros,
 	)
 	return err
 }
@@ -832,7 +834,7 @@ func (q *Queries) Tally(ctx context.Context, arg TallyParams) (Tally, error) {
 }
 
 const unfinishedTabs = `-- name: UnfinishedTabs :many
-SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros FROM tabs WHERE mandate_id = $1 AND merchant_id = $2 AND state <> 'closed'
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros FROM tabs WHERE mandate_id = $1 AND merchant_id = $2 AND state <> 'closed'
 `
 
 type UnfinishedTabsParams struct {
@@ -869,6 +871,7 @@ func (q *Queries) UnfinishedTabs(ctx context.Context, arg UnfinishedTabsParams) 
 			&i.ClosesMs,
 			&i.ClosedMs,
 			&i.CountedMicros,
+			&i.RoundedMicros,
 		); err != nil {
 			return nil, err
 		}
@@ -1169,7 +1172,7 @@ func (q *Queries) UpdateSession(ctx context.Context, arg UpdateSessionParams) (i
 const updateTab = `-- name: UpdateTab :execrows
 UPDATE tabs SET state = $2, outcome = $3, reason = $4, failure_reason = $5, drawn_micros = $6, draws = $7, capture_micros = $8,
     processor_id = $9, lease_owner = $10, lease_ms = $11, closed_ms = $12, owed_micros = $13,
-    counted_micros = $14
+    counted_micros = $14, rounded_micros = $15
 WHERE id = $1
 `
 
@@ -1188,6 +1191,7 @@ type UpdateTabParams struct {
 	ClosedMs      int64
 	OwedMicros    int64
 	CountedMicros int64
+	RoundedMicros int64
 }
 
 func (q *Queries) UpdateTab(ctx context.Context, arg UpdateTabParams) (int64, error) {
@@ -1206,6 +1210,7 @@ func (q *Queries) UpdateTab(ctx context.Context, arg UpdateTabParams) (int64, er
 		arg.ClosedMs,
 		arg.OwedMicros,
 		arg.CountedMicros,
+		arg.RoundedMicros,
 	)
 	if err != nil {
 		return 0, err

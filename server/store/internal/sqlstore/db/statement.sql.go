@@ -93,9 +93,16 @@ func (q *Queries) MandateHeld(ctx context.Context, arg MandateHeldParams) (int64
 }
 
 const mandateVolume = `-- name: MandateVolume :one
-SELECT CAST(COALESCE(SUM(volume_micros - refunded_micros), 0) AS BIGINT) AS volume FROM tallies WHERE mandate_id = $1
+SELECT CAST((SELECT COALESCE(SUM(volume_micros - refunded_micros - owed_micros), 0) FROM tallies w WHERE w.mandate_id = $1)
+    - (SELECT COALESCE(SUM(owed_micros), 0) FROM tabs o WHERE o.mandate_id = $1 AND o.outcome = '' AND o.counted_micros = 0)
+    + (SELECT COALESCE(SUM(c.amount_micros), 0) FROM tabs t JOIN charges c ON c.tab_id = t.id AND c.tab_id <> '' AND c.status = 'authorized'
+        WHERE t.mandate_id = $1 AND (t.state = 'settling' AND t.outcome <> 'refused' OR t.counted_micros > 0))
+    + (SELECT COALESCE(SUM(rounded_micros - owed_micros - drawn_micros), 0) FROM tabs r
+        WHERE r.mandate_id = $1 AND r.outcome = 'captured' AND r.rounded_micros > 0) AS BIGINT) AS volume
 `
 
+// What charges that were paid sum up to, without what was refunded and is owed, and with the draws whose tab has decided
+// that they are paid, and what tabs captured above their sums.
 func (q *Queries) MandateVolume(ctx context.Context, mandateID string) (int64, error) {
 	row := q.queryRow(ctx, q.mandateVolumeStmt, mandateVolume, mandateID)
 	var volume int64

@@ -81,13 +81,13 @@ SELECT * FROM tabs WHERE mandate_id = $1 AND merchant_id = $2 AND state <> 'clos
 
 -- name: InsertTab :exec
 INSERT INTO tabs (id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros,
-    draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19);
+    draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20);
 
 -- name: UpdateTab :execrows
 UPDATE tabs SET state = $2, outcome = $3, reason = $4, failure_reason = $5, drawn_micros = $6, draws = $7, capture_micros = $8,
     processor_id = $9, lease_owner = $10, lease_ms = $11, closed_ms = $12, owed_micros = $13,
-    counted_micros = $14
+    counted_micros = $14, rounded_micros = $15
 WHERE id = $1;
 
 -- name: FreeTabLeases :execrows
