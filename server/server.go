@@ -208,6 +208,11 @@ func (s *Server) routes() (http.Handler, error) {
 	mux.Handle("GET /.well-known/jwks.json", s.keys.Set.Handler())
 	mux.Handle("GET /.well-known/jwt-vc-issuer", mandate.IssuerHandler(cfg.BaseURL, cfg.BaseURL+"/.well-known/jwks.json"))
 	mux.Handle("GET /status-lists/{list}", s.statuses)
+	for _, r := range cfg.Rails {
+		if from, ok := r.(rail.Receiver); ok && r.Name() == rail.Card {
+			mux.Handle("POST /rails/card/events", from.Events())
+		}
+	}
 	mux.HandleFunc("GET /healthz", s.healthy)
 	mux.HandleFunc("GET /readyz", s.ready)
 	if err := s.facilitate(mux, merchantAPI); err != nil {

@@ -46,6 +46,8 @@ type config struct {
 	SandboxCard cardsConfig    `toml:"sandbox_card"`
 	// Mail is the mail server. Nil: no mail is sent.
 	Mail *mailConfig `toml:"mail"`
+	// Stripe is the card rail over Stripe. Nil: there is none.
+	Stripe *stripeConfig `toml:"stripe"`
 	// Chain is the chain rail. Nil: there is none.
 	Chain *chainConfig `toml:"chain"`
 }
@@ -129,9 +131,11 @@ func (c config) validate(given func(key ...string) bool) error {
 	case c.live() && given("test_helper_key"):
 		return errors.New("test_helper_key: there are no test helpers in live mode; leave it out")
 	case c.live() && given("sandbox_card"):
-		return errors.New("sandbox_card: there is no card rail in live mode; leave the section out")
-	case c.live() && c.Chain == nil:
-		return errors.New("mode: live needs a rail for real money: a [chain] section")
+		return errors.New("sandbox_card: there is no simulated card processor in live mode; use a [stripe] section")
+	case c.Stripe != nil && given("sandbox_card"):
+		return errors.New("sandbox_card: [stripe] is the card rail; leave one of the sections out")
+	case c.live() && c.Chain == nil && c.Stripe == nil:
+		return errors.New("mode: live needs a rail for real money: a [stripe] section, a [chain] section, or both")
 	}
 	if err := new(slog.Level).UnmarshalText([]byte(c.LogLevel)); err != nil {
 		return errors.New("log_level: must be debug, info, warn or error")

@@ -63,7 +63,8 @@ func TestServeRefusesAConfiguration(t *testing.T) {
 		{"mail.port", "587", "unknown key mail.port"},
 		{"tls.cert", `"cert.pem"`, "tls.cert and tls.key go together"},
 		{"chain.colour", `"red"`, "unknown key chain.colour"},
-		{"sandbox_card.processor_url", `"http://127.0.0.1:1"`, "sandbox_card: there is no card rail in live mode"},
+		{"stripe.key", `"sk_live_hidden"`, "unknown key stripe.key"},
+		{"sandbox_card.processor_url", `"http://127.0.0.1:1"`, "sandbox_card: there is no simulated card processor in live mode"},
 
 		{"chain.rpc_url", "-", "chain.rpc_url is required"},
 		{"chain.rpc_url", `"wss://hidden.example"`, "chain.rpc_url: must begin with http"},
@@ -178,7 +179,7 @@ func TestServeRefusesAKeyFileThatOthersRead(t *testing.T) {
 	require.ErrorContains(t, err, "chmod 600")
 }
 
-// TestLiveNeedsARail: without a chain there is none for real money.
+// TestLiveNeedsARail: without a section of one there is none for real money.
 func TestLiveNeedsARail(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -189,7 +190,7 @@ func TestLiveNeedsARail(t *testing.T) {
 		}
 	}
 	_, err := command(t, "serve", "--config", written(t, dir, values))
-	require.ErrorContains(t, err, "mode: live needs a rail for real money: a [chain] section")
+	require.ErrorContains(t, err, "mode: live needs a rail for real money: a [stripe] section, a [chain] section, or both")
 }
 
 // TestSandboxMovesNoRealMoney: no main network, and a node by http.
@@ -227,5 +228,39 @@ func TestDefaultsOfTheChain(t *testing.T) {
 		require.Len(t, parsed.Authorizations.Factories, 1)
 		require.Equal(t, chain.Upto{Permit2: evm.Permit2(), Proxy: evm.UptoProxy()}, parsed.Upto)
 		require.Equal(t, "1000000000000000000", parsed.Authorizations.RelayerWei.String())
+	}
+}
+
+// TestServeRefusesStripeKeys: one key, of the mode, in a private file; and no error shows it.
+func TestServeRefusesStripeKeys(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		mode, key, problem string
+		perm               os.FileMode
+	}{
+		"test key in live mode":   {"live", "sk_test_hidden", "stripe.key_file: live mode needs a live key", 0o600},
+		"live key in the sandbox": {"sandbox", "rk_live_hidden", "stripe.key_file: the sandbox needs a test key", 0o600},
+		"publishable key":         {"live", "pk_live_hidden", "stripe: Key: must be a secret key", 0o600},
+		"two keys":                {"live", "sk_live_hidden\nsk_live_other", "stripe.key_file: needs one API key", 0o600},
+		"empty":                   {"live", "", "stripe.key_file: needs one API key", 0o600},
+		"others read it":          {"live", "sk_live_hidden", "chmod 600", 0o604},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			file := filepath.Join(dir, "stripe-key")
+			require.NoError(t, os.WriteFile(file, []byte(test.key), test.perm))
+			require.NoError(t, os.Chmod(file, test.perm))
+			path := written(t, dir, map[string]string{
+				"mode": fmt.Sprintf("%q", test.mode), "base_url": `"https://pay.example"`, "listen": `"127.0.0.1:0"`,
+				"store": fmt.Sprintf("%q", filepath.Join(dir, "pay.db")), "key_file": fmt.Sprintf("%q", filepath.Join(dir, "kek")),
+				"stripe.key_file": fmt.Sprintf("%q", file),
+			})
+			_, err := command(t, "serve", "--config", path)
+			require.ErrorContains(t, err, test.problem)
+			require.ErrorContains(t, err, "pay.toml: ")
+			require.NotContains(t, err.Error(), "hidden")
+			require.Equal(t, []string{"pay.toml", "stripe-key"}, names(t, dir))
+		})
 	}
 }

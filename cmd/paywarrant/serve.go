@@ -34,6 +34,11 @@ func (c serveCmd) Run(ctx context.Context, o output) (failed error) {
 	if err := privateIfThere(cfg.KeyFile); err != nil {
 		return fmt.Errorf("%s: key_file: %w", c.Config, err)
 	}
+	if cfg.Stripe != nil { // before anything is made
+		if _, err := cfg.Stripe.open(cfg.live(), log); err != nil {
+			return fmt.Errorf("%s: %w", c.Config, err)
+		}
+	}
 	var more extras
 	if cfg.Chain != nil {
 		there, err := cfg.Chain.reach(ctx, cfg.live())
@@ -143,10 +148,16 @@ func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) 
 	return nil, errors.Join(err, store.Close())
 }
 
-// openRails opens the rails: a card in the sandbox, and the chain. Those that it
-// returns beside an error are open.
+// openRails opens the rails: cards over Stripe or, in the sandbox, simulated ones; and the
+// chain. Those that it returns beside an error are open.
 func openRails(ctx context.Context, cfg config, beside database, v *vault.Vault, log *slog.Logger, more extras) (rails []rail.Rail, err error) {
-	if !cfg.live() {
+	if cfg.Stripe != nil {
+		cards, err := cfg.Stripe.open(cfg.live(), log)
+		if err != nil {
+			return nil, err
+		}
+		rails = append(rails, cards)
+	} else if !cfg.live() {
 		fiat, err := cardRail(cfg.SandboxCard, beside, log)
 		if err != nil {
 			return nil, err

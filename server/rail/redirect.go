@@ -36,7 +36,4 @@ type Setup struct {
 type Receiver interface {
 	// Events returns the handler that verifies and receives the events.
 	Events() http.Handler
-	// OnChanged sets the function that is called with the reference of a charge that may
-	// have changed, before the first event. It must ask the rail for the outcome.
-	OnChanged(report func(ctx context.Context, reference string))
 }

@@ -116,6 +116,7 @@ func (p *Pages) Register(mux *http.ServeMux) {
 	view("/{$}", p.showHome)
 	view("/setup/{sessionToken}", p.showSetup)
 	form("/setup/{sessionToken}", p.decide)
+	view("/setup/{sessionToken}/card", p.showReturned)
 	view("/setup/{sessionToken}/{proof}", p.showDecided)
 	form("/setup/{sessionToken}/wallet", p.proposeToWallet)
 	view("/checkout/{checkoutId}/{proof}", p.showCheckout)
@@ -153,6 +154,7 @@ type result struct {
 	Warn                                                  bool   // show Worst as a warning
 	Private                                               string // address of a mandate's private page
 	Receipt                                               string // address of a receipt
+	Next                                                  string // address of the card processor's page
 	Note                                                  string // what to do next
 	Facts                                                 []fact
 	Points                                                []string

@@ -34,6 +34,7 @@ type setupForm struct {
 	Payees                                 []payeeChoice
 	Methods                                methodChoices
 	Wallet                                 *walletView // nil: no wallet of one's own
+	Card                                   *cardPage   // nil: no card is entered elsewhere
 }
 
 type payeeChoice struct {
@@ -80,6 +81,7 @@ type entered struct {
 	further                                map[ledger.WindowKind]string // the optional limits
 	proposal                               string                       // that a wallet has signed
 	signatures                             []string
+	connected                              string // the proof of a method that was entered elsewhere
 }
 
 func enteredIn(form url.Values) entered {
@@ -88,6 +90,7 @@ func enteredIn(form url.Values) entered {
 		email: strings.TrimSpace(form.Get("email")), method: form.Get("method"), payees: form["payee"],
 		proposal: form.Get("proposal"), signatures: form["signature"], further: limitsIn(form),
 		roundUpRest: form.Get("roundUpRest") == "yes",
+		connected:   form.Get("connected"),
 	}
 }
 
@@ -120,6 +123,7 @@ func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Sessi
 		p.failed(w, r, err)
 		return
 	}
+	f.Card = p.cardPage(s, in)
 	if wallets, ok := p.Payments.Wallets(s.Terms.Rails); ok {
 		checked := in.method == ownWallet || (in.method == "" && len(methods) == 0)
 		f.Wallet = &walletView{network: networkOf(wallets), Checked: checked}
@@ -157,6 +161,10 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !p.parse(w, r) {
+		return
+	}
+	if r.PostForm.Get("action") == "card" {
+		p.leave(w, r, s)
 		return
 	}
 	var err error

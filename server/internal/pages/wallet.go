@@ -122,6 +122,9 @@ func walletProblem(err error, t ledger.Terms) (problem string, ok bool) {
 // method is the payment method that the person chose, in the rails' terms. Only
 // what is on offer can be chosen by name.
 func (p *Pages) method(ctx context.Context, s payment.Session, terms ledger.Terms, in entered) (method, problem string, err error) {
+	if p.Payments.IsSetupProof(s, proofConnected, in.method, in.connected) {
+		return in.method, "", nil
+	}
 	if in.method != ownWallet {
 		if !slices.ContainsFunc(p.Methods(s.Terms.Rails...), func(m rail.Method) bool { return m.Name == in.method }) {
 			return "", chooseMethod, nil

@@ -33,6 +33,19 @@ func (r *Rail) Connect(ctx context.Context, c rail.Connection) (rail.Instrument,
 	})
 }
 
+// Methods implements [rail.Offerer]: Stripe's test cards with a test key, otherwise none.
+func (r *Rail) Methods() []rail.Method {
+	if !r.test {
+		return nil
+	}
+	return []rail.Method{
+		{Name: "pm_card_visa", Label: "Visa", Number: "4242 4242 4242 4242", Summary: "Pays."},
+		{Name: "pm_card_chargeCustomerFail", Label: "Visa", Number: "4000 0000 0000 0341", Summary: "Connects; each payment is declined."},
+		{Name: "pm_card_chargeDeclinedInsufficientFunds", Label: "Visa", Number: "4000 0000 0000 9995", Summary: "Refused for insufficient funds."},
+		{Name: "pm_card_chargeDeclinedExpiredCard", Label: "Visa", Number: "4000 0000 0000 0069", Summary: "Refused as expired."},
+	}
+}
+
 // connectTestCard connects a test card to a customer of its own. Both requests have the
 // reference as key: test mode needs no more than the 24 hours that Stripe keeps them.
 func (r *Rail) connectTestCard(ctx context.Context, c rail.Connection) (rail.Instrument, error) {
@@ -61,6 +74,8 @@ func (r *Rail) connectTestCard(ctx context.Context, c rail.Connection) (rail.Ins
 	}
 	return connected(customer, intent)
 }
+
+var _ rail.Offerer = (*Rail)(nil)
 
 // newCustomer creates a customer, once per key.
 func (r *Rail) newCustomer(ctx context.Context, key, email string, metadata map[string]string) (string, error) {

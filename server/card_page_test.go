@@ -1,0 +1,154 @@
+package server_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/rail/stripe"
+	"github.com/paywarrant/paywarrant/server/rail/stripe/stripetest"
+	"github.com/paywarrant/paywarrant/server/servertest"
+)
+
+// withStripe is a service whose cards are those of an account at Stripe.
+func withStripe(t *testing.T) (caller, *stripetest.Server) {
+	t.Helper()
+	account := stripetest.Start(t)
+	cards, err := stripe.New(stripe.Config{Key: stripetest.Key, BaseURL: account.URL, WebhookSecrets: []stripe.Key{stripetest.Secret}})
+	require.NoError(t, err)
+	return setup(t, &servertest.Options{Configure: func(c *server.Config) { c.Rails = []rail.Rail{cards} }}), account
+}
+
+// browser is a browser with cookies, which follows no redirects.
+func browser(t *testing.T) *http.Client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	return &http.Client{Jar: jar, Transport: http.DefaultTransport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// open opens a page, or sends a form to it, and returns status and text.
+func (c caller) open(t *testing.T, b *http.Client, address string, form url.Values) (int, string) {
+	t.Helper()
+	method, body := http.MethodGet, ""
+	if form != nil {
+		method, body = http.MethodPost, form.Encode()
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	resp, err := b.Do(r)
+	require.NoError(t, err)
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	return resp.StatusCode, string(text)
+}
+
+// cardForm is the setup form of a person who lowers a limit.
+func cardForm(c caller) url.Values {
+	return url.Values{
+		"maxPerTx": {"4"}, "maxMonthly": {"50"}, "expires": {c.Clock.Now().AddDate(0, 6, 0).Format("2006-01-02")}, "email": {"ada@example.com"},
+		"action": {"card"},
+	}
+}
+
+// session creates a setup session for cards.
+func (c caller) session(t *testing.T) client.Session {
+	t.Helper()
+	s, err := c.Client().CreateSession(t.Context(), client.SessionParams{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000})
+	require.NoError(t, err)
+	return s
+}
+
+var nextPage = regexp.MustCompile(`id="next" href="([^"]+)"`)
+
+// leave sends the form of a browser that leaves for the processor's page, and returns its address.
+func (c caller) leave(t *testing.T, b *http.Client, setupURL string) string {
+	t.Helper()
+	status, text := c.open(t, b, setupURL, cardForm(c))
+	require.Equal(t, http.StatusOK, status, text)
+	found := nextPage.FindStringSubmatch(text)
+	require.NotNil(t, found, text)
+	return found[1]
+}
+
+func TestPersonEntersACardAtTheProcessorAndConfirms(t *testing.T) {
+	t.Parallel()
+	c, account := withStripe(t)
+	s, b := c.session(t), browser(t)
+	_, text := c.open(t, b, s.SetupURL, nil)
+	require.Contains(t, text, "Enter a card")
+	require.Less(t, strings.Index(text, `value="confirm"`), strings.Index(text, `value="card"`), "the Enter key confirms")
+	back := account.Complete(c.leave(t, b, s.SetupURL), "pm_card_visa")
+	require.NotContains(t, back, "ada@example.com")
+	status, text := c.open(t, b, back, nil)
+	require.Equal(t, http.StatusOK, status, text)
+	require.Contains(t, text, `name="maxPerTx" type="text" inputmode="decimal" autocomplete="off" required value="4"`, "what was entered is still there")
+	form := cardForm(c)
+	form.Set("action", "confirm")
+	form.Set("method", regexp.MustCompile(`value="(cs_[^"]+)" checked`).FindStringSubmatch(text)[1])
+	form.Set("connected", regexp.MustCompile(`name="connected" value="([^"]+)"`).FindStringSubmatch(text)[1])
+	status, text = c.open(t, b, s.SetupURL, form)
+	require.Equal(t, http.StatusSeeOther, status, text)
+	done, err := c.Client().Session(t.Context(), s.SessionToken)
+	require.NoError(t, err)
+	c.charge(t, done.Mandate, 250, "k").ok(t)
+	require.EqualValues(t, 250, account.Moved())
+	c.charge(t, done.Mandate, 450, "k2").refused(t, http.StatusPaymentRequired, "per_tx")
+}
+
+// TestNobodyCompletesAnothersSetup: the address of the return without the browser, the
+// browser without the address, another session, and a method without proof.
+func TestNobodyCompletesAnothersSetup(t *testing.T) {
+	t.Parallel()
+	c, account := withStripe(t)
+	s, b := c.session(t), browser(t)
+	page := c.leave(t, b, s.SetupURL)
+	back := account.Complete(page, "pm_card_visa")
+	status, text := c.open(t, browser(t), back, nil)
+	require.Equal(t, http.StatusForbidden, status, "the victim's browser, which was led to the attacker's page: %s", text)
+	method := page[strings.LastIndex(page, "/")+1:]
+	status, _ = c.open(t, b, s.SetupURL+"/card?state=guessed&method="+method, nil)
+	require.Equal(t, http.StatusForbidden, status, "the attacker's browser, which has no state")
+	other := c.session(t)
+	status, _ = c.open(t, b, strings.Replace(back, s.SessionToken, other.SessionToken, 1), nil)
+	require.Equal(t, http.StatusForbidden, status, "another session")
+
+	form := cardForm(c)
+	form.Set("action", "confirm")
+	form.Set("method", method)
+	for _, proof := range []string{"", "guessed"} {
+		form.Set("connected", proof)
+		status, _ = c.open(t, b, s.SetupURL, form)
+		require.Equal(t, http.StatusUnprocessableEntity, status, "a method without its proof")
+	}
+	_, text = c.open(t, b, back, nil)
+	form.Set("connected", regexp.MustCompile(`name="connected" value="([^"]+)"`).FindStringSubmatch(text)[1])
+	status, _ = c.open(t, b, other.SetupURL, form)
+	require.Equal(t, http.StatusUnprocessableEntity, status, "the proof of another session")
+
+	c.leave(t, b, s.SetupURL)
+	status, _ = c.open(t, b, back, nil)
+	require.Equal(t, http.StatusForbidden, status, "the setup that was begun before, in another tab")
+	pending, err := c.Client().Session(t.Context(), s.SessionToken)
+	require.NoError(t, err)
+	require.Equal(t, client.SessionPending, pending.Status)
+}
+
+func TestProcessorsEventsAreVerified(t *testing.T) {
+	t.Parallel()
+	c, account := withStripe(t)
+	body, signature := account.Event("evt_1", "payment_intent.succeeded", "pi_none", c.Clock.Now())
+	require.Equal(t, http.StatusOK, c.do(t, "POST", "/rails/card/events", string(body), "Stripe-Signature", signature).Status)
+	require.Equal(t, http.StatusBadRequest, c.do(t, "POST", "/rails/card/events", string(body)).Status)
+}
