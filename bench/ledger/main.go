@@ -6,6 +6,8 @@
 //	go run ./bench/ledger -export    # only the export of a million charges
 //	go run ./bench/ledger -reconcile # only the reconciliation of a million charges
 //
+// With -engine PostgreSQL only that engine is measured.
+//
 // F is a loop that appends 4 KiB to a file and waits for the disk (write, fsync),
 // measured before and after each figure, on the file system of the figure's
 // database. Every figure is a ratio; bare times depend on the machine. PostgreSQL
@@ -21,6 +23,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -34,18 +37,19 @@ func main() {
 	million := flag.Bool("million", false, "also measure how costs grow from 1,000 to 1,000,000 charges")
 	export := flag.Bool("export", false, "measure only the export of 1,000,000 charges")
 	reconcile := flag.Bool("reconcile", false, "measure only the reconciliation of 1,000,000 charges")
+	only := flag.String("engine", "", "measure only one engine: SQLite or PostgreSQL")
 	span := flag.Duration("span", 3*time.Second, "how long to measure each figure")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *span, *million, *export, *reconcile); err != nil {
+	if err := run(ctx, *only, *span, *million, *export, *reconcile); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // run measures all, in a folder that it deletes.
-func run(ctx context.Context, span time.Duration, million, export, reconcile bool) error {
+func run(ctx context.Context, only string, span time.Duration, million, export, reconcile bool) error {
 	dir, err := os.MkdirTemp("", "bench-ledger")
 	if err != nil {
 		return err
@@ -72,6 +76,9 @@ func run(ctx context.Context, span time.Duration, million, export, reconcile boo
 			}
 			return postgres.Open(ctx, url)
 		}, address: func() string { return url }, commits: wal(cluster.URL())})
+	}
+	if only != "" {
+		stores = slices.DeleteFunc(stores, func(e engine) bool { return e.name != only })
 	}
 	disk := &disk{dir: dir}
 	var t table

@@ -39,7 +39,7 @@ func TestKilledAtPointsOfTheChain(t *testing.T) {
 				failpoint.GrantStored, failpoint.ConnectDecided, failpoint.TransferStored, failpoint.TransferLanded, failpoint.NonceLost,
 				failpoint.ReplacementStored, failpoint.KeyDestroyed, failpoint.WatcherDestroyed, failpoint.AuthorizationSent,
 				failpoint.RecordsCommitted, failpoint.CaptureBegun, failpoint.HoldExpired,
-				failpoint.RefundProposed, failpoint.RefundConcluded,
+				failpoint.RefundProposed, failpoint.RefundConcluded, failpoint.SettlementBegun, failpoint.SettlementRecorded,
 			}
 			r, err := runChain(t.Context(), o)
 			skipWithoutPostgres(t, err)

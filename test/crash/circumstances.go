@@ -21,7 +21,12 @@ import (
 // steps are the points of the chain, with what brings them about.
 func (d *chainDrill) steps() labels {
 	holds := []failpoint.Point{failpoint.CaptureBegun, failpoint.VoidRecorded, failpoint.HoldExpired}
-	return labels{points: d.only(slices.Concat(failpoint.ChainPoints(), failpoint.RefundPoints(), failpoint.ChainRefundPoints(), holds)), passes: passes, around: d.around}
+	return labels{points: d.only(slices.Concat(chainPoints(), failpoint.RefundPoints(), holds)), passes: passes, around: d.around}
+}
+
+// chainPoints returns the steps of the chain alone.
+func chainPoints() []failpoint.Point {
+	return slices.Concat(failpoint.ChainPoints(), failpoint.ChainRefundPoints(), failpoint.SettlementPoints())
 }
 
 // passes is at which time the service ends at a point, at most: those that updates

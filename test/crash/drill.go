@@ -54,6 +54,8 @@ type report struct {
 	// Lost charges were answered and are not in the ledger, or not as they were
 	// answered. Doubled ones moved money twice. Undecided ones are pending or held.
 	Lost, Doubled, Undecided int
+	// Reconciled are the movements that were compared with the ledger.
+	Reconciled int64
 	// Histories of mandates with a tight limit; Illegal ones no order of the calls
 	// explains.
 	Histories, Illegal int
@@ -61,12 +63,12 @@ type report struct {
 }
 
 func (r report) failed() bool {
-	return r.Lost+r.Doubled+r.Undecided+r.Illegal+len(r.Faults) > 0 || r.Succeeded == 0 || r.Voided+r.Refunds == 0
+	return r.Lost+r.Doubled+r.Undecided+r.Illegal+len(r.Faults) > 0 || r.Succeeded == 0 || r.Reconciled == 0 || r.Voided+r.Refunds == 0
 }
 
 func (r report) String() string {
-	s := fmt.Sprintf("kills %d, charges %d (succeeded %d, failed %d, voided %d, refused %d), refunds %d, lost %d, doubled %d, undecided %d",
-		r.Kills, r.Charges, r.Succeeded, r.Failed, r.Voided, r.Refused, r.Refunds, r.Lost, r.Doubled, r.Undecided)
+	s := fmt.Sprintf("kills %d, charges %d (succeeded %d, failed %d, voided %d, refused %d), refunds %d, movements %d, lost %d, doubled %d, undecided %d",
+		r.Kills, r.Charges, r.Succeeded, r.Failed, r.Voided, r.Refused, r.Refunds, r.Reconciled, r.Lost, r.Doubled, r.Undecided)
 	if r.Tabs > 0 {
 		s += fmt.Sprintf("; tabs %d, draws %d", r.Tabs, r.Draws)
 	}
@@ -414,11 +416,9 @@ func (d *drill) compare(ctx context.Context, r *report) (err error) {
 	if r.Undecided == 0 && moved.HeldCents != 0 {
 		r.Faults = append(r.Faults, fmt.Sprintf("the processor still holds %d cents", moved.HeldCents))
 	}
-	differences, err := d.reconcile(ctx, store)
-	if err != nil {
+	if err := d.reconcile(ctx, store, r); err != nil {
 		return err
 	}
-	r.Faults = append(r.Faults, differences...)
 	d.judge(r)
 	return nil
 }

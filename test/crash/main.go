@@ -50,7 +50,7 @@ func main() {
 	flag.Func("only", "with -points, kill at these steps alone, by their names with commas between", func(text string) error {
 		for name := range strings.SplitSeq(text, ",") {
 			p := failpoint.Point(name)
-			if !slices.Contains(slices.Concat(cardPoints(), failpoint.ChainPoints(), failpoint.ChainRefundPoints()), p) {
+			if !slices.Contains(slices.Concat(cardPoints(), chainPoints()), p) {
 				return fmt.Errorf("there is no step %q", name)
 			}
 			o.Only = append(o.Only, p)
