@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -38,6 +39,16 @@ type reservation struct {
 // leastPrune is the number of reservations that are kept before the ended ones are
 // removed.
 const leastPrune = 16
+
+// maxReserved limits the reservations of a payer to which a permit adds another one: a payer
+// can sign any number of permits that are verified and never settled, and each reservation
+// is written again with all others.
+const maxReserved = 500
+
+// full reports whether there is no reservation left for a permit.
+func (s reservations) full(a authorization) bool {
+	return a.permit != nil && len(s.List) >= maxReserved && !slices.ContainsFunc(s.List, func(one reservation) bool { return one.Key == a.key })
+}
 
 // errReservationsChanged reports that the payer's reservations changed meanwhile.
 var errReservationsChanged = errors.New("chain: the payer's settlements changed")
@@ -74,13 +85,16 @@ func (r *Rail) checkFunds(ctx context.Context, a authorization) (reserve func(tx
 	if balance.Cmp(a.Value.Big()) < 0 {
 		return nil, refuseAuthorization(x402.ReasonInsufficientFunds, "the payer has less than the amount")
 	}
-	if len(now.List) > 0 && (!now.covers(a, balance) || len(now.List) >= now.PruneAt) {
+	if len(now.List) > 0 && (!now.covers(a, balance) || now.full(a) || len(now.List) >= now.PruneAt) {
 		if now, err = r.pruneReserved(ctx, a.From); err != nil {
 			return nil, err
 		}
 		if balance, err = r.balance(ctx, a.From); err != nil {
 			return nil, err
 		}
+	}
+	if now.full(a) {
+		return nil, refuseAuthorization(x402.ReasonInsufficientFunds, "the payer has %d payments in progress", len(now.List))
 	}
 	if !now.covers(a, balance) {
 		return nil, refuseAuthorization(x402.ReasonInsufficientFunds, "the payer's balance is needed for payments in progress")
@@ -90,7 +104,7 @@ func (r *Rail) checkFunds(ctx context.Context, a authorization) (reserve func(tx
 		if err != nil {
 			return err
 		}
-		if kept.Removals != now.Removals || !kept.covers(a, balance) {
+		if kept.Removals != now.Removals || !kept.covers(a, balance) || kept.full(a) {
 			return errReservationsChanged
 		}
 		for _, one := range kept.List {

@@ -333,6 +333,25 @@ func TestManyPermitsOfOneBalance(t *testing.T) {
 	require.True(t, w.verifyUpto(t, late).IsValid)
 }
 
+// TestPermitsInProgressAreLimited checks that a payer has at most 500, and that one that has
+// ended no longer counts.
+func TestPermitsInProgressAreLimited(t *testing.T) {
+	t.Parallel()
+	w := setup(t, devchain.Config{Manual: true}, impatient)
+	from := devchain.Wallets()[0]
+	w.allowPermit2(t, from, devchain.WalletMicros)
+	for i := range 500 {
+		u := w.permit(t, from, func(p *evm.UptoPermit) { p.Amount, p.Nonce = evm.Uint64(1000), evm.Uint64(uint64(i)) })
+		require.True(t, w.verifyUpto(t, u).IsValid)
+	}
+	more := w.permit(t, from, func(p *evm.UptoPermit) { p.Nonce = evm.Uint64(500) })
+	require.Equal(t, x402.ReasonInsufficientFunds, w.verifyUpto(t, more).InvalidReason)
+	first := w.permit(t, from, func(p *evm.UptoPermit) { p.Amount, p.Nonce = evm.Uint64(1000), evm.Uint64(0) })
+	require.True(t, w.verifyUpto(t, first).IsValid, "it is one of them")
+	require.True(t, w.settleUpto(t, first, "0", rail.SettleRequest{}).Success)
+	require.True(t, w.verifyUpto(t, more).IsValid)
+}
+
 // TestUptoThatExpiresUnderwayIsRefused: between the check and the settlement.
 func TestUptoThatExpiresUnderwayIsRefused(t *testing.T) {
 	t.Parallel()
