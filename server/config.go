@@ -113,6 +113,9 @@ type Config struct {
 	Traces telemetry.Traces
 	// Mailer sends email. Default: no email is sent.
 	Mailer Mailer
+	// Mailbox returns the messages that a sandbox shows on the page "/mailbox" to all who can
+	// open it, newest first, because Mailer does not send them. Default: there is no such page.
+	Mailbox func() []Message
 	// Resolver resolves the host names of webhook endpoints. Default: the system resolver.
 	Resolver *net.Resolver
 	// RequestsPerSecond limits each merchant's charges, other writes and reads, counted
@@ -212,6 +215,8 @@ func (c *Config) validate() error {
 	switch {
 	case c.Mode != Sandbox && c.Mode != Live:
 		return fmt.Errorf("server: Mode must be %q or %q", Sandbox, Live)
+	case c.Mode == Live && c.Mailbox != nil:
+		return errors.New("server: Mailbox: live mode has none; messages hold private links")
 	case c.Store == nil:
 		return errors.New("server: Store is required")
 	case c.AdvanceClock != nil && c.Clock == nil:

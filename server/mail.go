@@ -5,6 +5,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/letter"
 	"github.com/paywarrant/paywarrant/server/internal/mail"
+	"github.com/paywarrant/paywarrant/server/internal/pages"
 )
 
 // The kinds of messages. They are stored.
@@ -29,6 +30,19 @@ func (s *Server) queueMails() {
 			return s.config.Mailer.Mail(ctx, Message{To: l.To, Subject: l.Subject, Text: l.Text(), HTML: page})
 		},
 	})
+}
+
+// mailbox returns the messages that a page shows, or nil if there is no such page.
+func (c *Config) mailbox() func() []pages.Mail {
+	if c.Mailbox == nil {
+		return nil
+	}
+	return func() (all []pages.Mail) {
+		for _, m := range c.Mailbox() {
+			all = append(all, pages.Mail{To: m.To, Subject: m.Subject, Text: m.Text})
+		}
+		return all
+	}
 }
 
 // post returns the function that queues messages of a kind, or nil if no mail is sent.

@@ -201,7 +201,7 @@ func (s *Server) routes() (http.Handler, error) {
 	shown := pages.New(pages.Config{
 		Audit:    s.audit,
 		Payments: s.payments, Merchants: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger,
-		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, DocsURL: cfg.DocsURL, Links: cfg.links(), PerAddress: cfg.AnonymousPerSecond, Methods: s.methods, MailConfirmation: s.post(mandateConfirmed),
+		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, DocsURL: cfg.DocsURL, Links: cfg.links(), PerAddress: cfg.AnonymousPerSecond, Methods: s.methods, MailConfirmation: s.post(mandateConfirmed), Mailbox: cfg.mailbox(),
 	})
 	shown.Register(mux)
 	s.write(mandateConfirmed, shown.Confirmation)

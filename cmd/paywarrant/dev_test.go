@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -216,32 +217,35 @@ func TestSetupButtonIsGuardedAsThePagesAre(t *testing.T) {
 func TestMailIsShownInTheMailbox(t *testing.T) {
 	t.Parallel()
 	s := developed(t, nil)
-	open := func() string {
-		resp, page := request(t, http.MethodPost, s.BaseURL+mailboxPath, http.Header{"Origin": {s.BaseURL}})
-		require.Equal(t, http.StatusOK, resp.StatusCode)
-		require.Equal(t, "no-store", resp.Header.Get("Cache-Control"))
+	open := func(s *stack, path string) string {
+		_, page := request(t, http.MethodGet, s.BaseURL+path, http.Header{"Accept": {"text/html"}})
 		return page
 	}
-	require.Contains(t, open(), "No message yet.")
+	require.Contains(t, open(s, "/"), `href="/mailbox"`)
+	require.Contains(t, open(s, "/mailbox"), "No message yet.")
 	for _, subject := range []string{"<b>one</b>", "two"} {
 		m := server.Message{To: "ada@example.com", Subject: subject, Text: "See:\nhttps://pay.example/m/x\n"}
 		require.NoError(t, s.mailbox.Mail(t.Context(), m))
 	}
-	page := open()
+	page := open(s, "/mailbox")
 	require.Less(t, strings.Index(page, "two"), strings.Index(page, "&lt;b&gt;one"))
-	require.Contains(t, page, `<a href="https://pay.example/m/x">`)
-	_, page = request(t, http.MethodGet, s.BaseURL+"/", http.Header{"Accept": {"text/html"}})
-	require.Contains(t, page, mailboxPath)
-
-	tunneled := developed(t, func(c *stackConfig) { c.BaseURL = "https://pay.example" })
-	require.NotContains(t, linkURLs(tunneled), mailboxPath, "it shows private links")
+	require.Contains(t, page, `href="https://pay.example/m/x"`)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.BaseURL+"/mailbox", http.NoBody)
+	require.NoError(t, err)
+	r.Host = "rebound.example"
+	rebound, err := http.DefaultTransport.RoundTrip(r)
+	require.NoError(t, err)
+	require.NoError(t, rebound.Body.Close())
+	require.Equal(t, http.StatusMisdirectedRequest, rebound.StatusCode)
 }
 
-func linkURLs(s *stack) (all []string) {
-	for _, l := range s.links() {
-		all = append(all, l.URL)
-	}
-	return all
+// TestMailboxIsNotPublic: it shows private links, so a sandbox under a public address has none.
+func TestMailboxIsNotPublic(t *testing.T) {
+	t.Parallel()
+	s := developed(t, func(c *stackConfig) { c.BaseURL = "https://pay.example" })
+	w := httptest.NewRecorder()
+	s.Service.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, s.BaseURL+"/mailbox", http.NoBody))
+	require.Equal(t, http.StatusNotFound, w.Code)
 }
 
 // TestMovedClockIsEverybodys: after a test helper has moved the clock, mandates still pay the

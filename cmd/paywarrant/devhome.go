@@ -25,11 +25,6 @@ func (s *stack) links() []server.Link {
 		}
 		links = append(links, l)
 	}
-	if s.local() {
-		links = append(links, server.Link{
-			Name: "Mailbox", URL: mailboxPath, Text: "Mail to people is shown here instead of being sent.", Post: &s.mailbox,
-		})
-	}
 	return append(links,
 		server.Link{Name: "Bundles", URL: s.API.BaseURL + bundlesPath, Text: "Requests of the demo API, bought in advance."},
 		server.Link{Name: "openapi.json of the demo API", URL: s.API.BaseURL + "/openapi.json", Text: "With prices, for directories and agents."},

@@ -101,6 +101,8 @@ type extras struct {
 	links []server.Link
 	// mailer sends mail. Default: as the configuration says.
 	mailer server.Mailer
+	// mailbox returns the messages that a page shows. Default: there is none.
+	mailbox func() []server.Message
 }
 
 // newService opens what the configuration names and puts the service together;
@@ -131,7 +133,7 @@ func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) 
 			Logger: log, RequestsPerSecond: cfg.RequestsPerSecond, AnonymousPerSecond: cfg.AnonymousPerSecond,
 			TabCents: cfg.TabCents, MaxTabAdvanceCents: cfg.MaxTabAdvanceCents,
 			TrustedProxies: proxies, TestHelperKey: cfg.TestHelperKey, Metrics: more.metrics,
-			Links: more.links, Mailer: more.mailer, ReconcileEvery: cfg.reconcileEvery(),
+			Links: more.links, Mailer: more.mailer, Mailbox: more.mailbox, ReconcileEvery: cfg.reconcileEvery(),
 		})
 		if err == nil {
 			return srv, nil

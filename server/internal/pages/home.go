@@ -2,6 +2,7 @@ package pages
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/paywarrant/paywarrant/internal/httpjson"
@@ -47,6 +48,9 @@ func (p *Pages) showHome(w http.ResponseWriter, r *http.Request) {
 			{Name: "API description", URL: "/openapi.json", Text: "OpenAPI 3.1: mandates, charges, webhooks"},
 			{Name: "Public keys", URL: "/.well-known/jwks.json", Text: "They verify mandates offline."},
 		},
+	}
+	if p.Mailbox != nil {
+		h.Links = append(slices.Clip(h.Links), Link{Name: "Mailbox", URL: mailboxPath, Text: "Mail to people is shown here instead of being sent."})
 	}
 	if errors != "" {
 		h.More = append(h.More, Link{Name: "Error codes", URL: errors, Text: "The cause and the fix of each one."})

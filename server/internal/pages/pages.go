@@ -64,6 +64,9 @@ type Config struct {
 	// MailConfirmation queues [Pages.Confirmation] of a mandate. Nil: no mail is sent, and
 	// no page asks for an address.
 	MailConfirmation func(ctx context.Context, mandateID string)
+	// Mailbox returns the messages of the page "/mailbox", newest first. Nil: there is no
+	// such page.
+	Mailbox func() []Mail
 }
 
 // Pages serves them.
@@ -73,7 +76,7 @@ type Pages struct {
 	views, forms                      *ratelimit.Limits
 	stylePath, scriptPath             string
 	setup, pay, result, mandate, stop *template.Template
-	lower, start                      *template.Template
+	lower, start, mailbox             *template.Template
 }
 
 // New parses the templates; they are part of the program, so a broken one panics.
@@ -89,7 +92,7 @@ func New(cfg Config) *Pages {
 	}
 	return &Pages{
 		Config: cfg, views: limits(), forms: limits(), setup: parse("setup.html"), pay: parse("checkout.html"), result: parse("result.html"),
-		mandate: parse("mandate.html"), stop: parse("stop.html"), lower: parse("lower.html"), start: parse("home.html"),
+		mandate: parse("mandate.html"), stop: parse("stop.html"), lower: parse("lower.html"), start: parse("home.html"), mailbox: parse("mailbox.html"),
 		stylePath: assetPath("style", style, ".css"), scriptPath: assetPath("wallet", walletScript, ".js"),
 	}
 }
@@ -127,6 +130,9 @@ func (p *Pages) Register(mux *http.ServeMux) {
 	form("/m/{mandateId}/{proof}/stop", p.stopMandate)
 	view("/m/{mandateId}/{proof}/limits", p.askForLimits)
 	form("/m/{mandateId}/{proof}/limits", p.lowerLimits)
+	if p.Mailbox != nil {
+		view(mailboxPath, p.showMailbox)
+	}
 	for _, l := range p.Links {
 		if l.Post != nil {
 			form(l.URL, l.Post.ServeHTTP)
