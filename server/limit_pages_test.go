@@ -100,3 +100,33 @@ func TestSetupPageMarksTheInvalidLimitAndShowsIt(t *testing.T) {
 		}
 	}
 }
+
+// TestPersonAddsALimitLater: on the private page, with what its period has used; one that was
+// added can be lowered like the others, that for a payee too.
+func TestPersonAddsALimitLater(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	m := c.confirm(t, client.SessionParams{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000, AllowedMerchantIDs: []string{"*"}}, nil)
+	c.charge(t, m.mandate, 300, "first").ok(t)
+	page := c.page(t, m.link+"/limits").ok(t).Text
+	require.Contains(t, page, `<details id="more-limits"><summary>Add a limit</summary>`)
+	form := func(day, payee string) url.Values {
+		return url.Values{"maxPerTx": {"5"}, "maxMonthly": {"20"}, "maxDaily": {day}, "maxPerPayee": {payee}}
+	}
+	resp, page := post(t, m.link+"/limits", form("2.99", ""), "same-origin")
+	require.Equal(t, http.StatusUnprocessableEntity, resp.StatusCode)
+	require.Contains(t, page, "The limit for a day cannot be lower than the $3.00 that are used of it already.")
+	require.Contains(t, page, `<details id="more-limits" open>`)
+	for _, payee := range []string{"10", "4"} {
+		var status int
+		status, page = c.form(t, m.link+"/limits", form("6", payee))
+		require.Equal(t, http.StatusOK, status, page)
+	}
+	require.Contains(t, page, "$3.00 of $6.00 spent on")
+	require.Contains(t, page, "A month to one payee")
+	c.charge(t, m.mandate, 101, "second").refused(t, http.StatusPaymentRequired, "payee_limit")
+	status, _ := c.form(t, m.link+"/limits", form("6", "4.01"))
+	require.Equal(t, http.StatusUnprocessableEntity, status)
+	c.charge(t, m.mandate, 100, "third").ok(t)
+	c.sound(t, 2)
+}

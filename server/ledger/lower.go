@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -21,22 +23,71 @@ func (e *UsedError) Error() string {
 	return fmt.Sprintf("ledger: %s limit below the %d that are used in its period", e.Kind, e.Used)
 }
 
-// LowerLimits lowers the limit for one payment and the limits of periods of an active mandate
-// to those of terms. The rest of terms must be as before. It returns the mandate. Errors:
-// [ErrNotFound], [ErrWidened] if terms allow more or have another kind of limit, [UsedError], and
-// a [Refusal] if the mandate has ended. What a contract on a chain enforces does not change.
+// Spent sums the charges of a mandate that count in its windows, to one payee on one day.
+type Spent struct {
+	// MerchantID identifies the payee.
+	MerchantID string
+	// Day is the day of the charges.
+	Day Day
+	// Amount is their sum without what was refunded.
+	Amount Micros
+	// Count is their number.
+	Count int64
+}
+
+// errMandateChanged reports a mandate that has changed since its charges were summed up.
+var errMandateChanged = errors.New("ledger: mandate changed")
+
+// lowerAttempts limits how often the charges of a mandate are summed up again because others
+// were made meanwhile.
+const lowerAttempts = 20
+
+// LowerLimits lowers the limits of an active mandate to those of terms, and adds those that the
+// mandate does not have. A limit that is added counts the charges of its current period. The rest
+// of terms must be as before. It returns the mandate. Errors: [ErrNotFound], [ErrWidened] if terms
+// allow more, [UsedError], [ErrBusy] if the mandate is charged all the time, and a [Refusal] if the
+// mandate has ended. What a contract on a chain enforces does not change.
 func (l *Ledger) LowerLimits(ctx context.Context, mandateID string, terms Terms) (m Mandate, err error) {
-	err = l.run(ctx, mandateID, Keys{Mandates: []string{mandateID}}, func(s *State, now time.Time) (e Effects, err error) {
-		e, m, err = decideLower(s, mandateID, terms, now)
-		return e, err
-	})
+	err = errMandateChanged
+	for n := 0; n < lowerAttempts && errors.Is(err, errMandateChanged); n++ {
+		m, err = l.lowerOnce(ctx, mandateID, terms)
+	}
+	if errors.Is(err, errMandateChanged) {
+		err = ErrBusy
+	}
 	if err != nil {
 		return Mandate{}, fmt.Errorf("lower limits of mandate %s: %w", mandateID, err)
 	}
 	return m, nil
 }
 
-func decideLower(s *State, mandateID string, to Terms, now time.Time) (Effects, Mandate, error) {
+// lowerOnce lowers limits unless a charge of the mandate, or its end, comes between reading its
+// charges and the decision: each changes a window or the number of events.
+func (l *Ledger) lowerOnce(ctx context.Context, mandateID string, terms Terms) (m Mandate, err error) {
+	read, err := l.Mandate(ctx, mandateID)
+	if err != nil {
+		return Mandate{}, err
+	}
+	keys, spent := Keys{Mandates: []string{mandateID}}, []Spent(nil)
+	if terms.Limits != read.Terms.Limits {
+		if spent, err = l.Spent(ctx, mandateID); err != nil {
+			return Mandate{}, err
+		}
+	}
+	for _, one := range spent {
+		keys.Tallies = append(keys.Tallies, TallyKey{MandateID: mandateID, MerchantID: one.MerchantID})
+	}
+	err = l.run(ctx, mandateID, keys, func(s *State, now time.Time) (e Effects, err error) {
+		if known, ok := s.Mandates[mandateID]; ok && (known.EventSeq != read.EventSeq || !slices.Equal(known.Windows, read.Windows)) {
+			return Effects{}, errMandateChanged
+		}
+		e, m, err = decideLower(s, mandateID, terms, spent, now)
+		return e, err
+	})
+	return m, err
+}
+
+func decideLower(s *State, mandateID string, to Terms, spent []Spent, now time.Time) (Effects, Mandate, error) {
 	m, ok := s.Mandates[mandateID]
 	switch {
 	case !ok:
@@ -49,28 +100,76 @@ func decideLower(s *State, mandateID string, to Terms, now time.Time) (Effects, 
 		return Effects{}, m, ErrWidened
 	}
 	day := m.CountingDay(now)
-	windows, err := m.changed(func(w Window) (Window, error) {
-		w = w.At(day)
-		if w.Cap = to.Cap(w.Kind); w.Used > w.Cap {
-			return w, &UsedError{Kind: w.Kind, Used: w.Used}
+	var windows []Window
+	for _, kind := range WindowKinds {
+		if to.Cap(kind) == 0 {
+			continue
 		}
-		return w, nil
-	})
+		w, had := m.Window(kind, day)
+		if !had {
+			w = usedOf(Window{Kind: kind}.At(day), spent)
+		}
+		if w.Cap = to.Cap(kind); w.Used > w.Cap {
+			return Effects{}, m, &UsedError{Kind: kind, Used: w.Used}
+		}
+		windows = append(windows, w)
+	}
+	e, err := lowerPayees(s, m, to, spent, day)
 	if err != nil {
 		return Effects{}, m, err
 	}
 	m.Terms.MaxPerTx, m.Terms.MaxMonthly, m.Terms.Limits, m.Windows = to.MaxPerTx, to.MaxMonthly, to.Limits, windows
-	return Effects{Update: Rows{Mandates: []Mandate{m}}}, m, nil
+	e.Update.Mandates = []Mandate{m}
+	return e, m, nil
 }
 
-// lowers reports whether the terms are those of t with limits of the same kinds that are not
-// higher. The limit for one payee stays: how much each payee has got of it is not at hand.
-func (t Terms) lowers(of Terms) bool {
-	for _, kind := range WindowKinds {
-		if (t.Cap(kind) > 0) != (of.Cap(kind) > 0) {
-			return false
+// usedOf returns a window with what the charges of its period use.
+func usedOf(w Window, spent []Spent) Window {
+	for _, one := range spent {
+		switch {
+		case w.start(one.Day) != w.Start:
+		case w.Counts():
+			w.Used += one.Count
+		default:
+			w.Used += int64(one.Amount)
 		}
 	}
-	return t.Narrows(of) && t.MaxMonthlyPerPayee == of.MaxMonthlyPerPayee && t.RoundUpRest == of.RoundUpRest && slices.Equal(t.Payees, of.Payees) &&
+	return w
+}
+
+// lowerPayees compares what each payee got in the month with the limit for one payee. If the limit
+// is new, the payees' tallies begin to count.
+func lowerPayees(s *State, m Mandate, to Terms, spent []Spent, day Day) (e Effects, err error) {
+	if to.MaxMonthlyPerPayee == m.Terms.MaxMonthlyPerPayee {
+		return Effects{}, nil
+	}
+	of := map[string][]Spent{}
+	for _, one := range spent {
+		of[one.MerchantID] = append(of[one.MerchantID], one)
+	}
+	used := UsedError{Kind: PayeeLimit}
+	for merchantID, charges := range of {
+		key := TallyKey{MandateID: m.ID, MerchantID: merchantID}
+		tally, known := s.Tallies[key]
+		w := usedOf(Window{Kind: PayeeLimit}.At(day), charges)
+		used.Used = max(used.Used, w.Used)
+		tally = tally.with(w)
+		if tally.TallyKey = key; known {
+			e.Update.Tallies = append(e.Update.Tallies, tally)
+		} else {
+			e.Insert.Tallies = append(e.Insert.Tallies, tally)
+		}
+	}
+	if used.Used > int64(to.MaxMonthlyPerPayee) {
+		return Effects{}, &used
+	}
+	slices.SortFunc(e.Update.Tallies, func(a, b Tally) int { return cmp.Compare(a.MerchantID, b.MerchantID) })
+	return e, nil
+}
+
+// lowers reports whether the terms are those of t with limits that are not higher, and perhaps
+// further ones.
+func (t Terms) lowers(of Terms) bool {
+	return t.Narrows(of) && t.RoundUpRest == of.RoundUpRest && slices.Equal(t.Payees, of.Payees) &&
 		slices.Equal(t.Rails, of.Rails) && t.ExpiresAt.Equal(of.ExpiresAt)
 }

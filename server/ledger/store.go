@@ -92,6 +92,9 @@ type Reader interface {
 	// MandateVolume returns what the payer of a mandate has paid: the sum of its succeeded charges
 	// without what was refunded and what it owes for tabs, and with what was captured above a sum.
 	MandateVolume(ctx context.Context, mandateID string) (Micros, error)
+	// Spent sums the charges of a mandate that count in its windows, by payee and day. A refund on
+	// the chain frees its amount here.
+	Spent(ctx context.Context, mandateID string) ([]Spent, error)
 	// Tab returns a tab.
 	Tab(ctx context.Context, id string) (Tab, error)
 	// Tabs lists a payee's tabs, newest first, beginning after the tab with the id before, or

@@ -11,13 +11,14 @@ import (
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// lowerForm is the page on which a person lowers the limits of a mandate.
+// lowerForm is the page on which a person lowers the limits of a mandate, or adds some.
 type lowerForm struct {
 	faulty
 
 	Action, Back, Payees string
 	OnChain              bool
-	Limits               []limitField
+	Limits, MoreLimits   []limitField
+	MoreOpen             bool // MoreLimits are shown
 }
 
 func (p *Pages) askForLimits(w http.ResponseWriter, r *http.Request) {
@@ -54,19 +55,23 @@ func (p *Pages) showLower(w http.ResponseWriter, r *http.Request, m ledger.Manda
 			Money: id != "count", Required: true, Describe: f.Describe(id, id+"-hint"),
 		}
 	}
+	_, further := limitFields(f.faulty, m.Terms, in)
 	f.Limits = []limitField{
 		field(fieldPer, "maxPerTx", "At most for one payment", in.perTx, dollars(m.Terms.MaxPerTx)),
 		field(fieldMonth, "maxMonthly", "At most in a month", in.monthly, dollars(m.Terms.MaxMonthly)),
 	}
 	for _, l := range limitInputs {
-		if limit := m.Terms.Cap(l.kind); limit > 0 && l.kind != ledger.PayeeLimit {
+		if limit := m.Terms.Cap(l.kind); limit > 0 {
 			f.Limits = append(f.Limits, field(l.id, l.name, l.label, in.further[l.kind], l.shown(limit)))
 		}
 	}
+	f.MoreLimits = further
+	f.MoreOpen = slices.ContainsFunc(further, func(l limitField) bool { return l.Value != "" })
 	p.render(w, r, status, p.lower, "Lower the limits", f)
 }
 
-// lowerLimits takes the form. The limits that it has no field for stay.
+// lowerLimits takes the form. A limit that it has no field for stays, and one that is left empty
+// is not added.
 func (p *Pages) lowerLimits(w http.ResponseWriter, r *http.Request) {
 	m, ok := p.privateMandate(w, r)
 	if !ok || !p.parse(w, r) {
@@ -74,9 +79,9 @@ func (p *Pages) lowerLimits(w http.ResponseWriter, r *http.Request) {
 	}
 	in := limitsOf(m)
 	in.perTx, in.monthly = r.PostForm.Get("maxPerTx"), r.PostForm.Get("maxMonthly")
-	for kind, text := range limitsIn(r.PostForm) {
-		if m.Terms.Cap(kind) > 0 && kind != ledger.PayeeLimit {
-			in.further[kind] = text
+	for _, l := range limitInputs {
+		if r.PostForm.Has(l.name) {
+			in.further[l.kind] = r.PostForm.Get(l.name)
 		}
 	}
 	terms, wrong := p.terms(m.Terms, in)

@@ -95,6 +95,8 @@ func Run(t *testing.T, fresh Fresh) {
 		"a store has one service":          oneService,
 		"streams against charges":          streamsAgainstCharges,
 		"lowered limits":                   loweredLimits,
+		"added limits":                     addedLimits,
+		"added limits race charges":        addedRacesCharges,
 		"lower limits race charges":        lowerRacesCharges,
 		"windows refuse":                   windowsRefuse,
 		"refunds":                          refunds,

@@ -51,13 +51,34 @@ func NewWindows(mandates []ledger.Mandate) (all []db.InsertWindowParams) {
 // are as before are left out.
 func ChangedWindows(before map[string]ledger.Mandate, mandates []ledger.Mandate) (all []db.UpdateWindowParams) {
 	for _, m := range mandates {
-		for i, w := range m.Windows {
-			if old := before[m.ID].Windows; i >= len(old) || old[i] != w {
+		for _, w := range m.Windows {
+			if old, had := windowOf(before[m.ID], w.Kind); had && old != w {
 				all = append(all, db.UpdateWindowParams{MandateID: m.ID, Kind: string(w.Kind), Cap: w.Cap, StartDay: int64(w.Start), Used: w.Used})
 			}
 		}
 	}
 	return all
+}
+
+// AddedWindows are what statements that insert windows of mandates that exist take.
+func AddedWindows(before map[string]ledger.Mandate, mandates []ledger.Mandate) (all []db.InsertWindowParams) {
+	for _, m := range mandates {
+		for _, w := range m.Windows {
+			if _, had := windowOf(before[m.ID], w.Kind); !had {
+				all = append(all, db.InsertWindowParams{MandateID: m.ID, Kind: string(w.Kind), Cap: w.Cap, StartDay: int64(w.Start), Used: w.Used})
+			}
+		}
+	}
+	return all
+}
+
+func windowOf(m ledger.Mandate, kind ledger.WindowKind) (ledger.Window, bool) {
+	for _, w := range m.Windows {
+		if w.Kind == kind {
+			return w, true
+		}
+	}
+	return ledger.Window{}, false
 }
 
 // ChangedMandates returns the mandates whose own row changes: with an event, or at their end.

@@ -23,6 +23,13 @@ func (s *Store) MandateHeld(ctx context.Context, mandateID string, on rail.Name)
 	return ledger.Micros(held), nil
 }
 
+// Spent implements [ledger.Reader].
+func (s *Store) Spent(ctx context.Context, mandateID string) ([]ledger.Spent, error) {
+	return many(s, func(r db.SpentRow) (ledger.Spent, error) {
+		return ledger.Spent{MerchantID: r.MerchantID, Day: ledger.Day(r.Day), Amount: ledger.Micros(r.Micros), Count: r.Number}, nil
+	})(s.readQ.Spent(ctx, mandateID))
+}
+
 // MandateVolume implements [ledger.Reader].
 func (s *Store) MandateVolume(ctx context.Context, mandateID string) (ledger.Micros, error) {
 	volume, err := s.readQ.MandateVolume(ctx, mandateID)

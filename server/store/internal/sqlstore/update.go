@@ -184,6 +184,7 @@ func save(ctx context.Context, q *db.Queries, e ledger.Effects, before map[strin
 		insert(ctx, row.NewWindows(e.Insert.Mandates), same, q.InsertWindow),
 		updateMandates(ctx, q, row.ChangedMandates(before, e.Update.Mandates), before),
 		update(ctx, row.LoweredMandates(before, e.Update.Mandates), row.UpdateLimits, q.UpdateLimits),
+		insert(ctx, row.AddedWindows(before, e.Update.Mandates), same, q.InsertWindow),
 		update(ctx, row.ChangedWindows(before, e.Update.Mandates), same, q.UpdateWindow),
 		insert(ctx, e.Insert.Idempotency, row.InsertIdempotency, q.InsertIdempotency),
 		insert(ctx, e.Insert.Charges, row.InsertCharge, q.InsertCharge),

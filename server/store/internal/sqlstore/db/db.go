@@ -381,6 +381,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.setMerchantLimitStmt, err = db.PrepareContext(ctx, setMerchantLimit); err != nil {
 		return nil, fmt.Errorf("error preparing query SetMerchantLimit: %w", err)
 	}
+	if q.spentStmt, err = db.PrepareContext(ctx, spent); err != nil {
+		return nil, fmt.Errorf("error preparing query Spent: %w", err)
+	}
 	if q.streamEventsStmt, err = db.PrepareContext(ctx, streamEvents); err != nil {
 		return nil, fmt.Errorf("error preparing query StreamEvents: %w", err)
 	}
@@ -1080,6 +1083,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing setMerchantLimitStmt: %w", cerr)
 		}
 	}
+	if q.spentStmt != nil {
+		if cerr := q.spentStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing spentStmt: %w", cerr)
+		}
+	}
 	if q.streamEventsStmt != nil {
 		if cerr := q.streamEventsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing streamEventsStmt: %w", cerr)
@@ -1403,6 +1411,7 @@ type Queries struct {
 	sessionStmt                *sql.Stmt
 	setMerchantActiveStmt      *sql.Stmt
 	setMerchantLimitStmt       *sql.Stmt
+	spentStmt                  *sql.Stmt
 	streamEventsStmt           *sql.Stmt
 	streamMandatesStmt         *sql.Stmt
 	tabStmt                    *sql.Stmt
@@ -1561,6 +1570,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		sessionStmt:                q.sessionStmt,
 		setMerchantActiveStmt:      q.setMerchantActiveStmt,
 		setMerchantLimitStmt:       q.setMerchantLimitStmt,
+		spentStmt:                  q.spentStmt,
 		streamEventsStmt:           q.streamEventsStmt,
 		streamMandatesStmt:         q.streamMandatesStmt,
 		tabStmt:                    q.tabStmt,

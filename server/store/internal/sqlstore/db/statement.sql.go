@@ -109,3 +109,43 @@ func (q *Queries) MandateVolume(ctx context.Context, mandateID string) (int64, e
 	err := row.Scan(&volume)
 	return volume, err
 }
+
+const spent = `-- name: Spent :many
+SELECT merchant_id, day, CAST(SUM(amount_micros - refunded_micros) AS BIGINT) AS micros, COUNT(*) AS number FROM charges
+WHERE mandate_id = $1 AND status IN ('pending', 'authorized', 'succeeded') GROUP BY merchant_id, day ORDER BY merchant_id, day
+`
+
+type SpentRow struct {
+	MerchantID string
+	Day        int64
+	Micros     int64
+	Number     int64
+}
+
+func (q *Queries) Spent(ctx context.Context, mandateID string) ([]SpentRow, error) {
+	rows, err := q.query(ctx, q.spentStmt, spent, mandateID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SpentRow
+	for rows.Next() {
+		var i SpentRow
+		if err := rows.Scan(
+			&i.MerchantID,
+			&i.Day,
+			&i.Micros,
+			&i.Number,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

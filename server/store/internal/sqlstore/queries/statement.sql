@@ -14,3 +14,7 @@ SELECT CAST((SELECT COALESCE(SUM(volume_micros - refunded_micros - owed_micros),
         WHERE t.mandate_id = sqlc.arg(mandate_id) AND (t.state = 'settling' AND t.outcome <> 'refused' OR t.counted_micros > 0))
     + (SELECT COALESCE(SUM(rounded_micros - owed_micros - drawn_micros), 0) FROM tabs r
         WHERE r.mandate_id = sqlc.arg(mandate_id) AND r.outcome = 'captured' AND r.rounded_micros > 0) AS BIGINT) AS volume;
+
+-- name: Spent :many
+SELECT merchant_id, day, CAST(SUM(amount_micros - refunded_micros) AS BIGINT) AS micros, COUNT(*) AS number FROM charges
+WHERE mandate_id = sqlc.arg(mandate_id) AND status IN ('pending', 'authorized', 'succeeded') GROUP BY merchant_id, day ORDER BY merchant_id, day;
