@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,10 +82,13 @@ func exported(ctx context.Context, program, config string, n int) (took time.Dur
 	}
 	done := make(chan struct{})
 	var rows int
+	var said []byte
 	var unread error
 	go func() {
 		defer close(done)
-		_, unread = fmt.Fscanf(report, "exported %d transactions", &rows)
+		if said, unread = io.ReadAll(report); unread == nil {
+			_, unread = fmt.Sscanf(string(said), "exported %d transactions", &rows)
+		}
 	}()
 	for running := true; running; {
 		select {
@@ -94,7 +98,9 @@ func exported(ctx context.Context, program, config string, n int) (took time.Dur
 			peak = max(peak, resident(cmd.Process.Pid))
 		}
 	}
-	err = cmd.Wait()
+	if err = cmd.Wait(); err != nil {
+		err = fmt.Errorf("export: %w: %s", err, said)
+	}
 	took = time.Since(start)
 	if err == nil && rows != n {
 		err = fmt.Errorf("export has %d rows, not %d: %w", rows, n, unread)

@@ -18,10 +18,14 @@ type Selection struct {
 	Settled bool
 }
 
-// includes reports whether a time is in the period.
+// includes reports whether a time is in the period. The zero time is in none.
 func (s Selection) includes(at time.Time) bool {
-	return !at.Before(s.From) && (s.To.IsZero() || at.Before(s.To))
+	return !at.IsZero() && !at.Before(s.From) && (s.To.IsZero() || at.Before(s.To))
 }
+
+// Has reports whether a charge itself is in a selection by the time of settlement; others have
+// every charge.
+func (s Selection) Has(c Charge) bool { return !s.Settled || s.includes(c.SettledAt) }
 
 // Posted returns the postings of a charge that a selection by the time of settlement has: those
 // of the charge if it was settled in the period, and those of its refunds that were posted in

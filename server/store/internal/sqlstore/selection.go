@@ -15,13 +15,13 @@ import (
 // idDrift is more than the time in a charge's id differs from the time of its creation.
 const idDrift = 24 * time.Hour
 
-// selected returns the parameters that select s, with refunds also the charges of the refunds
-// that s selects. Only ids bound what is read: a selection by the time of settlement reads all
+// selected returns the parameters that select s, with refunds also every charge that has some.
+// Only ids bound what is read: a selection by the time of settlement reads all
 // charges.
 func selected(s ledger.Selection, refunds bool) db.SelectedChargesOfParams {
 	p := db.SelectedChargesOfParams{
 		MerchantID: s.MerchantID, Before: afterAll, CreatedFrom: math.MinInt64, CreatedTo: math.MaxInt64,
-		SettledFrom: math.MinInt64, SettledTo: math.MaxInt64, Most: pageSize, FirstRefund: ledger.FirstRefundPosting,
+		SettledFrom: math.MinInt64, SettledTo: math.MaxInt64, Most: pageSize, WithoutRefunds: math.MaxInt64,
 	}
 	from, to := &p.CreatedFrom, &p.CreatedTo
 	if s.Settled {
@@ -41,7 +41,7 @@ func selected(s ledger.Selection, refunds bool) db.SelectedChargesOfParams {
 		p.Before = id.First(id.Charge, s.To.Add(idDrift))
 	}
 	if refunds && s.Settled {
-		p.RefundedFrom, p.RefundedTo = p.SettledFrom, p.SettledTo
+		p.WithoutRefunds = 0
 	}
 	return p
 }
@@ -58,8 +58,7 @@ func (a *audit) pagesOf(ctx context.Context, p db.SelectedChargesOfParams, each 
 			read = func() ([]db.Charge, error) {
 				return a.q.SelectedCharges(ctx, db.SelectedChargesParams{
 					After: p.After, Before: p.Before, CreatedFrom: p.CreatedFrom, CreatedTo: p.CreatedTo,
-					SettledFrom: p.SettledFrom, SettledTo: p.SettledTo, FirstRefund: p.FirstRefund,
-					RefundedFrom: p.RefundedFrom, RefundedTo: p.RefundedTo, Most: p.Most,
+					SettledFrom: p.SettledFrom, SettledTo: p.SettledTo, WithoutRefunds: p.WithoutRefunds, Most: p.Most,
 				})
 			}
 		}
@@ -100,6 +99,12 @@ func (a *audit) SelectedPostings(ctx context.Context, s ledger.Selection, each f
 		if err != nil {
 			return fmt.Errorf("read postings: %w", err)
 		}
-		return merge(page, postings, func(c ledger.Charge, p []ledger.Posting) error { return each(c, s.Posted(c, p)) })
+		return merge(page, postings, func(c ledger.Charge, all []ledger.Posting) error {
+			posted := s.Posted(c, all)
+			if len(posted) == 0 && !s.Has(c) { // its refunds are of other periods
+				return nil
+			}
+			return each(c, posted)
+		})
 	})
 }

@@ -982,27 +982,23 @@ func (q *Queries) Reversals(ctx context.Context, chargeID string) (int64, error)
 
 const selectedCharges = `-- name: SelectedCharges :many
 SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE id > $1 AND id < $2 AND created_ms >= $3 AND created_ms < $4
-    AND (settled_ms >= $5 AND settled_ms < $6 OR CASE WHEN refunds > 0 THEN (
-        SELECT COUNT(*) FROM postings p WHERE p.charge_id = charges.id AND p.n >= CAST($7 AS BIGINT)
-            AND p.at_ms >= $8 AND p.at_ms < $9) ELSE 0 END > 0)
-ORDER BY id LIMIT CAST($10 AS BIGINT)
+    AND (settled_ms >= $5 AND settled_ms < $6 OR refunds > CAST($7 AS BIGINT))
+ORDER BY id LIMIT CAST($8 AS BIGINT)
 `
 
 type SelectedChargesParams struct {
-	After        string
-	Before       string
-	CreatedFrom  int64
-	CreatedTo    int64
-	SettledFrom  int64
-	SettledTo    int64
-	FirstRefund  int64
-	RefundedFrom int64
-	RefundedTo   int64
-	Most         int64
+	After          string
+	Before         string
+	CreatedFrom    int64
+	CreatedTo      int64
+	SettledFrom    int64
+	SettledTo      int64
+	WithoutRefunds int64
+	Most           int64
 }
 
-// The subquery counts, so that PostgreSQL finds the postings by their key for each charge
-// instead of reading all of them.
+// Charges with refunds are selected whenever they were settled: the caller reads the times of
+// their postings.
 func (q *Queries) SelectedCharges(ctx context.Context, arg SelectedChargesParams) ([]Charge, error) {
 	rows, err := q.query(ctx, q.selectedChargesStmt, selectedCharges,
 		arg.After,
@@ -1011,9 +1007,7 @@ func (q *Queries) SelectedCharges(ctx context.Context, arg SelectedChargesParams
 		arg.CreatedTo,
 		arg.SettledFrom,
 		arg.SettledTo,
-		arg.FirstRefund,
-		arg.RefundedFrom,
-		arg.RefundedTo,
+		arg.WithoutRefunds,
 		arg.Most,
 	)
 	if err != nil {
@@ -1074,24 +1068,20 @@ func (q *Queries) SelectedCharges(ctx context.Context, arg SelectedChargesParams
 const selectedChargesOf = `-- name: SelectedChargesOf :many
 SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE merchant_id = $1
     AND id > $2 AND id < $3 AND created_ms >= $4 AND created_ms < $5
-    AND (settled_ms >= $6 AND settled_ms < $7 OR CASE WHEN refunds > 0 THEN (
-        SELECT COUNT(*) FROM postings p WHERE p.charge_id = charges.id AND p.n >= CAST($8 AS BIGINT)
-            AND p.at_ms >= $9 AND p.at_ms < $10) ELSE 0 END > 0)
-ORDER BY id LIMIT CAST($11 AS BIGINT)
+    AND (settled_ms >= $6 AND settled_ms < $7 OR refunds > CAST($8 AS BIGINT))
+ORDER BY id LIMIT CAST($9 AS BIGINT)
 `
 
 type SelectedChargesOfParams struct {
-	MerchantID   string
-	After        string
-	Before       string
-	CreatedFrom  int64
-	CreatedTo    int64
-	SettledFrom  int64
-	SettledTo    int64
-	FirstRefund  int64
-	RefundedFrom int64
-	RefundedTo   int64
-	Most         int64
+	MerchantID     string
+	After          string
+	Before         string
+	CreatedFrom    int64
+	CreatedTo      int64
+	SettledFrom    int64
+	SettledTo      int64
+	WithoutRefunds int64
+	Most           int64
 }
 
 func (q *Queries) SelectedChargesOf(ctx context.Context, arg SelectedChargesOfParams) ([]Charge, error) {
@@ -1103,9 +1093,7 @@ func (q *Queries) SelectedChargesOf(ctx context.Context, arg SelectedChargesOfPa
 		arg.CreatedTo,
 		arg.SettledFrom,
 		arg.SettledTo,
-		arg.FirstRefund,
-		arg.RefundedFrom,
-		arg.RefundedTo,
+		arg.WithoutRefunds,
 		arg.Most,
 	)
 	if err != nil {
