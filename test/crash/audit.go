@@ -45,33 +45,13 @@ func (d *chainDrill) compare(ctx context.Context, r *chainReport) (err error) {
 	if cards.Payments > 0 {
 		r.faultf("%d charges fell back to a card", cards.Payments)
 	}
-	failed := 0
 	reversed, err := reversedCharges(ctx, store)
 	if err != nil {
 		return err
 	}
-	for id, answer := range d.answers {
-		c, err := store.Charge(ctx, id)
-		if err != nil {
-			return fmt.Errorf("read charge %s: %w", id, err)
-		}
-		if answer.Status == client.Failed && c.MandateID == d.empty.MandateID && c.Status == ledger.ChargeFailed {
-			failed++ // as it must
-			continue
-		}
-		if answer.Status == client.Voided && c.Status == ledger.ChargeVoided {
-			continue // a transfer for it remains in moved
-		}
-		if c.Status != ledger.ChargeSucceeded || answer.Status != client.Completed || c.TxHash != answer.TxHash ||
-			int64(c.Amount.CentsDown()) != answer.AmountCents {
-			r.Lost++
-			r.faultf("charge %s of mandate %s is %s (%s), its rail %q; the answer was %s", c.ID, c.MandateID, c.Status, c.FailureReason, c.Rail, answer.Status)
-		}
-		if reversed[c.ID] && len(moved.charged[chargeRef(c)]) == 0 && r.Reversed < len(d.stolen) {
-			r.Reversed++
-			continue
-		}
-		d.audit(c, moved.charged, records, r)
+	failed, err := d.auditAnswers(ctx, store, records, moved, reversed, r)
+	if err != nil {
+		return err
 	}
 	tried, err := d.auditDirect(ctx, store, r)
 	if err != nil {
@@ -148,6 +128,37 @@ func (r *chainReport) hold(k kept, moved []transfer, reported transfer) {
 	if moved[0] != reported {
 		r.faultf("reported %v, moved %v", reported, moved[0])
 	}
+}
+
+// auditAnswers compares each charge that was answered with the ledger and the chain. It
+// returns the number of those that failed as they must.
+func (d *chainDrill) auditAnswers(
+	ctx context.Context, store store.Store, records kept, moved *onChain, reversed map[string]bool, r *chainReport,
+) (failed int, err error) {
+	for id, answer := range d.answers {
+		c, err := store.Charge(ctx, id)
+		if err != nil {
+			return 0, fmt.Errorf("read charge %s: %w", id, err)
+		}
+		if answer.Status == client.Failed && c.MandateID == d.empty.MandateID && c.Status == ledger.ChargeFailed {
+			failed++ // as it must
+			continue
+		}
+		if answer.Status == client.Voided && c.Status == ledger.ChargeVoided {
+			continue // a transfer for it remains in moved
+		}
+		if c.Status != ledger.ChargeSucceeded || answer.Status != client.Completed || c.TxHash != answer.TxHash ||
+			int64(c.Amount.CentsDown()) != answer.AmountCents {
+			r.Lost++
+			r.faultf("charge %s of mandate %s is %s (%s), its rail %q; the answer was %s", c.ID, c.MandateID, c.Status, c.FailureReason, c.Rail, answer.Status)
+		}
+		if reversed[c.ID] && len(moved.charged[chargeRef(c)]) == 0 && r.Reversed < len(d.stolen) {
+			r.Reversed++
+			continue
+		}
+		d.audit(c, moved.charged, records, r)
+	}
+	return failed, nil
 }
 
 // comparePoints holds what runs beside charges against the chain: mandates, signed

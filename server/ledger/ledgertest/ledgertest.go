@@ -38,7 +38,19 @@ type Fresh func(t *testing.T) Database
 // Run runs the whole suite.
 func Run(t *testing.T, fresh Fresh) {
 	t.Helper()
-	for name, test := range map[string]func(*testing.T, *bench){
+	for _, tests := range []map[string]func(*testing.T, *bench){chargeTests(), spendingTests(), bookTests()} {
+		for name, test := range tests {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t, setup(t, fresh(t)))
+			})
+		}
+	}
+}
+
+// chargeTests returns the tests of charges, of the checker and of several instances.
+func chargeTests() map[string]func(*testing.T, *bench) {
+	return map[string]func(*testing.T, *bench){
 		"a state is what is stored":        stateIsWhatIsStored,
 		"what is not saved is not seen":    unsavedIsUnseen,
 		"atomic five":                      atomicFive,
@@ -94,61 +106,68 @@ func Run(t *testing.T, fresh Fresh) {
 		"events get their places":          eventsGetTheirPlaces,
 		"a store has one service":          oneService,
 		"streams against charges":          streamsAgainstCharges,
-		"lowered limits":                   loweredLimits,
-		"added limits":                     addedLimits,
-		"added limits race charges":        addedRacesCharges,
-		"lower limits race charges":        lowerRacesCharges,
-		"windows refuse":                   windowsRefuse,
-		"refunds":                          refunds,
-		"refusals of refunds":              onlyRefundable,
-		"repeats of refunds":               repeatedRefunds,
-		"refunds on the chain":             refundsOnTheChain,
-		"leases of refunds":                lapsedRefunds,
-		"lapsed refunds by rail":           lapsedRefundsWithoutARail,
-		"closed months do not change":      closedMonths,
-		"limit of refunds":                 refundsHaveALimit,
-		"schedules of refunds":             scheduledRefunds,
-		"refunds under concurrency":        concurrentRefunds,
-		"captures":                         captures,
-		"refusals of captures":             refusedCaptures,
-		"voids":                            voids,
-		"undecided holds":                  undecidedHolds,
-		"captures are no old backlog":      capturesAreNoOldBacklog,
-		"late answers":                     lateAnswers,
-		"holds are bounded":                holdsAreBounded,
-		"holds after the end":              holdsAfterTheEnd,
-		"holds under concurrency":          concurrentHolds,
-		"tabs":                             tabs,
-		"tabs that are used up":            tabsUsedUp,
-		"tabs below the minimum":           tabsBelowTheMinimum,
-		"tabs that a rail refuses":         tabsRefused,
-		"tabs end":                         tabsEnd,
-		"tabs of a dead process":           tabsOfTheDead,
-		"tabs that are rounded up":         tabsRoundedUp,
-		"refused draws":                    refusedDraws,
-		"tabs that close":                  tabsThatClose,
-		"tabs of earlier programs":         tabsOfBefore,
-		"refunds of draws":                 refundsOfDraws,
-		"refunds of written-off draws":     refundsOfWrittenOffDraws,
-		"tabs that every draw has left":    emptiedTabs,
-		"draws under concurrency":          concurrentDraws,
-		"draws against a model":            drawsAgainstAModel,
-		"releases give back":               releasesGiveBackToEachWindow,
-		"windows under concurrency":        concurrentWindows,
-		"selections":                       selections,
-		"selections read one snapshot":     selectionsReadOneSnapshot,
-		"selections of many charges":       selectionsOfMany,
-		"fee statement":                    feeStatement,
-		"signed transfers":                 signedTransfers,
-		"failed transfers":                 failedTransfers,
-		"refund of a signed transfer":      refundedTransfer,
-		"transfers under concurrency":      concurrentTransfers,
-		"transfers against a model":        transfersAgainstAModel,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, setup(t, fresh(t)))
-		})
+	}
+}
+
+// spendingTests returns the tests of limits, refunds, holds and tabs.
+func spendingTests() map[string]func(*testing.T, *bench) {
+	return map[string]func(*testing.T, *bench){
+		"lowered limits":                loweredLimits,
+		"added limits":                  addedLimits,
+		"added limits race charges":     addedRacesCharges,
+		"lower limits race charges":     lowerRacesCharges,
+		"windows refuse":                windowsRefuse,
+		"refunds":                       refunds,
+		"refusals of refunds":           onlyRefundable,
+		"repeats of refunds":            repeatedRefunds,
+		"refunds on the chain":          refundsOnTheChain,
+		"leases of refunds":             lapsedRefunds,
+		"lapsed refunds by rail":        lapsedRefundsWithoutARail,
+		"closed months do not change":   closedMonths,
+		"limit of refunds":              refundsHaveALimit,
+		"schedules of refunds":          scheduledRefunds,
+		"refunds under concurrency":     concurrentRefunds,
+		"captures":                      captures,
+		"refusals of captures":          refusedCaptures,
+		"voids":                         voids,
+		"undecided holds":               undecidedHolds,
+		"captures are no old backlog":   capturesAreNoOldBacklog,
+		"late answers":                  lateAnswers,
+		"holds are bounded":             holdsAreBounded,
+		"holds after the end":           holdsAfterTheEnd,
+		"holds under concurrency":       concurrentHolds,
+		"tabs":                          tabs,
+		"tabs that are used up":         tabsUsedUp,
+		"tabs below the minimum":        tabsBelowTheMinimum,
+		"tabs that a rail refuses":      tabsRefused,
+		"tabs end":                      tabsEnd,
+		"tabs of a dead process":        tabsOfTheDead,
+		"tabs that are rounded up":      tabsRoundedUp,
+		"refused draws":                 refusedDraws,
+		"tabs that close":               tabsThatClose,
+		"tabs of earlier programs":      tabsOfBefore,
+		"refunds of draws":              refundsOfDraws,
+		"refunds of written-off draws":  refundsOfWrittenOffDraws,
+		"tabs that every draw has left": emptiedTabs,
+		"draws under concurrency":       concurrentDraws,
+		"draws against a model":         drawsAgainstAModel,
+	}
+}
+
+// bookTests returns the tests of windows, selections and transfers.
+func bookTests() map[string]func(*testing.T, *bench) {
+	return map[string]func(*testing.T, *bench){
+		"releases give back":           releasesGiveBackToEachWindow,
+		"windows under concurrency":    concurrentWindows,
+		"selections":                   selections,
+		"selections read one snapshot": selectionsReadOneSnapshot,
+		"selections of many charges":   selectionsOfMany,
+		"fee statement":                feeStatement,
+		"signed transfers":             signedTransfers,
+		"failed transfers":             failedTransfers,
+		"refund of a signed transfer":  refundedTransfer,
+		"transfers under concurrency":  concurrentTransfers,
+		"transfers against a model":    transfersAgainstAModel,
 	}
 }
 
