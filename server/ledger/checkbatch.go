@@ -139,7 +139,7 @@ func (b *batch) mandate(m Counter) {
 	k.MandateID, k.Fault, k.CheckedAt = m.MandateID, "", b.now
 	faults := len(b.Faults)
 	b.Mandates++
-	if !followed && (len(sum) == 0 || sum[0].Seq != 1) || b.deleted(before, m, sum) || followed && added(before.Settled, m.Windows) {
+	if !followed && (len(sum) == 0 || sum[0].Seq != 1) || b.deleted(before, m, sum) || before.Fault == "" && added(before.Settled, m.Windows) {
 		k = b.baseline(m)
 	} else {
 		k.Settled = current(k.Settled, m.Windows)
@@ -163,9 +163,9 @@ func (b *batch) mandate(m Counter) {
 }
 
 // added reports whether the person has added a limit since the last check, which counts charges
-// that were checked before.
+// that were checked before. A mandate that was never found sound has no checked limits.
 func added(checked, stored []Window) bool {
-	return slices.ContainsFunc(stored, func(w Window) bool {
+	return len(checked) > 0 && slices.ContainsFunc(stored, func(w Window) bool {
 		return !slices.ContainsFunc(checked, func(c Window) bool { return c.Kind == w.Kind })
 	})
 }

@@ -150,7 +150,7 @@ func (s *Server) once(r *http.Request, fault Fault) (a reply, again bool) {
 	defer s.mu.Unlock()
 	key := r.Header.Get("Idempotency-Key")
 	if r.Method != http.MethodPost || key == "" {
-		return s.handle(r), false
+		return frozen(s.handle(r)), false
 	}
 	request := r.URL.Path + "?" + r.PostForm.Encode()
 	if was, known := s.keys[key]; known {
