@@ -43,6 +43,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/internal/pages"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/internal/recorder"
+	"github.com/paywarrant/paywarrant/server/internal/site"
 	"github.com/paywarrant/paywarrant/server/internal/status"
 	"github.com/paywarrant/paywarrant/server/internal/upkeep"
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -198,10 +199,12 @@ func (s *Server) routes() (http.Handler, error) {
 		Webhooks: s.events,
 	})
 	merchantAPI.Register(mux)
+	look := site.New(site.Config{BaseURL: cfg.BaseURL, Sandbox: cfg.Mode == Sandbox, Clock: cfg.Clock, Logger: cfg.Logger, PerAddress: cfg.AnonymousPerSecond})
+	look.Register(mux)
 	shown := pages.New(pages.Config{
-		Audit:    s.audit,
+		Site: look, Audit: s.audit,
 		Payments: s.payments, Merchants: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger,
-		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, DocsURL: cfg.DocsURL, Links: cfg.links(), PerAddress: cfg.AnonymousPerSecond, Methods: s.methods, MailConfirmation: s.post(mandateConfirmed), Mailbox: cfg.mailbox(),
+		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, DocsURL: cfg.DocsURL, Links: cfg.links(), Methods: s.methods, MailConfirmation: s.post(mandateConfirmed), Mailbox: cfg.mailbox(),
 	})
 	shown.Register(mux)
 	s.write(mandateConfirmed, shown.Confirmation)

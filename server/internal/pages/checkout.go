@@ -64,7 +64,7 @@ func (p *Pages) showCheckoutForm(w http.ResponseWriter, r *http.Request, c payme
 // payCheckout takes the form.
 func (p *Pages) payCheckout(w http.ResponseWriter, r *http.Request) {
 	c, ok := p.checkout(w, r)
-	if !ok || !p.parse(w, r) {
+	if !ok || !p.Site.ParseForm(w, r) {
 		return
 	}
 	method, email := r.PostForm.Get("method"), ""

@@ -12,6 +12,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/internal/site"
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
@@ -77,7 +78,7 @@ func (l limitInput) read(text string, asked ledger.Terms) (int64, problem) {
 var errNoLimit = errors.New("no positive amount of whole cents, or number")
 
 func (l limitInput) parse(text string) (int64, error) {
-	m, err := parseDollars(text)
+	m, err := site.ParseDollars(text)
 	if err != nil {
 		return 0, err
 	}

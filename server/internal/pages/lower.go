@@ -46,7 +46,7 @@ func (p *Pages) showLower(w http.ResponseWriter, r *http.Request, m ledger.Manda
 		return
 	}
 	f := lowerForm{
-		faulty: faulty{wrong.text, wrong.field}, Action: p.pathOf(m, "limits"), Back: p.Payments.MandateURL(m.ID), Payees: payees,
+		faulty: faulty{Error: wrong.text, Wrong: wrong.field}, Action: p.pathOf(m, "limits"), Back: p.Payments.MandateURL(m.ID), Payees: payees,
 		OnChain: slices.Contains(m.Terms.Rails, rail.Chain),
 	}
 	field := func(id, name, label, value, now string) limitField {
@@ -74,7 +74,7 @@ func (p *Pages) showLower(w http.ResponseWriter, r *http.Request, m ledger.Manda
 // is not added.
 func (p *Pages) lowerLimits(w http.ResponseWriter, r *http.Request) {
 	m, ok := p.privateMandate(w, r)
-	if !ok || !p.parse(w, r) {
+	if !ok || !p.Site.ParseForm(w, r) {
 		return
 	}
 	in := limitsOf(m)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/internal/site"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 )
@@ -67,7 +68,7 @@ func receiptView(found payment.Receipt) result {
 		v.Facts = append(v.Facts, fact{"Authorized", "up to " + dollars(c.Authorized)})
 	}
 	if u := c.Usage; u != nil {
-		v.Facts = append(v.Facts, fact{"For", fmt.Sprintf("%s × %s at $%s", counted(u.Quantity), u.Unit, u.UnitPrice.Decimal())})
+		v.Facts = append(v.Facts, fact{"For", fmt.Sprintf("%s × %s at $%s", site.Count(u.Quantity), u.Unit, u.UnitPrice.Decimal())})
 	}
 	if c.Status != ledger.ChargeFailed && c.Status != ledger.ChargeVoided && c.Status != ledger.ChargeWrittenOff && c.Rail == rail.Card && found.Instrument.Brand != "" {
 		with := "Paid with"

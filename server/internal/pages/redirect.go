@@ -8,6 +8,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/internal/site"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 )
@@ -101,7 +102,7 @@ func (p *Pages) showReturned(w http.ResponseWriter, r *http.Request) {
 	}
 	query := r.URL.Query()
 	cookie, err := r.Cookie(p.browserCookie())
-	if err != nil || !p.Payments.IsSetupProof(s, proofReturn, cookie.Value, query.Get(returnState)) || !clean(query) {
+	if err != nil || !p.Payments.IsSetupProof(s, proofReturn, cookie.Value, query.Get(returnState)) || !site.Clean(query) {
 		p.message(w, r, http.StatusForbidden, result{
 			Tone: "bad", Badge: "Refused", Headline: "This card was not entered from this browser",
 			Text: "Nothing was confirmed. Open the link that you were given once more, and enter the card there.",

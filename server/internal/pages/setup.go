@@ -13,6 +13,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/internal/site"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 )
@@ -42,10 +43,7 @@ type payeeChoice struct {
 	Checked           bool
 }
 
-const (
-	dateForm = "2006-01-02"
-	maxForm  = 16 << 10
-)
+const dateForm = "2006-01-02"
 
 func (p *Pages) showSetup(w http.ResponseWriter, r *http.Request) {
 	s, ok := p.session(w, r)
@@ -102,7 +100,7 @@ func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Sessi
 	}
 	methods := p.Methods(s.Terms.Rails...)
 	f := setupForm{
-		faulty: faulty{wrong.text, wrong.field}, Action: "/setup/" + s.Token, Merchant: m.Name, Website: host(m.Website),
+		faulty: faulty{Error: wrong.text, Wrong: wrong.field}, Action: "/setup/" + s.Token, Merchant: m.Name, Website: host(m.Website),
 		AskedPerTx: dollars(s.Terms.MaxPerTx), AskedMonthly: dollars(s.Terms.MaxMonthly), AskedDay: day(s.Terms.ExpiresAt),
 		AskedExpires: s.Terms.ExpiresAt.Format(dateForm), Tomorrow: p.Clock().UTC().AddDate(0, 0, 1).Format(dateForm),
 		MaxPerTx: in.perTx, MaxMonthly: in.monthly, Expires: in.expires, Email: in.email,
@@ -160,7 +158,7 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if !p.parse(w, r) {
+	if !p.Site.ParseForm(w, r) {
 		return
 	}
 	if r.PostForm.Get("action") == "card" {
@@ -195,18 +193,6 @@ func (p *Pages) decided(w http.ResponseWriter, r *http.Request, s payment.Sessio
 		to += "/" + p.Payments.MandateProof(confirmed.ID)
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
-}
-
-// parse reads a form of limited length, or answers that it did not arrive.
-func (p *Pages) parse(w http.ResponseWriter, r *http.Request) bool {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil || !clean(r.PostForm) {
-		p.message(w, r, http.StatusBadRequest, result{
-			Tone: "bad", Badge: "Failed", Headline: "The form did not arrive whole", Text: "Please open the link again.",
-		})
-		return false
-	}
-	return true
 }
 
 // confirm tries to complete the session. The problem is what the person can put right.
@@ -259,7 +245,7 @@ func (p *Pages) terms(asked ledger.Terms, in entered) (ledger.Terms, problem) {
 		{fieldPer, "The limit for one payment", in.perTx, asked.MaxPerTx, &t.MaxPerTx},
 		{fieldMonth, "The limit for a month", in.monthly, asked.MaxMonthly, &t.MaxMonthly},
 	} {
-		m, err := parseDollars(f.text)
+		m, err := site.ParseDollars(f.text)
 		if _, whole := m.WholeCents(); err != nil || !whole || m <= 0 {
 			return t, problem{f.field, f.name + " must be an amount such as 25 or 12.50."}
 		}

@@ -66,7 +66,7 @@ type proposal struct {
 // proposeToWallet answers what the wallet must sign for the limits in the form.
 func (p *Pages) proposeToWallet(w http.ResponseWriter, r *http.Request) {
 	s, ok := p.session(w, r)
-	if !ok || !p.parse(w, r) {
+	if !ok || !p.Site.ParseForm(w, r) {
 		return
 	}
 	answer, status := proposal{}, http.StatusOK

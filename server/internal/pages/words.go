@@ -2,54 +2,22 @@ package pages
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/paywarrant/paywarrant/internal/money"
+	"github.com/paywarrant/paywarrant/server/internal/site"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// dollars writes an amount with thousands separators: "$1,250.00".
-func dollars(m ledger.Micros) string { return "$" + grouped(m) }
+func dollars(m ledger.Micros) string { return site.Dollars(m) }
 
-func grouped(m ledger.Micros) string {
-	whole, cents, _ := strings.Cut(m.Decimal(), ".")
-	return thousands(whole) + "." + cents
-}
+func grouped(m ledger.Micros) string { return site.Decimal(m) }
 
-func counted(n int64) string { return thousands(strconv.FormatInt(n, 10)) }
+func day(t time.Time) string { return site.Day(t) }
 
-// thousands separates the thousands of a number that is not negative.
-func thousands(digits string) string {
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
-
-// parseDollars reads an amount as a person writes it: "25", "$12.50", "1,250.00".
-// A comma anywhere but between thousands is an error.
-func parseDollars(text string) (ledger.Micros, error) {
-	text = strings.TrimPrefix(strings.TrimSpace(text), "$")
-	plain := strings.ReplaceAll(text, ",", "")
-	m, err := money.ParseDecimal(plain)
-	if err != nil || plain == text {
-		return m, err
-	}
-	whole, _, _ := strings.Cut(text, ".")
-	if want, _, _ := strings.Cut(grouped(m), "."); want != whole {
-		return 0, errors.New("comma that separates no thousands")
-	}
-	return m, nil
-}
-
-func day(t time.Time) string { return t.UTC().Format("2 January 2006") }
-
-func moment(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
+func moment(t time.Time) string { return site.Moment(t) }
 
 // anyone is the name of the payee of a mandate that allows all of them.
 const anyone = "anyone"
