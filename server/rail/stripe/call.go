@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -23,16 +25,33 @@ func (p *problem) Error() string {
 	return fmt.Sprintf("the processor answered status %d (type %q, code %q, parameter %q, request %q)", p.status, p.kind, p.code, p.param, p.requestID)
 }
 
-// safe replaces the API's errors by those that may be logged.
+// safe replaces an error by one that may be logged. The text of the original may quote the
+// answer, in which an intent has its secret.
 func safe(err error) error {
 	var e *api.Error
-	if !errors.As(err, &e) {
-		return err
+	if errors.As(err, &e) {
+		return &problem{
+			status: e.HTTPStatusCode, kind: string(e.Type), code: string(e.Code), param: e.Param, requestID: e.RequestID, cause: e,
+		}
 	}
-	return &problem{
-		status: e.HTTPStatusCode, kind: string(e.Type), code: string(e.Code), param: e.Param, requestID: e.RequestID, cause: e,
+	for _, known := range []error{errTooMany, context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF} {
+		if errors.Is(err, known) {
+			return known
+		}
 	}
+	var network *net.OpError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &network):
+		return network
+	}
+	return errUnreadable
 }
+
+// errUnreadable reports an answer that is not what the API returns, or a connection that
+// broke in another way than those that safe names.
+var errUnreadable = errors.New("no readable answer of the processor")
 
 func problemOf(err error) *problem {
 	var p *problem
@@ -71,11 +90,11 @@ func busy(err error) bool {
 // unanswered reports whether the outcome of a request is unknown.
 func unanswered(err error) bool {
 	p := problemOf(err)
-	return err != nil && (p.status == 0 || p.status >= 500)
+	return err != nil && !errors.Is(err, errTooMany) && (p.status == 0 || p.status >= 500)
 }
 
 const (
-	// maxKeys is the number of keys that a request can use up by stored failures.
+	// maxKeys is the number of keys that a request can use up by stored answers.
 	maxKeys = 5
 	// maxRepeats is how often an unanswered request is repeated in one call of the rail.
 	maxRepeats = 2
@@ -89,12 +108,15 @@ func replayed(last *api.APIResponse) bool {
 	return last != nil && last.Header.Get("Idempotent-Replayed") == "true"
 }
 
-// storedFailure reports whether an earlier request with the key failed at Stripe, which
-// answers every later one in the same way.
-func storedFailure(err error) bool {
+// stored reports whether an error is that of an earlier request with the key. Stripe answers
+// every later one in the same way, for a day.
+func stored(err error) bool {
 	p := problemOf(err)
-	return p.status >= 500 && p.cause != nil && replayed(p.cause.LastResponse)
+	return p.cause != nil && replayed(p.cause.LastResponse)
 }
+
+// storedFailure reports whether an earlier request with the key failed at Stripe.
+func storedFailure(err error) bool { return problemOf(err).status >= 500 && stored(err) }
 
 // again calls until the answer is not that the processor is busy, and a few times if there
 // is no answer.
@@ -116,21 +138,29 @@ func again[T any](ctx context.Context, call func(context.Context) (T, error)) (T
 	}
 }
 
-// keyed makes a request with an idempotency key. If a failure is stored for the key, it
-// calls between, and takes the next key if that returns false.
+// keyed makes a request with an idempotency key. If a failure of Stripe is stored for the
+// key, it calls between, and takes the next key if that returns false.
 func keyed[T any](ctx context.Context, key string, call func(ctx context.Context, key string) (T, error), between func(context.Context) (T, bool, error)) (T, error) {
-	for n := 1; ; n++ {
+	out, _, err := keyedFrom(ctx, key, 1, call, between)
+	return out, err
+}
+
+// keyedFrom is keyed, beginning with the n-th key. It also returns the number of the last key.
+func keyedFrom[T any](
+	ctx context.Context, key string, n int, call func(ctx context.Context, key string) (T, error), between func(context.Context) (T, bool, error),
+) (T, int, error) {
+	for ; ; n++ {
 		this := key
 		if n > 1 {
 			this += "." + strconv.Itoa(n)
 		}
 		out, err := again(ctx, func(ctx context.Context) (T, error) { return call(ctx, this) })
-		if !storedFailure(err) || n == maxKeys {
-			return out, err
+		if !storedFailure(err) || n >= maxKeys {
+			return out, n, err
 		}
 		found, enough, e := between(ctx)
 		if e != nil || enough {
-			return found, e
+			return found, n, e
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (r *Rail) Capture(ctx context.Context, c rail.Charge) (rail.Outcome, error)
 	return ask(ctx, r, "capture", c.Reference, func(ctx context.Context) (rail.Outcome, error) {
 		one, err := r.find(ctx, c.Reference, c.Instrument.Customer)
 		if err == nil && one == nil {
-			one, err = r.useUp(ctx, c.Reference, rail.Unavailable)
+			one, err = r.useUp(ctx, c.Reference, rail.Unavailable, 1)
 		}
 		if err == nil && one.Status == api.PaymentIntentStatusRequiresConfirmation {
 			one, err = r.cancel(ctx, one.ID, api.PaymentIntentCancellationReasonRequestedByCustomer)
@@ -47,20 +47,33 @@ func (r *Rail) capture(ctx context.Context, reference string, one *api.PaymentIn
 	case int64(cents) > one.AmountCapturable:
 		return nil, fmt.Errorf("%w: %d cents are held", rail.ErrInvalidAmount, one.AmountCapturable)
 	}
-	moved, err := keyed(ctx, "capture:"+reference, func(ctx context.Context, key string) (*api.PaymentIntent, error) {
-		params := &api.PaymentIntentCaptureParams{AmountToCapture: api.Int64(int64(cents)), Expand: expanded()}
-		params.SetIdempotencyKey(key)
-		return r.client.V1PaymentIntents.Capture(ctx, one.ID, params)
-	}, never)
-	switch {
-	case err == nil && !replayed(moved.LastResponse):
-		return moved, nil
-	case reused(err):
-		return r.decided(ctx, one.ID)
-	case err == nil, invalid(err), declined(err):
-		return r.retrieve(ctx, one.ID)
+	return r.captureOnce(ctx, reference, one.ID, cents)
+}
+
+// captureOnce asks Stripe to capture an intent. If it refused that before, while the intent
+// holds the money, the answer is stored for its key, and the next key asks again: however
+// many keys are used, Stripe captures an intent once.
+func (r *Rail) captureOnce(ctx context.Context, reference, id string, cents money.Cents) (*api.PaymentIntent, error) {
+	for key := 1; ; key++ {
+		moved, last, err := keyedFrom(ctx, "capture:"+reference, key, func(ctx context.Context, key string) (*api.PaymentIntent, error) {
+			params := &api.PaymentIntentCaptureParams{AmountToCapture: api.Int64(int64(cents)), Expand: expanded()}
+			params.SetIdempotencyKey(key)
+			return r.client.V1PaymentIntents.Capture(ctx, id, params)
+		}, never)
+		switch {
+		case err == nil && !replayed(moved.LastResponse):
+			return moved, nil
+		case reused(err):
+			return r.decided(ctx, id)
+		case err != nil && !invalid(err) && !declined(err):
+			return nil, err
+		}
+		now, e := r.retrieve(ctx, id)
+		if e != nil || now.Status != api.PaymentIntentStatusRequiresCapture || !stored(err) || last >= maxKeys {
+			return now, e
+		}
+		key = last
 	}
-	return nil, err
 }
 
 // decided waits for the capture of another amount, which is being made.
@@ -98,7 +111,7 @@ func (r *Rail) Void(ctx context.Context, reference string) (rail.Outcome, error)
 	return ask(ctx, r, "void", reference, func(ctx context.Context) (rail.Outcome, error) {
 		one, err := r.find(ctx, reference, "")
 		if err == nil && one == nil {
-			one, err = r.useUp(ctx, reference, rail.Unavailable)
+			one, err = r.useUp(ctx, reference, rail.Unavailable, 1)
 		}
 		if err == nil && voidable(one) {
 			one, err = r.cancel(ctx, one.ID, api.PaymentIntentCancellationReasonRequestedByCustomer)

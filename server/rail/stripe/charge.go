@@ -64,11 +64,7 @@ func (r *Rail) begin(ctx context.Context, c rail.Charge, cents money.Cents, how 
 			return one, err
 		}
 	}
-	between := func(ctx context.Context) (*api.PaymentIntent, bool, error) {
-		one, err := r.find(ctx, c.Reference, c.Instrument.Customer)
-		return one, one != nil, err
-	}
-	one, err := keyed(ctx, c.Reference, func(ctx context.Context, key string) (*api.PaymentIntent, error) {
+	one, key, err := r.create(ctx, c.Reference, c.Instrument.Customer, 1, func() *api.PaymentIntentCreateParams {
 		params := &api.PaymentIntentCreateParams{
 			Amount: api.Int64(int64(cents)), Currency: api.String("usd"), CaptureMethod: api.String(string(how)),
 			Customer: api.String(c.Instrument.Customer), PaymentMethod: api.String(c.Instrument.Method),
@@ -78,23 +74,13 @@ func (r *Rail) begin(ctx context.Context, c rail.Charge, cents money.Cents, how 
 		if text := statement(c.Description); text != "" {
 			params.Description = api.String(text)
 		}
-		params.SetIdempotencyKey(key)
-		return r.client.V1PaymentIntents.Create(ctx, params)
-	}, between)
-	switch {
-	case reused(err):
-		return r.await(ctx, c.Reference, c.Instrument.Customer)
-	case invalid(err): // the payer or the card no longer exists there, or the amount is too small
+		return params
+	})
+	if invalid(err) { // the payer or the card no longer exists there, or the amount is too small
 		r.logger.WarnContext(ctx, "card processor: payment not accepted", slog.String("reference", c.Reference), slog.String("error", err.Error()))
-		return r.useUp(ctx, c.Reference, rail.CardDeclined)
-	case err != nil:
-		return nil, err
+		return r.useUp(ctx, c.Reference, rail.CardDeclined, key+1)
 	}
-	r.ids.put(c.Reference, one.ID)
-	if replayed(one.LastResponse) {
-		return r.retrieve(ctx, one.ID)
-	}
-	return one, nil
+	return one, err
 }
 
 // confirm moves or holds the money of an intent that was never confirmed, and returns other
@@ -192,30 +178,28 @@ func (r *Rail) cancel(ctx context.Context, id string, why api.PaymentIntentCance
 	return one, err
 }
 
-// useUp makes a reference unusable: an intent without a card takes its key and is canceled.
-// If the reference was used before, it returns the intent of that use.
-func (r *Rail) useUp(ctx context.Context, reference string, why rail.Reason) (*api.PaymentIntent, error) {
-	between := func(ctx context.Context) (*api.PaymentIntent, bool, error) {
-		one, err := r.find(ctx, reference, "")
-		return one, one != nil, err
-	}
-	one, err := keyed(ctx, reference, func(ctx context.Context, key string) (*api.PaymentIntent, error) {
-		params := &api.PaymentIntentCreateParams{
-			Amount: api.Int64(placeholderCents), Currency: api.String("usd"), CaptureMethod: api.String(string(api.PaymentIntentCaptureMethodManual)),
-			PaymentMethodTypes: api.StringSlice([]string{"card"}), Description: api.String("Uses up " + reference + "; no payment"),
-			Metadata: map[string]string{metaReference: reference, metaRefused: string(why)},
+// useUp makes a reference unusable: an intent without a card takes its key, the n-th or a
+// later one, and is canceled. If the reference was used before, it returns the intent of that use.
+func (r *Rail) useUp(ctx context.Context, reference string, why rail.Reason, n int) (*api.PaymentIntent, error) {
+	for ; ; n++ {
+		one, key, err := r.create(ctx, reference, "", n, func() *api.PaymentIntentCreateParams {
+			return &api.PaymentIntentCreateParams{
+				Amount: api.Int64(placeholderCents), Currency: api.String("usd"), CaptureMethod: api.String(string(api.PaymentIntentCaptureMethodManual)),
+				PaymentMethodTypes: api.StringSlice([]string{"card"}), Description: api.String("Uses up " + reference + "; no payment"),
+				Metadata: map[string]string{metaReference: reference, metaRefused: string(why)},
+			}
+		})
+		switch {
+		case invalid(err) && stored(err) && key < maxKeys:
+			n = key
+		case err != nil:
+			return nil, fmt.Errorf("use up the reference: %w", err)
+		case one.Metadata[metaRefused] == "":
+			return one, nil
+		default:
+			return r.cancel(ctx, one.ID, api.PaymentIntentCancellationReasonDuplicate)
 		}
-		params.SetIdempotencyKey(key)
-		return r.client.V1PaymentIntents.Create(ctx, params)
-	}, between)
-	if reused(err) {
-		return r.await(ctx, reference, "")
 	}
-	if err != nil {
-		return nil, fmt.Errorf("use up the reference: %w", err)
-	}
-	r.ids.put(reference, one.ID)
-	return r.cancel(ctx, one.ID, api.PaymentIntentCancellationReasonDuplicate)
 }
 
 // placeholderCents is the amount of an intent that is never paid: above Stripe's minimum.

@@ -83,16 +83,24 @@ func (r *Rail) verify(body []byte, header string) (api.Event, error) {
 	return api.Event{}, errSignature
 }
 
-// signedAt returns the time in a signature header, or the zero time.
-func signedAt(header string) time.Time {
+// signedAt returns the time in a signature header, or the zero time unless the header has
+// exactly one: of several, the signature covers only one.
+func signedAt(header string) (at time.Time) {
+	times := 0
 	for part := range strings.SplitSeq(header, ",") {
-		if text, ok := strings.CutPrefix(part, "t="); ok {
-			if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {
-				return time.Unix(seconds, 0)
-			}
+		name, text, _ := strings.Cut(part, "=")
+		if strings.TrimSpace(name) != "t" {
+			continue
+		}
+		times++
+		if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {
+			at = time.Unix(seconds, 0)
 		}
 	}
-	return time.Time{}
+	if times != 1 {
+		return time.Time{}
+	}
+	return at
 }
 
 // happened reports the charge of an event, whatever became of it.

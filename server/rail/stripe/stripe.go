@@ -16,6 +16,9 @@
 //	a stored 500                     Stripe repeats it for every use of the key. The rail
 //	                                 looks for the intent, and only then takes another key;
 //	                                 whatever the lost request created is not confirmed
+//	a stored 400                     the same, to use the reference up: the charge is refused
+//	                                 as rail.CardDeclined. A capture takes the next key
+//	a key whose request left nothing it is given up after three time limits of a call
 //	key in use (409), rate limit     the request waits and is repeated
 //	key forgotten after 24 hours     references older than 20 hours, or of unknown age, are
 //	                                 looked up before an intent is created
@@ -130,6 +133,7 @@ type Rail struct {
 	clock   func() time.Time
 	logger  *slog.Logger
 	ids     ids
+	awaited awaited
 	seen    seen
 
 	changed func(ctx context.Context, reference string) // set by OnChanged

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -239,8 +240,16 @@ func TestEventsAreVerifiedAndHandledOnce(t *testing.T) {
 		late, signed := s.Event("evt_2", "payment_intent.succeeded", paid.ProcessorID, at)
 		require.Equal(t, http.StatusBadRequest, send(late, signed), "outside of the tolerance")
 	}
+	// A header with two times is signed for one of them: the old event would be taken for new.
+	old, signed := s.Event("evt_3", "payment_intent.succeeded", paid.ProcessorID, now.Add(-time.Hour))
+	fresh := "t=" + seconds(now)
+	for _, header := range []string{fresh + "," + signed, signed + "," + fresh} {
+		require.Equal(t, http.StatusBadRequest, send(old, header), header)
+	}
 	require.Len(t, told, 1)
 }
+
+func seconds(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }
 
 // TestSecretsStayOut: neither keys nor the secrets of intents are in errors, logs or values.
 func TestSecretsStayOut(t *testing.T) {

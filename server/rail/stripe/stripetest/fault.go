@@ -1,6 +1,7 @@
 package stripetest
 
 import (
+	"encoding/json"
 	"net/http"
 )
 
@@ -19,17 +20,20 @@ const (
 	StoredFailure                 // 500, which Stripe stores for the key; nothing was executed
 	StoredFailureWithEffect       // the same, but the request was executed
 	TooMany                       // 429
+	StoredRefusal                 // 400, which Stripe stores for the key; nothing was executed
+	Garbled                       // 200 with a body that is cut off, after the execution
 )
 
-// Faults are all faults.
+// Faults are all faults after which a repeated call has the outcome of the first.
 func Faults() []Fault {
-	return []Fault{ResetBefore, ResetAfter, FailBefore, FailAfter, HangBefore, HangAfter, StoredFailure, StoredFailureWithEffect, TooMany}
+	return []Fault{ResetBefore, ResetAfter, FailBefore, FailAfter, HangBefore, HangAfter, StoredFailure, StoredFailureWithEffect, TooMany, Garbled}
 }
 
 // String returns the name of a fault.
 func (f Fault) String() string {
 	return [...]string{
 		"None", "ResetBefore", "ResetAfter", "FailBefore", "FailAfter", "HangBefore", "HangAfter", "StoredFailure", "StoredFailureWithEffect", "TooMany",
+		"StoredRefusal", "Garbled",
 	}[f]
 }
 
@@ -51,7 +55,7 @@ func (f Fault) before(w http.ResponseWriter, r *http.Request) bool {
 }
 
 // after reports whether a fault lost the answer.
-func (f Fault) after(w http.ResponseWriter, r *http.Request) bool {
+func (f Fault) after(w http.ResponseWriter, r *http.Request, a reply) bool {
 	switch f {
 	case ResetAfter:
 		panic(http.ErrAbortHandler)
@@ -59,6 +63,12 @@ func (f Fault) after(w http.ResponseWriter, r *http.Request) bool {
 		w.WriteHeader(http.StatusBadGateway)
 	case HangAfter:
 		<-r.Context().Done()
+	case Garbled:
+		text, err := json.Marshal(a.body)
+		if err != nil {
+			panic(err)
+		}
+		_, _ = w.Write(text[:len(text)-1]) // the client may have gone
 	default:
 		return false
 	}

@@ -30,6 +30,9 @@ type intent struct {
 	behaves  string
 }
 
+// maxMetadata limits the keys in the metadata of an object.
+const maxMetadata = 50
+
 type charge struct {
 	ID                 string              `json:"id"`
 	Object             string              `json:"object"`
@@ -72,7 +75,11 @@ func (s *Server) paymentIntents(post bool, id, action string, form url.Values) r
 	case action == "cancel":
 		return s.cancel(one, form)
 	}
-	maps.Copy(one.Metadata, metadata(form))
+	changed := maps.Clone(one.Metadata)
+	if maps.Copy(changed, metadata(form)); len(changed) > maxMetadata {
+		return failure(http.StatusBadRequest, "invalid_request_error", "", "")
+	}
+	one.Metadata = changed
 	return reply{http.StatusOK, one}
 }
 

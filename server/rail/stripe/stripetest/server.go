@@ -24,10 +24,11 @@ import (
 	"github.com/stripe/stripe-mock/server"
 )
 
-// Key is an API key of test mode, and Secret signs the events.
+// Key is an API key of test mode, LiveKey one of live mode, and Secret signs the events.
 const (
-	Key    = "sk_test_stripetest"
-	Secret = "whsec_stripetest"
+	Key     = "sk_test_stripetest"
+	LiveKey = "sk_live_stripetest"
+	Secret  = "whsec_stripetest"
 )
 
 // Server is a Stripe account. It is safe for concurrent use.
@@ -98,7 +99,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		answer(w, failure(http.StatusBadRequest, "invalid_request_error", "", ""), false)
 		return
 	}
-	if got := r.Header.Get("Authorization"); got != "Bearer "+Key {
+	if got := r.Header.Get("Authorization"); got != "Bearer "+Key && got != "Bearer "+LiveKey {
 		answer(w, failure(http.StatusUnauthorized, "invalid_request_error", "", ""), false)
 		return
 	}
@@ -109,7 +110,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a, again := s.once(r, fault)
-	if fault.after(w, r) {
+	if fault.after(w, r, a) {
 		return
 	}
 	answer(w, a, again)
@@ -144,7 +145,8 @@ type stored struct {
 	reply   reply
 }
 
-// once answers a request, and one with a key only once.
+// once answers a request, and one with a key only once. What the execution answered is stored
+// for the key, a refusal (400, 404) too; of a request that was not executed, nothing is.
 func (s *Server) once(r *http.Request, fault Fault) (a reply, again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,12 +175,10 @@ func (s *Server) once(r *http.Request, fault Fault) (a reply, again bool) {
 	case StoredFailureWithEffect:
 		s.handle(r)
 		a = failure(http.StatusInternalServerError, "api_error", "", "")
+	case StoredRefusal:
+		a = unexpected()
 	default:
 		a = s.handle(r)
-	}
-	if a.status == http.StatusBadRequest || a.status == http.StatusNotFound {
-		delete(s.keys, key) // Stripe stores nothing of a request that it did not execute
-		return a, false
 	}
 	this.done, this.reply = true, frozen(a)
 	return this.reply, false
