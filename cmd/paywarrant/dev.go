@@ -38,7 +38,7 @@ Examples:
   paywarrant dev --data ~/.paywarrant-dev --no-chain
   paywarrant dev --addr 0.0.0.0:4020 --base-url http://127.0.0.1:4020    in a container that publishes the port
 
-With --addr 0.0.0.0 everybody who reaches the port can use the sandbox, its test helpers included.`
+With --addr 0.0.0.0 everybody who reaches the port can use the sandbox, its test helpers and its mailbox included.`
 }
 
 // ready describes the running system. Fields of features that are not built are absent.
