@@ -139,11 +139,12 @@ func (b *batch) mandate(m Counter) {
 	k.MandateID, k.Fault, k.CheckedAt = m.MandateID, "", b.now
 	faults := len(b.Faults)
 	b.Mandates++
-	if !followed && (len(sum) == 0 || sum[0].Seq != 1) || b.deleted(before, m, sum) || before.Fault == "" && added(before.Settled, m.Windows) {
+	if !followed && (len(sum) == 0 || sum[0].Seq != 1) || b.deleted(before, m, sum) {
 		k = b.baseline(m)
 	} else {
 		k.Settled = current(k.Settled, m.Windows)
 		b.follow(&k, sum)
+		k.Settled = b.withAdded(k.Settled, before.Settled, m)
 		b.compare(k, m)
 	}
 	switch found := b.Faults[faults:]; {
@@ -162,12 +163,27 @@ func (b *batch) mandate(m Counter) {
 	b.checked = append(b.checked, k)
 }
 
-// added reports whether the person has added a limit since the last check, which counts charges
-// that were checked before. A mandate that was never found sound has no checked limits.
-func added(checked, stored []Window) bool {
-	return len(checked) > 0 && slices.ContainsFunc(stored, func(w Window) bool {
-		return !slices.ContainsFunc(checked, func(c Window) bool { return c.Kind == w.Kind })
-	})
+// withAdded returns the checked windows with those of limits that the person has added since
+// the last check. What they use counts charges that were checked before, so it is accepted as
+// it is stored, once all events are read. A mandate that was never found sound has no checked
+// windows, and its events are all counted.
+func (b *batch) withAdded(settled, before []Window, m Counter) []Window {
+	if len(before) == 0 {
+		return settled
+	}
+	held := b.withHeld(m.MandateID, emptied(m.Windows))
+	known := func(w Window) bool {
+		return slices.ContainsFunc(before, func(c Window) bool { return c.Kind == w.Kind })
+	}
+	if b.cut == m.MandateID {
+		return slices.DeleteFunc(settled, func(w Window) bool { return !known(w) })
+	}
+	for i, w := range m.Windows { // settled has the same windows
+		if !known(w) {
+			settled[i].Used = max(w.Used-held[i].Used, 0)
+		}
+	}
+	return settled
 }
 
 // baseline accepts a mandate's stored spending.

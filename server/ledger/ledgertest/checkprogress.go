@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -149,4 +150,46 @@ func databaseClock(t *testing.T, b *bench) {
 	now, err := b.store.Now(t.Context())
 	require.NoError(t, err)
 	require.WithinDuration(t, time.Now(), now, 2*time.Second)
+}
+
+// checkerKnowsAddedLimits: a limit that the person adds is no fault, hides none, and one that
+// is mended later is gone.
+func checkerKnowsAddedLimits(t *testing.T, b *bench) {
+	m := b.mandate(t, b.terms(100*cent, 1000*cent))
+	b.settle(t, b.reserve(t, m, 30*cent), succeeded())
+	b.reserve(t, m, 5*cent)
+	known := ledger.NewChecker(b.store, b.clock.Now)
+	check := func() []string { return b.changed(t, known).Faults }
+	stored := func() ledger.Mandate {
+		row, err := b.Mandate(t.Context(), m.ID)
+		require.NoError(t, err)
+		return row
+	}
+	add := func(change func(*ledger.Terms)) {
+		terms := stored().Terms
+		change(&terms)
+		_, err := b.LowerLimits(t.Context(), m.ID, terms)
+		require.NoError(t, err)
+	}
+	plant := func(more int64) {
+		row := stored()
+		i := slices.IndexFunc(row.Windows, func(w ledger.Window) bool { return w.Kind == ledger.MonthlyLimit })
+		row.Windows[i].Used += more
+		b.write(t, ledger.Effects{Update: ledger.Rows{Mandates: []ledger.Mandate{row}}})
+	}
+	require.Empty(t, check())
+	add(func(terms *ledger.Terms) { terms.MaxTotal = 500 * cent })
+	b.settle(t, b.reserve(t, m, 20*cent), succeeded())
+	require.Empty(t, check())
+
+	add(func(terms *ledger.Terms) { terms.MaxDaily = 400 * cent })
+	plant(1)
+	require.NotEmpty(t, check(), "the added limit hides no other")
+	add(func(terms *ledger.Terms) { terms.MaxPaymentsPerDay = 9 })
+	require.NotEmpty(t, check())
+	plant(-1)
+	require.Empty(t, check())
+	b.settle(t, b.reserve(t, m, 7*cent), succeeded())
+	require.Empty(t, check())
+	b.sound(t)
 }

@@ -90,6 +90,7 @@ func chargeTests() map[string]func(*testing.T, *bench) {
 		"checker stores how far it came":   checkerStoresItsProgress,
 		"checker reports a fault again":    checkerReportsAgain,
 		"checker begins in the middle":     checkerBeginsInTheMiddle,
+		"checker knows added limits":       checkerKnowsAddedLimits,
 		"one instance checks":              oneInstanceChecks,
 		"events expire as a prefix":        eventsExpireAsAPrefix,
 		"the database's clock":             databaseClock,
