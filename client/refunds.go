@@ -86,7 +86,8 @@ type RefundPage struct {
 // contract counts no refunds. The fee is not returned. Check [Refund].Status: [RefundPending] is
 // followed by a webhook event.
 //
-// A draw from a tab is refunded in full only while its tab is open, and is [Voided] then.
+// While its tab is open, a draw is refunded in full only, and is [Voided] then; it is not
+// refunded if the sum of the tab would fall below 50 cents.
 //
 // A refund on the chain comes out of the payee's wallet, and is pending until that has signed:
 // see [Refund].Signature. The service pays for the gas.

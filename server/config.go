@@ -142,7 +142,8 @@ type Config struct {
 	// and closed otherwise.
 	TestHelperKey TestHelperKey
 	// TabCents is the block, in US cents, that a card authorizes for payments below 50 cents;
-	// at least 50. A mandate's limits make it smaller. Default: 500.
+	// at least 100, so that a tab captures all that the one before left. A mandate's limits
+	// make it smaller. Default: 500.
 	TabCents int
 	// MaxTabAdvanceCents is the most, in US cents, that the operator advances to one merchant
 	// in a calendar month (UTC) for small payments that no card has paid yet. An open tab
@@ -159,7 +160,7 @@ type Config struct {
 
 // The bounds of [Config].TabCents.
 const (
-	MinTabCents = int(ledger.CardMinimum / money.MicrosPerCent)
+	MinTabCents = 2 * int(ledger.CardMinimum/money.MicrosPerCent)
 	MaxTabCents = 10_000
 )
 

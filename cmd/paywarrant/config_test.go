@@ -54,7 +54,7 @@ func TestServeRefusesAConfiguration(t *testing.T) {
 		{"key_file", "-", "key_file is required"},
 		{"log_level", `"loud"`, "log_level: must be debug"},
 		{"requests_per_second", "-1", "requests_per_second: must not be negative"},
-		{"tab_cents", "49", "tab_cents: must be 50 to 10000"},
+		{"tab_cents", "99", "tab_cents: must be 100 to 10000"},
 		{"max_tab_advance_cents", "-1", "max_tab_advance_cents: must not be negative"},
 		{"metrics.listen", `""`, "metrics.listen is required"},
 		{"metrics.path", `"/"`, "unknown key metrics.path"},

@@ -21,8 +21,9 @@ type DrawError struct {
 	// TabID is the tab that will have captured the draw.
 	TabID string
 	// ClosesAt is the time at which that tab closes at the latest. Until then the draw can be
-	// refunded in full only. It is zero if the tab takes no more draws: then the card is being
-	// asked, and the draw can be refunded in a moment.
+	// refunded in full only, and not if the tab would fall below what a card captures. It is
+	// zero if the tab takes no more draws: then the card is being asked, and the draw can be
+	// refunded in a moment.
 	ClosesAt time.Time
 }
 
@@ -31,7 +32,7 @@ func (e *DrawError) Error() string {
 	if e.ClosesAt.IsZero() {
 		return "ledger: tab " + e.TabID + " is being captured"
 	}
-	return "ledger: a draw of open tab " + e.TabID + " is refunded in full only"
+	return "ledger: open tab " + e.TabID + " must close before this refund"
 }
 
 // leftTab reports whether the charge is a draw that was refunded while its tab was open.
@@ -52,6 +53,9 @@ func (r Refund) leaveTab(s *State, c Charge, now time.Time) (Effects, Refund, er
 	if err != nil {
 		return Effects{}, Refund{}, err
 	}
+	if tab.lapses(c.Amount) {
+		return Effects{}, Refund{}, &DrawError{TabID: tab.ID, ClosesAt: tab.ClosesAt}
+	}
 	c.Status = ChargeVoided
 	tab.Drawn, tab.Draws = tab.Drawn-c.Amount, tab.Draws-1
 	r = r.withoutRail(now)
@@ -60,6 +64,14 @@ func (r Refund) leaveTab(s *State, c Charge, now time.Time) (Effects, Refund, er
 	e.Insert.Refunds = []Refund{r}
 	e.Update.Mandates, e.Update.Charges, e.Update.Tabs = []Mandate{m}, []Charge{c}, []Tab{tab}
 	return e, r, nil
+}
+
+// lapses reports whether a tab that a card will capture falls below what a card captures if its
+// sum is less by an amount. The operator, which would then advance it, did not count it when
+// the tab opened, so a payee could make it advance any number of tabs.
+func (t Tab) lapses(less Micros) bool {
+	sum := t.Owed + t.Drawn
+	return sum >= CardMinimum && sum-less < CardMinimum
 }
 
 // withoutRail returns the refund as succeeded, without a movement on a rail.
@@ -74,9 +86,13 @@ func (r Refund) forgive(s *State, c Charge, now time.Time) (Effects, Refund, err
 	key := TallyKey{MandateID: c.MandateID, MerchantID: c.MerchantID}
 	debt, tab, inTab := s.Tallies[key], Tab{}, false
 	for _, t := range s.Tabs {
-		if t.Key() == key && t.Owed > 0 && t.Outcome == "" && t.Counted == 0 {
-			tab, inTab = t, true
+		if t.Key() != key || t.Owed == 0 || t.Outcome != "" || t.Counted != 0 {
+			continue
 		}
+		if t.Capture > 0 { // it may capture this draw's debt: what is owed outside is another's
+			return Effects{}, Refund{}, &DrawError{TabID: t.ID}
+		}
+		tab, inTab = t, true
 	}
 	outside := min(debt.Owed, r.Amount)
 	inside := r.Amount - outside
@@ -85,6 +101,8 @@ func (r Refund) forgive(s *State, c Charge, now time.Time) (Effects, Refund, err
 		return Effects{}, Refund{}, &DrawError{TabID: c.TabID}
 	case inside > 0 && (!tab.Current() || tab.Owed < inside):
 		return Effects{}, Refund{}, &DrawError{TabID: tab.ID}
+	case inside > 0 && tab.lapses(inside):
+		return Effects{}, Refund{}, &DrawError{TabID: tab.ID, ClosesAt: tab.ClosesAt}
 	}
 	debt.Owed, tab.Owed = debt.Owed-outside, tab.Owed-inside
 	so := &State{Mandates: s.Mandates, Tallies: map[TallyKey]Tally{key: debt}}

@@ -137,7 +137,7 @@ func drawProblem(draw *ledger.DrawError) *client.Error {
 		e.RetryAfter = time.Second
 		return e
 	}
-	return refuse(client.ErrNotRefundable, "The payment is a draw of a tab that the card has not captured: until then it can be refunded in full only, without amountCents. "+
+	return refuse(client.ErrNotRefundable, "The payment is a draw of a tab that the card has not captured: until then it can be refunded in full only, without amountCents, and not if the tab's sum would fall below 50 cents. "+
 		"The tab closes by "+draw.ClosesAt.UTC().Format(time.RFC3339)+", or at once by POST /v1/tabs/"+draw.TabID+"/close.")
 }
 

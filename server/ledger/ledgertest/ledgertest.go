@@ -150,6 +150,7 @@ func spendingTests() map[string]func(*testing.T, *bench) {
 		"refunds of draws":              refundsOfDraws,
 		"refunds of written-off draws":  refundsOfWrittenOffDraws,
 		"tabs that every draw has left": emptiedTabs,
+		"tabs do not lapse":             tabsDoNotLapse,
 		"draws under concurrency":       concurrentDraws,
 		"draws against a model":         drawsAgainstAModel,
 	}

@@ -746,10 +746,13 @@ func (q *Queries) Owed(ctx context.Context, arg OwedParams) (int64, error) {
 const paidBy = `-- name: PaidBy :one
 SELECT p.id FROM tabs t JOIN tabs p ON p.mandate_id = t.mandate_id AND p.merchant_id = t.merchant_id
 WHERE t.id = $1 AND p.id <> t.id AND p.created_ms >= t.created_ms AND p.outcome = 'captured' AND p.owed_micros > 0
+AND NOT EXISTS (SELECT 1 FROM tabs u WHERE u.mandate_id = t.mandate_id AND u.merchant_id = t.merchant_id AND u.id <> t.id
+    AND u.created_ms >= t.created_ms AND u.created_ms < p.created_ms AND u.outcome = '' AND u.owed_micros > 0 AND u.capture_micros > 0)
 ORDER BY p.created_ms, p.id LIMIT 1
 `
 
-// What a tab owes was advanced by earlier ones.
+// What a tab owes was advanced by earlier ones. The first of those that may have captured it
+// did, unless it is undecided.
 func (q *Queries) PaidBy(ctx context.Context, id string) (string, error) {
 	row := q.queryRow(ctx, q.paidByStmt, paidBy, id)
 	var id_2 string

@@ -40,9 +40,12 @@ WHERE merchant_id = sqlc.arg(merchant_id) AND state <> 'closed' AND state <> 'se
 SELECT * FROM tabs WHERE id > $1 ORDER BY id LIMIT $2;
 
 -- name: PaidBy :one
--- What a tab owes was advanced by earlier ones.
+-- What a tab owes was advanced by earlier ones. The first of those that may have captured it
+-- did, unless it is undecided.
 SELECT p.id FROM tabs t JOIN tabs p ON p.mandate_id = t.mandate_id AND p.merchant_id = t.merchant_id
 WHERE t.id = $1 AND p.id <> t.id AND p.created_ms >= t.created_ms AND p.outcome = 'captured' AND p.owed_micros > 0
+AND NOT EXISTS (SELECT 1 FROM tabs u WHERE u.mandate_id = t.mandate_id AND u.merchant_id = t.merchant_id AND u.id <> t.id
+    AND u.created_ms >= t.created_ms AND u.created_ms < p.created_ms AND u.outcome = '' AND u.owed_micros > 0 AND u.capture_micros > 0)
 ORDER BY p.created_ms, p.id LIMIT 1;
 
 -- name: Draws :many
