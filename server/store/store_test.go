@@ -13,6 +13,7 @@ type parts struct {
 	store.AuditTrail
 	store.Keys
 	store.Mails
+	store.Reports
 	store.Secrets
 	store.Webhooks
 }

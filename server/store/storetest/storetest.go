@@ -47,6 +47,10 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"late saves are refused":        lateSavesAreRefused,
 		"redelivery during an attempt":  redeliveryDuringAnAttempt,
 		"delivery retention":            deliveryRetention,
+		"reports":                       reports,
+		"reports of another merchant":   reportsOfAnother,
+		"searches are bounded":          searchesAreBounded,
+		"merchants by email":            merchantsByEmail,
 		"checker and retention":         checkerAndRetention,
 	} {
 		t.Run(name, func(t *testing.T) {

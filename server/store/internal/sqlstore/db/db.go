@@ -66,6 +66,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.chargeFactsStmt, err = db.PrepareContext(ctx, chargeFacts); err != nil {
 		return nil, fmt.Errorf("error preparing query ChargeFacts: %w", err)
 	}
+	if q.chargeTotalsStmt, err = db.PrepareContext(ctx, chargeTotals); err != nil {
+		return nil, fmt.Errorf("error preparing query ChargeTotals: %w", err)
+	}
 	if q.chargesStmt, err = db.PrepareContext(ctx, charges); err != nil {
 		return nil, fmt.Errorf("error preparing query Charges: %w", err)
 	}
@@ -264,6 +267,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.mandatesAfterStmt, err = db.PrepareContext(ctx, mandatesAfter); err != nil {
 		return nil, fmt.Errorf("error preparing query MandatesAfter: %w", err)
 	}
+	if q.mandatesOfStmt, err = db.PrepareContext(ctx, mandatesOf); err != nil {
+		return nil, fmt.Errorf("error preparing query MandatesOf: %w", err)
+	}
 	if q.merchantStmt, err = db.PrepareContext(ctx, merchant); err != nil {
 		return nil, fmt.Errorf("error preparing query Merchant: %w", err)
 	}
@@ -278,6 +284,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.merchantsStmt, err = db.PrepareContext(ctx, merchants); err != nil {
 		return nil, fmt.Errorf("error preparing query Merchants: %w", err)
+	}
+	if q.merchantsByEmailStmt, err = db.PrepareContext(ctx, merchantsByEmail); err != nil {
+		return nil, fmt.Errorf("error preparing query MerchantsByEmail: %w", err)
 	}
 	if q.moveServiceStmt, err = db.PrepareContext(ctx, moveService); err != nil {
 		return nil, fmt.Errorf("error preparing query MoveService: %w", err)
@@ -359,6 +368,18 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.sealedKeysStmt, err = db.PrepareContext(ctx, sealedKeys); err != nil {
 		return nil, fmt.Errorf("error preparing query SealedKeys: %w", err)
+	}
+	if q.searchChargesStmt, err = db.PrepareContext(ctx, searchCharges); err != nil {
+		return nil, fmt.Errorf("error preparing query SearchCharges: %w", err)
+	}
+	if q.searchChargesOfMandateStmt, err = db.PrepareContext(ctx, searchChargesOfMandate); err != nil {
+		return nil, fmt.Errorf("error preparing query SearchChargesOfMandate: %w", err)
+	}
+	if q.searchFloorStmt, err = db.PrepareContext(ctx, searchFloor); err != nil {
+		return nil, fmt.Errorf("error preparing query SearchFloor: %w", err)
+	}
+	if q.searchFloorOfMandateStmt, err = db.PrepareContext(ctx, searchFloorOfMandate); err != nil {
+		return nil, fmt.Errorf("error preparing query SearchFloorOfMandate: %w", err)
 	}
 	if q.secretSealsStmt, err = db.PrepareContext(ctx, secretSeals); err != nil {
 		return nil, fmt.Errorf("error preparing query SecretSeals: %w", err)
@@ -556,6 +577,11 @@ func (q *Queries) Close() error {
 	if q.chargeFactsStmt != nil {
 		if cerr := q.chargeFactsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing chargeFactsStmt: %w", cerr)
+		}
+	}
+	if q.chargeTotalsStmt != nil {
+		if cerr := q.chargeTotalsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing chargeTotalsStmt: %w", cerr)
 		}
 	}
 	if q.chargesStmt != nil {
@@ -888,6 +914,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing mandatesAfterStmt: %w", cerr)
 		}
 	}
+	if q.mandatesOfStmt != nil {
+		if cerr := q.mandatesOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing mandatesOfStmt: %w", cerr)
+		}
+	}
 	if q.merchantStmt != nil {
 		if cerr := q.merchantStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing merchantStmt: %w", cerr)
@@ -911,6 +942,11 @@ func (q *Queries) Close() error {
 	if q.merchantsStmt != nil {
 		if cerr := q.merchantsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing merchantsStmt: %w", cerr)
+		}
+	}
+	if q.merchantsByEmailStmt != nil {
+		if cerr := q.merchantsByEmailStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing merchantsByEmailStmt: %w", cerr)
 		}
 	}
 	if q.moveServiceStmt != nil {
@@ -1046,6 +1082,26 @@ func (q *Queries) Close() error {
 	if q.sealedKeysStmt != nil {
 		if cerr := q.sealedKeysStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing sealedKeysStmt: %w", cerr)
+		}
+	}
+	if q.searchChargesStmt != nil {
+		if cerr := q.searchChargesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing searchChargesStmt: %w", cerr)
+		}
+	}
+	if q.searchChargesOfMandateStmt != nil {
+		if cerr := q.searchChargesOfMandateStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing searchChargesOfMandateStmt: %w", cerr)
+		}
+	}
+	if q.searchFloorStmt != nil {
+		if cerr := q.searchFloorStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing searchFloorStmt: %w", cerr)
+		}
+	}
+	if q.searchFloorOfMandateStmt != nil {
+		if cerr := q.searchFloorOfMandateStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing searchFloorOfMandateStmt: %w", cerr)
 		}
 	}
 	if q.secretSealsStmt != nil {
@@ -1306,6 +1362,7 @@ type Queries struct {
 	boundRetriesStmt           *sql.Stmt
 	chargeStmt                 *sql.Stmt
 	chargeFactsStmt            *sql.Stmt
+	chargeTotalsStmt           *sql.Stmt
 	chargesStmt                *sql.Stmt
 	chargesOfTransactionStmt   *sql.Stmt
 	checkoutStmt               *sql.Stmt
@@ -1372,11 +1429,13 @@ type Queries struct {
 	mandateTabsStmt            *sql.Stmt
 	mandateVolumeStmt          *sql.Stmt
 	mandatesAfterStmt          *sql.Stmt
+	mandatesOfStmt             *sql.Stmt
 	merchantStmt               *sql.Stmt
 	merchantByKeyStmt          *sql.Stmt
 	merchantByWalletStmt       *sql.Stmt
 	merchantEventsStmt         *sql.Stmt
 	merchantsStmt              *sql.Stmt
+	merchantsByEmailStmt       *sql.Stmt
 	moveServiceStmt            *sql.Stmt
 	nextRetryStmt              *sql.Stmt
 	outcomeConflictsStmt       *sql.Stmt
@@ -1404,6 +1463,10 @@ type Queries struct {
 	saveDeliveryStmt           *sql.Stmt
 	saveEndpointStmt           *sql.Stmt
 	sealedKeysStmt             *sql.Stmt
+	searchChargesStmt          *sql.Stmt
+	searchChargesOfMandateStmt *sql.Stmt
+	searchFloorStmt            *sql.Stmt
+	searchFloorOfMandateStmt   *sql.Stmt
 	secretSealsStmt            *sql.Stmt
 	selectedChargesStmt        *sql.Stmt
 	selectedChargesOfStmt      *sql.Stmt
@@ -1465,6 +1528,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		boundRetriesStmt:           q.boundRetriesStmt,
 		chargeStmt:                 q.chargeStmt,
 		chargeFactsStmt:            q.chargeFactsStmt,
+		chargeTotalsStmt:           q.chargeTotalsStmt,
 		chargesStmt:                q.chargesStmt,
 		chargesOfTransactionStmt:   q.chargesOfTransactionStmt,
 		checkoutStmt:               q.checkoutStmt,
@@ -1531,11 +1595,13 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		mandateTabsStmt:            q.mandateTabsStmt,
 		mandateVolumeStmt:          q.mandateVolumeStmt,
 		mandatesAfterStmt:          q.mandatesAfterStmt,
+		mandatesOfStmt:             q.mandatesOfStmt,
 		merchantStmt:               q.merchantStmt,
 		merchantByKeyStmt:          q.merchantByKeyStmt,
 		merchantByWalletStmt:       q.merchantByWalletStmt,
 		merchantEventsStmt:         q.merchantEventsStmt,
 		merchantsStmt:              q.merchantsStmt,
+		merchantsByEmailStmt:       q.merchantsByEmailStmt,
 		moveServiceStmt:            q.moveServiceStmt,
 		nextRetryStmt:              q.nextRetryStmt,
 		outcomeConflictsStmt:       q.outcomeConflictsStmt,
@@ -1563,6 +1629,10 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		saveDeliveryStmt:           q.saveDeliveryStmt,
 		saveEndpointStmt:           q.saveEndpointStmt,
 		sealedKeysStmt:             q.sealedKeysStmt,
+		searchChargesStmt:          q.searchChargesStmt,
+		searchChargesOfMandateStmt: q.searchChargesOfMandateStmt,
+		searchFloorStmt:            q.searchFloorStmt,
+		searchFloorOfMandateStmt:   q.searchFloorOfMandateStmt,
 		secretSealsStmt:            q.secretSealsStmt,
 		selectedChargesStmt:        q.selectedChargesStmt,
 		selectedChargesOfStmt:      q.selectedChargesOfStmt,
