@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -89,7 +90,11 @@ func TestPersonEntersACardAtTheProcessorAndConfirms(t *testing.T) {
 	_, text := c.open(t, b, s.SetupURL, nil)
 	require.Contains(t, text, "Enter a card")
 	require.Less(t, strings.Index(text, `value="confirm"`), strings.Index(text, `value="card"`), "the Enter key confirms")
-	back := account.Complete(c.leave(t, b, s.SetupURL), "pm_card_visa")
+	page := c.leave(t, b, s.SetupURL)
+	require.Equal(t, "Continue only if you came here from "+strings.TrimPrefix(c.URL, "http://")+" yourself. If somebody sent you this page, close it. "+
+		"AI agents will pay Acme with this card without asking you again: at most $5.00 for one payment and $50.00 a month, until "+
+		c.Clock.Now().UTC().AddDate(1, 0, 0).Format("2 January 2006")+".", account.Notice(page))
+	back := account.Complete(page, "pm_card_visa", "owner@example.com")
 	require.NotContains(t, back, "ada@example.com")
 	status, text := c.open(t, b, back, nil)
 	require.Equal(t, http.StatusOK, status, text)
@@ -105,6 +110,15 @@ func TestPersonEntersACardAtTheProcessorAndConfirms(t *testing.T) {
 	c.charge(t, done.Mandate, 250, "k").ok(t)
 	require.EqualValues(t, 250, account.Moved())
 	c.charge(t, done.Mandate, 450, "k2").refused(t, http.StatusPaymentRequired, "per_tx")
+
+	// The owner of the card may be another person than the one who confirmed.
+	require.Eventually(t, func() bool { return len(c.Mails()) == 2 }, time.Minute, 10*time.Millisecond)
+	sent := map[string]string{}
+	for _, m := range c.Mails() {
+		sent[m.To] = m.Text
+	}
+	require.Equal(t, sent["ada@example.com"], sent["owner@example.com"])
+	require.Contains(t, sent["owner@example.com"], "If you did not allow this")
 }
 
 // TestNobodyCompletesAnothersSetup: the address of the return without the browser, the
@@ -114,18 +128,27 @@ func TestNobodyCompletesAnothersSetup(t *testing.T) {
 	c, account := withStripe(t)
 	s, b := c.session(t), browser(t)
 	page := c.leave(t, b, s.SetupURL)
-	back := account.Complete(page, "pm_card_visa")
+	back := account.Complete(page, "pm_card_visa", "owner@example.com")
 	status, text := c.open(t, browser(t), back, nil)
 	require.Equal(t, http.StatusForbidden, status, "the victim's browser, which was led to the attacker's page: %s", text)
 	method := page[strings.LastIndex(page, "/")+1:]
-	status, _ = c.open(t, b, s.SetupURL+"/card?state=guessed&method="+method, nil)
-	require.Equal(t, http.StatusForbidden, status, "the attacker's browser, which has no state")
+	status, text = c.open(t, b, back, nil)
+	require.Equal(t, http.StatusOK, status, text)
+	form := cardForm(c)
+	form.Set("action", "confirm")
+	form.Set("method", method)
+	form.Set("connected", regexp.MustCompile(`name="connected" value="([^"]+)"`).FindStringSubmatch(text)[1])
+	status, text = c.open(t, b, s.SetupURL, form)
+	require.Equal(t, http.StatusUnprocessableEntity, status, "the attacker, who has cookie, state and method of the victim's card")
+	require.Contains(t, text, "refused")
+	require.False(t, account.Attached(), "the victim's card")
+
+	back = account.Complete(c.leave(t, b, s.SetupURL), "pm_card_visa", "owner@example.com")
+	method = back[strings.LastIndex(back, "=")+1:]
 	other := c.session(t)
 	status, _ = c.open(t, b, strings.Replace(back, s.SessionToken, other.SessionToken, 1), nil)
 	require.Equal(t, http.StatusForbidden, status, "another session")
 
-	form := cardForm(c)
-	form.Set("action", "confirm")
 	form.Set("method", method)
 	for _, proof := range []string{"", "guessed"} {
 		form.Set("connected", proof)

@@ -11,6 +11,7 @@ import (
 // The kinds of messages. They are stored.
 const (
 	mandateConfirmed = "mandate_confirmed"
+	cardConnected    = "card_connected"
 	endpointDisabled = "webhook_endpoint_disabled"
 )
 

@@ -204,10 +204,11 @@ func (s *Server) routes() (http.Handler, error) {
 	shown := pages.New(pages.Config{
 		Site: look, Audit: s.audit,
 		Payments: s.payments, Merchants: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger,
-		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, DocsURL: cfg.DocsURL, Links: cfg.links(), Methods: s.methods, MailConfirmation: s.post(mandateConfirmed), Mailbox: cfg.mailbox(),
+		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, DocsURL: cfg.DocsURL, Links: cfg.links(), Methods: s.methods, MailConfirmation: s.post(mandateConfirmed), MailCard: s.post(cardConnected), Mailbox: cfg.mailbox(),
 	})
 	shown.Register(mux)
 	s.write(mandateConfirmed, shown.Confirmation)
+	s.write(cardConnected, shown.CardConnected)
 	mux.Handle("GET /.well-known/jwks.json", s.keys.Set.Handler())
 	mux.Handle("GET /.well-known/jwt-vc-issuer", mandate.IssuerHandler(cfg.BaseURL, cfg.BaseURL+"/.well-known/jwks.json"))
 	mux.Handle("GET /status-lists/{list}", s.statuses)

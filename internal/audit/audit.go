@@ -28,6 +28,7 @@ const (
 	AuthenticationFailed Event = "authentication_failed"
 	MandateConfirmed     Event = "mandate_confirmed"
 	MandateRevoked       Event = "mandate_revoked"
+	SetupRefused         Event = "setup_refused" // a card returned to another browser
 	LimitsLowered        Event = "limits_lowered"
 	ReceiptRedeemed      Event = "receipt_redeemed"
 	MerchantCreated      Event = "merchant_created"

@@ -14,6 +14,17 @@ type Redirector interface {
 	// with the same session. It returns [ErrReferenceReused] if the reference began another
 	// setup.
 	BeginSetup(ctx context.Context, s Setup) (address string, err error)
+	// EndSetup makes the result of a setup useless, because somebody else than the person
+	// whose session it is may have entered the payment method: Connect refuses it from then
+	// on, and no charge with it moves money. It returns [ErrUnknownMethod] if the session
+	// has no setup with that method.
+	EndSetup(ctx context.Context, method, session string) error
+}
+
+// Addressed is a [Rail] whose processor may know the email address of a payer.
+type Addressed interface {
+	// PayerEmail returns the address, or an empty string.
+	PayerEmail(ctx context.Context, in Instrument) (string, error)
 }
 
 // ReturnedMethod is the name in the query of [Setup.ReturnURL] of the value for
@@ -26,9 +37,13 @@ type Setup struct {
 	Reference string
 	// Session identifies the setup session, as in [Connection.Session].
 	Session string
-	// ReturnURL is where the person returns to after the setup. It has a query.
+	// ReturnURL is the address to which the person returns after the setup. It has a query.
 	ReturnURL string
-	// CancelURL is where a person returns to who gives up.
+	// Notice is plain text that the person reads at the other address, before the end of
+	// the setup: who may charge the payment method, and how much. It may be cut off at its
+	// end. Empty: none.
+	Notice string
+	// CancelURL is the address to which a person returns who gives up.
 	CancelURL string
 }
 

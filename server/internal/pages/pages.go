@@ -34,7 +34,7 @@ type Merchants interface {
 	Merchant(ctx context.Context, id string) (ledger.Merchant, error)
 }
 
-// Config configures the pages. Every field is required, except MailConfirmation.
+// Config configures the pages. Every field is required, except the two that queue mail.
 type Config struct {
 	// Site renders and guards the pages.
 	Site      *site.Site
@@ -56,6 +56,8 @@ type Config struct {
 	// MailConfirmation queues [Pages.Confirmation] of a mandate. Nil: no mail is sent, and
 	// no page asks for an address.
 	MailConfirmation func(ctx context.Context, mandateID string)
+	// MailCard queues [Pages.CardConnected] of a mandate. Nil: no mail is sent.
+	MailCard func(ctx context.Context, mandateID string)
 	// Mailbox returns the messages of the page "/mailbox", newest first. Nil: there is no
 	// such page.
 	Mailbox func() []Mail

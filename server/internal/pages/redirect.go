@@ -1,28 +1,43 @@
 package pages
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 
+	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/internal/letter"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/internal/site"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
-// A card that is entered on a page of the processor is bound to its session by three proofs.
-// They keep an attacker from completing another person's session, and from having another
-// person enter a card for the attacker's session:
+// A card that is entered on a page of the processor is bound to its session by three proofs:
 //
-//   - The cookie: the browser that left is the browser that returns. An attacker who sends
-//     the processor's page to another person cannot have that person's browser return.
-//   - The state in the return address: only the browser that finishes the processor's page
-//     receives it. The attacker who began the setup cannot compute it, and it fits one cookie.
+//   - The cookie: the browser that left is the browser that returns.
+//   - The state in the return address, which fits one cookie.
 //   - The proof in the form: the method returned with both in this session. The rail
 //     refuses the method in any other session.
+//
+// They keep an attacker from completing another person's session. They do not keep an
+// attacker from sending the processor's page to another person, who then enters a card: the
+// return address is readable by everyone who opens that page, and the attacker has the
+// cookie. Three things work against that:
+//
+//   - The processor's page shows who may charge the card, at most how much, and that it is
+//     meant for the person who came from here.
+//   - The other person's browser returns without the cookie. That ends the setup, and the
+//     rail refuses the card from then on.
+//   - The confirmation is also mailed to the address that the processor has of the payer.
+//
+// An attacker who confirms before the other person's browser returns is not stopped:
+// SECURITY.md says so.
 const (
 	proofReturn    = "return"
 	proofConnected = "connected"
@@ -69,7 +84,11 @@ func (p *Pages) leave(w http.ResponseWriter, r *http.Request, s payment.Session)
 	}
 	page := p.BaseURL + "/setup/" + s.Token
 	back.Set(returnState, p.Payments.SetupProof(s, proofReturn, browser))
-	address, err := p.Payments.BeginSetup(r.Context(), s, browser, page+"/card?"+back.Encode(), page)
+	notice, err := p.notice(r.Context(), s.Terms)
+	address := ""
+	if err == nil {
+		address, err = p.Payments.BeginSetup(r.Context(), s, browser, rail.Setup{ReturnURL: page + "/card?" + back.Encode(), CancelURL: page, Notice: notice})
+	}
 	switch {
 	case errors.Is(err, ledger.ErrSessionFinished):
 		p.decided(w, r, s, ledger.Mandate{})
@@ -103,14 +122,53 @@ func (p *Pages) showReturned(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	cookie, err := r.Cookie(p.browserCookie())
 	if err != nil || !p.Payments.IsSetupProof(s, proofReturn, cookie.Value, query.Get(returnState)) || !site.Clean(query) {
-		p.message(w, r, http.StatusForbidden, result{
-			Tone: "bad", Badge: "Refused", Headline: "This card was not entered from this browser",
-			Text: "Nothing was confirmed. Open the link that you were given once more, and enter the card there.",
-		})
+		p.refuseReturn(w, r, s, query.Get(rail.ReturnedMethod))
 		return
 	}
 	in := enteredIn(query)
 	in.method = query.Get(rail.ReturnedMethod)
 	in.connected = p.Payments.SetupProof(s, proofConnected, in.method)
 	p.showForm(w, r, s, http.StatusOK, in, problem{})
+}
+
+// refuseReturn ends a setup that returned to another browser than the one that left.
+func (p *Pages) refuseReturn(w http.ResponseWriter, r *http.Request, s payment.Session, method string) {
+	// The setup ends even if the person closes the page.
+	if err := p.Payments.EndSetup(context.WithoutCancel(r.Context()), s, method); err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	p.Audit.Record(r.Context(), audit.SetupRefused, slog.String("merchantId", s.MerchantID))
+	p.message(w, r, http.StatusForbidden, result{
+		Tone: "bad", Badge: "Refused", Headline: "This card was not entered from this browser",
+		Text: "The card is not connected and will not be charged. To use it, open the link that you were given, and enter the card in the same browser.",
+		Note: "If somebody sent you the card processor's page, you were about to pay for them. Do not open it again.",
+	})
+}
+
+// notice is what the processor's page shows beside its button.
+func (p *Pages) notice(ctx context.Context, t ledger.Terms) (string, error) {
+	payees, err := p.payeeNames(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Continue only if you came here from %s yourself. If somebody sent you this page, close it. AI agents will pay %s with this card "+
+		"without asking you again: at most %s for one payment and %s a month, until %s.",
+		host(p.BaseURL), payees, dollars(t.MaxPerTx), dollars(t.MaxMonthly), day(t.ExpiresAt)), nil
+}
+
+// CardConnected writes to the owner of a card, at the address that the card processor has,
+// that the card pays for a mandate. The letter has no recipient if there is no such address,
+// or if it is the one to which the confirmation goes.
+func (p *Pages) CardConnected(ctx context.Context, mandateID string) (letter.Letter, error) {
+	confirmation, err := p.Confirmation(ctx, mandateID)
+	if err != nil {
+		return letter.Letter{}, err
+	}
+	address, err := p.Payments.PayerEmail(ctx, mandateID)
+	if err != nil || strings.EqualFold(address, confirmation.To) {
+		return letter.Letter{}, err
+	}
+	confirmation.To, confirmation.Subject = address, "Your card was connected to a spending mandate"
+	return confirmation, nil
 }

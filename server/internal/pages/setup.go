@@ -218,6 +218,9 @@ func (p *Pages) confirm(ctx context.Context, s payment.Session, in entered) (m l
 		if m.Email != "" {
 			p.MailConfirmation(ctx, m.ID)
 		}
+		if p.MailCard != nil && in.connected != "" && slices.Contains(m.Terms.Rails, rail.Card) {
+			p.MailCard(ctx, m.ID)
+		}
 		return m, problem{}, nil
 	case errors.As(err, &refused) && refused.AttemptsLeft > 0:
 		return m, problem{fieldMethod, fmt.Sprintf("This payment method was refused (%s). Choose another one; attempts left: %d.",

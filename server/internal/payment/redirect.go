@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"slices"
 
 	"github.com/paywarrant/paywarrant/internal/id"
@@ -25,9 +26,10 @@ func (s *Service) Redirector(rails []rail.Name) (rail.Redirector, bool) {
 }
 
 // BeginSetup returns the address at which the person connects a payment method for a
-// session. Browser is a secret of the person's browser; the same one begins one setup. It
-// returns ledger.ErrSessionFinished or rail.ErrUnknownMethod.
-func (s *Service) BeginSetup(ctx context.Context, session Session, browser, returnURL, cancelURL string) (string, error) {
+// session. Browser is a secret of the person's browser; the same one begins one setup. The
+// addresses and the notice are those of setup. It returns ledger.ErrSessionFinished or
+// rail.ErrUnknownMethod.
+func (s *Service) BeginSetup(ctx context.Context, session Session, browser string, setup rail.Setup) (string, error) {
 	r, ok := s.Redirector(session.Terms.Rails)
 	switch {
 	case session.Status != ledger.SessionPending:
@@ -35,9 +37,38 @@ func (s *Service) BeginSetup(ctx context.Context, session Session, browser, retu
 	case !ok:
 		return "", rail.ErrUnknownMethod
 	}
-	return r.BeginSetup(ctx, rail.Setup{
-		Reference: session.Hash[:32] + ".setup." + id.Hash(browser)[:16], Session: session.Hash, ReturnURL: returnURL, CancelURL: cancelURL,
-	})
+	setup.Reference, setup.Session = session.Hash[:32]+".setup."+id.Hash(browser)[:16], session.Hash
+	return r.BeginSetup(ctx, setup)
+}
+
+// EndSetup makes a payment method useless that a person connected for a pending session at
+// another address: it came back in another browser than the one that left. It does nothing
+// if the session has no such method.
+func (s *Service) EndSetup(ctx context.Context, session Session, method string) error {
+	r, ok := s.Redirector(session.Terms.Rails)
+	if !ok || method == "" || session.Status != ledger.SessionPending {
+		return nil
+	}
+	if err := r.EndSetup(ctx, method, session.Hash); err != nil && !errors.Is(err, rail.ErrUnknownMethod) {
+		return err
+	}
+	return nil
+}
+
+// PayerEmail returns the email address that the card processor has of a mandate's payer, or
+// an empty string.
+func (s *Service) PayerEmail(ctx context.Context, mandateID string) (string, error) {
+	instruments, err := s.Instruments(ctx, mandateID)
+	if err != nil {
+		return "", err
+	}
+	for _, in := range instruments {
+		one, _ := s.Rails.Rail(in.Rail)
+		if a, ok := one.(rail.Addressed); ok {
+			return a.PayerEmail(ctx, in)
+		}
+	}
+	return "", nil
 }
 
 // SetupProof returns the proof of something that belongs to a session: the return of a

@@ -132,14 +132,37 @@ func (r *Rail) Disconnect(ctx context.Context, in rail.Instrument) error {
 	if in.Rail != rail.Card || in.Method == "" {
 		return nil
 	}
-	_, err := ask(ctx, r, "disconnect", in.Method, func(ctx context.Context) (*api.PaymentMethod, error) {
-		one, err := again(ctx, func(ctx context.Context) (*api.PaymentMethod, error) {
-			return r.client.V1PaymentMethods.Detach(ctx, in.Method, nil)
-		})
-		if invalid(err) { // it is detached, or does not exist
-			return nil, nil //nolint:nilnil // there is nothing to return
-		}
-		return one, err
+	_, err := ask(ctx, r, "disconnect", in.Method, func(ctx context.Context) (rail.Instrument, error) {
+		return in, r.detach(ctx, in.Method)
 	})
 	return err
+}
+
+// detach detaches a payment method from its customer, if it is attached.
+func (r *Rail) detach(ctx context.Context, method string) error {
+	_, err := again(ctx, func(ctx context.Context) (*api.PaymentMethod, error) {
+		return r.client.V1PaymentMethods.Detach(ctx, method, nil)
+	})
+	if invalid(err) { // it is detached, or does not exist
+		return nil
+	}
+	return err
+}
+
+var _ rail.Addressed = (*Rail)(nil)
+
+// PayerEmail returns the email address that the person entered on Stripe's page.
+func (r *Rail) PayerEmail(ctx context.Context, in rail.Instrument) (string, error) {
+	if in.Rail != rail.Card || in.Customer == "" {
+		return "", nil
+	}
+	return ask(ctx, r, "read email", in.Customer, func(ctx context.Context) (string, error) {
+		one, err := again(ctx, func(ctx context.Context) (*api.Customer, error) {
+			return r.client.V1Customers.Retrieve(ctx, in.Customer, nil)
+		})
+		if err != nil {
+			return "", err
+		}
+		return one.Email, nil
+	})
 }

@@ -39,6 +39,16 @@ func (s *Server) Paid(key, value string) (n int) {
 	return n
 }
 
+// Attached reports whether a card is attached to a customer.
+func (s *Server) Attached() (is bool) {
+	s.locked(func() {
+		for _, one := range s.methods {
+			is = is || one.Customer != ""
+		}
+	})
+	return is
+}
+
 // Finish ends the payments that are processing: they succeed.
 func (s *Server) Finish() {
 	s.locked(func() {

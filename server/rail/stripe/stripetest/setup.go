@@ -68,11 +68,18 @@ type page struct {
 	ClientReferenceID string `json:"client_reference_id"`
 	SetupIntent       *setup `json:"setup_intent"`
 
-	success string
+	success, notice string
 }
 
 // checkout creates or reads a Checkout session.
-func (s *Server) checkout(post bool, id string, form url.Values) reply {
+func (s *Server) checkout(post bool, id, action string, form url.Values) reply {
+	if one := s.pages[id]; one != nil && action == "expire" {
+		if one.Status != "open" {
+			return failure(http.StatusBadRequest, "invalid_request_error", "", "")
+		}
+		one.Status = "expired"
+		return reply{http.StatusOK, one}
+	}
 	if !post {
 		if one := s.pages[id]; one != nil {
 			return reply{http.StatusOK, one}
@@ -82,18 +89,30 @@ func (s *Server) checkout(post bool, id string, form url.Values) reply {
 	one := &page{
 		ID: s.id("cs_test"), Object: "checkout.session", Mode: form.Get("mode"), Status: "open", Customer: form.Get("customer"),
 		ClientReferenceID: form.Get("client_reference_id"), success: form.Get("success_url"),
+		notice: form.Get("custom_text[submit][message]"),
 	}
 	one.URL = s.URL + "/pay/" + one.ID
 	s.pages[one.ID] = one
 	return reply{http.StatusOK, one}
 }
 
-// Complete enters a test card on the page at an address that the API returned, and returns
-// the address that the person is sent back to.
-func (s *Server) Complete(address, testCard string) string {
+// Notice returns the text that the page at an address shows beside its button.
+func (s *Server) Notice(address string) (text string) {
+	s.locked(func() { text = s.pageAt(address).notice })
+	return text
+}
+
+func (s *Server) pageAt(address string) *page {
+	return s.pages[address[strings.LastIndex(address, "/")+1:]]
+}
+
+// Complete enters a test card and an email address on the page at an address that the API
+// returned, and returns the address that the person is sent back to.
+func (s *Server) Complete(address, testCard, email string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := s.pages[address[strings.LastIndex(address, "/")+1:]]
+	one := s.pageAt(address)
+	s.people[one.Customer].Email = email
 	one.Status, one.URL, one.SetupIntent = "complete", "", s.attach(testCard, one.Customer)
 	return strings.ReplaceAll(one.success, "{CHECKOUT_SESSION_ID}", one.ID)
 }

@@ -67,6 +67,11 @@ func (s *Server) handle(r *http.Request) reply {
 	}
 	post := r.Method == http.MethodPost
 	switch {
+	case at(0) == "customers" && at(1) != "" && !post:
+		if one := s.people[at(1)]; one != nil {
+			return reply{http.StatusOK, one}
+		}
+		return noSuch()
 	case at(0) == "customers" && post:
 		one := &customer{ID: s.id("cus"), Object: "customer", Email: r.PostForm.Get("email"), Metadata: metadata(r.PostForm)}
 		s.people[one.ID] = one
@@ -74,7 +79,7 @@ func (s *Server) handle(r *http.Request) reply {
 	case at(0) == "setup_intents" && post:
 		return s.setUp(r.PostForm)
 	case at(0) == "checkout":
-		return s.checkout(post, at(2), r.PostForm)
+		return s.checkout(post, at(2), at(3), r.PostForm)
 	case at(0) == "payment_methods" && at(2) == "detach":
 		return s.detach(at(1))
 	case at(0) == "payment_intents":
