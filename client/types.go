@@ -155,6 +155,9 @@ type Balance struct {
 	// Limits lists the limits of periods with what is used of them, in the order in which
 	// charges are checked against them. An older service does not send it.
 	Limits []Limit `json:"limits,omitempty"`
+	// RoundUpRest reports whether a tab below 50 cents costs the card 50 cents when the mandate
+	// ends. The person agreed to that on the setup page.
+	RoundUpRest bool `json:"roundUpRest,omitempty"`
 	// CurrentMonthlySpendCents is the amount spent in CurrentMonth, in US cents.
 	CurrentMonthlySpendCents int64 `json:"currentMonthlySpendCents"`
 	// RemainingMonthlySpendCents is the amount left in CurrentMonth, in US cents.

@@ -81,9 +81,9 @@ var methods = []method{
 	{
 		"balance with further limits", func(ctx context.Context, c *client.Client) (any, error) { return c.Balance(ctx, token) },
 		"GET /v1/mandates/" + token + "/balance", "",
-		`{"delegateId":"del_1","status":"active","maxPaymentsPerDay":7,"limits":[{"kind":"total","limitCents":9000,"usedCents":0,"remainingCents":9000},{"kind":"velocity","limitPayments":7,"usedPayments":7,"remainingPayments":0,"renewsAt":"2026-11-21T12:00:00.000Z"}]}`,
+		`{"delegateId":"del_1","status":"active","maxPaymentsPerDay":7,"roundUpRest":true,"limits":[{"kind":"total","limitCents":9000,"usedCents":0,"remainingCents":9000},{"kind":"velocity","limitPayments":7,"usedPayments":7,"remainingPayments":0,"renewsAt":"2026-11-21T12:00:00.000Z"}]}`,
 		client.Balance{
-			MandateID: "del_1", Status: client.MandateActive, FurtherLimits: client.FurtherLimits{MaxPaymentsPerDay: 7},
+			MandateID: "del_1", Status: client.MandateActive, FurtherLimits: client.FurtherLimits{MaxPaymentsPerDay: 7}, RoundUpRest: true,
 			Limits: []client.Limit{
 				{Kind: client.CodeTotalLimit, LimitCents: new(int64(9000)), UsedCents: new(int64(0)), RemainingCents: new(int64(9000))},
 				{Kind: client.CodeVelocityLimit, LimitPayments: new(int64(7)), UsedPayments: new(int64(7)), RemainingPayments: new(int64(0)), RenewsAt: noon},

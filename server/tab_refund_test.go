@@ -117,6 +117,9 @@ func TestSmallRestIsRoundedUpIfThePersonAgreed(t *testing.T) {
 		signed, err := (&mandate.Verifier{Issuer: b.URL, Keys: mandate.RemoteKeys(b.URL + "/.well-known/jwks.json"), Clock: b.Clock.Now}).Verify(t.Context(), private.mandate)
 		require.NoError(t, err)
 		require.Equal(t, agreed, signed.Limits.RoundUpRest)
+		balance, err := b.Client().Balance(t.Context(), private.mandate)
+		require.NoError(t, err)
+		require.Equal(t, agreed, balance.RoundUpRest)
 		const sentence = "a rest of small payments below $0.50 is charged as $0.50, once."
 		require.Equal(t, agreed, strings.Contains(b.page(t, private.link).ok(t).Text, sentence))
 		require.Equal(t, agreed, strings.Contains(private.page, sentence))
