@@ -135,7 +135,7 @@ func searchesAreBounded(t *testing.T, b *bench) {
 	}
 }
 
-// merchantsByEmail: an address is found in any case, and an empty one is nobody's.
+// merchantsByEmail: an address is found in any case, and an empty one finds none.
 func merchantsByEmail(t *testing.T, b *bench) {
 	ctx := t.Context()
 	m := b.merchant
