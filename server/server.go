@@ -43,6 +43,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/internal/pages"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/internal/recorder"
+	"github.com/paywarrant/paywarrant/server/internal/signin"
 	"github.com/paywarrant/paywarrant/server/internal/site"
 	"github.com/paywarrant/paywarrant/server/internal/status"
 	"github.com/paywarrant/paywarrant/server/internal/upkeep"
@@ -61,6 +62,7 @@ type Server struct {
 	payments *payment.Service
 	upkeep   *upkeep.Upkeep
 	mails    *mail.Queue // nil without Mailer
+	signIns  *signin.Service
 	events   *events.Service
 	accounts *account.Accounts
 	recorder *recorder.Recorder
@@ -112,6 +114,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	router.OnAttempt = s.recorder.Attempt
 	s.queueMails()
+	if err := s.openSignIns(ctx); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
 	s.events, err = events.New(events.Config{
 		Store: cfg.Store, Vault: box, Clock: cfg.Clock, Logger: cfg.Logger, Live: cfg.Mode == Live, May: cfg.receivers(), Resolver: cfg.Resolver,
 		MailDisabled: s.post(endpointDisabled), Telemetry: s.recorder,

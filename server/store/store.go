@@ -25,5 +25,6 @@ type Store interface {
 	Mails
 	Reports
 	Secrets
+	SignIns
 	Webhooks
 }

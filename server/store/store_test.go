@@ -15,6 +15,7 @@ type parts struct {
 	store.Mails
 	store.Reports
 	store.Secrets
+	store.SignIns
 	store.Webhooks
 }
 

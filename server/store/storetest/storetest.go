@@ -36,6 +36,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"sealed keys":                   sealedKeys,
 		"seals":                         seals,
 		"mails":                         mails,
+		"one-time codes":                oneTimeCodes,
+		"web sessions":                  webSessions,
 		"webhook endpoints":             webhookEndpoints,
 		"webhook endpoints are bounded": webhookEndpointsAreBounded,
 		"webhook leases":                webhookLeases,

@@ -38,6 +38,12 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (int, e
 		{"expire audit entries", func(ctx context.Context, _ int64) error {
 			return count(s.writeQ.ExpireAudits(ctx, db.ExpireAuditsParams{Before: id.First(id.Audit, before), Page: page}))
 		}},
+		{"expire one-time codes", func(ctx context.Context, until int64) error {
+			return count(s.writeQ.ExpireCodes(ctx, db.ExpireCodesParams{BeforeMs: until, Page: page}))
+		}},
+		{"expire web sessions", func(ctx context.Context, until int64) error {
+			return count(s.writeQ.ExpireWebSessions(ctx, db.ExpireWebSessionsParams{BeforeMs: until, Page: page}))
+		}},
 	}
 	for _, step := range steps {
 		if err := put(ctx, s, step.doing, step.exec, until); err != nil {

@@ -45,6 +45,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addSealedKeyStmt, err = db.PrepareContext(ctx, addSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query AddSealedKey: %w", err)
 	}
+	if q.addWebSessionStmt, err = db.PrepareContext(ctx, addWebSession); err != nil {
+		return nil, fmt.Errorf("error preparing query AddWebSession: %w", err)
+	}
+	if q.attemptCodeStmt, err = db.PrepareContext(ctx, attemptCode); err != nil {
+		return nil, fmt.Errorf("error preparing query AttemptCode: %w", err)
+	}
 	if q.auditLogStmt, err = db.PrepareContext(ctx, auditLog); err != nil {
 		return nil, fmt.Errorf("error preparing query AuditLog: %w", err)
 	}
@@ -81,11 +87,17 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.claimServiceStmt, err = db.PrepareContext(ctx, claimService); err != nil {
 		return nil, fmt.Errorf("error preparing query ClaimService: %w", err)
 	}
+	if q.codeStmt, err = db.PrepareContext(ctx, code); err != nil {
+		return nil, fmt.Errorf("error preparing query Code: %w", err)
+	}
 	if q.countersStmt, err = db.PrepareContext(ctx, counters); err != nil {
 		return nil, fmt.Errorf("error preparing query Counters: %w", err)
 	}
 	if q.currentTabsStmt, err = db.PrepareContext(ctx, currentTabs); err != nil {
 		return nil, fmt.Errorf("error preparing query CurrentTabs: %w", err)
+	}
+	if q.deleteCodesStmt, err = db.PrepareContext(ctx, deleteCodes); err != nil {
+		return nil, fmt.Errorf("error preparing query DeleteCodes: %w", err)
 	}
 	if q.deleteDeliveriesStmt, err = db.PrepareContext(ctx, deleteDeliveries); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteDeliveries: %w", err)
@@ -95,6 +107,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.deleteSealedKeyStmt, err = db.PrepareContext(ctx, deleteSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteSealedKey: %w", err)
+	}
+	if q.deleteWebSessionStmt, err = db.PrepareContext(ctx, deleteWebSession); err != nil {
+		return nil, fmt.Errorf("error preparing query DeleteWebSession: %w", err)
+	}
+	if q.deleteWebSessionsStmt, err = db.PrepareContext(ctx, deleteWebSessions); err != nil {
+		return nil, fmt.Errorf("error preparing query DeleteWebSessions: %w", err)
 	}
 	if q.deleteWebhookEndpointStmt, err = db.PrepareContext(ctx, deleteWebhookEndpoint); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteWebhookEndpoint: %w", err)
@@ -138,6 +156,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.expireAuditsStmt, err = db.PrepareContext(ctx, expireAudits); err != nil {
 		return nil, fmt.Errorf("error preparing query ExpireAudits: %w", err)
 	}
+	if q.expireCodesStmt, err = db.PrepareContext(ctx, expireCodes); err != nil {
+		return nil, fmt.Errorf("error preparing query ExpireCodes: %w", err)
+	}
 	if q.expireDeliveriesStmt, err = db.PrepareContext(ctx, expireDeliveries); err != nil {
 		return nil, fmt.Errorf("error preparing query ExpireDeliveries: %w", err)
 	}
@@ -149,6 +170,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.expireSessionsStmt, err = db.PrepareContext(ctx, expireSessions); err != nil {
 		return nil, fmt.Errorf("error preparing query ExpireSessions: %w", err)
+	}
+	if q.expireWebSessionsStmt, err = db.PrepareContext(ctx, expireWebSessions); err != nil {
+		return nil, fmt.Errorf("error preparing query ExpireWebSessions: %w", err)
 	}
 	if q.expiredHoldsStmt, err = db.PrepareContext(ctx, expiredHolds); err != nil {
 		return nil, fmt.Errorf("error preparing query ExpiredHolds: %w", err)
@@ -309,6 +333,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.postingsOfStmt, err = db.PrepareContext(ctx, postingsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query PostingsOf: %w", err)
 	}
+	if q.putCodeStmt, err = db.PrepareContext(ctx, putCode); err != nil {
+		return nil, fmt.Errorf("error preparing query PutCode: %w", err)
+	}
 	if q.putMerchantStmt, err = db.PrepareContext(ctx, putMerchant); err != nil {
 		return nil, fmt.Errorf("error preparing query PutMerchant: %w", err)
 	}
@@ -365,6 +392,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.saveEndpointStmt, err = db.PrepareContext(ctx, saveEndpoint); err != nil {
 		return nil, fmt.Errorf("error preparing query SaveEndpoint: %w", err)
+	}
+	if q.saveWebSessionStmt, err = db.PrepareContext(ctx, saveWebSession); err != nil {
+		return nil, fmt.Errorf("error preparing query SaveWebSession: %w", err)
 	}
 	if q.sealedKeysStmt, err = db.PrepareContext(ctx, sealedKeys); err != nil {
 		return nil, fmt.Errorf("error preparing query SealedKeys: %w", err)
@@ -489,6 +519,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.updateWrittenOffStmt, err = db.PrepareContext(ctx, updateWrittenOff); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateWrittenOff: %w", err)
 	}
+	if q.useCodeStmt, err = db.PrepareContext(ctx, useCode); err != nil {
+		return nil, fmt.Errorf("error preparing query UseCode: %w", err)
+	}
+	if q.webSessionStmt, err = db.PrepareContext(ctx, webSession); err != nil {
+		return nil, fmt.Errorf("error preparing query WebSession: %w", err)
+	}
 	if q.webhookEndpointStmt, err = db.PrepareContext(ctx, webhookEndpoint); err != nil {
 		return nil, fmt.Errorf("error preparing query WebhookEndpoint: %w", err)
 	}
@@ -542,6 +578,16 @@ func (q *Queries) Close() error {
 	if q.addSealedKeyStmt != nil {
 		if cerr := q.addSealedKeyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing addSealedKeyStmt: %w", cerr)
+		}
+	}
+	if q.addWebSessionStmt != nil {
+		if cerr := q.addWebSessionStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addWebSessionStmt: %w", cerr)
+		}
+	}
+	if q.attemptCodeStmt != nil {
+		if cerr := q.attemptCodeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing attemptCodeStmt: %w", cerr)
 		}
 	}
 	if q.auditLogStmt != nil {
@@ -604,6 +650,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing claimServiceStmt: %w", cerr)
 		}
 	}
+	if q.codeStmt != nil {
+		if cerr := q.codeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing codeStmt: %w", cerr)
+		}
+	}
 	if q.countersStmt != nil {
 		if cerr := q.countersStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing countersStmt: %w", cerr)
@@ -612,6 +663,11 @@ func (q *Queries) Close() error {
 	if q.currentTabsStmt != nil {
 		if cerr := q.currentTabsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing currentTabsStmt: %w", cerr)
+		}
+	}
+	if q.deleteCodesStmt != nil {
+		if cerr := q.deleteCodesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deleteCodesStmt: %w", cerr)
 		}
 	}
 	if q.deleteDeliveriesStmt != nil {
@@ -627,6 +683,16 @@ func (q *Queries) Close() error {
 	if q.deleteSealedKeyStmt != nil {
 		if cerr := q.deleteSealedKeyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing deleteSealedKeyStmt: %w", cerr)
+		}
+	}
+	if q.deleteWebSessionStmt != nil {
+		if cerr := q.deleteWebSessionStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deleteWebSessionStmt: %w", cerr)
+		}
+	}
+	if q.deleteWebSessionsStmt != nil {
+		if cerr := q.deleteWebSessionsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deleteWebSessionsStmt: %w", cerr)
 		}
 	}
 	if q.deleteWebhookEndpointStmt != nil {
@@ -699,6 +765,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing expireAuditsStmt: %w", cerr)
 		}
 	}
+	if q.expireCodesStmt != nil {
+		if cerr := q.expireCodesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing expireCodesStmt: %w", cerr)
+		}
+	}
 	if q.expireDeliveriesStmt != nil {
 		if cerr := q.expireDeliveriesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing expireDeliveriesStmt: %w", cerr)
@@ -717,6 +788,11 @@ func (q *Queries) Close() error {
 	if q.expireSessionsStmt != nil {
 		if cerr := q.expireSessionsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing expireSessionsStmt: %w", cerr)
+		}
+	}
+	if q.expireWebSessionsStmt != nil {
+		if cerr := q.expireWebSessionsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing expireWebSessionsStmt: %w", cerr)
 		}
 	}
 	if q.expiredHoldsStmt != nil {
@@ -984,6 +1060,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing postingsOfStmt: %w", cerr)
 		}
 	}
+	if q.putCodeStmt != nil {
+		if cerr := q.putCodeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing putCodeStmt: %w", cerr)
+		}
+	}
 	if q.putMerchantStmt != nil {
 		if cerr := q.putMerchantStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing putMerchantStmt: %w", cerr)
@@ -1077,6 +1158,11 @@ func (q *Queries) Close() error {
 	if q.saveEndpointStmt != nil {
 		if cerr := q.saveEndpointStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing saveEndpointStmt: %w", cerr)
+		}
+	}
+	if q.saveWebSessionStmt != nil {
+		if cerr := q.saveWebSessionStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing saveWebSessionStmt: %w", cerr)
 		}
 	}
 	if q.sealedKeysStmt != nil {
@@ -1284,6 +1370,16 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing updateWrittenOffStmt: %w", cerr)
 		}
 	}
+	if q.useCodeStmt != nil {
+		if cerr := q.useCodeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing useCodeStmt: %w", cerr)
+		}
+	}
+	if q.webSessionStmt != nil {
+		if cerr := q.webSessionStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing webSessionStmt: %w", cerr)
+		}
+	}
 	if q.webhookEndpointStmt != nil {
 		if cerr := q.webhookEndpointStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing webhookEndpointStmt: %w", cerr)
@@ -1355,6 +1451,8 @@ type Queries struct {
 	addAuditStmt               *sql.Stmt
 	addMailStmt                *sql.Stmt
 	addSealedKeyStmt           *sql.Stmt
+	addWebSessionStmt          *sql.Stmt
+	attemptCodeStmt            *sql.Stmt
 	auditLogStmt               *sql.Stmt
 	auditOfStmt                *sql.Stmt
 	backlogStmt                *sql.Stmt
@@ -1367,11 +1465,15 @@ type Queries struct {
 	chargesOfTransactionStmt   *sql.Stmt
 	checkoutStmt               *sql.Stmt
 	claimServiceStmt           *sql.Stmt
+	codeStmt                   *sql.Stmt
 	countersStmt               *sql.Stmt
 	currentTabsStmt            *sql.Stmt
+	deleteCodesStmt            *sql.Stmt
 	deleteDeliveriesStmt       *sql.Stmt
 	deleteMailStmt             *sql.Stmt
 	deleteSealedKeyStmt        *sql.Stmt
+	deleteWebSessionStmt       *sql.Stmt
+	deleteWebSessionsStmt      *sql.Stmt
 	deleteWebhookEndpointStmt  *sql.Stmt
 	deliveriesStmt             *sql.Stmt
 	disableWebhookEndpointStmt *sql.Stmt
@@ -1386,10 +1488,12 @@ type Queries struct {
 	eventFactsStmt             *sql.Stmt
 	eventsOfStmt               *sql.Stmt
 	expireAuditsStmt           *sql.Stmt
+	expireCodesStmt            *sql.Stmt
 	expireDeliveriesStmt       *sql.Stmt
 	expireEventsStmt           *sql.Stmt
 	expireIdempotencyStmt      *sql.Stmt
 	expireSessionsStmt         *sql.Stmt
+	expireWebSessionsStmt      *sql.Stmt
 	expiredHoldsStmt           *sql.Stmt
 	exposureStmt               *sql.Stmt
 	faultyMandatesStmt         *sql.Stmt
@@ -1443,6 +1547,7 @@ type Queries struct {
 	paidByStmt                 *sql.Stmt
 	postingsBetweenStmt        *sql.Stmt
 	postingsOfStmt             *sql.Stmt
+	putCodeStmt                *sql.Stmt
 	putMerchantStmt            *sql.Stmt
 	putOffMailStmt             *sql.Stmt
 	putOffUnwindingStmt        *sql.Stmt
@@ -1462,6 +1567,7 @@ type Queries struct {
 	rotateWebhookSecretStmt    *sql.Stmt
 	saveDeliveryStmt           *sql.Stmt
 	saveEndpointStmt           *sql.Stmt
+	saveWebSessionStmt         *sql.Stmt
 	sealedKeysStmt             *sql.Stmt
 	searchChargesStmt          *sql.Stmt
 	searchChargesOfMandateStmt *sql.Stmt
@@ -1503,6 +1609,8 @@ type Queries struct {
 	updateTallyStmt            *sql.Stmt
 	updateWindowStmt           *sql.Stmt
 	updateWrittenOffStmt       *sql.Stmt
+	useCodeStmt                *sql.Stmt
+	webSessionStmt             *sql.Stmt
 	webhookEndpointStmt        *sql.Stmt
 	webhookEndpointsStmt       *sql.Stmt
 	webhookNewsStmt            *sql.Stmt
@@ -1521,6 +1629,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		addAuditStmt:               q.addAuditStmt,
 		addMailStmt:                q.addMailStmt,
 		addSealedKeyStmt:           q.addSealedKeyStmt,
+		addWebSessionStmt:          q.addWebSessionStmt,
+		attemptCodeStmt:            q.attemptCodeStmt,
 		auditLogStmt:               q.auditLogStmt,
 		auditOfStmt:                q.auditOfStmt,
 		backlogStmt:                q.backlogStmt,
@@ -1533,11 +1643,15 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		chargesOfTransactionStmt:   q.chargesOfTransactionStmt,
 		checkoutStmt:               q.checkoutStmt,
 		claimServiceStmt:           q.claimServiceStmt,
+		codeStmt:                   q.codeStmt,
 		countersStmt:               q.countersStmt,
 		currentTabsStmt:            q.currentTabsStmt,
+		deleteCodesStmt:            q.deleteCodesStmt,
 		deleteDeliveriesStmt:       q.deleteDeliveriesStmt,
 		deleteMailStmt:             q.deleteMailStmt,
 		deleteSealedKeyStmt:        q.deleteSealedKeyStmt,
+		deleteWebSessionStmt:       q.deleteWebSessionStmt,
+		deleteWebSessionsStmt:      q.deleteWebSessionsStmt,
 		deleteWebhookEndpointStmt:  q.deleteWebhookEndpointStmt,
 		deliveriesStmt:             q.deliveriesStmt,
 		disableWebhookEndpointStmt: q.disableWebhookEndpointStmt,
@@ -1552,10 +1666,12 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		eventFactsStmt:             q.eventFactsStmt,
 		eventsOfStmt:               q.eventsOfStmt,
 		expireAuditsStmt:           q.expireAuditsStmt,
+		expireCodesStmt:            q.expireCodesStmt,
 		expireDeliveriesStmt:       q.expireDeliveriesStmt,
 		expireEventsStmt:           q.expireEventsStmt,
 		expireIdempotencyStmt:      q.expireIdempotencyStmt,
 		expireSessionsStmt:         q.expireSessionsStmt,
+		expireWebSessionsStmt:      q.expireWebSessionsStmt,
 		expiredHoldsStmt:           q.expiredHoldsStmt,
 		exposureStmt:               q.exposureStmt,
 		faultyMandatesStmt:         q.faultyMandatesStmt,
@@ -1609,6 +1725,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		paidByStmt:                 q.paidByStmt,
 		postingsBetweenStmt:        q.postingsBetweenStmt,
 		postingsOfStmt:             q.postingsOfStmt,
+		putCodeStmt:                q.putCodeStmt,
 		putMerchantStmt:            q.putMerchantStmt,
 		putOffMailStmt:             q.putOffMailStmt,
 		putOffUnwindingStmt:        q.putOffUnwindingStmt,
@@ -1628,6 +1745,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		rotateWebhookSecretStmt:    q.rotateWebhookSecretStmt,
 		saveDeliveryStmt:           q.saveDeliveryStmt,
 		saveEndpointStmt:           q.saveEndpointStmt,
+		saveWebSessionStmt:         q.saveWebSessionStmt,
 		sealedKeysStmt:             q.sealedKeysStmt,
 		searchChargesStmt:          q.searchChargesStmt,
 		searchChargesOfMandateStmt: q.searchChargesOfMandateStmt,
@@ -1669,6 +1787,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		updateTallyStmt:            q.updateTallyStmt,
 		updateWindowStmt:           q.updateWindowStmt,
 		updateWrittenOffStmt:       q.updateWrittenOffStmt,
+		useCodeStmt:                q.useCodeStmt,
+		webSessionStmt:             q.webSessionStmt,
 		webhookEndpointStmt:        q.webhookEndpointStmt,
 		webhookEndpointsStmt:       q.webhookEndpointsStmt,
 		webhookNewsStmt:            q.webhookNewsStmt,

@@ -231,6 +231,16 @@ type Session struct {
 	Limits           string
 }
 
+type SignInCode struct {
+	Purpose   string
+	Account   string
+	ID        string
+	Attempts  int64
+	Sent      int64
+	SinceMs   int64
+	ExpiresMs int64
+}
+
 type StreamCheck struct {
 	MerchantID   string
 	StreamOffset int64
@@ -276,6 +286,14 @@ type Unwinding struct {
 	SinceMs  int64
 	DueMs    int64
 	Attempts int64
+}
+
+type WebSession struct {
+	Hash      string
+	Kind      string
+	Subject   string
+	Data      []byte
+	ExpiresMs int64
 }
 
 type WebhookDelivery struct {

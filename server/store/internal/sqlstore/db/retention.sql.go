@@ -30,6 +30,25 @@ func (q *Queries) ExpireAudits(ctx context.Context, arg ExpireAuditsParams) (int
 	return result.RowsAffected()
 }
 
+const expireCodes = `-- name: ExpireCodes :execrows
+DELETE FROM sign_in_codes WHERE id IN (
+    SELECT c.id FROM sign_in_codes c WHERE c.since_ms < $1 ORDER BY c.since_ms LIMIT $2
+)
+`
+
+type ExpireCodesParams struct {
+	BeforeMs int64
+	Page     int32
+}
+
+func (q *Queries) ExpireCodes(ctx context.Context, arg ExpireCodesParams) (int64, error) {
+	result, err := q.exec(ctx, q.expireCodesStmt, expireCodes, arg.BeforeMs, arg.Page)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const expireDeliveries = `-- name: ExpireDeliveries :execrows
 DELETE FROM webhook_deliveries WHERE (endpoint_id, event_id) IN (
     SELECT d.endpoint_id, d.event_id FROM webhook_deliveries d WHERE d.created_ms < $1
@@ -119,6 +138,25 @@ type ExpireSessionsParams struct {
 
 func (q *Queries) ExpireSessions(ctx context.Context, arg ExpireSessionsParams) (int64, error) {
 	result, err := q.exec(ctx, q.expireSessionsStmt, expireSessions, arg.BeforeMs, arg.Page)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const expireWebSessions = `-- name: ExpireWebSessions :execrows
+DELETE FROM web_sessions WHERE hash IN (
+    SELECT s.hash FROM web_sessions s WHERE s.expires_ms < $1 ORDER BY s.expires_ms LIMIT $2
+)
+`
+
+type ExpireWebSessionsParams struct {
+	BeforeMs int64
+	Page     int32
+}
+
+func (q *Queries) ExpireWebSessions(ctx context.Context, arg ExpireWebSessionsParams) (int64, error) {
+	result, err := q.exec(ctx, q.expireWebSessionsStmt, expireWebSessions, arg.BeforeMs, arg.Page)
 	if err != nil {
 		return 0, err
 	}

@@ -51,3 +51,13 @@ DELETE FROM audit_log WHERE id IN (
     SELECT a.id FROM audit_log a WHERE a.id < sqlc.arg(before) AND (a.actor LIKE 'merchant:%' OR a.actor LIKE 'person:%')
     ORDER BY a.id LIMIT sqlc.arg(page)
 );
+
+-- name: ExpireCodes :execrows
+DELETE FROM sign_in_codes WHERE id IN (
+    SELECT c.id FROM sign_in_codes c WHERE c.since_ms < sqlc.arg(before_ms) ORDER BY c.since_ms LIMIT sqlc.arg(page)
+);
+
+-- name: ExpireWebSessions :execrows
+DELETE FROM web_sessions WHERE hash IN (
+    SELECT s.hash FROM web_sessions s WHERE s.expires_ms < sqlc.arg(before_ms) ORDER BY s.expires_ms LIMIT sqlc.arg(page)
+);
