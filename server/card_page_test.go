@@ -168,6 +168,68 @@ func TestNobodyCompletesAnothersSetup(t *testing.T) {
 	require.Equal(t, client.SessionPending, pending.Status)
 }
 
+// cardOf returns a mandate that pays with a test card.
+func (c caller) cardOf(t *testing.T, card string) string {
+	t.Helper()
+	s, err := c.Client().CompleteTestSession(t.Context(), c.session(t).SessionToken, client.TestCompletion{PaymentMethods: []string{card}})
+	require.NoError(t, err)
+	return s.Mandate
+}
+
+// processor sends an event of the card processor.
+func (c caller) processor(t *testing.T, account *stripetest.Server, kind, about string) {
+	t.Helper()
+	body, signature := account.Event("evt_"+kind+about, kind, about, time.Now())
+	require.Equal(t, http.StatusOK, c.do(t, "POST", "/rails/card/events", string(body), "Stripe-Signature", signature).Status)
+}
+
+// TestEventHurriesAPendingCharge: the service's clock does not move, so that no pause between
+// two requests to the rail ends.
+func TestEventHurriesAPendingCharge(t *testing.T) {
+	t.Parallel()
+	c, account := withStripe(t)
+	paid := c.charge(t, c.cardOf(t, "pm_card_processing"), 250, "k")
+	require.Equal(t, "pending", paid.str("status"), paid.Text)
+	account.Finish()
+	c.processor(t, account, "payment_intent.succeeded", account.Payment("paywarrant_reference", paid.str("transactionId")+".fiatrail"))
+	require.Eventually(t, func() bool {
+		r, err := c.Client().Receipt(t.Context(), paid.str("transactionId"))
+		return err == nil && r.Status.Paid()
+	}, time.Minute, 10*time.Millisecond)
+}
+
+// TestRefundThatComesBackIsRecorded: the bank returns the money of a refund that succeeded.
+func TestRefundThatComesBackIsRecorded(t *testing.T) {
+	t.Parallel()
+	account := stripetest.Start(t)
+	cards, err := stripe.New(stripe.Config{Key: stripetest.Key, BaseURL: account.URL, WebhookSecrets: []stripe.Key{stripetest.Secret}})
+	require.NoError(t, err)
+	var config *server.Config
+	s := listenTo(t, servertest.Options{Configure: func(c *server.Config) { c.Rails, config = []rail.Rail{cards}, c }})
+	paid := s.charge(t, s.cardOf(t, "pm_card_visa"), 250, "k")
+	r, err := s.Client().Refund(t.Context(), paid.str("transactionId"), client.RefundParams{AmountCents: 100, IdempotencyKey: "r"})
+	require.NoError(t, err)
+	require.Equal(t, client.RefundSucceeded, r.Status)
+	id := account.Refunded("paywarrant_refund", r.ID+".fiatrail")
+	s.processor(t, account, "refund.updated", id)
+	require.Zero(t, s.value(t, "settlement_conflicts_total"))
+	account.FailRefund(id)
+	s.processor(t, account, "refund.failed", id)
+	require.InDelta(t, 1, s.value(t, "settlement_conflicts_total", "rail", "fiatrail"), 0)
+	require.Contains(t, s.log.all(), "the money of a refund came back")
+	var found []server.Difference
+	_, err = server.Reconcile(t.Context(), server.ReconcileConfig{
+		Ledger: config.Store, Rails: config.Rails, Clock: func() time.Time { return s.Clock.Now().Add(48 * time.Hour) }, Dir: t.TempDir(),
+	}, func(d server.Difference) error {
+		found = append(found, d)
+		return nil
+	})
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.Equal(t, server.ChargeWithoutMovement, found[0].Cause)
+	require.Equal(t, r.ID, found[0].RefundID)
+}
+
 func TestProcessorsEventsAreVerified(t *testing.T) {
 	t.Parallel()
 	c, account := withStripe(t)

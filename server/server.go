@@ -155,7 +155,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// connect lets the rails report revocations and payments that came undone, and gives those of
+// connect lets the rails report revocations, changes and payments that came undone, and gives those of
 // a sandbox the service's clock.
 func (s *Server) connect(rails []rail.Rail) {
 	for _, r := range rails {
@@ -167,6 +167,9 @@ func (s *Server) connect(rails []rail.Rail) {
 		}
 		if u, ok := r.(rail.Reversible); ok {
 			u.OnUndone(s.payments.UndoneOnRail)
+		}
+		if n, ok := r.(rail.Notifier); ok {
+			n.OnChanged(s.payments.ChangedOnRail)
 		}
 	}
 }

@@ -37,7 +37,11 @@ func listenTo(t *testing.T, o servertest.Options) *observed {
 	t.Helper()
 	s := &observed{registry: prometheus.NewPedanticRegistry(), spans: tracetest.NewInMemoryExporter(), log: &witness{}}
 	traces := sdktrace.NewTracerProvider(sdktrace.WithSyncer(s.spans))
+	configure := o.Configure
 	o.Configure = func(c *server.Config) {
+		if configure != nil {
+			configure(c)
+		}
 		c.Metrics, c.Traces = prom.Metrics(s.registry), opentelemetry.Traces(traces)
 		c.Logger = slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}

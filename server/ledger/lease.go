@@ -33,6 +33,23 @@ func (l *Ledger) PutOff(ctx context.Context, c Charge, until time.Time) (Charge,
 	})
 }
 
+// Hurry makes a pending charge that was put off due at once. It changes nothing if a caller
+// has leased the charge, or if the charge is decided.
+func (l *Ledger) Hurry(ctx context.Context, c Charge) (Charge, error) {
+	c, _, err := l.leaseCommand(ctx, c, func(s *State, now time.Time) (Effects, Charge, bool, error) {
+		c, ok := s.Charges[c.ID]
+		if !ok {
+			return Effects{}, Charge{}, false, ErrNotFound
+		}
+		if c.Status != ChargePending || c.LeaseOwner != "" || !now.Before(c.LeaseUntil) {
+			return Effects{}, c, false, nil
+		}
+		c.LeaseUntil = now.Add(-time.Millisecond)
+		return Effects{Update: Rows{Charges: []Charge{c}}}, c, true, nil
+	})
+	return c, err
+}
+
 func (l *Ledger) leaseCommand(ctx context.Context, c Charge, decide func(*State, time.Time) (Effects, Charge, bool, error)) (Charge, bool, error) {
 	var (
 		result Charge

@@ -6,6 +6,22 @@ import (
 	"time"
 )
 
+// FindRefund returns the refund with an id, or [ErrNotFound].
+func (l *Ledger) FindRefund(ctx context.Context, refundID string) (r Refund, err error) {
+	err = l.run(ctx, refundID, Keys{Refunds: []string{refundID}}, func(s *State, _ time.Time) (Effects, error) {
+		known, ok := s.Refunds[refundID]
+		if !ok {
+			return Effects{}, ErrNotFound
+		}
+		r = known
+		return Effects{}, nil
+	})
+	if err != nil {
+		return Refund{}, fmt.Errorf("find refund %s: %w", refundID, err)
+	}
+	return r, nil
+}
+
 // LeaseRefund leases a pending refund until a time, so that the caller may finish it. It
 // reports false if another lease has not expired, or if the refund is decided.
 func (l *Ledger) LeaseRefund(ctx context.Context, r Refund, until time.Time) (Refund, bool, error) {

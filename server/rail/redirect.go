@@ -47,6 +47,25 @@ type Setup struct {
 	CancelURL string
 }
 
+// Notifier is a [Rail] whose processor reports changes.
+type Notifier interface {
+	// OnChanged sets the function that receives each charge and refund that may have
+	// changed, before the first event. A report is a hint: the outcome is what the rail
+	// returns afterwards. If the function returns an error, the processor reports the change
+	// again later. Repeated reports are harmless.
+	OnChanged(report func(ctx context.Context, c Changed) error)
+}
+
+// Changed is a charge or refund that may have changed.
+type Changed struct {
+	// Rail is the rail that reports it.
+	Rail Name
+	// Reference is that of the charge, or of the refund.
+	Reference string
+	// Refund reports whether it is a refund.
+	Refund bool
+}
+
 // Receiver is a [Rail] whose processor sends events over HTTP.
 type Receiver interface {
 	// Events returns the handler that verifies and receives the events.

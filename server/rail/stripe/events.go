@@ -29,13 +29,14 @@ const (
 
 var _ rail.Receiver = (*Rail)(nil)
 
-// OnChanged sets the function that receives the reference of each charge that Stripe reports
-// to have changed, before the first event. An event is a hint, never an outcome: the
-// function asks the rail. Default: none.
-func (r *Rail) OnChanged(report func(ctx context.Context, reference string)) { r.changed = report }
+var _ rail.Notifier = (*Rail)(nil)
+
+// OnChanged implements [rail.Notifier]. Default: none.
+func (r *Rail) OnChanged(report func(ctx context.Context, c rail.Changed) error) { r.changed = report }
 
 // Events returns the handler of a webhook endpoint. It answers 400 to an event without a
-// valid signature of the last five minutes, and 200 to every other, also if it came before.
+// valid signature of the last five minutes, 503 if the function of [Rail.OnChanged] failed,
+// so that Stripe sends the event again, and 200 to every other, also if it came before.
 func (r *Rail) Events() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxEvent))
@@ -50,7 +51,12 @@ func (r *Rail) Events() http.Handler {
 			return
 		}
 		if r.seen.first(event.ID) {
-			r.happened(req.Context(), event)
+			if err := r.happened(req.Context(), event); err != nil {
+				r.seen.forget(event.ID)
+				r.logger.WarnContext(req.Context(), "card processor: event not handled", slog.String("event", event.ID), slog.String("error", err.Error()))
+				http.Error(w, "try again later", http.StatusServiceUnavailable)
+				return
+			}
 		}
 		w.WriteHeader(http.StatusOK)
 	})
@@ -103,8 +109,8 @@ func signedAt(header string) (at time.Time) {
 	return at
 }
 
-// happened reports the charge of an event, whatever became of it.
-func (r *Rail) happened(ctx context.Context, event api.Event) {
+// happened reports the charge or refund of an event, whatever became of it.
+func (r *Rail) happened(ctx context.Context, event api.Event) error {
 	var about struct {
 		ID       string            `json:"id"`
 		Object   string            `json:"object"`
@@ -112,17 +118,24 @@ func (r *Rail) happened(ctx context.Context, event api.Event) {
 		Metadata map[string]string `json:"metadata"`
 	}
 	if json.Unmarshal(event.Data.Raw, &about) != nil {
-		return // of a kind that is not used
+		return nil //nolint:nilerr // of a kind that is not used
 	}
+	changed := rail.Changed{Rail: rail.Card}
 	switch about.Object {
 	case "payment_intent":
-		if reference := about.Metadata[metaReference]; reference != "" && r.changed != nil {
-			r.changed(ctx, reference)
+		changed.Reference = about.Metadata[metaReference]
+	case "refund":
+		if changed.Reference, changed.Refund = about.Metadata[metaRefund], true; changed.Reference != "" {
+			r.ids.put(metaRefund+changed.Reference, about.ID)
 		}
 	case "dispute":
 		r.logger.WarnContext(ctx, "card processor: dispute", slog.String("event", string(event.Type)),
 			slog.String("dispute", about.ID), slog.String("payment", about.Intent))
 	}
+	if changed.Reference == "" || r.changed == nil {
+		return nil
+	}
+	return r.changed(ctx, changed)
 }
 
 // seen recognizes events that came before. It forgets the older half when it is full: an
@@ -143,4 +156,10 @@ func (s *seen) first(id string) bool {
 	}
 	s.now[id] = true
 	return true
+}
+
+func (s *seen) forget(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.now, id)
 }

@@ -75,9 +75,11 @@ func (r *Rail) find(ctx context.Context, reference, customer string) (*api.Payme
 // reference and not in the search index yet. The clock of a sandbox can be moved, so that a
 // reference made there says nothing of the time at Stripe.
 func (r *Rail) notIndexed(reference string) time.Time {
-	earliest := r.clock().Add(-indexDelay)
-	if at, ok := madeAt(reference); ok && !r.test && at.Add(-clockSkew).After(earliest) {
-		return at.Add(-clockSkew)
+	now := r.clock()
+	earliest := now.Add(-indexDelay)
+	at, ok := madeAt(reference)
+	if at = at.Add(-clockSkew); ok && !r.test && at.After(earliest) && at.Before(now) {
+		return at
 	}
 	return earliest
 }

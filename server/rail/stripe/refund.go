@@ -188,8 +188,8 @@ func (r *Rail) retrieveRefund(ctx context.Context, id string) (*api.Refund, erro
 }
 
 // LookupRefund returns the outcome of a refund's reference, or [rail.Unseen]. Stripe has no
-// search for refunds: it reads the list from the time of the reference on, or of the last
-// 75 minutes. A refund that was refused without being made is Unseen; Refund returns it.
+// search for refunds: unless an event named the refund, it reads the list of the last 75
+// minutes. A refund that was refused without being made is Unseen; Refund returns it.
 func (r *Rail) LookupRefund(ctx context.Context, reference string) (rail.Outcome, error) {
 	return ask(ctx, r, "look up refund", reference, func(ctx context.Context) (rail.Outcome, error) {
 		if id, ok := r.ids.get(metaRefund + reference); ok {
@@ -203,9 +203,6 @@ func (r *Rail) LookupRefund(ctx context.Context, reference string) (rail.Outcome
 			return outcomeOfRefund(one)
 		}
 		since := r.clock().Add(-indexDelay)
-		if at, ok := madeAt(reference); ok && (!r.test || at.Add(-clockSkew).Before(since)) {
-			since = at.Add(-clockSkew)
-		}
 		is := func(one *api.Refund) bool { return one.Metadata[metaRefund] == reference }
 		list, err := r.refunds(ctx, &api.RefundListParams{CreatedRange: &api.RangeQueryParams{GreaterThanOrEqual: since.Unix()}}, is)
 		if err != nil {

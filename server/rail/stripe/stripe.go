@@ -36,8 +36,10 @@
 //	refund fails at the bank         rail.Refused; the charge is unchanged
 //	refund that Stripe does not make the refusal is stored in the intent's metadata, so
 //	                                 that it stays
-//	missed or forged webhook         nothing is lost: an event only makes the rail look.
-//	                                 Events without a valid signature are refused
+//	refund that fails at the bank    an event makes the service look: the refund stays
+//	after it succeeded               succeeded, and the contradiction is recorded
+//	missed or forged webhook         nothing is lost: an event only makes the service ask
+//	                                 sooner. Events without a valid signature are refused
 //
 // # Declines
 //
@@ -136,7 +138,7 @@ type Rail struct {
 	awaited awaited
 	seen    seen
 
-	changed func(ctx context.Context, reference string) // set by OnChanged
+	changed func(ctx context.Context, c rail.Changed) error // set by OnChanged
 }
 
 var (

@@ -3,6 +3,7 @@ package stripe_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -257,8 +258,12 @@ func TestEventsAreVerifiedAndHandledOnce(t *testing.T) {
 	c := charges(connect(t, r, "pm_card_visa"), 1)[0]
 	paid, err := r.Charge(t.Context(), c)
 	require.NoError(t, err)
-	var told []string
-	r.OnChanged(func(_ context.Context, reference string) { told = append(told, reference) })
+	var reported []rail.Changed
+	var failing error
+	r.OnChanged(func(_ context.Context, c rail.Changed) error {
+		reported = append(reported, c)
+		return failing
+	})
 	send := func(body []byte, signature string) int {
 		req := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
 		req.Header.Set("Stripe-Signature", signature)
@@ -271,7 +276,8 @@ func TestEventsAreVerifiedAndHandledOnce(t *testing.T) {
 	for range 2 {
 		require.Equal(t, http.StatusOK, send(body, signature))
 	}
-	require.Equal(t, []string{c.Reference}, told)
+	charge := rail.Changed{Rail: rail.Card, Reference: c.Reference}
+	require.Equal(t, []rail.Changed{charge}, reported)
 	require.Equal(t, http.StatusBadRequest, send(append(bytes.Clone(body), ' '), signature), "another body")
 	require.Equal(t, http.StatusBadRequest, send(body, ""), "no signature")
 	for _, at := range []time.Time{now.Add(-6 * time.Minute), now.Add(6 * time.Minute)} {
@@ -284,7 +290,24 @@ func TestEventsAreVerifiedAndHandledOnce(t *testing.T) {
 	for _, header := range []string{fresh + "," + signed, signed + "," + fresh} {
 		require.Equal(t, http.StatusBadRequest, send(old, header), header)
 	}
-	require.Len(t, told, 1)
+	require.Len(t, reported, 1)
+
+	body, signature = s.Event("evt_4", "payment_intent.succeeded", paid.ProcessorID, now)
+	failing = errors.New("the database is down")
+	require.Equal(t, http.StatusServiceUnavailable, send(body, signature))
+	failing = nil
+	require.Equal(t, http.StatusOK, send(body, signature), "Stripe sends it again")
+	require.Equal(t, []rail.Changed{charge, charge, charge}, reported)
+
+	back, err := r.Refund(t.Context(), rail.Refund{Reference: "rfd_1", Charge: c.Reference, Amount: dollar})
+	require.NoError(t, err)
+	s.FailRefund(back.ProcessorID)
+	body, signature = s.Event("evt_5", "refund.failed", back.ProcessorID, now)
+	require.Equal(t, http.StatusOK, send(body, signature))
+	require.Equal(t, rail.Changed{Rail: rail.Card, Reference: "rfd_1", Refund: true}, reported[3])
+	after, err := open(t, s).LookupRefund(t.Context(), "rfd_1")
+	require.NoError(t, err)
+	require.Equal(t, rail.Refused, after.Status)
 }
 
 func seconds(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }

@@ -39,6 +39,30 @@ func (s *Server) Paid(key, value string) (n int) {
 	return n
 }
 
+// Payment returns the id of the intent with metadata.
+func (s *Server) Payment(key, value string) (id string) {
+	s.locked(func() {
+		for _, one := range s.payments {
+			if one.Metadata[key] == value {
+				id = one.ID
+			}
+		}
+	})
+	return id
+}
+
+// Refunded returns the id of the refund with metadata.
+func (s *Server) Refunded(key, value string) (id string) {
+	s.locked(func() {
+		for _, one := range s.refunds {
+			if one.Metadata[key] == value {
+				id = one.ID
+			}
+		}
+	})
+	return id
+}
+
 // Attached reports whether a card is attached to a customer.
 func (s *Server) Attached() (is bool) {
 	s.locked(func() {
@@ -71,10 +95,24 @@ func (s *Server) Expire() {
 	})
 }
 
-// Event returns the body and the signature header of an event about an intent.
-func (s *Server) Event(id, kind, paymentIntent string, at time.Time) (body []byte, signature string) {
+// FailRefund returns the money of a refund to the account: the payer's bank did not take it.
+func (s *Server) FailRefund(id string) {
+	s.locked(func() {
+		one := s.refunds[id]
+		one.Status, one.FailureReason = "failed", "lost_or_stolen_card"
+		s.payments[one.PaymentIntent].refunded -= one.Amount
+	})
+}
+
+// Event returns the body and the signature header of an event about an intent or a refund.
+func (s *Server) Event(id, kind, about string, at time.Time) (body []byte, signature string) {
 	var object json.RawMessage
-	s.locked(func() { object, _ = json.Marshal(s.payments[paymentIntent]) }) //nolint:gosec // the secret is made up
+	s.locked(func() {
+		object, _ = json.Marshal(s.payments[about]) //nolint:gosec // the secret is made up
+		if one := s.refunds[about]; one != nil {
+			object, _ = json.Marshal(one)
+		}
+	})
 	body, err := json.Marshal(map[string]any{
 		"id": id, "object": "event", "type": kind, "created": at.Unix(), "data": map[string]any{"object": object},
 	})
