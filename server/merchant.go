@@ -87,10 +87,8 @@ func (p *MerchantParams) validate() error {
 			return &ParamError{name, err}
 		}
 	}
-	if p.Email != "" {
-		if a, err := mail.ParseAddress(p.Email); err != nil || a.Address != p.Email {
-			return &ParamError{"Email", errors.New("not an e-mail address")}
-		}
+	if err := checkEmail(p.Email); err != nil {
+		return err
 	}
 	if p.Website != "" {
 		if u, err := url.Parse(p.Website); err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" {
@@ -102,6 +100,17 @@ func (p *MerchantParams) validate() error {
 		if p.PayTo, err = x402.ParseAddress(p.PayTo); err != nil {
 			return &ParamError{"PayTo", err}
 		}
+	}
+	return nil
+}
+
+// checkEmail returns a [*ParamError] if email is neither empty nor an address without a name.
+func checkEmail(email string) error {
+	if email == "" {
+		return nil
+	}
+	if a, err := mail.ParseAddress(email); err != nil || a.Address != email || text.Check(email, maxName) != nil {
+		return &ParamError{"Email", errors.New("not an e-mail address")}
 	}
 	return nil
 }

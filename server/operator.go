@@ -151,6 +151,21 @@ func (o *Operator) SetMaxCharge(ctx context.Context, merchantID string, most led
 	return o.config.Store.SetMerchantLimit(ctx, merchantID, most)
 }
 
+// SetEmail connects a merchant with an e-mail address: who proves the address may sign in to
+// its dashboard. Empty: nobody may. It returns a [*ParamError] if email is not an address.
+func (o *Operator) SetEmail(ctx context.Context, merchantID, email, reason string) error {
+	if err := checkEmail(email); err != nil {
+		return err
+	}
+	if _, err := o.Merchant(ctx, merchantID); err != nil {
+		return err
+	}
+	if err := o.audit(ctx, "merchant.set-email", merchantID, reason, ""); err != nil {
+		return err
+	}
+	return o.config.Store.SetMerchantEmail(ctx, merchantID, email)
+}
+
 // APIKeys returns a merchant's API keys including revoked ones, oldest first.
 func (o *Operator) APIKeys(ctx context.Context, merchantID string) ([]store.APIKey, error) {
 	if _, err := o.Merchant(ctx, merchantID); err != nil {

@@ -19,6 +19,7 @@ type merchantsCmd struct {
 	Suspend  merchantsSuspendCmd  `cmd:"" help:"Refuse a merchant's charges, setups and checkouts with merchant_inactive, at once. The merchant can still read."`
 	Activate merchantsActivateCmd `cmd:"" help:"Activate a suspended merchant."`
 	SetLimit merchantsSetLimitCmd `cmd:"" help:"Limit the amount of a merchant's charge."`
+	SetEmail merchantsSetEmailCmd `cmd:"" help:"Set the e-mail address that signs in to a merchant's dashboard."`
 }
 
 type merchantsCreateCmd struct {
@@ -212,4 +213,31 @@ func (c merchantsSetLimitCmd) Run(ctx context.Context, o output) error {
 // Help is the longer text of the command.
 func (merchantsSetLimitCmd) Help() string {
 	return "Example: paywarrant merchants set-limit mer_01K… 25.00 --config pay.toml"
+}
+
+type merchantsSetEmailCmd struct {
+	merchantArg
+
+	Email  string `arg:"" help:"The address, or none." placeholder:"ADDRESS"`
+	Reason string `help:"The reason, for the audit log." placeholder:"TEXT"`
+}
+
+// Run sets who may sign in.
+func (c merchantsSetEmailCmd) Run(ctx context.Context, o output) error {
+	if c.Email == "none" {
+		c.Email = ""
+	}
+	return c.operator(ctx, func(op *server.Operator) error {
+		err := op.SetEmail(ctx, c.Merchant, c.Email, c.Reason)
+		var param *server.ParamError
+		if errors.As(err, &param) {
+			return usage("%s: %w", c.Email, param.Err)
+		}
+		return errors.Join(err, c.show(ctx, o, op))
+	})
+}
+
+// Help is the longer text of the command.
+func (merchantsSetEmailCmd) Help() string {
+	return "Example: paywarrant merchants set-email mer_01K… ops@weather.example --config pay.toml"
 }

@@ -252,11 +252,12 @@ func (r Reserve) replay(s *State, seen Idempotency, now time.Time) (Reservation,
 }
 
 func (r Reserve) merchantRules() *Refusal {
+	limit := r.Payee.ChargeLimit()
 	switch {
 	case !r.Payee.Active:
 		return &Refusal{Code: MerchantInactive, RequestID: r.RequestID}
-	case r.Payee.MaxCharge > 0 && r.Amount > r.Payee.MaxCharge:
-		return &Refusal{Code: MerchantLimit, Limit: r.Payee.MaxCharge, RequestID: r.RequestID}
+	case limit > 0 && r.Amount > limit:
+		return &Refusal{Code: MerchantLimit, Limit: limit, RequestID: r.RequestID}
 	}
 	return nil
 }

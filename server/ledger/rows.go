@@ -396,12 +396,22 @@ type Merchant struct {
 	Email string
 	// Active is false while the merchant is suspended.
 	Active bool
-	// MaxCharge limits each charge of the merchant. Zero: no limit.
+	// MaxCharge is the operator's limit of each charge. Zero: no limit.
 	MaxCharge Micros
+	// OwnMaxCharge is the merchant's own limit of each charge. Zero: no limit.
+	OwnMaxCharge Micros
 	// PayTo is the merchant's verified wallet; empty if it has none.
 	PayTo string
 	// CreatedAt is the time of creation.
 	CreatedAt time.Time
+}
+
+// ChargeLimit returns the lower one of the limits of each charge. Zero: no limit.
+func (m Merchant) ChargeLimit() Micros {
+	if m.MaxCharge == 0 || m.OwnMaxCharge > 0 && m.OwnMaxCharge < m.MaxCharge {
+		return m.OwnMaxCharge
+	}
+	return m.MaxCharge
 }
 
 // walletPrefix begins the id of a wallet: of a payee that is no merchant, or of a payer

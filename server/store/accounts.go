@@ -23,6 +23,13 @@ type Accounts interface {
 	PutMerchant(ctx context.Context, m ledger.Merchant) error
 	// Merchants returns merchants in the order of their ids, beginning after an id.
 	Merchants(ctx context.Context, after string, limit int) ([]ledger.Merchant, error)
+	// SetMerchantProfile changes what a merchant decides by itself.
+	SetMerchantProfile(ctx context.Context, id string, p MerchantProfile) error
+	// SetMerchantEmail changes Email.
+	SetMerchantEmail(ctx context.Context, id, email string) error
+	// SetMerchantWallet changes PayTo. It returns [ledger.ErrConflict] if another merchant has
+	// the wallet.
+	SetMerchantWallet(ctx context.Context, id, payTo string) error
 	// SetMerchantActive changes Active.
 	SetMerchantActive(ctx context.Context, id string, active bool) error
 	// SetMerchantLimit changes MaxCharge.
@@ -36,6 +43,16 @@ type Accounts interface {
 	AddAPIKey(ctx context.Context, k APIKey) error
 	// RevokeAPIKey revokes a key and reports whether it was valid before.
 	RevokeAPIKey(ctx context.Context, hash string, at time.Time) (bool, error)
+}
+
+// MerchantProfile is what a merchant decides by itself; see [ledger.Merchant].
+type MerchantProfile struct {
+	// Name is shown to people.
+	Name string
+	// Website is the merchant's URL; may be empty.
+	Website string
+	// OwnMaxCharge is the merchant's own limit of each charge. Zero: no limit.
+	OwnMaxCharge ledger.Micros
 }
 
 // APIKey is a key to a merchant's account. Only its hash is stored.

@@ -17,8 +17,8 @@ func (a *API) createCheckout(ctx context.Context, c call[client.CheckoutParams])
 	if err != nil {
 		return reply{}, err
 	}
-	if c.Merchant.MaxCharge > 0 && amount > c.Merchant.MaxCharge {
-		return reply{}, &ledger.Refusal{Code: ledger.MerchantLimit, Limit: c.Merchant.MaxCharge, RequestID: c.RequestID}
+	if most := c.Merchant.ChargeLimit(); most > 0 && amount > most {
+		return reply{}, &ledger.Refusal{Code: ledger.MerchantLimit, Limit: most, RequestID: c.RequestID}
 	}
 	if err := described(c.In.Description); err != nil {
 		return reply{}, err

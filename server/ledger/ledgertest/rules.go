@@ -22,6 +22,12 @@ func atomicFive(t *testing.T, b *bench) {
 	b.refused(t, r, ledger.MerchantInactive)
 	r.Payee.Active = true
 	require.Equal(t, 100*cent, b.refused(t, r, ledger.MerchantLimit).Limit)
+	for own, want := range map[ledger.Micros]ledger.Micros{50 * cent: 50 * cent, 200 * cent: 100 * cent} {
+		r.Payee.OwnMaxCharge = own
+		require.Equal(t, want, b.refused(t, r, ledger.MerchantLimit).Limit, "the lower limit counts")
+	}
+	r.Payee.MaxCharge = 0
+	require.Equal(t, 200*cent, b.refused(t, r, ledger.MerchantLimit).Limit)
 
 	other := b.merchant
 	other.ID = id.New(id.Merchant, b.clock.Now())

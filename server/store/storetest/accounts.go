@@ -60,6 +60,26 @@ func apiKeys(t *testing.T, b *bench) {
 	require.Empty(t, keys)
 }
 
+// profiles: what a merchant changes leaves what the operator decides as it is.
+func profiles(t *testing.T, b *bench) {
+	ctx, m := t.Context(), b.merchant
+	require.NoError(t, b.store.SetMerchantLimit(ctx, m.ID, 9*cent))
+	require.NoError(t, b.store.SetMerchantActive(ctx, m.ID, false))
+	require.NoError(t, b.store.SetMerchantProfile(ctx, m.ID, store.MerchantProfile{Name: "New name", Website: "https://new.example", OwnMaxCharge: 4 * cent}))
+	require.NoError(t, b.store.SetMerchantEmail(ctx, m.ID, "ada@example.com"))
+	require.NoError(t, b.store.SetMerchantWallet(ctx, m.ID, "0xAb"))
+	m.Active, m.MaxCharge, m.Name, m.Website, m.OwnMaxCharge, m.Email, m.PayTo = false, 9*cent, "New name", "https://new.example", 4*cent, "ada@example.com", "0xAb"
+	got, err := b.store.Merchant(ctx, m.ID)
+	require.NoError(t, err)
+	require.Equal(t, m, got)
+	require.NoError(t, b.store.PutMerchant(ctx, ledger.Merchant{ID: "mer_other", Name: "Other", CreatedAt: b.clock.Now()}))
+	require.ErrorIs(t, b.store.SetMerchantWallet(ctx, "mer_other", "0xaB"), ledger.ErrConflict, "a wallet belongs to one merchant")
+	require.NoError(t, b.store.SetMerchantWallet(ctx, "mer_other", ""))
+	require.ErrorIs(t, b.store.SetMerchantProfile(ctx, "mer_none", store.MerchantProfile{}), ledger.ErrNotFound)
+	require.ErrorIs(t, b.store.SetMerchantEmail(ctx, "mer_none", ""), ledger.ErrNotFound)
+	require.ErrorIs(t, b.store.SetMerchantWallet(ctx, "mer_none", ""), ledger.ErrNotFound)
+}
+
 // operators: what they change in a merchant, and the log of it.
 func operators(t *testing.T, b *bench) {
 	ctx, m := t.Context(), b.merchant

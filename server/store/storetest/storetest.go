@@ -32,6 +32,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"accounts":                      accounts,
 		"API keys":                      apiKeys,
 		"operators":                     operators,
+		"profiles":                      profiles,
 		"audit log":                     auditLog,
 		"sealed keys":                   sealedKeys,
 		"seals":                         seals,

@@ -85,7 +85,8 @@ func pairs(s string, err *error) map[string]string {
 func Merchant(r db.Merchant) (ledger.Merchant, error) {
 	return ledger.Merchant{
 		ID: r.ID, Name: r.Name, Website: r.Website, Email: r.Email, Active: r.Active == 1,
-		MaxCharge: ledger.Micros(r.MaxChargeMicros), PayTo: r.PayTo, CreatedAt: at(r.CreatedMs),
+		MaxCharge: ledger.Micros(r.MaxChargeMicros), OwnMaxCharge: ledger.Micros(r.OwnMaxChargeMicros), PayTo: r.PayTo,
+		CreatedAt: at(r.CreatedMs),
 	}, nil
 }
 
@@ -93,7 +94,7 @@ func Merchant(r db.Merchant) (ledger.Merchant, error) {
 func PutMerchant(m ledger.Merchant) db.PutMerchantParams {
 	return db.PutMerchantParams{
 		ID: m.ID, Name: m.Name, Website: m.Website, Email: m.Email, Active: flag(m.Active),
-		MaxChargeMicros: int64(m.MaxCharge), PayTo: m.PayTo, CreatedMs: Millis(m.CreatedAt),
+		MaxChargeMicros: int64(m.MaxCharge), PayTo: m.PayTo, CreatedMs: Millis(m.CreatedAt), OwnMaxChargeMicros: int64(m.OwnMaxCharge),
 	}
 }
 

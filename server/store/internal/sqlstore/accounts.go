@@ -47,6 +47,23 @@ func changeOne[P any](ctx context.Context, s *Store, doing string, exec func(con
 	return err
 }
 
+// SetMerchantProfile implements [store.Accounts].
+func (s *Store) SetMerchantProfile(ctx context.Context, id string, p store.MerchantProfile) error {
+	return changeOne(ctx, s, "set profile of merchant", s.writeQ.SetMerchantProfile, db.SetMerchantProfileParams{
+		ID: id, Name: p.Name, Website: p.Website, OwnMaxChargeMicros: int64(p.OwnMaxCharge),
+	})
+}
+
+// SetMerchantEmail implements [store.Accounts].
+func (s *Store) SetMerchantEmail(ctx context.Context, id, email string) error {
+	return changeOne(ctx, s, "set email of merchant", s.writeQ.SetMerchantEmail, db.SetMerchantEmailParams{ID: id, Email: email})
+}
+
+// SetMerchantWallet implements [store.Accounts].
+func (s *Store) SetMerchantWallet(ctx context.Context, id, payTo string) error {
+	return changeOne(ctx, s, "set wallet of merchant", s.writeQ.SetMerchantWallet, db.SetMerchantWalletParams{ID: id, PayTo: payTo})
+}
+
 // SetMerchantActive implements [store.Accounts].
 func (s *Store) SetMerchantActive(ctx context.Context, id string, active bool) error {
 	p := db.SetMerchantActiveParams{ID: id}

@@ -264,7 +264,7 @@ func (q *Queries) DeleteSealedKey(ctx context.Context, name string) error {
 }
 
 const merchant = `-- name: Merchant :one
-SELECT id, name, website, email, active, max_charge_micros, pay_to, created_ms FROM merchants WHERE id = $1
+SELECT id, name, website, email, active, max_charge_micros, pay_to, created_ms, own_max_charge_micros FROM merchants WHERE id = $1
 `
 
 func (q *Queries) Merchant(ctx context.Context, id string) (Merchant, error) {
@@ -279,12 +279,13 @@ func (q *Queries) Merchant(ctx context.Context, id string) (Merchant, error) {
 		&i.MaxChargeMicros,
 		&i.PayTo,
 		&i.CreatedMs,
+		&i.OwnMaxChargeMicros,
 	)
 	return i, err
 }
 
 const merchantByKey = `-- name: MerchantByKey :one
-SELECT m.id, m.name, m.website, m.email, m.active, m.max_charge_micros, m.pay_to, m.created_ms FROM api_keys k JOIN merchants m ON m.id = k.merchant_id WHERE k.hash = $1 AND k.revoked_ms = 0
+SELECT m.id, m.name, m.website, m.email, m.active, m.max_charge_micros, m.pay_to, m.created_ms, m.own_max_charge_micros FROM api_keys k JOIN merchants m ON m.id = k.merchant_id WHERE k.hash = $1 AND k.revoked_ms = 0
 `
 
 func (q *Queries) MerchantByKey(ctx context.Context, hash string) (Merchant, error) {
@@ -299,12 +300,13 @@ func (q *Queries) MerchantByKey(ctx context.Context, hash string) (Merchant, err
 		&i.MaxChargeMicros,
 		&i.PayTo,
 		&i.CreatedMs,
+		&i.OwnMaxChargeMicros,
 	)
 	return i, err
 }
 
 const merchantByWallet = `-- name: MerchantByWallet :one
-SELECT id, name, website, email, active, max_charge_micros, pay_to, created_ms FROM merchants WHERE lower(pay_to) = lower($1) AND pay_to <> ''
+SELECT id, name, website, email, active, max_charge_micros, pay_to, created_ms, own_max_charge_micros FROM merchants WHERE lower(pay_to) = lower($1) AND pay_to <> ''
 `
 
 func (q *Queries) MerchantByWallet(ctx context.Context, lower string) (Merchant, error) {
@@ -319,12 +321,13 @@ func (q *Queries) MerchantByWallet(ctx context.Context, lower string) (Merchant,
 		&i.MaxChargeMicros,
 		&i.PayTo,
 		&i.CreatedMs,
+		&i.OwnMaxChargeMicros,
 	)
 	return i, err
 }
 
 const merchants = `-- name: Merchants :many
-SELECT id, name, website, email, active, max_charge_micros, pay_to, created_ms FROM merchants WHERE id > $1 ORDER BY id LIMIT CAST($2 AS BIGINT)
+SELECT id, name, website, email, active, max_charge_micros, pay_to, created_ms, own_max_charge_micros FROM merchants WHERE id > $1 ORDER BY id LIMIT CAST($2 AS BIGINT)
 `
 
 type MerchantsParams struct {
@@ -350,6 +353,7 @@ func (q *Queries) Merchants(ctx context.Context, arg MerchantsParams) ([]Merchan
 			&i.MaxChargeMicros,
 			&i.PayTo,
 			&i.CreatedMs,
+			&i.OwnMaxChargeMicros,
 		); err != nil {
 			return nil, err
 		}
@@ -365,21 +369,22 @@ func (q *Queries) Merchants(ctx context.Context, arg MerchantsParams) ([]Merchan
 }
 
 const putMerchant = `-- name: PutMerchant :exec
-INSERT INTO merchants (id, name, website, email, active, max_charge_micros, pay_to, created_ms)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+INSERT INTO merchants (id, name, website, email, active, max_charge_micros, pay_to, created_ms, own_max_charge_micros)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, website = excluded.website, email = excluded.email,
-    active = excluded.active, max_charge_micros = excluded.max_charge_micros, pay_to = excluded.pay_to
+    active = excluded.active, max_charge_micros = excluded.max_charge_micros, pay_to = excluded.pay_to, own_max_charge_micros = excluded.own_max_charge_micros
 `
 
 type PutMerchantParams struct {
-	ID              string
-	Name            string
-	Website         string
-	Email           string
-	Active          int64
-	MaxChargeMicros int64
-	PayTo           string
-	CreatedMs       int64
+	ID                 string
+	Name               string
+	Website            string
+	Email              string
+	Active             int64
+	MaxChargeMicros    int64
+	PayTo              string
+	CreatedMs          int64
+	OwnMaxChargeMicros int64
 }
 
 func (q *Queries) PutMerchant(ctx context.Context, arg PutMerchantParams) error {
@@ -392,6 +397,7 @@ func (q *Queries) PutMerchant(ctx context.Context, arg PutMerchantParams) error 
 		arg.MaxChargeMicros,
 		arg.PayTo,
 		arg.CreatedMs,
+		arg.OwnMaxChargeMicros,
 	)
 	return err
 }
@@ -496,6 +502,23 @@ func (q *Queries) SetMerchantActive(ctx context.Context, arg SetMerchantActivePa
 	return result.RowsAffected()
 }
 
+const setMerchantEmail = `-- name: SetMerchantEmail :execrows
+UPDATE merchants SET email = $2 WHERE id = $1
+`
+
+type SetMerchantEmailParams struct {
+	ID    string
+	Email string
+}
+
+func (q *Queries) SetMerchantEmail(ctx context.Context, arg SetMerchantEmailParams) (int64, error) {
+	result, err := q.exec(ctx, q.setMerchantEmailStmt, setMerchantEmail, arg.ID, arg.Email)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const setMerchantLimit = `-- name: SetMerchantLimit :execrows
 UPDATE merchants SET max_charge_micros = $2 WHERE id = $1
 `
@@ -507,6 +530,47 @@ type SetMerchantLimitParams struct {
 
 func (q *Queries) SetMerchantLimit(ctx context.Context, arg SetMerchantLimitParams) (int64, error) {
 	result, err := q.exec(ctx, q.setMerchantLimitStmt, setMerchantLimit, arg.ID, arg.MaxChargeMicros)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const setMerchantProfile = `-- name: SetMerchantProfile :execrows
+UPDATE merchants SET name = $2, website = $3, own_max_charge_micros = $4 WHERE id = $1
+`
+
+type SetMerchantProfileParams struct {
+	ID                 string
+	Name               string
+	Website            string
+	OwnMaxChargeMicros int64
+}
+
+func (q *Queries) SetMerchantProfile(ctx context.Context, arg SetMerchantProfileParams) (int64, error) {
+	result, err := q.exec(ctx, q.setMerchantProfileStmt, setMerchantProfile,
+		arg.ID,
+		arg.Name,
+		arg.Website,
+		arg.OwnMaxChargeMicros,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const setMerchantWallet = `-- name: SetMerchantWallet :execrows
+UPDATE merchants SET pay_to = $2 WHERE id = $1
+`
+
+type SetMerchantWalletParams struct {
+	ID    string
+	PayTo string
+}
+
+func (q *Queries) SetMerchantWallet(ctx context.Context, arg SetMerchantWalletParams) (int64, error) {
+	result, err := q.exec(ctx, q.setMerchantWalletStmt, setMerchantWallet, arg.ID, arg.PayTo)
 	if err != nil {
 		return 0, err
 	}

@@ -429,8 +429,17 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.setMerchantActiveStmt, err = db.PrepareContext(ctx, setMerchantActive); err != nil {
 		return nil, fmt.Errorf("error preparing query SetMerchantActive: %w", err)
 	}
+	if q.setMerchantEmailStmt, err = db.PrepareContext(ctx, setMerchantEmail); err != nil {
+		return nil, fmt.Errorf("error preparing query SetMerchantEmail: %w", err)
+	}
 	if q.setMerchantLimitStmt, err = db.PrepareContext(ctx, setMerchantLimit); err != nil {
 		return nil, fmt.Errorf("error preparing query SetMerchantLimit: %w", err)
+	}
+	if q.setMerchantProfileStmt, err = db.PrepareContext(ctx, setMerchantProfile); err != nil {
+		return nil, fmt.Errorf("error preparing query SetMerchantProfile: %w", err)
+	}
+	if q.setMerchantWalletStmt, err = db.PrepareContext(ctx, setMerchantWallet); err != nil {
+		return nil, fmt.Errorf("error preparing query SetMerchantWallet: %w", err)
 	}
 	if q.spentStmt, err = db.PrepareContext(ctx, spent); err != nil {
 		return nil, fmt.Errorf("error preparing query Spent: %w", err)
@@ -1220,9 +1229,24 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing setMerchantActiveStmt: %w", cerr)
 		}
 	}
+	if q.setMerchantEmailStmt != nil {
+		if cerr := q.setMerchantEmailStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing setMerchantEmailStmt: %w", cerr)
+		}
+	}
 	if q.setMerchantLimitStmt != nil {
 		if cerr := q.setMerchantLimitStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing setMerchantLimitStmt: %w", cerr)
+		}
+	}
+	if q.setMerchantProfileStmt != nil {
+		if cerr := q.setMerchantProfileStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing setMerchantProfileStmt: %w", cerr)
+		}
+	}
+	if q.setMerchantWalletStmt != nil {
+		if cerr := q.setMerchantWalletStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing setMerchantWalletStmt: %w", cerr)
 		}
 	}
 	if q.spentStmt != nil {
@@ -1579,7 +1603,10 @@ type Queries struct {
 	serviceStmt                *sql.Stmt
 	sessionStmt                *sql.Stmt
 	setMerchantActiveStmt      *sql.Stmt
+	setMerchantEmailStmt       *sql.Stmt
 	setMerchantLimitStmt       *sql.Stmt
+	setMerchantProfileStmt     *sql.Stmt
+	setMerchantWalletStmt      *sql.Stmt
 	spentStmt                  *sql.Stmt
 	streamEventsStmt           *sql.Stmt
 	streamMandatesStmt         *sql.Stmt
@@ -1757,7 +1784,10 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		serviceStmt:                q.serviceStmt,
 		sessionStmt:                q.sessionStmt,
 		setMerchantActiveStmt:      q.setMerchantActiveStmt,
+		setMerchantEmailStmt:       q.setMerchantEmailStmt,
 		setMerchantLimitStmt:       q.setMerchantLimitStmt,
+		setMerchantProfileStmt:     q.setMerchantProfileStmt,
+		setMerchantWalletStmt:      q.setMerchantWalletStmt,
 		spentStmt:                  q.spentStmt,
 		streamEventsStmt:           q.streamEventsStmt,
 		streamMandatesStmt:         q.streamMandatesStmt,

@@ -144,14 +144,15 @@ type MandateCheck struct {
 }
 
 type Merchant struct {
-	ID              string
-	Name            string
-	Website         string
-	Email           string
-	Active          int64
-	MaxChargeMicros int64
-	PayTo           string
-	CreatedMs       int64
+	ID                 string
+	Name               string
+	Website            string
+	Email              string
+	Active             int64
+	MaxChargeMicros    int64
+	PayTo              string
+	CreatedMs          int64
+	OwnMaxChargeMicros int64
 }
 
 type OutcomeConflict struct {

@@ -123,7 +123,7 @@ func (q *Queries) MandatesOf(ctx context.Context, arg MandatesOfParams) ([]Manda
 }
 
 const merchantsByEmail = `-- name: MerchantsByEmail :many
-SELECT id, name, website, email, active, max_charge_micros, pay_to, created_ms FROM merchants WHERE lower(email) = lower(CAST($1 AS TEXT)) AND email <> '' ORDER BY id LIMIT CAST($2 AS BIGINT)
+SELECT id, name, website, email, active, max_charge_micros, pay_to, created_ms, own_max_charge_micros FROM merchants WHERE lower(email) = lower(CAST($1 AS TEXT)) AND email <> '' ORDER BY id LIMIT CAST($2 AS BIGINT)
 `
 
 type MerchantsByEmailParams struct {
@@ -149,6 +149,7 @@ func (q *Queries) MerchantsByEmail(ctx context.Context, arg MerchantsByEmailPara
 			&i.MaxChargeMicros,
 			&i.PayTo,
 			&i.CreatedMs,
+			&i.OwnMaxChargeMicros,
 		); err != nil {
 			return nil, err
 		}

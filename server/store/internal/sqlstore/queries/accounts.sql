@@ -8,13 +8,22 @@ SELECT m.* FROM api_keys k JOIN merchants m ON m.id = k.merchant_id WHERE k.hash
 SELECT * FROM merchants WHERE lower(pay_to) = lower($1) AND pay_to <> '';
 
 -- name: PutMerchant :exec
-INSERT INTO merchants (id, name, website, email, active, max_charge_micros, pay_to, created_ms)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+INSERT INTO merchants (id, name, website, email, active, max_charge_micros, pay_to, created_ms, own_max_charge_micros)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, website = excluded.website, email = excluded.email,
-    active = excluded.active, max_charge_micros = excluded.max_charge_micros, pay_to = excluded.pay_to;
+    active = excluded.active, max_charge_micros = excluded.max_charge_micros, pay_to = excluded.pay_to, own_max_charge_micros = excluded.own_max_charge_micros;
 
 -- name: Merchants :many
 SELECT * FROM merchants WHERE id > sqlc.arg(after) ORDER BY id LIMIT CAST(sqlc.arg(most) AS BIGINT);
+
+-- name: SetMerchantProfile :execrows
+UPDATE merchants SET name = $2, website = $3, own_max_charge_micros = $4 WHERE id = $1;
+
+-- name: SetMerchantEmail :execrows
+UPDATE merchants SET email = $2 WHERE id = $1;
+
+-- name: SetMerchantWallet :execrows
+UPDATE merchants SET pay_to = $2 WHERE id = $1;
 
 -- name: SetMerchantActive :execrows
 UPDATE merchants SET active = $2 WHERE id = $1;
