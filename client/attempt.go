@@ -87,8 +87,12 @@ func (c *Client) request(ctx context.Context, k *call, w prepared) (*http.Reques
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("X-Service-Merchant-Id", c.merchantID)
-	req.Header.Set("X-Service-Api-Key", c.apiKey())
+	if token := c.token(); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	} else {
+		req.Header.Set("X-Service-Merchant-Id", c.merchantID)
+		req.Header.Set("X-Service-Api-Key", c.apiKey())
+	}
 	if key := c.helperKey(); key != "" && strings.HasPrefix(k.pattern, "/v1/test_helpers/") {
 		req.Header.Set("X-Service-Test-Helper-Key", key)
 	}

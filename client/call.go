@@ -21,7 +21,7 @@ type call struct {
 	second  string // replaces the second one
 	query   url.Values
 	body    any      // nil: none
-	secrets []string // removed from errors and logs, besides the API key
+	secrets []string // removed from errors and logs, besides the credentials
 	// idempotent reports whether the call can be repeated without harm.
 	idempotent bool
 	// key is the idempotency key. Only calls that move money have one.
@@ -111,7 +111,7 @@ func (c *Client) prepare(k *call) (prepared, error) {
 	if err != nil {
 		return prepared{}, err
 	}
-	w := prepared{url: c.baseURL + path, secret: redactor{append(k.secrets, c.apiKey())}}
+	w := prepared{url: c.baseURL + path, secret: redactor{append(k.secrets, c.apiKey(), c.token())}}
 	if len(k.query) > 0 {
 		w.url += "?" + k.query.Encode()
 	}

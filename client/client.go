@@ -28,6 +28,7 @@ type Client struct {
 	merchantID string
 	userAgent  string
 	apiKey     func() string // a function, so that a printed Client does not show it
+	token      func() string // in place of apiKey; a function for the same reason
 	helperKey  func() string // for the test helpers; a function for the same reason
 }
 
@@ -45,6 +46,7 @@ func New(cfg Config) (*Client, error) {
 		merchantID: cfg.MerchantID,
 		userAgent:  strings.TrimSpace(cfg.UserAgent + " paywarrant-go/" + Version),
 		apiKey:     func() string { return cfg.APIKey },
+		token:      func() string { return cfg.AccessToken },
 		helperKey:  func() string { return cfg.TestHelperKey },
 	}
 	if cfg.MaxRetries == 0 {
@@ -64,7 +66,7 @@ func New(cfg Config) (*Client, error) {
 func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
 // newHTTPClient copies given, so that the caller's client keeps following redirects.
-// The copy does not: a redirect could send the API key to another host.
+// The copy does not: a redirect could send the credentials to another host.
 func newHTTPClient(given *http.Client) *http.Client {
 	var hc http.Client
 	if given != nil {

@@ -20,17 +20,22 @@ const (
 	defaultTimeout    = 30 * time.Second
 )
 
-// Config selects the service and the merchant's credentials. A Config that is printed,
-// logged or marshaled hides the API key. The exception is a Config in an unexported
+// Config selects the service and the credentials: a merchant's API key, or an agent's access
+// token. A Config that is printed, logged or marshaled hides both. The exception is a Config in an unexported
 // struct field, because fmt does not call the methods of unexported fields.
 type Config struct {
 	// BaseURL is the address of the service without /v1: https, or http to a loopback
 	// address. Required.
 	BaseURL string
-	// MerchantID identifies the merchant (mer_…). Required.
+	// MerchantID identifies the merchant (mer_…). Required with APIKey.
 	MerchantID string
-	// APIKey is the merchant's secret (sk_…). It is sent only to BaseURL. Required.
+	// APIKey is the merchant's secret (sk_…). It is sent only to BaseURL. Required without
+	// AccessToken.
 	APIKey string
+	// AccessToken is an agent's secret (token_…), in place of MerchantID and APIKey. The
+	// service permits what its scopes allow, and answers [ErrInsufficientScope] to
+	// everything else. It is sent only to BaseURL. Default: none.
+	AccessToken string
 	// TestHelperKey is sent with calls of a sandbox's test helpers, if the sandbox
 	// requires one. Default: none.
 	TestHelperKey string
@@ -60,11 +65,8 @@ func (c Config) validate() error {
 	if err := validateBaseURL(c.BaseURL); err != nil {
 		return fmt.Errorf("client: BaseURL: %w", err)
 	}
-	if err := validateCredential(c.MerchantID); err != nil {
-		return fmt.Errorf("client: MerchantID: %w", err)
-	}
-	if err := validateCredential(c.APIKey); err != nil {
-		return fmt.Errorf("client: APIKey: %w", err)
+	if err := c.validateCredentials(); err != nil {
+		return err
 	}
 	if !printable(c.TestHelperKey) {
 		return errors.New("client: TestHelperKey: contains characters that a header cannot carry")
@@ -81,6 +83,27 @@ func (c Config) validate() error {
 	return nil
 }
 
+func (c Config) validateCredentials() error {
+	if c.AccessToken != "" {
+		switch err := validateCredential(c.AccessToken); {
+		case err != nil:
+			return fmt.Errorf("client: AccessToken: %w", err)
+		case !strings.HasPrefix(c.AccessToken, "token_"):
+			return errors.New("client: AccessToken: does not begin with token_")
+		case c.APIKey != "" || c.MerchantID != "":
+			return errors.New("client: AccessToken: cannot be used with MerchantID and APIKey")
+		}
+		return nil
+	}
+	if err := validateCredential(c.MerchantID); err != nil {
+		return fmt.Errorf("client: MerchantID: %w", err)
+	}
+	if err := validateCredential(c.APIKey); err != nil {
+		return fmt.Errorf("client: APIKey: %w", err)
+	}
+	return nil
+}
+
 func validateBaseURL(s string) error {
 	if s == "" {
 		return errors.New("is required")
@@ -92,7 +115,7 @@ func validateBaseURL(s string) error {
 	case u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":
 		return errors.New("is not an absolute http or https URL")
 	case u.Scheme == "http" && !loopback.Host(u.Hostname()):
-		return errors.New("must be https: http would reveal the API key to the network")
+		return errors.New("must be https: http would reveal the credentials to the network")
 	case u.User != nil, u.RawQuery != "", u.ForceQuery, u.Fragment != "":
 		return errors.New("must have no user, query or fragment")
 	}
@@ -114,16 +137,22 @@ func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// String returns the service's address and the merchant, and hides the API key.
+// String returns the service's address and the merchant, and hides the credentials.
 func (c Config) String() string {
+	if c.AccessToken != "" {
+		return fmt.Sprintf("client.Config{BaseURL:%q AccessToken:%s}", c.shownURL(), redacted)
+	}
 	return fmt.Sprintf("client.Config{BaseURL:%q MerchantID:%q APIKey:%s}", c.shownURL(), c.MerchantID, redacted)
 }
 
 // Format prints what String returns, for every verb.
 func (c Config) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(c.String())) }
 
-// LogValue returns the service's address and the merchant, and hides the API key.
+// LogValue returns the service's address and the merchant, and hides the credentials.
 func (c Config) LogValue() slog.Value {
+	if c.AccessToken != "" {
+		return slog.GroupValue(slog.String("base_url", c.shownURL()), slog.String("access_token", redacted))
+	}
 	return slog.GroupValue(
 		slog.String("base_url", c.shownURL()),
 		slog.String("merchant_id", c.MerchantID),
@@ -131,9 +160,12 @@ func (c Config) LogValue() slog.Value {
 	)
 }
 
-// MarshalJSON returns the service's address and the merchant, and hides the API key.
+// MarshalJSON returns the service's address and the merchant, and hides the credentials.
 // The error is always nil.
 func (c Config) MarshalJSON() ([]byte, error) {
+	if c.AccessToken != "" {
+		return json.Marshal(map[string]string{"baseUrl": c.shownURL(), "accessToken": redacted})
+	}
 	return json.Marshal(map[string]string{"baseUrl": c.shownURL(), "merchantId": c.MerchantID, "apiKey": redacted})
 }
 

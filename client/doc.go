@@ -33,6 +33,7 @@
 //	ErrMandateRevoked         the mandate was revoked: ask the person for another
 //	ErrMandateExpired         the mandate has expired: ask the person for another
 //	ErrMerchantNotAllowed     the mandate does not allow you as payee: ask the person for one that does
+//	ErrInsufficientScope      the access token does not permit the call (Error.Scope): ask the merchant for another
 //	ErrMerchantInactive       your account is not active: ask the operator
 //	ErrUnauthorized           wrong credentials, or credentials of the other mode: see Config
 //	ErrValidation             Error.Param is invalid: fix the call

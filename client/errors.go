@@ -22,6 +22,7 @@ const (
 	CodePayeeLimit            Code = "payee_limit"
 	CodeMerchantLimit         Code = "merchant_limit_exceeded"
 	CodeRailUnavailable       Code = "rail_unavailable"
+	CodeInsufficientScope     Code = "insufficient_scope"
 	CodeMerchantInactive      Code = "merchant_inactive"
 	CodeMandateInvalid        Code = "mandate_invalid"
 	CodeMandateRevoked        Code = "mandate_revoked"
@@ -55,6 +56,7 @@ var (
 	ErrPayeeLimit            = &Error{Code: CodePayeeLimit, Status: http.StatusPaymentRequired}
 	ErrMerchantLimit         = &Error{Code: CodeMerchantLimit, Status: http.StatusPaymentRequired}
 	ErrRailUnavailable       = &Error{Code: CodeRailUnavailable, Status: http.StatusPaymentRequired}
+	ErrInsufficientScope     = &Error{Code: CodeInsufficientScope, Status: http.StatusForbidden}
 	ErrMerchantInactive      = &Error{Code: CodeMerchantInactive, Status: http.StatusForbidden}
 	ErrMandateInvalid        = &Error{Code: CodeMandateInvalid, Status: http.StatusForbidden}
 	ErrMandateRevoked        = &Error{Code: CodeMandateRevoked, Status: http.StatusForbidden}
@@ -80,7 +82,7 @@ var (
 func Errors() []*Error {
 	return []*Error{
 		ErrValidation, ErrUnauthorized, ErrPerTxLimit, ErrDailyLimit, ErrMonthlyLimit, ErrTotalLimit, ErrVelocityLimit, ErrPayeeLimit,
-		ErrMerchantLimit, ErrRailUnavailable,
+		ErrMerchantLimit, ErrRailUnavailable, ErrInsufficientScope,
 		ErrMerchantInactive, ErrMandateInvalid, ErrMandateRevoked, ErrMandateExpired, ErrMerchantNotAllowed,
 		ErrNotFound, ErrMethodNotAllowed, ErrSessionFinished, ErrAuthorizationEnded, ErrNotRefundable, ErrRefundRefused,
 		ErrIdempotencyInProgress, ErrPayloadTooLarge,
@@ -117,6 +119,9 @@ type Error struct {
 	// RemainingMonthlySpendCents is what is left of the month, in US cents. It is set
 	// with [CodeMonthlyLimit].
 	RemainingMonthlySpendCents *int64 `json:"remainingMonthlySpendCents,omitempty"`
+	// Scope is the scope that the access token lacks. It is set with
+	// [CodeInsufficientScope], unless no access token permits the call.
+	Scope Scope `json:"scope,omitempty"`
 	// RetryAfter is how long the service asks to wait before a retry. It is zero if the
 	// service does not ask.
 	RetryAfter time.Duration `json:"-"`

@@ -98,3 +98,29 @@ func (e WebhookEndpoint) Format(f fmt.State, verb rune) { show(f, verb, e.hidden
 
 // LogValue hides what Format hides.
 func (e WebhookEndpoint) LogValue() slog.Value { return slog.AnyValue(e.hidden()) }
+
+type printedToken AccessToken
+
+func (t AccessToken) hidden() printedToken {
+	t.Token = hide(t.Token)
+	return printedToken(t)
+}
+
+// Format hides the token, for every verb.
+func (t AccessToken) Format(f fmt.State, verb rune) { show(f, verb, t.hidden()) }
+
+// LogValue hides what Format hides.
+func (t AccessToken) LogValue() slog.Value { return slog.AnyValue(t.hidden()) }
+
+type printedTokenParams AccessTokenParams
+
+func (p AccessTokenParams) hidden() printedTokenParams {
+	p.Mandate = hide(p.Mandate)
+	return printedTokenParams(p)
+}
+
+// Format hides the mandate, for every verb.
+func (p AccessTokenParams) Format(f fmt.State, verb rune) { show(f, verb, p.hidden()) }
+
+// LogValue hides what Format hides.
+func (p AccessTokenParams) LogValue() slog.Value { return slog.AnyValue(p.hidden()) }

@@ -21,6 +21,7 @@ func TestTokensArePrintedNowhereButOnTheWire(t *testing.T) {
 		client.PaywallSettlementParams{Mandate: canary, Price: "0.01"},
 		client.Merchant{ID: "mer_1", APIKey: canary},
 		client.WebhookEndpoint{ID: "we_1", Secret: canary},
+		client.AccessToken{ID: "tok_1", Token: canary},
 	} {
 		nested := struct{ Value any }{v}
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {

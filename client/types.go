@@ -183,7 +183,8 @@ type Revocation struct {
 // ChargeParams are the parameters of [Client.Charge]. Printed or logged, they hide
 // the mandate.
 type ChargeParams struct {
-	// Mandate is the token that the person's setup returned. Required.
+	// Mandate is the token that the person's setup returned. With an access token, it may be
+	// the id (del_…) of a mandate that the merchant created. Required.
 	Mandate string `json:"intentMandate"`
 	// AmountCents is the amount in US cents, at least 1. Required.
 	AmountCents int64 `json:"amountCents"`
@@ -203,6 +204,9 @@ type ChargeParams struct {
 	// the payment is guaranteed: serve what was paid for. Other charges ignore it. Only for
 	// [Client.Charge].
 	Tab bool `json:"tab,omitzero"`
+	// Recipient is the payee: a merchant's id (mer_…), or a wallet address that the mandate
+	// allows. Only with an access token, and only for [Client.Charge]. Default: the merchant.
+	Recipient string `json:"recipient,omitempty"`
 }
 
 // Charge is the result of a charge.

@@ -97,6 +97,35 @@ var methods = []method{
 		client.Revocation{Success: true, Status: client.MandateRevoked},
 	},
 	{
+		"create access token", func(ctx context.Context, c *client.Client) (any, error) {
+			return c.CreateAccessToken(ctx, client.AccessTokenParams{
+				Name: "shopping", Scopes: []client.Scope{client.ScopePay}, Mandate: "del_1", ExpiresInDays: 30,
+			})
+		},
+		"POST /v1/access-tokens", `{"name":"shopping","scopes":["pay"],"mandate":"del_1","expiresInDays":30}`,
+		`{"id":"tok_1","name":"shopping","token":"token_1","lastFour":"en_1","status":"active","scopes":["pay"],"delegateId":"del_1","createdAt":"2026-11-21T12:00:00.000Z","expiresAt":"2026-11-21T12:00:00.000Z"}`,
+		client.AccessToken{
+			ID: "tok_1", Name: "shopping", Token: "token_1", LastFour: "en_1", Status: client.TokenActive, Scopes: []client.Scope{client.ScopePay},
+			MandateID: "del_1", CreatedAt: noon, ExpiresAt: noon,
+		},
+	},
+	{
+		"access tokens", func(ctx context.Context, c *client.Client) (any, error) {
+			return c.AccessTokensPage(ctx, client.ListParams{Limit: 2, StartingAfter: "tok_1"})
+		},
+		"GET /v1/access-tokens?limit=2&starting_after=tok_1", "",
+		`{"hasMore":false,"data":[]}`,
+		client.AccessTokenPage{Data: []client.AccessToken{}},
+	},
+	{
+		"revoke access token", func(ctx context.Context, c *client.Client) (any, error) { return c.RevokeAccessToken(ctx, "tok_1") },
+		"DELETE /v1/access-tokens/tok_1", "",
+		`{"id":"tok_1","lastFour":"en_1","status":"revoked","scopes":["pay"],"createdAt":"2026-11-21T12:00:00.000Z","expiresAt":"2026-11-21T12:00:00.000Z","revokedAt":"2026-11-21T12:00:00.000Z"}`,
+		client.AccessToken{
+			ID: "tok_1", LastFour: "en_1", Status: client.TokenRevoked, Scopes: []client.Scope{client.ScopePay}, CreatedAt: noon, ExpiresAt: noon, RevokedAt: noon,
+		},
+	},
+	{
 		"create checkout", func(ctx context.Context, c *client.Client) (any, error) {
 			return c.CreateCheckout(ctx, client.CheckoutParams{AmountCents: 500, Description: "1,000 requests", IdempotencyKey: "order 7"})
 		},

@@ -132,7 +132,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		Ledger: s.ledger, Store: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger, Telemetry: s.recorder, Movable: movable,
 		Reconcile: s.reconcile, ReconcileEvery: cfg.ReconcileEvery,
 	})
-	s.accounts = account.New(account.Config{Store: cfg.Store, Clock: cfg.Clock, Live: cfg.Mode == Live})
+	s.accounts = account.New(account.Config{Store: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger, Live: cfg.Mode == Live})
 	places, err := s.keys.Secret(ctx, "mandate-ids")
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)

@@ -34,6 +34,9 @@ const (
 	MerchantCreated      Event = "merchant_created"
 	SecretCreated        Event = "webhook_secret_created"
 	SecretRotated        Event = "webhook_secret_rotated"
+	TokenCreated         Event = "access_token_created"
+	TokenRevoked         Event = "access_token_revoked"
+	ScopeRefused         Event = "scope_refused"
 )
 
 // Failures of one address are logged once a second, in bursts of noiseBurst.
@@ -54,15 +57,15 @@ func New(logger *slog.Logger, clock func() time.Time) *Log {
 	return &Log{logger: logger, clock: clock, noise: ratelimit.New(ratelimit.Config{PerSecond: 1, Burst: noiseBurst, Clock: clock})}
 }
 
-// Record logs an event of the request that ctx belongs to. A failed authentication is
-// logged as a warning. Such records are limited by address, so that callers cannot flood
+// Record logs an event of the request that ctx belongs to. A failed authentication and a
+// refused scope are logged as warnings. Such records are limited by address, so that callers cannot flood
 // the log; "suppressed" is the number of records left out before.
 func (l *Log) Record(ctx context.Context, e Event, attrs ...slog.Attr) {
 	if l == nil {
 		return
 	}
 	client, level := httplog.ClientAddr(ctx), slog.LevelInfo
-	if e == AuthenticationFailed {
+	if e == AuthenticationFailed || e == ScopeRefused {
 		if !l.noise.Take(clientaddr.Network(client)).OK {
 			l.unsaid.Add(1)
 			return

@@ -28,6 +28,7 @@ const (
 	Audit           = "aud_"
 	Refund          = "rfd_"
 	Tab             = "tab_"
+	AccessToken     = "tok_"
 )
 
 // Prefixes of capabilities.
@@ -35,6 +36,7 @@ const (
 	Session    = "sess_"
 	TestAPIKey = "sk_test_"
 	LiveAPIKey = "sk_live_"
+	Token      = "token_"
 )
 
 // New returns prefix and a ULID of the time. Ids of the same millisecond are in random order.

@@ -255,6 +255,7 @@ const (
 	CaptureKey      KeyKind = "capture"      // chosen by the merchant for a capture
 	CommandKey      KeyKind = "command"      // of one run of a command about a session
 	TransferKey     KeyKind = "transfer"     // a rail's key of a signed transfer
+	AgentKey        KeyKind = "agent"        // chosen by an agent for a payment from a mandate
 )
 
 // IdempotencyKey identifies a request of a merchant.

@@ -26,5 +26,6 @@ type Store interface {
 	Reports
 	Secrets
 	SignIns
+	Tokens
 	Webhooks
 }

@@ -16,6 +16,7 @@ type parts struct {
 	store.Reports
 	store.Secrets
 	store.SignIns
+	store.Tokens
 	store.Webhooks
 }
 

@@ -1,4 +1,5 @@
-// Package account manages merchants and their API keys, and authenticates requests.
+// Package account manages merchants, their API keys and access tokens, and authenticates
+// requests.
 package account
 
 import (
@@ -7,6 +8,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -23,8 +25,9 @@ func unauthorized(message string) error {
 	return &client.Error{Status: http.StatusUnauthorized, Code: client.CodeUnauthorized, Message: message}
 }
 
-// Store is the part of store.Accounts that is used here.
+// Store is the part of store.Accounts and store.Tokens that is used here.
 type Store interface {
+	store.Tokens
 	MerchantByKey(ctx context.Context, hash string) (ledger.Merchant, error)
 	MerchantByWallet(ctx context.Context, payTo string) (ledger.Merchant, error)
 	PutMerchant(ctx context.Context, m ledger.Merchant) error
@@ -35,8 +38,9 @@ type Store interface {
 
 // Config configures [Accounts]. Every field is required.
 type Config struct {
-	Store Store
-	Clock func() time.Time
+	Store  Store
+	Clock  func() time.Time
+	Logger *slog.Logger
 	// Live selects live keys; otherwise keys are for the sandbox.
 	Live bool
 }

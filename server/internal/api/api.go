@@ -7,7 +7,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -19,20 +18,25 @@ import (
 	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/internal/httpjson"
 	"github.com/paywarrant/paywarrant/internal/httplog"
-	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/server/internal/account"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
-// Authenticator authenticates merchants.
-type Authenticator interface {
+// Accounts authenticates merchants and agents, and manages access tokens.
+type Accounts interface {
 	Authenticate(ctx context.Context, merchantID, apiKey string) (ledger.Merchant, error)
+	AuthenticateToken(ctx context.Context, token string) (store.AccessToken, ledger.Merchant, error)
+	IssueToken(ctx context.Context, n account.NewToken) (string, store.AccessToken, error)
+	Tokens(ctx context.Context, merchantID, before string, limit int) ([]store.AccessToken, error)
+	RevokeToken(ctx context.Context, merchantID, tokenID string) (store.AccessToken, bool, error)
 }
 
 // Config configures an API. Every field except Audit and Sandbox is required.
 type Config struct {
 	Payments *payment.Service
-	Accounts Authenticator
+	Accounts Accounts
 	Clock    func() time.Time
 	Logger   *slog.Logger
 	// Audit logs security events. Default: none.
@@ -65,37 +69,40 @@ type route struct {
 }
 
 func (a *API) routes() []route {
-	revoke := handle(a, writes, a.revoke)
+	revoke := handle(a, writes, client.ScopeRevoke, a.revoke)
 	routes := []route{
-		{"POST /v1/mandates", handle(a, writes, a.createSession)},
-		{"GET /v1/mandates/session/{sessionToken}", handle(a, reads, a.session)},
-		{"GET /v1/mandates/{intentMandate}/balance", handle(a, reads, a.balance)},
+		{"POST /v1/mandates", handle(a, writes, client.ScopePay, a.createSession)},
+		{"GET /v1/mandates/session/{sessionToken}", handle(a, reads, client.ScopePay, a.session)},
+		{"GET /v1/mandates/{intentMandate}/balance", handle(a, reads, client.ScopeBalance, a.balance)},
 		{"POST /v1/mandates/{intentMandate}/revoke", revoke},
-		{"POST /v1/mandates/{intentMandate}/presentations", handle(a, writes, a.present)},
+		{"POST /v1/mandates/{intentMandate}/presentations", handle(a, writes, client.ScopePay, a.present)},
 		{"POST /v1/delegates/{intentMandate}/revoke", revoke},
-		{"POST /v1/payments/charge", handle(a, charges, a.charge)},
-		{"POST /v1/payments/authorize", handle(a, charges, a.authorize)},
-		{"POST /v1/payments/{transactionId}/capture", handle(a, charges, a.capture)},
-		{"POST /v1/payments/{transactionId}/void", handle(a, charges, a.void)},
-		{"POST /v1/payments/{transactionId}/refunds", handle(a, charges, a.refund)},
-		{"GET /v1/payments/{transactionId}/refunds", handle(a, reads, a.refunds)},
-		{"POST /v1/payments/{transactionId}/refunds/{refundId}/signature", handle(a, charges, a.signRefund)},
-		{"GET /v1/tabs", handle(a, reads, a.tabs)},
-		{"POST /v1/tabs/{tabId}/close", handle(a, writes, a.closeTab)},
-		{"GET /v1/payments/{transactionId}/receipt", handle(a, reads, a.receipt)},
-		{"GET /v1/merchants/stats", handle(a, reads, a.stats)},
-		{"GET /v1/merchants/transactions", handle(a, reads, a.transactions)},
-		{"POST /v1/webhook_endpoints", handle(a, writes, a.createEndpoint)},
-		{"GET /v1/webhook_endpoints", handle(a, reads, a.endpoints)},
-		{"GET /v1/webhook_endpoints/{endpointId}", handle(a, reads, a.endpoint)},
-		{"DELETE /v1/webhook_endpoints/{endpointId}", handle(a, writes, a.deleteEndpoint)},
-		{"POST /v1/webhook_endpoints/{endpointId}/rotate_secret", handle(a, writes, a.rotateSecret)},
-		{"POST /v1/webhook_endpoints/{endpointId}/test", handle(a, tests, a.testEndpoint)},
-		{"GET /v1/events", handle(a, reads, a.listEvents)},
-		{"POST /v1/events/{eventId}/redeliver", handle(a, redeliveries, a.redeliver)},
-		{"GET /v1/events/{eventId}/deliveries", handle(a, reads, a.deliveries)},
-		{"POST /v1/checkouts", handle(a, writes, a.createCheckout)},
-		{"GET /v1/checkouts/{checkoutId}", handle(a, reads, a.checkout)},
+		{"POST /v1/payments/charge", handle(a, charges, client.ScopePay, a.charge)},
+		{"POST /v1/payments/authorize", handle(a, charges, keyOnly, a.authorize)},
+		{"POST /v1/payments/{transactionId}/capture", handle(a, charges, keyOnly, a.capture)},
+		{"POST /v1/payments/{transactionId}/void", handle(a, charges, keyOnly, a.void)},
+		{"POST /v1/payments/{transactionId}/refunds", handle(a, charges, keyOnly, a.refund)},
+		{"GET /v1/payments/{transactionId}/refunds", handle(a, reads, keyOnly, a.refunds)},
+		{"POST /v1/payments/{transactionId}/refunds/{refundId}/signature", handle(a, charges, keyOnly, a.signRefund)},
+		{"GET /v1/tabs", handle(a, reads, keyOnly, a.tabs)},
+		{"POST /v1/tabs/{tabId}/close", handle(a, writes, keyOnly, a.closeTab)},
+		{"GET /v1/payments/{transactionId}/receipt", handle(a, reads, keyOnly, a.receipt)},
+		{"GET /v1/merchants/stats", handle(a, reads, keyOnly, a.stats)},
+		{"GET /v1/merchants/transactions", handle(a, reads, keyOnly, a.transactions)},
+		{"POST /v1/webhook_endpoints", handle(a, writes, keyOnly, a.createEndpoint)},
+		{"GET /v1/webhook_endpoints", handle(a, reads, keyOnly, a.endpoints)},
+		{"GET /v1/webhook_endpoints/{endpointId}", handle(a, reads, keyOnly, a.endpoint)},
+		{"DELETE /v1/webhook_endpoints/{endpointId}", handle(a, writes, keyOnly, a.deleteEndpoint)},
+		{"POST /v1/webhook_endpoints/{endpointId}/rotate_secret", handle(a, writes, keyOnly, a.rotateSecret)},
+		{"POST /v1/webhook_endpoints/{endpointId}/test", handle(a, tests, keyOnly, a.testEndpoint)},
+		{"GET /v1/events", handle(a, reads, keyOnly, a.listEvents)},
+		{"POST /v1/events/{eventId}/redeliver", handle(a, redeliveries, keyOnly, a.redeliver)},
+		{"GET /v1/events/{eventId}/deliveries", handle(a, reads, keyOnly, a.deliveries)},
+		{"POST /v1/access-tokens", handle(a, writes, keyOnly, a.createToken)},
+		{"GET /v1/access-tokens", handle(a, reads, keyOnly, a.listTokens)},
+		{"DELETE /v1/access-tokens/{id}", handle(a, writes, keyOnly, a.revokeToken)},
+		{"POST /v1/checkouts", handle(a, writes, keyOnly, a.createCheckout)},
+		{"GET /v1/checkouts/{checkoutId}", handle(a, reads, keyOnly, a.checkout)},
 		{"POST /v1/paywall/settle", http.HandlerFunc(a.settlePaywall)},
 		{"POST /v1/x402/verify-receipt", http.HandlerFunc(a.verifyReceipt)},
 		{"GET /openapi.json", http.HandlerFunc(a.openAPI)},
@@ -161,7 +168,8 @@ func (a *API) Panicked(w http.ResponseWriter, r *http.Request) { a.fail(w, r, er
 
 // call is one authenticated request with its decoded body.
 type call[In any] struct {
-	Merchant  ledger.Merchant
+	caller
+
 	In        In
 	Request   *http.Request
 	RequestID string
@@ -174,12 +182,15 @@ type reply struct {
 }
 
 // handle processes every request of the merchant API in this order: authentication, body,
-// rate limit, endpoint.
-func handle[In any](a *API, limit class, endpoint func(context.Context, call[In]) (reply, error)) http.Handler {
+// rate limit, endpoint. scope is the scope that an access token needs; keyOnly permits none.
+func handle[In any](a *API, limit class, scope client.Scope, endpoint func(context.Context, call[In]) (reply, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := call[In]{Request: r, RequestID: httplog.RequestID(r.Context())}
 		var err error
-		if c.Merchant, err = a.authenticate(w, r); err != nil {
+		if c.caller, err = a.identify(w, r, scope); err != nil {
+			if wait, ok := a.limits.takeRefused(w.Header(), c.caller, limit); !ok {
+				err = rateLimited(wait)
+			}
 			a.fail(w, r, err)
 			return
 		}
@@ -201,19 +212,10 @@ func handle[In any](a *API, limit class, endpoint func(context.Context, call[In]
 	})
 }
 
-// authenticate returns the merchant whose credentials a request has. Wrong credentials
-// count against the client's address.
+// authenticate returns the merchant whose API key a request has. No access token suffices.
 func (a *API) authenticate(w http.ResponseWriter, r *http.Request) (ledger.Merchant, error) {
-	m, err := a.Accounts.Authenticate(r.Context(), r.Header.Get("X-Service-Merchant-Id"), r.Header.Get("X-Service-Api-Key"))
-	if errors.Is(err, client.ErrUnauthorized) {
-		claimed := r.Header.Get("X-Service-Merchant-Id")
-		if !id.Valid(id.Merchant, claimed) {
-			claimed = ""
-		}
-		a.Audit.Record(r.Context(), audit.AuthenticationFailed, slog.String("route", r.Pattern), slog.String("claimedMerchantId", claimed))
-		err = a.stranger(r.Context(), w.Header(), err)
-	}
-	return m, err
+	c, err := a.identify(w, r, keyOnly)
+	return c.Merchant, err
 }
 
 // Merchant returns the id of the merchant whose credentials a request has, or an empty

@@ -32,6 +32,9 @@ func (a *API) authorize(ctx context.Context, c call[authorizeBody]) (reply, erro
 	if c.In.Tab {
 		return reply{}, invalid("tab", "is for charges: an authorization holds its own amount")
 	}
+	if err := ownCharge(c.In.chargeBody, c.Merchant); err != nil {
+		return reply{}, err
+	}
 	hold := defaultHold
 	if s := c.In.ExpiresInSeconds; s != nil {
 		if hold, err = holdFor(*s); err != nil {

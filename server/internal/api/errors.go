@@ -71,6 +71,7 @@ var table = []struct {
 	{mandate.ErrUnavailable, client.ErrUnavailable, "The mandate cannot be checked now; nothing was done. Try again with the same idempotency key."},
 	{rail.ErrUnknownMethod, client.ErrValidation, "paymentMethod is none that this session can use"},
 	{payment.ErrTokenNeeded, client.ErrValidation, "intentMandate must be the token (dtok_…): the id is enough only for the merchant that created the mandate"},
+	{payment.ErrNoRecipient, client.ErrValidation, "recipient is no merchant of this service"},
 	{payment.ErrNoRail, client.ErrRailUnavailable, "No rail of this service pays this payee: a card pays only merchants of the service."},
 	{payment.ErrNoEmail, client.ErrValidation, "email is not an e-mail address"},
 }
@@ -79,7 +80,7 @@ var table = []struct {
 var params = map[error]string{
 	mandate.ErrMalformed: "intentMandate", payment.ErrTokenNeeded: "intentMandate", rail.ErrUnknownMethod: "paymentMethod", payment.ErrNoEmail: "email",
 	ledger.ErrAboveHold: "amountCents", ledger.ErrAboveCharge: "amountCents", ledger.ErrNoWholeCents: "amountCents",
-	rail.ErrSignature: "signature",
+	rail.ErrSignature: "signature", payment.ErrNoRecipient: "recipient",
 }
 
 // apiError maps every error to its response. Unknown errors become internal_error, without
@@ -237,9 +238,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 			slog.String("route", r.Pattern), slog.String("error", err.Error()))
 	}
 	retryafter.Set(w.Header(), e.RetryAfter)
-	if e.Status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", `ApiKey realm="merchant"`)
-	}
+	challenge(w.Header(), r, e)
 	var refusal *ledger.Refusal
 	if errors.As(err, &refusal) && refusal.Replayed {
 		w.Header().Set("Idempotency-Replayed", "true")

@@ -10,7 +10,11 @@ import (
 )
 
 func (a *API) balance(ctx context.Context, c call[struct{}]) (reply, error) {
-	m, err := a.Payments.Mandate(ctx, c.Merchant.ID, c.Request.PathValue("intentMandate"))
+	idOrToken := c.Request.PathValue("intentMandate")
+	if err := c.restrict(idOrToken); err != nil {
+		return reply{}, err
+	}
+	m, err := a.Payments.Mandate(ctx, c.Merchant.ID, idOrToken)
 	if err != nil {
 		return reply{}, err
 	}
@@ -35,11 +39,15 @@ func (a *API) balance(ctx context.Context, c call[struct{}]) (reply, error) {
 }
 
 func (a *API) revoke(ctx context.Context, c call[struct{}]) (reply, error) {
-	m, err := a.Payments.Revoke(ctx, c.Merchant.ID, c.Request.PathValue("intentMandate"))
+	idOrToken := c.Request.PathValue("intentMandate")
+	if err := c.restrict(idOrToken); err != nil {
+		return reply{}, err
+	}
+	m, err := a.Payments.Revoke(ctx, c.Merchant.ID, idOrToken)
 	if err != nil {
 		return reply{}, err
 	}
 	a.Audit.Record(ctx, audit.MandateRevoked, slog.String("mandateId", m.ID), slog.String("merchantId", c.Merchant.ID))
-	a.Audit.Did(ctx, audit.Merchant(c.Merchant.ID), "mandate.revoke", m.ID)
+	a.Audit.Did(ctx, audit.Merchant(c.Merchant.ID), "mandate.revoke", m.ID, c.attrs()...)
 	return reply{Body: client.Revocation{Success: true, Status: client.MandateStatus(m.Status)}}, nil
 }

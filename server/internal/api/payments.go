@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/internal/text"
@@ -29,6 +30,7 @@ type chargeBody struct {
 	IdempotencyKey string   `json:"idempotencyKey"`
 	Metadata       metadata `json:"metadata"`
 	Tab            bool     `json:"tab"`
+	Recipient      string   `json:"recipient"`
 }
 
 func (a *API) charge(ctx context.Context, c call[chargeBody]) (reply, error) {
@@ -37,7 +39,37 @@ func (a *API) charge(ctx context.Context, c call[chargeBody]) (reply, error) {
 		return reply{}, err
 	}
 	request.Payee, request.RequestID, request.Tab = c.Merchant, c.RequestID, c.In.Tab
+	if c.Token != nil {
+		return a.payAsAgent(ctx, c, request)
+	}
+	if err := ownCharge(c.In, c.Merchant); err != nil {
+		return reply{}, err
+	}
 	return charged(a.Payments.Charge(ctx, request))
+}
+
+// ownCharge refuses another recipient: a merchant charges for itself.
+func ownCharge(in chargeBody, m ledger.Merchant) error {
+	if in.Recipient != "" && in.Recipient != m.ID {
+		return invalid("recipient", "is for access tokens: a merchant charges mandates for itself alone")
+	}
+	return nil
+}
+
+// payAsAgent charges a mandate for the recipient that an agent names.
+func (a *API) payAsAgent(ctx context.Context, c call[chargeBody], request payment.ChargeRequest) (reply, error) {
+	if err := c.restrict(request.Token); err != nil {
+		return reply{}, err
+	}
+	to := c.In.Recipient
+	if to != "" && !id.Valid(id.Merchant, to) && !wallet.MatchString(to) {
+		return reply{}, invalid("recipient", "must be a merchant id (mer_…) or a wallet address (0x and 40 hexadecimal digits)")
+	}
+	done, err := a.Payments.PayAsAgent(ctx, payment.AgentPayment{Account: c.Merchant, Recipient: to, Charge: request})
+	if err == nil && !done.Replayed {
+		a.Audit.DidSoon(ctx, audit.Merchant(c.Merchant.ID), "agent.pay", done.ID, c.attrs()...)
+	}
+	return charged(done, err)
 }
 
 func chargeRequest(in chargeBody, h http.Header) (payment.ChargeRequest, error) {

@@ -24,6 +24,9 @@ func (a *API) present(ctx context.Context, c call[client.PresentationParams]) (r
 	if err != nil {
 		return reply{}, err
 	}
+	if err := c.restrict(c.Request.PathValue("intentMandate")); err != nil {
+		return reply{}, err
+	}
 	r.Merchant, r.IDOrToken, r.RequestID = c.Merchant, c.Request.PathValue("intentMandate"), c.RequestID
 	p, err := a.Payments.Present(ctx, r)
 	if err != nil {

@@ -75,6 +75,14 @@ func (l limiters) take(h http.Header, party string, c class) (wait time.Duration
 	return a.Wait, a.OK
 }
 
+// takeRefused counts a request that the scopes of its access token do not permit.
+func (l limiters) takeRefused(h http.Header, c caller, limit class) (wait time.Duration, ok bool) {
+	if c.Token == nil {
+		return 0, true
+	}
+	return l.take(h, c.Merchant.ID, limit)
+}
+
 // takeAddress counts a request by its client's address. It returns an error if the limit is
 // used up.
 func (a *API) takeAddress(ctx context.Context, h http.Header, c class) error {

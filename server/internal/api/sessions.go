@@ -34,6 +34,9 @@ type sessionBody struct {
 }
 
 func (a *API) createSession(ctx context.Context, c call[sessionBody]) (reply, error) {
+	if err := c.unbound(); err != nil {
+		return reply{}, err
+	}
 	if !c.Merchant.Active {
 		return reply{}, &ledger.Refusal{Code: ledger.MerchantInactive, RequestID: c.RequestID}
 	}
@@ -56,7 +59,7 @@ func (a *API) createSession(ctx context.Context, c call[sessionBody]) (reply, er
 	}
 	s, err := a.Payments.CreateSession(ctx, payment.NewSession{
 		Merchant: c.Merchant, Terms: terms, DefaultExpiry: c.In.ExpiresAt.IsZero(), ReturnURL: c.In.ReturnURL, Metadata: extra,
-		IdempotencyKey: key,
+		IdempotencyKey: c.ownKey(key),
 	})
 	if err != nil {
 		return reply{}, err
@@ -160,6 +163,9 @@ func (a *API) checkReturnURL(s string) error {
 }
 
 func (a *API) session(ctx context.Context, c call[struct{}]) (reply, error) {
+	if err := c.unbound(); err != nil {
+		return reply{}, err
+	}
 	s, err := a.Payments.Session(ctx, c.Request.PathValue("sessionToken"))
 	if err != nil {
 		return reply{}, err

@@ -47,8 +47,10 @@ type ChargeRequest struct {
 	// requestKey is the request's own idempotency key, if the charge has another one.
 	requestKey ledger.IdempotencyKey
 	// mandateID identifies the mandate of a charge without a token: the service has just
-	// created the mandate for this charge.
+	// created the mandate for this charge, or has verified that its caller may use it.
 	mandateID string
+	// mandateRails are the rails of mandateID, for draws.
+	mandateRails []mandate.Rail
 	// scope owns the idempotency key; see [ledger.Reserve].
 	scope string
 	// hold authorizes the amount for this time instead of charging it.
@@ -151,7 +153,7 @@ func (s *Service) reserve(ctx context.Context, r ChargeRequest) (ledger.Reserve,
 // token is valid.
 func (s *Service) tokenMandate(ctx context.Context, r ChargeRequest) (mandateID string, rails []mandate.Rail, valid bool, err error) {
 	if r.mandateID != "" {
-		return r.mandateID, nil, true, nil
+		return r.mandateID, r.mandateRails, true, nil
 	}
 	if r.bound != nil {
 		return r.bound.Mandate.ID, r.bound.Mandate.Rails, !r.bound.Stale, nil

@@ -29,6 +29,7 @@ type Open func(ctx context.Context) (store.Store, error)
 func Run(t *testing.T, fresh func(t *testing.T) Open) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, *bench){
+		"access tokens":                 accessTokens,
 		"accounts":                      accounts,
 		"API keys":                      apiKeys,
 		"operators":                     operators,

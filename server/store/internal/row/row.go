@@ -105,6 +105,14 @@ func APIKey(r db.ApiKey) (store.APIKey, error) {
 	}, nil
 }
 
+// AccessToken reads a stored row.
+func AccessToken(r db.AccessToken) (store.AccessToken, error) {
+	return store.AccessToken{
+		Hash: r.Hash, ID: r.ID, MerchantID: r.MerchantID, MandateID: r.MandateID, Name: r.Name, Hint: r.Hint, Scopes: strings.Fields(r.Scopes),
+		CreatedAt: at(r.CreatedMs), ExpiresAt: at(r.ExpiresMs), UsedAt: at(r.UsedMs), RevokedAt: at(r.RevokedMs),
+	}, nil
+}
+
 // SealedKey reads a stored row.
 func SealedKey(r db.SealedKey) (store.SealedKey, error) {
 	return store.SealedKey{

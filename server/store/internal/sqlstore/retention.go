@@ -35,6 +35,9 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (int, e
 		{"forget mandate tokens", func(ctx context.Context, until int64) error {
 			return count(s.writeQ.ForgetTokens(ctx, db.ForgetTokensParams{Nothing: []byte{}, BeforeMs: until, Page: page}))
 		}},
+		{"expire access tokens", func(ctx context.Context, until int64) error {
+			return count(s.writeQ.ExpireAccessTokens(ctx, db.ExpireAccessTokensParams{BeforeMs: until, Page: page}))
+		}},
 		{"expire audit entries", func(ctx context.Context, _ int64) error {
 			return count(s.writeQ.ExpireAudits(ctx, db.ExpireAuditsParams{Before: id.First(id.Audit, before), Page: page}))
 		}},

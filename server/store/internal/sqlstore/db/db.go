@@ -30,11 +30,23 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.aPIKeysOfStmt, err = db.PrepareContext(ctx, aPIKeysOf); err != nil {
 		return nil, fmt.Errorf("error preparing query APIKeysOf: %w", err)
 	}
+	if q.accessTokenStmt, err = db.PrepareContext(ctx, accessToken); err != nil {
+		return nil, fmt.Errorf("error preparing query AccessToken: %w", err)
+	}
+	if q.accessTokenOfStmt, err = db.PrepareContext(ctx, accessTokenOf); err != nil {
+		return nil, fmt.Errorf("error preparing query AccessTokenOf: %w", err)
+	}
+	if q.accessTokensOfStmt, err = db.PrepareContext(ctx, accessTokensOf); err != nil {
+		return nil, fmt.Errorf("error preparing query AccessTokensOf: %w", err)
+	}
 	if q.activeMandatesStmt, err = db.PrepareContext(ctx, activeMandates); err != nil {
 		return nil, fmt.Errorf("error preparing query ActiveMandates: %w", err)
 	}
 	if q.addAPIKeyStmt, err = db.PrepareContext(ctx, addAPIKey); err != nil {
 		return nil, fmt.Errorf("error preparing query AddAPIKey: %w", err)
+	}
+	if q.addAccessTokenStmt, err = db.PrepareContext(ctx, addAccessToken); err != nil {
+		return nil, fmt.Errorf("error preparing query AddAccessToken: %w", err)
 	}
 	if q.addAuditStmt, err = db.PrepareContext(ctx, addAudit); err != nil {
 		return nil, fmt.Errorf("error preparing query AddAudit: %w", err)
@@ -152,6 +164,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.eventsOfStmt, err = db.PrepareContext(ctx, eventsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query EventsOf: %w", err)
+	}
+	if q.expireAccessTokensStmt, err = db.PrepareContext(ctx, expireAccessTokens); err != nil {
+		return nil, fmt.Errorf("error preparing query ExpireAccessTokens: %w", err)
 	}
 	if q.expireAuditsStmt, err = db.PrepareContext(ctx, expireAudits); err != nil {
 		return nil, fmt.Errorf("error preparing query ExpireAudits: %w", err)
@@ -384,6 +399,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.revokeAPIKeyStmt, err = db.PrepareContext(ctx, revokeAPIKey); err != nil {
 		return nil, fmt.Errorf("error preparing query RevokeAPIKey: %w", err)
 	}
+	if q.revokeAccessTokenStmt, err = db.PrepareContext(ctx, revokeAccessToken); err != nil {
+		return nil, fmt.Errorf("error preparing query RevokeAccessToken: %w", err)
+	}
 	if q.rotateWebhookSecretStmt, err = db.PrepareContext(ctx, rotateWebhookSecret); err != nil {
 		return nil, fmt.Errorf("error preparing query RotateWebhookSecret: %w", err)
 	}
@@ -528,8 +546,14 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.updateWrittenOffStmt, err = db.PrepareContext(ctx, updateWrittenOff); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateWrittenOff: %w", err)
 	}
+	if q.useAccessTokenStmt, err = db.PrepareContext(ctx, useAccessToken); err != nil {
+		return nil, fmt.Errorf("error preparing query UseAccessToken: %w", err)
+	}
 	if q.useCodeStmt, err = db.PrepareContext(ctx, useCode); err != nil {
 		return nil, fmt.Errorf("error preparing query UseCode: %w", err)
+	}
+	if q.validAccessTokensStmt, err = db.PrepareContext(ctx, validAccessTokens); err != nil {
+		return nil, fmt.Errorf("error preparing query ValidAccessTokens: %w", err)
 	}
 	if q.webSessionStmt, err = db.PrepareContext(ctx, webSession); err != nil {
 		return nil, fmt.Errorf("error preparing query WebSession: %w", err)
@@ -564,6 +588,21 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing aPIKeysOfStmt: %w", cerr)
 		}
 	}
+	if q.accessTokenStmt != nil {
+		if cerr := q.accessTokenStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing accessTokenStmt: %w", cerr)
+		}
+	}
+	if q.accessTokenOfStmt != nil {
+		if cerr := q.accessTokenOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing accessTokenOfStmt: %w", cerr)
+		}
+	}
+	if q.accessTokensOfStmt != nil {
+		if cerr := q.accessTokensOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing accessTokensOfStmt: %w", cerr)
+		}
+	}
 	if q.activeMandatesStmt != nil {
 		if cerr := q.activeMandatesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing activeMandatesStmt: %w", cerr)
@@ -572,6 +611,11 @@ func (q *Queries) Close() error {
 	if q.addAPIKeyStmt != nil {
 		if cerr := q.addAPIKeyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing addAPIKeyStmt: %w", cerr)
+		}
+	}
+	if q.addAccessTokenStmt != nil {
+		if cerr := q.addAccessTokenStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addAccessTokenStmt: %w", cerr)
 		}
 	}
 	if q.addAuditStmt != nil {
@@ -767,6 +811,11 @@ func (q *Queries) Close() error {
 	if q.eventsOfStmt != nil {
 		if cerr := q.eventsOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing eventsOfStmt: %w", cerr)
+		}
+	}
+	if q.expireAccessTokensStmt != nil {
+		if cerr := q.expireAccessTokensStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing expireAccessTokensStmt: %w", cerr)
 		}
 	}
 	if q.expireAuditsStmt != nil {
@@ -1154,6 +1203,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing revokeAPIKeyStmt: %w", cerr)
 		}
 	}
+	if q.revokeAccessTokenStmt != nil {
+		if cerr := q.revokeAccessTokenStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing revokeAccessTokenStmt: %w", cerr)
+		}
+	}
 	if q.rotateWebhookSecretStmt != nil {
 		if cerr := q.rotateWebhookSecretStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing rotateWebhookSecretStmt: %w", cerr)
@@ -1394,9 +1448,19 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing updateWrittenOffStmt: %w", cerr)
 		}
 	}
+	if q.useAccessTokenStmt != nil {
+		if cerr := q.useAccessTokenStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing useAccessTokenStmt: %w", cerr)
+		}
+	}
 	if q.useCodeStmt != nil {
 		if cerr := q.useCodeStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing useCodeStmt: %w", cerr)
+		}
+	}
+	if q.validAccessTokensStmt != nil {
+		if cerr := q.validAccessTokensStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing validAccessTokensStmt: %w", cerr)
 		}
 	}
 	if q.webSessionStmt != nil {
@@ -1470,8 +1534,12 @@ type Queries struct {
 	tx                         *sql.Tx
 	aPIKeysBetweenStmt         *sql.Stmt
 	aPIKeysOfStmt              *sql.Stmt
+	accessTokenStmt            *sql.Stmt
+	accessTokenOfStmt          *sql.Stmt
+	accessTokensOfStmt         *sql.Stmt
 	activeMandatesStmt         *sql.Stmt
 	addAPIKeyStmt              *sql.Stmt
+	addAccessTokenStmt         *sql.Stmt
 	addAuditStmt               *sql.Stmt
 	addMailStmt                *sql.Stmt
 	addSealedKeyStmt           *sql.Stmt
@@ -1511,6 +1579,7 @@ type Queries struct {
 	eventDeliveriesStmt        *sql.Stmt
 	eventFactsStmt             *sql.Stmt
 	eventsOfStmt               *sql.Stmt
+	expireAccessTokensStmt     *sql.Stmt
 	expireAuditsStmt           *sql.Stmt
 	expireCodesStmt            *sql.Stmt
 	expireDeliveriesStmt       *sql.Stmt
@@ -1588,6 +1657,7 @@ type Queries struct {
 	retryLanesStmt             *sql.Stmt
 	reversalsStmt              *sql.Stmt
 	revokeAPIKeyStmt           *sql.Stmt
+	revokeAccessTokenStmt      *sql.Stmt
 	rotateWebhookSecretStmt    *sql.Stmt
 	saveDeliveryStmt           *sql.Stmt
 	saveEndpointStmt           *sql.Stmt
@@ -1636,7 +1706,9 @@ type Queries struct {
 	updateTallyStmt            *sql.Stmt
 	updateWindowStmt           *sql.Stmt
 	updateWrittenOffStmt       *sql.Stmt
+	useAccessTokenStmt         *sql.Stmt
 	useCodeStmt                *sql.Stmt
+	validAccessTokensStmt      *sql.Stmt
 	webSessionStmt             *sql.Stmt
 	webhookEndpointStmt        *sql.Stmt
 	webhookEndpointsStmt       *sql.Stmt
@@ -1651,8 +1723,12 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		tx:                         tx,
 		aPIKeysBetweenStmt:         q.aPIKeysBetweenStmt,
 		aPIKeysOfStmt:              q.aPIKeysOfStmt,
+		accessTokenStmt:            q.accessTokenStmt,
+		accessTokenOfStmt:          q.accessTokenOfStmt,
+		accessTokensOfStmt:         q.accessTokensOfStmt,
 		activeMandatesStmt:         q.activeMandatesStmt,
 		addAPIKeyStmt:              q.addAPIKeyStmt,
+		addAccessTokenStmt:         q.addAccessTokenStmt,
 		addAuditStmt:               q.addAuditStmt,
 		addMailStmt:                q.addMailStmt,
 		addSealedKeyStmt:           q.addSealedKeyStmt,
@@ -1692,6 +1768,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		eventDeliveriesStmt:        q.eventDeliveriesStmt,
 		eventFactsStmt:             q.eventFactsStmt,
 		eventsOfStmt:               q.eventsOfStmt,
+		expireAccessTokensStmt:     q.expireAccessTokensStmt,
 		expireAuditsStmt:           q.expireAuditsStmt,
 		expireCodesStmt:            q.expireCodesStmt,
 		expireDeliveriesStmt:       q.expireDeliveriesStmt,
@@ -1769,6 +1846,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		retryLanesStmt:             q.retryLanesStmt,
 		reversalsStmt:              q.reversalsStmt,
 		revokeAPIKeyStmt:           q.revokeAPIKeyStmt,
+		revokeAccessTokenStmt:      q.revokeAccessTokenStmt,
 		rotateWebhookSecretStmt:    q.rotateWebhookSecretStmt,
 		saveDeliveryStmt:           q.saveDeliveryStmt,
 		saveEndpointStmt:           q.saveEndpointStmt,
@@ -1817,7 +1895,9 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		updateTallyStmt:            q.updateTallyStmt,
 		updateWindowStmt:           q.updateWindowStmt,
 		updateWrittenOffStmt:       q.updateWrittenOffStmt,
+		useAccessTokenStmt:         q.useAccessTokenStmt,
 		useCodeStmt:                q.useCodeStmt,
+		validAccessTokensStmt:      q.validAccessTokensStmt,
 		webSessionStmt:             q.webSessionStmt,
 		webhookEndpointStmt:        q.webhookEndpointStmt,
 		webhookEndpointsStmt:       q.webhookEndpointsStmt,

@@ -4,6 +4,20 @@
 
 package db
 
+type AccessToken struct {
+	Hash       string
+	ID         string
+	MerchantID string
+	MandateID  string
+	Name       string
+	Hint       string
+	Scopes     string
+	CreatedMs  int64
+	ExpiresMs  int64
+	UsedMs     int64
+	RevokedMs  int64
+}
+
 type ApiKey struct {
 	Hash       string
 	MerchantID string

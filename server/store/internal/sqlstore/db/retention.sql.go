@@ -9,6 +9,25 @@ import (
 	"context"
 )
 
+const expireAccessTokens = `-- name: ExpireAccessTokens :execrows
+DELETE FROM access_tokens WHERE hash IN (
+    SELECT t.hash FROM access_tokens t WHERE t.expires_ms < $1 ORDER BY t.expires_ms LIMIT $2
+)
+`
+
+type ExpireAccessTokensParams struct {
+	BeforeMs int64
+	Page     int32
+}
+
+func (q *Queries) ExpireAccessTokens(ctx context.Context, arg ExpireAccessTokensParams) (int64, error) {
+	result, err := q.exec(ctx, q.expireAccessTokensStmt, expireAccessTokens, arg.BeforeMs, arg.Page)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const expireAudits = `-- name: ExpireAudits :execrows
 DELETE FROM audit_log WHERE id IN (
     SELECT a.id FROM audit_log a WHERE a.id < $1 AND (a.actor LIKE 'merchant:%' OR a.actor LIKE 'person:%')

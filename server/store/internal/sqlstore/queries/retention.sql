@@ -61,3 +61,8 @@ DELETE FROM sign_in_codes WHERE id IN (
 DELETE FROM web_sessions WHERE hash IN (
     SELECT s.hash FROM web_sessions s WHERE s.expires_ms < sqlc.arg(before_ms) ORDER BY s.expires_ms LIMIT sqlc.arg(page)
 );
+
+-- name: ExpireAccessTokens :execrows
+DELETE FROM access_tokens WHERE hash IN (
+    SELECT t.hash FROM access_tokens t WHERE t.expires_ms < sqlc.arg(before_ms) ORDER BY t.expires_ms LIMIT sqlc.arg(page)
+);

@@ -1,0 +1,144 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/audit"
+	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/mandate"
+	"github.com/paywarrant/paywarrant/server/internal/account"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
+)
+
+// keyOnly is the scope of routes that no access token permits.
+const keyOnly client.Scope = ""
+
+// caller is the sender of an authenticated request: a merchant with its API key, or an agent
+// with an access token of the merchant.
+type caller struct {
+	Merchant ledger.Merchant
+	Token    *store.AccessToken // nil: the merchant itself
+}
+
+// errOtherMandate refuses a token that is bound to a mandate. It does not depend on whether
+// the other mandate exists.
+var errOtherMandate = refuse(client.ErrInsufficientScope, "The access token is bound to another mandate.")
+
+// restrict refuses a mandate, given by its token or id, that the caller's access token must
+// not use. It verifies no signature.
+func (c caller) restrict(idOrToken string) error {
+	if c.Token == nil || c.Token.MandateID == "" {
+		return nil
+	}
+	mandateID := idOrToken
+	if !id.Valid(id.Mandate, idOrToken) {
+		mandateID, _ = mandate.ClaimedID(idOrToken)
+	}
+	if mandateID != c.Token.MandateID {
+		return errOtherMandate
+	}
+	return nil
+}
+
+// unbound refuses an access token that is bound to a mandate.
+func (c caller) unbound() error {
+	if c.Token != nil && c.Token.MandateID != "" {
+		return refuse(client.ErrInsufficientScope, "The access token is bound to one mandate, and cannot ask for others.")
+	}
+	return nil
+}
+
+// ownKey returns the idempotency key of a caller's request, so that an agent shares none with
+// its merchant.
+func (c caller) ownKey(key string) string {
+	if c.Token == nil || key == "" {
+		return key
+	}
+	return c.Token.ID + " " + key
+}
+
+// attrs describes the caller's token in the audit log.
+func (c caller) attrs() []slog.Attr {
+	if c.Token == nil {
+		return nil
+	}
+	return []slog.Attr{slog.String("tokenId", c.Token.ID)}
+}
+
+// bearer returns the access token of a request, or an empty string. Another bearer token
+// beside an API key is not ours: a proxy may have added it.
+func bearer(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	token = strings.TrimSpace(token)
+	ours := strings.HasPrefix(token, id.Token) || r.Header.Get("X-Service-Api-Key") == ""
+	if !strings.EqualFold(scheme, "Bearer") || !ours {
+		return ""
+	}
+	return token
+}
+
+// identify returns the caller whose credentials a request has, if they permit scope. Wrong
+// credentials count against the client's address.
+func (a *API) identify(w http.ResponseWriter, r *http.Request, scope client.Scope) (caller, error) {
+	token := bearer(r)
+	var c caller
+	var err error
+	switch {
+	case token == "":
+		c.Merchant, err = a.Accounts.Authenticate(r.Context(), r.Header.Get("X-Service-Merchant-Id"), r.Header.Get("X-Service-Api-Key"))
+	case r.Header.Get("X-Service-Api-Key") != "":
+		err = refuse(client.ErrUnauthorized, "Send an API key or an access token, not both.")
+	default:
+		c, err = a.identifyAgent(r.Context(), token, scope)
+	}
+	if apiErr, ok := err.(*client.Error); ok && apiErr.Code == client.CodeUnauthorized { //nolint:errorlint // authenticators return it unwrapped
+		a.Audit.Record(r.Context(), audit.AuthenticationFailed, slog.String("route", r.Pattern), slog.String("claimedMerchantId", claimed(r)))
+		err = a.stranger(r.Context(), w.Header(), err)
+	}
+	return c, err
+}
+
+func (a *API) identifyAgent(ctx context.Context, token string, scope client.Scope) (caller, error) {
+	t, m, err := a.Accounts.AuthenticateToken(ctx, token)
+	if err != nil {
+		return caller{}, err
+	}
+	c := caller{Merchant: m, Token: &t}
+	if scope == keyOnly || !slices.Contains(t.Scopes, string(scope)) {
+		a.Audit.Record(ctx, audit.ScopeRefused, slog.String("tokenId", t.ID), slog.String("merchantId", m.ID), slog.String("scope", string(scope)))
+		return c, account.InsufficientScope(scope)
+	}
+	return c, nil
+}
+
+// claimed returns the merchant that a request claims to come from, if it is an id.
+func claimed(r *http.Request) string {
+	merchantID := r.Header.Get("X-Service-Merchant-Id")
+	if !id.Valid(id.Merchant, merchantID) {
+		return ""
+	}
+	return merchantID
+}
+
+// challenge sets WWW-Authenticate, as RFC 6750 requires for bearer tokens.
+func challenge(h http.Header, r *http.Request, e *client.Error) {
+	agent := bearer(r) != ""
+	switch {
+	case e.Status == http.StatusUnauthorized && agent:
+		h.Set("WWW-Authenticate", `Bearer realm="merchant", error="invalid_token"`)
+	case e.Status == http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", `ApiKey realm="merchant"`)
+	case e.Code == client.CodeInsufficientScope && agent:
+		value := `Bearer realm="merchant", error="insufficient_scope"`
+		if e.Scope != "" {
+			value += `, scope="` + string(e.Scope) + `"`
+		}
+		h.Set("WWW-Authenticate", value)
+	}
+}
