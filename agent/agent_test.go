@@ -397,8 +397,12 @@ func TestWrongConfigurationIsNamed(t *testing.T) {
 	_, err := agent.New(good)
 	require.NoError(t, err)
 	for field, change := range map[string]func(*agent.Config){
-		"MaxPriceMicros":     func(c *agent.Config) { c.MaxPriceMicros = 0 },
-		"Service, Mandate":   func(c *agent.Config) { c.Mandate = "dtok_x" },
+		"MaxPriceMicros":    func(c *agent.Config) { c.MaxPriceMicros = 0 },
+		"Token, Mandate":    func(c *agent.Config) { c.Mandate = "dtok_x" },
+		"ServiceURL, Token": func(c *agent.Config) { c.Mandate, c.Token = "dtok_x", "token_x" },
+		"Token: cannot": func(c *agent.Config) {
+			c.Mandate, c.Token, c.ServiceURL, c.Service = "dtok_x", "token_x", "https://pay.example", down{}
+		},
 		"Mandate":            func(c *agent.Config) { c.Mandate, c.Service = "dtok_\r\nX: y", down{} },
 		"Methods":            func(c *agent.Config) { c.Methods = []agent.Method{"cash"} },
 		"VelocityLimits[0]":  func(c *agent.Config) { c.VelocityLimits = []agent.VelocityLimit{{MaxMicros: 1}} },

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -28,6 +29,7 @@ type caps struct {
 	turn    chan struct{} // held while balance and read are used
 	balance client.Balance
 	read    time.Time // zero: never
+	hidden  bool      // the access token may not read the balance
 }
 
 func newCaps(cfg Config) *caps {
@@ -64,6 +66,10 @@ func (c *caps) check(ctx context.Context, micros int64) error {
 
 func (c *caps) refresh(ctx context.Context, now time.Time) error {
 	b, err := c.service.Balance(ctx, c.mandate)
+	if errors.Is(err, client.ErrInsufficientScope) { // the service decides without us
+		c.hidden, c.read = true, now
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -89,6 +95,8 @@ func (c *caps) presented(micros int64) {
 func (c *caps) against(micros int64) error {
 	b, cents := c.balance, inCents(micros)
 	switch {
+	case c.hidden:
+		return nil
 	case b.Status != client.MandateActive:
 		return fmt.Errorf("%w: the mandate is %s", ErrBudget, b.Status)
 	case cents > b.MaxPerTxCents:

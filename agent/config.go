@@ -56,12 +56,20 @@ type Config struct {
 	// MaxPriceMicros limits the price of one request, in millionths of a US dollar. Required.
 	MaxPriceMicros int64
 
-	// Service binds the mandate to payments. Required with Mandate. Default: the agent
-	// does not pay by mandate.
-	Service Service
-	// Mandate pays: its token or, for the merchant that created it, its id (del_…).
-	// Required with Service.
+	// ServiceURL is the address of the service that issued Mandate, without /v1. Required
+	// with Token.
+	ServiceURL string
+	// Token is the agent's access token (token_…) with the scope pay, best bound to Mandate.
+	// With the scope balance, the agent refuses early what the mandate's limits would
+	// refuse. It is sent only to ServiceURL. Default: the agent does not pay by mandate,
+	// unless Service is set.
+	Token string
+	// Mandate pays: its token, or its id (del_…) if Token is of the merchant that created
+	// it. Required with Token and with Service.
 	Mandate string
+	// Service binds the mandate to payments, in place of ServiceURL and Token. Default: a
+	// client with Token.
+	Service Service
 	// BareMandateTo maps origins that may receive the mandate itself to the wallet
 	// address that each must name as payee. The service accepts such a payment only if
 	// the mandate lists that wallet's merchant. Default: none.
@@ -149,8 +157,12 @@ func (c Config) validate() error {
 	switch {
 	case c.MaxPriceMicros <= 0:
 		return wrong("MaxPriceMicros", "is required")
-	case (c.Service == nil) != (c.Mandate == ""):
-		return wrong("Service, Mandate", "go together")
+	case (c.ServiceURL == "") != (c.Token == ""):
+		return wrong("ServiceURL, Token", "go together")
+	case c.Token != "" && c.Service != nil:
+		return wrong("Token", "cannot be used with Service")
+	case (c.Service == nil && c.Token == "") != (c.Mandate == ""):
+		return wrong("Token, Mandate", "go together; Service can take the place of Token")
 	case len(c.BareMandateTo) > 0 && !strings.HasPrefix(c.Mandate, "dtok_"):
 		return wrong("BareMandateTo", "needs the token of the mandate, not its id")
 	case c.BudgetMicros < 0:
@@ -189,6 +201,20 @@ func (c Config) validate() error {
 	return nil
 }
 
+// withService returns the configuration with a Service that uses Token, if it is set.
+func (c Config) withService() (Config, error) {
+	if c.Token == "" {
+		return c, nil
+	}
+	service, err := client.New(client.Config{BaseURL: c.ServiceURL, AccessToken: c.Token})
+	if err != nil {
+		field := strings.NewReplacer("client: BaseURL", "agent: ServiceURL", "client: AccessToken", "agent: Token")
+		return c, errors.New(field.Replace(err.Error()))
+	}
+	c.Service = service
+	return c, nil
+}
+
 func (c Config) withDefaults() Config {
 	if c.Base == nil {
 		base := &http.Transport{
@@ -215,13 +241,13 @@ func (c Config) withDefaults() Config {
 
 // Format prints the limits and hides all secrets, for every verb.
 func (c Config) Format(f fmt.State, _ rune) {
-	_, _ = fmt.Fprintf(f, "agent.Config{MaxPriceMicros: %d, Mandate: %s, BundleTokens: %d}", c.MaxPriceMicros, hidden(c.Mandate), len(c.BundleTokens))
+	_, _ = fmt.Fprintf(f, "agent.Config{MaxPriceMicros: %d, Token: %s, Mandate: %s, BundleTokens: %d}", c.MaxPriceMicros, hidden(c.Token), hidden(c.Mandate), len(c.BundleTokens))
 }
 
 // LogValue returns the limits and hides all secrets.
 func (c Config) LogValue() slog.Value {
 	return slog.GroupValue(
-		slog.Int64("max_price_micros", c.MaxPriceMicros), slog.String("mandate", hidden(c.Mandate)), slog.Int("bundle_tokens", len(c.BundleTokens)))
+		slog.Int64("max_price_micros", c.MaxPriceMicros), slog.String("token", hidden(c.Token)), slog.String("mandate", hidden(c.Mandate)), slog.Int("bundle_tokens", len(c.BundleTokens)))
 }
 
 func hidden(secret string) string {

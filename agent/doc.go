@@ -1,10 +1,13 @@
 // Package agent pays for what an agent fetches, within limits. When a server answers
 // 402, the transport pays once, repeats the request and returns the final response:
 //
-//	transport, err := agent.NewTransport(agent.Config{Service: c, Mandate: m, MaxPriceMicros: 20_000})
+//	transport, err := agent.NewTransport(agent.Config{ServiceURL: base, Token: token, Mandate: m, MaxPriceMicros: 20_000})
 //	hc := &http.Client{Transport: transport}
 //	resp, err := hc.Get("https://api.example.com/weather")
 //	r, ok := agent.ReceiptFrom(resp)
+//
+// The agent holds a mandate and an access token (token_…) with the scope pay, best bound to
+// that mandate; it needs no API key of a merchant.
 //
 // [Client] does the same with a Fetch of bounded size and time, for tools that a
 // model drives. It connects to public addresses only, unless [Config.AllowPrivate]

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/mpp"
 	"github.com/paywarrant/paywarrant/x402"
 )
@@ -28,6 +29,10 @@ func NewTransport(c Config) (*Transport, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
+	c, err := c.withService()
+	if err != nil {
+		return nil, err
+	}
 	c = c.withDefaults()
 	t := &Transport{cfg: c, base: c.Base, spent: newSpending(c), caps: newCaps(c), kept: newKept()}
 	if c.WrapTransport != nil {
@@ -40,6 +45,9 @@ func NewTransport(c Config) (*Transport, error) {
 func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.cfg.Base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
+	}
+	if service, ok := t.cfg.Service.(*client.Client); ok && t.cfg.Token != "" {
+		service.CloseIdleConnections()
 	}
 }
 

@@ -94,14 +94,15 @@ func (c devCmd) Run(ctx context.Context, o output) error {
 // show makes a mandate for whom it shows one, and prints and writes what runs.
 func (c devCmd) show(ctx context.Context, s *stack, o output, person bool, log *slog.Logger) (err error) {
 	var mandate client.Session
+	var token string
 	if person || c.Env != "" {
-		mandate, err = s.ownMandate(ctx)
+		mandate, token, err = s.ownMandate(ctx)
 	}
 	if err == nil {
 		err = s.subscribe(ctx, log)
 	}
 	if err == nil && c.Env != "" {
-		err = s.writeEnv(c.Env, mandate.Mandate)
+		err = s.writeEnv(c.Env, mandate.Mandate, token)
 	}
 	if err != nil {
 		return err
@@ -111,7 +112,7 @@ func (c devCmd) show(ctx context.Context, s *stack, o output, person bool, log *
 		return err
 	}
 	if person {
-		return s.showScreen(o.out, text, mandate)
+		return s.showScreen(o.out, text, mandate, token)
 	}
 	_, err = fmt.Fprintf(o.out, "%s\n", text)
 	return err

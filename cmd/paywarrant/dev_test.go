@@ -78,7 +78,7 @@ func TestScreenShowsCommandsThatPay(t *testing.T) {
 	var paid bytes.Buffer
 	err = payCmd{
 		URL: s.API.BaseURL + "/report", Mandate: values["SERVICE_MANDATE"], Max: "0.50", Service: values["SERVICE_API_URL"],
-		MerchantID: values["SERVICE_MERCHANT_ID"], APIKey: values["SERVICE_API_KEY"],
+		Token: values["SERVICE_ACCESS_TOKEN"],
 	}.Run(t.Context(), output{&paid, io.Discard})
 	require.NoError(t, err, paid.String())
 	require.Contains(t, paid.String(), "Climate report")
@@ -257,7 +257,7 @@ func TestMovedClockIsEverybodys(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.AdvanceTestClock(t.Context(), 40*24*time.Hour)
 	require.NoError(t, err)
-	session, err := s.ownMandate(t.Context())
+	session, _, err := s.ownMandate(t.Context())
 	require.NoError(t, err)
 	resp, text := request(t, http.MethodGet, s.API.BaseURL+"/report", http.Header{"X-Service-Mandate": {session.Mandate}, "Idempotency-Key": {"one"}})
 	require.Equal(t, http.StatusOK, resp.StatusCode, text)

@@ -20,6 +20,8 @@ var examples = map[string]string{
 	"charges show":       "paywarrant charges show txn_01K… --config pay.toml",
 	"ledger check":       "paywarrant ledger check --store pay.db",
 	"mandate inspect":    "paywarrant mandate create | paywarrant mandate inspect -",
+	"tokens list":        "paywarrant tokens list --json",
+	"tokens revoke":      "paywarrant tokens revoke tok_01K…",
 	"webhooks trigger":   "paywarrant webhooks trigger payment.failed",
 }
 

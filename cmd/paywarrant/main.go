@@ -34,6 +34,7 @@ type cli struct {
 	Fees             feesCmd             `cmd:"" help:"Show what merchants owe for a month."`
 	Audit            auditCmd            `cmd:"" help:"Show the actions of operators."`
 	Ledger           ledgerCmd           `cmd:"" help:"Check the ledger."`
+	Tokens           tokensCmd           `cmd:"" help:"Create, list and revoke the access tokens with which agents pay."`
 	Mandate          mandateCmd          `cmd:"" help:"Create and inspect mandates."`
 	Pay              payCmd              `cmd:"" help:"Fetch a URL that requires payment: show the challenge, pay, show the receipt."`
 	SandboxProcessor sandboxProcessorCmd `cmd:"" help:"Run the sandbox card processor by itself, for several service instances to share."`

@@ -21,7 +21,8 @@ type mandateCreateCmd struct {
 	Payee   string   `help:"Limit for what one payee receives in a month, in dollars. Default: no limit." name:"max-per-payee" placeholder:"USD"`
 	Method  []string `default:"card_visa" help:"The test cards and wallets to connect, separated by commas. Default: ${default}. docs/errors/README.md lists them." placeholder:"NAME,…"`
 	Anyone  bool     `help:"Allow any payee. Default: the merchant alone."`
-	JSON    bool     `help:"Print one line of JSON." name:"json"`
+	JSON    bool     `help:"Print one line of JSON, with an access token that pays from the mandate." name:"json"`
+	Env     bool     `help:"Print commands for a shell that export SERVICE_MANDATE, and SERVICE_ACCESS_TOKEN with an access token that pays from the mandate."`
 }
 
 // Help is the longer text of the command.
@@ -30,10 +31,11 @@ func (mandateCreateCmd) Help() string {
 
 Example:
   export SERVICE_MERCHANT_ID=mer_… SERVICE_API_KEY=sk_test_…
-  SERVICE_MANDATE=$(paywarrant mandate create) paywarrant pay http://127.0.0.1:8081/report`
+  paywarrant mandate create --env > agent.env
+  . ./agent.env && paywarrant pay http://127.0.0.1:8081/report`
 }
 
-// Run prints the token alone, so that it can be captured.
+// Run prints the mandate alone, so that it can be captured, unless --json or --env is set.
 func (c mandateCreateCmd) Run(ctx context.Context, o output) error {
 	merchant, err := c.client()
 	if err != nil {
@@ -42,6 +44,9 @@ func (c mandateCreateCmd) Run(ctx context.Context, o output) error {
 	p, err := c.params()
 	if err != nil {
 		return err
+	}
+	if c.JSON && c.Env {
+		return usage("--json and --env exclude each other")
 	}
 	s, err := merchant.CreateSession(ctx, p)
 	if err != nil {
@@ -54,14 +59,23 @@ func (c mandateCreateCmd) Run(ctx context.Context, o output) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return json.NewEncoder(o.out).Encode(struct {
-			DelegateID    string `json:"delegateId"`
-			IntentMandate string `json:"intentMandate"`
-		}{done.MandateID, done.Mandate})
+	if !c.JSON && !c.Env {
+		_, err = fmt.Fprintln(o.out, done.Mandate)
+		return err
 	}
-	_, err = fmt.Fprintln(o.out, done.Mandate)
-	return err
+	token, err := merchant.CreateAccessToken(ctx, client.AccessTokenParams{Name: "mandate create", Mandate: done.Mandate})
+	if err != nil {
+		return err
+	}
+	if c.Env {
+		_, err = fmt.Fprintf(o.out, "export SERVICE_MANDATE=%s\nexport SERVICE_ACCESS_TOKEN=%s\n", done.Mandate, token.Token)
+		return err
+	}
+	return json.NewEncoder(o.out).Encode(struct {
+		DelegateID    string `json:"delegateId"`
+		IntentMandate string `json:"intentMandate"`
+		AccessToken   string `json:"accessToken"`
+	}{done.MandateID, done.Mandate, token.Token})
 }
 
 // params returns the session that the flags ask for.

@@ -27,8 +27,9 @@ type payCmd struct {
 	JSON    bool   `help:"Print one line of JSON to standard output, even if nothing was paid." name:"json"`
 
 	Service    string `help:"The service that issued the mandate. Default: ${default}." env:"SERVICE_API_URL" default:"http://127.0.0.1:4020" placeholder:"URL"`
-	MerchantID string `help:"The merchant whose key binds the mandate to the payment." env:"SERVICE_MERCHANT_ID" name:"merchant-id" placeholder:"ID"`
-	APIKey     string `help:"The merchant's API key. Prefer the environment variable." env:"SERVICE_API_KEY" name:"api-key" placeholder:"KEY"`
+	Token      string `help:"The access token with which the agent uses the mandate, or - to read it from standard input. Prefer the environment variable." env:"SERVICE_ACCESS_TOKEN" placeholder:"TOKEN|-"`
+	MerchantID string `help:"With --api-key in place of --token: the merchant." env:"SERVICE_MERCHANT_ID" name:"merchant-id" placeholder:"ID"`
+	APIKey     string `help:"In place of --token: a merchant's API key. An agent should not have one." env:"SERVICE_API_KEY" name:"api-key" placeholder:"KEY"`
 }
 
 // Help is the longer text of the command.
@@ -36,7 +37,7 @@ func (payCmd) Help() string {
 	return "Requests the address, shows the price and the ways to pay, pays by the cheapest that --max allows, and shows the receipt and the answer. Without --mandate, --wallet and --bundle it shows the price and fails.\n\n" +
 		"Exit codes: 0 paid and served, 1 failure, 2 usage, 3 refused by a limit or the seller, 4 unreachable.\n\n" +
 		"Examples:\n  paywarrant pay http://127.0.0.1:8081/weather --wallet key.txt\n" +
-		"  SERVICE_MANDATE=dtok_… SERVICE_MERCHANT_ID=mer_… SERVICE_API_KEY=sk_test_… paywarrant pay http://127.0.0.1:8081/report"
+		"  SERVICE_MANDATE=dtok_… SERVICE_ACCESS_TOKEN=token_… paywarrant pay http://127.0.0.1:8081/report"
 }
 
 // paid is what the command prints.
@@ -112,13 +113,13 @@ func (c payCmd) config(p *paid) (agent.Config, error) {
 		return nil
 	}}
 	fromInput := 0
-	for _, secret := range []string{c.Mandate, c.Bundle, c.Wallet} {
+	for _, secret := range []string{c.Mandate, c.Bundle, c.Wallet, c.Token} {
 		if secret == "-" {
 			fromInput++
 		}
 	}
 	if fromInput > 1 {
-		return cfg, usage("only one of --mandate, --bundle and --wallet can be read from standard input")
+		return cfg, usage("only one of --mandate, --token, --bundle and --wallet can be read from standard input")
 	}
 	if cfg.Wallet, err = walletOf(c.Wallet); err != nil {
 		return cfg, &exitError{code: exitUsage, err: err}
@@ -127,10 +128,7 @@ func (c payCmd) config(p *paid) (agent.Config, error) {
 		return cfg, err
 	}
 	if cfg.Mandate != "" {
-		if c.MerchantID == "" || c.APIKey == "" {
-			return cfg, usage("--mandate: the service binds the mandate to the payment: set SERVICE_MERCHANT_ID and SERVICE_API_KEY, or give --merchant-id and --api-key")
-		}
-		if cfg.Service, err = client.New(client.Config{BaseURL: c.Service, MerchantID: c.MerchantID, APIKey: c.APIKey}); err != nil {
+		if cfg, err = c.access(cfg); err != nil {
 			return cfg, err
 		}
 	}
@@ -144,6 +142,23 @@ func (c payCmd) config(p *paid) (agent.Config, error) {
 	}
 	cfg.BundleTokens = map[string]string{strings.ToLower(u.Scheme + "://" + u.Host): token}
 	return cfg, nil
+}
+
+// access adds the credentials with which the agent uses the mandate.
+func (c payCmd) access(cfg agent.Config) (agent.Config, error) {
+	token, err := secretOf(c.Token)
+	if err != nil {
+		return cfg, err
+	}
+	if token != "" {
+		cfg.ServiceURL, cfg.Token = c.Service, token
+		return cfg, nil
+	}
+	if c.MerchantID == "" || c.APIKey == "" {
+		return cfg, usage("--mandate: an access token is needed to use it: set SERVICE_ACCESS_TOKEN, or give --token; paywarrant tokens create makes one")
+	}
+	cfg.Service, err = client.New(client.Config{BaseURL: c.Service, MerchantID: c.MerchantID, APIKey: c.APIKey})
+	return cfg, err
 }
 
 // secretOf returns a token, read from standard input if the value is "-".

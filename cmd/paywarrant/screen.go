@@ -42,8 +42,8 @@ func (s *screen) event(e webhook.Event) {
 }
 
 // showScreen writes the files that the commands on the screen use, and prints it.
-func (s *stack) showScreen(out io.Writer, text []byte, mandate client.Session) error {
-	if err := s.writeEnv(filepath.Join(s.Dir, "dev.env"), mandate.Mandate); err != nil {
+func (s *stack) showScreen(out io.Writer, text []byte, mandate client.Session, token string) error {
+	if err := s.writeEnv(filepath.Join(s.Dir, "dev.env"), mandate.Mandate, token); err != nil {
 		return err
 	}
 	files := map[string]string{"dev.json": string(text) + "\n"}
@@ -82,7 +82,7 @@ func (s *stack) showScreen(out io.Writer, text []byte, mandate client.Session) e
 }
 
 // writeEnv writes a file that a shell can source, at once: who waits for it reads it whole.
-func (s *stack) writeEnv(path, mandate string) error {
+func (s *stack) writeEnv(path, mandate, token string) error {
 	var b strings.Builder
 	for _, v := range []fact{
 		{"SERVICE_API_URL", s.BaseURL},
@@ -90,6 +90,7 @@ func (s *stack) writeEnv(path, mandate string) error {
 		{"SERVICE_API_KEY", s.People.Merchant.APIKey},
 		{"PAY_TO", s.People.Merchant.PayTo},
 		{"SERVICE_MANDATE", mandate},
+		{"SERVICE_ACCESS_TOKEN", token},
 		{"API", s.API.BaseURL},
 	} {
 		if v.Value != "" {
@@ -142,23 +143,28 @@ func self() string {
 	return program
 }
 
-// ownMandate returns the completed session of a new mandate of the merchant, by a test card
+// ownMandate returns the completed session of a new mandate of the merchant, and an access
+// token that is bound to it: by a test card
 // and, if there is a chain, a test wallet; empty if the test helpers are closed here.
-func (s *stack) ownMandate(ctx context.Context) (client.Session, error) {
+func (s *stack) ownMandate(ctx context.Context) (mandate client.Session, token string, err error) {
 	if !s.local() {
-		return client.Session{}, nil
+		return mandate, "", nil
 	}
 	c, err := s.client()
 	if err != nil {
-		return client.Session{}, err
+		return mandate, "", err
 	}
 	session, err := c.CreateSession(ctx, client.SessionParams{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000})
 	if err != nil {
-		return client.Session{}, err
+		return mandate, "", err
 	}
 	methods := []string{"card_visa"}
 	if s.Chain != nil {
 		methods = append(methods, "wallet")
 	}
-	return c.CompleteTestSession(ctx, session.SessionToken, client.TestCompletion{PaymentMethods: methods})
+	if mandate, err = c.CompleteTestSession(ctx, session.SessionToken, client.TestCompletion{PaymentMethods: methods}); err != nil {
+		return mandate, "", err
+	}
+	made, err := c.CreateAccessToken(ctx, client.AccessTokenParams{Name: "paywarrant dev", Mandate: mandate.Mandate})
+	return mandate, made.Token, err
 }

@@ -15,27 +15,21 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/agent"
-	"github.com/paywarrant/paywarrant/client"
 )
 
 func main() {
 	if len(os.Args) != 2 {
 		log.Fatal("usage: agent URL")
 	}
-	c, err := client.New(client.Config{
-		BaseURL: os.Getenv("SERVICE_API_URL"), MerchantID: os.Getenv("SERVICE_MERCHANT_ID"), APIKey: os.Getenv("SERVICE_API_KEY"),
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := read(context.Background(), os.Stdout, c, os.Getenv("SERVICE_MANDATE"), os.Args[1]); err != nil {
+	service, token := os.Getenv("SERVICE_API_URL"), os.Getenv("SERVICE_ACCESS_TOKEN")
+	if err := read(context.Background(), os.Stdout, service, token, os.Getenv("SERVICE_MANDATE"), os.Args[1]); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func read(ctx context.Context, out io.Writer, c *client.Client, m, url string) error {
+func read(ctx context.Context, out io.Writer, service, token, m, url string) error {
 	transport, err := agent.NewTransport(agent.Config{
-		Service: c, Mandate: m,
+		ServiceURL: service, Token: token, Mandate: m,
 		MaxPriceMicros: 1_000_000,                                                        // a dollar for one request
 		VelocityLimits: []agent.VelocityLimit{{Window: time.Hour, MaxMicros: 5_000_000}}, // five an hour
 		Approve: func(_ context.Context, p agent.Purchase) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/agent"
+	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/paywall"
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/servertest"
@@ -31,7 +32,9 @@ func TestAgentReadsWhatCostsMoney(t *testing.T) {
 
 		m := srv.Mandate(t, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000})
 		var out bytes.Buffer
-		err = read(t.Context(), &out, srv.Client(), m, url)
+		token, err := srv.Client().CreateAccessToken(t.Context(), client.AccessTokenParams{Mandate: m, Scopes: []client.Scope{client.ScopePay}})
+		require.NoError(t, err)
+		err = read(t.Context(), &out, srv.URL, token.Token, m, url)
 		if !paid {
 			require.ErrorIs(t, err, agent.ErrTooExpensive)
 			require.Empty(t, out.String())

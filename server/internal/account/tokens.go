@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
@@ -22,38 +21,24 @@ const (
 	usedEvery = time.Minute
 )
 
-// ErrTooManyTokens reports that the merchant has [MaxTokens] valid access tokens.
-var ErrTooManyTokens = errors.New("the merchant has the most access tokens that it can have")
-
-// NewToken describes an access token to issue. The caller has validated it.
-type NewToken struct {
-	MerchantID string
-	MandateID  string // empty: every mandate of the merchant
-	Name       string
-	Scopes     []client.Scope
-	Life       time.Duration
-}
-
-// IssueToken creates an access token. The token cannot be read again.
-func (a *Accounts) IssueToken(ctx context.Context, n NewToken) (plain string, t store.AccessToken, err error) {
+// IssueToken creates an access token with the merchant, mandate, name and scopes of t, which
+// the caller has validated. The token cannot be read again. It returns a [*client.Error] of
+// the kind client.ErrValidation if the merchant has [MaxTokens] valid tokens.
+func (a *Accounts) IssueToken(ctx context.Context, t store.AccessToken, life time.Duration) (plain string, issued store.AccessToken, err error) {
 	now := a.Clock()
-	valid, err := a.Store.ValidAccessTokens(ctx, n.MerchantID, now)
+	valid, err := a.Store.ValidAccessTokens(ctx, t.MerchantID, now)
 	if err != nil {
 		return "", t, fmt.Errorf("count access tokens: %w", err)
 	}
 	if valid >= MaxTokens {
-		return "", t, ErrTooManyTokens
-	}
-	plain = id.NewCapability(id.Token)
-	t = store.AccessToken{
-		Hash: id.Hash(plain), ID: id.New(id.AccessToken, now), MerchantID: n.MerchantID, MandateID: n.MandateID, Name: n.Name,
-		Hint: plain[len(plain)-4:], CreatedAt: now, ExpiresAt: now.Add(n.Life),
-	}
-	for _, s := range client.Scopes() {
-		if slices.Contains(n.Scopes, s) {
-			t.Scopes = append(t.Scopes, string(s))
+		return "", t, &client.Error{
+			Status: http.StatusBadRequest, Code: client.CodeValidation,
+			Message: fmt.Sprintf("An account has at most %d valid access tokens. Revoke one first.", MaxTokens),
 		}
 	}
+	plain = id.NewCapability(id.Token)
+	t.Hash, t.ID, t.Hint = id.Hash(plain), id.New(id.AccessToken, now), plain[len(plain)-4:]
+	t.CreatedAt, t.ExpiresAt = now, now.Add(life)
 	if err := a.Store.AddAccessToken(ctx, t); err != nil {
 		return "", t, fmt.Errorf("create access token: %w", err)
 	}
@@ -98,14 +83,4 @@ func (a *Accounts) RevokeToken(ctx context.Context, merchantID, tokenID string) 
 	}
 	t, err := a.Store.AccessTokenOf(ctx, merchantID, tokenID)
 	return t, revoked, err
-}
-
-// InsufficientScope returns the error for a request that a token's scopes do not permit. An
-// empty scope means that no access token permits it.
-func InsufficientScope(scope client.Scope) error {
-	message := "No access token permits this. It needs the merchant's API key."
-	if scope != "" {
-		message = "The access token lacks the scope " + string(scope) + "."
-	}
-	return &client.Error{Status: http.StatusForbidden, Code: client.CodeInsufficientScope, Message: message, Scope: scope}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/mandate"
-	"github.com/paywarrant/paywarrant/server/internal/account"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/store"
 )
@@ -112,9 +111,19 @@ func (a *API) identifyAgent(ctx context.Context, token string, scope client.Scop
 	c := caller{Merchant: m, Token: &t}
 	if scope == keyOnly || !slices.Contains(t.Scopes, string(scope)) {
 		a.Audit.Record(ctx, audit.ScopeRefused, slog.String("tokenId", t.ID), slog.String("merchantId", m.ID), slog.String("scope", string(scope)))
-		return c, account.InsufficientScope(scope)
+		return c, insufficientScope(scope)
 	}
 	return c, nil
+}
+
+// insufficientScope returns the error for a request that a token's scopes do not permit.
+func insufficientScope(scope client.Scope) error {
+	if scope == keyOnly {
+		return refuse(client.ErrInsufficientScope, "No access token permits this. It needs the merchant's API key.")
+	}
+	e := refuse(client.ErrInsufficientScope, "The access token lacks the scope "+string(scope)+".")
+	e.Scope = scope
+	return e
 }
 
 // claimed returns the merchant that a request claims to come from, if it is an id.

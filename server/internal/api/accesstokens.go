@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/internal/text"
-	"github.com/paywarrant/paywarrant/server/internal/account"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/store"
 )
@@ -28,7 +26,7 @@ func (a *API) createToken(ctx context.Context, c call[client.AccessTokenParams])
 	if !c.Merchant.Active {
 		return reply{}, &ledger.Refusal{Code: ledger.MerchantInactive, RequestID: c.RequestID}
 	}
-	n, err := newToken(c.In)
+	n, life, err := newToken(c.In)
 	if err != nil {
 		return reply{}, err
 	}
@@ -43,10 +41,7 @@ func (a *API) createToken(ctx context.Context, c call[client.AccessTokenParams])
 		}
 		n.MandateID = m.ID
 	}
-	plain, t, err := a.Accounts.IssueToken(ctx, n)
-	if errors.Is(err, account.ErrTooManyTokens) {
-		return reply{}, refuse(client.ErrValidation, fmt.Sprintf("An account has at most %d valid access tokens. Revoke one first.", account.MaxTokens))
-	}
+	plain, t, err := a.Accounts.IssueToken(ctx, n, life)
 	if err != nil {
 		return reply{}, err
 	}
@@ -58,29 +53,31 @@ func (a *API) createToken(ctx context.Context, c call[client.AccessTokenParams])
 }
 
 // newToken validates the parameters of a token, and applies the defaults.
-func newToken(in client.AccessTokenParams) (account.NewToken, error) {
-	n := account.NewToken{Name: in.Name, Scopes: in.Scopes, Life: maxTokenDays * 24 * time.Hour}
+func newToken(in client.AccessTokenParams) (t store.AccessToken, life time.Duration, err error) {
 	if err := text.Check(in.Name, maxTokenName); err != nil {
-		return n, invalid("name", err.Error())
+		return t, 0, invalid("name", err.Error())
 	}
+	t.Name = in.Name
 	if in.Scopes == nil {
-		n.Scopes = client.Scopes()
+		in.Scopes = client.Scopes()
 	}
-	if len(n.Scopes) == 0 {
-		return n, invalid("scopes", "must name at least one of pay, balance and revoke")
-	}
-	for _, s := range n.Scopes {
-		if !slices.Contains(client.Scopes(), s) {
-			return n, invalid("scopes", "must name some of pay, balance and revoke")
+	for _, s := range client.Scopes() {
+		if slices.Contains(in.Scopes, s) {
+			t.Scopes = append(t.Scopes, string(s))
 		}
 	}
-	if d := in.ExpiresInDays; d != 0 {
-		if d < 1 || d > maxTokenDays {
-			return n, invalid("expiresInDays", fmt.Sprintf("must be an integer, 1 to %d", maxTokenDays))
-		}
-		n.Life = time.Duration(d) * 24 * time.Hour
+	unknown := func(s client.Scope) bool { return !slices.Contains(client.Scopes(), s) }
+	if len(in.Scopes) == 0 || slices.ContainsFunc(in.Scopes, unknown) {
+		return t, 0, invalid("scopes", "must name at least one of pay, balance and revoke, and nothing else")
 	}
-	return n, nil
+	days := in.ExpiresInDays
+	if days == 0 {
+		days = maxTokenDays
+	}
+	if days < 1 || days > maxTokenDays {
+		return t, 0, invalid("expiresInDays", fmt.Sprintf("must be an integer, 1 to %d", maxTokenDays))
+	}
+	return t, time.Duration(days) * 24 * time.Hour, nil
 }
 
 func (a *API) listTokens(ctx context.Context, c call[struct{}]) (reply, error) {

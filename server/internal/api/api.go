@@ -18,7 +18,6 @@ import (
 	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/internal/httpjson"
 	"github.com/paywarrant/paywarrant/internal/httplog"
-	"github.com/paywarrant/paywarrant/server/internal/account"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/store"
@@ -28,7 +27,7 @@ import (
 type Accounts interface {
 	Authenticate(ctx context.Context, merchantID, apiKey string) (ledger.Merchant, error)
 	AuthenticateToken(ctx context.Context, token string) (store.AccessToken, ledger.Merchant, error)
-	IssueToken(ctx context.Context, n account.NewToken) (string, store.AccessToken, error)
+	IssueToken(ctx context.Context, t store.AccessToken, life time.Duration) (string, store.AccessToken, error)
 	Tokens(ctx context.Context, merchantID, before string, limit int) ([]store.AccessToken, error)
 	RevokeToken(ctx context.Context, merchantID, tokenID string) (store.AccessToken, bool, error)
 }
