@@ -13,7 +13,7 @@ import (
 )
 
 // TestAnAgentPaysFromTheCommandLineWithATokenAlone: a merchant makes a mandate and a token,
-// and whoever has the two pays, until the token is revoked.
+// and an agent that has the two pays, until the token is revoked.
 func TestAnAgentPaysFromTheCommandLineWithATokenAlone(t *testing.T) {
 	t.Parallel()
 	s := developed(t, nil)
