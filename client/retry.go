@@ -70,7 +70,7 @@ func (k *call) effectOf(e *Error, genuine bool) effect {
 		return decided
 	case CodeIdempotencyInProgress, CodeInternal, CodeUnavailable, CodeUnexpectedAnswer:
 		return unknown
-	case CodeValidation, CodeUnauthorized, CodeNotFound, CodeMethodNotAllowed, CodeSessionFinished, CodeAuthorizationEnded, CodeNotRefundable,
+	case CodeValidation, CodeUnauthorized, CodeInsufficientScope, CodeNotFound, CodeMethodNotAllowed, CodeSessionFinished, CodeAuthorizationEnded, CodeNotRefundable,
 		CodeTooManyRefunds, CodeRefundRefused, CodePayloadTooLarge, CodeUnsupportedMediaType, CodeRateLimited:
 		return none
 	}

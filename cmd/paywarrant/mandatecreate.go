@@ -71,7 +71,7 @@ func (c mandateCreateCmd) Run(ctx context.Context, o output) error {
 		_, err = fmt.Fprintf(o.out, "export SERVICE_MANDATE=%s\nexport SERVICE_ACCESS_TOKEN=%s\n", done.Mandate, token.Token)
 		return err
 	}
-	return json.NewEncoder(o.out).Encode(struct {
+	return json.NewEncoder(o.out).Encode(struct { //nolint:gosec // showing the token is what the command is for
 		DelegateID    string `json:"delegateId"`
 		IntentMandate string `json:"intentMandate"`
 		AccessToken   string `json:"accessToken"`
