@@ -103,6 +103,7 @@ func TestPersonEntersACardAtTheProcessorAndConfirms(t *testing.T) {
 	form.Set("action", "confirm")
 	form.Set("method", regexp.MustCompile(`value="(cs_[^"]+)" checked`).FindStringSubmatch(text)[1])
 	form.Set("connected", regexp.MustCompile(`name="connected" value="([^"]+)"`).FindStringSubmatch(text)[1])
+	c.prove(t, s.SetupURL, form)
 	status, text = c.open(t, b, s.SetupURL, form)
 	require.Equal(t, http.StatusSeeOther, status, text)
 	done, err := c.Client().Session(t.Context(), s.SessionToken)
@@ -112,9 +113,9 @@ func TestPersonEntersACardAtTheProcessorAndConfirms(t *testing.T) {
 	c.charge(t, done.Mandate, 450, "k2").refused(t, http.StatusPaymentRequired, "per_tx")
 
 	// The owner of the card may be another person than the one who confirmed.
-	require.Eventually(t, func() bool { return len(c.Mails()) == 2 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(c.letters()) == 2 }, time.Minute, 10*time.Millisecond)
 	sent := map[string]string{}
-	for _, m := range c.Mails() {
+	for _, m := range c.letters() {
 		sent[m.To] = m.Text
 	}
 	require.Equal(t, sent["ada@example.com"], sent["owner@example.com"])
@@ -136,6 +137,7 @@ func TestNobodyCompletesAnothersSetup(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, text)
 	form := cardForm(c)
 	form.Set("action", "confirm")
+	form.Del("email")
 	form.Set("method", method)
 	form.Set("connected", regexp.MustCompile(`name="connected" value="([^"]+)"`).FindStringSubmatch(text)[1])
 	status, text = c.open(t, b, s.SetupURL, form)

@@ -11,8 +11,6 @@ import (
 
 // The kinds of messages. They are stored.
 const (
-	mandateConfirmed = "mandate_confirmed"
-	cardConnected    = "card_connected"
 	endpointDisabled = "webhook_endpoint_disabled"
 	signInCode       = "sign_in_code"
 )
@@ -78,3 +76,11 @@ func (s *Server) openSignIns(ctx context.Context) error {
 
 // known reports whether a message with a code is sent to an address.
 func (s *Server) known(context.Context, signin.Purpose, string) (bool, error) { return true, nil }
+
+// mailsOfPages returns the queue of messages, or nil without a Mailer.
+func (s *Server) mailsOfPages() pages.Mails {
+	if s.mails == nil {
+		return nil
+	}
+	return s.mails
+}

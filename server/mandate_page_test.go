@@ -34,6 +34,9 @@ func (c caller) confirm(t *testing.T, p client.SessionParams, changes map[string
 	for name, value := range changes {
 		form.Set(name, value)
 	}
+	if form.Get("email") != "" {
+		c.prove(t, s.SetupURL, form)
+	}
 	status, page := c.form(t, s.SetupURL, form)
 	require.Equal(t, http.StatusOK, status, page)
 	m, err := c.Client().WaitForMandate(t.Context(), s.SessionToken)

@@ -212,11 +212,11 @@ func (s *Server) routes() (http.Handler, error) {
 	shown := pages.New(pages.Config{
 		Site: look, Audit: s.audit,
 		Payments: s.payments, Merchants: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger,
-		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, DocsURL: cfg.DocsURL, Links: cfg.links(), Methods: s.methods, MailConfirmation: s.post(mandateConfirmed), MailCard: s.post(cardConnected), Mailbox: cfg.mailbox(),
+		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, DocsURL: cfg.DocsURL, Links: cfg.links(), Methods: s.methods, Mails: s.mailsOfPages(), Codes: s.signIns, Owners: cfg.Store, Mailbox: cfg.mailbox(),
 	})
 	shown.Register(mux)
-	s.write(mandateConfirmed, shown.Confirmation)
-	s.write(cardConnected, shown.CardConnected)
+	s.write(pages.MandateConfirmed, shown.Confirmation)
+	s.write(pages.CardConnected, shown.CardConnected)
 	mux.Handle("GET /.well-known/jwks.json", s.keys.Set.Handler())
 	mux.Handle("GET /.well-known/jwt-vc-issuer", mandate.IssuerHandler(cfg.BaseURL, cfg.BaseURL+"/.well-known/jwks.json"))
 	mux.Handle("GET /status-lists/{list}", s.statuses)

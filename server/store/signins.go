@@ -33,6 +33,19 @@ type WebSession struct {
 	ExpiresAt time.Time
 }
 
+// MandateOwners stores who proved an account when they confirmed a mandate.
+type MandateOwners interface {
+	// AddMandateOwner adds a mandate to an account. It is not an error if it has it.
+	AddMandateOwner(ctx context.Context, kind, subject, mandateID string) error
+	// MandatesOfOwner returns the ids of an account's mandates, newest first, beginning
+	// before an id; empty: with the newest. Some may never have come into being.
+	MandatesOfOwner(ctx context.Context, kind, subject, before string, limit int) ([]string, error)
+	// OwnsMandate reports whether an account has a mandate.
+	OwnsMandate(ctx context.Context, kind, subject, mandateID string) (bool, error)
+	// DeleteMandateOwner takes all mandates from an account.
+	DeleteMandateOwner(ctx context.Context, kind, subject string) error
+}
+
 // SignIns stores one-time codes and web sessions.
 type SignIns interface {
 	// PutCode replaces the code of an account for a purpose. It counts codes from the first

@@ -23,6 +23,7 @@ type Store interface {
 	AuditTrail
 	Keys
 	Mails
+	MandateOwners
 	Reports
 	Secrets
 	SignIns

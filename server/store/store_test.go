@@ -13,6 +13,7 @@ type parts struct {
 	store.AuditTrail
 	store.Keys
 	store.Mails
+	store.MandateOwners
 	store.Reports
 	store.Secrets
 	store.SignIns

@@ -4,10 +4,12 @@
 package browser_test
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +95,20 @@ func setup(t *testing.T) (*servertest.Server, client.Session) {
 	return srv, s
 }
 
+var sixDigits = regexp.MustCompile(`(?m)^\d{3} \d{3}$`)
+
+// code waits for a mail with a code, and returns the last one.
+func code(t *testing.T, srv *servertest.Server) (found string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		for _, m := range srv.Mails() {
+			found = cmp.Or(sixDigits.FindString(m.Text), found)
+		}
+		return found != ""
+	}, time.Minute, 10*time.Millisecond)
+	return found
+}
+
 // TestPersonLowersTheLimitsAndConfirms: the way of a person through the setup page.
 func TestPersonLowersTheLimitsAndConfirms(t *testing.T) {
 	t.Parallel()
@@ -117,6 +133,9 @@ func TestPersonLowersTheLimitsAndConfirms(t *testing.T) {
 			shoot(ctx, t, "setup-limits-"+w.name)
 			require.NoError(t, chromedp.Do(ctx,
 				chromedp.SetValue("#email", "ada@example.com"),
+				chromedp.Click("button.main"), chromedp.WaitVisible("#notice")))
+			shoot(ctx, t, "setup-code-"+w.name)
+			require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#code", code(t, srv)),
 				chromedp.Click("button.main"), chromedp.WaitVisible(".badge.good")))
 			require.Contains(t, text(ctx, t, "dl"), "up to $40.00")
 			shoot(ctx, t, "confirmed-"+w.name)
@@ -128,8 +147,8 @@ func TestPersonLowersTheLimitsAndConfirms(t *testing.T) {
 			require.EqualValues(t, 1250, b.MaxPerTxCents)
 			require.EqualValues(t, 4000, b.MaxMonthlySpendCents)
 			require.Equal(t, client.FurtherLimits{MaxTotalSpendCents: 120_000, MaxDailySpendCents: 1500}, b.FurtherLimits)
-			require.Eventually(t, func() bool { return len(srv.Mails()) == 1 }, time.Minute, 10*time.Millisecond)
-			require.Contains(t, srv.Mails()[0].Text, "$40.00")
+			require.Eventually(t, func() bool { return len(srv.Mails()) == 2 }, time.Minute, 10*time.Millisecond)
+			require.Contains(t, srv.Mails()[1].Text, "$40.00")
 
 			ch, err := srv.Client().Charge(t.Context(), client.ChargeParams{Mandate: m, AmountCents: 1250, Currency: client.USD, Description: "October report"})
 			require.NoError(t, err)

@@ -1,6 +1,6 @@
 // Package mail sends messages to people. A message is stored before it is sent, so it
 // outlives a process that ends, and a mail server that is down: it is tried again for three
-// days.
+// days, and at least ten times.
 //
 // The queue names what a message is about. Its text, which may hold a private link, is
 // written at each attempt. A process that dies between sending and noting that sends a
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/letter"
+	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/store"
 )
 
@@ -24,8 +25,14 @@ const (
 	// firstPause is the pause after the first failed attempt. It doubles up to maxPause.
 	firstPause = time.Minute
 	maxPause   = 6 * time.Hour
-	// giveUpAfter is how long a message is tried.
+	// giveUpAfter is how long a message is tried, and minAttempts how often at least: a
+	// service that was down for days still tries.
 	giveUpAfter = 3 * 24 * time.Hour
+	minAttempts = 10
+	// expectedPause is the time in which the subject of an expected message should come
+	// into being, and expectedFor the time after which it will not.
+	expectedPause = time.Minute
+	expectedFor   = time.Hour
 	// sendTimeout is the time for one attempt. It is shorter than firstPause, so no other
 	// instance tries at the same time.
 	sendTimeout = 40 * time.Second
@@ -42,7 +49,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Send sends a letter.
 	Send func(ctx context.Context, l letter.Letter) error
-	// Letters write the letters, by kind. A letter without recipient is not sent.
+	// Letters write the letters, by kind. A letter without recipient is not sent. A letter
+	// whose subject does not exist, [ledger.ErrNotFound], is tried again for an hour.
 	Letters map[string]func(ctx context.Context, subjectID string) (letter.Letter, error)
 }
 
@@ -68,6 +76,35 @@ func (q *Queue) Post(ctx context.Context, kind, subjectID string) {
 		q.Logger.ErrorContext(ctx, "mail is not queued", slog.String("kind", kind), slog.String("id", subjectID), slog.String("error", err.Error()))
 		return
 	}
+	q.wake()
+}
+
+// Expect queues a message before its subject exists, so that the message is not lost if the
+// process ends right after the subject was stored. If the subject never exists, no message
+// is sent. [Queue.Hasten] sends the message at once.
+func (q *Queue) Expect(ctx context.Context, kind, subjectID string) error {
+	if q == nil {
+		return nil
+	}
+	now := q.Clock()
+	return q.Store.AddMail(ctx, store.Mail{Kind: kind, SubjectID: subjectID, CreatedAt: now, Due: now.Add(expectedPause)})
+}
+
+// Hasten sends a message whose subject exists now. If it fails, the message is sent within
+// a minute of [Queue.Expect] all the same.
+func (q *Queue) Hasten(ctx context.Context, kind, subjectID string) {
+	if q == nil {
+		return
+	}
+	if err := q.Store.HastenMail(context.WithoutCancel(ctx), kind, subjectID, q.Clock()); err != nil {
+		q.Logger.WarnContext(ctx, "mail is sent later", slog.String("kind", kind), slog.String("id", subjectID), slog.String("error", err.Error()))
+		return
+	}
+	q.wake()
+}
+
+// wake lets the queue look at once.
+func (q *Queue) wake() {
 	select {
 	case q.posted <- struct{}{}:
 	default: // it is about to look
@@ -129,18 +166,21 @@ func (q *Queue) attempt(ctx context.Context, m store.Mail) error {
 	if err != nil || !mine {
 		return err
 	}
+	old := now.Add(pause).Sub(m.CreatedAt) > giveUpAfter && m.Attempts+1 >= minAttempts
 	err = q.send(ctx, m)
 	logger := q.Logger.With(slog.String("kind", m.Kind), slog.String("id", m.SubjectID), slog.Int("attempt", m.Attempts+1))
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, ErrRefused) || now.Add(pause).Sub(m.CreatedAt) > giveUpAfter:
+	case errors.Is(err, ledger.ErrNotFound) && now.Sub(m.CreatedAt) >= expectedFor: // it was expected in vain
+	case errors.Is(err, ErrRefused) || old:
 		logger.ErrorContext(ctx, "mail is not sent; no more attempts", slog.String("error", err.Error()))
 	default:
 		logger.WarnContext(ctx, "mail is not sent yet", slog.Duration("pause", pause), slog.String("error", err.Error()))
 		return nil
 	}
+	m.Due = now.Add(pause)
 	return q.Store.DeleteMail(context.WithoutCancel(ctx), m)
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/letter"
 	"github.com/paywarrant/paywarrant/server/internal/mail"
+	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/store"
 )
 
@@ -29,6 +30,17 @@ func (m *memory) AddMail(_ context.Context, one store.Mail) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.mails = append(m.mails, one)
+	return nil
+}
+
+func (m *memory) HastenMail(_ context.Context, kind, subjectID string, due time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, one := range m.mails {
+		if one.Kind == kind && one.SubjectID == subjectID && one.Attempts == 0 {
+			m.mails[i].Due = due
+		}
+	}
 	return nil
 }
 
@@ -53,7 +65,9 @@ func (m *memory) PutOffMail(_ context.Context, one store.Mail, due time.Time) (b
 func (m *memory) DeleteMail(_ context.Context, one store.Mail) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.mails = slices.DeleteFunc(m.mails, func(x store.Mail) bool { return x.Kind == one.Kind && x.SubjectID == one.SubjectID })
+	m.mails = slices.DeleteFunc(m.mails, func(x store.Mail) bool {
+		return x.Kind == one.Kind && x.SubjectID == one.SubjectID && x.Due.Equal(one.Due)
+	})
 	return nil
 }
 
@@ -233,4 +247,75 @@ func TestNoQueueDoesNothing(t *testing.T) {
 	q.Start(t.Context())
 	q.Post(t.Context(), "to", "m")
 	q.Close()
+}
+
+// TestServiceThatWasDownForDaysStillTries: the days in which the service did not run are no
+// attempts.
+func TestServiceThatWasDownForDaysStillTries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, s := &memory{}, &server{fail: func(n int) error {
+			if n < 3 {
+				return errors.New("451 later")
+			}
+			return nil
+		}}
+		q := queue(m, s, &bytes.Buffer{})
+		q.Post(t.Context(), "to", "m")
+		time.Sleep(4 * 24 * time.Hour)
+		q.Start(t.Context())
+		defer q.Close()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.Equal(t, []string{"m"}, s.sent)
+		require.Zero(t, m.left())
+	})
+}
+
+// TestExpectedMessageOutlivesItsProcess: one that ends right after the subject was stored,
+// and one that ends right before.
+func TestExpectedMessageOutlivesItsProcess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		exists := false
+		m, s := &memory{}, &server{}
+		start := func() *mail.Queue {
+			q := queue(m, s, &bytes.Buffer{})
+			q.Letters["expected"] = func(context.Context, string) (letter.Letter, error) {
+				if !exists {
+					return letter.Letter{}, ledger.ErrNotFound
+				}
+				return letter.Letter{To: "ada@example.com", Subject: "expected"}, nil
+			}
+			q.Start(t.Context())
+			return q
+		}
+		q := start()
+		require.NoError(t, q.Expect(t.Context(), "expected", "one"))
+		synctest.Wait()
+		require.Equal(t, 1, m.left())
+		exists = true
+		q.Close() // before Hasten
+		q = start()
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		require.Equal(t, []string{"expected"}, s.sent)
+		require.Zero(t, m.left())
+
+		require.NoError(t, q.Expect(t.Context(), "expected", "two"))
+		q.Hasten(t.Context(), "expected", "two")
+		synctest.Wait()
+		require.Len(t, s.sent, 2, "at once")
+		q.Hasten(t.Context(), "expected", "two")
+		time.Sleep(time.Hour)
+		require.Len(t, s.sent, 2, "once")
+
+		exists = false
+		require.NoError(t, q.Expect(t.Context(), "expected", "never"))
+		time.Sleep(3 * time.Hour)
+		synctest.Wait()
+		require.Zero(t, m.left())
+		require.Len(t, s.sent, 2)
+		q.Close()
+	})
 }

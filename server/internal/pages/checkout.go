@@ -56,7 +56,7 @@ func (p *Pages) showCheckoutForm(w http.ResponseWriter, r *http.Request, c payme
 	}
 	f.Action, f.Merchant, f.Website = r.URL.Path, m.Name, host(m.Website)
 	f.Description, f.Amount = c.Description, dollars(c.Amount)
-	f.AsksMail = p.MailConfirmation != nil
+	f.AsksMail = p.Mails != nil
 	f.Methods, f.ByMandate = choices(p.Methods(rail.Card), f.Method), f.Method == byMandate
 	p.render(w, r, status, p.pay, "Pay "+m.Name, f)
 }
@@ -68,7 +68,7 @@ func (p *Pages) payCheckout(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	method, email := r.PostForm.Get("method"), ""
-	if p.MailConfirmation != nil {
+	if p.Mails != nil {
 		email = strings.TrimSpace(r.PostForm.Get("email"))
 	}
 	problem, err := p.payBy(r.Context(), c, method, strings.TrimSpace(r.PostForm.Get("mandate")), email)

@@ -66,11 +66,11 @@ func (l limitInput) read(text string, asked ledger.Terms) (int64, problem) {
 	limit, err := l.parse(text)
 	switch {
 	case err != nil && l.counts():
-		return 0, problem{l.id, l.subject + " must be a number such as 10."}
+		return 0, problem{field: l.id, text: l.subject + " must be a number such as 10."}
 	case err != nil:
-		return 0, problem{l.id, l.subject + " must be an amount such as 25 or 12.50."}
+		return 0, problem{field: l.id, text: l.subject + " must be an amount such as 25 or 12.50."}
 	case limit > l.most(asked):
-		return 0, problem{l.id, fmt.Sprintf("%s can be at most %s.", l.subject, l.shown(l.most(asked)))}
+		return 0, problem{field: l.id, text: fmt.Sprintf("%s can be at most %s.", l.subject, l.shown(l.most(asked)))}
 	}
 	return limit, problem{}
 }

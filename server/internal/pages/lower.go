@@ -125,11 +125,11 @@ func (p *Pages) lowerTo(r *http.Request, m ledger.Mandate, terms ledger.Terms) (
 func tooLow(used *ledger.UsedError) problem {
 	const rest = " To allow nothing more, stop all payments."
 	if used.Kind == ledger.MonthlyLimit {
-		return problem{fieldMonth, "This month " + dollars(ledger.Micros(used.Used)) + " is used already: the limit for a month cannot be lower." + rest}
+		return problem{field: fieldMonth, text: "This month " + dollars(ledger.Micros(used.Used)) + " is used already: the limit for a month cannot be lower." + rest}
 	}
 	for _, l := range limitInputs {
 		if l.kind == used.Kind {
-			return problem{l.id, l.subject + " cannot be lower than the " + l.shown(used.Used) + " that are used of it already." + rest}
+			return problem{field: l.id, text: l.subject + " cannot be lower than the " + l.shown(used.Used) + " that are used of it already." + rest}
 		}
 	}
 	return problem{text: used.Error()}

@@ -21,6 +21,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/internal/site"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 //go:embed templates/*.html
@@ -33,6 +34,12 @@ var walletScript []byte
 type Merchants interface {
 	Merchant(ctx context.Context, id string) (ledger.Merchant, error)
 }
+
+// The kinds of messages, which are stored: see [Pages.Confirmation] and [Pages.CardConnected].
+const (
+	MandateConfirmed = "mandate_confirmed"
+	CardConnected    = "card_connected"
+)
 
 // Config configures the pages. Every field is required, except the two that queue mail.
 type Config struct {
@@ -53,11 +60,13 @@ type Config struct {
 	Audit *audit.Log
 	// Methods returns the payment methods of rails, the usual one first.
 	Methods func(of ...rail.Name) []rail.Method
-	// MailConfirmation queues [Pages.Confirmation] of a mandate. Nil: no mail is sent, and
-	// no page asks for an address.
-	MailConfirmation func(ctx context.Context, mandateID string)
-	// MailCard queues [Pages.CardConnected] of a mandate. Nil: no mail is sent.
-	MailCard func(ctx context.Context, mandateID string)
+	// Codes prove email addresses.
+	Codes Codes
+	// Owners stores who confirmed a mandate.
+	Owners store.MandateOwners
+	// Mails is the queue of messages to people. Nil: no mail is sent, and no page asks for
+	// an address.
+	Mails Mails
 	// Mailbox returns the messages of the page "/mailbox", newest first. Nil: there is no
 	// such page.
 	Mailbox func() []Mail

@@ -6,6 +6,8 @@ import "github.com/paywarrant/paywarrant/server/internal/site"
 type problem struct {
 	field string // the field, as the template names it; empty: the form as a whole
 	text  string
+	// notice reports that nothing is wrong: the text says what comes next.
+	notice bool
 }
 
 // The fields of the setup form that a problem can name.

@@ -77,7 +77,7 @@ func (p *Pages) leave(w http.ResponseWriter, r *http.Request, s payment.Session)
 	back := url.Values{}
 	for name, values := range r.PostForm {
 		switch name {
-		case "email", "method", "connected", "proposal", "signature", "action", returnState: // rail.ReturnedMethod is "method"
+		case "email", "mailed", "code", "proven", "method", "connected", "proposal", "signature", "action", returnState: // rail.ReturnedMethod is "method"
 		default:
 			back[name] = values
 		}

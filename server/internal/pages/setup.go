@@ -29,7 +29,10 @@ type setupForm struct {
 	MaxPerTx, MaxMonthly, Expires, Email   string
 	Worst                                  string // what it can cost at most, as asked for
 	Anyone, AsksMail                       bool
-	AsksRest, RoundUpRest                  bool // what is left of small payments by card at the end
+	Mailed, EmailProof                     string // the address that a code was mailed to, and the proof that it was entered
+	Proven                                 bool
+	Notice                                 string // what comes next
+	AsksRest, RoundUpRest                  bool   // what is left of small payments by card at the end
 	Limits, MoreLimits                     []limitField
 	MoreOpen                               bool // MoreLimits are shown
 	Payees                                 []payeeChoice
@@ -80,6 +83,7 @@ type entered struct {
 	proposal                               string                       // that a wallet has signed
 	signatures                             []string
 	connected                              string // the proof of a method that was entered elsewhere
+	mailed, code, proven                   string // the address that a code was mailed to, the code, and the proof of the address
 }
 
 func enteredIn(form url.Values) entered {
@@ -88,7 +92,7 @@ func enteredIn(form url.Values) entered {
 		email: strings.TrimSpace(form.Get("email")), method: form.Get("method"), payees: form["payee"],
 		proposal: form.Get("proposal"), signatures: form["signature"], further: limitsIn(form),
 		roundUpRest: form.Get("roundUpRest") == "yes",
-		connected:   form.Get("connected"),
+		connected:   form.Get("connected"), mailed: form.Get("mailed"), code: strings.TrimSpace(form.Get("code")), proven: form.Get("proven"),
 	}
 }
 
@@ -104,7 +108,15 @@ func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Sessi
 		AskedPerTx: dollars(s.Terms.MaxPerTx), AskedMonthly: dollars(s.Terms.MaxMonthly), AskedDay: day(s.Terms.ExpiresAt),
 		AskedExpires: s.Terms.ExpiresAt.Format(dateForm), Tomorrow: p.Clock().UTC().AddDate(0, 0, 1).Format(dateForm),
 		MaxPerTx: in.perTx, MaxMonthly: in.monthly, Expires: in.expires, Email: in.email,
-		Anyone: slices.Contains(s.Terms.Payees, ledger.AnyPayee), AsksMail: p.MailConfirmation != nil, Methods: choices(methods, in.method),
+		Anyone: slices.Contains(s.Terms.Payees, ledger.AnyPayee), AsksMail: p.Mails != nil, Methods: choices(methods, in.method),
+	}
+	if wrong.notice {
+		f.faulty, f.Notice = faulty{}, wrong.text
+	}
+	if f.Proven = p.proven(s, in); f.Proven {
+		f.EmailProof = in.proven
+	} else if in.email != "" && in.mailed == in.email {
+		f.Mailed = in.mailed
 	}
 	payees, err := p.payeeNames(r.Context(), s.Terms)
 	if err != nil {
@@ -161,8 +173,12 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) {
 	if !p.Site.ParseForm(w, r) {
 		return
 	}
-	if r.PostForm.Get("action") == "card" {
+	switch r.PostForm.Get("action") {
+	case "card":
 		p.leave(w, r, s)
+		return
+	case "code":
+		p.askForCode(w, r, s)
 		return
 	}
 	var err error
@@ -172,7 +188,7 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) {
 		err = p.Payments.Decline(r.Context(), s.Token)
 	} else {
 		in := enteredIn(r.PostForm)
-		if confirmed, wrong, err = p.confirm(r.Context(), s, in); wrong.text != "" {
+		if confirmed, wrong, err = p.confirm(r.Context(), s, &in); wrong.text != "" {
 			p.showForm(w, r, s, http.StatusUnprocessableEntity, in, wrong)
 			return
 		}
@@ -182,6 +198,28 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.decided(w, r, s, confirmed)
+}
+
+// askForCode mails a code and shows the form again.
+func (p *Pages) askForCode(w http.ResponseWriter, r *http.Request, s payment.Session) {
+	if s.Status != ledger.SessionPending {
+		p.decided(w, r, s, ledger.Mandate{})
+		return
+	}
+	in := enteredIn(r.PostForm)
+	wrong, err := problem{field: fieldEmail, text: "The email address is not complete."}, error(nil)
+	if in.email != "" && p.Mails != nil {
+		wrong, err = p.mailCode(r.Context(), s, &in)
+	}
+	if err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	status := http.StatusUnprocessableEntity
+	if wrong.field == fieldCode {
+		status = http.StatusOK
+	}
+	p.showForm(w, r, s, status, in, wrong)
 }
 
 // decided redirects to the page that says how a session ended. The one who confirmed
@@ -196,41 +234,44 @@ func (p *Pages) decided(w http.ResponseWriter, r *http.Request, s payment.Sessio
 }
 
 // confirm tries to complete the session. The problem is what the person can put right.
-func (p *Pages) confirm(ctx context.Context, s payment.Session, in entered) (m ledger.Mandate, wrong problem, err error) {
-	terms, wrong := p.terms(s.Terms, in)
+func (p *Pages) confirm(ctx context.Context, s payment.Session, in *entered) (m ledger.Mandate, wrong problem, err error) {
+	if s.Status != ledger.SessionPending {
+		return m, problem{}, ledger.ErrSessionFinished
+	}
+	terms, wrong := p.terms(s.Terms, *in)
 	if wrong.text != "" {
 		return m, wrong, nil
 	}
 	terms.RoundUpRest = in.roundUpRest // by card only: see Confirm
-	method, text, err := p.method(ctx, s, terms, in)
-	if text != "" || err != nil {
-		return m, problem{fieldMethod, text}, err
-	}
-	if p.MailConfirmation == nil {
+	if p.Mails == nil {
 		in.email = "" // it was not asked for
 	}
-	m, err = p.Payments.Confirm(ctx, s.Token, payment.Confirmation{Terms: terms, Methods: []string{method}, Email: in.email})
+	if wrong, err = p.proveEmail(ctx, s, in); wrong.text != "" || err != nil {
+		return m, wrong, err
+	}
+	method, text, err := p.method(ctx, s, terms, *in)
+	if text != "" || err != nil {
+		return m, problem{field: fieldMethod, text: text}, err
+	}
+	m, err = p.Payments.Confirm(ctx, s.Token, payment.Confirmation{
+		Terms: terms, Methods: []string{method}, Email: in.email, Prepare: p.prepare(s.Terms.Rails, *in),
+	})
 	var refused *payment.MethodError
 	switch {
 	case err == nil:
 		p.Audit.Did(ctx, audit.Person(m.ID), "mandate.confirm", m.ID, slog.String("merchantId", m.MerchantID))
 		p.Audit.Record(ctx, audit.MandateConfirmed, slog.String("mandateId", m.ID), slog.String("merchantId", m.MerchantID))
-		if m.Email != "" {
-			p.MailConfirmation(ctx, m.ID)
-		}
-		if p.MailCard != nil && in.connected != "" && slices.Contains(m.Terms.Rails, rail.Card) {
-			p.MailCard(ctx, m.ID)
-		}
+		p.hasten(ctx, m)
 		return m, problem{}, nil
 	case errors.As(err, &refused) && refused.AttemptsLeft > 0:
-		return m, problem{fieldMethod, fmt.Sprintf("This payment method was refused (%s). Choose another one; attempts left: %d.",
+		return m, problem{field: fieldMethod, text: fmt.Sprintf("This payment method was refused (%s). Choose another one; attempts left: %d.",
 			strings.ReplaceAll(string(refused.Reason), "_", " "), refused.AttemptsLeft)}, nil
 	case errors.As(err, &refused):
 		return m, problem{}, nil // the session has failed, and its page says so
 	case errors.Is(err, rail.ErrUnknownMethod):
-		return m, problem{fieldMethod, chooseMethod}, nil
+		return m, problem{field: fieldMethod, text: chooseMethod}, nil
 	case errors.Is(err, payment.ErrNoEmail):
-		return m, problem{fieldEmail, "The e-mail address is not complete."}, nil
+		return m, problem{field: fieldEmail, text: "The email address is not complete."}, nil
 	case errors.Is(err, ledger.ErrWidened):
 		return m, problem{text: "You can lower what was asked for, not raise it."}, nil
 	}
@@ -250,10 +291,10 @@ func (p *Pages) terms(asked ledger.Terms, in entered) (ledger.Terms, problem) {
 	} {
 		m, err := site.ParseDollars(f.text)
 		if _, whole := m.WholeCents(); err != nil || !whole || m <= 0 {
-			return t, problem{f.field, f.name + " must be an amount such as 25 or 12.50."}
+			return t, problem{field: f.field, text: f.name + " must be an amount such as 25 or 12.50."}
 		}
 		if m > f.max {
-			return t, problem{f.field, fmt.Sprintf("%s can be at most %s.", f.name, dollars(f.max))}
+			return t, problem{field: f.field, text: fmt.Sprintf("%s can be at most %s.", f.name, dollars(f.max))}
 		}
 		*f.to = m
 	}
@@ -265,23 +306,23 @@ func (p *Pages) terms(asked ledger.Terms, in entered) (ledger.Terms, problem) {
 		setLimit(&t, l.kind, limit)
 	}
 	if t.MaxPerTx > t.MaxMonthly {
-		return t, problem{fieldPer, "The limit for one payment cannot be higher than the limit for a month."}
+		return t, problem{field: fieldPer, text: "The limit for one payment cannot be higher than the limit for a month."}
 	}
 	until, err := time.Parse(dateForm, in.expires)
 	switch {
 	case err != nil:
-		return t, problem{fieldUntil, "The end date must be a date such as 2027-01-31."}
+		return t, problem{field: fieldUntil, text: "The end date must be a date such as 2027-01-31."}
 	case until.Format(dateForm) == asked.ExpiresAt.Format(dateForm): // the last day ends when it was asked to
 	case !until.After(p.Clock()):
-		return t, problem{fieldUntil, "The end date must be in the future."}
+		return t, problem{field: fieldUntil, text: "The end date must be in the future."}
 	case until.After(asked.ExpiresAt):
-		return t, problem{fieldUntil, "The end date can be at most " + day(asked.ExpiresAt) + "."}
+		return t, problem{field: fieldUntil, text: "The end date can be at most " + day(asked.ExpiresAt) + "."}
 	default:
 		t.ExpiresAt = until
 	}
 	if len(asked.Payees) > 1 {
 		if t.Payees = in.payees; len(t.Payees) == 0 {
-			return t, problem{fieldPayees, "Choose at least one who may be paid."}
+			return t, problem{field: fieldPayees, text: "Choose at least one who may be paid."}
 		}
 	}
 	return t, problem{}

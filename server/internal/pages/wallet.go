@@ -72,6 +72,9 @@ func (p *Pages) proposeToWallet(w http.ResponseWriter, r *http.Request) {
 	answer, status := proposal{}, http.StatusOK
 	terms, wrong := p.terms(s.Terms, enteredIn(r.PostForm))
 	problem := wrong.text
+	if in := enteredIn(r.PostForm); problem == "" && in.email != "" && p.Mails != nil && !p.proven(s, in) && in.code == "" {
+		problem = "Prove your email address first: choose “Mail me a code”. Or leave the address empty."
+	}
 	if problem == "" {
 		made, err := p.Payments.ProposeToWallet(r.Context(), s, terms, r.PostForm.Get("owner"))
 		if httplog.HungUp(r.Context(), err) {

@@ -30,6 +30,9 @@ type Confirmation struct {
 	Methods []string
 	// Email may be empty.
 	Email string
+	// Prepare is called before the mandate is stored, with the id that it will have and what
+	// pays for it. It may be called for ids that no mandate gets. Nil: nothing is prepared.
+	Prepare func(ctx context.Context, mandateID string, with []rail.Instrument) error
 }
 
 // MethodError reports a payment method that could not be connected.
@@ -88,6 +91,9 @@ func (s *Service) Confirm(ctx context.Context, token string, c Confirmation) (le
 	completion.Terms = terms
 	for range idAttempts {
 		completion.MandateID = s.Statuses.NewID()
+		if err := c.prepare(ctx, completion.MandateID, instruments); err != nil {
+			return ledger.Mandate{}, fmt.Errorf("prepare mandate: %w", err)
+		}
 		m, err := s.issue(ctx, completion)
 		if err == nil {
 			failpoint.Hit(failpoint.MandateUnbound)
@@ -98,6 +104,17 @@ func (s *Service) Confirm(ctx context.Context, token string, c Confirmation) (le
 		}
 	}
 	return ledger.Mandate{}, errors.New("complete session: no free index in the status list")
+}
+
+func (c Confirmation) prepare(ctx context.Context, mandateID string, connected []ledger.Instrument) error {
+	if c.Prepare == nil {
+		return nil
+	}
+	with := make([]rail.Instrument, len(connected))
+	for i, in := range connected {
+		with[i] = in.Instrument
+	}
+	return c.Prepare(ctx, mandateID, with)
 }
 
 // idAttempts is the number of ids tried for a mandate. It suffices as long as at most

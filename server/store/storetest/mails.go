@@ -22,9 +22,14 @@ func mails(t *testing.T, b *bench) {
 		require.NoError(t, b.store.AddMail(ctx, m))
 	}
 	again := first
-	again.Due = now.Add(-time.Hour)
+	again.Due, again.CreatedAt = now.Add(time.Hour), now.Add(time.Minute)
 	require.NoError(t, b.store.AddMail(ctx, again))
 	due, err := b.store.DueMails(ctx, now, 10)
+	require.NoError(t, err)
+	require.Equal(t, []store.Mail{second}, due, "a message that is queued again is due when asked")
+	require.NoError(t, b.store.HastenMail(ctx, first.Kind, first.SubjectID, now))
+	require.NoError(t, b.store.HastenMail(ctx, first.Kind, "mdt_none", now))
+	due, err = b.store.DueMails(ctx, now, 10)
 	require.NoError(t, err)
 	require.Equal(t, []store.Mail{second, first}, due)
 	due, err = b.store.DueMails(ctx, now, 1)
@@ -51,8 +56,16 @@ func mails(t *testing.T, b *bench) {
 	first.Attempts, first.Due = 1, now.Add(time.Minute)
 	require.Equal(t, []store.Mail{second, first}, due)
 
+	require.NoError(t, b.store.HastenMail(ctx, first.Kind, first.SubjectID, now))
+	queuedAgain := first
+	queuedAgain.Due = now.Add(30 * time.Second)
+	require.NoError(t, b.store.AddMail(ctx, queuedAgain))
 	require.NoError(t, b.store.DeleteMail(ctx, first))
-	require.NoError(t, b.store.DeleteMail(ctx, first))
+	due, err = b.store.DueMails(ctx, now.Add(time.Minute), 10)
+	require.NoError(t, err)
+	require.Equal(t, []store.Mail{second, queuedAgain}, due, "an earlier attempt deletes nothing that was queued again")
+	require.NoError(t, b.store.DeleteMail(ctx, queuedAgain))
+	require.NoError(t, b.store.DeleteMail(ctx, queuedAgain))
 	done, err := b.store.PutOffMail(ctx, first, now)
 	require.NoError(t, err)
 	require.False(t, done)

@@ -117,3 +117,28 @@ func webSessions(t *testing.T, b *bench) {
 	_, err = b.store.WebSession(ctx, "three")
 	require.ErrorIs(t, err, ledger.ErrNotFound)
 }
+
+// mandateOwners: an account lists its own mandates alone, the newest first.
+func mandateOwners(t *testing.T, b *bench) {
+	ctx := t.Context()
+	for _, id := range []string{"del_1", "del_3", "del_2", "del_2"} {
+		require.NoError(t, b.store.AddMandateOwner(ctx, "email", "ada", id))
+	}
+	require.NoError(t, b.store.AddMandateOwner(ctx, "wallet", "ada", "del_4"))
+	ids, err := b.store.MandatesOfOwner(ctx, "email", "ada", "", 2)
+	require.NoError(t, err)
+	require.Equal(t, []string{"del_3", "del_2"}, ids)
+	ids, err = b.store.MandatesOfOwner(ctx, "email", "ada", "del_2", 2)
+	require.NoError(t, err)
+	require.Equal(t, []string{"del_1"}, ids)
+	owns, err := b.store.OwnsMandate(ctx, "email", "ada", "del_4")
+	require.NoError(t, err)
+	require.False(t, owns)
+	require.NoError(t, b.store.DeleteMandateOwner(ctx, "email", "ada"))
+	owns, err = b.store.OwnsMandate(ctx, "email", "ada", "del_1")
+	require.NoError(t, err)
+	require.False(t, owns)
+	owns, err = b.store.OwnsMandate(ctx, "wallet", "ada", "del_4")
+	require.NoError(t, err)
+	require.True(t, owns)
+}

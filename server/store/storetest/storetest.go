@@ -40,6 +40,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"mails":                         mails,
 		"one-time codes":                oneTimeCodes,
 		"web sessions":                  webSessions,
+		"owners of mandates":            mandateOwners,
 		"webhook endpoints":             webhookEndpoints,
 		"webhook endpoints are bounded": webhookEndpointsAreBounded,
 		"webhook leases":                webhookLeases,

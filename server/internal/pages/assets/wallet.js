@@ -94,8 +94,8 @@
       form.submit();
     };
     form.addEventListener("submit", (event) => {
-      const declines = event.submitter && event.submitter.value === "decline";
-      if (declines || !choice.querySelector("input").checked) return;
+      const action = event.submitter ? event.submitter.value : "confirm";
+      if (action !== "confirm" || !choice.querySelector("input").checked) return;
       event.preventDefault();
       run(buttons, sign);
     });

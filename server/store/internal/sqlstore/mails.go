@@ -16,6 +16,11 @@ func (s *Store) AddMail(ctx context.Context, m store.Mail) error {
 	})
 }
 
+// HastenMail implements [store.Mails].
+func (s *Store) HastenMail(ctx context.Context, kind, subjectID string, due time.Time) error {
+	return put(ctx, s, "hasten mail", s.writeQ.HastenMail, db.HastenMailParams{DueMs: row.Millis(due), Kind: kind, SubjectID: subjectID})
+}
+
 // DueMails implements [store.Mails].
 func (s *Store) DueMails(ctx context.Context, now time.Time, limit int) ([]store.Mail, error) {
 	return many(s, row.Mail)(s.readQ.DueMails(ctx, db.DueMailsParams{NowMs: row.Millis(now), Most: int64(limit)}))
@@ -33,5 +38,5 @@ func (s *Store) PutOffMail(ctx context.Context, m store.Mail, due time.Time) (do
 
 // DeleteMail implements [store.Mails].
 func (s *Store) DeleteMail(ctx context.Context, m store.Mail) error {
-	return put(ctx, s, "delete mail", s.writeQ.DeleteMail, db.DeleteMailParams{Kind: m.Kind, SubjectID: m.SubjectID})
+	return put(ctx, s, "delete mail", s.writeQ.DeleteMail, db.DeleteMailParams{Kind: m.Kind, SubjectID: m.SubjectID, DueMs: row.Millis(m.Due)})
 }

@@ -54,6 +54,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addMailStmt, err = db.PrepareContext(ctx, addMail); err != nil {
 		return nil, fmt.Errorf("error preparing query AddMail: %w", err)
 	}
+	if q.addMandateOwnerStmt, err = db.PrepareContext(ctx, addMandateOwner); err != nil {
+		return nil, fmt.Errorf("error preparing query AddMandateOwner: %w", err)
+	}
 	if q.addSealedKeyStmt, err = db.PrepareContext(ctx, addSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query AddSealedKey: %w", err)
 	}
@@ -116,6 +119,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.deleteMailStmt, err = db.PrepareContext(ctx, deleteMail); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteMail: %w", err)
+	}
+	if q.deleteMandateOwnerStmt, err = db.PrepareContext(ctx, deleteMandateOwner); err != nil {
+		return nil, fmt.Errorf("error preparing query DeleteMandateOwner: %w", err)
 	}
 	if q.deleteSealedKeyStmt, err = db.PrepareContext(ctx, deleteSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteSealedKey: %w", err)
@@ -216,6 +222,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.freeWebhookLeasesStmt, err = db.PrepareContext(ctx, freeWebhookLeases); err != nil {
 		return nil, fmt.Errorf("error preparing query FreeWebhookLeases: %w", err)
 	}
+	if q.hastenMailStmt, err = db.PrepareContext(ctx, hastenMail); err != nil {
+		return nil, fmt.Errorf("error preparing query HastenMail: %w", err)
+	}
 	if q.holdsWebhookEndpointStmt, err = db.PrepareContext(ctx, holdsWebhookEndpoint); err != nil {
 		return nil, fmt.Errorf("error preparing query HoldsWebhookEndpoint: %w", err)
 	}
@@ -309,6 +318,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.mandatesOfStmt, err = db.PrepareContext(ctx, mandatesOf); err != nil {
 		return nil, fmt.Errorf("error preparing query MandatesOf: %w", err)
 	}
+	if q.mandatesOfOwnerStmt, err = db.PrepareContext(ctx, mandatesOfOwner); err != nil {
+		return nil, fmt.Errorf("error preparing query MandatesOfOwner: %w", err)
+	}
 	if q.merchantStmt, err = db.PrepareContext(ctx, merchant); err != nil {
 		return nil, fmt.Errorf("error preparing query Merchant: %w", err)
 	}
@@ -338,6 +350,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.owedStmt, err = db.PrepareContext(ctx, owed); err != nil {
 		return nil, fmt.Errorf("error preparing query Owed: %w", err)
+	}
+	if q.ownsMandateStmt, err = db.PrepareContext(ctx, ownsMandate); err != nil {
+		return nil, fmt.Errorf("error preparing query OwnsMandate: %w", err)
 	}
 	if q.paidByStmt, err = db.PrepareContext(ctx, paidBy); err != nil {
 		return nil, fmt.Errorf("error preparing query PaidBy: %w", err)
@@ -628,6 +643,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing addMailStmt: %w", cerr)
 		}
 	}
+	if q.addMandateOwnerStmt != nil {
+		if cerr := q.addMandateOwnerStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addMandateOwnerStmt: %w", cerr)
+		}
+	}
 	if q.addSealedKeyStmt != nil {
 		if cerr := q.addSealedKeyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing addSealedKeyStmt: %w", cerr)
@@ -731,6 +751,11 @@ func (q *Queries) Close() error {
 	if q.deleteMailStmt != nil {
 		if cerr := q.deleteMailStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing deleteMailStmt: %w", cerr)
+		}
+	}
+	if q.deleteMandateOwnerStmt != nil {
+		if cerr := q.deleteMandateOwnerStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deleteMandateOwnerStmt: %w", cerr)
 		}
 	}
 	if q.deleteSealedKeyStmt != nil {
@@ -898,6 +923,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing freeWebhookLeasesStmt: %w", cerr)
 		}
 	}
+	if q.hastenMailStmt != nil {
+		if cerr := q.hastenMailStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing hastenMailStmt: %w", cerr)
+		}
+	}
 	if q.holdsWebhookEndpointStmt != nil {
 		if cerr := q.holdsWebhookEndpointStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing holdsWebhookEndpointStmt: %w", cerr)
@@ -1053,6 +1083,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing mandatesOfStmt: %w", cerr)
 		}
 	}
+	if q.mandatesOfOwnerStmt != nil {
+		if cerr := q.mandatesOfOwnerStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing mandatesOfOwnerStmt: %w", cerr)
+		}
+	}
 	if q.merchantStmt != nil {
 		if cerr := q.merchantStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing merchantStmt: %w", cerr)
@@ -1101,6 +1136,11 @@ func (q *Queries) Close() error {
 	if q.owedStmt != nil {
 		if cerr := q.owedStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing owedStmt: %w", cerr)
+		}
+	}
+	if q.ownsMandateStmt != nil {
+		if cerr := q.ownsMandateStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing ownsMandateStmt: %w", cerr)
 		}
 	}
 	if q.paidByStmt != nil {
@@ -1542,6 +1582,7 @@ type Queries struct {
 	addAccessTokenStmt         *sql.Stmt
 	addAuditStmt               *sql.Stmt
 	addMailStmt                *sql.Stmt
+	addMandateOwnerStmt        *sql.Stmt
 	addSealedKeyStmt           *sql.Stmt
 	addWebSessionStmt          *sql.Stmt
 	attemptCodeStmt            *sql.Stmt
@@ -1563,6 +1604,7 @@ type Queries struct {
 	deleteCodesStmt            *sql.Stmt
 	deleteDeliveriesStmt       *sql.Stmt
 	deleteMailStmt             *sql.Stmt
+	deleteMandateOwnerStmt     *sql.Stmt
 	deleteSealedKeyStmt        *sql.Stmt
 	deleteWebSessionStmt       *sql.Stmt
 	deleteWebSessionsStmt      *sql.Stmt
@@ -1596,6 +1638,7 @@ type Queries struct {
 	freeRefundLeasesStmt       *sql.Stmt
 	freeTabLeasesStmt          *sql.Stmt
 	freeWebhookLeasesStmt      *sql.Stmt
+	hastenMailStmt             *sql.Stmt
 	holdsWebhookEndpointStmt   *sql.Stmt
 	idempotencyStmt            *sql.Stmt
 	insertChargeStmt           *sql.Stmt
@@ -1627,6 +1670,7 @@ type Queries struct {
 	mandateVolumeStmt          *sql.Stmt
 	mandatesAfterStmt          *sql.Stmt
 	mandatesOfStmt             *sql.Stmt
+	mandatesOfOwnerStmt        *sql.Stmt
 	merchantStmt               *sql.Stmt
 	merchantByKeyStmt          *sql.Stmt
 	merchantByWalletStmt       *sql.Stmt
@@ -1637,6 +1681,7 @@ type Queries struct {
 	nextRetryStmt              *sql.Stmt
 	outcomeConflictsStmt       *sql.Stmt
 	owedStmt                   *sql.Stmt
+	ownsMandateStmt            *sql.Stmt
 	paidByStmt                 *sql.Stmt
 	postingsBetweenStmt        *sql.Stmt
 	postingsOfStmt             *sql.Stmt
@@ -1731,6 +1776,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		addAccessTokenStmt:         q.addAccessTokenStmt,
 		addAuditStmt:               q.addAuditStmt,
 		addMailStmt:                q.addMailStmt,
+		addMandateOwnerStmt:        q.addMandateOwnerStmt,
 		addSealedKeyStmt:           q.addSealedKeyStmt,
 		addWebSessionStmt:          q.addWebSessionStmt,
 		attemptCodeStmt:            q.attemptCodeStmt,
@@ -1752,6 +1798,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		deleteCodesStmt:            q.deleteCodesStmt,
 		deleteDeliveriesStmt:       q.deleteDeliveriesStmt,
 		deleteMailStmt:             q.deleteMailStmt,
+		deleteMandateOwnerStmt:     q.deleteMandateOwnerStmt,
 		deleteSealedKeyStmt:        q.deleteSealedKeyStmt,
 		deleteWebSessionStmt:       q.deleteWebSessionStmt,
 		deleteWebSessionsStmt:      q.deleteWebSessionsStmt,
@@ -1785,6 +1832,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		freeRefundLeasesStmt:       q.freeRefundLeasesStmt,
 		freeTabLeasesStmt:          q.freeTabLeasesStmt,
 		freeWebhookLeasesStmt:      q.freeWebhookLeasesStmt,
+		hastenMailStmt:             q.hastenMailStmt,
 		holdsWebhookEndpointStmt:   q.holdsWebhookEndpointStmt,
 		idempotencyStmt:            q.idempotencyStmt,
 		insertChargeStmt:           q.insertChargeStmt,
@@ -1816,6 +1864,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		mandateVolumeStmt:          q.mandateVolumeStmt,
 		mandatesAfterStmt:          q.mandatesAfterStmt,
 		mandatesOfStmt:             q.mandatesOfStmt,
+		mandatesOfOwnerStmt:        q.mandatesOfOwnerStmt,
 		merchantStmt:               q.merchantStmt,
 		merchantByKeyStmt:          q.merchantByKeyStmt,
 		merchantByWalletStmt:       q.merchantByWalletStmt,
@@ -1826,6 +1875,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		nextRetryStmt:              q.nextRetryStmt,
 		outcomeConflictsStmt:       q.outcomeConflictsStmt,
 		owedStmt:                   q.owedStmt,
+		ownsMandateStmt:            q.ownsMandateStmt,
 		paidByStmt:                 q.paidByStmt,
 		postingsBetweenStmt:        q.postingsBetweenStmt,
 		postingsOfStmt:             q.postingsOfStmt,

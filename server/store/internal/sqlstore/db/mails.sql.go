@@ -11,7 +11,7 @@ import (
 
 const addMail = `-- name: AddMail :exec
 INSERT INTO mails (kind, subject_id, attempts, created_ms, due_ms) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (kind, subject_id) DO NOTHING
+ON CONFLICT (kind, subject_id) DO UPDATE SET due_ms = excluded.due_ms
 `
 
 type AddMailParams struct {
@@ -34,16 +34,17 @@ func (q *Queries) AddMail(ctx context.Context, arg AddMailParams) error {
 }
 
 const deleteMail = `-- name: DeleteMail :exec
-DELETE FROM mails WHERE kind = $1 AND subject_id = $2
+DELETE FROM mails WHERE kind = $1 AND subject_id = $2 AND due_ms = $3
 `
 
 type DeleteMailParams struct {
 	Kind      string
 	SubjectID string
+	DueMs     int64
 }
 
 func (q *Queries) DeleteMail(ctx context.Context, arg DeleteMailParams) error {
-	_, err := q.exec(ctx, q.deleteMailStmt, deleteMail, arg.Kind, arg.SubjectID)
+	_, err := q.exec(ctx, q.deleteMailStmt, deleteMail, arg.Kind, arg.SubjectID, arg.DueMs)
 	return err
 }
 
@@ -83,6 +84,21 @@ func (q *Queries) DueMails(ctx context.Context, arg DueMailsParams) ([]Mail, err
 		return nil, err
 	}
 	return items, nil
+}
+
+const hastenMail = `-- name: HastenMail :exec
+UPDATE mails SET due_ms = $1 WHERE kind = $2 AND subject_id = $3 AND attempts = 0
+`
+
+type HastenMailParams struct {
+	DueMs     int64
+	Kind      string
+	SubjectID string
+}
+
+func (q *Queries) HastenMail(ctx context.Context, arg HastenMailParams) error {
+	_, err := q.exec(ctx, q.hastenMailStmt, hastenMail, arg.DueMs, arg.Kind, arg.SubjectID)
+	return err
 }
 
 const putOffMail = `-- name: PutOffMail :execrows

@@ -157,6 +157,12 @@ type MandateCheck struct {
 	Settled   string
 }
 
+type MandateOwner struct {
+	Kind      string
+	Subject   string
+	MandateID string
+}
+
 type Merchant struct {
 	ID                 string
 	Name               string

@@ -9,6 +9,21 @@ import (
 	"context"
 )
 
+const addMandateOwner = `-- name: AddMandateOwner :exec
+INSERT INTO mandate_owners (kind, subject, mandate_id) VALUES ($1, $2, $3) ON CONFLICT (kind, subject, mandate_id) DO NOTHING
+`
+
+type AddMandateOwnerParams struct {
+	Kind      string
+	Subject   string
+	MandateID string
+}
+
+func (q *Queries) AddMandateOwner(ctx context.Context, arg AddMandateOwnerParams) error {
+	_, err := q.exec(ctx, q.addMandateOwnerStmt, addMandateOwner, arg.Kind, arg.Subject, arg.MandateID)
+	return err
+}
+
 const addWebSession = `-- name: AddWebSession :exec
 INSERT INTO web_sessions (hash, kind, subject, data, expires_ms) VALUES ($1, $2, $3, $4, $5)
 `
@@ -93,6 +108,20 @@ func (q *Queries) DeleteCodes(ctx context.Context, account string) error {
 	return err
 }
 
+const deleteMandateOwner = `-- name: DeleteMandateOwner :exec
+DELETE FROM mandate_owners WHERE kind = $1 AND subject = $2
+`
+
+type DeleteMandateOwnerParams struct {
+	Kind    string
+	Subject string
+}
+
+func (q *Queries) DeleteMandateOwner(ctx context.Context, arg DeleteMandateOwnerParams) error {
+	_, err := q.exec(ctx, q.deleteMandateOwnerStmt, deleteMandateOwner, arg.Kind, arg.Subject)
+	return err
+}
+
 const deleteWebSession = `-- name: DeleteWebSession :exec
 DELETE FROM web_sessions WHERE hash = $1
 `
@@ -114,6 +143,63 @@ type DeleteWebSessionsParams struct {
 func (q *Queries) DeleteWebSessions(ctx context.Context, arg DeleteWebSessionsParams) error {
 	_, err := q.exec(ctx, q.deleteWebSessionsStmt, deleteWebSessions, arg.Kind, arg.Subject)
 	return err
+}
+
+const mandatesOfOwner = `-- name: MandatesOfOwner :many
+SELECT mandate_id FROM mandate_owners WHERE kind = $1 AND subject = $2 AND mandate_id < $3
+ORDER BY mandate_id DESC LIMIT CAST($4 AS BIGINT)
+`
+
+type MandatesOfOwnerParams struct {
+	Kind    string
+	Subject string
+	Before  string
+	Most    int64
+}
+
+func (q *Queries) MandatesOfOwner(ctx context.Context, arg MandatesOfOwnerParams) ([]string, error) {
+	rows, err := q.query(ctx, q.mandatesOfOwnerStmt, mandatesOfOwner,
+		arg.Kind,
+		arg.Subject,
+		arg.Before,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var mandate_id string
+		if err := rows.Scan(&mandate_id); err != nil {
+			return nil, err
+		}
+		items = append(items, mandate_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ownsMandate = `-- name: OwnsMandate :one
+SELECT count(*) FROM mandate_owners WHERE kind = $1 AND subject = $2 AND mandate_id = $3
+`
+
+type OwnsMandateParams struct {
+	Kind      string
+	Subject   string
+	MandateID string
+}
+
+func (q *Queries) OwnsMandate(ctx context.Context, arg OwnsMandateParams) (int64, error) {
+	row := q.queryRow(ctx, q.ownsMandateStmt, ownsMandate, arg.Kind, arg.Subject, arg.MandateID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
 }
 
 const putCode = `-- name: PutCode :execrows

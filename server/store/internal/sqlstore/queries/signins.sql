@@ -35,3 +35,16 @@ DELETE FROM web_sessions WHERE hash = $1;
 
 -- name: DeleteWebSessions :exec
 DELETE FROM web_sessions WHERE kind = $1 AND subject = $2;
+
+-- name: AddMandateOwner :exec
+INSERT INTO mandate_owners (kind, subject, mandate_id) VALUES ($1, $2, $3) ON CONFLICT (kind, subject, mandate_id) DO NOTHING;
+
+-- name: MandatesOfOwner :many
+SELECT mandate_id FROM mandate_owners WHERE kind = sqlc.arg(kind) AND subject = sqlc.arg(subject) AND mandate_id < sqlc.arg(before)
+ORDER BY mandate_id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
+
+-- name: OwnsMandate :one
+SELECT count(*) FROM mandate_owners WHERE kind = $1 AND subject = $2 AND mandate_id = $3;
+
+-- name: DeleteMandateOwner :exec
+DELETE FROM mandate_owners WHERE kind = $1 AND subject = $2;
