@@ -10,7 +10,7 @@ import (
 )
 
 const accessToken = `-- name: AccessToken :one
-SELECT t.hash, t.id, t.merchant_id, t.mandate_id, t.name, t.hint, t.scopes, t.created_ms, t.expires_ms, t.used_ms, t.revoked_ms, m.id, m.name, m.website, m.email, m.active, m.max_charge_micros, m.pay_to, m.created_ms FROM access_tokens t JOIN merchants m ON m.id = t.merchant_id WHERE t.hash = $1
+SELECT t.hash, t.id, t.merchant_id, t.mandate_id, t.name, t.hint, t.scopes, t.created_ms, t.expires_ms, t.used_ms, t.revoked_ms, m.id, m.name, m.website, m.email, m.active, m.max_charge_micros, m.pay_to, m.created_ms, m.own_max_charge_micros FROM access_tokens t JOIN merchants m ON m.id = t.merchant_id WHERE t.hash = $1
 `
 
 type AccessTokenRow struct {
@@ -41,6 +41,7 @@ func (q *Queries) AccessToken(ctx context.Context, hash string) (AccessTokenRow,
 		&i.Merchant.MaxChargeMicros,
 		&i.Merchant.PayTo,
 		&i.Merchant.CreatedMs,
+		&i.Merchant.OwnMaxChargeMicros,
 	)
 	return i, err
 }
