@@ -74,8 +74,15 @@ func (s *Server) openSignIns(ctx context.Context) error {
 	return nil
 }
 
-// known reports whether a message with a code is sent to an address.
-func (s *Server) known(context.Context, signin.Purpose, string) (bool, error) { return true, nil }
+// known reports whether a message with a code is sent to an address. Those for merchants are
+// sent to addresses that have an account, or may create one.
+func (s *Server) known(ctx context.Context, p signin.Purpose, email string) (bool, error) {
+	if p != signin.MerchantSignIn || s.config.MerchantSignUp {
+		return true, nil
+	}
+	found, err := s.config.Store.MerchantsByEmail(ctx, email, 1)
+	return len(found) > 0, err
+}
 
 // mailsOfPages returns the queue of messages, or nil without a Mailer.
 func (s *Server) mailsOfPages() pages.Mails {

@@ -10,6 +10,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/internal/account"
+	"github.com/paywarrant/paywarrant/server/internal/signin"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/store"
@@ -152,7 +153,7 @@ func (o *Operator) SetMaxCharge(ctx context.Context, merchantID string, most led
 }
 
 // SetEmail connects a merchant with an e-mail address: who proves the address may sign in to
-// its dashboard. Empty: nobody may. It returns a [*ParamError] if email is not an address.
+// its dashboard. An empty address ends that. It returns a [*ParamError] if email is not an address.
 func (o *Operator) SetEmail(ctx context.Context, merchantID, email, reason string) error {
 	if err := checkEmail(email); err != nil {
 		return err
@@ -163,7 +164,10 @@ func (o *Operator) SetEmail(ctx context.Context, merchantID, email, reason strin
 	if err := o.audit(ctx, "merchant.set-email", merchantID, reason, ""); err != nil {
 		return err
 	}
-	return o.config.Store.SetMerchantEmail(ctx, merchantID, email)
+	if err := o.config.Store.SetMerchantEmail(ctx, merchantID, email); err != nil {
+		return err
+	}
+	return o.config.Store.DeleteWebSessions(ctx, string(signin.Merchant), merchantID) // the previous address is signed out
 }
 
 // APIKeys returns a merchant's API keys including revoked ones, oldest first.

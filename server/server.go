@@ -36,6 +36,7 @@ import (
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/internal/account"
 	"github.com/paywarrant/paywarrant/server/internal/api"
+	"github.com/paywarrant/paywarrant/server/internal/dashboard"
 	"github.com/paywarrant/paywarrant/server/internal/events"
 	"github.com/paywarrant/paywarrant/server/internal/facilitator"
 	"github.com/paywarrant/paywarrant/server/internal/keys"
@@ -63,11 +64,13 @@ type Server struct {
 	upkeep   *upkeep.Upkeep
 	mails    *mail.Queue // nil without Mailer
 	signIns  *signin.Service
-	events   *events.Service
-	accounts *account.Accounts
-	recorder *recorder.Recorder
-	audit    *audit.Log
-	handler  http.Handler
+
+	dashboard *dashboard.Dashboard
+	events    *events.Service
+	accounts  *account.Accounts
+	recorder  *recorder.Recorder
+	audit     *audit.Log
+	handler   http.Handler
 
 	started, draining atomic.Bool
 
@@ -215,6 +218,8 @@ func (s *Server) routes() (http.Handler, error) {
 		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, DocsURL: cfg.DocsURL, Links: cfg.links(), Methods: s.methods, Mails: s.mailsOfPages(), Codes: s.signIns, Owners: cfg.Store, Mailbox: cfg.mailbox(),
 	})
 	shown.Register(mux)
+	s.dashboard = s.newDashboard(look)
+	s.dashboard.Register(mux)
 	s.write(pages.MandateConfirmed, shown.Confirmation)
 	s.write(pages.CardConnected, shown.CardConnected)
 	mux.Handle("GET /.well-known/jwks.json", s.keys.Set.Handler())
@@ -351,6 +356,7 @@ func (s *Server) Close() error {
 		s.mu.Unlock()
 		s.events.Drain()
 		s.requests.Wait()
+		s.dashboard.Close()
 		s.audit.Close()
 		s.payments.Close()
 		s.upkeep.Close()

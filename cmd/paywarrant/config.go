@@ -46,6 +46,8 @@ type config struct {
 	SandboxCard cardsConfig    `toml:"sandbox_card"`
 	// Mail is the mail server. Nil: no mail is sent.
 	Mail *mailConfig `toml:"mail"`
+	// Merchants says who may have an account.
+	Merchants merchantsConfig `toml:"merchants"`
 	// Stripe is the card rail over Stripe. Nil: there is none.
 	Stripe *stripeConfig `toml:"stripe"`
 	// Chain is the chain rail. Nil: there is none.
@@ -54,6 +56,11 @@ type config struct {
 
 // live reports whether money moves.
 func (c config) live() bool { return c.Mode == string(server.Live) }
+
+type merchantsConfig struct {
+	// SignUp lets anyone who proves an e-mail address create an account.
+	SignUp bool `toml:"signup"`
+}
 
 type metricsConfig struct {
 	Listen string `toml:"listen"`

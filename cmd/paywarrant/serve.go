@@ -99,6 +99,8 @@ type extras struct {
 	metrics telemetry.Metrics
 	// links are shown on the page at "/".
 	links []server.Link
+	// signUp lets merchants create accounts. Default: as the configuration says.
+	signUp bool
 	// mailer sends mail. Default: as the configuration says.
 	mailer server.Mailer
 	// mailbox returns the messages that a page shows. Default: there is none.
@@ -133,7 +135,7 @@ func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) 
 			Logger: log, RequestsPerSecond: cfg.RequestsPerSecond, AnonymousPerSecond: cfg.AnonymousPerSecond,
 			TabCents: cfg.TabCents, MaxTabAdvanceCents: cfg.MaxTabAdvanceCents,
 			TrustedProxies: proxies, TestHelperKey: cfg.TestHelperKey, Metrics: more.metrics,
-			Links: more.links, Mailer: more.mailer, Mailbox: more.mailbox, ReconcileEvery: cfg.reconcileEvery(),
+			MerchantSignUp: cfg.Merchants.SignUp || more.signUp, Links: more.links, Mailer: more.mailer, Mailbox: more.mailbox, ReconcileEvery: cfg.reconcileEvery(),
 		})
 		if err == nil {
 			return srv, nil

@@ -133,7 +133,7 @@ func (s *stack) startService(ctx context.Context, cfg stackConfig) error {
 	s.API.clock = clock.Now
 	extra := extras{clock: clock.Now, advanceClock: clock.Advance, metrics: m.metrics, links: s.links()}
 	if s.local() { // the mailbox shows private links
-		extra.mailer, extra.mailbox = &s.mailbox, s.mailbox.messages
+		extra.mailer, extra.mailbox, extra.signUp = &s.mailbox, s.mailbox.messages, true
 	}
 	if !cfg.NoChain {
 		extra.chain = func(ctx context.Context, open records, v *vault.Vault, log *slog.Logger) (*chain.Rail, error) {

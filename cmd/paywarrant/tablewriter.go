@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
+
+	"github.com/paywarrant/paywarrant/internal/text"
 )
 
 // decimal is a number that may be negative, and is no formula.
@@ -49,13 +50,13 @@ func (t *tableWriter[R]) write(r R) error {
 	for i, c := range t.columns {
 		switch v := c.value(r).(type) {
 		case string:
-			t.cells[i] = safeCell(v)
+			t.cells[i] = text.Cell(v)
 		case int64:
 			t.cells[i] = strconv.FormatInt(v, 10)
 		case decimal:
 			t.cells[i] = string(v)
 		case json.RawMessage:
-			t.cells[i] = safeCell(string(v))
+			t.cells[i] = text.Cell(string(v))
 		default:
 			return fmt.Errorf("column %s: %T is not a value", c.name, v)
 		}
@@ -87,12 +88,4 @@ func (t *tableWriter[R]) flush() error {
 		}
 	}
 	return t.to.Flush()
-}
-
-// safeCell puts an apostrophe before a text that a spreadsheet would run as a formula.
-func safeCell(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r\n", rune(s[0])) {
-		return "'" + s
-	}
-	return s
 }

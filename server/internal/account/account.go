@@ -107,22 +107,31 @@ var ErrWalletTaken = errors.New("another merchant has this wallet")
 
 // Create creates a merchant with its first API key.
 func (a *Accounts) Create(ctx context.Context, n NewMerchant) (Credentials, error) {
+	m, err := a.Open(ctx, n)
+	if err != nil {
+		return Credentials{}, err
+	}
+	key, _, err := a.IssueKey(ctx, m.ID, "")
+	return Credentials{Merchant: m, APIKey: key}, err
+}
+
+// Open creates a merchant without an API key.
+func (a *Accounts) Open(ctx context.Context, n NewMerchant) (ledger.Merchant, error) {
 	now := a.Clock()
 	m := ledger.Merchant{
 		ID: cmp.Or(n.ID, id.New(id.Merchant, now)), Name: n.Name, Website: n.Website, Email: n.Email, PayTo: n.PayTo,
 		MaxCharge: n.MaxCharge, Active: !n.Inactive, CreatedAt: now,
 	}
 	if err := m.Validate(); err != nil {
-		return Credentials{}, err
+		return ledger.Merchant{}, err
 	}
 	if err := a.Store.PutMerchant(ctx, m); err != nil {
 		if errors.Is(err, ledger.ErrConflict) { // ids are random, so the wallet conflicts
 			err = ErrWalletTaken
 		}
-		return Credentials{}, fmt.Errorf("create merchant: %w", err)
+		return ledger.Merchant{}, fmt.Errorf("create merchant: %w", err)
 	}
-	key, _, err := a.IssueKey(ctx, m.ID, "")
-	return Credentials{Merchant: m, APIKey: key}, err
+	return m, nil
 }
 
 // IssueKey creates another API key for a merchant. The key cannot be read again.

@@ -40,8 +40,8 @@ type Webhooks interface {
 const maxURL = 2048
 
 func (a *API) createEndpoint(ctx context.Context, c call[client.WebhookEndpointParams]) (reply, error) {
-	if err := a.checkReceiver(c.In.URL); err != nil {
-		return reply{}, err
+	if err := CheckReceiver(c.In.URL, a.Loopback); err != nil {
+		return reply{}, invalid("url", err.Error())
 	}
 	types := slices.Clone(c.In.Events)
 	slices.Sort(types)
@@ -66,23 +66,23 @@ func (a *API) createEndpoint(ctx context.Context, c call[client.WebhookEndpointP
 	return reply{Body: a.endpointView(e, secret)}, nil
 }
 
-// checkReceiver refuses URLs that can never receive events. The address of a host name is
-// checked when it is dialed.
-func (a *API) checkReceiver(address string) error {
+// CheckReceiver returns an error for a URL that can never receive events. The address of a
+// host name is checked when it is dialed. The error's text fits after the name of a field.
+func CheckReceiver(address string, allowLoopback bool) error {
 	u, err := url.Parse(address)
 	switch {
 	case address == "":
-		return invalid("url", "is required")
+		return errors.New("is required")
 	case err != nil || u.Hostname() == "" || len(address) > maxURL || !text.Clean(address):
-		return invalid("url", "must be an absolute URL of at most 2048 bytes")
+		return errors.New("must be an absolute URL of at most 2048 bytes")
 	case u.User != nil || u.Fragment != "":
-		return invalid("url", "must have no user and no fragment")
+		return errors.New("must have no user and no fragment")
 	case u.Scheme == "https":
 		return nil
-	case u.Scheme == "http" && a.Loopback && loopback.Host(u.Hostname()):
+	case u.Scheme == "http" && allowLoopback && loopback.Host(u.Hostname()):
 		return nil
 	}
-	return invalid("url", "must be https; in a sandbox on your own machine, http to a loopback address")
+	return errors.New("must be https; in a sandbox on your own machine, http to a loopback address")
 }
 
 func (a *API) endpointView(e store.WebhookEndpoint, secret string) client.WebhookEndpoint {

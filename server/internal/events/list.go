@@ -71,7 +71,11 @@ func (s *Service) oldest() time.Time {
 	return s.Clock().Add(-ledger.Keep).Truncate(time.Millisecond)
 }
 
-// event returns an event that would be listed.
+// Event returns an event that would be listed. It returns ledger.ErrNotFound.
+func (s *Service) Event(ctx context.Context, merchantID, eventID string) (ledger.Event, error) {
+	return s.event(ctx, merchantID, eventID)
+}
+
 func (s *Service) event(ctx context.Context, merchantID, eventID string) (ledger.Event, error) {
 	e, err := s.Store.Event(ctx, eventID)
 	if err == nil && (e.MerchantID != merchantID || e.CreatedAt.Before(s.oldest())) {

@@ -13,7 +13,32 @@ import (
 
 // functions are what all templates can call.
 var functions = template.FuncMap{
-	"dollars": Dollars, "count": Count, "time": Time, "day": Day, "icon": icon,
+	"dollars": Dollars, "count": Count, "time": Time, "day": Day, "icon": icon, "show": show,
+	"badge":  func(tone Tone, text string) Badge { return Badge{tone, text} },
+	"secret": func(name, value string) Secret { return Secret{name, value} },
+}
+
+// Secret is a secret that a page shows once.
+type Secret struct{ Name, Value string }
+
+// Link is a text that leads to a page.
+type Link struct{ Text, URL string }
+
+var linkTemplate = template.Must(template.New("link").Parse(`<a href="{{.URL}}">{{.Text}}</a>`))
+
+// show writes a value of a list of facts: a time, an amount, a [Link], or text.
+func show(value any) (any, error) {
+	switch v := value.(type) {
+	case time.Time:
+		return Time(v), nil
+	case ledger.Micros:
+		return Dollars(v), nil
+	case Link:
+		var b strings.Builder
+		err := linkTemplate.Execute(&b, v)
+		return template.HTML(b.String()), err //nolint:gosec // from a template
+	}
+	return value, nil
 }
 
 // Dollars writes an amount with thousands separators: "$1,250.00", "-$3.00".

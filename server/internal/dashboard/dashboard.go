@@ -1,0 +1,227 @@
+// Package dashboard serves a merchant's pages under /dashboard: what was paid, refunds,
+// mandates, API keys, webhooks, settings and, in a sandbox, test helpers. Its operations are
+// those of the merchant API; it only shows them.
+//
+// Every page belongs to the merchant that is signed in. What belongs to another merchant does
+// not exist there. Each change is a form that is guarded by package site, repeats without a
+// second effect or is refused, and is written to the audit log.
+package dashboard
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/paywarrant/paywarrant/internal/audit"
+	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/internal/signin"
+	"github.com/paywarrant/paywarrant/server/internal/site"
+	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/store"
+	"github.com/paywarrant/paywarrant/webhook"
+)
+
+//go:embed templates/*.html
+var templates embed.FS
+
+// Store is the part of the store that is read here.
+type Store interface {
+	store.Reports
+	Merchant(ctx context.Context, id string) (ledger.Merchant, error)
+	APIKeys(ctx context.Context, merchantID string) ([]store.APIKey, error)
+	RevokeAPIKey(ctx context.Context, hash string, at time.Time) (bool, error)
+}
+
+// Keys manages API keys.
+type Keys interface {
+	// NewKey returns a key, which is not valid before AddKey.
+	NewKey(merchantID, label string) (plain string, key store.APIKey)
+	AddKey(ctx context.Context, key store.APIKey) error
+}
+
+// Webhooks manages a merchant's endpoints and events. It returns ledger.ErrNotFound for
+// those of another merchant.
+type Webhooks interface {
+	CreateEndpoint(ctx context.Context, merchantID, url string, types []webhook.Type) (store.WebhookEndpoint, string, error)
+	Endpoints(ctx context.Context, merchantID string) ([]store.WebhookEndpoint, error)
+	Endpoint(ctx context.Context, merchantID, endpointID string) (store.WebhookEndpoint, error)
+	DeleteEndpoint(ctx context.Context, merchantID, endpointID string) error
+	RotateSecret(ctx context.Context, merchantID, endpointID string) (store.WebhookEndpoint, string, error)
+	TestEndpoint(ctx context.Context, merchantID, endpointID string) (store.Delivery, error)
+	Event(ctx context.Context, merchantID, eventID string) (ledger.Event, error)
+	Events(ctx context.Context, merchantID, before, after string, limit int, wait time.Duration) ([]ledger.Event, error)
+	Redeliver(ctx context.Context, merchantID, eventID string) (int, error)
+	Deliveries(ctx context.Context, merchantID, eventID string) ([]store.Delivery, error)
+	// Body returns an event as sent to endpoints.
+	Body(e ledger.Event) []byte
+}
+
+// Config configures a Dashboard. Every field is required, except Audit and SignUp.
+type Config struct {
+	Site     *site.Site
+	Payments *payment.Service
+	Store    Store
+	Keys     Keys
+	Webhooks Webhooks
+	SignIns  *signin.Service
+	Clock    func() time.Time
+	Logger   *slog.Logger
+	// Receiver returns an error for a URL that can never receive events.
+	Receiver func(url string) error
+	// SignUp lets anyone who proves an address create an account, with NewMerchant.
+	SignUp      bool
+	NewMerchant func(ctx context.Context, name, website, email string) (ledger.Merchant, error)
+	// Audit logs security events. Nil: none.
+	Audit *audit.Log
+}
+
+// Dashboard serves the pages.
+type Dashboard struct {
+	Config
+
+	sessions *signin.Sessions
+	days     *days
+	pages    map[string]*template.Template
+}
+
+// pageNames are the templates of the pages.
+var pageNames = []string{
+	"overview", "transactions", "transaction", "mandates", "mandate", "revoke", "keys", "webhooks", "endpoint", "event", "events",
+	"signin", "code", "account", "prove",
+}
+
+// New parses the templates; they are part of the program, so a broken one panics.
+func New(cfg Config) *Dashboard {
+	d := &Dashboard{Config: cfg, pages: map[string]*template.Template{}, days: newDays(cfg.Store, cfg.Clock, cfg.Logger)}
+	d.sessions = cfg.SignIns.Sessions("merchant", cfg.Site.Failed, signin.Merchant, signin.Email)
+	for _, name := range pageNames {
+		d.pages[name] = cfg.Site.Parse(templates, "templates/parts.html", "templates/"+name+".html")
+	}
+	return d
+}
+
+// Close waits for background work.
+func (d *Dashboard) Close() { d.days.close() }
+
+// Root is the path of the overview.
+const Root = "/dashboard"
+
+// Register adds the pages to mux.
+func (d *Dashboard) Register(mux *http.ServeMux) {
+	view := func(path string, h handler) { d.Site.View(mux, Root+path, d.signedIn(h)) }
+	form := func(path string, h handler) { d.Site.Form(mux, Root+path, d.signedIn(d.formed(h))) }
+	view("", d.showOverview)
+	view("/transactions", d.showTransactions)
+	view("/transactions.csv", d.writeTransactions)
+	view("/transactions/{transactionId}", d.showTransaction)
+	form("/transactions/{transactionId}/refunds", d.refund)
+	view("/mandates", d.showMandates)
+	view("/mandates/{mandateId}", d.showMandate)
+	view("/mandates/{mandateId}/revoke", d.askToRevoke)
+	form("/mandates/{mandateId}/revoke", d.revoke)
+	view("/keys", d.showKeys)
+	form("/prove", d.askToProve)
+	form("/prove/code", d.prove)
+	form("/keys", d.guarded("/keys", d.createKey))
+	form("/keys/{keyId}/revoke", d.revokeKey)
+	view("/webhooks", d.showWebhooks)
+	form("/webhooks", d.createEndpoint)
+	view("/webhooks/{endpointId}", d.showEndpoint)
+	form("/webhooks/{endpointId}/delete", d.deleteEndpoint)
+	form("/webhooks/{endpointId}/rotate", d.rotateSecret)
+	form("/webhooks/{endpointId}/test", d.testEndpoint)
+	view("/events", d.showEvents)
+	view("/events/{eventId}", d.showEvent)
+	form("/events/{eventId}/redeliver", d.redeliver)
+	d.registerSignIn(mux)
+}
+
+// visit is a request of the merchant that is signed in.
+type visit struct {
+	*http.Request
+
+	merchant ledger.Merchant
+}
+
+type handler func(w http.ResponseWriter, v visit)
+
+// signedIn serves h to the merchant that is signed in, and sends others to the sign-in page.
+func (d *Dashboard) signedIn(h handler) http.HandlerFunc {
+	return d.sessions.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if m, ok := d.merchantOf(w, r); ok {
+			h(w, visit{r, m})
+		}
+	})).ServeHTTP
+}
+
+// formed reads the form before h is called.
+func (d *Dashboard) formed(h handler) handler {
+	return func(w http.ResponseWriter, v visit) {
+		if d.Site.ParseForm(w, v.Request) {
+			h(w, v)
+		}
+	}
+}
+
+// section is an entry of the menu.
+type section struct{ name, path, icon string }
+
+var sections = []section{
+	{"Overview", "", "overview"},
+	{"Transactions", "/transactions", "transactions"},
+	{"Mandates", "/mandates", "mandates"},
+	{"API keys", "/keys", "keys"},
+	{"Webhooks", "/webhooks", "webhooks"},
+}
+
+func (d *Dashboard) menu(v visit, path string) *site.Menu {
+	m := &site.Menu{Label: "Dashboard", Account: v.merchant.Name, SignOut: SignOutPath}
+	for _, s := range sections {
+		m.Items = append(m.Items, site.MenuItem{Name: s.name, URL: Root + s.path, Icon: s.icon, Current: s.path == path})
+	}
+	return m
+}
+
+// show writes a page of the section with a path.
+func (d *Dashboard) show(w http.ResponseWriter, v visit, path string, page site.Page, name string) {
+	page.Template, page.Menu = d.pages[name], d.menu(v, path)
+	d.Site.Render(w, v.Request, page)
+}
+
+// failed reports an error. What belongs to another merchant does not exist.
+func (d *Dashboard) failed(w http.ResponseWriter, v visit, err error) {
+	if !errors.Is(err, ledger.ErrNotFound) {
+		d.Site.Failed(w, v.Request, err)
+		return
+	}
+	d.Site.Message(w, v.Request, http.StatusNotFound, site.Message{
+		Badge: site.Badge{Tone: site.Bad, Text: "Not found"}, Headline: "Your account has nothing here",
+		Text: "It may belong to another account, or its id is not complete.", Next: Root, Action: "Back to the overview", Menu: d.menu(v, "-"),
+	})
+}
+
+// did writes an action of the merchant to the audit log.
+func (d *Dashboard) did(v visit, action, subject string, attrs ...slog.Attr) {
+	d.Audit.Did(v.Context(), audit.Merchant(v.merchant.ID), action, subject, attrs...)
+}
+
+// back redirects to a page after a form, so that loading it again sends nothing.
+func back(w http.ResponseWriter, v visit, path string) {
+	http.Redirect(w, v.Request, Root+path, http.StatusSeeOther)
+}
+
+// record logs a security event.
+func (d *Dashboard) record(v visit, e audit.Event, name, value string) {
+	d.Audit.Record(v.Context(), e, slog.String(name, value), slog.String("merchantId", v.merchant.ID))
+}
+
+// sortFacts puts facts in the order of their names.
+func sortFacts(facts []fact) {
+	slices.SortFunc(facts, func(a, b fact) int { return strings.Compare(a.Name, b.Name) })
+}
