@@ -76,6 +76,16 @@ func (d *stripeDrill) start(t *testing.T) {
 	}, 20*time.Second, 20*time.Millisecond)
 }
 
+// reconcile compares the ledger with the account.
+func (d *stripeDrill) reconcile(t *testing.T, charges int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), d.command.Binary, "reconcile", "--config", d.command.Args[2])
+	cmd.Env = append(os.Environ(), d.command.Env...)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), fmt.Sprintf("%d charges", charges))
+}
+
 // charge charges a dollar until there is an answer, which the charge's end may follow.
 func (d *stripeDrill) charge(t *testing.T, mandate, key string) client.Charge {
 	t.Helper()
@@ -160,5 +170,6 @@ func TestStripeLosesDoublesAndLeavesNothing(t *testing.T) {
 	require.Positive(t, succeeded)
 	require.EqualValues(t, succeeded*100, d.account.Moved())
 	require.NoError(t, d.running.Stop())
+	d.reconcile(t, succeeded)
 	t.Logf("%d kills, %d charges, %d succeeded: 0 lost, doubled, undecided", kills, len(answers), succeeded)
 }
