@@ -78,6 +78,10 @@ func (g *Gate) ask(w http.ResponseWriter, r *http.Request, o *offer, requestID s
 	body := g.pageFor(r, o)
 	if body != nil {
 		values[1] = htmlType
+		if g.builtIn {
+			h.Set("Content-Security-Policy", pagePolicy)
+			h.Set("X-Content-Type-Options", "nosniff")
+		}
 	} else {
 		body = make([]byte, 0, len(o.body)+len(requestID)+2)
 		body = append(append(append(body, o.body...), requestID...), '"', '}')

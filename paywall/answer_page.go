@@ -2,19 +2,43 @@ package paywall
 
 import (
 	"bytes"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
 	"log/slog"
 	"net/http"
+	"strconv"
+
+	"github.com/paywarrant/paywarrant/x402"
 )
 
 //go:embed page.html
 var pageText string
 
+//go:embed page.css
+var pageStyle string
+
+//go:embed page.js
+var pageScript string
+
+// pagePolicy allows the built-in page its style and its script, requests to its own origin,
+// and to show what was paid for. Nothing else can run.
+var pagePolicy = "default-src 'none'; style-src " + sourceHash(pageStyle) + "; script-src " + sourceHash(pageScript) +
+	"; connect-src 'self'; img-src blob:; frame-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// sourceHash returns the source expression of an inlined text (CSP Level 3).
+func sourceHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
 // PageData is the content of the page that browsers get with a 402.
 type PageData struct {
+	// Merchant is the merchant's name; see [Config.Name].
+	Merchant string
 	// Resource is the URL that is paid for.
 	Resource string
 	// Description is that of [Discovery]. May be empty.
@@ -31,16 +55,30 @@ type PageData struct {
 	MandateHeader string
 	// APIURL is the service that issues mandates.
 	APIURL string
+	// MandateURL is the address at which a person gets a mandate; see [Config.MandateURL].
+	// May be empty.
+	MandateURL string
 	// Accepts are the tokens that wallets can pay with.
 	Accepts []PageAccept
+	// Wallets are the tokens that a wallet in the browser can pay with: Accepts, if the
+	// request can be repeated by a script, which is the case for GET.
+	Wallets []PageAccept
 }
 
 // PageAccept is a token that a wallet can pay with.
 type PageAccept struct {
 	// Network is the CAIP-2 name of the chain.
 	Network string
+	// NetworkName is the name of the chain for people: "Base".
+	NetworkName string
+	// ChainID is the EIP-155 id of the chain.
+	ChainID int64
 	// Asset is the name of the token and the address of its contract.
 	Asset string
+	// Token is the name of the token, and Contract the address of its contract.
+	Token, Contract string
+	// Amount is the price in base units of the token.
+	Amount string
 	// PayTo is the address of the payee.
 	PayTo string
 }
@@ -78,7 +116,17 @@ func newPageWriter(c Config) (pageWriter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("paywall: parse the page: %w", err)
 	}
-	return func(w io.Writer, _ *http.Request, p PageData) error { return t.Execute(w, p) }, nil
+	return func(w io.Writer, _ *http.Request, p PageData) error {
+		return t.Execute(w, builtInPage{p, template.CSS(pageStyle), template.JS(pageScript)}) //nolint:gosec // embedded files
+	}, nil
+}
+
+// builtInPage is what the template of the built-in page shows.
+type builtInPage struct {
+	PageData
+
+	Style  template.CSS
+	Script template.JS
 }
 
 // maxPage is the largest page, in bytes.
@@ -91,7 +139,7 @@ func (g *Gate) pageFor(r *http.Request, o *offer) []byte {
 		return nil
 	}
 	var b bytes.Buffer
-	err := g.page(&b, r, g.pageData(o))
+	err := g.page(&b, r, g.pageData(r, o))
 	if err == nil && b.Len() > maxPage {
 		err = fmt.Errorf("is over %d bytes", maxPage)
 	}
@@ -102,13 +150,22 @@ func (g *Gate) pageFor(r *http.Request, o *offer) []byte {
 	return b.Bytes()
 }
 
-func (g *Gate) pageData(o *offer) PageData {
+func (g *Gate) pageData(r *http.Request, o *offer) PageData {
 	p := PageData{
 		Resource: o.resource, Description: o.two.Resource.Description, Price: o.price, Metered: o.metered, TestMode: g.testMode,
-		MandateHeader: HeaderMandate, APIURL: g.apiURL,
+		MandateHeader: HeaderMandate, APIURL: g.apiURL, Merchant: g.merchantName, MandateURL: g.mandateURL,
+	}
+	if p.Merchant == "" {
+		p.Merchant = o.realm
 	}
 	for _, a := range o.accepts {
-		p.Accepts = append(p.Accepts, PageAccept{Network: a.network.CAIP2, Asset: a.asset.Name + " " + a.asset.Address, PayTo: a.two.PayTo})
+		p.Accepts = append(p.Accepts, PageAccept{
+			Network: a.network.CAIP2, NetworkName: networkName(a.network), ChainID: a.network.ChainID, Asset: a.asset.Name + " " + a.asset.Address,
+			Token: a.asset.Name, Contract: a.asset.Address, Amount: a.two.Amount, PayTo: a.two.PayTo,
+		})
+	}
+	if r.Method == http.MethodGet {
+		p.Wallets = p.Accepts
 	}
 	if g.bundle != nil {
 		p.Bundle = &PageBundle{PurchaseURL: g.bundle.PurchaseURL}
@@ -119,4 +176,15 @@ func (g *Gate) pageData(o *offer) PageData {
 		}
 	}
 	return p
+}
+
+// networkName returns the name of a chain for people.
+func networkName(n x402.Network) string {
+	switch n.CAIP2 {
+	case x402.NetworkBase:
+		return "Base"
+	case x402.NetworkBaseSepolia:
+		return "Base Sepolia"
+	}
+	return "chain " + strconv.FormatInt(n.ChainID, 10)
 }

@@ -1,8 +1,10 @@
 package paywall_test
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -137,6 +139,43 @@ func TestHEADGetsHeadersAlone(t *testing.T) {
 	require.Zero(t, w.served.Load())
 }
 
+// TestPageRunsNothingButItsOwn: the policy names the inlined style and script by their hashes,
+// and allows nothing else inline.
+func TestPageRunsNothingButItsOwn(t *testing.T) {
+	t.Parallel()
+	w := setup(t, func(c *paywall.Config) { c.Name = `</script><script>alert("x")</script>` })
+	rec := w.ask("Accept", "text/html")
+	policy := rec.Result().Header.Get("Content-Security-Policy")
+	require.NotContains(t, policy, "unsafe")
+	require.Contains(t, policy, "default-src 'none'")
+	for _, part := range []string{"style", "script"} {
+		_, rest, found := strings.Cut(rec.Body.String(), "<"+part+">")
+		require.True(t, found, part)
+		inlined, _, _ := strings.Cut(rest, "</"+part+">")
+		sum := sha256.Sum256([]byte(inlined))
+		require.Contains(t, policy, part+"-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
+	}
+	require.Equal(t, 1, strings.Count(rec.Body.String(), "<script"))
+	own := setup(t, func(c *paywall.Config) {
+		c.Page = func(out io.Writer, _ *http.Request, _ paywall.PageData) error {
+			_, err := io.WriteString(out, "ours")
+			return err
+		}
+	})
+	require.Empty(t, own.ask("Accept", "text/html").Result().Header.Get("Content-Security-Policy"), "the merchant's page has the merchant's policy")
+}
+
+// TestPageOffersAWalletForGET: a script cannot repeat a request with a body.
+func TestPageOffersAWalletForGET(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	for method, offers := range map[string]bool{http.MethodGet: true, http.MethodPost: false} {
+		r := request(method)
+		r.Header.Set("Accept", "text/html")
+		require.Equal(t, offers, strings.Contains(w.send(w.gate, r).Body.String(), `id="wallet"`), method)
+	}
+}
+
 func TestBrowsersGetAPage(t *testing.T) {
 	t.Parallel()
 	w := setup(t, func(c *paywall.Config) {
@@ -153,7 +192,7 @@ func TestBrowsersGetAPage(t *testing.T) {
 	for _, want := range []string{"0.01 USDC", `href="https://api.example.com/buy"`, "$5.00", resource, "X-Service-Mandate", payTo, "&lt;script&gt;", `lang="en"`} {
 		require.Contains(t, page, want)
 	}
-	require.NotContains(t, page, "<script")
+	require.NotContains(t, page, "<script>alert")
 
 	for _, accept := range []string{"", "*/*", "application/json", "text/html;q=0.5, application/json", "text/html;q=0", "text/html, application/json"} {
 		require.Equal(t, "application/json", w.ask("Accept", accept).Result().Header.Get("Content-Type"), accept)

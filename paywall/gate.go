@@ -123,7 +123,7 @@ func (g *Gate) CloseIdleConnections() {
 
 // newTerms returns the network, asset, secrets and page of the configuration.
 func newTerms(c Config) (t terms, err error) {
-	t = terms{bundle: c.CreditBundle, apiURL: trimSlash(c.APIURL), origin: c.Origin, testMode: c.TestMode}
+	t = terms{bundle: c.CreditBundle, apiURL: trimSlash(c.APIURL), origin: c.Origin, testMode: c.TestMode, builtIn: c.Page == nil, merchantName: c.Name, mandateURL: c.MandateURL}
 	var first acceptTerms
 	if first.network, err = x402.ParseNetwork(c.Network); err != nil {
 		return t, field("Network", err)

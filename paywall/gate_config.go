@@ -175,8 +175,16 @@ type Config struct {
 	// Redemptions remembers which credentials were redeemed. Several instances must share an
 	// [SQL]. Default: a [Memory] of [DefaultMaxRedemptions] credentials.
 	Redemptions Redemptions
+	// Name is the merchant's name on the page that browsers get with a 402. Default: the host
+	// of the resource.
+	Name string
+	// MandateURL is the address at which a person gets a mandate for agents, for example the
+	// merchant's own page that creates a setup session. The page links to it. Default: none.
+	MandateURL string
 	// Page writes the page that browsers get with a 402. It is called for each request. If it
-	// returns an error, the response is JSON. Default: a built-in page.
+	// returns an error, the response is JSON. Default: a built-in page, on which a person pays
+	// with a wallet in the browser or goes on to buy a bundle. It has a strict content security
+	// policy, and cannot show a response that redirects to another origin.
 	Page func(w io.Writer, r *http.Request, p PageData) error
 	// NoPage sends JSON to browsers too. Default: false.
 	NoPage bool
@@ -296,6 +304,11 @@ func (c Config) validate() error {
 		}
 		if c.Origin != origin(c.Origin) {
 			return field("Origin", errors.New("want only a scheme and a host"))
+		}
+	}
+	if c.MandateURL != "" {
+		if err := checkURL(c.MandateURL, c.TestMode, true); err != nil {
+			return field("MandateURL", err)
 		}
 	}
 	if c.Facilitator != "" {

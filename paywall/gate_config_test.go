@@ -83,6 +83,7 @@ func TestNewNamesTheFieldThatIsWrong(t *testing.T) {
 		"page and none": {"NoPage", func(c *paywall.Config) {
 			c.NoPage, c.Page = true, func(io.Writer, *http.Request, paywall.PageData) error { return nil }
 		}},
+		"mandate page":        {"MandateURL", func(c *paywall.Config) { c.MandateURL = "javascript:alert(1)" }},
 		"bundle of nothing":   {"CreditBundle.ValidateAndDeduct", func(c *paywall.Config) { c.CreditBundle = &paywall.CreditBundle{} }},
 		"bundle, no shop":     {"CreditBundle.PurchaseURL", func(c *paywall.Config) { c.CreditBundle = bundle(nil); c.CreditBundle.PurchaseURL = "" }},
 		"bundle, no tiers":    {"CreditBundle.Tiers: is empty", func(c *paywall.Config) { c.CreditBundle = bundle(nil); c.CreditBundle.Tiers = nil }},

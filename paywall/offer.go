@@ -48,7 +48,10 @@ type terms struct {
 	apiURL   string
 	signer   *mpp.Signer
 	page     pageWriter
-	testMode bool
+	builtIn  bool // page is that of the package
+
+	merchantName, mandateURL string // for the page
+	testMode                 bool
 }
 
 // errHeaderTooLong reports an offer that does not fit into a header.
