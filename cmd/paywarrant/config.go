@@ -168,10 +168,13 @@ func (c config) reconcileEvery() time.Duration {
 	return d
 }
 
-// proxies are the trusted proxies; a single address is a prefix of its full length.
-func (c config) proxies() ([]netip.Prefix, error) {
+// proxies are the trusted proxies.
+func (c config) proxies() ([]netip.Prefix, error) { return prefixes(c.TrustedProxies) }
+
+// prefixes parses addresses and prefixes; a single address is a prefix of its full length.
+func prefixes(texts []string) ([]netip.Prefix, error) {
 	var all []netip.Prefix
-	for _, text := range c.TrustedProxies {
+	for _, text := range texts {
 		p, err := netip.ParsePrefix(text)
 		if a, invalid := netip.ParseAddr(text); err != nil && invalid == nil {
 			p, err = a.Prefix(a.BitLen())

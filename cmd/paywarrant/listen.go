@@ -14,6 +14,9 @@ import (
 // drainFor is how long requests may take to end once the process is to stop.
 const drainFor = 25 * time.Second
 
+// headersFor is how long the headers of a request may take.
+const headersFor = 10 * time.Second
+
 // listener serves one handler on one address.
 type listener struct {
 	net.Listener
@@ -47,10 +50,17 @@ func (l *listener) origin() string {
 
 // serve answers until stop. Slow or idle clients hold nothing for long.
 func (l *listener) serve(h http.Handler, tlsCert, tlsKey string) {
-	l.server = &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second,
-		WriteTimeout: 90 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-	}
+	l.run(&http.Server{Handler: h, ReadHeaderTimeout: headersFor, ReadTimeout: 30 * time.Second, WriteTimeout: 90 * time.Second}, tlsCert, tlsKey)
+}
+
+// serveStreams is like serve, but bounds neither requests nor responses in time.
+func (l *listener) serveStreams(h http.Handler, tlsCert, tlsKey string) {
+	l.run(&http.Server{Handler: h, ReadHeaderTimeout: headersFor}, tlsCert, tlsKey)
+}
+
+func (l *listener) run(server *http.Server, tlsCert, tlsKey string) {
+	server.IdleTimeout, server.MaxHeaderBytes = 2*time.Minute, 64<<10
+	l.server = server
 	go func() {
 		if tlsCert != "" {
 			l.done <- l.server.ServeTLS(l.Listener, tlsCert, tlsKey)

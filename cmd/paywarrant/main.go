@@ -37,6 +37,7 @@ type cli struct {
 	Tokens           tokensCmd           `cmd:"" help:"Create, list and revoke the access tokens with which agents pay."`
 	Mandate          mandateCmd          `cmd:"" help:"Create and inspect mandates."`
 	Pay              payCmd              `cmd:"" help:"Fetch a URL that requires payment: show the challenge, pay, show the receipt."`
+	Gate             gateCmd             `cmd:"" help:"Charge for a service in any language, as a reverse proxy in front of it."`
 	SandboxProcessor sandboxProcessorCmd `cmd:"" help:"Run the sandbox card processor by itself, for several service instances to share."`
 	Webhooks         webhooksCmd         `cmd:"" help:"Receive a merchant's events without a public address, and trigger test events."`
 	Version          versionCmd          `cmd:"" help:"Print the version."`

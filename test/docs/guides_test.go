@@ -31,7 +31,7 @@ func TestGuidesRunAsPrinted(t *testing.T) {
 	bin := t.TempDir()
 	program, err := programtest.Build(t.Context(), bin)
 	require.NoError(t, err)
-	ports := []string{"8081", "4021", "8090"}
+	ports := []string{"8081", "4021", "8090", "3000", "3001", "8402", "8403", "9403"}
 	free := freePorts(t, ports)
 	buildHello(t, bin, free)
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../../examples/refund").CombinedOutput()
@@ -40,7 +40,7 @@ func TestGuidesRunAsPrinted(t *testing.T) {
 	require.NoError(t, err)
 	guides, err := filepath.Glob("../../docs/guides/[a-z]*.md")
 	require.NoError(t, err)
-	require.Len(t, guides, 10)
+	require.Len(t, guides, 11)
 	for _, guide := range guides {
 		name := strings.TrimSuffix(filepath.Base(guide), ".md")
 		t.Run(name, func(t *testing.T) {

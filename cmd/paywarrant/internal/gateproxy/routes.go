@@ -1,0 +1,162 @@
+package gateproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/paywarrant/paywarrant/internal/httpjson"
+	"github.com/paywarrant/paywarrant/paywall"
+)
+
+// build makes what a configuration describes.
+func (p *Proxy) build(c Config) (*generation, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	to, err := newUpstream(c, p.o)
+	if err != nil {
+		return nil, err
+	}
+	c.Paywall.Redemptions, c.Paywall.Logger, c.Paywall.Clock = p.o.Redemptions, p.o.Logger, p.o.Clock
+	c.Paywall.OnPaid, c.Paywall.OnRefused = onPaid, onRefused
+	if len(c.Paywall.Secrets) == 0 {
+		c.Paywall.Secrets = p.secrets
+	}
+	t := &table{mux: http.NewServeMux(), folded: http.NewServeMux(), priced: map[string]bool{}, upstream: to, metrics: p.metrics}
+	if err := t.gates(c); err != nil {
+		return nil, err
+	}
+	for i, r := range c.Routes {
+		if err := t.add(r); err != nil {
+			return nil, fmt.Errorf("routes[%d] %q: %w", i, r.Pattern, err)
+		}
+	}
+	t.describe()
+	return &generation{gates: []*paywall.Gate{t.gate, t.free}, handler: http.HandlerFunc(t.serve), upstream: to}, nil
+}
+
+// table is the routes of a configuration.
+type table struct {
+	gate, free *paywall.Gate // free skips payment, and removes credentials
+	mux        *http.ServeMux
+	// folded has the routes in lower case: services that ignore case take more addresses for
+	// one than the mux does.
+	folded   *http.ServeMux
+	priced   map[string]bool // folded patterns with a price
+	upstream *upstream
+	metrics  *metrics
+}
+
+// gates makes the gate from which those of the routes are derived, and that of free routes.
+func (t *table) gates(c Config) (err error) {
+	base := c.Paywall
+	for _, r := range c.Routes {
+		if !r.Free {
+			base.Price, base.PriceFunc = r.Paid.Price, r.Paid.PriceFunc
+			break
+		}
+	}
+	if t.gate, err = paywall.New(base); err != nil {
+		return err
+	}
+	base.Skip = func(*http.Request) bool { return true }
+	t.free, err = paywall.New(base)
+	return err
+}
+
+// add adds a route.
+func (t *table) add(r Route) error {
+	method, path, err := r.split()
+	if err != nil {
+		return err
+	}
+	own := t.free
+	if !r.Free {
+		paid := r.Paid
+		paid.Resource = resource(path)
+		if paid.Discovery != nil && paid.Discovery.Method == "" {
+			described := *paid.Discovery
+			described.Method = method
+			paid.Discovery = &described
+		}
+		if own, err = t.gate.Derive(paid); err != nil {
+			return err
+		}
+	}
+	h := t.metrics.of(r.Pattern, own.Require(t.upstream))
+	if r.Free {
+		h = t.unlessPriced(h)
+	}
+	if err := handle(t.mux, r.Pattern, h); err != nil {
+		return err
+	}
+	folded := strings.TrimSpace(method + " " + strings.ToLower(path))
+	t.priced[folded] = !r.Free
+	_ = handle(t.folded, folded, h) // two routes that differ in case: the first counts
+	if method != "" {
+		_ = handle(t.mux, http.MethodOptions+" "+path, h) // preflights; another method of the path may have it
+	}
+	return nil
+}
+
+// describe serves openapi.json and llms.txt, unless there are routes for them.
+func (t *table) describe() {
+	_ = handle(t.mux, "GET /openapi.json", t.gate.OpenAPI())
+	_ = handle(t.mux, "GET /llms.txt", t.gate.LLMs())
+}
+
+// handle registers a handler. The mux panics if the pattern is invalid or taken.
+func handle(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errors.New(callers.ReplaceAllString(fmt.Sprint(p), ""))
+		}
+	}()
+	mux.Handle(pattern, h)
+	return nil
+}
+
+// callers are the places in the program that the mux names.
+var callers = regexp.MustCompile(` \(registered at [^)]*\)`)
+
+// serve answers a request with the route that it matches.
+func (t *table) serve(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodConnect || r.Method == http.MethodTrace:
+		refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "The gate passes no "+r.Method+" on.")
+	case ambiguous(r.URL):
+		refuse(w, http.StatusBadRequest, "validation_error", "The path has an encoded slash, a dot segment or a character that servers read differently.")
+	default:
+		t.mux.ServeHTTP(w, r)
+	}
+}
+
+// unlessPriced refuses a request that only the spelling of its path keeps from a route with a
+// price.
+func (t *table) unlessPriced(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		folded := strings.ToLower(r.URL.Path)
+		for _, path := range []string{folded, strings.TrimRight(folded, "/"), strings.TrimRight(folded, "/") + "/"} {
+			if path == "" {
+				continue
+			}
+			probe := r.Clone(context.WithoutCancel(r.Context()))
+			probe.URL.Path, probe.URL.RawPath = path, ""
+			if _, pattern := t.folded.Handler(probe); t.priced[pattern] {
+				refuse(w, http.StatusNotFound, "not_found", "This path is that of a route with a price, spelled differently.")
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// refuse answers with an error of the gate.
+func refuse(w http.ResponseWriter, status int, code, message string) {
+	w.Header().Set("Cache-Control", "no-store")
+	httpjson.Write(w, status, map[string]any{"error": map[string]string{"code": code, "message": message}})
+}
