@@ -32,6 +32,7 @@
 //	ErrMandateInvalid         not a mandate of this service: ask the person to set one up
 //	ErrMandateRevoked         the mandate was revoked: ask the person for another
 //	ErrMandateExpired         the mandate has expired: ask the person for another
+//	ErrMandatePaused          the person has paused the mandate: retry with a new key once it is resumed
 //	ErrMerchantNotAllowed     the mandate does not allow you as payee: ask the person for one that does
 //	ErrInsufficientScope      the access token does not permit the call (Error.Scope): ask the merchant for another
 //	ErrMerchantInactive       your account is not active: ask the operator

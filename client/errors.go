@@ -27,6 +27,7 @@ const (
 	CodeMandateInvalid        Code = "mandate_invalid"
 	CodeMandateRevoked        Code = "mandate_revoked"
 	CodeMandateExpired        Code = "mandate_expired"
+	CodeMandatePaused         Code = "mandate_paused"
 	CodeMerchantNotAllowed    Code = "merchant_not_allowed"
 	CodeNotFound              Code = "not_found"
 	CodeMethodNotAllowed      Code = "method_not_allowed"
@@ -61,6 +62,7 @@ var (
 	ErrMandateInvalid        = &Error{Code: CodeMandateInvalid, Status: http.StatusForbidden}
 	ErrMandateRevoked        = &Error{Code: CodeMandateRevoked, Status: http.StatusForbidden}
 	ErrMandateExpired        = &Error{Code: CodeMandateExpired, Status: http.StatusForbidden}
+	ErrMandatePaused         = &Error{Code: CodeMandatePaused, Status: http.StatusForbidden}
 	ErrMerchantNotAllowed    = &Error{Code: CodeMerchantNotAllowed, Status: http.StatusForbidden}
 	ErrNotFound              = &Error{Code: CodeNotFound, Status: http.StatusNotFound}
 	ErrMethodNotAllowed      = &Error{Code: CodeMethodNotAllowed, Status: http.StatusMethodNotAllowed}
@@ -83,7 +85,7 @@ func Errors() []*Error {
 	return []*Error{
 		ErrValidation, ErrUnauthorized, ErrPerTxLimit, ErrDailyLimit, ErrMonthlyLimit, ErrTotalLimit, ErrVelocityLimit, ErrPayeeLimit,
 		ErrMerchantLimit, ErrRailUnavailable, ErrInsufficientScope,
-		ErrMerchantInactive, ErrMandateInvalid, ErrMandateRevoked, ErrMandateExpired, ErrMerchantNotAllowed,
+		ErrMerchantInactive, ErrMandateInvalid, ErrMandateRevoked, ErrMandateExpired, ErrMandatePaused, ErrMerchantNotAllowed,
 		ErrNotFound, ErrMethodNotAllowed, ErrSessionFinished, ErrAuthorizationEnded, ErrNotRefundable, ErrRefundRefused,
 		ErrIdempotencyInProgress, ErrPayloadTooLarge,
 		ErrUnsupportedMediaType, ErrIdempotencyMismatch, ErrRateLimited, ErrInternal, ErrUnavailable,

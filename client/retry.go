@@ -66,7 +66,7 @@ func (k *call) effectOf(e *Error, genuine bool) effect {
 	switch e.Code {
 	case CodePerTxLimit, CodeDailyLimit, CodeMonthlyLimit, CodeTotalLimit, CodeVelocityLimit, CodePayeeLimit,
 		CodeMerchantLimit, CodeRailUnavailable, CodeMerchantInactive,
-		CodeMandateInvalid, CodeMandateRevoked, CodeMandateExpired, CodeMerchantNotAllowed, CodeIdempotencyMismatch:
+		CodeMandateInvalid, CodeMandateRevoked, CodeMandateExpired, CodeMandatePaused, CodeMerchantNotAllowed, CodeIdempotencyMismatch:
 		return decided
 	case CodeIdempotencyInProgress, CodeInternal, CodeUnavailable, CodeUnexpectedAnswer:
 		return unknown

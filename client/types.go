@@ -158,6 +158,9 @@ type Balance struct {
 	// RoundUpRest reports whether a tab below 50 cents costs the card 50 cents when the mandate
 	// ends. The person agreed to that on the setup page.
 	RoundUpRest bool `json:"roundUpRest,omitempty"`
+	// Paused reports whether the person has paused the mandate: charges fail with
+	// [ErrMandatePaused] until the person resumes it.
+	Paused bool `json:"paused,omitempty"`
 	// CurrentMonthlySpendCents is the amount spent in CurrentMonth, in US cents.
 	CurrentMonthlySpendCents int64 `json:"currentMonthlySpendCents"`
 	// RemainingMonthlySpendCents is the amount left in CurrentMonth, in US cents.

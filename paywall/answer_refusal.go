@@ -184,7 +184,7 @@ func fromService(e *client.Error) *refusal {
 	switch e.Code {
 	case client.CodePerTxLimit, client.CodeDailyLimit, client.CodeMonthlyLimit, client.CodeTotalLimit, client.CodeVelocityLimit,
 		client.CodePayeeLimit, client.CodeMerchantLimit, client.CodeRailUnavailable,
-		client.CodeMerchantInactive, client.CodeMandateInvalid, client.CodeMandateRevoked, client.CodeMandateExpired,
+		client.CodeMerchantInactive, client.CodeMandateInvalid, client.CodeMandateRevoked, client.CodeMandateExpired, client.CodeMandatePaused,
 		client.CodeMerchantNotAllowed, client.CodeNotFound:
 		r := refuse(string(e.Code), e.Message)
 		r.limits, r.cause = limitsOf(e), e

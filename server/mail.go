@@ -75,13 +75,22 @@ func (s *Server) openSignIns(ctx context.Context) error {
 }
 
 // known reports whether a message with a code is sent to an address. Those for merchants are
-// sent to addresses that have an account, or may create one.
+// sent to addresses that have an account, or may create one, and those for people to
+// addresses that were proven for a mandate.
 func (s *Server) known(ctx context.Context, p signin.Purpose, email string) (bool, error) {
-	if p != signin.MerchantSignIn || s.config.MerchantSignUp {
-		return true, nil
+	switch p {
+	case signin.PersonSignIn:
+		ids, err := s.config.Store.MandatesOfOwner(ctx, string(signin.Email), email, "", 1)
+		return len(ids) > 0, err
+	case signin.MerchantSignIn:
+		if s.config.MerchantSignUp {
+			return true, nil
+		}
+		found, err := s.config.Store.MerchantsByEmail(ctx, email, 1)
+		return len(found) > 0, err
+	case signin.Setup:
 	}
-	found, err := s.config.Store.MerchantsByEmail(ctx, email, 1)
-	return len(found) > 0, err
+	return true, nil
 }
 
 // mailsOfPages returns the queue of messages, or nil without a Mailer.

@@ -215,7 +215,7 @@ func (s *Server) routes() (http.Handler, error) {
 	shown := pages.New(pages.Config{
 		Site: look, Audit: s.audit,
 		Payments: s.payments, Merchants: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger,
-		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, DocsURL: cfg.DocsURL, Links: cfg.links(), Methods: s.methods, Mails: s.mailsOfPages(), Codes: s.signIns, Owners: cfg.Store, Mailbox: cfg.mailbox(),
+		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, DocsURL: cfg.DocsURL, Links: cfg.links(), Methods: s.methods, Mails: s.mailsOfPages(), Codes: s.signIns, People: s.signIns.Sessions("me", look.Failed, signin.Email, signin.Wallet), Owners: cfg.Store, Mailbox: cfg.mailbox(),
 	})
 	shown.Register(mux)
 	s.dashboard = s.newDashboard(look)

@@ -28,6 +28,11 @@ const (
 	AuthenticationFailed Event = "authentication_failed"
 	MandateConfirmed     Event = "mandate_confirmed"
 	MandateRevoked       Event = "mandate_revoked"
+	PersonSignedIn       Event = "person_signed_in"
+	PersonErased         Event = "person_erased"
+	SignInRefused        Event = "sign_in_refused"
+	MandatePaused        Event = "mandate_paused"
+	MandateResumed       Event = "mandate_resumed"
 	SetupRefused         Event = "setup_refused" // a card returned to another browser
 	LimitsLowered        Event = "limits_lowered"
 	ReceiptRedeemed      Event = "receipt_redeemed"

@@ -56,7 +56,7 @@ func refused(err error) error {
 	switch e.Code {
 	case client.CodePerTxLimit, client.CodeDailyLimit, client.CodeMonthlyLimit, client.CodeTotalLimit, client.CodeVelocityLimit,
 		client.CodePayeeLimit, client.CodeMerchantLimit, client.CodeRailUnavailable,
-		client.CodeMandateInvalid, client.CodeMandateRevoked, client.CodeMandateExpired, client.CodeMerchantNotAllowed:
+		client.CodeMandateInvalid, client.CodeMandateRevoked, client.CodeMandateExpired, client.CodeMandatePaused, client.CodeMerchantNotAllowed:
 		return &RefusedError{Status: http.StatusPaymentRequired, Code: string(e.Code), Message: e.Message}
 	case client.CodeValidation:
 		if e.Param == "intentMandate" {

@@ -170,6 +170,9 @@ func (r Capture) decide(s *State, now time.Time) (Effects, Captured, *Refusal, e
 	done := Idempotency{IdempotencyKey: r.key(), Fingerprint: r.Fingerprint, CreatedAt: now}
 	m := s.Mandates[c.MandateID]
 	ended := m.refuseEnded(now)
+	if ended == nil && m.paused() {
+		ended = &Refusal{Code: MandateIsPaused}
+	}
 	switch {
 	case c.Rail == rail.Card: // the processor holds the amount since before the end
 		ended = nil

@@ -51,6 +51,7 @@ const (
 	MandateInvalid     RefusalCode = "mandate_invalid"
 	MandateIsRevoked   RefusalCode = "mandate_revoked"
 	MandateExpired     RefusalCode = "mandate_expired"
+	MandateIsPaused    RefusalCode = "mandate_paused"
 	MerchantNotAllowed RefusalCode = "merchant_not_allowed"
 	PerTxLimit         RefusalCode = "per_tx"
 	DailyLimit         RefusalCode = "daily"

@@ -279,6 +279,8 @@ func (r Reserve) mandateRules(m Mandate, known bool, tally Tally, now time.Time)
 		return &Refusal{Code: MandateIsRevoked}
 	case !now.Before(m.Terms.ExpiresAt):
 		return &Refusal{Code: MandateExpired}
+	case m.paused():
+		return &Refusal{Code: MandateIsPaused}
 	case !m.Terms.Allows(r.Payee.ID), r.Named && !slices.Contains(m.Terms.Payees, r.Payee.ID):
 		return &Refusal{Code: MerchantNotAllowed}
 	case r.Amount > m.Terms.MaxPerTx:

@@ -107,6 +107,8 @@ type Mandate struct {
 	RevokedBy Revoker
 	// RevokedAt is the time of revocation; zero while the mandate is active.
 	RevokedAt time.Time
+	// PausedAt is when the person paused the mandate; zero while it is not paused.
+	PausedAt time.Time
 	// Terms are the terms that the person confirmed.
 	Terms Terms
 	// Windows are the mandate's limits of periods, in the order of [WindowKinds]. That for

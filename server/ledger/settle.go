@@ -169,7 +169,7 @@ func decideNextRail(s *State, chargeID string, n int, now time.Time) (Effects, b
 	switch {
 	case n <= c.Attempt:
 		return Effects{}, true, nil
-	case c.Status != ChargePending, m.Status != MandateActive, !now.Before(m.Terms.ExpiresAt):
+	case c.Status != ChargePending, m.Status != MandateActive, m.paused(), !now.Before(m.Terms.ExpiresAt):
 		return Effects{}, false, nil
 	}
 	c.Attempt = n

@@ -169,6 +169,7 @@ func refused(r *ledger.Refusal) *client.Error {
 		ledger.MandateInvalid:     {client.ErrMandateInvalid, "The mandate's signature, issuer or key is not valid here."},
 		ledger.MandateIsRevoked:   {client.ErrMandateRevoked, "The mandate has been revoked."},
 		ledger.MandateExpired:     {client.ErrMandateExpired, "The mandate has expired."},
+		ledger.MandateIsPaused:    {client.ErrMandatePaused, "The person has paused the mandate."},
 		ledger.MerchantNotAllowed: {client.ErrMerchantNotAllowed, "The mandate does not allow payments to this merchant."},
 		ledger.PerTxLimit:         {client.ErrPerTxLimit, "The amount exceeds the mandate's limit of $%s a payment."},
 		ledger.DailyLimit:         {client.ErrDailyLimit, "The amount exceeds what is left of the mandate's limit of $%s a day."},

@@ -27,7 +27,7 @@ func (a *API) balance(ctx context.Context, c call[struct{}]) (reply, error) {
 		CurrentMonthlySpendCents:   int64(spent.CentsUp()),
 		RemainingMonthlySpendCents: int64((m.Terms.MaxMonthly - spent).CentsDown()),
 		CurrentMonth:               m.CountingDay(now).Month().String(), ExpiresAt: m.Terms.ExpiresAt, AllowedMerchantIDs: m.Terms.Payees,
-		FurtherLimits: furtherLimits(m.Terms.Limits), Limits: limitsOf(m, now), RoundUpRest: m.Terms.RoundUpRest,
+		FurtherLimits: furtherLimits(m.Terms.Limits), Limits: limitsOf(m, now), RoundUpRest: m.Terms.RoundUpRest, Paused: !m.PausedAt.IsZero(),
 	}
 	for _, name := range m.Terms.Rails {
 		b.Rails = append(b.Rails, client.Rail(name))

@@ -117,6 +117,8 @@ func refusalText(r *ledger.Refusal) string {
 		return "This mandate was revoked."
 	case ledger.MandateExpired:
 		return "This mandate has expired."
+	case ledger.MandateIsPaused:
+		return "This mandate is paused. The person who confirmed it can resume it."
 	case ledger.MerchantNotAllowed:
 		return "This mandate does not allow payments to this merchant."
 	case ledger.PerTxLimit:

@@ -27,6 +27,8 @@ const fieldCode = "code"
 type Codes interface {
 	SendCode(ctx context.Context, c signin.Challenge, client string) error
 	Check(ctx context.Context, c signin.Challenge, entered string) (email string, err error)
+	// Forget deletes what is stored about an account.
+	Forget(ctx context.Context, a signin.Account) error
 }
 
 // Mails queues messages to people.

@@ -62,6 +62,8 @@ type Config struct {
 	Methods func(of ...rail.Name) []rail.Method
 	// Codes prove email addresses.
 	Codes Codes
+	// People are the sessions of people on their dashboard.
+	People People
 	// Owners stores who confirmed a mandate.
 	Owners store.MandateOwners
 	// Mails is the queue of messages to people. Nil: no mail is sent, and no page asks for
@@ -79,6 +81,7 @@ type Pages struct {
 	script                            *site.Asset
 	setup, pay, result, mandate, stop *template.Template
 	lower, start, mailbox             *template.Template
+	person, enter, data               *template.Template
 }
 
 // New parses the templates; they are part of the program, so a broken one panics.
@@ -90,6 +93,7 @@ func New(cfg Config) *Pages {
 		Config: cfg, script: site.NewAsset("wallet", ".js", walletScript), setup: parse("setup.html"), pay: parse("checkout.html"),
 		result: parse("result.html"), mandate: parse("mandate.html"), stop: parse("stop.html"), lower: parse("lower.html"),
 		start: parse("home.html"), mailbox: parse("mailbox.html"),
+		person: parse("person.html"), enter: parse("signin.html"), data: parse("data.html"),
 	}
 }
 
@@ -109,8 +113,10 @@ func (p *Pages) Register(mux *http.ServeMux) {
 	view("/m/{mandateId}/{proof}", p.showMandate)
 	view("/m/{mandateId}/{proof}/stop", p.askToStop)
 	form("/m/{mandateId}/{proof}/stop", p.stopMandate)
+	form("/m/{mandateId}/{proof}/pause", p.pauseMandate)
 	view("/m/{mandateId}/{proof}/limits", p.askForLimits)
 	form("/m/{mandateId}/{proof}/limits", p.lowerLimits)
+	p.registerPerson(mux)
 	if p.Mailbox != nil {
 		view(mailboxPath, p.showMailbox)
 	}

@@ -32,7 +32,7 @@ func (s *Service) mayAsk(c ledger.Charge, how attempt) rail.May {
 }
 
 // mayResume reports whether recovery may ask the latest rail of a charge, which an
-// earlier process was allowed to ask. It may while the mandate is active, and later
+// earlier process was allowed to ask. It may while the mandate is active and not paused, and later
 // if the rail knows the charge: then the money may have moved.
 func (s *Service) mayResume(ctx context.Context, c ledger.Charge, one rail.Rail) (bool, error) {
 	m, err := s.Ledger.Mandate(ctx, c.MandateID)
@@ -42,6 +42,9 @@ func (s *Service) mayResume(ctx context.Context, c ledger.Charge, one rail.Rail)
 	end, now := m.Terms.ExpiresAt, s.Clock()
 	if m.Status == ledger.MandateRevoked && m.RevokedAt.Before(end) {
 		end = m.RevokedAt
+	}
+	if !m.PausedAt.IsZero() && m.PausedAt.Before(end) {
+		end = m.PausedAt
 	}
 	if m.Status == ledger.MandateActive && now.Before(end) {
 		return true, nil

@@ -104,6 +104,8 @@ func (s *Service) refusePresenting(ctx context.Context, r PresentationRequest, m
 		return &ledger.Refusal{Code: ledger.MandateIsRevoked}, nil
 	case !now.Before(m.Terms.ExpiresAt):
 		return &ledger.Refusal{Code: ledger.MandateExpired}, nil
+	case !m.PausedAt.IsZero():
+		return &ledger.Refusal{Code: ledger.MandateIsPaused}, nil
 	case !allowed:
 		return &ledger.Refusal{Code: ledger.MerchantNotAllowed}, nil
 	case r.Amount > m.Terms.MaxPerTx:

@@ -123,6 +123,14 @@ func (s *Service) EndAll(ctx context.Context, a Account) error {
 	return s.Store.DeleteWebSessions(ctx, string(a.Kind), a.ID)
 }
 
+// Forget deletes the codes and the sessions of an account.
+func (s *Service) Forget(ctx context.Context, a Account) error {
+	if err := s.Store.DeleteCodes(ctx, a.ID); err != nil {
+		return err
+	}
+	return s.EndAll(ctx, a)
+}
+
 func (s *Sessions) record(ctx context.Context) record {
 	rec, _ := s.manager.Get(ctx, recordKey).(record)
 	return rec

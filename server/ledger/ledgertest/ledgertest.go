@@ -114,6 +114,7 @@ func chargeTests() map[string]func(*testing.T, *bench) {
 func spendingTests() map[string]func(*testing.T, *bench) {
 	return map[string]func(*testing.T, *bench){
 		"lowered limits":                loweredLimits,
+		"paused mandate":                pausedMandate,
 		"added limits":                  addedLimits,
 		"added limits race charges":     addedRacesCharges,
 		"lower limits race charges":     lowerRacesCharges,

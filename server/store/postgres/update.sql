@@ -9,7 +9,7 @@ FROM sessions WHERE hash = ANY(@hash::text[]) ORDER BY hash FOR UPDATE
 
 -- name: LockMandates
 SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees,
-    expires_ms, email, event_seq, created_ms, limits
+    expires_ms, email, event_seq, created_ms, limits, paused_ms
 FROM mandates WHERE id = ANY(@id::text[]) ORDER BY id FOR UPDATE
 
 -- name: Windows
@@ -90,6 +90,16 @@ WHERE t.id = u.id
 UPDATE mandates t SET max_per_tx_micros = u.max_per_tx_micros, max_monthly_micros = u.max_monthly_micros, limits = u.limits
 FROM (SELECT unnest(@id::text[]) AS id, unnest(@max_per_tx_micros::bigint[]) AS max_per_tx_micros,
     unnest(@max_monthly_micros::bigint[]) AS max_monthly_micros, unnest(@limits::text[]) AS limits) u
+WHERE t.id = u.id
+
+-- name: UpdateEmail
+UPDATE mandates t SET email = u.email
+FROM (SELECT unnest(@id::text[]) AS id, unnest(@email::text[]) AS email) u
+WHERE t.id = u.id
+
+-- name: UpdatePaused
+UPDATE mandates t SET paused_ms = u.paused_ms
+FROM (SELECT unnest(@id::text[]) AS id, unnest(@paused_ms::bigint[]) AS paused_ms) u
 WHERE t.id = u.id
 
 -- name: InsertWindows

@@ -180,7 +180,7 @@ func StoredCharge(c ledger.Charge) ledger.Charge {
 func Mandate(r db.Mandate) (m ledger.Mandate, err error) {
 	return ledger.Mandate{
 		ID: r.ID, MerchantID: r.MerchantID, Status: ledger.MandateStatus(r.Status),
-		RevokedBy: ledger.Revoker(r.RevokedBy), RevokedAt: at(r.RevokedMs),
+		RevokedBy: ledger.Revoker(r.RevokedBy), RevokedAt: at(r.RevokedMs), PausedAt: at(r.PausedMs),
 		Terms: ledger.Terms{
 			MaxPerTx: ledger.Micros(r.MaxPerTxMicros), MaxMonthly: ledger.Micros(r.MaxMonthlyMicros),
 			Rails: list[rail.Name](r.Rails, &err), Payees: list[string](r.Payees, &err), Limits: limits(r.Limits, &err), ExpiresAt: at(r.ExpiresMs),

@@ -92,6 +92,36 @@ func ChangedMandates(before map[string]ledger.Mandate, mandates []ledger.Mandate
 	return all
 }
 
+// ForgottenMandates returns the mandates whose person's address changes.
+func ForgottenMandates(before map[string]ledger.Mandate, mandates []ledger.Mandate) (all []ledger.Mandate) {
+	for _, m := range mandates {
+		if before[m.ID].Email != m.Email {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// UpdateEmail is what a statement of that name takes.
+func UpdateEmail(m ledger.Mandate) db.UpdateEmailParams {
+	return db.UpdateEmailParams{ID: m.ID, Email: m.Email}
+}
+
+// PausedMandates returns the mandates that are paused or resumed.
+func PausedMandates(before map[string]ledger.Mandate, mandates []ledger.Mandate) (all []ledger.Mandate) {
+	for _, m := range mandates {
+		if !before[m.ID].PausedAt.Equal(m.PausedAt) {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// UpdatePaused is what a statement of that name takes.
+func UpdatePaused(m ledger.Mandate) db.UpdatePausedParams {
+	return db.UpdatePausedParams{ID: m.ID, PausedMs: Millis(m.PausedAt)}
+}
+
 // LoweredMandates returns the mandates whose limits change.
 func LoweredMandates(before map[string]ledger.Mandate, mandates []ledger.Mandate) (all []ledger.Mandate) {
 	for _, m := range mandates {

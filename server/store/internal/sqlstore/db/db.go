@@ -531,6 +531,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.updateCheckoutStmt, err = db.PrepareContext(ctx, updateCheckout); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateCheckout: %w", err)
 	}
+	if q.updateEmailStmt, err = db.PrepareContext(ctx, updateEmail); err != nil {
+		return nil, fmt.Errorf("error preparing query UpdateEmail: %w", err)
+	}
 	if q.updateEventSeqStmt, err = db.PrepareContext(ctx, updateEventSeq); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateEventSeq: %w", err)
 	}
@@ -542,6 +545,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.updateMandateStmt, err = db.PrepareContext(ctx, updateMandate); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateMandate: %w", err)
+	}
+	if q.updatePausedStmt, err = db.PrepareContext(ctx, updatePaused); err != nil {
+		return nil, fmt.Errorf("error preparing query UpdatePaused: %w", err)
 	}
 	if q.updateRefundStmt, err = db.PrepareContext(ctx, updateRefund); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateRefund: %w", err)
@@ -1438,6 +1444,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing updateCheckoutStmt: %w", cerr)
 		}
 	}
+	if q.updateEmailStmt != nil {
+		if cerr := q.updateEmailStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing updateEmailStmt: %w", cerr)
+		}
+	}
 	if q.updateEventSeqStmt != nil {
 		if cerr := q.updateEventSeqStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing updateEventSeqStmt: %w", cerr)
@@ -1456,6 +1467,11 @@ func (q *Queries) Close() error {
 	if q.updateMandateStmt != nil {
 		if cerr := q.updateMandateStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing updateMandateStmt: %w", cerr)
+		}
+	}
+	if q.updatePausedStmt != nil {
+		if cerr := q.updatePausedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing updatePausedStmt: %w", cerr)
 		}
 	}
 	if q.updateRefundStmt != nil {
@@ -1741,10 +1757,12 @@ type Queries struct {
 	updateChargeRefundsStmt    *sql.Stmt
 	updateChargeStepStmt       *sql.Stmt
 	updateCheckoutStmt         *sql.Stmt
+	updateEmailStmt            *sql.Stmt
 	updateEventSeqStmt         *sql.Stmt
 	updateInstrumentStmt       *sql.Stmt
 	updateLimitsStmt           *sql.Stmt
 	updateMandateStmt          *sql.Stmt
+	updatePausedStmt           *sql.Stmt
 	updateRefundStmt           *sql.Stmt
 	updateSessionStmt          *sql.Stmt
 	updateTabStmt              *sql.Stmt
@@ -1935,10 +1953,12 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		updateChargeRefundsStmt:    q.updateChargeRefundsStmt,
 		updateChargeStepStmt:       q.updateChargeStepStmt,
 		updateCheckoutStmt:         q.updateCheckoutStmt,
+		updateEmailStmt:            q.updateEmailStmt,
 		updateEventSeqStmt:         q.updateEventSeqStmt,
 		updateInstrumentStmt:       q.updateInstrumentStmt,
 		updateLimitsStmt:           q.updateLimitsStmt,
 		updateMandateStmt:          q.updateMandateStmt,
+		updatePausedStmt:           q.updatePausedStmt,
 		updateRefundStmt:           q.updateRefundStmt,
 		updateSessionStmt:          q.updateSessionStmt,
 		updateTabStmt:              q.updateTabStmt,

@@ -146,6 +146,7 @@ type Mandate struct {
 	EventSeq         int64
 	CreatedMs        int64
 	Limits           string
+	PausedMs         int64
 }
 
 type MandateCheck struct {

@@ -75,7 +75,7 @@ func (q *Queries) ChargeTotals(ctx context.Context, arg ChargeTotalsParams) ([]C
 }
 
 const mandatesOf = `-- name: MandatesOf :many
-SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, email, event_seq, created_ms, limits FROM mandates WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
+SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, email, event_seq, created_ms, limits, paused_ms FROM mandates WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
 `
 
 type MandatesOfParams struct {
@@ -108,6 +108,7 @@ func (q *Queries) MandatesOf(ctx context.Context, arg MandatesOfParams) ([]Manda
 			&i.EventSeq,
 			&i.CreatedMs,
 			&i.Limits,
+			&i.PausedMs,
 		); err != nil {
 			return nil, err
 		}

@@ -707,7 +707,7 @@ func (q *Queries) Instrument(ctx context.Context, reference string) (Instrument,
 }
 
 const mandate = `-- name: Mandate :one
-SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, email, event_seq, created_ms, limits FROM mandates WHERE id = $1
+SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, email, event_seq, created_ms, limits, paused_ms FROM mandates WHERE id = $1
 `
 
 func (q *Queries) Mandate(ctx context.Context, id string) (Mandate, error) {
@@ -728,6 +728,7 @@ func (q *Queries) Mandate(ctx context.Context, id string) (Mandate, error) {
 		&i.EventSeq,
 		&i.CreatedMs,
 		&i.Limits,
+		&i.PausedMs,
 	)
 	return i, err
 }
@@ -998,6 +999,23 @@ func (q *Queries) UpdateCheckout(ctx context.Context, arg UpdateCheckoutParams) 
 	return result.RowsAffected()
 }
 
+const updateEmail = `-- name: UpdateEmail :execrows
+UPDATE mandates SET email = $2 WHERE id = $1
+`
+
+type UpdateEmailParams struct {
+	ID    string
+	Email string
+}
+
+func (q *Queries) UpdateEmail(ctx context.Context, arg UpdateEmailParams) (int64, error) {
+	result, err := q.exec(ctx, q.updateEmailStmt, updateEmail, arg.ID, arg.Email)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const updateEventSeq = `-- name: UpdateEventSeq :execrows
 UPDATE mandates SET event_seq = $2 WHERE id = $1
 `
@@ -1098,6 +1116,23 @@ func (q *Queries) UpdateMandate(ctx context.Context, arg UpdateMandateParams) (i
 		arg.RevokedMs,
 		arg.EventSeq,
 	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const updatePaused = `-- name: UpdatePaused :execrows
+UPDATE mandates SET paused_ms = $2 WHERE id = $1
+`
+
+type UpdatePausedParams struct {
+	ID       string
+	PausedMs int64
+}
+
+func (q *Queries) UpdatePaused(ctx context.Context, arg UpdatePausedParams) (int64, error) {
+	result, err := q.exec(ctx, q.updatePausedStmt, updatePaused, arg.ID, arg.PausedMs)
 	if err != nil {
 		return 0, err
 	}

@@ -28,6 +28,12 @@ UPDATE mandates SET event_seq = $2 WHERE id = $1;
 -- name: UpdateLimits :execrows
 UPDATE mandates SET max_per_tx_micros = $2, max_monthly_micros = $3, limits = $4 WHERE id = $1;
 
+-- name: UpdateEmail :execrows
+UPDATE mandates SET email = $2 WHERE id = $1;
+
+-- name: UpdatePaused :execrows
+UPDATE mandates SET paused_ms = $2 WHERE id = $1;
+
 -- name: Windows :many
 SELECT * FROM windows WHERE mandate_id = $1;
 
