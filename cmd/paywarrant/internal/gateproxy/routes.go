@@ -1,10 +1,10 @@
 package gateproxy
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -139,14 +139,13 @@ func (t *table) serve(w http.ResponseWriter, r *http.Request) {
 // price.
 func (t *table) unlessPriced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		folded := strings.ToLower(r.URL.Path)
-		for _, path := range []string{folded, strings.TrimRight(folded, "/"), strings.TrimRight(folded, "/") + "/"} {
-			if path == "" {
+		bare := strings.TrimRight(strings.ToLower(r.URL.Path), "/")
+		probe := http.Request{Method: r.Method, Host: r.Host, URL: &url.URL{}}
+		for _, probe.URL.Path = range []string{bare, bare + "/"} {
+			if probe.URL.Path == "" {
 				continue
 			}
-			probe := r.Clone(context.WithoutCancel(r.Context()))
-			probe.URL.Path, probe.URL.RawPath = path, ""
-			if _, pattern := t.folded.Handler(probe); t.priced[pattern] {
+			if _, pattern := t.folded.Handler(&probe); t.priced[pattern] {
 				refuse(w, http.StatusNotFound, "not_found", "This path is that of a route with a price, spelled differently.")
 				return
 			}
