@@ -2,9 +2,7 @@ package paywall
 
 import (
 	"bytes"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
@@ -12,28 +10,18 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/paywarrant/paywarrant/internal/paypage"
 	"github.com/paywarrant/paywarrant/x402"
 )
 
 //go:embed page.html
 var pageText string
 
-//go:embed page.css
-var pageStyle string
-
 //go:embed page.js
 var pageScript string
 
-// pagePolicy allows the built-in page its style and its script, requests to its own origin,
-// and to show what was paid for. Nothing else can run.
-var pagePolicy = "default-src 'none'; style-src " + sourceHash(pageStyle) + "; script-src " + sourceHash(pageScript) +
-	"; connect-src 'self'; img-src blob:; frame-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-// sourceHash returns the source expression of an inlined text (CSP Level 3).
-func sourceHash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-}
+// pagePolicy lets the built-in page show what was paid for.
+var pagePolicy = paypage.Policy(pageScript, "img-src blob:; frame-src blob:; form-action 'none'")
 
 // PageData is the content of the page that browsers get with a 402.
 type PageData struct {
@@ -117,7 +105,7 @@ func newPageWriter(c Config) (pageWriter, error) {
 		return nil, fmt.Errorf("paywall: parse the page: %w", err)
 	}
 	return func(w io.Writer, _ *http.Request, p PageData) error {
-		return t.Execute(w, builtInPage{p, template.CSS(pageStyle), template.JS(pageScript)}) //nolint:gosec // embedded files
+		return t.Execute(w, builtInPage{p, template.CSS(paypage.Style), template.JS(pageScript)}) //nolint:gosec // embedded files
 	}, nil
 }
 

@@ -26,6 +26,22 @@ func (w *world) come(t *testing.T, address, accept string) *httptest.ResponseRec
 	r.Header.Set("Accept", accept)
 	rec := httptest.NewRecorder()
 	w.Purchase().ServeHTTP(rec, r)
+	if rec.Code != http.StatusSeeOther {
+		return rec
+	}
+	// A browser follows, with the cookie.
+	to, err := rec.Result().Location()
+	require.NoError(t, err)
+	require.NotContains(t, to.String(), u.Query().Get("key"))
+	require.NotContains(t, to.String(), u.Query().Get("sig"))
+	r = httptest.NewRequestWithContext(t.Context(), http.MethodGet, to.RequestURI(), http.NoBody)
+	r.Header.Set("Accept", accept)
+	for _, c := range rec.Result().Cookies() {
+		require.True(t, c.HttpOnly && c.Secure && strings.HasPrefix(c.Name, "__Host-"), "%+v", c)
+		r.AddCookie(c)
+	}
+	rec = httptest.NewRecorder()
+	w.Purchase().ServeHTTP(rec, r)
 	return rec
 }
 
@@ -73,6 +89,7 @@ func TestCheckoutBuysABundleOnce(t *testing.T) {
 		page := w.come(t, back, "text/html").Body.String()
 		require.Contains(t, page, "Your bundle")
 		require.Contains(t, page, token)
+		require.Contains(t, page, "<dd>2 of 2</dd>")
 	}
 	got, err := w.ValidateAndDeduct(t.Context(), token)
 	require.NoError(t, err)
@@ -81,6 +98,38 @@ func TestCheckoutBuysABundleOnce(t *testing.T) {
 	stats, err := srv.Client().Stats(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []int64{1, 500}, []int64{stats.TransactionCount, stats.TotalVolumeCents})
+}
+
+// TestOrderIsShownToItsBrowserAlone: the address to which a browser is redirected has no
+// secret, so it shows nothing without the cookie, or with that of another order.
+func TestOrderIsShownToItsBrowserAlone(t *testing.T) {
+	t.Parallel()
+	srv := servertest.Start(t, nil)
+	w := setup(t, func(cfg *bundle.Config) { cfg.Sell = bundle.ByCheckout(srv.Client()) })
+	redirect := func(key string) (to string, cookie *http.Cookie) {
+		asked := object(t, w.post(`{"tier":"small"}`, "Idempotency-Key", key))
+		payAt(t, asked["checkoutUrl"].(string), "card_visa")
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, asked["returnUrl"].(string), http.NoBody)
+		r.Header.Set("Accept", "text/html")
+		rec := httptest.NewRecorder()
+		w.Purchase().ServeHTTP(rec, r)
+		require.Equal(t, http.StatusSeeOther, rec.Code)
+		return rec.Header().Get("Location"), rec.Result().Cookies()[0]
+	}
+	to, own := redirect("the key of the first order")
+	_, other := redirect("the key of another order")
+	for cookie, want := range map[*http.Cookie]int{
+		own: http.StatusOK, other: http.StatusForbidden, nil: http.StatusForbidden, {Name: own.Name, Value: "a.b.c"}: http.StatusForbidden,
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, to, http.NoBody)
+		if cookie != nil {
+			r.AddCookie(cookie)
+		}
+		rec := httptest.NewRecorder()
+		w.Purchase().ServeHTTP(rec, r)
+		require.Equal(t, want, rec.Code)
+		require.Equal(t, want == http.StatusOK, strings.Contains(rec.Body.String(), `id="token"`))
+	}
 }
 
 // TestFormLeadsToTheCheckoutAndBack: a browser has no key; the return address has.

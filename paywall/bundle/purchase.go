@@ -76,7 +76,8 @@ func (e *RefusedError) Error() string { return "bundle: " + e.Code + ": " + e.Me
 // POST takes {"tier":"…"} and, to pay from a mandate, "mandate":"…", as JSON or as a form.
 // It answers 201 with the token; 202 with "checkoutUrl" and "returnUrl" if a person has to
 // pay (303 for a form); and 402 if the payment was refused. A repeated order, and a GET of
-// its returnUrl, return the same bundle once it is paid.
+// its returnUrl, return the same bundle once it is paid. A browser that opens returnUrl is
+// redirected to an address without a secret, and shows the bundle there for an hour.
 func (s *Shop) Purchase() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -88,7 +89,11 @@ func (s *Shop) Purchase() http.Handler {
 				s.comeBack(w, r)
 				return
 			}
-			if strings.Contains(r.Header.Get("Accept"), "text/html") {
+			if r.URL.Query().Has("order") {
+				s.showReturned(w, r)
+				return
+			}
+			if wantsPage(r) {
 				s.page(w, r)
 				return
 			}

@@ -379,7 +379,8 @@ func TestTiersAreListedAndShown(t *testing.T) {
 	page := get(http.MethodGet, "text/html,*/*;q=0.8")
 	require.Contains(t, page.Header.Get("Content-Security-Policy"), "default-src 'none'")
 	html := text(page)
-	require.NotContains(t, html, "<script>")
+	require.NotContains(t, page.Header.Get("Content-Security-Policy"), "unsafe")
+	require.Contains(t, html, "<main>")
 	require.Contains(t, html, "$9.00")
 	require.Equal(t, http.StatusMethodNotAllowed, get(http.MethodDelete, "").StatusCode)
 }
