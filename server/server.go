@@ -21,7 +21,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -31,7 +30,6 @@ import (
 	"github.com/paywarrant/paywarrant/internal/clientaddr"
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/id"
-	"github.com/paywarrant/paywarrant/internal/loopback"
 	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/internal/account"
@@ -47,6 +45,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/internal/signin"
 	"github.com/paywarrant/paywarrant/server/internal/site"
 	"github.com/paywarrant/paywarrant/server/internal/status"
+	"github.com/paywarrant/paywarrant/server/internal/tools"
 	"github.com/paywarrant/paywarrant/server/internal/upkeep"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -70,6 +69,7 @@ type Server struct {
 	accounts  *account.Accounts
 	recorder  *recorder.Recorder
 	audit     *audit.Log
+	tools     *tools.Tools
 	handler   http.Handler
 
 	started, draining atomic.Bool
@@ -235,6 +235,9 @@ func (s *Server) routes() (http.Handler, error) {
 	if err := s.facilitate(mux, merchantAPI); err != nil {
 		return nil, err
 	}
+	if err := s.serveTools(mux, merchantAPI); err != nil {
+		return nil, err
+	}
 	mux.HandleFunc("/", merchantAPI.NotFound)
 	served := s.untilClosed(readablePath(mux, http.HandlerFunc(merchantAPI.NotFound)), http.HandlerFunc(merchantAPI.Stopping))
 	return httplog.Wrap(httplog.Config{
@@ -299,8 +302,7 @@ func (s *Server) sandbox() *api.Sandbox {
 	if s.config.Mode != Sandbox {
 		return nil
 	}
-	base, err := url.Parse(s.config.BaseURL)
-	box := &api.Sandbox{Key: string(s.config.TestHelperKey), Open: err == nil && loopback.Host(base.Hostname()), Advance: s.config.AdvanceClock}
+	box := &api.Sandbox{Key: string(s.config.TestHelperKey), Open: s.config.onLoopback(), Advance: s.config.AdvanceClock}
 	box.NewMerchant = func(ctx context.Context, n api.TestMerchant) (ledger.Merchant, string, error) {
 		c, err := s.accounts.Create(ctx, account.NewMerchant{Name: n.Name, MaxCharge: n.MaxCharge, Inactive: n.Inactive})
 		return c.Merchant, c.APIKey, err
@@ -357,6 +359,7 @@ func (s *Server) Close() error {
 		s.events.Drain()
 		s.requests.Wait()
 		s.dashboard.Close()
+		s.tools.Close()
 		s.audit.Close()
 		s.payments.Close()
 		s.upkeep.Close()

@@ -39,6 +39,7 @@ type cli struct {
 	Pay              payCmd              `cmd:"" help:"Fetch a URL that requires payment: show the challenge, pay, show the receipt."`
 	Gate             gateCmd             `cmd:"" help:"Charge for a service in any language, as a reverse proxy in front of it."`
 	SandboxProcessor sandboxProcessorCmd `cmd:"" help:"Run the sandbox card processor by itself, for several service instances to share."`
+	MCP              mcpCmd              `cmd:"" name:"mcp" help:"Serve the agent's tools by the Model Context Protocol on standard input and output."`
 	Webhooks         webhooksCmd         `cmd:"" help:"Receive a merchant's events without a public address, and trigger test events."`
 	Version          versionCmd          `cmd:"" help:"Print the version."`
 	VersionFlag      kong.VersionFlag    `help:"Print the version." name:"version"`

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -96,7 +97,7 @@ func (a *API) identify(w http.ResponseWriter, r *http.Request, scope client.Scop
 	default:
 		c, err = a.identifyAgent(r.Context(), token, scope)
 	}
-	if apiErr, ok := err.(*client.Error); ok && apiErr.Code == client.CodeUnauthorized { //nolint:errorlint // authenticators return it unwrapped
+	if errors.Is(err, client.ErrUnauthorized) {
 		a.Audit.Record(r.Context(), audit.AuthenticationFailed, slog.String("route", r.Pattern), slog.String("claimedMerchantId", claimed(r)))
 		err = a.stranger(r.Context(), w.Header(), err)
 	}
@@ -126,6 +127,34 @@ func insufficientScope(scope client.Scope) error {
 	return e
 }
 
+// metadataKey is the context key of the address of a resource's metadata.
+type metadataKey struct{}
+
+// Agent returns the valid access token of a request, of any scope, and counts the request. If
+// it has none, Agent answers it, with a challenge that names metadataURL (RFC 9728), and
+// reports false.
+func (a *API) Agent(w http.ResponseWriter, r *http.Request, metadataURL string) (plain string, t store.AccessToken, ok bool) {
+	r = r.WithContext(context.WithValue(r.Context(), metadataKey{}, metadataURL))
+	plain = bearer(r)
+	t, m, err := a.Accounts.AuthenticateToken(r.Context(), plain)
+	if errors.Is(err, client.ErrUnauthorized) {
+		if plain != "" {
+			a.Audit.Record(r.Context(), audit.AuthenticationFailed, slog.String("route", r.Pattern), slog.String("claimedMerchantId", ""))
+		}
+		err = a.stranger(r.Context(), w.Header(), err)
+	}
+	if err == nil {
+		if wait, free := a.limits.take(w.Header(), m.ID, reads); !free {
+			err = rateLimited(wait)
+		}
+	}
+	if err != nil {
+		a.fail(w, r, err)
+		return "", t, false
+	}
+	return plain, t, true
+}
+
 // claimed returns the merchant that a request claims to come from, if it is an id.
 func claimed(r *http.Request) string {
 	merchantID := r.Header.Get("X-Service-Merchant-Id")
@@ -138,7 +167,14 @@ func claimed(r *http.Request) string {
 // challenge sets WWW-Authenticate, as RFC 6750 requires for bearer tokens.
 func challenge(h http.Header, r *http.Request, e *client.Error) {
 	agent := bearer(r) != ""
+	metadataURL, _ := r.Context().Value(metadataKey{}).(string)
 	switch {
+	case e.Status == http.StatusUnauthorized && metadataURL != "":
+		value := `Bearer resource_metadata="` + metadataURL + `", scope="pay balance revoke"`
+		if agent {
+			value += `, error="invalid_token"`
+		}
+		h.Set("WWW-Authenticate", value)
 	case e.Status == http.StatusUnauthorized && agent:
 		h.Set("WWW-Authenticate", `Bearer realm="merchant", error="invalid_token"`)
 	case e.Status == http.StatusUnauthorized:

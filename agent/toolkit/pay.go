@@ -1,0 +1,108 @@
+package toolkit
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/paywarrant/paywarrant/client"
+)
+
+// PayIn asks to pay someone from a mandate.
+type PayIn struct {
+	AmountCents    int64  `json:"amountCents" jsonschema:"US cents"`
+	Currency       string `json:"currency" jsonschema:"usd, usdc or usdt"`
+	Description    string `json:"description" jsonschema:"Shown to the person"`
+	Recipient      string `json:"recipient" jsonschema:"Merchant id (mer_…) or wallet (0x…)"`
+	MandateID      string `json:"mandateId,omitempty" jsonschema:"del_…; default: the configured mandate"`
+	IdempotencyKey string `json:"idempotencyKey,omitempty" jsonschema:"Same key, same payment"`
+	PayAgain       bool   `json:"payAgain,omitempty" jsonschema:"Make an equal payment of the last 10 minutes a second time"`
+}
+
+// PayOut is the receipt of a payment.
+type PayOut struct {
+	TransactionID string `json:"transactionId"`
+	Status        string `json:"status" jsonschema:"completed, authorized, pending or failed"`
+	AmountCents   int64  `json:"amountCents"`
+	RailUsed      string `json:"railUsed,omitempty"`
+	TxHash        string `json:"txHash,omitempty"`
+	FailureReason string `json:"failureReason,omitempty"`
+}
+
+// payFor is the time for which Pay waits for the outcome of a payment.
+const payFor = 20 * time.Second
+
+// Pay pays a recipient that the mandate allows. Without a mandate, the error is
+// [CodeMandateNeeded] with a link where a person confirms one.
+func (k *Kit) Pay(ctx context.Context, in PayIn, progress Progress) (PayOut, error) {
+	m := k.mandate(in.MandateID)
+	if m == "" {
+		return PayOut{}, k.needMandate(ctx, in)
+	}
+	if in.Recipient == "" {
+		return PayOut{}, invalid("recipient", "is required: a merchant id (mer_…) or a wallet address (0x…)")
+	}
+	guard := key("pay", m, strings.ToLower(in.Recipient), in.AmountCents, in.Description)
+	guarded := in.IdempotencyKey == "" && !in.PayAgain
+	if guarded {
+		if err := k.repeats.seen(guard); err != nil {
+			return PayOut{}, err
+		}
+	}
+	p := client.ChargeParams{
+		Mandate: m, AmountCents: in.AmountCents, Currency: client.Currency(in.Currency), Description: in.Description, Recipient: in.Recipient,
+		IdempotencyKey: in.IdempotencyKey, Tab: true,
+	}
+	if guarded { // the same key in every process, so that each refuses the repetition
+		p.IdempotencyKey = "tool-" + key(guard, in.Currency, k.cfg.Clock().Unix()/int64(window/time.Second))
+	}
+	if p.IdempotencyKey == "" {
+		p.IdempotencyKey = "tool-again-" + key(guard, strconv.FormatInt(k.cfg.Clock().UnixNano(), 10))
+	}
+	c, err := k.service.Charge(ctx, p)
+	if err != nil {
+		return PayOut{}, k.explain(err, m)
+	}
+	if c.Replayed && guarded && c.Status.Paid() {
+		k.repeats.add(guard, c.TransactionID)
+		return PayOut{}, duplicate(c.TransactionID)
+	}
+	if c.Status != client.Failed {
+		k.repeats.add(guard, c.TransactionID)
+	}
+	return k.await(ctx, p, c, progress)
+}
+
+// await repeats a pending payment under its key, which reads its state.
+func (k *Kit) await(ctx context.Context, p client.ChargeParams, c client.Charge, progress Progress) (PayOut, error) {
+	deadline := time.Now().Add(payFor)
+	for step := 1; c.Status == client.Pending && time.Now().Add(pollPause).Before(deadline); step++ {
+		progress.report(step, "waiting for the payment to be confirmed")
+		if rest(ctx, pollPause) != nil {
+			break // the payment exists: report its state
+		}
+		again, err := k.service.Charge(ctx, p)
+		if err != nil {
+			break
+		}
+		c = again
+	}
+	return PayOut{
+		TransactionID: c.TransactionID, Status: string(c.Status), AmountCents: c.AmountCents, RailUsed: string(c.RailUsed), TxHash: c.TxHash,
+		FailureReason: string(c.FailureReason),
+	}, nil
+}
+
+// needMandate asks a person for a mandate that allows the payment.
+func (k *Kit) needMandate(ctx context.Context, in PayIn) error {
+	s, err := k.Setup(ctx, SetupIn{MaxAmountPerTxCents: in.AmountCents, MaxMonthlySpendCents: in.AmountCents})
+	if err != nil {
+		return err
+	}
+	return &Error{
+		Code: CodeMandateNeeded, Message: "No mandate is configured, and none was named. Nothing was paid.", Remedy: NewMandate,
+		Next:     "Give setupUrl to the person, wait with poll_setup_session, then call again with the mandateId.",
+		SetupURL: s.SetupURL, SessionToken: s.SessionToken,
+	}
+}
