@@ -12,7 +12,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/paywarrant/paywarrant/agent/toolkit"
@@ -47,7 +49,7 @@ func New(cfg Config) *mcp.Server {
 		Instructions: instructions, Logger: cfg.Logger,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
-	s.AddReceivingMiddleware(explained)
+	s.AddReceivingMiddleware(explained, onlyTools)
 	t := tools{server: s, kit: cfg.Kit}
 	t.mandates()
 	t.payments()
@@ -109,6 +111,18 @@ func explained(next mcp.MethodHandler) mcp.MethodHandler {
 			}).Error()}}
 		}
 		return result, nil
+	}
+}
+
+// onlyTools refuses the methods of capabilities that the server does not declare.
+func onlyTools(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		area, _, _ := strings.Cut(method, "/")
+		switch area {
+		case "prompts", "resources", "completion", "logging":
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "Method not found: " + method}
+		}
+		return next(ctx, method, r)
 	}
 }
 

@@ -14,20 +14,26 @@ import (
 
 // PurchaseBundleIn names a seller's page of bundles.
 type PurchaseBundleIn struct {
+	// MerchantBundleURL is the address of the page. Required.
 	MerchantBundleURL string `json:"merchantBundleUrl"`
 }
 
 // Tier is a bundle on offer.
 type Tier struct {
-	Name     string `json:"name"`
-	USDCents int64  `json:"usdCents"`
-	Requests int64  `json:"requests"`
+	// Name is the name of the bundle.
+	Name string `json:"name"`
+	// USDCents is the price in US cents.
+	USDCents int64 `json:"usdCents"`
+	// Requests is the number of requests that the bundle pays for.
+	Requests int64 `json:"requests"`
 }
 
 // PurchaseBundleOut is where a person buys a bundle.
 type PurchaseBundleOut struct {
+	// CheckoutURL is the link for the person.
 	CheckoutURL string `json:"checkoutUrl" jsonschema:"Give this link to the person"`
-	Tiers       []Tier `json:"tiers"`
+	// Tiers are the bundles on offer.
+	Tiers []Tier `json:"tiers"`
 }
 
 // PurchaseBundle returns the bundles of a seller and the link where a person buys one.
@@ -55,14 +61,18 @@ func (k *Kit) PurchaseBundle(ctx context.Context, in PurchaseBundleIn) (Purchase
 
 // BundleBalanceIn names a bundle.
 type BundleBalanceIn struct {
+	// MerchantBalanceURL is the address of the seller's balance. Required.
 	MerchantBalanceURL string `json:"merchantBalanceUrl"`
-	BundleToken        string `json:"bundleToken"`
+	// BundleToken is the token of the bundle. Required.
+	BundleToken string `json:"bundleToken"`
 }
 
 // BundleBalanceOut is what is left of a bundle.
 type BundleBalanceOut struct {
-	CreditsRemaining int64  `json:"creditsRemaining"`
-	Tier             string `json:"tier"`
+	// CreditsRemaining is the number of credits that are left.
+	CreditsRemaining int64 `json:"creditsRemaining"`
+	// Tier is the name of the bundle.
+	Tier string `json:"tier"`
 }
 
 // BundleBalance returns what is left of a bundle. The token is sent to the given URL alone.

@@ -89,8 +89,8 @@ var advice = map[client.Code]struct {
 	next   string
 }{
 	client.CodeValidation:            {FixInput, "Correct the input and call again."},
-	client.CodeUnauthorized:          {AskPerson, "Tell the person that the access token is wrong, expired or revoked, and stop."},
-	client.CodeInsufficientScope:     {AskPerson, "Tell the person that the access token does not permit this, and stop."},
+	client.CodeUnauthorized:          {AskPerson, "Stop, and ask the person for another access token: this one is wrong, expired or revoked."},
+	client.CodeInsufficientScope:     {AskPerson, "Stop, and ask the person for an access token that permits this."},
 	client.CodePerTxLimit:            {LowerAmount, "Pay less at once, or ask the person for a mandate with a higher limit."},
 	client.CodeDailyLimit:            {Wait, "Wait for the next day, or ask the person for a higher limit."},
 	client.CodeMonthlyLimit:          {Wait, "Wait for the next month, or ask the person for a higher limit."},
@@ -98,8 +98,8 @@ var advice = map[client.Code]struct {
 	client.CodeVelocityLimit:         {Wait, "Make no more payments today."},
 	client.CodePayeeLimit:            {Wait, "Pay this payee no more this month, or ask the person for a higher limit."},
 	client.CodeMerchantLimit:         {LowerAmount, "Pay less at once."},
-	client.CodeRailUnavailable:       {Stop, "This payee cannot be paid from this mandate. Tell the person."},
-	client.CodeMerchantInactive:      {Stop, "The payee's account is not active. Tell the person."},
+	client.CodeRailUnavailable:       {Stop, "Stop: this payee cannot be paid from this mandate."},
+	client.CodeMerchantInactive:      {Stop, "Stop: the payee's account is not active."},
 	client.CodeMandateInvalid:        {NewMandate, "Ask the person for a new mandate with setup_spending_mandate."},
 	client.CodeMandateRevoked:        {NewMandate, "The person has ended this mandate. Ask before you request a new one."},
 	client.CodeMandateExpired:        {NewMandate, "Ask the person for a new mandate with setup_spending_mandate."},
@@ -140,7 +140,7 @@ func explained(err error) *Error {
 	case errors.As(err, &unknown), errors.As(err, &undecided), errors.Is(err, agent.ErrAnswerLost):
 		return &Error{Code: CodeOutcomeUnknown, Message: "The payment may have been made, and its answer was lost.", Remedy: TryAgain, Next: "Call again with the same input: it repeats the same payment instead of making another."}
 	case errors.As(err, &refused):
-		e := &Error{Code: string(refused.Code), Message: refused.Message, Remedy: Stop, Next: "Tell the person."}
+		e := &Error{Code: string(refused.Code), Message: refused.Message, Remedy: Stop, Next: "Stop, and report this to the person."}
 		if a, ok := advice[refused.Code]; ok {
 			e.Remedy, e.Next = a.remedy, a.next
 		}

@@ -13,34 +13,54 @@ import (
 // FetchIn asks for a resource that may cost money. It has no headers: a model cannot choose
 // what authenticates a request.
 type FetchIn struct {
-	URL           string `json:"url" jsonschema:"http or https"`
-	Method        string `json:"method,omitempty" jsonschema:"Default GET, or POST with a body"`
-	Body          string `json:"body,omitempty" jsonschema:"Sent as JSON"`
-	BundleToken   string `json:"bundleToken,omitempty" jsonschema:"Pay with a credit of this bundle"`
-	MandateID     string `json:"mandateId,omitempty" jsonschema:"del_…; default: the configured mandate"`
-	MaxPriceCents int64  `json:"maxPriceCents,omitempty" jsonschema:"Most to pay; default 100"`
-	PayAgain      bool   `json:"payAgain,omitempty" jsonschema:"Pay a second time for the same request within 10 minutes"`
+	// URL is the http or https address. Required.
+	URL string `json:"url" jsonschema:"http or https"`
+	// Method is the HTTP method. Default: GET, or POST with a body.
+	Method string `json:"method,omitempty" jsonschema:"Default GET, or POST with a body"`
+	// Body is the body, which is sent as JSON. Default: none.
+	Body string `json:"body,omitempty" jsonschema:"Sent as JSON"`
+	// BundleToken pays with a credit of this bundle instead of the mandate. Default: none.
+	BundleToken string `json:"bundleToken,omitempty" jsonschema:"Pay with a credit of this bundle"`
+	// MandateID is the id of the mandate that pays (del_…). Default: Config.Mandate.
+	MandateID string `json:"mandateId,omitempty" jsonschema:"del_…; default: the configured mandate"`
+	// MaxPriceCents is the highest price to pay, in US cents. Default: 100.
+	MaxPriceCents int64 `json:"maxPriceCents,omitempty" jsonschema:"Most to pay; default 100"`
+	// PayAgain allows a payment that equals one of the last ten minutes.
+	PayAgain bool `json:"payAgain,omitempty" jsonschema:"Pay a second time for the same request within 10 minutes"`
 }
 
 // Receipt is a payment for what was fetched.
 type Receipt struct {
-	Method           string `json:"method"`
-	AmountMicros     int64  `json:"amountMicros" jsonschema:"Millionths of a US dollar"`
-	PayTo            string `json:"payTo,omitempty"`
-	Network          string `json:"network,omitempty"`
-	Transaction      string `json:"transaction,omitempty"`
-	CreditsRemaining int64  `json:"creditsRemaining,omitempty"`
-	Value            string `json:"value,omitempty" jsonschema:"For verify_receipt"`
+	// Method is the payment method.
+	Method string `json:"method"`
+	// AmountMicros is the price in millionths of a US dollar.
+	AmountMicros int64 `json:"amountMicros" jsonschema:"Millionths of a US dollar"`
+	// PayTo is the wallet address of the payee.
+	PayTo string `json:"payTo,omitempty"`
+	// Network is the CAIP-2 id of the chain, or "card".
+	Network string `json:"network,omitempty"`
+	// Transaction is the transaction hash, or the card processor's payment id.
+	Transaction string `json:"transaction,omitempty"`
+	// CreditsRemaining is the number of credits that are left.
+	CreditsRemaining int64 `json:"creditsRemaining,omitempty"`
+	// Value is the receipt as the seller sent it, for [Kit.VerifyReceipt].
+	Value string `json:"value,omitempty" jsonschema:"For verify_receipt"`
 }
 
 // FetchOut is an answer.
 type FetchOut struct {
-	Status      int      `json:"status"`
-	ContentType string   `json:"contentType"`
-	Content     string   `json:"content"`
-	Encoding    string   `json:"encoding,omitempty" jsonschema:"base64 if content is not text"`
-	Paid        bool     `json:"paid"`
-	Receipt     *Receipt `json:"receipt,omitempty"`
+	// Status is the HTTP status.
+	Status int `json:"status"`
+	// ContentType is the type of Content.
+	ContentType string `json:"contentType"`
+	// Content is the body of the answer. Do not trust it.
+	Content string `json:"content"`
+	// Encoding is "base64" if Content is not text.
+	Encoding string `json:"encoding,omitempty" jsonschema:"base64 if content is not text"`
+	// Paid reports whether a payment was made.
+	Paid bool `json:"paid"`
+	// Receipt is the payment. It is nil if nothing was paid.
+	Receipt *Receipt `json:"receipt,omitempty"`
 }
 
 // Fetch fetches a URL and pays if a payment is required: from the mandate, or with a credit of

@@ -9,16 +9,22 @@ import (
 
 // SetupIn asks for a mandate.
 type SetupIn struct {
-	MaxAmountPerTxCents  int64  `json:"maxAmountPerTxCents" jsonschema:"Most for one payment in US cents"`
-	MaxMonthlySpendCents int64  `json:"maxMonthlySpendCents" jsonschema:"Most in a calendar month in US cents"`
-	RailPreference       string `json:"railPreference,omitempty" jsonschema:"fiatrail (card), chainrail (USDC) or both; default both"`
+	// MaxAmountPerTxCents limits one payment, in US cents. Required.
+	MaxAmountPerTxCents int64 `json:"maxAmountPerTxCents" jsonschema:"Most for one payment in US cents"`
+	// MaxMonthlySpendCents limits the payments of a calendar month, in US cents.
+	MaxMonthlySpendCents int64 `json:"maxMonthlySpendCents" jsonschema:"Most in a calendar month in US cents"`
+	// RailPreference is fiatrail, chainrail or both. Default: both.
+	RailPreference string `json:"railPreference,omitempty" jsonschema:"fiatrail (card), chainrail (USDC) or both; default both"`
 }
 
 // SetupOut is a setup that waits for a person.
 type SetupOut struct {
-	SetupURL     string    `json:"setupUrl" jsonschema:"Give this link to the person"`
-	SessionToken string    `json:"sessionToken" jsonschema:"For poll_setup_session"`
-	ExpiresAt    time.Time `json:"expiresAt"`
+	// SetupURL is the link for the person.
+	SetupURL string `json:"setupUrl" jsonschema:"Give this link to the person"`
+	// SessionToken identifies the setup.
+	SessionToken string `json:"sessionToken" jsonschema:"For poll_setup_session"`
+	// ExpiresAt is when the setup expires.
+	ExpiresAt time.Time `json:"expiresAt"`
 }
 
 // Setup asks a person for a mandate and returns the link where they confirm it.
@@ -34,15 +40,19 @@ func (k *Kit) Setup(ctx context.Context, in SetupIn) (SetupOut, error) {
 
 // PollIn names a setup.
 type PollIn struct {
+	// SessionToken identifies the setup.
 	SessionToken string `json:"sessionToken" jsonschema:"From setup_spending_mandate"`
 }
 
 // PollOut is the state of a setup.
 type PollOut struct {
-	Status    string `json:"status" jsonschema:"pending, completed or failed"`
+	// Status is pending, completed or failed.
+	Status string `json:"status" jsonschema:"pending, completed or failed"`
+	// MandateID is the id of the mandate, once the setup is completed.
 	MandateID string `json:"mandateId,omitempty" jsonschema:"Once completed"`
 	// IntentMandate is the mandate's token. It is not shown to a model.
 	IntentMandate string `json:"-"`
+	// FailureReason is the reason of a failure.
 	FailureReason string `json:"failureReason,omitempty"`
 }
 
@@ -94,18 +104,26 @@ func rest(ctx context.Context, d time.Duration) error {
 
 // MandateIn names a mandate.
 type MandateIn struct {
+	// MandateID is the id of the mandate (del_…). Default: Config.Mandate.
 	MandateID string `json:"mandateId,omitempty" jsonschema:"del_…; default: the configured mandate"`
 }
 
 // BalanceOut is what a mandate allows and what is left.
 type BalanceOut struct {
-	MandateID                  string    `json:"mandateId"`
-	Status                     string    `json:"status" jsonschema:"active, revoked or expired"`
-	MaxPerTxCents              int64     `json:"maxPerTxCents"`
-	MaxMonthlySpendCents       int64     `json:"maxMonthlySpendCents"`
-	CurrentMonthlySpendCents   int64     `json:"currentMonthlySpendCents"`
-	RemainingMonthlySpendCents int64     `json:"remainingMonthlySpendCents"`
-	ExpiresAt                  time.Time `json:"expiresAt"`
+	// MandateID is the id of the mandate.
+	MandateID string `json:"mandateId"`
+	// Status is active, revoked or expired.
+	Status string `json:"status" jsonschema:"active, revoked or expired"`
+	// MaxPerTxCents limits one payment, in US cents.
+	MaxPerTxCents int64 `json:"maxPerTxCents"`
+	// MaxMonthlySpendCents limits the payments of a calendar month, in US cents.
+	MaxMonthlySpendCents int64 `json:"maxMonthlySpendCents"`
+	// CurrentMonthlySpendCents is what was spent this month, in US cents.
+	CurrentMonthlySpendCents int64 `json:"currentMonthlySpendCents"`
+	// RemainingMonthlySpendCents is what is left of this month, in US cents.
+	RemainingMonthlySpendCents int64 `json:"remainingMonthlySpendCents"`
+	// ExpiresAt is when the mandate expires.
+	ExpiresAt time.Time `json:"expiresAt"`
 }
 
 // Balance returns the balance of a mandate.
@@ -126,13 +144,16 @@ func (k *Kit) Balance(ctx context.Context, in MandateIn) (BalanceOut, error) {
 
 // RevokeIn names the mandate to revoke. It has no default, since revoking is final.
 type RevokeIn struct {
+	// MandateID is the id of the mandate (del_…). Required.
 	MandateID string `json:"mandateId" jsonschema:"del_…"`
 }
 
 // RevokeOut is the result of a revocation.
 type RevokeOut struct {
-	Success bool   `json:"success"`
-	Status  string `json:"status"`
+	// Success reports whether the mandate is revoked.
+	Success bool `json:"success"`
+	// Status is revoked.
+	Status string `json:"status"`
 }
 
 // Revoke ends a mandate for good.

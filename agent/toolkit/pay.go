@@ -11,22 +11,35 @@ import (
 
 // PayIn asks to pay someone from a mandate.
 type PayIn struct {
-	AmountCents    int64  `json:"amountCents" jsonschema:"US cents"`
-	Currency       string `json:"currency" jsonschema:"usd, usdc or usdt"`
-	Description    string `json:"description" jsonschema:"Shown to the person"`
-	Recipient      string `json:"recipient" jsonschema:"Merchant id (mer_…) or wallet (0x…)"`
-	MandateID      string `json:"mandateId,omitempty" jsonschema:"del_…; default: the configured mandate"`
+	// AmountCents is the amount in US cents.
+	AmountCents int64 `json:"amountCents" jsonschema:"US cents"`
+	// Currency is usd, usdc or usdt. Required.
+	Currency string `json:"currency" jsonschema:"usd, usdc or usdt"`
+	// Description is shown to the person. Required.
+	Description string `json:"description" jsonschema:"Shown to the person"`
+	// Recipient is a merchant's id (mer_…) or a wallet address. Required.
+	Recipient string `json:"recipient" jsonschema:"Merchant id (mer_…) or wallet (0x…)"`
+	// MandateID is the id of the mandate that pays (del_…). Default: Config.Mandate.
+	MandateID string `json:"mandateId,omitempty" jsonschema:"del_…; default: the configured mandate"`
+	// IdempotencyKey identifies the payment. Default: derived from the payment.
 	IdempotencyKey string `json:"idempotencyKey,omitempty" jsonschema:"Same key, same payment"`
-	PayAgain       bool   `json:"payAgain,omitempty" jsonschema:"Make an equal payment of the last 10 minutes a second time"`
+	// PayAgain allows a payment that equals one of the last ten minutes.
+	PayAgain bool `json:"payAgain,omitempty" jsonschema:"Make an equal payment of the last 10 minutes a second time"`
 }
 
 // PayOut is the receipt of a payment.
 type PayOut struct {
+	// TransactionID is the id of the payment (txn_…).
 	TransactionID string `json:"transactionId"`
-	Status        string `json:"status" jsonschema:"completed, authorized, pending or failed"`
-	AmountCents   int64  `json:"amountCents"`
-	RailUsed      string `json:"railUsed,omitempty"`
-	TxHash        string `json:"txHash,omitempty"`
+	// Status is completed, authorized, pending or failed.
+	Status string `json:"status" jsonschema:"completed, authorized, pending or failed"`
+	// AmountCents is the amount in US cents.
+	AmountCents int64 `json:"amountCents"`
+	// RailUsed is fiat or crypto.
+	RailUsed string `json:"railUsed,omitempty"`
+	// TxHash is the hash of the transaction on chain.
+	TxHash string `json:"txHash,omitempty"`
+	// FailureReason is the reason of a failure.
 	FailureReason string `json:"failureReason,omitempty"`
 }
 

@@ -11,22 +11,34 @@ import (
 // VerifyReceiptIn is a receipt and what it should be for. What is missing is filled in if this
 // Kit made the payment.
 type VerifyReceiptIn struct {
-	Receipt  string `json:"receipt" jsonschema:"Value of X-PAYMENT-RESPONSE"`
+	// Receipt is the value of an X-PAYMENT-RESPONSE header. Required.
+	Receipt string `json:"receipt" jsonschema:"Value of X-PAYMENT-RESPONSE"`
+	// Resource is the address that was paid for.
 	Resource string `json:"resource,omitempty" jsonschema:"URL that was paid for"`
-	PayTo    string `json:"payTo,omitempty" jsonschema:"Wallet of the payee"`
-	Amount   string `json:"amount,omitempty" jsonschema:"Dollars, such as 0.01"`
+	// PayTo is the wallet address of the payee.
+	PayTo string `json:"payTo,omitempty" jsonschema:"Wallet of the payee"`
+	// Amount is the price in dollars, such as "0.01".
+	Amount string `json:"amount,omitempty" jsonschema:"Dollars, such as 0.01"`
 }
 
 // VerifyReceiptOut is the service's verdict.
 type VerifyReceiptOut struct {
-	Valid         bool   `json:"valid"`
-	Reason        string `json:"reason,omitempty" jsonschema:"Why it is not valid"`
-	Transaction   string `json:"transaction,omitempty"`
+	// Valid reports whether the receipt is genuine.
+	Valid bool `json:"valid"`
+	// Reason is why the receipt is not valid.
+	Reason string `json:"reason,omitempty" jsonschema:"Why it is not valid"`
+	// Transaction is the transaction hash, or the card processor's payment id.
+	Transaction string `json:"transaction,omitempty"`
+	// TransactionID is the id of the payment (txn_…).
 	TransactionID string `json:"transactionId,omitempty"`
-	Network       string `json:"network,omitempty"`
-	Payer         string `json:"payer,omitempty"`
-	Amount        string `json:"amount,omitempty"`
-	Resource      string `json:"resource,omitempty"`
+	// Network is the CAIP-2 id of the chain, or "card".
+	Network string `json:"network,omitempty"`
+	// Payer is the wallet that paid, or the mandate's id.
+	Payer string `json:"payer,omitempty"`
+	// Amount is the price in dollars, such as "0.01".
+	Amount string `json:"amount,omitempty"`
+	// Resource is the address that was paid for.
+	Resource string `json:"resource,omitempty"`
 }
 
 // VerifyReceipt checks a receipt against the service's ledger and the chain.
