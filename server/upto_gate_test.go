@@ -75,7 +75,7 @@ func TestWalletPaysForAStreamWhatItUsed(t *testing.T) {
 		t.Cleanup(func() { _ = resp.Body.Close() })
 		return resp
 	}
-	until := b.Clock.Now().Unix() + 3000
+	until := b.Clock.Now().Unix() + 3600
 	challenge := get(t.Context(), "/events?events=10", "").Header.Get("Payment-Required")
 	whole := get(t.Context(), "/events?events=10", uptoHeader(t, payer, until, challenge))
 	require.Equal(t, http.StatusOK, whole.StatusCode)

@@ -128,7 +128,9 @@ type FacilitatorRequest struct {
 	PaymentRequirements any `json:"paymentRequirements"`
 	// IdempotencyKey is sent with Settle, as the header Idempotency-Key. A repeat with
 	// the same key gets the first result again. A repeat with another key, or without
-	// one, is refused with [ReasonDuplicate]. Default: none.
+	// one, is refused with [ReasonDuplicate]. It is also sent with Verify of the scheme
+	// upto: the facilitator then verifies and settles the payment for no other key.
+	// Default: none.
 	IdempotencyKey string `json:"-"`
 	// Source names the protocol by which the client paid, if that is not x402. It is sent
 	// with Settle, as the header [HeaderPaymentSource]. Default: x402.
@@ -217,11 +219,17 @@ func (f *Facilitator) Settle(ctx context.Context, req FacilitatorRequest) (Settl
 	return s, nil
 }
 
+// isUpto reports whether requirements are of the scheme upto.
+func isUpto(requirements any) bool {
+	r, ok := requirements.(Requirements)
+	return ok && r.Scheme == SchemeUpto
+}
+
 // settledNothing reports whether a payment of the scheme upto was settled for nothing, as it
 // was asked to be.
 func settledNothing(s Settlement, requirements any) bool {
 	r, ok := requirements.(Requirements)
-	return ok && r.Scheme == SchemeUpto && r.Amount == "0" && s.Transaction == "" && s.Amount == "0"
+	return ok && isUpto(r) && r.Amount == "0" && s.Transaction == "" && s.Amount == "0"
 }
 
 // SupportedKind is a kind of payment that a facilitator settles.
@@ -290,7 +298,10 @@ func (f *Facilitator) post(ctx context.Context, path string, req FacilitatorRequ
 	}
 	header := http.Header{}
 	if path != settlePath {
-		req.IdempotencyKey, req.Source = "", ""
+		req.Source = ""
+		if !isUpto(req.PaymentRequirements) {
+			req.IdempotencyKey = ""
+		}
 	}
 	if req.IdempotencyKey != "" {
 		header["Idempotency-Key"] = []string{req.IdempotencyKey}

@@ -50,8 +50,9 @@ type Settler interface {
 	SettlesUpto() bool
 	// UptoSignedByKey is SignedByKey for the scheme upto.
 	UptoSignedByKey(u x402.Upto) bool
-	// VerifyUpto is VerifyAuthorization for the scheme upto, and the whole amount.
-	VerifyUpto(ctx context.Context, u x402.Upto, resource string) (x402.Verification, error)
+	// VerifyUpto is VerifyAuthorization for the scheme upto, and the whole amount. While the
+	// payment is open, it can be verified and settled for one resource and idempotency key.
+	VerifyUpto(ctx context.Context, u x402.Upto, q rail.SettleRequest) (x402.Verification, error)
 	// SettleUpto is SettleOnce for the scheme upto, and an amount in base units, which may be
 	// zero. A payment is settled once, for one amount.
 	SettleUpto(ctx context.Context, u x402.Upto, amount string, q rail.SettleRequest) (x402.Settlement, error)
@@ -191,7 +192,11 @@ func (f *Facilitator) verifyOnce(r *http.Request, p payment) (v x402.Verificatio
 	case p.amount != p.upto.Authorization.Permitted.Amount:
 		return v, refuse(x402.ReasonUptoAmount, "The permit is for another amount than what is required.")
 	default:
-		v, err = f.config.Settler.VerifyUpto(r.Context(), *p.upto, p.resource)
+		q, no := f.settleRequest(r, p)
+		if no != nil {
+			return v, no
+		}
+		v, err = f.config.Settler.VerifyUpto(r.Context(), *p.upto, q)
 	}
 	if err != nil {
 		return v, f.unknown(r, "verify payment", err)
@@ -228,13 +233,22 @@ func (f *Facilitator) settle(w http.ResponseWriter, r *http.Request, who caller)
 // maxKey limits the length of an idempotency key, as for charges.
 const maxKey = 255
 
-// settleOnce settles under the request's idempotency key, if it has one.
-func (f *Facilitator) settleOnce(r *http.Request, p payment) (x402.Settlement, *refusal) {
+// settleRequest returns the request to a settler, with the request's idempotency key, if it
+// has one.
+func (f *Facilitator) settleRequest(r *http.Request, p payment) (rail.SettleRequest, *refusal) {
 	keys := r.Header.Values("Idempotency-Key")
 	if len(keys) > 1 || len(keys) == 1 && !isKey(keys[0]) {
-		return x402.Settlement{}, malformed(x402.ReasonInvalidPayload, "Idempotency-Key must be one value of 1 to 255 printable ASCII characters.")
+		return rail.SettleRequest{}, malformed(x402.ReasonInvalidPayload, "Idempotency-Key must be one value of 1 to 255 printable ASCII characters.")
 	}
-	q := rail.SettleRequest{Resource: p.resource, IdempotencyKey: strings.Join(keys, ""), Caller: address(r.Context())}
+	return rail.SettleRequest{Resource: p.resource, IdempotencyKey: strings.Join(keys, ""), Caller: address(r.Context())}, nil
+}
+
+// settleOnce settles under the request's idempotency key, if it has one.
+func (f *Facilitator) settleOnce(r *http.Request, p payment) (x402.Settlement, *refusal) {
+	q, no := f.settleRequest(r, p)
+	if no != nil {
+		return x402.Settlement{}, no
+	}
 	if f.config.Transfers != nil {
 		q.Ledger = f.config.Transfers(sourceOf(r), p.resource)
 	}

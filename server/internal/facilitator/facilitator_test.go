@@ -53,8 +53,8 @@ func (c *chain) SettlesUpto() bool { return true }
 
 func (c *chain) UptoSignedByKey(u x402.Upto) bool { return u.Signature == "0x01" }
 
-func (c *chain) VerifyUpto(ctx context.Context, _ x402.Upto, resource string) (x402.Verification, error) {
-	return c.VerifyAuthorization(ctx, x402.Exact{}, resource)
+func (c *chain) VerifyUpto(ctx context.Context, _ x402.Upto, q rail.SettleRequest) (x402.Verification, error) {
+	return c.VerifyAuthorization(ctx, x402.Exact{}, q.Resource)
 }
 
 func (c *chain) SettleUpto(ctx context.Context, _ x402.Upto, amount string, q rail.SettleRequest) (x402.Settlement, error) {

@@ -99,6 +99,7 @@ type authorization struct {
 	resource  string              // hash
 	key       string              // in the store
 	caller    string              // hash of the caller's idempotency key; empty if it sent none
+	verify    bool                // it is only verified
 	from      string              // caller whose budget the gas counts against; may be empty
 	ledger    rail.TransferLedger // may be nil
 }
@@ -204,6 +205,9 @@ func (r *Rail) verifyAuthorization(ctx context.Context, a authorization) error {
 	}
 	header, err := r.chain.Newest(ctx)
 	if err != nil {
+		return err
+	}
+	if err := r.checkDeadline(a, header); err != nil {
 		return err
 	}
 	checked, err := r.checkAuthorization(ctx, a)

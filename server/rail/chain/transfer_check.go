@@ -172,7 +172,7 @@ func (r *Rail) checkUnused(ctx context.Context, t signedTransfer) error {
 // isUsed reports whether an authorization was used or canceled, as the token says.
 func (r *Rail) isUsed(ctx context.Context, t signedTransfer) (bool, error) {
 	if t.permit != nil {
-		return r.isNonceUsed(ctx, t.permit)
+		return r.isNonceUsed(ctx, t.From, common.Hash(t.permit.Nonce))
 	}
 	return eth.View(ctx, r.chain, r.config.Token.Address, r.token.PackAuthorizationState(t.From, t.Nonce), r.token.UnpackAuthorizationState)
 }

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/paywarrant/paywarrant/server/rail/chain/internal/eth"
 	"github.com/paywarrant/paywarrant/server/rail/chain/records"
 	"github.com/paywarrant/paywarrant/x402"
 )
@@ -24,6 +22,7 @@ import (
 type reservations struct {
 	Removals uint64        `json:"removals"` // counts removals
 	PruneAt  int           `json:"pruneAt"`  // the length at which the next removal is due
+	AskedAt  int64         `json:"askedAt"`  // when Permit2 was last asked about verified permits, in Unix seconds
 	List     []reservation `json:"orders"`
 }
 
@@ -34,6 +33,12 @@ type reservation struct {
 	// Until is the end of a reservation whose authorization was only verified, in Unix
 	// seconds. Zero if it was submitted.
 	Until int64 `json:"until,omitzero"`
+	// Nonce, Payee and Use are those of a permit that was verified. Use is a hash of the
+	// resource and the idempotency key, for which alone the permit is settled. Empty in older
+	// records.
+	Nonce common.Hash    `json:"nonce,omitzero"`
+	Payee common.Address `json:"payee,omitzero"`
+	Use   string         `json:"use,omitempty"`
 }
 
 // leastPrune is the number of reservations that are kept before the ended ones are
@@ -45,9 +50,53 @@ const leastPrune = 16
 // is written again with all others.
 const maxReserved = 500
 
+// maxReservedByPayee limits the reservations of a payer for one payee, so that no payee takes
+// those that are left for others. Their value is not limited: the payer signed each of them,
+// at most what it has, for an hour at most, and can cancel it at Permit2.
+const maxReservedByPayee = 100
+
 // full reports whether there is no reservation left for a permit.
 func (s reservations) full(a authorization) bool {
-	return a.permit != nil && len(s.List) >= maxReserved && !slices.ContainsFunc(s.List, func(one reservation) bool { return one.Key == a.key })
+	if a.permit == nil {
+		return false
+	}
+	ofPayee := 0
+	for _, one := range s.List {
+		switch {
+		case one.Key == a.key:
+			return false
+		case one.Until != 0 && one.Payee == a.To:
+			ofPayee++
+		}
+	}
+	return len(s.List) >= maxReserved || ofPayee >= maxReservedByPayee
+}
+
+// reservation returns the reservation of an authorization.
+func (a authorization) reservation() reservation {
+	if a.permit == nil {
+		return reservation{Key: a.key, Value: a.Value.Big()}
+	}
+	return reservation{
+		Key: a.key, Value: a.Value.Big(), Until: a.wire.ValidBeforeTime().Unix(),
+		Nonce: common.Hash(a.permit.Nonce), Payee: a.To, Use: a.use(a.caller),
+	}
+}
+
+// use returns [reservation.Use] for a caller's idempotency key.
+func (a authorization) use(caller string) string { return fingerprint("use", a.resource, caller)[:32] }
+
+// checkUse refuses a permit that was verified for another resource or idempotency key: two
+// servers would serve it, and one would be paid. One that was verified without a key can be
+// settled with any.
+func (s reservations) checkUse(a authorization) error {
+	for _, one := range s.List {
+		if one.Key != a.key || one.Use == "" || one.Use == a.use(a.caller) || !a.verify && one.Use == a.use("") {
+			continue
+		}
+		return refuseAuthorization(a.reason(x402.ReasonNonceUsed), "the permit is in use by another request")
+	}
+	return nil
 }
 
 // errReservationsChanged reports that the payer's reservations changed meanwhile.
@@ -75,6 +124,9 @@ func (s reservations) covers(a authorization, balance *big.Int) bool {
 // authorization.
 func (r *Rail) checkFunds(ctx context.Context, a authorization) (reserve func(tx Tx) error, err error) {
 	now, _, err := records.Load[reservations](ctx, r.config.Store, kindReserved, a.From.Hex())
+	if err == nil {
+		err = now.checkUse(a)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -107,12 +159,10 @@ func (r *Rail) checkFunds(ctx context.Context, a authorization) (reserve func(tx
 		if kept.Removals != now.Removals || !kept.covers(a, balance) || kept.full(a) {
 			return errReservationsChanged
 		}
-		for _, one := range kept.List {
-			if one.Key == a.key {
-				return nil
-			}
+		if slices.ContainsFunc(kept.List, func(one reservation) bool { return one.Key == a.key }) {
+			return kept.checkUse(a)
 		}
-		kept.List = append(kept.List, reservation{Key: a.key, Value: a.Value.Big(), Until: a.reservedUntil()})
+		kept.List = append(kept.List, a.reservation())
 		kept.PruneAt = max(kept.PruneAt, leastPrune)
 		return records.Put(tx, kindReserved, a.From.Hex(), kept)
 	}, nil
@@ -132,91 +182,4 @@ func (r *Rail) reserveVerified(ctx context.Context, a authorization, reserve fun
 		return fmt.Errorf("store reservation: %w", err)
 	}
 	return nil
-}
-
-// reservedUntil returns [reservation.Until]. A permit can be verified, and never settled.
-func (a authorization) reservedUntil() int64 {
-	if a.permit == nil {
-		return 0
-	}
-	return a.wire.ValidBeforeTime().Unix()
-}
-
-// pruneReserved removes the reservations that have ended: the authorization is decided,
-// or used as the token says, or can no longer land.
-func (r *Rail) pruneReserved(ctx context.Context, payer common.Address) (reservations, error) {
-	var now reservations
-	settlements, verified := map[string]authorizationRecord{}, map[string]int64{}
-	err := r.config.Store.View(ctx, func(tx Tx) (err error) {
-		clear(settlements)
-		clear(verified)
-		if now, _, err = records.Get[reservations](tx, kindReserved, payer.Hex()); err != nil {
-			return err
-		}
-		for _, one := range now.List {
-			record, found, err := records.Get[authorizationRecord](tx, kindAuthorization, one.Key)
-			if err != nil {
-				return err
-			}
-			if !found && one.Until != 0 {
-				verified[one.Key] = one.Until
-				continue
-			}
-			settlements[one.Key] = record
-		}
-		return nil
-	})
-	if err != nil {
-		return now, fmt.Errorf("read reservations: %w", err)
-	}
-	header, err := r.chain.Newest(ctx)
-	if err != nil {
-		return now, err
-	}
-	ended := map[string]bool{}
-	for key, until := range verified {
-		ended[key] = eth.Time(header).Unix() >= until
-	}
-	for key, record := range settlements {
-		if ended[key], err = r.reservationEnded(ctx, record, eth.Time(header)); err != nil {
-			return now, err
-		}
-	}
-	err = r.config.Store.Update(ctx, func(tx Tx) error {
-		kept, _, err := records.Get[reservations](tx, kindReserved, payer.Hex())
-		if err != nil {
-			return err
-		}
-		left := kept.List[:0:0]
-		for _, one := range kept.List {
-			if !ended[one.Key] {
-				left = append(left, one)
-			}
-		}
-		if len(left) < len(kept.List) {
-			kept.Removals++ // a balance that was read before must be read again
-		} else if kept.PruneAt > len(left) {
-			now = kept
-			return nil
-		}
-		kept.List, kept.PruneAt = left, max(leastPrune, 2*len(left))
-		now = kept
-		return records.Put(tx, kindReserved, payer.Hex(), kept)
-	})
-	if err != nil {
-		return now, fmt.Errorf("store reservations: %w", err)
-	}
-	return now, nil
-}
-
-// reservationEnded reports whether a settlement no longer needs its reservation.
-func (r *Rail) reservationEnded(ctx context.Context, record authorizationRecord, head time.Time) (bool, error) {
-	if record.decided() || record.Authorization.CheckWindow(head) == x402.ReasonValidBefore {
-		return true, nil
-	}
-	t, err := record.transfer()
-	if err != nil {
-		return true, nil //nolint:nilerr // of no authorization that was sent
-	}
-	return r.isUsed(ctx, t)
 }

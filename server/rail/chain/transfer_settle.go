@@ -46,10 +46,7 @@ func (r *Rail) settlement(ctx context.Context, payer string, a authorization, ma
 		s.ErrorReason, s.ErrorMessage = x402.ReasonInvalidPayload, malformed.Error()
 		return s, nil //nolint:nilerr // a refusal is an answer
 	}
-	a.from, a.ledger = q.Caller, q.Ledger
-	if q.IdempotencyKey != "" {
-		a.caller = fingerprint("settle", q.IdempotencyKey)
-	}
+	a.from, a.ledger, a.caller = q.Caller, q.Ledger, callerOf(q)
 	record, err := r.findOrSubmit(ctx, a)
 	if err == nil {
 		s, err = r.awaitSettlement(ctx, a, record, s, began.Add(r.config.Wait))
@@ -66,6 +63,14 @@ func (r *Rail) settlement(ctx context.Context, payer string, a authorization, ma
 		r.latency.observe(time.Since(began))
 	}
 	return s, nil
+}
+
+// callerOf returns the hash of the caller's idempotency key, or "".
+func callerOf(q rail.SettleRequest) string {
+	if q.IdempotencyKey == "" {
+		return ""
+	}
+	return fingerprint("settle", q.IdempotencyKey)
 }
 
 // recentLatency averages how long settlements took.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/chain/internal/eth"
+	"github.com/paywarrant/paywarrant/server/rail/chain/records"
 	"github.com/paywarrant/paywarrant/x402"
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
@@ -53,9 +54,12 @@ func (r *Rail) findUptoProxy(ctx context.Context) error {
 func (r *Rail) SettlesUpto() bool { return r.upto.Load() }
 
 // VerifyUpto reports whether a payment of the scheme upto could be settled now for its whole
-// amount. It returns an error if the chain or the store does not answer.
-func (r *Rail) VerifyUpto(ctx context.Context, u x402.Upto, resource string) (x402.Verification, error) {
-	a, err := parseUpto(u, u.Authorization.Permitted.Amount, resource)
+// amount. It reserves the amount until the payment is settled, canceled or expired, at most for
+// an hour. Until then the payment can only be verified and settled for the same resource and
+// idempotency key. It returns an error if the chain or the store does not answer.
+func (r *Rail) VerifyUpto(ctx context.Context, u x402.Upto, q rail.SettleRequest) (x402.Verification, error) {
+	a, err := parseUpto(u, u.Authorization.Permitted.Amount, q.Resource)
+	a.verify, a.caller = true, callerOf(q)
 	return r.verification(ctx, u.Authorization.From, a, err)
 }
 
@@ -121,7 +125,16 @@ func (r *Rail) waive(ctx context.Context, a authorization) (authorizationRecord,
 	if _, err := r.checkSigned(ctx, a); err != nil {
 		return record, err
 	}
-	err := r.config.Store.Update(ctx, func(tx Tx) error { return recordAuthorization(tx, a, &record) })
+	err := r.config.Store.Update(ctx, func(tx Tx) error {
+		reserved, _, err := records.Get[reservations](tx, kindReserved, a.From.Hex())
+		if err == nil {
+			err = reserved.checkUse(a)
+		}
+		if err != nil {
+			return err
+		}
+		return recordAuthorization(tx, a, &record)
+	})
 	if err != nil && !errors.Is(err, errRecorded) {
 		return record, fmt.Errorf("store waived permit: %w", err)
 	}

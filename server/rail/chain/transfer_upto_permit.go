@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"math/big"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -93,15 +94,35 @@ func (r *Rail) checkPermit2Allowance(ctx context.Context, a authorization) error
 	return err
 }
 
-// isNonceUsed reports whether a permit was settled or canceled, as Permit2 says.
-func (r *Rail) isNonceUsed(ctx context.Context, p *evm.UptoPermit) (bool, error) {
-	nonce := p.Nonce.Big()
-	call := r.permit2.PackNonceBitmap(p.From, new(big.Int).Rsh(nonce, 8))
+// isNonceUsed reports whether the permit of a nonce was settled or canceled, as Permit2 says.
+func (r *Rail) isNonceUsed(ctx context.Context, payer common.Address, nonce common.Hash) (bool, error) {
+	call := r.permit2.PackNonceBitmap(payer, new(big.Int).Rsh(nonce.Big(), 8))
 	bits, err := eth.View(ctx, r.chain, r.config.Upto.Permit2, call, r.permit2.UnpackNonceBitmap)
 	if err != nil {
 		return false, err
 	}
-	return bits.Bit(int(p.Nonce[len(p.Nonce)-1])) == 1, nil
+	return bits.Bit(int(nonce[len(nonce)-1])) == 1, nil
+}
+
+// longestPermit is the longest time for which a permit that is verified is valid, with clocks
+// that differ. Its amount is reserved for that time.
+const longestPermit = time.Hour + 2*time.Minute
+
+// latestDeadline returns the latest deadline of a permit that is verified now.
+func (r *Rail) latestDeadline(head *types.Header) time.Time {
+	now := r.config.Clock()
+	if at := eth.Time(head); at.After(now) {
+		now = at
+	}
+	return now.Add(longestPermit)
+}
+
+// checkDeadline refuses a permit whose amount would be reserved for too long.
+func (r *Rail) checkDeadline(a authorization, head *types.Header) error {
+	if a.permit != nil && a.wire.ValidBeforeTime().After(r.latestDeadline(head)) {
+		return refuseAuthorization(x402.ReasonInvalidPayload, "the deadline is more than %s from now", longestPermit)
+	}
+	return nil
 }
 
 // uptoCall returns the settlement of a permit as the relayer sends it.

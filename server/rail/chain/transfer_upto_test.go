@@ -57,7 +57,7 @@ func (w *world) settleUpto(t *testing.T, u x402.Upto, amount string, q rail.Sett
 
 func (w *world) verifyUpto(t *testing.T, u x402.Upto) x402.Verification {
 	t.Helper()
-	v, err := w.rail.VerifyUpto(t.Context(), u, resource)
+	v, err := w.rail.VerifyUpto(t.Context(), u, rail.SettleRequest{Resource: resource})
 	require.NoError(t, err)
 	return v
 }
@@ -304,7 +304,7 @@ func TestManyPermitsOfOneBalance(t *testing.T) {
 		var callers sync.WaitGroup
 		for i, u := range permits {
 			callers.Go(func() {
-				v, err := w.rail.VerifyUpto(t.Context(), u, resource)
+				v, err := w.rail.VerifyUpto(t.Context(), u, rail.SettleRequest{Resource: resource})
 				if err != nil {
 					t.Error(err)
 				}
@@ -333,20 +333,27 @@ func TestManyPermitsOfOneBalance(t *testing.T) {
 	require.True(t, w.verifyUpto(t, late).IsValid)
 }
 
-// TestPermitsInProgressAreLimited checks that a payer has at most 500, and that one that has
-// ended no longer counts.
+// TestPermitsInProgressAreLimited checks that a payer has at most 100 for one payee and 500 in
+// all, and that one that has ended no longer counts.
 func TestPermitsInProgressAreLimited(t *testing.T) {
 	t.Parallel()
 	w := setup(t, devchain.Config{Manual: true}, impatient)
 	from := devchain.Wallets()[0]
 	w.allowPermit2(t, from, devchain.WalletMicros)
-	for i := range 500 {
-		u := w.permit(t, from, func(p *evm.UptoPermit) { p.Amount, p.Nonce = evm.Uint64(1000), evm.Uint64(uint64(i)) })
-		require.True(t, w.verifyUpto(t, u).IsValid)
+	permit := func(payee, nonce int) x402.Upto {
+		return w.permit(t, from, func(p *evm.UptoPermit) {
+			p.To, p.Amount, p.Nonce = devchain.Payee(payee).Address, evm.Uint64(1000), evm.Uint64(uint64(nonce))
+		})
 	}
-	more := w.permit(t, from, func(p *evm.UptoPermit) { p.Nonce = evm.Uint64(500) })
+	for payee := range 5 {
+		for i := range 100 {
+			require.True(t, w.verifyUpto(t, permit(payee, 100*payee+i)).IsValid)
+		}
+		require.Equal(t, x402.ReasonInsufficientFunds, w.verifyUpto(t, permit(payee, 100*payee+100)).InvalidReason)
+	}
+	more := permit(5, 500)
 	require.Equal(t, x402.ReasonInsufficientFunds, w.verifyUpto(t, more).InvalidReason)
-	first := w.permit(t, from, func(p *evm.UptoPermit) { p.Amount, p.Nonce = evm.Uint64(1000), evm.Uint64(0) })
+	first := permit(0, 0)
 	require.True(t, w.verifyUpto(t, first).IsValid, "it is one of them")
 	require.True(t, w.settleUpto(t, first, "0", rail.SettleRequest{}).Success)
 	require.True(t, w.verifyUpto(t, more).IsValid)
