@@ -50,7 +50,9 @@ type shared struct {
 	capturer    Capturer        // nil if prices cannot be held
 	upto        *uptoFinder     // nil if the scheme upto is not offered
 	refunder    Refunder        // nil unless Config.RefundUnserved
-	brake       *brake
+	brake       *brake // of refunded payments
+	unpaid      *brake // of captures that were refused after their requests had run
+	voided      *brake // of requests in a row that counted something and were not served
 	later       *later
 	signRefund  func(context.Context, client.Refund) (string, error)
 	unsigned    sync.Once // logs that it is not set
@@ -68,7 +70,7 @@ func New(c Config) (*Gate, error) {
 	s := &shared{
 		clock: c.Clock, logger: c.Logger, redemptions: c.Redemptions, settler: c.Settler, timeout: c.CallTimeout,
 		mandateKeys: newMandateKeys(c.Clock), clients: newClientLimits(c), listing: &listing{logger: c.Logger},
-		later: newLater(), brake: newBrake(c), skip: c.Skip, served: c.Served, onPaid: c.OnPaid, onRefused: c.OnRefused,
+		later: newLater(), brake: newBrake(c), unpaid: newBrake(c), voided: newBrake(c), skip: c.Skip, served: c.Served, onPaid: c.OnPaid, onRefused: c.OnRefused,
 		newFacilitator: func(url string) (*x402.Facilitator, error) {
 			return x402.NewFacilitator(x402.FacilitatorConfig{URL: url, Timeout: c.CallTimeout, HTTPClient: c.HTTPClient, Clock: c.Clock})
 		},

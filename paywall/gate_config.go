@@ -106,8 +106,11 @@ type Config struct {
 	// MaxUnserved is the number of payments of one mandate that are refunded within
 	// [UnservedWindow] because their requests were not served. The gate answers further
 	// payments of the mandate 503 with Retry-After, and does not take them: a handler that
-	// keeps failing would otherwise pay and refund without end. Each instance counts by itself.
-	// Only with RefundUnserved. Default: [DefaultMaxUnserved]. Negative: no limit.
+	// keeps failing would otherwise pay and refund without end. On metered routes, it is also the
+	// number of captures of one mandate or wallet that are refused after its requests ran, and
+	// of requests in a row that count an amount and are then not served: further ones are
+	// answered 429. Each instance counts by itself. Default: [DefaultMaxUnserved]. Negative: no
+	// limit.
 	MaxUnserved int
 	// SignRefund signs a refund on the chain with the wallet that was paid, and returns the
 	// signature; [client.Refund].Signature is what to sign. The gate has compared it with the

@@ -40,6 +40,7 @@ type Meter struct {
 	mu    sync.Mutex
 	used  int64
 	ended bool
+	late  bool // an amount was not counted because the price is held no longer
 	usage *client.Usage
 	mixed bool // the amounts have no single unit
 }
@@ -99,7 +100,8 @@ func (m *Meter) add(micros int64, usage *client.Usage) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.ended || !m.until.IsZero() && !m.clock().Before(m.until) {
+	if over := !m.until.IsZero() && !m.clock().Before(m.until); m.ended || over {
+		m.late = m.late || over && !m.ended && micros > 0
 		return ErrMeterEnded
 	}
 	left := m.most - m.used
@@ -160,6 +162,16 @@ func (m *Meter) Left() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.most - m.used
+}
+
+// wasLate reports whether the handler counted an amount after the price was held.
+func (m *Meter) wasLate() bool {
+	if m == nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.late
 }
 
 // end ends the meter and returns what it has counted.

@@ -38,6 +38,9 @@ type decision struct {
 	payment Payment // with MeteredMicros and Usage
 	micros  int64   // to capture; zero voids
 	end     End
+	sent    bool // the response is on its way, or the process that sent it has ended
+	wasted  bool // the handler counted an amount that is not captured
+	counted bool // as one that the payer does not pay
 }
 
 // deliverMetered runs the handler of a request whose price is held, and captures what the
@@ -66,6 +69,9 @@ func (h *hold) closeMeter(d *delivery, returned bool) {
 		h.logger.ErrorContext(ctx, "paywall: record the end of a metered payment", slog.String("request_id", h.id), slog.Any("error", err))
 	}
 	no, receipt := h.conclude(ctx, e)
+	if no == nil {
+		no = h.overdue(ctx, d, e)
+	}
 	if !returned || d.hijacked {
 		return // net/http closes the connection, or no longer has it
 	}
@@ -86,12 +92,13 @@ func (h *hold) decide(d *delivery, returned bool) decision {
 	used, usage := d.meter.end()
 	e := decision{payment: *d.payment, micros: d.payment.capturable(used), end: EndServed}
 	e.payment.MeteredMicros, e.payment.Usage, e.payment.Decided = used, usage, true
+	e.sent = d.hijacked || d.delayed.sent
 	late := errors.Is(d.ctx.Err(), context.DeadlineExceeded) // of a timeout in front of the gate, which answers by itself
 	left := d.ctx.Err() != nil && !late
 	reached := d.hijacked || d.delayed.sent && !(late && d.delayed.dropped()) || returned && d.status != 0 && !late
 	switch {
 	case d.declined.Load(), d.status != 0 && !h.fulfilled(d.status), !left && !reached:
-		e.micros, e.end = 0, EndRefused
+		e.micros, e.end, e.wasted = 0, EndRefused, used > 0
 		e.payment.MeteredMicros, e.payment.Usage = 0, nil
 	}
 	return e
@@ -118,7 +125,13 @@ func (h *hold) conclude(ctx context.Context, e decision) (no *refusal, receipt s
 	within, cancel := context.WithTimeout(ctx, h.patience())
 	ch, err := h.capture(within, e)
 	cancel()
+	h.settleDebts(e, ch, err)
+	var refused *x402.RefusedError
+	if (!e.sent || e.micros == 0) && isPassing(err) && errors.As(err, &refused) { // the response is not sent either
+		ch, err = client.Charge{Status: client.Failed, FailureReason: client.FailureReason(safeReason(refused.Reason))}, nil
+	}
 	if e.open(ch, err) {
+		e.counted = refusedCapture(ch, err)
 		h.logger.WarnContext(ctx, "paywall: capture has no outcome; trying again", h.about(e, err)...)
 		if !h.later.run(func(ctx context.Context) { h.captureLater(ctx, e) }) {
 			h.logger.ErrorContext(ctx, "paywall: capture given up: the gate was shut down, or too many are waiting", h.about(e, err)...)
@@ -220,6 +233,7 @@ func (h *hold) captureLater(ctx context.Context, e decision) {
 		ch, err := h.capture(within, e)
 		cancel()
 		if !e.open(ch, err) {
+			h.settleDebts(e, ch, err)
 			_, _ = h.concluded(ctx, e, ch, err)
 			return
 		}
@@ -277,7 +291,7 @@ func (h *hold) resume(ctx context.Context) (Payment, error) {
 	case p.Refunding:
 		return h.resumeRefund(ctx)
 	case p.Decided: // the gate ended between the decision and the capture
-		e := decision{payment: p, micros: p.capturable(p.MeteredMicros), end: EndServed}
+		e := decision{payment: p, micros: p.capturable(p.MeteredMicros), end: EndServed, sent: true}
 		_, _ = h.conclude(ctx, e) // logs a refusal
 		h.end = EndServed
 		return Payment{}, alreadyRedeemed()

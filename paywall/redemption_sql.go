@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// SQLSchema returns the statements that create the table and index of [SQL], on SQLite and
+// SQLSchema returns the statements that create the tables and the index of [SQL], on SQLite and
 // on databases that speak PostgreSQL's dialect.
 func SQLSchema() []string {
 	return []string{
@@ -26,6 +26,10 @@ func SQLSchema() []string {
 	payment TEXT NOT NULL
 )`,
 		`CREATE INDEX IF NOT EXISTS paywall_redemptions_forget ON paywall_redemptions (forget_after)`,
+		`CREATE TABLE IF NOT EXISTS paywall_redemptions_scope (
+	id BIGINT PRIMARY KEY CHECK (id = 1),
+	scope TEXT NOT NULL
+)`,
 	}
 }
 
@@ -66,6 +70,7 @@ type SQL struct {
 	mu    sync.Mutex
 	held  map[string]heldRow // the claims of this instance, by row id
 	swept time.Time
+	scope string // "" until it is read
 }
 
 // heldRow is a claim of this instance.
@@ -74,7 +79,7 @@ type heldRow struct {
 	until time.Time // when a served claim can be forgotten
 }
 
-// NewSQL returns an SQL. It performs no I/O: [SQL.Migrate] creates the table. The
+// NewSQL returns an SQL. It performs no I/O: [SQL.Migrate] creates the tables. The
 // returned error names the invalid field.
 func NewSQL(c SQLConfig) (*SQL, error) {
 	s := &SQL{db: c.DB, lease: c.Lease, clock: c.Clock, held: map[string]heldRow{}}
@@ -93,27 +98,28 @@ func NewSQL(c SQLConfig) (*SQL, error) {
 	return s, nil
 }
 
-// migrateTries is the number of attempts to create the table. If several instances create it
-// concurrently, PostgreSQL fails all but one, and the others succeed when they try again.
+// migrateTries is the number of attempts to create a table or index. If several instances
+// create it concurrently, PostgreSQL fails all but one, and the others succeed when they try
+// again.
 const migrateTries = 3
 
-// Migrate creates the table unless it exists. It returns errors of the database.
-func (s *SQL) Migrate(ctx context.Context) (err error) {
-	for range migrateTries {
-		if err = s.migrate(ctx); err == nil {
-			return nil
-		}
-	}
-	return fmt.Errorf("paywall: migrate redemptions: %w", err)
-}
-
-func (s *SQL) migrate(ctx context.Context) error {
+// Migrate creates the tables that do not exist. It returns errors of the database.
+func (s *SQL) Migrate(ctx context.Context) error {
 	for _, statement := range SQLSchema() {
-		if _, err := s.db.ExecContext(ctx, statement); err != nil {
-			return err
+		if err := s.migrate(ctx, statement); err != nil {
+			return fmt.Errorf("paywall: migrate redemptions: %w", err)
 		}
 	}
 	return nil
+}
+
+func (s *SQL) migrate(ctx context.Context, statement string) (err error) {
+	for range migrateTries {
+		if _, err = s.db.ExecContext(ctx, statement); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // Settled implements [Redemptions]. It returns errors of the database, and an error if this

@@ -31,7 +31,7 @@ func (h *hold) refundUnserved(d *delivery, returned bool) {
 		h.logger.ErrorContext(ctx, "paywall: payment not refunded, because the store fails; its credential stays good", h.aboutRefund(p, err)...)
 		return
 	}
-	h.brake.refunded(h.mandateID)
+	h.brake.count(h.mandateID)
 	refund, err := h.refund(ctx, p)
 	if undecided(err) {
 		h.logger.WarnContext(ctx, "paywall: refund has no outcome; trying again", h.aboutRefund(p, err)...)
