@@ -50,9 +50,9 @@ type shared struct {
 	capturer    Capturer        // nil if prices cannot be held
 	upto        *uptoFinder     // nil if the scheme upto is not offered
 	refunder    Refunder        // nil unless Config.RefundUnserved
-	brake       *brake // of refunded payments
-	unpaid      *brake // of captures that were refused after their requests had run
-	voided      *brake // of requests in a row that counted something and were not served
+	brake       *brake          // of refunded payments
+	unpaid      *brake          // of captures that were refused after their requests had run
+	voided      *brake          // of requests in a row that counted something and were not served
 	later       *later
 	signRefund  func(context.Context, client.Refund) (string, error)
 	unsigned    sync.Once // logs that it is not set

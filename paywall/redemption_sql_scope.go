@@ -10,7 +10,7 @@ type scoped interface {
 	scopeText(ctx context.Context) (string, error)
 }
 
-func (m *Memory) scopeText(context.Context) (string, error) { return m.scope, nil }
+func (m *Memory) scopeText(context.Context) (string, error) { return m.scope, nil } //nolint:unparam // implements scoped
 
 // scopeText returns a random text that all instances with this database share, and no others.
 // It returns errors of the database, such as that [SQL.Migrate] has not created the table.

@@ -16,7 +16,7 @@ const (
 	maxBraked = 10_000
 )
 
-// brake stops a payer whose payments came to nothing too often within [UnservedWindow]: they
+// brake stops a payer whose payments were made for nothing too often within [UnservedWindow]: they
 // were refunded because nothing was served, or what was metered was not paid. Each payment and
 // refund costs fees, or gas, and each request costs work.
 type brake struct {
@@ -32,7 +32,7 @@ func newBrake(c Config) *brake {
 	return &brake{most: c.MaxUnserved, clock: c.Clock}
 }
 
-// count counts a payment of a payer that came to nothing.
+// count counts a payment of a payer that was made for nothing.
 func (b *brake) count(payer string) {
 	if b.most < 0 || payer == "" {
 		return

@@ -29,7 +29,9 @@ func TestPermitOfAFarDeadlineReservesNothing(t *testing.T) {
 	w.allowPermit2(t, from, devchain.WalletMicros)
 	now := max(time.Now().Unix(), w.chain.Now().Unix())
 	for deadline, reason := range map[int64]x402.Reason{4102444800: x402.ReasonInvalidPayload, now + 3600 + 300: x402.ReasonInvalidPayload, now + 3660: ""} {
-		u := w.permit(t, from, func(p *evm.UptoPermit) { p.Amount, p.Deadline = evm.Uint64(devchain.WalletMicros), evm.Uint64(uint64(deadline)) })
+		u := w.permit(t, from, func(p *evm.UptoPermit) {
+			p.Amount, p.Deadline = evm.Uint64(devchain.WalletMicros), evm.Uint64(uint64(deadline))
+		})
 		require.Equal(t, reason, w.verifyUpto(t, u).InvalidReason, "%d", deadline)
 	}
 }
