@@ -100,6 +100,12 @@ type Config struct {
 	// URL without its query, even if the response is lost later. Default: none.
 	OnPaid func(ctx context.Context, url string, r Receipt)
 
+	// Journal records purchases and what they cost, so that an agent that is killed neither
+	// pays twice nor loses a payment. BudgetMicros and VelocityLimits then count all that the
+	// journal has recorded, by every process that shares it. Package agent/journal has one
+	// in a file and one in an SQL database. Default: memory alone, until the process ends.
+	Journal Journal
+
 	// Base sends requests. Default: a transport with the settings of
 	// http.DefaultTransport that connects with DialContext.
 	Base http.RoundTripper

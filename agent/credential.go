@@ -46,10 +46,12 @@ type credential struct {
 
 	busy, held bool // guarded by kept.mu
 	reported   atomic.Bool
+	restored   bool // from the journal
 
 	// Only the request that marked the credential busy uses these.
-	last outcome
-	lost *UndecidedError // set if it was redeemed for a response that is lost
+	last  outcome
+	entry *JournalEntry   // nil without a journal
+	lost  *UndecidedError // set if it was redeemed for a response that is lost
 }
 
 // attach sets the credential's headers.

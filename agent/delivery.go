@@ -17,24 +17,24 @@ func (v *visit) deliver(resp *http.Response, c *credential, lost bool) {
 		until = v.cfg.Clock().Add(unfulfilledLife)
 	}
 	if resp.StatusCode >= http.StatusBadRequest {
-		v.kept.release(c, until)
+		v.release(c, until)
 		return
 	}
 	c.last = answered
 	if bodiless(v.request.Method, resp) {
-		v.kept.drop(c)
+		v.finish(c, PurchaseDelivered, resp)
 		return
 	}
 	resp.Body = &deliveredBody{ReadCloser: resp.Body, left: resp.ContentLength, end: func(how ending) {
 		switch how {
 		case whole:
-			v.kept.drop(c)
+			v.finish(c, PurchaseDelivered, resp)
 			return
 		case broken:
 			c.last = unanswered
 		case closed:
 		}
-		v.kept.release(c, until)
+		v.release(c, until)
 	}}
 }
 

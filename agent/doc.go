@@ -48,7 +48,11 @@
 // If the seller answers that a payment was redeemed before, and the caller never received
 // its response, the request fails with [ErrAnswerLost] instead of being paid again.
 //
-// Credentials are kept in memory and do not survive the process.
+// Without [Config.Journal], credentials and budgets are kept in memory and do not survive the
+// process. With it, each step of a purchase is recorded before the next one: after a
+// restart, the same request sends the same payment, or fails with its receipt if it was
+// served. [WithPurchaseKey] marks the requests that are one purchase, and
+// [Transport.Unfinished] lists what an earlier process left behind.
 //
 // # Redirects
 //

@@ -102,7 +102,7 @@ type UndecidedError struct {
 
 // Error returns what was paid, what is unknown, and why.
 func (e *UndecidedError) Error() string {
-	if errors.Is(e.Err, ErrAnswerLost) {
+	if errors.Is(e.Err, ErrAnswerLost) || errors.Is(e.Err, ErrOutcomeUnknown) {
 		next := "the same request is paid again"
 		if !e.Until.IsZero() {
 			next = fmt.Sprintf("until %s the same request is refused", e.Until.UTC().Format(time.RFC3339))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 )
 
 // otherPayment is the reason of a seller for which a credential pays something else: it
@@ -41,7 +42,10 @@ func (v *visit) answerLost(resp *http.Response, c *credential, why string) error
 		lost.Receipt = &receipt
 		v.record(c, receipt)
 	}
-	if isSafe(v.request.Method) {
+	switch {
+	case c.entry != nil:
+		return v.journalLost(c, lost)
+	case isSafe(v.request.Method):
 		v.kept.drop(c)
 		return lost
 	}
@@ -51,9 +55,31 @@ func (v *visit) answerLost(resp *http.Response, c *credential, why string) error
 	return lost
 }
 
+// journalLost records a lost response in the journal.
+func (v *visit) journalLost(c *credential, lost *UndecidedError) error {
+	e := c.entry
+	e.State, e.Credential, e.Until = PurchaseLost, nil, e.At.Add(unfulfilledLife)
+	if e.Receipt == nil {
+		e.Receipt = lost.Receipt
+	}
+	switch lost.Receipt = e.Receipt; {
+	case e.Key != "":
+		lost.Until = e.ForgetAfter
+	case isSafe(v.request.Method):
+		e.Until = time.Time{}
+	default:
+		lost.Until = e.Until
+	}
+	v.journal(v.request.Context(), e, true)
+	return lost
+}
+
 // takeKept returns the credential that the request must send, or nil. It returns an
 // [*UndecidedError] if that credential was redeemed for a lost response.
 func (v *visit) takeKept(key requestKey) (*credential, error) {
+	if v.cfg.Journal != nil {
+		return v.takeJournaled(key)
+	}
 	for {
 		c := v.kept.take(key, v.cfg.Clock())
 		if c == nil || c.lost == nil {

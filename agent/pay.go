@@ -39,12 +39,13 @@ func (v *visit) resend() (*http.Response, error) {
 func (v *visit) pay(c *credential) (*http.Response, verdict, string, error) {
 	ctx := v.request.Context()
 	attrs := []any{slog.String("url", shown(v.request.URL)), slog.String("method", string(c.offer.Method)), slog.String("price", c.offer.Price())}
-	before, lost, broke := c.last, false, false // lost: the response to an earlier attempt; broke: there was none
+	before, lost := c.last, false               // lost: the response to an earlier attempt
+	broke := c.restored && before == unanswered // an earlier attempt may have had no response
 	c.last = unanswered
 	resp, err := v.send(c)
 	if v.again(resp, err) {
-		broke = err != nil
-		if lost = broke || undecided(resp.StatusCode); lost {
+		broke = broke || err != nil
+		if lost = err != nil || undecided(resp.StatusCode); lost {
 			before = unanswered
 		}
 		if resp != nil {
@@ -53,7 +54,7 @@ func (v *visit) pay(c *credential) (*http.Response, verdict, string, error) {
 		resp, err = v.send(c)
 	}
 	if err != nil {
-		until := v.kept.release(c, v.cfg.Clock().Add(unfulfilledLife))
+		until := v.release(c, v.cfg.Clock().Add(unfulfilledLife))
 		v.cfg.Logger.WarnContext(ctx, "agent: a payment was not answered", attrs...)
 		return nil, open, "", &UndecidedError{
 			URL: shown(v.request.URL), Method: c.offer.Method, AmountMicros: c.offer.AmountMicros, Until: until, Err: err,
@@ -64,12 +65,15 @@ func (v *visit) pay(c *credential) (*http.Response, verdict, string, error) {
 	if found == refused && broke { // this attempt moved no money, but the other one may have
 		found = open
 	}
+	v.confirmed(c, resp)
 	switch {
-	case found == spent && isLost(before, why):
+	case found == spent && (isLost(before, why) || (c.keyed() && before != unsent)):
 		v.cfg.Logger.WarnContext(ctx, "agent: a payment was redeemed and its response is lost", append(attrs, slog.String("reason", why))...)
 		return nil, spent, why, v.answerLost(resp, c, why)
+	case found == spent && before == answered:
+		v.finish(c, PurchaseDelivered, nil)
 	case found == refused, found == spent:
-		v.kept.drop(c)
+		v.finish(c, PurchaseRefused, nil)
 	default:
 		v.deliver(resp, c, lost)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 )
@@ -45,7 +46,9 @@ func (v *visit) buy(a asked, key requestKey) (*http.Response, error) {
 		if last != nil {
 			discard(last)
 		}
-		v.kept.add(c, v.cfg.Clock())
+		if c.entry == nil {
+			v.kept.add(c, v.cfg.Clock())
+		}
 		resp, found, why, err := v.pay(c)
 		if err != nil || found != refused {
 			return resp, err
@@ -61,7 +64,7 @@ func (v *visit) buy(a asked, key requestKey) (*http.Response, error) {
 
 // stops reports whether a reason rules out every other method as well.
 func stops(ctx context.Context, reason error) bool {
-	return errors.Is(reason, ErrNotApproved) || ctx.Err() != nil
+	return errors.Is(reason, ErrNotApproved) || errors.Is(reason, ErrPurchaseBusy) || ctx.Err() != nil
 }
 
 // against records why an offer is not used.
@@ -92,7 +95,7 @@ func (p *purchase) prepare(o Offer) (*credential, error) {
 			return nil, err
 		}
 	}
-	giveBack, err := p.spent.reserve(o.AmountMicros)
+	e, giveBack, err := p.reserve(o)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +110,32 @@ func (p *purchase) prepare(o Offer) (*credential, error) {
 		return nil, err
 	}
 	c.target, c.key = targetOf(p.request), p.key
+	if e != nil {
+		if err := p.sending(c, e); err != nil {
+			giveBack()
+			return nil, err
+		}
+	}
 	return c, nil
+}
+
+// reserve counts a price against the limits, in the journal if there is one. The returned
+// function releases a payment that was not sent.
+func (p *purchase) reserve(o Offer) (e *JournalEntry, giveBack func(), err error) {
+	if p.cfg.Journal == nil {
+		giveBack, err = p.spent.reserve(o.AmountMicros)
+		return nil, giveBack, err
+	}
+	if e, err = p.begin(o); err != nil {
+		return nil, nil, err
+	}
+	return e, func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(p.request.Context()), journalTimeout)
+		defer cancel()
+		if err := p.cfg.Journal.Forget(ctx, e.ID); err != nil {
+			p.cfg.Logger.ErrorContext(ctx, "agent: the journal did not forget a purchase", slog.String("purchase", e.ID), slog.Any("error", err))
+		}
+	}, nil
 }
 
 // approve asks for approval once per request. An approval covers other methods to pay the

@@ -58,7 +58,10 @@ func (t *Transport) CloseIdleConnections() {
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	v := &visit{Transport: t, request: r, body: newBody(r)}
 	defer v.body.end()
-	if v.body.record == nil && t.kept.any(targetOf(r)) {
+	if err := v.checkPurchaseKey(); err != nil {
+		return nil, err
+	}
+	if v.mayBePaid() {
 		if resp, err := v.resend(); resp != nil || err != nil {
 			return resp, err
 		}
@@ -75,6 +78,7 @@ type visit struct {
 	*Transport
 	request *http.Request
 	body    *body
+	looked  bool // for an earlier purchase in the journal
 }
 
 // send sends the request once, with a credential unless c is nil.
@@ -143,7 +147,10 @@ func (v *visit) answer(resp *http.Response) (*http.Response, error) {
 	case !secure(v.request.URL):
 		return nil, v.unpaid(refuse(ErrInsecure))
 	}
-	if v.body.record != nil && v.kept.any(targetOf(v.request)) { // the request's key is known only now
+	if v.cfg.Journal != nil && paidBefore(v.request) {
+		return nil, v.unpaid(refuse(ErrPaidBefore))
+	}
+	if v.mayBePaidAfterAll() {
 		if resp, err := v.resend(); resp != nil || err != nil {
 			return resp, err
 		}

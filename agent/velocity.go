@@ -78,6 +78,11 @@ func (v VelocityLimit) check(made []*expense, now time.Time, micros int64) error
 			sum += m.micros
 		}
 	}
+	return v.allows(count, sum)
+}
+
+// allows checks the number and the sum of the payments in the window.
+func (v VelocityLimit) allows(count int, sum int64) error {
 	switch {
 	case v.MaxMicros > 0 && sum > v.MaxMicros:
 		return fmt.Errorf("%w: more than %s USD in %v", ErrVelocity, usd(v.MaxMicros), v.Window)

@@ -55,7 +55,7 @@ func TestMerchantsPullInLittle(t *testing.T) {
 	}
 	for name, own := range map[string][]string{
 		"client": {module}, "webhook": {module}, "mandate": {module},
-		"paywall": allowed, "paywall/bundle": allowed, "agent": allowed, "mpp": allowed, "x402": allowed,
+		"paywall": allowed, "paywall/bundle": allowed, "agent": allowed, "agent/journal": allowed, "mpp": allowed, "x402": allowed,
 	} {
 		modules := map[string]int{}
 		for _, p := range list(t, "./"+name) {
