@@ -161,13 +161,13 @@ func TestSignedOutSeesNoPage(t *testing.T) {
 	b := merchantTab(t)
 	paths := []string{
 		"", "/transactions", "/transactions.csv", "/transactions/txn_1", "/mandates", "/mandates/del_1", "/mandates/del_1/revoke", "/keys", "/webhooks",
-		"/webhooks/whe_1", "/events", "/events/evt_1", "/account",
+		"/webhooks/whe_1", "/events", "/events/evt_1", "/account", "/settings", "/sandbox",
 	}
 	stranger := openTab(t, b.srv)
 	for _, path := range paths {
 		require.Equal(t, "/dashboard/sign-in", stranger.get("/dashboard"+path).Path, path)
 	}
-	for _, path := range []string{"/keys", "/webhooks", "/transactions/txn_1/refunds", "/mandates/del_1/revoke", "/prove"} {
+	for _, path := range []string{"/keys", "/webhooks", "/settings", "/settings/wallet", "/sandbox/clock", "/transactions/txn_1/refunds", "/mandates/del_1/revoke", "/prove"} {
 		require.Equal(t, "/dashboard/sign-in", stranger.post("/dashboard"+path, url.Values{}).Path, path)
 	}
 	require.Contains(t, b.post("/dashboard/sign-out", url.Values{}).Text, "signed out")
@@ -381,4 +381,68 @@ func TestMerchantWithoutMailCannotSignIn(t *testing.T) {
 	b := openTab(t, servertest.Start(t, &servertest.Options{Configure: func(c *server.Config) { c.Mailer = nil }}))
 	require.Contains(t, b.get("/dashboard/sign-in").Text, "sends no mail")
 	require.Contains(t, b.post("/dashboard/sign-in", url.Values{"email": {"ada@acme.example"}}).Text, "sends no mail")
+}
+
+// TestProfileFormLeavesTheOperatorsDecisions: a merchant limits itself, and the lower limit
+// counts.
+func TestProfileFormLeavesTheOperatorsDecisions(t *testing.T) {
+	t.Parallel()
+	b := merchantTab(t)
+	for form, text := range map[string]string{
+		"name=": "Enter the name", "name=a&website=x": "must be a URL", "name=a&limit=x": "must be an amount", "name=a&limit=0.001": "must be an amount",
+		"name=%E2%80%AE": "did not arrive whole",
+	} {
+		values, err := url.ParseQuery(form)
+		require.NoError(t, err)
+		require.Contains(t, b.post("/dashboard/settings", values).Text, text, form)
+	}
+	saved := b.post("/dashboard/settings", url.Values{"name": {"Acme & Sons"}, "website": {"https://acme.example"}, "limit": {"5.00"}})
+	require.Contains(t, saved.Text, "Saved.")
+	require.Contains(t, saved.Text, "Acme &amp; Sons")
+	s, err := b.srv.Client().CreateSession(t.Context(), client.SessionParams{MaxPerTxCents: 100_000, MaxMonthlySpendCents: 1_000_000})
+	require.NoError(t, err)
+	s, err = b.srv.Client().CompleteTestSession(t.Context(), s.SessionToken, client.TestCompletion{PaymentMethods: []string{"card_visa"}})
+	require.NoError(t, err)
+	_, err = b.srv.Client().Charge(t.Context(), client.ChargeParams{Mandate: s.Mandate, AmountCents: 501, Currency: client.USD, Description: "x"})
+	require.ErrorIs(t, err, client.ErrMerchantLimit)
+	require.NotContains(t, saved.Text, "wallet-form", "no rail pays to wallets")
+	require.Equal(t, http.StatusNotFound, b.post("/dashboard/settings/wallet", url.Values{}).Status)
+}
+
+// TestSandboxPageCompletesASessionOnce of the merchant alone, and moves the clock once for a form.
+func TestSandboxPageCompletesASessionOnce(t *testing.T) {
+	t.Parallel()
+	b := merchantTab(t)
+	s, err := b.srv.Client().CreateSession(t.Context(), client.SessionParams{MaxPerTxCents: 1000, MaxMonthlySpendCents: 1000})
+	require.NoError(t, err)
+	form := url.Values{"session": {s.SetupURL}, "method": {"card_declined"}}
+	require.Contains(t, b.post("/dashboard/sandbox/complete", form).Text, "Attempts left: 4")
+	form.Set("method", "made_up")
+	require.Contains(t, b.post("/dashboard/sandbox/complete", form).Text, "does not allow this payment method")
+	form.Set("method", "card_visa")
+	require.Contains(t, b.post("/dashboard/sandbox/complete", form).Text, "dtok_")
+	require.Contains(t, b.post("/dashboard/sandbox/complete", form).Text, "This session is finished")
+	other, err := b.srv.CreateMerchant(t.Context(), server.MerchantParams{Name: "Other"})
+	require.NoError(t, err)
+	s, err = b.srv.ClientOf(t, other).CreateSession(t.Context(), client.SessionParams{MaxPerTxCents: 1000, MaxMonthlySpendCents: 1000})
+	require.NoError(t, err)
+	require.Contains(t, b.post("/dashboard/sandbox/complete", url.Values{"session": {s.SessionToken}, "method": {"card_visa"}}).Text, "no such session")
+
+	from := regexp.MustCompile(`name="from" value="(\d+)"`).FindStringSubmatch(b.get("/dashboard/sandbox").Text)[1]
+	before := b.srv.Clock.Now()
+	for range 2 {
+		require.Contains(t, b.post("/dashboard/sandbox/clock", url.Values{"from": {from}, "step": {"hour"}}).Text, "The clock moved")
+	}
+	require.InDelta(t, time.Hour, b.srv.Clock.Now().Sub(before), float64(time.Minute))
+	for _, wrong := range []url.Values{{}, {"from": {from}, "step": {"year"}}, {"from": {"9999999999999999"}, "step": {"day"}}} {
+		require.Equal(t, http.StatusUnprocessableEntity, b.post("/dashboard/sandbox/clock", wrong).Status)
+	}
+}
+
+// TestClockOfAPublicSandboxIsNotOnThePage: it moves for all, so its helpers ask for a key.
+func TestClockOfAPublicSandboxIsNotOnThePage(t *testing.T) {
+	t.Parallel()
+	b := merchantTab(t, func(c *server.Config) { c.TestHelperKey = "a key of the test helpers" })
+	require.NotContains(t, b.get("/dashboard/sandbox").Text, `id="clock"`)
+	require.Equal(t, http.StatusNotFound, b.post("/dashboard/sandbox/clock", url.Values{"from": {"1"}, "step": {"day"}}).Status)
 }

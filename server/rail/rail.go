@@ -312,6 +312,14 @@ type Wallets interface {
 	ChainID() uint64
 }
 
+// SignatureVerifier is a [Rail] that verifies what wallets sign.
+type SignatureVerifier interface {
+	// VerifySigned verifies that the wallet with an address signed a text (EIP-191, the
+	// method personal_sign). It returns [ErrSignature] if it did not; with any other error
+	// the signature may be valid.
+	VerifySigned(ctx context.Context, address, text, signature string) error
+}
+
 // WalletProposal is what a wallet is asked to sign.
 type WalletProposal struct {
 	// ID identifies the proposal in [Wallets.Accept].

@@ -23,6 +23,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/internal/signin"
 	"github.com/paywarrant/paywarrant/server/internal/site"
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/webhook"
 )
@@ -30,11 +31,16 @@ import (
 //go:embed templates/*.html
 var templates embed.FS
 
+//go:embed assets/wallet.js
+var walletScript []byte
+
 // Store is the part of the store that is read here.
 type Store interface {
 	store.Reports
 	Merchant(ctx context.Context, id string) (ledger.Merchant, error)
 	APIKeys(ctx context.Context, merchantID string) ([]store.APIKey, error)
+	SetMerchantProfile(ctx context.Context, id string, p store.MerchantProfile) error
+	SetMerchantWallet(ctx context.Context, id, payTo string) error
 	RevokeAPIKey(ctx context.Context, hash string, at time.Time) (bool, error)
 }
 
@@ -62,7 +68,8 @@ type Webhooks interface {
 	Body(e ledger.Event) []byte
 }
 
-// Config configures a Dashboard. Every field is required, except Audit and SignUp.
+// Config configures a Dashboard. Every field is required, except those with a
+// default.
 type Config struct {
 	Site     *site.Site
 	Payments *payment.Service
@@ -74,6 +81,12 @@ type Config struct {
 	Logger   *slog.Logger
 	// Receiver returns an error for a URL that can never receive events.
 	Receiver func(url string) error
+	// Wallets verifies what wallets sign. Nil: no rail pays to wallets.
+	Wallets rail.SignatureVerifier
+	// Methods are the payment methods of the sandbox's page. Empty: there is no such page.
+	Methods []rail.Method
+	// Advance moves the clock of the sandbox. Nil: the page does not.
+	Advance func(time.Duration) error
 	// SignUp lets anyone who proves an address create an account, with NewMerchant.
 	SignUp      bool
 	NewMerchant func(ctx context.Context, name, website, email string) (ledger.Merchant, error)
@@ -86,6 +99,7 @@ type Dashboard struct {
 	Config
 
 	sessions *signin.Sessions
+	wallet   *site.Asset
 	days     *days
 	pages    map[string]*template.Template
 }
@@ -93,12 +107,13 @@ type Dashboard struct {
 // pageNames are the templates of the pages.
 var pageNames = []string{
 	"overview", "transactions", "transaction", "mandates", "mandate", "revoke", "keys", "webhooks", "endpoint", "event", "events",
-	"signin", "code", "account", "prove",
+	"signin", "code", "account", "prove", "settings", "sandbox",
 }
 
 // New parses the templates; they are part of the program, so a broken one panics.
 func New(cfg Config) *Dashboard {
 	d := &Dashboard{Config: cfg, pages: map[string]*template.Template{}, days: newDays(cfg.Store, cfg.Clock, cfg.Logger)}
+	d.wallet = site.NewAsset("payto", ".js", walletScript)
 	d.sessions = cfg.SignIns.Sessions("merchant", cfg.Site.Failed, signin.Merchant, signin.Email)
 	for _, name := range pageNames {
 		d.pages[name] = cfg.Site.Parse(templates, "templates/parts.html", "templates/"+name+".html")
@@ -139,6 +154,17 @@ func (d *Dashboard) Register(mux *http.ServeMux) {
 	view("/events", d.showEvents)
 	view("/events/{eventId}", d.showEvent)
 	form("/events/{eventId}/redeliver", d.redeliver)
+	view("/settings", d.showSettings)
+	form("/settings", d.setProfile)
+	form("/settings/wallet", d.guarded("/settings", d.setWallet))
+	if len(d.Methods) > 0 {
+		view("/sandbox", d.showSandbox)
+		form("/sandbox/complete", d.completeSession)
+	}
+	if d.Advance != nil {
+		form("/sandbox/clock", d.moveClock)
+	}
+	d.wallet.Register(mux)
 	d.registerSignIn(mux)
 }
 
@@ -178,11 +204,16 @@ var sections = []section{
 	{"Mandates", "/mandates", "mandates"},
 	{"API keys", "/keys", "keys"},
 	{"Webhooks", "/webhooks", "webhooks"},
+	{"Settings", "/settings", "settings"},
+	{"Sandbox", sandboxPath, "sandbox"},
 }
 
 func (d *Dashboard) menu(v visit, path string) *site.Menu {
 	m := &site.Menu{Label: "Dashboard", Account: v.merchant.Name, SignOut: SignOutPath}
 	for _, s := range sections {
+		if s.path == sandboxPath && len(d.Methods) == 0 {
+			continue
+		}
 		m.Items = append(m.Items, site.MenuItem{Name: s.name, URL: Root + s.path, Icon: s.icon, Current: s.path == path})
 	}
 	return m

@@ -33,6 +33,8 @@ func (d *Dashboard) mandateBadge(m ledger.Mandate) site.Badge {
 		return site.Badge{Tone: site.Bad, Text: "Revoked"}
 	case !d.Clock().Before(m.Terms.ExpiresAt):
 		return site.Badge{Tone: site.Neutral, Text: "Expired"}
+	case !m.PausedAt.IsZero():
+		return site.Badge{Tone: site.Wait, Text: "Paused"}
 	}
 	return site.Badge{Tone: site.Good, Text: "Active"}
 }

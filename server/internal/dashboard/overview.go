@@ -141,9 +141,9 @@ func (s *summary) rate() string {
 // share writes a part in percent.
 func share(part, of int64) string {
 	if of == 0 {
-		return "0 %"
+		return "0%"
 	}
-	return strconv.FormatFloat(float64(part)/float64(of)*100, 'f', 0, 64) + " %"
+	return strconv.FormatFloat(float64(part)/float64(of)*100, 'f', 0, 64) + "%"
 }
 
 func (s *summary) volume() site.Chart {

@@ -16,8 +16,8 @@ type Link struct {
 
 // home is the page at "/".
 type home struct {
-	Text        string
-	Links, More []Link
+	Text                   string
+	Links, Accounts, More []Link
 }
 
 // showHome describes the service: to browsers as a page, to programs as JSON.
@@ -44,6 +44,10 @@ func (p *Pages) showHome(w http.ResponseWriter, r *http.Request) {
 	h := home{
 		Text:  "Software pays through this service, within limits that people signed. If you were given a link to confirm, follow or stop payments, open the whole link.",
 		Links: p.Links,
+		Accounts: []Link{
+			{Name: "Your mandates", URL: "/me", Text: "What you allowed agents to pay, and what they paid. Pause or stop it."},
+			{Name: "Dashboard of merchants", URL: "/dashboard", Text: "Payments, refunds, mandates, API keys and webhooks."},
+		},
 		More: []Link{
 			{Name: "API description", URL: "/openapi.json", Text: "OpenAPI 3.1: mandates, charges, webhooks"},
 			{Name: "Public keys", URL: "/.well-known/jwks.json", Text: "They verify mandates offline."},
@@ -51,6 +55,9 @@ func (p *Pages) showHome(w http.ResponseWriter, r *http.Request) {
 	}
 	if p.Mailbox != nil {
 		h.Links = append(slices.Clip(h.Links), Link{Name: "Mailbox", URL: mailboxPath, Text: "Mail to people is shown here instead of being sent."})
+	}
+	if p.Sandbox {
+		h.More = append(h.More, Link{Name: "Components", URL: "/design", Text: "What the pages of the service are made of."})
 	}
 	if errors != "" {
 		h.More = append(h.More, Link{Name: "Error codes", URL: errors, Text: "The cause and the fix of each one."})

@@ -37,7 +37,7 @@ func (s *Site) showDesign(w http.ResponseWriter, r *http.Request) {
 		},
 		Days: Chart{ID: "days", Title: "Volume by day", Summary: "A number for each of ten days.", Of: "Day", Value: "Volume"},
 		Reasons: Chart{ID: "reasons", Title: "Failures by reason", Summary: "Two reasons.", Of: "Reason", Value: "Payments", Bars: []Bar{
-			{Label: "Card declined", Value: 12, Text: "12", Note: "80 %"}, {Label: "Insufficient funds", Value: 3, Text: "3", Note: "20 %"},
+			{Label: "Card declined", Value: 12, Text: "12", Note: "80%"}, {Label: "Insufficient funds", Value: 3, Text: "3", Note: "20%"},
 		}},
 	}
 	for i := range int64(10) {

@@ -1,0 +1,106 @@
+package browser_test
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/servertest"
+)
+
+var mailedCode = regexp.MustCompile(`\b\d{3} \d{3}\b`)
+
+// signIn signs in to the dashboard with the code of a message.
+func signIn(ctx context.Context, t *testing.T, srv *servertest.Server, email string) {
+	t.Helper()
+	had := len(srv.Mails())
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard"), chromedp.WaitVisible("#sign-in"),
+		chromedp.SetValue("#email", email), chromedp.Click("#sign-in .main"), chromedp.WaitVisible("#enter-code")))
+	require.Eventually(t, func() bool { return len(srv.Mails()) > had }, time.Minute, 10*time.Millisecond)
+	all := srv.Mails()
+	require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#code", mailedCode.FindString(all[len(all)-1].Text))))
+}
+
+// TestMerchantSignsUpChargesAndRefunds: the way of a merchant from the address to the refund. Each page is
+// accessible and quiet on its way.
+func TestMerchantSignsUpChargesAndRefunds(t *testing.T) {
+	t.Parallel()
+	for _, w := range widths {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			ctx := scripted(t, w)
+			quiet(ctx, t)
+			srv := servertest.Start(t, &servertest.Options{Configure: func(c *server.Config) { c.MerchantSignUp = true }})
+			page := func(path, name string) {
+				require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+path), chromedp.WaitVisible("h1")))
+				accessible(ctx, t, "dashboard-"+name+"-"+w.name)
+			}
+			page("/dashboard/sign-in", "sign-in")
+			signIn(ctx, t, srv, "ada@aurora.example")
+			accessible(ctx, t, "dashboard-code-"+w.name)
+			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#enter-code .main"), chromedp.WaitVisible("#name")))
+			accessible(ctx, t, "dashboard-account-"+w.name)
+			require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#name", "Aurora Data"), chromedp.SetValue("#website", "https://aurora.example"),
+				chromedp.Click("#account .main"), chromedp.WaitVisible("#start")))
+			accessible(ctx, t, "dashboard-new-"+w.name)
+			for _, empty := range []string{"transactions", "mandates", "keys", "webhooks", "events"} {
+				page("/dashboard/"+empty, "empty-"+empty)
+			}
+
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard/keys"), chromedp.WaitVisible("#label"),
+				chromedp.SetValue("#label", "Web shop"), chromedp.Click("#create-key .main"), chromedp.WaitVisible("#secret")))
+			accessible(ctx, t, "dashboard-key-"+w.name)
+			c, err := client.New(client.Config{BaseURL: srv.URL, MerchantID: text(ctx, t, "#merchant-id"), APIKey: text(ctx, t, "#secret")})
+			require.NoError(t, err)
+			pays(ctx, t, c)
+			_, err = c.CreateWebhookEndpoint(t.Context(), client.WebhookEndpointParams{URL: srv.URL + "/nowhere"})
+			require.NoError(t, err)
+
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard"), chromedp.WaitVisible("#volume")))
+			require.Eventually(t, func() bool {
+				require.NoError(t, chromedp.Do(ctx, chromedp.Reload(), chromedp.WaitVisible("#volume")))
+				return strings.Contains(text(ctx, t, "#volume"), "$12.50 in the last 30 days")
+			}, time.Minute, 50*time.Millisecond)
+			accessible(ctx, t, "dashboard-overview-"+w.name)
+			for _, filled := range []string{"transactions", "mandates", "webhooks", "events"} {
+				page("/dashboard/"+filled, filled)
+			}
+			for _, list := range []string{"mandates", "webhooks", "events", "transactions"} {
+				require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard/"+list), chromedp.WaitVisible("tbody a"),
+					chromedp.Click("tbody a"), chromedp.WaitNotPresent("tbody a[href^='/dashboard/"+list+"/']")))
+				accessible(ctx, t, "dashboard-one-"+list+"-"+w.name)
+			}
+			require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#amount", "100"), chromedp.Click("#refund .danger"), chromedp.WaitVisible("#error")))
+			accessible(ctx, t, "dashboard-refund-refused-"+w.name)
+			require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#amount", "5"), chromedp.SetValue("#reason", "Came late"),
+				chromedp.Click("#refund .danger"), chromedp.WaitVisible("#refunds")))
+			accessible(ctx, t, "dashboard-refunded-"+w.name)
+		})
+	}
+}
+
+// pays confirms a mandate by card on the setup page, and charges it.
+func pays(ctx context.Context, t *testing.T, c *client.Client) {
+	t.Helper()
+	s, err := c.CreateSession(t.Context(), client.SessionParams{MaxPerTxCents: 2500, MaxMonthlySpendCents: 10_000})
+	require.NoError(t, err)
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), chromedp.WaitVisible("#setup"),
+		chromedp.Click("#setup .button.main"), chromedp.WaitVisible(".badge.good")))
+	m, err := c.WaitForMandate(t.Context(), s.SessionToken)
+	require.NoError(t, err)
+	_, err = c.Charge(t.Context(), client.ChargeParams{Mandate: m, AmountCents: 1250, Currency: client.USD, Description: "October report"})
+	require.NoError(t, err)
+	s, err = c.CreateSession(t.Context(), client.SessionParams{MaxPerTxCents: 2500, MaxMonthlySpendCents: 10_000})
+	require.NoError(t, err)
+	s, err = c.CompleteTestSession(t.Context(), s.SessionToken, client.TestCompletion{PaymentMethods: []string{"card_decline_after_setup"}})
+	require.NoError(t, err)
+	_, err = c.Charge(t.Context(), client.ChargeParams{Mandate: s.Mandate, AmountCents: 700, Currency: client.USD, Description: "November report"})
+	require.NoError(t, err)
+}
