@@ -35,7 +35,6 @@ type world struct {
 	served    atomic.Int64
 	session   *mcp.ClientSession
 	progress  atomic.Int64
-	elicited  atomic.Pointer[mcp.ElicitParams]
 }
 
 func setup(t *testing.T, change func(*toolkit.Config, *mcp.ClientOptions)) *world {

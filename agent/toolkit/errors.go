@@ -66,7 +66,7 @@ type Error struct {
 
 // Error returns the error as JSON.
 func (e *Error) Error() string {
-	text, err := json.Marshal((*plainError)(e))
+	text, err := json.Marshal((*plainError)(e)) //nolint:gosec // the session lets the caller ask for its result
 	if err != nil {
 		return e.Code
 	}

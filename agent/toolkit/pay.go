@@ -92,12 +92,9 @@ func (k *Kit) await(ctx context.Context, p client.ChargeParams, c client.Charge,
 	deadline := time.Now().Add(payFor)
 	for step := 1; c.Status == client.Pending && time.Now().Add(pollPause).Before(deadline); step++ {
 		progress.report(step, "waiting for the payment to be confirmed")
-		if rest(ctx, pollPause) != nil {
+		again, ok := k.again(ctx, p)
+		if !ok {
 			break // the payment exists: report its state
-		}
-		again, err := k.service.Charge(ctx, p)
-		if err != nil {
-			break
 		}
 		c = again
 	}
@@ -105,6 +102,15 @@ func (k *Kit) await(ctx context.Context, p client.ChargeParams, c client.Charge,
 		TransactionID: c.TransactionID, Status: string(c.Status), AmountCents: c.AmountCents, RailUsed: string(c.RailUsed), TxHash: c.TxHash,
 		FailureReason: string(c.FailureReason),
 	}, nil
+}
+
+// again waits a moment and repeats a payment under its key.
+func (k *Kit) again(ctx context.Context, p client.ChargeParams) (client.Charge, bool) {
+	if rest(ctx, pollPause) != nil {
+		return client.Charge{}, false
+	}
+	c, err := k.service.Charge(ctx, p)
+	return c, err == nil
 }
 
 // needMandate asks a person for a mandate that allows the payment.

@@ -13,8 +13,10 @@
 //
 // A model may call a tool twice for one purpose. So a payment that equals an earlier one of
 // the last ten minutes (mandate, payee, amount, description) is refused with
-// [CodeDuplicate] unless the call says to pay again. [Kit.Pay] also derives its idempotency
-// key from the payment, so that another process refuses the repetition as well.
+// [CodeDuplicate] unless the call says to pay again. A Kit remembers its payments in memory.
+// [Kit.Pay] also derives its idempotency key from the payment and the ten minutes of the clock
+// that it falls into, so that another process does not repeat it in those minutes. [Kit.Fetch]
+// has no such key: another process that fetches the same URL pays again.
 package toolkit
 
 import (

@@ -36,7 +36,7 @@ Example:
 }
 
 // Run serves until the client closes its input.
-func (c mcpCmd) Run(ctx context.Context, o output) (err error) {
+func (c mcpCmd) Run(ctx context.Context, _ output) (err error) {
 	token, end, err := c.token(ctx)
 	if err != nil {
 		return err
