@@ -62,7 +62,7 @@ func TestMerchantCannotConfirmForAnAddressItDoesNotHave(t *testing.T) {
 			require.Greater(t, len(c.Mails()), before)
 			resp, text = post(t, other.SetupURL, mine, "same-origin")
 			require.Equal(t, http.StatusUnprocessableEntity, resp.StatusCode)
-			require.Contains(t, text, "This is not the code. Attempts left: 4.")
+			require.Contains(t, text, `<strong class="wrong">This is not the code. Attempts left: 4.</strong>`, "beside the field")
 			for range 4 {
 				wrong := formOf(emailForm(c, map[string]string{"mailed": "ada@example.com", "code": wrongCode(mine.Get("code"))}))
 				resp, text = post(t, s.SetupURL, wrong, "same-origin")

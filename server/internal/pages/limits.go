@@ -134,6 +134,7 @@ func limitsAsked(t ledger.Terms) map[ledger.WindowKind]string {
 // limitField is a field of the setup page for an optional limit.
 type limitField struct {
 	ID, Name, Label, Hint, Value string
+	Message                      string // what is wrong with Value
 
 	Money    bool
 	Required bool
@@ -148,7 +149,7 @@ func limitFields(f faulty, asked ledger.Terms, in entered) (required, optional [
 		limit := asked.Cap(l.kind)
 		field := limitField{
 			ID: l.id, Name: l.name, Label: l.label, Value: in.further[l.kind], Money: !l.counts(),
-			Required: limit > 0, Describe: f.Describe(l.id, l.id+"-hint"),
+			Required: limit > 0, Describe: f.Describe(l.id, l.id+"-hint"), Message: f.Message(l.id),
 		}
 		switch {
 		case limit > 0:

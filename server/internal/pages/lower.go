@@ -52,7 +52,7 @@ func (p *Pages) showLower(w http.ResponseWriter, r *http.Request, m ledger.Manda
 	field := func(id, name, label, value, now string) limitField {
 		return limitField{
 			ID: id, Name: name, Label: label, Value: value, Hint: "Now: " + now + ".",
-			Money: id != "count", Required: true, Describe: f.Describe(id, id+"-hint"),
+			Money: id != "count", Required: true, Describe: f.Describe(id, id+"-hint"), Message: f.Message(id),
 		}
 	}
 	_, further := limitFields(f.faulty, m.Terms, in)

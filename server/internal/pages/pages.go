@@ -132,12 +132,13 @@ func (p *Pages) Register(mux *http.ServeMux) {
 // result is a page without a form.
 type result struct {
 	Tone, Badge, Headline, Text, Amount, Merchant, Return string
-	Worst                                                 string // what a mandate can cost at most
-	Warn                                                  bool   // show Worst as a warning
-	Private                                               string // address of a mandate's private page
-	Receipt                                               string // address of a receipt
-	Next                                                  string // address of the card processor's page
-	Note                                                  string // what to do next
+	Worst                                                 string   // what a mandate can cost at most
+	Warn                                                  bool     // show Worst as a warning
+	Private                                               string   // address of a mandate's private page
+	Receipt                                               string   // address of a receipt
+	Next                                                  string   // address of the card processor's page
+	Note                                                  string   // what to do next
+	Help                                                  []string // about a receipt: how to stop and to dispute
 	Facts                                                 []fact
 	Points                                                []string
 	Revoke                                                *revokeView

@@ -88,7 +88,26 @@ func receiptView(found payment.Receipt) result {
 		return v
 	}
 	v.Facts = append(v.Facts, fact{"Mandate", c.MandateID})
-	v.Note = "Did an agent pay this for you? To see all its payments or to stop them, open the private link that you got when you confirmed the mandate." +
-		" If you have lost it, ask the merchant that asked you for the mandate to revoke it."
+	v.Help = help(found)
 	return v
+}
+
+// help says how to stop further payments, and how to dispute this one.
+func help(found payment.Receipt) []string {
+	merchant := found.Merchant.Name
+	if host := host(found.Merchant.Website); host != "" {
+		merchant += " (" + host + ")"
+	}
+	lines := []string{
+		"To pause or stop further payments, open the private link that you got when you confirmed the mandate. If you proved an email address, you can also sign in.",
+		"If you have neither, ask the merchant that asked you for the mandate to revoke it.",
+	}
+	if c := found.Charge; c.Status == ledger.ChargeFailed || c.Status == ledger.ChargeVoided || found.Reversed {
+		return lines
+	}
+	lines = append(lines, "To dispute this payment, ask "+merchant+" for a refund first, and name the transaction.")
+	if found.Charge.Rail == rail.Chain {
+		return append(lines, "A payment on the chain cannot be taken back: only the merchant can refund it.")
+	}
+	return append(lines, "If that does not help, the issuer of your card can dispute the payment for you.")
 }

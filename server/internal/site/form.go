@@ -43,6 +43,14 @@ type Faulty struct {
 	Wrong string // the field that Error is about; empty: the form as a whole
 }
 
+// Message returns the error if it is about the field, to be shown beside it.
+func (f Faulty) Message(field string) string {
+	if f.Wrong != field {
+		return ""
+	}
+	return f.Error
+}
+
 // Describe returns the attributes that connect a field with its hint and, if it is the
 // invalid one, with the message, whose id is "error".
 func (f Faulty) Describe(field, hint string) template.HTMLAttr {
