@@ -339,3 +339,34 @@ func TestAnAgentsRequestsBeyondItsScopesAreLimited(t *testing.T) {
 	}
 	c.agent(t, token, "GET", "/v1/merchants/stats", "").refused(t, 429, "rate_limit_exceeded")
 }
+
+// TestAuditLogHasTokensAndWhatAgentsPaid: each action once, with the token's id and no secret.
+func TestAuditLogHasTokensAndWhatAgentsPaid(t *testing.T) {
+	t.Parallel()
+	c, o, _ := operated(t)
+	mandate := c.mandate(t, 500, 1000)
+	token := c.token(t, client.AccessTokenParams{Mandate: mandate})
+	for range 2 { // a repeat is no action
+		c.agent(t, token.Token, "POST", "/v1/payments/charge", chargeBody(mandate, 100, "k")).ok(t)
+	}
+	for range 2 {
+		c.do(t, "DELETE", "/v1/access-tokens/"+token.ID, "").ok(t)
+	}
+	found := map[string]int{}
+	require.Eventually(t, func() bool { // a payment's entry is stored soon after it
+		clear(found)
+		log, err := o.AuditLog(t.Context(), "merchant:"+c.merchant.ID, "", 100)
+		require.NoError(t, err)
+		for _, e := range log {
+			require.NotContains(t, e.Detail, token.Token)
+			found[e.Action]++
+			if e.Action == "agent.pay" {
+				require.Contains(t, e.Detail, token.ID)
+			}
+		}
+		return found["agent.pay"] > 0
+	}, 5*time.Second, 10*time.Millisecond)
+	require.Equal(t, 1, found["token.create"])
+	require.Equal(t, 1, found["token.revoke"])
+	require.Equal(t, 1, found["agent.pay"])
+}

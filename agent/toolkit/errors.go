@@ -102,6 +102,7 @@ var advice = map[client.Code]struct {
 	client.CodeMerchantInactive:      {Stop, "Stop: the payee's account is not active."},
 	client.CodeMandateInvalid:        {NewMandate, "Ask the person for a new mandate with setup_spending_mandate."},
 	client.CodeMandateRevoked:        {NewMandate, "The person has ended this mandate. Ask before you request a new one."},
+	client.CodeMandatePaused:         {AskPerson, "The person has paused this mandate. Ask before you try again."},
 	client.CodeMandateExpired:        {NewMandate, "Ask the person for a new mandate with setup_spending_mandate."},
 	client.CodeMerchantNotAllowed:    {AskPerson, "The mandate does not allow this payee. Ask the person for one that does."},
 	client.CodeNotFound:              {FixInput, "Check the id: it does not exist, or is not yours."},
