@@ -232,6 +232,62 @@ func TestRefundThatComesBackIsRecorded(t *testing.T) {
 	require.Equal(t, r.ID, found[0].RefundID)
 }
 
+// TestPersonPaysACheckoutWithACardEnteredAtTheProcessor: once, from the browser that left, with
+// a card of this checkout.
+func TestPersonPaysACheckoutWithACardEnteredAtTheProcessor(t *testing.T) {
+	t.Parallel()
+	c, account := withStripe(t)
+	checkout := func() client.Checkout {
+		k, err := c.Client().CreateCheckout(t.Context(), client.CheckoutParams{AmountCents: 300, Description: "Ten reports"})
+		require.NoError(t, err)
+		return k
+	}
+	leave := func(b *http.Client, address string) string {
+		status, text := c.open(t, b, address, url.Values{"action": {"card"}})
+		require.Equal(t, http.StatusOK, status, text)
+		return nextPage.FindStringSubmatch(text)[1]
+	}
+	k, b := checkout(), browser(t)
+	_, text := c.open(t, b, k.URL, nil)
+	require.Contains(t, text, "Enter a card")
+	page := leave(b, k.URL)
+	require.Contains(t, account.Notice(page), "You pay Acme $3.00 once with this card.")
+	back := account.Complete(page, "pm_card_visa", "")
+	status, text := c.open(t, b, back, nil)
+	require.Equal(t, http.StatusOK, status, text)
+	form := url.Values{
+		"method": {regexp.MustCompile(`value="(cs_[^"]+)" checked`).FindStringSubmatch(text)[1]}, "action": {"pay"},
+		"connected": {regexp.MustCompile(`name="connected" value="([^"]+)"`).FindStringSubmatch(text)[1]},
+	}
+	status, _ = c.open(t, b, checkout().URL, form)
+	require.Equal(t, http.StatusUnprocessableEntity, status, "the card of another checkout")
+	for _, proof := range []string{"", "guessed"} {
+		status, _ = c.open(t, b, k.URL, url.Values{"method": form["method"], "action": {"pay"}, "connected": {proof}})
+		require.Equal(t, http.StatusUnprocessableEntity, status, "a card without its proof")
+	}
+	require.Zero(t, account.Moved())
+	for range 2 {
+		status, text = c.open(t, b, k.URL, form)
+		require.Equal(t, http.StatusSeeOther, status, text)
+	}
+	paid, err := c.Client().Checkout(t.Context(), k.ID)
+	require.NoError(t, err)
+	require.Equal(t, client.CheckoutPaid, paid.Status)
+	require.EqualValues(t, 300, account.Moved())
+
+	victims := checkout()
+	back = account.Complete(leave(b, victims.URL), "pm_card_visa", "")
+	status, _ = c.open(t, browser(t), back, nil)
+	require.Equal(t, http.StatusForbidden, status, "another browser")
+	status, text = c.open(t, b, back, nil)
+	require.Equal(t, http.StatusOK, status)
+	form.Set("method", regexp.MustCompile(`value="(cs_[^"]+)" checked`).FindStringSubmatch(text)[1])
+	form.Set("connected", regexp.MustCompile(`name="connected" value="([^"]+)"`).FindStringSubmatch(text)[1])
+	status, _ = c.open(t, b, victims.URL, form)
+	require.Equal(t, http.StatusUnprocessableEntity, status, "its card was detached")
+	require.EqualValues(t, 300, account.Moved())
+}
+
 func TestProcessorsEventsAreVerified(t *testing.T) {
 	t.Parallel()
 	c, account := withStripe(t)

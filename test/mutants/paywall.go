@@ -34,6 +34,6 @@ var paywallMutants = []mutant{
 	{"paywall/gate_resource.go", "resources are made of decoded paths", "path := r.URL.EscapedPath()", "path := r.URL.Path", "./paywall:FilledFromTheRequest"},
 	{"paywall/redemption_sql.go", "a lease is not renewed", "UPDATE paywall_redemptions SET lease_until = $1", "UPDATE paywall_redemptions SET lease_until = lease_until + 0 * $1", "./paywall:RenewedClaim"},
 	{"paywall/settler.go", "answers of the service are read without limit", "io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))", "io.ReadAll(resp.Body)", "./paywall:BodyReadWithoutLimit"},
-	{"paywall/bundle/comeback.go", "anybody makes orders by GET", " || !s.ours(key, name, q.Get(\"sig\"))", "", "./paywall/bundle:GETMakesNoOrder"},
+	{"paywall/bundle/comeback.go", "anybody makes orders by GET", " || !s.ours(b.key, b.tier, b.signature)", "", "./paywall/bundle:GETMakesNoOrder"},
 	{"x402/facilitator.go", "verify carries the settlement's key", "if path != settlePath {", "if false {", "./x402:IdempotencyKey"},
 }

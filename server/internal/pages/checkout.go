@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/paywarrant/paywarrant/mandate"
@@ -19,6 +20,7 @@ type checkoutForm struct {
 	Method                                                       string // that was chosen
 	Methods                                                      methodChoices
 	ByMandate, AsksMail                                          bool
+	Card                                                         *cardPage // nil: no card is entered elsewhere
 }
 
 // byMandate is the payment method that is a mandate.
@@ -57,6 +59,9 @@ func (p *Pages) showCheckoutForm(w http.ResponseWriter, r *http.Request, c payme
 	f.Action, f.Merchant, f.Website = r.URL.Path, m.Name, host(m.Website)
 	f.Description, f.Amount = c.Description, dollars(c.Amount)
 	f.AsksMail = p.Mails != nil
+	if f.Card == nil {
+		f.Card = p.checkoutCard(c, "", "")
+	}
 	f.Methods, f.ByMandate = choices(p.Methods(rail.Card), f.Method), f.Method == byMandate
 	p.render(w, r, status, p.pay, "Pay "+m.Name, f)
 }
@@ -67,7 +72,16 @@ func (p *Pages) payCheckout(w http.ResponseWriter, r *http.Request) {
 	if !ok || !p.Site.ParseForm(w, r) {
 		return
 	}
+	if r.PostForm.Get("action") == "card" {
+		p.leaveCheckout(w, r, c)
+		return
+	}
 	method, email := r.PostForm.Get("method"), ""
+	card := p.checkoutCard(c, method, r.PostForm.Get("connected"))
+	if card != nil && card.Method == "" && method != byMandate && !slices.ContainsFunc(p.Methods(rail.Card), func(m rail.Method) bool { return m.Name == method }) {
+		p.showCheckoutForm(w, r, c, http.StatusUnprocessableEntity, checkoutForm{Error: chooseMethod})
+		return
+	}
 	if p.Mails != nil {
 		email = strings.TrimSpace(r.PostForm.Get("email"))
 	}
@@ -76,7 +90,7 @@ func (p *Pages) payCheckout(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		p.failed(w, r, err)
 	case problem != "":
-		p.showCheckoutForm(w, r, c, http.StatusUnprocessableEntity, checkoutForm{Error: problem, Email: email, Method: method})
+		p.showCheckoutForm(w, r, c, http.StatusUnprocessableEntity, checkoutForm{Error: problem, Email: email, Method: method, Card: card})
 	default:
 		http.Redirect(w, r, p.Payments.CheckoutURL(c.ID), http.StatusSeeOther)
 	}

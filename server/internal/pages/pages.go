@@ -109,6 +109,7 @@ func (p *Pages) Register(mux *http.ServeMux) {
 	form("/setup/{sessionToken}/wallet", p.proposeToWallet)
 	view("/checkout/{checkoutId}/{proof}", p.showCheckout)
 	form("/checkout/{checkoutId}/{proof}", p.payCheckout)
+	view("/checkout/{checkoutId}/{proof}/card", p.showCheckoutReturned)
 	view("/receipts/{transactionId}/{proof}", p.receipt)
 	view("/m/{mandateId}/{proof}", p.showMandate)
 	view("/m/{mandateId}/{proof}/stop", p.askToStop)

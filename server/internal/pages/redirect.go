@@ -73,7 +73,6 @@ func (p *Pages) browserCookie() string {
 // leave sends the person to the processor's page. What was entered comes back with them,
 // except the email address.
 func (p *Pages) leave(w http.ResponseWriter, r *http.Request, s payment.Session) {
-	browser := id.NewCapability("")
 	back := url.Values{}
 	for name, values := range r.PostForm {
 		switch name {
@@ -82,20 +81,36 @@ func (p *Pages) leave(w http.ResponseWriter, r *http.Request, s payment.Session)
 			back[name] = values
 		}
 	}
-	page := p.BaseURL + "/setup/" + s.Token
-	back.Set(returnState, p.Payments.SetupProof(s, proofReturn, browser))
 	notice, err := p.notice(r.Context(), s.Terms)
-	address := ""
 	if err == nil {
-		address, err = p.Payments.BeginSetup(r.Context(), s, browser, rail.Setup{ReturnURL: page + "/card?" + back.Encode(), CancelURL: page, Notice: notice})
+		err = p.depart(w, r, s, departure{
+			page: p.BaseURL + "/setup/" + s.Token, back: back, notice: notice,
+			text: "You come back here afterwards, and confirm your limits. Nothing is charged.",
+		})
 	}
 	switch {
 	case errors.Is(err, ledger.ErrSessionFinished):
 		p.decided(w, r, s, ledger.Mandate{})
-		return
 	case err != nil:
 		p.failed(w, r, err)
-		return
+	}
+}
+
+// departure is how a person leaves a page for the processor's.
+type departure struct {
+	page   string     // the address of the page
+	back   url.Values // what comes back with the person
+	notice string     // is shown on the processor's page
+	text   string     // is shown before
+}
+
+// depart sends the person to the processor's page. After an error nothing is written.
+func (p *Pages) depart(w http.ResponseWriter, r *http.Request, s payment.Session, d departure) error {
+	browser := id.NewCapability("")
+	d.back.Set(returnState, p.Payments.SetupProof(s, proofReturn, browser))
+	address, err := p.Payments.BeginSetup(r.Context(), s, browser, rail.Setup{ReturnURL: d.page + "/card?" + d.back.Encode(), CancelURL: d.page, Notice: d.notice})
+	if err != nil {
+		return err
 	}
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever base_url is https
 		Name: p.browserCookie(), Value: browser, Path: "/", MaxAge: browserLifetime, HttpOnly: true,
@@ -105,8 +120,22 @@ func (p *Pages) leave(w http.ResponseWriter, r *http.Request, s payment.Session)
 	w.Header().Set("Refresh", "0; url="+address)
 	p.message(w, r, http.StatusOK, result{
 		Tone: "wait", Badge: "Next", Headline: "Enter your card on the card processor's page",
-		Text: "You come back here afterwards, and confirm your limits. Nothing is charged.", Next: address,
+		Text: d.text, Next: address,
 	})
+	return nil
+}
+
+// arrived returns the method with which a person came back, and its proof for the form. It
+// reports false after it has refused the return.
+func (p *Pages) arrived(w http.ResponseWriter, r *http.Request, s payment.Session) (method, proof string, ok bool) {
+	query := r.URL.Query()
+	method = query.Get(rail.ReturnedMethod)
+	cookie, err := r.Cookie(p.browserCookie())
+	if err != nil || !p.Payments.IsSetupProof(s, proofReturn, cookie.Value, query.Get(returnState)) || !site.Clean(query) {
+		p.refuseReturn(w, r, s, method)
+		return "", "", false
+	}
+	return method, p.Payments.SetupProof(s, proofConnected, method), true
 }
 
 // showReturned shows the setup page to a person who has entered a card.
@@ -119,15 +148,12 @@ func (p *Pages) showReturned(w http.ResponseWriter, r *http.Request) {
 		p.showOutcome(w, r, s)
 		return
 	}
-	query := r.URL.Query()
-	cookie, err := r.Cookie(p.browserCookie())
-	if err != nil || !p.Payments.IsSetupProof(s, proofReturn, cookie.Value, query.Get(returnState)) || !site.Clean(query) {
-		p.refuseReturn(w, r, s, query.Get(rail.ReturnedMethod))
+	method, proof, ok := p.arrived(w, r, s)
+	if !ok {
 		return
 	}
-	in := enteredIn(query)
-	in.method = query.Get(rail.ReturnedMethod)
-	in.connected = p.Payments.SetupProof(s, proofConnected, in.method)
+	in := enteredIn(r.URL.Query())
+	in.method, in.connected = method, proof
 	p.showForm(w, r, s, http.StatusOK, in, problem{})
 }
 

@@ -162,6 +162,9 @@ func (s *Service) CheckoutAt(ctx context.Context, checkoutID, proof string) (Che
 	return s.Checkout(ctx, checkoutID)
 }
 
+// Session returns the setup session in which a person connects a card for the checkout.
+func (c Checkout) Session() Session { return c.session }
+
 // checkoutOf returns the state of a checkout: that of its charge, or of its session as
 // long as there is no charge.
 func (s *Service) checkoutOf(ctx context.Context, row ledger.Checkout) (Checkout, error) {
