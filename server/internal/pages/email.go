@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/paywarrant/paywarrant/internal/clientaddr"
 	"github.com/paywarrant/paywarrant/internal/httplog"
@@ -125,7 +126,7 @@ func (p *Pages) prepare(rails []rail.Name, in entered) func(ctx context.Context,
 				continue
 			}
 			if call, ok := wallets.RevokeCall(i); ok {
-				if err := p.Owners.AddMandateOwner(ctx, string(signin.Wallet), call.From, mandateID); err != nil {
+				if err := p.Owners.AddMandateOwner(ctx, string(signin.Wallet), strings.ToLower(call.From), mandateID); err != nil {
 					return err
 				}
 			}

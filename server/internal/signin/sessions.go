@@ -23,7 +23,8 @@ const (
 // Account is who is signed in.
 type Account struct {
 	Kind Kind `json:"kind"`
-	// ID is an address as [ParseEmail] returns it, the address of a wallet, or the id of a merchant.
+	// ID is an address as [ParseEmail] returns it, the address of a wallet in
+	// lower case, or the id of a merchant.
 	ID string `json:"id"`
 }
 
