@@ -18,7 +18,7 @@ var agentMutants = []mutant{
 	{"agent/pay.go", "a paid POST is sent again", "return repeatable(v.request) && ctx.Err() == nil", "return ctx.Err() == nil", "./agent"},
 	{"agent/pay.go", "OnPaid is called again", "c.reported.CompareAndSwap(false, true)", "true", "./agent"},
 	{"agent/delivery.go", "a broken answer ends the credential", "case err != nil:\n\t\tb.finish(broken)", "case err != nil:\n\t\tb.finish(whole)", "./agent"},
-	{"agent/delivery.go", "a failed answer ends the credential", "if resp.StatusCode >= http.StatusBadRequest {\n\t\tv.kept.release(c, until)", "if resp.StatusCode >= http.StatusBadRequest {\n\t\tv.kept.drop(c)", "./agent"},
+	{"agent/delivery.go", "a failed answer ends the credential", "if resp.StatusCode >= http.StatusBadRequest {\n\t\tv.release(c, until)", "if resp.StatusCode >= http.StatusBadRequest {\n\t\tv.kept.drop(c)", "./agent"},
 	{"agent/kept.go", "requests at once share a credential", "case c.busy:\n", "case false:\n", "./agent"},
 	{"agent/kept.go", "an expired credential is sent", "case !now.Before(c.until):\n\t\t\tk.remove(c)", "case false:\n\t\t\tk.remove(c)", "./agent"},
 	{"agent/config.go", "credentials go over plain HTTP", `return u.Scheme == "https" || (`, "return true || (", "./agent"},
