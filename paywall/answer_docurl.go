@@ -13,7 +13,7 @@ var documented = map[string]bool{
 	string(client.CodeDailyLimit): true, string(client.CodeTotalLimit): true, string(client.CodeVelocityLimit): true, string(client.CodePayeeLimit): true,
 	string(client.CodeMerchantLimit): true, string(client.CodeRailUnavailable): true, string(client.CodeMerchantInactive): true,
 	string(client.CodeMandateInvalid): true, string(client.CodeMandateRevoked): true, string(client.CodeMandateExpired): true,
-	string(client.CodeMandatePaused): true,
+	string(client.CodeMandatePaused):      true,
 	string(client.CodeMerchantNotAllowed): true, string(client.CodeNotFound): true, string(client.CodeIdempotencyMismatch): true,
 	string(client.CodeAuthorizationEnded): true, codeRefunded: true,
 }

@@ -16,7 +16,7 @@ type Link struct {
 
 // home is the page at "/".
 type home struct {
-	Text                   string
+	Text                  string
 	Links, Accounts, More []Link
 }
 

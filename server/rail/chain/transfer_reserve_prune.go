@@ -114,7 +114,7 @@ func (r *Rail) endedPermits(ctx context.Context, payer common.Address, now reser
 	if len(open) == 0 || sinceAsked >= 0 && sinceAsked < askPermit2Every {
 		return ended, false, nil
 	}
-	rand.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] }) //nolint:gosec // nobody gains by guessing which are asked about
+	rand.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] }) //nolint:gosec // guessing which are asked about gains nothing
 	for _, one := range open[:min(len(open), maxAskedPermits)] {
 		if ended[one.Key], err = r.isNonceUsed(ctx, payer, one.Nonce); err != nil {
 			return ended, true, err
