@@ -50,9 +50,6 @@ func TestMerchantSignsUpChargesAndRefunds(t *testing.T) {
 			require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#name", "Aurora Data"), chromedp.SetValue("#website", "https://aurora.example"),
 				chromedp.Click("#account .main"), chromedp.WaitVisible("#start")))
 			accessible(ctx, t, "dashboard-new-"+w.name)
-			for _, empty := range []string{"transactions", "mandates", "keys", "webhooks", "events"} {
-				page("/dashboard/"+empty, "empty-"+empty)
-			}
 
 			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard/keys"), chromedp.WaitVisible("#label"),
 				chromedp.SetValue("#label", "Web shop"), chromedp.Click("#create-key .main"), chromedp.WaitVisible("#secret")))
@@ -77,11 +74,34 @@ func TestMerchantSignsUpChargesAndRefunds(t *testing.T) {
 					chromedp.Click("tbody a"), chromedp.WaitNotPresent("tbody a[href^='/dashboard/"+list+"/']")))
 				accessible(ctx, t, "dashboard-one-"+list+"-"+w.name)
 			}
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard/transactions?state=succeeded"), chromedp.WaitVisible("tbody a"),
+				chromedp.Click("tbody a"), chromedp.WaitVisible("#refund")))
 			require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#amount", "100"), chromedp.Click("#refund .danger"), chromedp.WaitVisible("#error")))
 			accessible(ctx, t, "dashboard-refund-refused-"+w.name)
 			require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#amount", "5"), chromedp.SetValue("#reason", "Came late"),
 				chromedp.Click("#refund .danger"), chromedp.WaitVisible("#refunds")))
 			accessible(ctx, t, "dashboard-refunded-"+w.name)
+		})
+	}
+}
+
+// TestNewMerchantsPagesAreAccessible: pages without content say what fills them.
+func TestNewMerchantsPagesAreAccessible(t *testing.T) {
+	t.Parallel()
+	for _, w := range widths {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			ctx := scripted(t, w)
+			quiet(ctx, t)
+			srv := servertest.Start(t, &servertest.Options{Merchant: server.MerchantParams{Name: "Aurora Data", Email: "ada@aurora.example"}})
+			signIn(ctx, t, srv, "ada@aurora.example")
+			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#enter-code .main"), chromedp.WaitVisible("#start")))
+			for _, path := range []string{"transactions", "mandates", "keys", "webhooks", "events", "settings", "sandbox"} {
+				require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard/"+path), chromedp.WaitVisible("h1")))
+				accessible(ctx, t, "dashboard-empty-"+path+"-"+w.name)
+			}
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL), chromedp.WaitVisible("h1")))
+			accessible(ctx, t, "home-"+w.name)
 		})
 	}
 }
