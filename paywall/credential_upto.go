@@ -138,6 +138,10 @@ func (v *visit) verifyUpto(ctx context.Context, req x402.FacilitatorRequest) err
 		return errors.New("the settler verifies nothing")
 	}
 	_, err := s.Verify(ctx, req)
+	var no *x402.RefusedError
+	if errors.As(err, &no) && no.Reason == x402.ReasonUptoMerchant {
+		v.upto.refused(ctx, v.route.PayTo)
+	}
 	return err
 }
 

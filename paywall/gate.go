@@ -203,6 +203,9 @@ func (s *shared) gate(r Route) (*Gate, error) {
 	if r.Metered && s.capturer == nil {
 		return nil, field("Metered", errors.New("needs Merchant, or a Settler that is a Capturer: only the payee may hold a price"))
 	}
+	if r.Metered && r.PayToFunc != nil {
+		return nil, field("Metered", errors.New("needs PayTo, not PayToFunc: only the merchant's own wallet may hold a price"))
+	}
 	t := s.terms
 	var err error
 	if t.resource, err = newResource(r, s.origin, s.testMode); err != nil {
@@ -268,7 +271,7 @@ func (g *Gate) serve(w http.ResponseWriter, r *http.Request, next http.Handler) 
 		g.turnAway(w, r, o, id, found.kind, err)
 		return
 	}
-	if found.kind == "" {
+	if found.kind == "" || g.route.Metered && r.Method == http.MethodHead { // no content, so nothing to pay for
 		g.ask(w, r, o, id)
 		return
 	}

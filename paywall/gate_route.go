@@ -40,8 +40,9 @@ type Route struct {
 	// Metered makes the price the most that a request costs. A mandate holds the price before
 	// the handler runs, and a wallet signs it by x402's scheme upto. The handler counts what it
 	// uses with [MeterFrom], and when it returns exactly that is captured, and the rest is given
-	// back; a handler that counts nothing is free. Other credentials pay the price. Requires
-	// [Config.Merchant]. Default: false.
+	// back; a handler that counts nothing is free. Other credentials pay the price. HEAD is
+	// answered with the price, without running the handler. Requires [Config.Merchant], and PayTo
+	// instead of PayToFunc. Default: false.
 	Metered bool
 	// Hold is how long the price of a metered request is held: 1 minute to 7 days, in whole
 	// seconds. The handler must return in that time; the meter counts nothing in the last 30

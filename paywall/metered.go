@@ -48,10 +48,11 @@ type decision struct {
 func (h *hold) deliverMetered(w http.ResponseWriter, next http.Handler, p *Payment) {
 	ctx := h.request.Context()
 	d := &delivery{header: w.Header(), payment: p, requestID: h.id, ctx: ctx, meter: h.newMeter(p)}
-	d.delayed = newDelayed(w, h.receiptHeader())
+	d.delayed = d.newDelayed(w, h.receiptHeader())
 	w.Header().Set(keyCacheControl, "private")
 	returned := false
-	defer func() { h.closeMeter(d, returned) }()
+	last := h.watch(d)
+	defer func() { h.closeMeter(d, last, returned) }()
 	next.ServeHTTP(d.delay(), withoutCredentials(context.WithValue(ctx, deliveryKey{}, d), h.request))
 	returned = true
 	if d.status == 0 && !d.hijacked && ctx.Err() == nil {
@@ -60,18 +61,11 @@ func (h *hold) deliverMetered(w http.ResponseWriter, next http.Handler, p *Payme
 	}
 }
 
-// closeMeter captures what was metered or voids the hold, and ends the response.
-func (h *hold) closeMeter(d *delivery, returned bool) {
+// closeMeter captures what was metered or voids the hold, unless [lastCall] has, and ends the
+// response.
+func (h *hold) closeMeter(d *delivery, last *lastCall, returned bool) {
 	ctx := context.WithoutCancel(d.ctx)
-	e := h.decide(d, returned)
-	h.end = e.end
-	if err := h.noteDecision(ctx, e); err != nil {
-		h.logger.ErrorContext(ctx, "paywall: record the end of a metered payment", slog.String("request_id", h.id), slog.Any("error", err))
-	}
-	no, receipt := h.conclude(ctx, e)
-	if no == nil {
-		no = h.overdue(ctx, d, e)
-	}
+	no, receipt := last.end(func() (*refusal, string) { return h.endMeter(ctx, d, h.decide(d, returned)) })
 	if !returned || d.hijacked {
 		return // net/http closes the connection, or no longer has it
 	}
@@ -84,10 +78,25 @@ func (h *hold) closeMeter(d *delivery, returned bool) {
 	}
 	h.finish(ctx) // before the response ends, after which the client may repeat the credential
 	d.delayed.finish(receipt)
+	last.release(d.delayed.w)
+}
+
+// endMeter records a decision, and captures what was metered or voids the hold.
+func (h *hold) endMeter(ctx context.Context, d *delivery, e decision) (no *refusal, receipt string) {
+	h.end = e.end
+	if err := h.noteDecision(ctx, e); err != nil {
+		h.logger.ErrorContext(ctx, "paywall: record the end of a metered payment", slog.String("request_id", h.id), slog.Any("error", err))
+	}
+	no, receipt = h.conclude(ctx, e)
+	if no == nil {
+		no = h.overdue(ctx, d, e)
+	}
+	return no, receipt
 }
 
 // decide returns how the hold ends. What was metered is captured if a response reached the
-// client, and also if the client left before: leaving is not a way to be served for free.
+// client, and also if the client left before, whatever status the handler then wrote: leaving
+// is not a way to be served for free.
 func (h *hold) decide(d *delivery, returned bool) decision {
 	used, usage := d.meter.end()
 	e := decision{payment: *d.payment, micros: d.payment.capturable(used), end: EndServed}
@@ -96,12 +105,18 @@ func (h *hold) decide(d *delivery, returned bool) decision {
 	late := errors.Is(d.ctx.Err(), context.DeadlineExceeded) // of a timeout in front of the gate, which answers by itself
 	left := d.ctx.Err() != nil && !late
 	reached := d.hijacked || d.delayed.sent && !(late && d.delayed.dropped()) || returned && d.status != 0 && !late
+	failed := d.status != 0 && !h.fulfilled(d.status) && !(left && d.late) // a handler fails because its client left
 	switch {
-	case d.declined.Load(), d.status != 0 && !h.fulfilled(d.status), !left && !reached:
-		e.micros, e.end, e.wasted = 0, EndRefused, used > 0
-		e.payment.MeteredMicros, e.payment.Usage = 0, nil
+	case d.declined.Load(), failed, !left && !reached:
+		e.void(used)
 	}
 	return e
+}
+
+// void makes the decision that nothing is captured of what was used.
+func (e *decision) void(used int64) {
+	e.micros, e.end, e.wasted = 0, EndRefused, used > 0
+	e.payment.MeteredMicros, e.payment.Usage = 0, nil
 }
 
 // receiptHeader returns the canonical name of the header of the receipt.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/felixge/httpsnoop"
 )
@@ -19,17 +20,18 @@ const maxDelayed = 64 << 10
 // has the receipt. A response that is flushed or too long streams instead, and its trailer
 // has the receipt.
 type delayed struct {
-	w      http.ResponseWriter
-	key    string      // canonical name of the header of the receipt
-	before http.Header // the header before the handler ran
-	header http.Header // the header at the time of WriteHeader
-	status int
-	body   bytes.Buffer
-	sent   bool // the response streams
+	w       http.ResponseWriter
+	key     string      // canonical name of the header of the receipt
+	before  http.Header // the header before the handler ran
+	header  http.Header // the header at the time of WriteHeader
+	status  int
+	body    bytes.Buffer
+	sent    bool          // the response streams
+	streams *atomic.Int32 // its status then
 }
 
-func newDelayed(w http.ResponseWriter, key string) *delayed {
-	return &delayed{w: w, key: key, before: w.Header().Clone()}
+func (d *delivery) newDelayed(w http.ResponseWriter, key string) *delayed {
+	return &delayed{w: w, key: key, before: w.Header().Clone(), streams: &d.streams}
 }
 
 // delay returns the writer for the handler.
@@ -108,6 +110,7 @@ func (r *delayed) dropped() bool {
 // trailer.
 func (r *delayed) send() {
 	r.sent = true
+	r.streams.Store(int32(r.status)) //nolint:gosec // a status has three digits
 	h := r.w.Header()
 	after := h.Clone()
 	clear(h)

@@ -94,9 +94,10 @@ type delivery struct {
 	status    int             // 0 until the header is written
 	late      bool            // the client had left when the header was written
 	hijacked  bool
-	declined  atomic.Bool // set by Decline, possibly from another goroutine
-	meter     *Meter      // nil if the route is not metered
-	delayed   *delayed    // only while a price is held
+	declined  atomic.Bool  // set by Decline, possibly from another goroutine
+	meter     *Meter       // nil if the route is not metered
+	delayed   *delayed     // only while a price is held
+	streams   atomic.Int32 // status of a metered response that is on its way; 101 if hijacked
 }
 
 // commit runs right before the header is written. Only the first call has an effect.
@@ -150,7 +151,10 @@ func (d *delivery) wrap(w http.ResponseWriter) http.ResponseWriter {
 func (d *delivery) hookHijack(hijack httpsnoop.HijackFunc) httpsnoop.HijackFunc {
 	return func() (net.Conn, *bufio.ReadWriter, error) {
 		c, rw, err := hijack()
-		d.hijacked = d.hijacked || err == nil
+		if err == nil {
+			d.hijacked = true
+			d.streams.Store(http.StatusSwitchingProtocols)
+		}
 		return c, rw, err
 	}
 }

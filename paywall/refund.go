@@ -43,10 +43,12 @@ func (h *hold) refundUnserved(d *delivery, returned bool) {
 	h.refunded(ctx, p, refund, err)
 }
 
-// failed reports whether the handler is the reason that a request was not served.
+// failed reports whether the handler is the reason that a request was not served. A status
+// that was written after the client had left is the client's doing.
 func (h *hold) failed(d *delivery, returned bool) bool {
 	panicked := !returned && d.ctx.Err() == nil
-	return d.declined.Load() || panicked || d.status >= http.StatusInternalServerError
+	left := d.late && !errors.Is(d.ctx.Err(), context.DeadlineExceeded) // which is a timeout in front of the gate
+	return d.declined.Load() || panicked || d.status >= http.StatusInternalServerError && !left
 }
 
 // noteRefund records that a payment is given back, or that it is not.

@@ -32,6 +32,31 @@ type uptoFinder struct {
 	address string // "" if the scheme is not settled
 	next    time.Time
 	asking  bool
+	foreign map[string]time.Time // until when the scheme is not offered for a payee, by wallet
+}
+
+// refused records that the service does not settle the scheme for a payee, because the wallet
+// is not the merchant's. It is offered again after a while, and refused again.
+func (u *uptoFinder) refused(ctx context.Context, payTo string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if _, known := u.foreign[payTo]; !known {
+		u.logger.ErrorContext(ctx, "paywall: the scheme upto is not offered: PayTo is not the wallet of Merchant", slog.String("pay_to", payTo))
+	}
+	if u.foreign == nil {
+		u.foreign = map[string]time.Time{}
+	}
+	u.foreign[payTo] = u.clock().Add(uptoKnown)
+}
+
+// isForeign reports whether the service does not settle the scheme for a payee.
+func (u *uptoFinder) isForeign(payTo string) bool {
+	if u == nil {
+		return true
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.clock().Before(u.foreign[payTo])
 }
 
 // find returns the address of the facilitator, or "" if the scheme is not settled or not known
@@ -92,7 +117,7 @@ func (s *shared) newUptoFinder(c Config) *uptoFinder {
 // facilitator returns the address with which the gate's prices are settled up to what was
 // metered, or "".
 func (g *Gate) facilitator(ctx context.Context) string {
-	if !g.route.Metered {
+	if !g.route.Metered || g.upto.isForeign(g.route.PayTo) {
 		return ""
 	}
 	return g.upto.find(ctx)
