@@ -10,9 +10,11 @@ import (
 type Code struct {
 	// Purpose is what the code is for, in the terms of its owner.
 	Purpose string
-	// Account is what the code proves, such as an email address. There is one Code of a
-	// purpose for it.
+	// Account is what the code proves, such as an email address.
 	Account string
+	// Binding is what asked for the code, such as a browser. There is one Code of a purpose and
+	// an account for it.
+	Binding string
 	// ID identifies the code.
 	ID string
 	// Attempts is the number of codes entered so far.
@@ -48,19 +50,19 @@ type MandateOwners interface {
 
 // SignIns stores one-time codes and web sessions.
 type SignIns interface {
-	// PutCode replaces the code of an account for a purpose. It counts codes from the first
+	// PutCode replaces the code of a purpose, an account and a binding. It counts codes from the first
 	// one since the time given, and reports whether it did: no more than most are put.
 	PutCode(ctx context.Context, c Code, now, since time.Time, most int) (done bool, err error)
 	// AttemptCode counts an attempt before the code is compared, and returns the code. It
 	// returns [ledger.ErrNotFound] if there is no valid code with fewer than most attempts.
-	AttemptCode(ctx context.Context, purpose, account string, now time.Time, most int) (Code, error)
-	// UseCode ends a code, and the count of codes of its account for its purpose. It reports
+	AttemptCode(ctx context.Context, purpose, account, binding string, now time.Time, most int) (Code, error)
+	// UseCode ends a code, and the count of those that were put in its place. It reports
 	// whether it did: of several callers, one does.
 	UseCode(ctx context.Context, id string) (done bool, err error)
 	// Code returns the code with an id. It returns [ledger.ErrNotFound] if it was replaced.
 	Code(ctx context.Context, id string) (Code, error)
-	// DeleteCodes deletes the codes of an account.
-	DeleteCodes(ctx context.Context, account string) error
+	// DeleteCodes deletes the codes of an account for a purpose; empty: for all.
+	DeleteCodes(ctx context.Context, purpose, account string) error
 
 	// WebSession returns a session. It returns [ledger.ErrNotFound] if there is none.
 	WebSession(ctx context.Context, hash string) (WebSession, error)

@@ -18,6 +18,8 @@ const mandatesOnPage = 20
 
 // People are the sessions of people on their dashboard.
 type People interface {
+	// Challenge returns the challenge of a code that is valid in this browser alone.
+	Challenge(ctx context.Context, p signin.Purpose, email string) signin.Challenge
 	Handler(next http.Handler) http.Handler
 	Account(ctx context.Context) (signin.Account, bool)
 	Begin(ctx context.Context, a signin.Account) error

@@ -28,8 +28,8 @@ func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request, status int, f
 	p.Site.Render(w, r, site.Page{Template: p.enter, Title: "Sign in", Status: status, Content: f})
 }
 
-func personChallenge(email string) signin.Challenge {
-	return signin.Challenge{Purpose: signin.PersonSignIn, Email: email}
+func (p *Pages) personChallenge(r *http.Request, email string) signin.Challenge {
+	return p.People.Challenge(r.Context(), signin.PersonSignIn, email)
 }
 
 // mailSignInCode mails a code to an address that has mandates, and answers the same for any
@@ -39,7 +39,7 @@ func (p *Pages) mailSignInCode(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f := signInForm{Email: strings.TrimSpace(r.PostForm.Get("email"))}
-	err := p.Codes.SendCode(r.Context(), personChallenge(f.Email), clientaddr.Network(httplog.ClientAddr(r.Context())))
+	err := p.Codes.SendCode(r.Context(), p.personChallenge(r, f.Email), clientaddr.Network(httplog.ClientAddr(r.Context())))
 	switch {
 	case err == nil:
 		f.Mailed, f.Notice = true, "If "+f.Email+" was proven for a mandate, a code was mailed to it."
@@ -63,7 +63,7 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f := signInForm{Email: strings.TrimSpace(r.PostForm.Get("email")), Mailed: true}
-	email, err := p.Codes.Check(r.Context(), personChallenge(f.Email), r.PostForm.Get("code"))
+	email, err := p.Codes.Check(r.Context(), p.personChallenge(r, f.Email), r.PostForm.Get("code"))
 	var wrong *signin.WrongCodeError
 	switch {
 	case err == nil:

@@ -2,6 +2,7 @@ package signin
 
 import (
 	"context"
+	"crypto/rand"
 	"net/http"
 	"slices"
 	"strings"
@@ -104,6 +105,16 @@ func (s *Sessions) Fresh(ctx context.Context, within time.Duration) bool {
 	return ok && s.service.Clock().Sub(s.record(ctx).ProvenAt) < within
 }
 
+// Challenge returns the challenge of a code that is valid in this browser alone.
+func (s *Sessions) Challenge(ctx context.Context, p Purpose, email string) Challenge {
+	rec := s.record(ctx)
+	if rec.Browser == "" {
+		rec.Browser = rand.Text()
+		s.manager.Put(ctx, recordKey, rec)
+	}
+	return Challenge{Purpose: p, Email: email, Binding: rec.Browser}
+}
+
 // End signs out.
 func (s *Sessions) End(ctx context.Context) error { return s.manager.Destroy(ctx) }
 
@@ -126,7 +137,7 @@ func (s *Service) EndAll(ctx context.Context, a Account) error {
 
 // Forget deletes the codes and the sessions of an account.
 func (s *Service) Forget(ctx context.Context, a Account) error {
-	if err := s.Store.DeleteCodes(ctx, a.ID); err != nil {
+	if err := s.Store.DeleteCodes(ctx, "", a.ID); err != nil {
 		return err
 	}
 	return s.EndAll(ctx, a)

@@ -3,7 +3,7 @@
 //
 // A page asks for an address and calls SendCode. The next page asks for the code:
 //
-//	account, err := codes.Check(ctx, signin.Challenge{Purpose: signin.MerchantSignIn, Email: email}, code)
+//	account, err := codes.Check(ctx, sessions.Challenge(ctx, signin.MerchantSignIn, email), code)
 //	// err: ErrNoCode, ErrMalformed, or a *WrongCodeError
 //	err = sessions.Begin(ctx, signin.Account{Kind: signin.Merchant, ID: merchantID})
 //
@@ -15,8 +15,8 @@
 //	account, ok := merchants.Account(r.Context()) // not ok: redirect to the sign-in page
 //	if !merchants.Fresh(r.Context(), 10*time.Minute) { … } // ask for a code again, then call Prove
 //
-// A code has six digits, is valid for ten minutes and allows five attempts. An account has
-// one valid code for a purpose. The code is derived from a stored id with a secret of the
+// A code has six digits, is valid for ten minutes and allows five attempts. It is valid in the
+// browser that asked for it, which has one valid code for an account and a purpose. The code is derived from a stored id with a secret of the
 // service, so the database contains no code. SendCode answers the same for every address: only when the
 // message is written, Known decides whether it is sent.
 //
@@ -64,9 +64,12 @@ const (
 	CodeLifetime = 10 * time.Minute
 	// MaxAttempts is the number of attempts that a code allows.
 	MaxAttempts = 5
-	// MaxCodes is the number of codes for one account and purpose in Window. With MaxAttempts
-	// it bounds guessing: 100 of a million codes in a day.
-	MaxCodes = 20
+	// MaxCodes is the number of codes for one account and purpose in Window, until one is
+	// entered. With MaxAttempts it bounds guessing: 150 of a million codes in a day.
+	MaxCodes = 30
+	// MaxCodesFromNetwork is how many of them one network asks for, so that a stranger does
+	// not use up those of the account's owner.
+	MaxCodesFromNetwork = 10
 	// MaxCodesPerNetwork is the number of codes that one network asks for in Window.
 	MaxCodesPerNetwork = 200
 	// Window is the period in which codes are counted.
@@ -139,8 +142,9 @@ type Challenge struct {
 	Purpose Purpose
 	// Email is the address that the code is mailed to, as a person writes it.
 	Email string
-	// Binding is what the code is valid for, such as the hash of a setup session: the code is
-	// wrong with any other. Default: nothing.
+	// Binding is what the code is valid for, such as the hash of a setup session, or the browser
+	// of [Sessions.Challenge]: with any other, there is no code. Required, so that a stranger
+	// who asks for a code for the same address does not replace this one.
 	Binding string
 }
 
@@ -167,17 +171,34 @@ func (s *Service) SendCode(ctx context.Context, c Challenge, client string) erro
 	}
 	now := s.Clock()
 	since := now.Add(-Window)
-	counted := store.Code{Purpose: network, Account: hex.EncodeToString(s.mac(network, client)), ID: rand.Text()}
-	if done, err := s.Store.PutCode(ctx, counted, now, since, MaxCodesPerNetwork); err != nil || !done {
-		return tooMany(err)
+	from := hex.EncodeToString(s.mac(network, client))
+	count := func(purpose, account, binding string, most int) error {
+		done, err := s.Store.PutCode(ctx, store.Code{Purpose: purpose, Account: account, Binding: binding, ID: rand.Text()}, now, since, most)
+		if err != nil || !done {
+			return tooMany(err)
+		}
+		return nil
 	}
-	code := store.Code{Purpose: string(c.Purpose), Account: email, ID: s.newID(c.Binding), ExpiresAt: now.Add(CodeLifetime)}
+	if err := count(network, from, "", MaxCodesPerNetwork); err != nil {
+		return err
+	}
+	if err := count(sent(c.Purpose), email, from, MaxCodesFromNetwork); err != nil {
+		return err
+	}
+	if err := count(sent(c.Purpose), email, "", MaxCodes); err != nil {
+		return err
+	}
+	code := store.Code{Purpose: string(c.Purpose), Account: email, Binding: s.tag(c.Binding), ID: rand.Text(), ExpiresAt: now.Add(CodeLifetime)}
 	if done, err := s.Store.PutCode(ctx, code, now, since, MaxCodes); err != nil || !done {
 		return tooMany(err)
 	}
 	s.Post(ctx, code.ID)
 	return nil
 }
+
+// sent is the purpose of rows that count the codes of a purpose: those of an account, and those
+// that one network asks for it.
+func sent(p Purpose) string { return "sent " + string(p) }
 
 func tooMany(err error) error {
 	if err != nil {
@@ -196,15 +217,14 @@ func (s *Service) Check(ctx context.Context, c Challenge, entered string) (email
 	if len(entered) != digits || strings.Trim(entered, "0123456789") != "" {
 		return "", ErrMalformed
 	}
-	code, err := s.Store.AttemptCode(ctx, string(c.Purpose), email, s.Clock(), MaxAttempts)
+	code, err := s.Store.AttemptCode(ctx, string(c.Purpose), email, s.tag(c.Binding), s.Clock(), MaxAttempts)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return "", ErrNoCode
 	}
 	if err != nil {
 		return "", fmt.Errorf("attempt code: %w", err)
 	}
-	right := subtle.ConstantTimeCompare([]byte(s.code(code)), []byte(entered)) == 1
-	if bound := s.boundTo(code.ID, c.Binding); !right || !bound {
+	if subtle.ConstantTimeCompare([]byte(s.code(code)), []byte(entered)) != 1 {
 		return "", &WrongCodeError{AttemptsLeft: MaxAttempts - code.Attempts}
 	}
 	used, err := s.Store.UseCode(ctx, code.ID)
@@ -213,6 +233,10 @@ func (s *Service) Check(ctx context.Context, c Challenge, entered string) (email
 	}
 	if !used {
 		return "", ErrNoCode
+	}
+	// The account may ask for as many codes as before: only its owner can enter one.
+	if err := s.Store.DeleteCodes(ctx, sent(c.Purpose), email); err != nil {
+		return "", fmt.Errorf("delete counts of codes: %w", err)
 	}
 	return email, nil
 }
@@ -242,22 +266,14 @@ func (s *Service) Letter(ctx context.Context, codeID string) (letter.Letter, err
 	}, nil
 }
 
-// newID returns a random id of a code that carries its binding.
-func (s *Service) newID(binding string) string { return rand.Text() + s.bindingTag(binding) }
-
-// boundTo reports whether a code's id has the binding.
-func (s *Service) boundTo(id, binding string) bool {
-	tag := s.bindingTag(binding)
-	return strings.HasSuffix(id, tag) // neither is chosen by the one who enters the code
-}
-
-func (s *Service) bindingTag(binding string) string {
-	return "." + hex.EncodeToString(s.mac("binding", binding)[:16])
+// tag returns a binding as it is stored.
+func (s *Service) tag(binding string) string {
+	return hex.EncodeToString(s.mac("binding", binding)[:16])
 }
 
 // code derives the digits of a code.
 func (s *Service) code(c store.Code) string {
-	sum := s.mac("code", c.ID, c.Purpose, c.Account)
+	sum := s.mac("code", c.ID, c.Purpose, c.Account, c.Binding)
 	return fmt.Sprintf("%06d", binary.BigEndian.Uint64(sum)%codes)
 }
 

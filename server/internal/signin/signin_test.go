@@ -152,8 +152,7 @@ func TestCodeIsForOnePurposeAndBinding(t *testing.T) {
 	bad := c
 	bad.Binding = "session two"
 	_, err := f.Check(t.Context(), bad, code)
-	var wrong *signin.WrongCodeError
-	require.ErrorAs(t, err, &wrong)
+	require.ErrorIs(t, err, signin.ErrNoCode)
 	_, err = f.Check(t.Context(), signin.Challenge{Purpose: signin.PersonSignIn, Email: ada, Binding: "session one"}, code)
 	require.ErrorIs(t, err, signin.ErrNoCode)
 	_, err = f.Check(t.Context(), c, code)
@@ -177,6 +176,30 @@ func TestCodesOfAnAccountAndANetworkAreBounded(t *testing.T) {
 	require.ErrorIs(t, f.SendCode(t.Context(), c, "one"), signin.ErrTooMany)
 	c.Email = "someone@example.com"
 	require.NoError(t, f.SendCode(t.Context(), c, "two"))
+}
+
+// TestStrangerDoesNotLockAnAccountOut: from its own browser and network it neither replaces the
+// owner's code, nor uses up the attempts at it, nor the codes of a day.
+func TestStrangerDoesNotLockAnAccountOut(t *testing.T) {
+	t.Parallel()
+	f := setup(t, nil)
+	owner := signin.Challenge{Purpose: signin.PersonSignIn, Email: ada, Binding: "the owner's browser"}
+	stranger := signin.Challenge{Purpose: signin.PersonSignIn, Email: ada, Binding: "a stranger's browser"}
+	code := f.code(t, owner)
+	for range signin.MaxCodesFromNetwork {
+		require.NoError(t, f.SendCode(t.Context(), stranger, "a stranger's network"))
+		for range signin.MaxAttempts {
+			_, err := f.Check(t.Context(), stranger, other(code))
+			require.Error(t, err)
+		}
+	}
+	require.ErrorIs(t, f.SendCode(t.Context(), stranger, "a stranger's network"), signin.ErrTooMany)
+	_, err := f.Check(t.Context(), stranger, code)
+	require.ErrorIs(t, err, signin.ErrNoCode, "a code that was seen is worth nothing in another browser")
+	email, err := f.Check(t.Context(), owner, code)
+	require.NoError(t, err)
+	require.Equal(t, ada, email)
+	require.NoError(t, f.SendCode(t.Context(), owner, "the owner's network"))
 }
 
 // TestUnknownAddressIsAnsweredTheSame: only the message is missing.

@@ -15,6 +15,8 @@ import (
 type record struct {
 	Account
 
+	// Browser is a random text that binds codes to the browser; see [Sessions.Challenge].
+	Browser    string    `json:"browser,omitempty"`
 	SignedInAt time.Time `json:"signedInAt"`
 	SeenAt     time.Time `json:"seenAt"`
 	ProvenAt   time.Time `json:"provenAt"`

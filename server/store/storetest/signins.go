@@ -17,7 +17,7 @@ import (
 func oneTimeCodes(t *testing.T, b *bench) {
 	ctx, now := t.Context(), b.clock.Now()
 	code := func(id string) store.Code {
-		return store.Code{Purpose: "setup", Account: "ada@example.com", ID: id, ExpiresAt: now.Add(10 * time.Minute)}
+		return store.Code{Purpose: "setup", Account: "ada@example.com", Binding: "browser", ID: id, ExpiresAt: now.Add(10 * time.Minute)}
 	}
 	put := func(c store.Code, at time.Time) bool {
 		done, err := b.store.PutCode(ctx, c, at, at.Add(-time.Hour), 3)
@@ -36,14 +36,14 @@ func oneTimeCodes(t *testing.T, b *bench) {
 	var counted atomic.Int32
 	for range 12 {
 		all.Go(func() {
-			if _, err := b.store.AttemptCode(ctx, "setup", "ada@example.com", now, 5); err == nil {
+			if _, err := b.store.AttemptCode(ctx, "setup", "ada@example.com", "browser", now, 5); err == nil {
 				counted.Add(1)
 			}
 		})
 	}
 	all.Wait()
 	require.EqualValues(t, 5, counted.Load())
-	_, err = b.store.AttemptCode(ctx, "setup", "ada@example.com", now, 5)
+	_, err = b.store.AttemptCode(ctx, "setup", "ada@example.com", "browser", now, 5)
 	require.ErrorIs(t, err, ledger.ErrNotFound)
 	stored, err := b.store.Code(ctx, "two")
 	require.NoError(t, err)
@@ -51,10 +51,10 @@ func oneTimeCodes(t *testing.T, b *bench) {
 
 	require.True(t, put(code("three"), now), "a new code may be attempted again")
 	require.False(t, put(code("four"), now), "the fourth in an hour")
-	got, err := b.store.AttemptCode(ctx, "setup", "ada@example.com", now, 5)
+	got, err := b.store.AttemptCode(ctx, "setup", "ada@example.com", "browser", now, 5)
 	require.NoError(t, err)
-	require.Equal(t, store.Code{Purpose: "setup", Account: "ada@example.com", ID: "three", Attempts: 1, ExpiresAt: code("").ExpiresAt}, got)
-	_, err = b.store.AttemptCode(ctx, "setup", "ada@example.com", now.Add(10*time.Minute), 5)
+	require.Equal(t, store.Code{Purpose: "setup", Account: "ada@example.com", Binding: "browser", ID: "three", Attempts: 1, ExpiresAt: code("").ExpiresAt}, got)
+	_, err = b.store.AttemptCode(ctx, "setup", "ada@example.com", "browser", now.Add(10*time.Minute), 5)
 	require.ErrorIs(t, err, ledger.ErrNotFound, "it has expired")
 
 	done, err := b.store.UseCode(ctx, "three")
@@ -63,7 +63,7 @@ func oneTimeCodes(t *testing.T, b *bench) {
 	done, err = b.store.UseCode(ctx, "three")
 	require.NoError(t, err)
 	require.False(t, done)
-	_, err = b.store.AttemptCode(ctx, "setup", "ada@example.com", now, 5)
+	_, err = b.store.AttemptCode(ctx, "setup", "ada@example.com", "browser", now, 5)
 	require.ErrorIs(t, err, ledger.ErrNotFound, "a used code")
 	require.True(t, put(code("five"), now), "the count starts again after a code was used")
 	require.True(t, put(code("six"), now))
@@ -72,8 +72,16 @@ func oneTimeCodes(t *testing.T, b *bench) {
 	require.True(t, put(code("nine"), now.Add(2*time.Hour)), "an hour has passed")
 	_, err = b.store.Code(ctx, "other")
 	require.NoError(t, err, "a code for another purpose")
+	stranger := code("stranger")
+	stranger.Binding = "another browser"
+	require.True(t, put(stranger, now))
+	_, err = b.store.Code(ctx, "nine")
+	require.NoError(t, err, "a stranger's browser replaces nothing")
+	require.NoError(t, b.store.DeleteCodes(ctx, "sign-in", "ada@example.com"))
+	_, err = b.store.Code(ctx, "other")
+	require.ErrorIs(t, err, ledger.ErrNotFound)
 
-	require.NoError(t, b.store.DeleteCodes(ctx, "ada@example.com"))
+	require.NoError(t, b.store.DeleteCodes(ctx, "", "ada@example.com"))
 	_, err = b.store.Code(ctx, "nine")
 	require.ErrorIs(t, err, ledger.ErrNotFound)
 	require.True(t, put(code("ten"), now))

@@ -7,7 +7,7 @@ import (
 
 // Code reads a stored row.
 func Code(r db.SignInCode) (store.Code, error) {
-	return store.Code{Purpose: r.Purpose, Account: r.Account, ID: r.ID, Attempts: int(r.Attempts), ExpiresAt: at(r.ExpiresMs)}, nil
+	return store.Code{Purpose: r.Purpose, Account: r.Account, Binding: r.Binding, ID: r.ID, Attempts: int(r.Attempts), ExpiresAt: at(r.ExpiresMs)}, nil
 }
 
 // WebSession reads a stored row.

@@ -23,14 +23,14 @@ func changed[P any](done *bool, exec func(context.Context, P) (int64, error)) fu
 // PutCode implements [store.SignIns].
 func (s *Store) PutCode(ctx context.Context, c store.Code, now, since time.Time, most int) (done bool, err error) {
 	err = put(ctx, s, "put code", changed(&done, s.writeQ.PutCode), db.PutCodeParams{
-		Purpose: c.Purpose, Account: c.Account, ID: c.ID, NowMs: row.Millis(now), ExpiresMs: row.Millis(c.ExpiresAt),
+		Purpose: c.Purpose, Account: c.Account, Binding: c.Binding, ID: c.ID, NowMs: row.Millis(now), ExpiresMs: row.Millis(c.ExpiresAt),
 		WindowMs: row.Millis(since), Most: int64(most),
 	})
 	return done, err
 }
 
 // AttemptCode implements [store.SignIns].
-func (s *Store) AttemptCode(ctx context.Context, purpose, account string, now time.Time, most int) (store.Code, error) {
+func (s *Store) AttemptCode(ctx context.Context, purpose, account, binding string, now time.Time, most int) (store.Code, error) {
 	var stored db.SignInCode
 	var none error
 	err := put(ctx, s, "attempt code", func(ctx context.Context, p db.AttemptCodeParams) error {
@@ -38,7 +38,7 @@ func (s *Store) AttemptCode(ctx context.Context, purpose, account string, now ti
 			return nil
 		}
 		return none
-	}, db.AttemptCodeParams{Purpose: purpose, Account: account, Most: int64(most), NowMs: row.Millis(now)})
+	}, db.AttemptCodeParams{Purpose: purpose, Account: account, Binding: binding, Most: int64(most), NowMs: row.Millis(now)})
 	if err != nil {
 		return store.Code{}, err
 	}
@@ -57,8 +57,8 @@ func (s *Store) Code(ctx context.Context, id string) (store.Code, error) {
 }
 
 // DeleteCodes implements [store.SignIns].
-func (s *Store) DeleteCodes(ctx context.Context, account string) error {
-	return put(ctx, s, "delete codes", s.writeQ.DeleteCodes, account)
+func (s *Store) DeleteCodes(ctx context.Context, purpose, account string) error {
+	return put(ctx, s, "delete codes", s.writeQ.DeleteCodes, db.DeleteCodesParams{Account: account, Purpose: purpose})
 }
 
 // WebSession implements [store.SignIns].

@@ -256,6 +256,7 @@ type Session struct {
 type SignInCode struct {
 	Purpose   string
 	Account   string
+	Binding   string
 	ID        string
 	Attempts  int64
 	Sent      int64

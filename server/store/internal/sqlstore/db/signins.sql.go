@@ -49,13 +49,14 @@ func (q *Queries) AddWebSession(ctx context.Context, arg AddWebSessionParams) er
 
 const attemptCode = `-- name: AttemptCode :one
 UPDATE sign_in_codes SET attempts = attempts + 1
-WHERE purpose = $1 AND account = $2 AND attempts < $3 AND expires_ms > $4
-RETURNING purpose, account, id, attempts, sent, since_ms, expires_ms
+WHERE purpose = $1 AND account = $2 AND binding = $3 AND attempts < $4 AND expires_ms > $5
+RETURNING purpose, account, binding, id, attempts, sent, since_ms, expires_ms
 `
 
 type AttemptCodeParams struct {
 	Purpose string
 	Account string
+	Binding string
 	Most    int64
 	NowMs   int64
 }
@@ -64,6 +65,7 @@ func (q *Queries) AttemptCode(ctx context.Context, arg AttemptCodeParams) (SignI
 	row := q.queryRow(ctx, q.attemptCodeStmt, attemptCode,
 		arg.Purpose,
 		arg.Account,
+		arg.Binding,
 		arg.Most,
 		arg.NowMs,
 	)
@@ -71,6 +73,7 @@ func (q *Queries) AttemptCode(ctx context.Context, arg AttemptCodeParams) (SignI
 	err := row.Scan(
 		&i.Purpose,
 		&i.Account,
+		&i.Binding,
 		&i.ID,
 		&i.Attempts,
 		&i.Sent,
@@ -81,7 +84,7 @@ func (q *Queries) AttemptCode(ctx context.Context, arg AttemptCodeParams) (SignI
 }
 
 const code = `-- name: Code :one
-SELECT purpose, account, id, attempts, sent, since_ms, expires_ms FROM sign_in_codes WHERE id = $1
+SELECT purpose, account, binding, id, attempts, sent, since_ms, expires_ms FROM sign_in_codes WHERE id = $1
 `
 
 func (q *Queries) Code(ctx context.Context, id string) (SignInCode, error) {
@@ -90,6 +93,7 @@ func (q *Queries) Code(ctx context.Context, id string) (SignInCode, error) {
 	err := row.Scan(
 		&i.Purpose,
 		&i.Account,
+		&i.Binding,
 		&i.ID,
 		&i.Attempts,
 		&i.Sent,
@@ -100,11 +104,16 @@ func (q *Queries) Code(ctx context.Context, id string) (SignInCode, error) {
 }
 
 const deleteCodes = `-- name: DeleteCodes :exec
-DELETE FROM sign_in_codes WHERE account = $1
+DELETE FROM sign_in_codes WHERE account = $1 AND (purpose = $2 OR CAST($2 AS TEXT) = '')
 `
 
-func (q *Queries) DeleteCodes(ctx context.Context, account string) error {
-	_, err := q.exec(ctx, q.deleteCodesStmt, deleteCodes, account)
+type DeleteCodesParams struct {
+	Account string
+	Purpose string
+}
+
+func (q *Queries) DeleteCodes(ctx context.Context, arg DeleteCodesParams) error {
+	_, err := q.exec(ctx, q.deleteCodesStmt, deleteCodes, arg.Account, arg.Purpose)
 	return err
 }
 
@@ -203,18 +212,19 @@ func (q *Queries) OwnsMandate(ctx context.Context, arg OwnsMandateParams) (int64
 }
 
 const putCode = `-- name: PutCode :execrows
-INSERT INTO sign_in_codes (purpose, account, id, attempts, sent, since_ms, expires_ms)
-VALUES ($1, $2, $3, 0, 1, $4, $5)
-ON CONFLICT (purpose, account) DO UPDATE SET
+INSERT INTO sign_in_codes (purpose, account, binding, id, attempts, sent, since_ms, expires_ms)
+VALUES ($1, $2, $3, $4, 0, 1, $5, $6)
+ON CONFLICT (purpose, account, binding) DO UPDATE SET
     id = excluded.id, attempts = 0, expires_ms = excluded.expires_ms,
-    sent = CASE WHEN sign_in_codes.since_ms < CAST($6 AS BIGINT) THEN 1 ELSE sign_in_codes.sent + 1 END,
-    since_ms = CASE WHEN sign_in_codes.since_ms < CAST($6 AS BIGINT) THEN excluded.since_ms ELSE sign_in_codes.since_ms END
-WHERE sign_in_codes.since_ms < CAST($6 AS BIGINT) OR sign_in_codes.sent < CAST($7 AS BIGINT)
+    sent = CASE WHEN sign_in_codes.since_ms < CAST($7 AS BIGINT) THEN 1 ELSE sign_in_codes.sent + 1 END,
+    since_ms = CASE WHEN sign_in_codes.since_ms < CAST($7 AS BIGINT) THEN excluded.since_ms ELSE sign_in_codes.since_ms END
+WHERE sign_in_codes.since_ms < CAST($7 AS BIGINT) OR sign_in_codes.sent < CAST($8 AS BIGINT)
 `
 
 type PutCodeParams struct {
 	Purpose   string
 	Account   string
+	Binding   string
 	ID        string
 	NowMs     int64
 	ExpiresMs int64
@@ -226,6 +236,7 @@ func (q *Queries) PutCode(ctx context.Context, arg PutCodeParams) (int64, error)
 	result, err := q.exec(ctx, q.putCodeStmt, putCode,
 		arg.Purpose,
 		arg.Account,
+		arg.Binding,
 		arg.ID,
 		arg.NowMs,
 		arg.ExpiresMs,

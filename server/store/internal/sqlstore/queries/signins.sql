@@ -1,7 +1,7 @@
 -- name: PutCode :execrows
-INSERT INTO sign_in_codes (purpose, account, id, attempts, sent, since_ms, expires_ms)
-VALUES (sqlc.arg(purpose), sqlc.arg(account), sqlc.arg(id), 0, 1, sqlc.arg(now_ms), sqlc.arg(expires_ms))
-ON CONFLICT (purpose, account) DO UPDATE SET
+INSERT INTO sign_in_codes (purpose, account, binding, id, attempts, sent, since_ms, expires_ms)
+VALUES (sqlc.arg(purpose), sqlc.arg(account), sqlc.arg(binding), sqlc.arg(id), 0, 1, sqlc.arg(now_ms), sqlc.arg(expires_ms))
+ON CONFLICT (purpose, account, binding) DO UPDATE SET
     id = excluded.id, attempts = 0, expires_ms = excluded.expires_ms,
     sent = CASE WHEN sign_in_codes.since_ms < CAST(sqlc.arg(window_ms) AS BIGINT) THEN 1 ELSE sign_in_codes.sent + 1 END,
     since_ms = CASE WHEN sign_in_codes.since_ms < CAST(sqlc.arg(window_ms) AS BIGINT) THEN excluded.since_ms ELSE sign_in_codes.since_ms END
@@ -9,7 +9,7 @@ WHERE sign_in_codes.since_ms < CAST(sqlc.arg(window_ms) AS BIGINT) OR sign_in_co
 
 -- name: AttemptCode :one
 UPDATE sign_in_codes SET attempts = attempts + 1
-WHERE purpose = sqlc.arg(purpose) AND account = sqlc.arg(account) AND attempts < sqlc.arg(most) AND expires_ms > sqlc.arg(now_ms)
+WHERE purpose = sqlc.arg(purpose) AND account = sqlc.arg(account) AND binding = sqlc.arg(binding) AND attempts < sqlc.arg(most) AND expires_ms > sqlc.arg(now_ms)
 RETURNING *;
 
 -- name: UseCode :execrows
@@ -19,7 +19,7 @@ UPDATE sign_in_codes SET expires_ms = 0, sent = 0 WHERE id = $1 AND expires_ms >
 SELECT * FROM sign_in_codes WHERE id = $1;
 
 -- name: DeleteCodes :exec
-DELETE FROM sign_in_codes WHERE account = $1;
+DELETE FROM sign_in_codes WHERE account = sqlc.arg(account) AND (purpose = sqlc.arg(purpose) OR CAST(sqlc.arg(purpose) AS TEXT) = '');
 
 -- name: WebSession :one
 SELECT * FROM web_sessions WHERE hash = $1;
