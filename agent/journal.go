@@ -63,7 +63,7 @@ type JournalEntry struct {
 	// Request is a hash of the request's method, URL and body.
 	Request string `json:"request"`
 	// Redirected reports whether the request came from a redirect.
-	Redirected bool `json:"redirected,omitempty"`
+	Redirected bool `json:"redirected,omitzero"`
 	// HTTPMethod is the method of the request.
 	HTTPMethod string `json:"httpMethod"`
 	// URL is the requested address without its query.

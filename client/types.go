@@ -157,10 +157,10 @@ type Balance struct {
 	Limits []Limit `json:"limits,omitempty"`
 	// RoundUpRest reports whether a tab below 50 cents costs the card 50 cents when the mandate
 	// ends. The person agreed to that on the setup page.
-	RoundUpRest bool `json:"roundUpRest,omitempty"`
+	RoundUpRest bool `json:"roundUpRest,omitzero"`
 	// Paused reports whether the person has paused the mandate: charges fail with
 	// [ErrMandatePaused] until the person resumes it.
-	Paused bool `json:"paused,omitempty"`
+	Paused bool `json:"paused,omitzero"`
 	// CurrentMonthlySpendCents is the amount spent in CurrentMonth, in US cents.
 	CurrentMonthlySpendCents int64 `json:"currentMonthlySpendCents"`
 	// RemainingMonthlySpendCents is the amount left in CurrentMonth, in US cents.

@@ -24,9 +24,9 @@ type FetchIn struct {
 	// MandateID is the id of the mandate that pays (del_…). Default: Config.Mandate.
 	MandateID string `json:"mandateId,omitempty" jsonschema:"del_…; default: the configured mandate"`
 	// MaxPriceCents is the highest price to pay, in US cents. Default: 100.
-	MaxPriceCents int64 `json:"maxPriceCents,omitempty" jsonschema:"Most to pay; default 100"`
+	MaxPriceCents int64 `json:"maxPriceCents,omitzero" jsonschema:"Most to pay; default 100"`
 	// PayAgain allows a payment that equals one of the last ten minutes.
-	PayAgain bool `json:"payAgain,omitempty" jsonschema:"Pay a second time for the same request within 10 minutes"`
+	PayAgain bool `json:"payAgain,omitzero" jsonschema:"Pay a second time for the same request within 10 minutes"`
 }
 
 // Receipt is a payment for what was fetched.
@@ -42,7 +42,7 @@ type Receipt struct {
 	// Transaction is the transaction hash, or the card processor's payment id.
 	Transaction string `json:"transaction,omitempty"`
 	// CreditsRemaining is the number of credits that are left.
-	CreditsRemaining int64 `json:"creditsRemaining,omitempty"`
+	CreditsRemaining int64 `json:"creditsRemaining,omitzero"`
 	// Value is the receipt as the seller sent it, for [Kit.VerifyReceipt].
 	Value string `json:"value,omitempty" jsonschema:"For verify_receipt"`
 }

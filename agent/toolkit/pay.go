@@ -24,7 +24,7 @@ type PayIn struct {
 	// IdempotencyKey identifies the payment. Default: derived from the payment.
 	IdempotencyKey string `json:"idempotencyKey,omitempty" jsonschema:"Same key, same payment"`
 	// PayAgain allows a payment that equals one of the last ten minutes.
-	PayAgain bool `json:"payAgain,omitempty" jsonschema:"Make an equal payment of the last 10 minutes a second time"`
+	PayAgain bool `json:"payAgain,omitzero" jsonschema:"Make an equal payment of the last 10 minutes a second time"`
 }
 
 // PayOut is the receipt of a payment.

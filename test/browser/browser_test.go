@@ -165,8 +165,8 @@ func TestPersonDeclines(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t, widths[0])
 	srv, s := setup(t)
-	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), chromedp.WaitVisible("button.quiet"),
-		chromedp.Click("button.quiet"), chromedp.WaitVisible(".badge.wait")))
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), chromedp.WaitVisible(`button[value="decline"]`),
+		chromedp.Click(`button[value="decline"]`), chromedp.WaitVisible(".badge.wait")))
 	shoot(ctx, t, "declined")
 	after, err := srv.Client().Session(t.Context(), s.SessionToken)
 	require.NoError(t, err)
