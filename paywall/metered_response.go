@@ -110,7 +110,7 @@ func (r *delayed) dropped() bool {
 // trailer.
 func (r *delayed) send() {
 	r.sent = true
-	r.streams.Store(int32(r.status)) //nolint:gosec // a status has three digits
+	r.streams.Store(int32(r.status))
 	h := r.w.Header()
 	after := h.Clone()
 	clear(h)

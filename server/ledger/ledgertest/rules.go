@@ -26,7 +26,7 @@ func atomicFive(t *testing.T, b *bench) {
 		r.Payee.OwnMaxCharge = own
 		require.Equal(t, want, b.refused(t, r, ledger.MerchantLimit).Limit, "the lower limit counts")
 	}
-	r.Payee.MaxCharge = 0
+	r.Payee.MaxCharge, r.Payee.OwnMaxCharge = 0, 200*cent
 	require.Equal(t, 200*cent, b.refused(t, r, ledger.MerchantLimit).Limit)
 
 	other := b.merchant
