@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/internal/signin"
 	"github.com/paywarrant/paywarrant/server/internal/site"
@@ -87,7 +88,9 @@ func (d *Dashboard) chooseAccount(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err == nil {
-		err = d.beginAs(r, chosen)
+		if err = d.sessions.Switch(r.Context(), merchantAccount(chosen, email)); err == nil {
+			d.Audit.Did(r.Context(), audit.Merchant(chosen), "sign-in", chosen)
+		}
 	}
 	if err != nil {
 		d.Site.Failed(w, r, err)

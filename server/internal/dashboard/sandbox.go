@@ -10,7 +10,6 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
-	"github.com/paywarrant/paywarrant/server/internal/signin"
 	"github.com/paywarrant/paywarrant/server/internal/site"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -108,7 +107,7 @@ func (d *Dashboard) moveClock(w http.ResponseWriter, v visit) {
 			return
 		}
 		// The session ends by the same clock, so it begins again.
-		if err := d.sessions.Begin(v.Context(), signin.Account{Kind: signin.Merchant, ID: v.merchant.ID}); err != nil {
+		if err := d.sessions.Begin(v.Context(), merchantAccount(v.merchant.ID, v.merchant.Email)); err != nil {
 			d.failed(w, v, err)
 			return
 		}

@@ -147,17 +147,17 @@ func (d *Dashboard) begin(r *http.Request, email string) error {
 		return err
 	}
 	if len(all) == 1 {
-		return d.beginAs(r, all[0].ID)
+		if err := d.sessions.Begin(r.Context(), merchantAccount(all[0].ID, email)); err != nil {
+			return err
+		}
+		d.Audit.Did(r.Context(), audit.Merchant(all[0].ID), "sign-in", all[0].ID)
+		return nil
 	}
 	return d.sessions.Begin(r.Context(), signin.Account{Kind: signin.Email, ID: email})
 }
 
-func (d *Dashboard) beginAs(r *http.Request, merchantID string) error {
-	if err := d.sessions.Begin(r.Context(), signin.Account{Kind: signin.Merchant, ID: merchantID}); err != nil {
-		return err
-	}
-	d.Audit.Did(r.Context(), audit.Merchant(merchantID), "sign-in", merchantID)
-	return nil
+func merchantAccount(merchantID, email string) signin.Account {
+	return signin.Account{Kind: signin.Merchant, ID: merchantID, Email: email}
 }
 
 func (d *Dashboard) signOut(w http.ResponseWriter, r *http.Request) {
@@ -195,7 +195,7 @@ type provePage struct {
 }
 
 // provable are the pages that lead to the question, and back from it.
-var provable = []string{"/keys", "/settings"}
+var provable = []string{"/keys", "/settings", "/webhooks"}
 
 func (d *Dashboard) showProve(w http.ResponseWriter, v visit, status int, page provePage) {
 	page.Email = v.merchant.Email
@@ -252,6 +252,14 @@ func (d *Dashboard) merchantOf(w http.ResponseWriter, r *http.Request) (ledger.M
 	m, err := d.Store.Merchant(r.Context(), account.ID)
 	if err != nil {
 		d.Site.Failed(w, r, err)
+		return ledger.Merchant{}, false
+	}
+	if !strings.EqualFold(m.Email, account.Email) { // the merchant has another address since
+		if err := d.sessions.End(r.Context()); err != nil {
+			d.Site.Failed(w, r, err)
+			return ledger.Merchant{}, false
+		}
+		http.Redirect(w, r, SignInPath, http.StatusSeeOther)
 		return ledger.Merchant{}, false
 	}
 	return m, true

@@ -27,12 +27,15 @@ type Account struct {
 	// ID is an address as [ParseEmail] returns it, the address of a wallet in
 	// lower case, or the id of a merchant.
 	ID string `json:"id"`
+	// Email is the address that was proven, if the account is a merchant.
+	Email string `json:"email,omitempty"`
 }
 
 // Sessions are the sessions of one dashboard. Methods with a context need that of a request
 // below [Sessions.Handler]. They are safe for concurrent use.
 type Sessions struct {
 	service *Service
+	realm   string // a session of another dashboard is none of this one
 	kinds   []Kind
 	manager *scs.SessionManager
 }
@@ -52,7 +55,7 @@ func (s *Service) Sessions(cookie string, failed func(w http.ResponseWriter, r *
 	if m.Cookie.Secure = strings.HasPrefix(s.BaseURL, "https:"); m.Cookie.Secure {
 		m.Cookie.Name = "__Host-" + cookie // only https allows the prefix
 	}
-	return &Sessions{service: s, kinds: kinds, manager: m}
+	return &Sessions{service: s, realm: cookie, kinds: kinds, manager: m}
 }
 
 // Handler gives the requests of next a session, and sets the cookie. Handlers of two Sessions
@@ -63,7 +66,7 @@ func (s *Sessions) Handler(next http.Handler) http.Handler {
 		if now, rec := s.service.Clock(), s.record(ctx); rec.Account != (Account{}) && now.Sub(rec.SeenAt) >= seenEvery {
 			if _, ok := s.Account(ctx); ok {
 				rec.SeenAt = now
-				s.manager.Put(ctx, recordKey, rec)
+				s.put(ctx, rec)
 			}
 		}
 		next.ServeHTTP(w, r)
@@ -88,7 +91,19 @@ func (s *Sessions) Begin(ctx context.Context, a Account) error {
 		return err
 	}
 	now := s.service.Clock()
-	s.manager.Put(ctx, recordKey, record{Account: a, SignedInAt: now, SeenAt: now, ProvenAt: now})
+	s.put(ctx, record{Account: a, SignedInAt: now, SeenAt: now, ProvenAt: now})
+	return nil
+}
+
+// Switch changes the account of a session, which is no older and no more freshly proven than
+// before. The session has a new token.
+func (s *Sessions) Switch(ctx context.Context, a Account) error {
+	rec := s.record(ctx)
+	if err := s.manager.RenewToken(ctx); err != nil {
+		return err
+	}
+	rec.Account = a
+	s.put(ctx, rec)
 	return nil
 }
 
@@ -96,7 +111,7 @@ func (s *Sessions) Begin(ctx context.Context, a Account) error {
 func (s *Sessions) Prove(ctx context.Context) {
 	rec := s.record(ctx)
 	rec.ProvenAt = s.service.Clock()
-	s.manager.Put(ctx, recordKey, rec)
+	s.put(ctx, rec)
 }
 
 // Fresh reports whether the account has proven itself within a time.
@@ -110,7 +125,7 @@ func (s *Sessions) Challenge(ctx context.Context, p Purpose, email string) Chall
 	rec := s.record(ctx)
 	if rec.Browser == "" {
 		rec.Browser = rand.Text()
-		s.manager.Put(ctx, recordKey, rec)
+		s.put(ctx, rec)
 	}
 	return Challenge{Purpose: p, Email: email, Binding: rec.Browser}
 }
@@ -145,5 +160,13 @@ func (s *Service) Forget(ctx context.Context, a Account) error {
 
 func (s *Sessions) record(ctx context.Context) record {
 	rec, _ := s.manager.Get(ctx, recordKey).(record)
+	if rec.Realm != s.realm {
+		return record{}
+	}
 	return rec
+}
+
+func (s *Sessions) put(ctx context.Context, rec record) {
+	rec.Realm = s.realm
+	s.manager.Put(ctx, recordKey, rec)
 }

@@ -3,6 +3,7 @@ package signin_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -221,7 +222,10 @@ func (f *fixture) site(t *testing.T, s *signin.Sessions) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
 	steps := map[string]func(context.Context) error{
-		"/in":  func(ctx context.Context) error { return s.Begin(ctx, signin.Account{Kind: signin.Email, ID: ada}) },
+		"/in": func(ctx context.Context) error { return s.Begin(ctx, signin.Account{Kind: signin.Email, ID: ada}) },
+		"/switch": func(ctx context.Context) error {
+			return s.Switch(ctx, signin.Account{Kind: signin.Merchant, ID: "mer_1"})
+		},
 		"/out": s.End, "/everywhere": s.EndAll,
 		"/prove": func(ctx context.Context) error { s.Prove(ctx); return nil },
 	}
@@ -358,6 +362,45 @@ func TestCookieIsForTheHostAlone(t *testing.T) {
 }
 
 // TestSessionOfAnotherKindOpensNothing: a person's cookie under the merchants' name.
+// TestSessionOfAnotherDashboardOpensNothing: the value of one dashboard's cookie in another's.
+func TestSessionOfAnotherDashboardOpensNothing(t *testing.T) {
+	t.Parallel()
+	f := setup(t, nil)
+	people := f.site(t, f.Sessions("me", fail, signin.Email))
+	merchants := f.site(t, f.Sessions("merchant", fail, signin.Merchant, signin.Email))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, people.URL+"/in", http.NoBody)
+	require.NoError(t, err)
+	resp, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Len(t, resp.Cookies(), 1)
+	for site, want := range map[string]string{people.URL: ada + " true true", merchants.URL: "false false"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, site, http.NoBody)
+		require.NoError(t, err)
+		for _, name := range []string{"me", "merchant"} {
+			r.AddCookie(&http.Cookie{Name: name, Value: resp.Cookies()[0].Value})
+		}
+		resp, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		text, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, want, strings.TrimSpace(string(text)))
+	}
+}
+
+// TestChoosingAnAccountProvesNothing: it keeps the times of the sign-in.
+func TestChoosingAnAccountProvesNothing(t *testing.T) {
+	t.Parallel()
+	f := setup(t, nil)
+	b := newBrowser(t, f.site(t, f.Sessions("merchant", fail, signin.Merchant, signin.Email)))
+	b.get(t, "/in")
+	f.pass(10 * time.Minute)
+	b.get(t, "/switch")
+	text, _ := b.get(t, "/")
+	require.Equal(t, "mer_1 true false", text)
+}
+
 func TestSessionOfAnotherKindOpensNothing(t *testing.T) {
 	t.Parallel()
 	f := setup(t, nil)

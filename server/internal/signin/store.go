@@ -15,6 +15,8 @@ import (
 type record struct {
 	Account
 
+	// Realm names the dashboard of the session.
+	Realm string `json:"realm"`
 	// Browser is a random text that binds codes to the browser; see [Sessions.Challenge].
 	Browser    string    `json:"browser,omitempty"`
 	SignedInAt time.Time `json:"signedInAt"`

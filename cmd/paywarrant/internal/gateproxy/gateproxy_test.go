@@ -168,11 +168,13 @@ func TestNoSpellingOfAPathIsFree(t *testing.T) {
 			sold.Add(1)
 		}
 		fmt.Fprint(w, "served")
-	}), priced("GET /weather/{city}", "0.60"), priced("/Weather", "0.60"), gateproxy.Route{Pattern: "/", Free: true})
+	}), priced("GET /weather/{city}", "0.60"), priced("/Weather", "0.60"), priced("/cheap/", "0.01"), priced("/cheap/dear", "5.00"), gateproxy.Route{Pattern: "/", Free: true})
 	for path, want := range map[string]int{
 		"/weather/oslo": 402, "/weather": 404, "/Weather": 402, "/WEATHER/oslo": 404, "/weather/oslo/": 404, "/Weather/": 404, "/weather/": 404,
 		"//weather/oslo": 307, "/a/../weather/oslo": 400, "/a/%2e%2e/weather/oslo": 400, "/a/..;x=1/weather/oslo": 400, "/weather%2foslo": 400,
 		"/weather%5coslo": 400, `/weather\oslo`: 400, "/weather/oslo%00": 400, "/./weather/oslo": 400, "/other": 200,
+		"/weather;x=1/oslo": 404, "/weather;x": 404, "/weather%3Bx": 404, "/other;x": 200,
+		"/cheap/dear": 402, "/cheap/Dear": 404, "/cheap/dear/": 404, "/cheap/dear;x": 404, "/cheap/other": 402, "/cheap/Other": 402,
 	} {
 		c, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(b.url, "http://"))
 		require.NoError(t, err)
@@ -183,9 +185,11 @@ func TestNoSpellingOfAPathIsFree(t *testing.T) {
 		require.NoError(t, resp.Body.Close())
 		require.NoError(t, c.Close())
 	}
+	for _, method := range []string{http.MethodTrace, "get", "Get"} {
+		resp, _ := b.ask(t, method, "/weather/oslo", false)
+		require.Equal(t, http.StatusMethodNotAllowed, resp.StatusCode, method)
+	}
 	require.Zero(t, sold.Load())
-	resp, _ := b.ask(t, http.MethodTrace, "/weather/oslo", false)
-	require.Equal(t, http.StatusMethodNotAllowed, resp.StatusCode)
 }
 
 // TestRequestsOfNoRouteAreRefused and never reach the upstream; preflights of routes do.
@@ -341,6 +345,7 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 		`routes[0] "get /x": `:     func(c *gateproxy.Config) { c.Routes[0].Pattern = "get /x" },
 		`routes[0] "GET /{": `:     func(c *gateproxy.Config) { c.Routes[0].Pattern = "GET /{" },
 		`routes[1] "GET /y": `:     func(c *gateproxy.Config) { c.Routes = append(c.Routes, priced("GET /y", "free")) },
+		"in case only":             func(c *gateproxy.Config) { c.Routes = append(c.Routes, priced("GET /X", "0.02")) },
 		"Metered: needs Merchant":  func(c *gateproxy.Config) { c.Routes[0].Paid.Metered = true },
 		"PayTo":                    func(c *gateproxy.Config) { c.Paywall.PayTo = "0x1" },
 	} {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/paywarrant/paywarrant/internal/httpjson"
+	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/paywall"
 )
 
@@ -26,7 +27,7 @@ func (p *Proxy) build(c Config) (*generation, error) {
 	if len(c.Paywall.Secrets) == 0 {
 		c.Paywall.Secrets = p.secrets
 	}
-	t := &table{mux: http.NewServeMux(), folded: http.NewServeMux(), priced: map[string]bool{}, upstream: to, metrics: p.metrics}
+	t := &table{mux: http.NewServeMux(), folded: http.NewServeMux(), prices: map[string]money.Micros{}, upstream: to, metrics: p.metrics}
 	if err := t.gates(c); err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ type table struct {
 	// folded has the routes in lower case: services that ignore case take more addresses for
 	// one than the mux does.
 	folded   *http.ServeMux
-	priced   map[string]bool // folded patterns with a price
+	prices   map[string]money.Micros // by folded pattern
 	upstream *upstream
 	metrics  *metrics
 }
@@ -87,16 +88,16 @@ func (t *table) add(r Route) error {
 			return err
 		}
 	}
-	h := t.metrics.of(r.Pattern, own.Require(t.upstream))
-	if r.Free {
-		h = t.unlessPriced(h)
-	}
+	price, _ := money.ParseDecimal(r.Paid.Price) // as Derive has checked; zero if it is free
+	h := t.unlessDearer(price, t.metrics.of(r.Pattern, own.Require(t.upstream)))
 	if err := handle(t.mux, r.Pattern, h); err != nil {
 		return err
 	}
 	folded := strings.TrimSpace(method + " " + strings.ToLower(path))
-	t.priced[folded] = !r.Free
-	_ = handle(t.folded, folded, h) // two routes that differ in case: the first counts
+	if err := handle(t.folded, folded, h); err != nil {
+		return fmt.Errorf("differs from another route in case only: %w", err)
+	}
+	t.prices[folded] = price
 	if method != "" {
 		_ = handle(t.mux, http.MethodOptions+" "+path, h) // preflights; another method of the path may have it
 	}
@@ -126,8 +127,8 @@ var callers = regexp.MustCompile(` \(registered at [^)]*\)`)
 // serve answers a request with the route that it matches.
 func (t *table) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case r.Method == http.MethodConnect || r.Method == http.MethodTrace:
-		refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "The gate passes no "+r.Method+" on.")
+	case r.Method == http.MethodConnect, r.Method == http.MethodTrace, r.Method != strings.ToUpper(r.Method):
+		refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "The gate passes no request with this method on. Methods are in upper case.")
 	case ambiguous(r.URL):
 		refuse(w, http.StatusBadRequest, "validation_error", "The path has an encoded slash, a dot segment or a character that servers read differently.")
 	default:
@@ -135,24 +136,28 @@ func (t *table) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// unlessPriced refuses a request that only the spelling of its path keeps from a route with a
-// price.
-func (t *table) unlessPriced(next http.Handler) http.Handler {
+// unlessDearer refuses a request that only the spelling of its path keeps from a route with a
+// higher price.
+func (t *table) unlessDearer(price money.Micros, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		bare := strings.TrimRight(strings.ToLower(r.URL.Path), "/")
+		bare := strings.TrimRight(parameters.ReplaceAllString(strings.ToLower(r.URL.Path), ""), "/")
 		probe := http.Request{Method: r.Method, Host: r.Host, URL: &url.URL{}}
 		for _, probe.URL.Path = range []string{bare, bare + "/"} {
 			if probe.URL.Path == "" {
 				continue
 			}
-			if _, pattern := t.folded.Handler(&probe); t.priced[pattern] {
-				refuse(w, http.StatusNotFound, "not_found", "This path is that of a route with a price, spelled differently.")
+			_, pattern := t.folded.Handler(&probe)
+			if t.prices[pattern] > price {
+				refuse(w, http.StatusNotFound, "not_found", "This path is that of a route with a higher price, spelled differently.")
 				return
 			}
 		}
 		next.ServeHTTP(w, r)
 	})
 }
+
+// parameters are what follows a semicolon in a segment of a path; some servers ignore it.
+var parameters = regexp.MustCompile(`;[^/]*`)
 
 // refuse answers with an error of the gate.
 func refuse(w http.ResponseWriter, status int, code, message string) {
