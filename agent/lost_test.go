@@ -257,3 +257,15 @@ func TestNextMethodIsNotTakenAfterALostAnswer(t *testing.T) {
 	sent := s.signatures()
 	require.Equal(t, []string{sent[0], sent[0]}, sent)
 }
+
+// TestConflictOfARedeemedPaymentIsALostAnswer: the gate answers 409 if the payment has an
+// identifier.
+func TestConflictOfARedeemedPaymentIsALostAnswer(t *testing.T) {
+	t.Parallel()
+	s := paidWith(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusConflict)
+		_, _ = io.WriteString(w, `{"code":"already_redeemed"}`)
+	})
+	_, err := order(t, client(t, withWallet(t)), s.URL, t.Context())
+	require.ErrorIs(t, err, agent.ErrAnswerLost)
+}

@@ -13,11 +13,11 @@ import (
 type verdict int
 
 const (
-	// accepted: any response but 402.
+	// accepted: any response but 402, and but a 409 because the credential was used before.
 	accepted verdict = iota
 	// refused: a 402 that definitely moved no money.
 	refused
-	// spent: a 402 because the credential was used before.
+	// spent: a 402 or 409 because the credential was used before.
 	spent
 	// open: a 402 after which the payment may still happen, or has happened.
 	open
@@ -25,7 +25,7 @@ const (
 
 // judge returns the verdict of a response, and the seller's reason for a 402.
 func judge(resp *http.Response) (verdict, string) {
-	if resp.StatusCode != http.StatusPaymentRequired {
+	if resp.StatusCode != http.StatusPaymentRequired && resp.StatusCode != http.StatusConflict {
 		return accepted, ""
 	}
 	reasons, settled := refusalReasons(resp)
@@ -33,6 +33,9 @@ func judge(resp *http.Response) (verdict, string) {
 		if slices.Contains([]string{"already_redeemed", "duplicate_settlement", "nonce_already_used", otherPayment}, reason) {
 			return spent, reason
 		}
+	}
+	if resp.StatusCode != http.StatusPaymentRequired {
+		return accepted, ""
 	}
 	if confirms(resp.Header) {
 		return open, "the seller reports a payment and asks for another"
