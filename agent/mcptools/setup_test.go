@@ -83,10 +83,11 @@ func (w *world) connect(t *testing.T, cfg toolkit.Config, options *mcp.ClientOpt
 	w.session, err = mcp.NewClient(&mcp.Implementation{Name: "test"}, options).Connect(t.Context(), toClient, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := w.session.Close(); !errors.Is(err, io.ErrClosedPipe) { // what a canceled call has begun to write
-			require.NoError(t, err)
+		for _, end := range []func() error{w.session.Close, served.Wait} {
+			if err := end(); !errors.Is(err, io.ErrClosedPipe) { // a canceled call may still be writing
+				require.NoError(t, err)
+			}
 		}
-		require.NoError(t, served.Wait())
 		kit.CloseIdleConnections()
 	})
 }
