@@ -243,11 +243,18 @@ func (m Mandate) refuseEnded(now time.Time) *Refusal {
 }
 
 // hold returns the fields of a charge that holds an amount for a time, at most until its
-// mandate expires.
+// mandate expires. If the chain may hold it, the hold ends with the month at the latest: the
+// contract counts a capture in the month in which it moves, and the ledger in that of the hold.
 func (c Charge) hold(m Mandate, until time.Time) Charge {
-	c.Step, c.Authorized = StepAuthorize, c.Amount
-	if c.AuthorizedUntil = until; until.After(m.Terms.ExpiresAt) {
-		c.AuthorizedUntil = m.Terms.ExpiresAt
+	c.Step, c.Authorized, c.AuthorizedUntil = StepAuthorize, c.Amount, until
+	ends := []time.Time{m.Terms.ExpiresAt}
+	if slices.Contains(c.Rails, rail.Chain) {
+		ends = append(ends, c.Day.Month().Next().Start())
+	}
+	for _, end := range ends {
+		if end.Before(c.AuthorizedUntil) {
+			c.AuthorizedUntil = end
+		}
 	}
 	return c
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/webhook"
@@ -342,4 +343,30 @@ func holdsAreBounded(t *testing.T, b *bench) {
 		require.ErrorIs(t, err, ledger.ErrInvariant)
 	}
 	require.Zero(t, b.spent(t, m))
+}
+
+// holdsOnTheChainEndWithTheMonth: the contract counts a capture in the month in which it moves.
+// A hold of the card alone may last longer.
+func holdsOnTheChainEndWithTheMonth(t *testing.T, b *bench) {
+	s := b.session(t, b.terms(100*cent, 1000*cent))
+	m, err := b.CompleteSession(t.Context(), ledger.Completion{
+		SessionHash: s.Hash, MandateID: id.New(id.Mandate, b.clock.Now()), Terms: s.Terms, SealedToken: []byte("sealed"),
+		Instruments: []string{b.connected(t, s, rail.Card, "pm_1"), b.connected(t, s, rail.Chain, "0x1")}, Email: "ada@example.com",
+	})
+	require.NoError(t, err)
+	end := ledger.MonthOf(b.clock.Now()).Next().Start()
+	b.clock.set(end.Add(-time.Minute))
+	for on, want := range map[rail.Name]time.Time{rail.Chain: end, rail.Card: end.Add(time.Hour - time.Minute)} {
+		r := b.request(m, 10*cent)
+		r.Hold, r.Kind, r.Rails = time.Hour, ledger.AuthorizeKey, []rail.Name{on}
+		reserved, err := b.Reserve(t.Context(), r)
+		require.NoError(t, err)
+		require.Equal(t, want, reserved.Charge.AuthorizedUntil)
+	}
+	c := b.held(t, m, 10*cent, rail.Chain)
+	b.clock.set(end)
+	late, err := b.Capture(t.Context(), captureOf(c, cent))
+	require.NoError(t, err)
+	require.Equal(t, ledger.ChargeVoided, late.Charge.Status)
+	b.sound(t)
 }

@@ -136,6 +136,7 @@ func spendingTests() map[string]func(*testing.T, *bench) {
 		"captures are no old backlog":   capturesAreNoOldBacklog,
 		"late answers":                  lateAnswers,
 		"holds are bounded":             holdsAreBounded,
+		"holds end with the month":      holdsOnTheChainEndWithTheMonth,
 		"holds after the end":           holdsAfterTheEnd,
 		"holds under concurrency":       concurrentHolds,
 		"tabs":                          tabs,
