@@ -61,7 +61,7 @@ func scripted(t *testing.T, w width) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 3*time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(cancel)
 	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(w.pixels, 900)))
 	return ctx
@@ -79,7 +79,7 @@ func shoot(ctx context.Context, t *testing.T, name string) {
 
 func text(ctx context.Context, t *testing.T, selector string) string {
 	t.Helper()
-	s, err := chromedp.Run(ctx, chromedp.Text(selector))
+	s, err := chromedp.Run(ctx, shownText(selector))
 	require.NoError(t, err)
 	return s
 }
@@ -117,26 +117,26 @@ func TestPersonLowersTheLimitsAndConfirms(t *testing.T) {
 			t.Parallel()
 			ctx := browser(t, w)
 			srv, s := setup(t)
-			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), chromedp.WaitVisible("#month")))
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), visible("#month")))
 			require.Contains(t, text(ctx, t, "h1"), "Aurora Data")
 			shoot(ctx, t, "setup-"+w.name)
 
 			require.NoError(t, chromedp.Do(ctx,
-				chromedp.SetValue("#month", "250"),
-				chromedp.Click("button.main"), chromedp.WaitVisible("#error")))
+				fill("#month", "250"),
+				click("button.main"), visible("#error")))
 			require.Contains(t, text(ctx, t, "#error"), "at most $100.00")
 			shoot(ctx, t, "setup-error-"+w.name)
 
 			require.NoError(t, chromedp.Do(ctx,
-				chromedp.SetValue("#month", "40"), chromedp.SetValue("#per", "12.50"), chromedp.SetValue("#total", "1,200"),
-				chromedp.Click("#more-limits summary"), chromedp.WaitVisible("#day"), chromedp.SetValue("#day", "15")))
+				fill("#month", "40"), fill("#per", "12.50"), fill("#total", "1,200"),
+				click("#more-limits summary"), visible("#day"), fill("#day", "15")))
 			shoot(ctx, t, "setup-limits-"+w.name)
 			require.NoError(t, chromedp.Do(ctx,
-				chromedp.SetValue("#email", "ada@example.com"),
-				chromedp.Click("button.main"), chromedp.WaitVisible("#notice")))
+				fill("#email", "ada@example.com"),
+				click("button.main"), visible("#notice")))
 			shoot(ctx, t, "setup-code-"+w.name)
-			require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#code", code(t, srv)),
-				chromedp.Click("button.main"), chromedp.WaitVisible(".badge.good")))
+			require.NoError(t, chromedp.Do(ctx, fill("#code", code(t, srv)),
+				click("button.main"), visible(".badge.good")))
 			require.Contains(t, text(ctx, t, "dl"), "up to $40.00")
 			shoot(ctx, t, "confirmed-"+w.name)
 
@@ -154,7 +154,7 @@ func TestPersonLowersTheLimitsAndConfirms(t *testing.T) {
 			require.NoError(t, err)
 			r, err := srv.Client().Receipt(t.Context(), ch.TransactionID)
 			require.NoError(t, err)
-			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(r.ReceiptURL), chromedp.WaitVisible(".amount")))
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(r.ReceiptURL), visible(".amount")))
 			require.Equal(t, "$12.50", text(ctx, t, ".amount"))
 			shoot(ctx, t, "receipt-"+w.name)
 		})
@@ -165,8 +165,8 @@ func TestPersonDeclines(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t, widths[0])
 	srv, s := setup(t)
-	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), chromedp.WaitVisible(`button[value="decline"]`),
-		chromedp.Click(`button[value="decline"]`), chromedp.WaitVisible(".badge.wait")))
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), visible(`button[value="decline"]`),
+		click(`button[value="decline"]`), visible(".badge.wait")))
 	shoot(ctx, t, "declined")
 	after, err := srv.Client().Session(t.Context(), s.SessionToken)
 	require.NoError(t, err)

@@ -38,17 +38,17 @@ func TestPersonBuysABundle(t *testing.T) {
 			t.Parallel()
 			ctx := scripted(t, w)
 			quiet(ctx, t)
-			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(origin+"/bundles"), chromedp.WaitVisible("form button")))
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(origin+"/bundles"), visible("form button")))
 			accessible(ctx, t, "bundles-"+w.name)
-			require.NoError(t, chromedp.Do(ctx, chromedp.Click("form button"), chromedp.WaitVisible(`input[value="card_visa"]`),
-				chromedp.Click(`input[value="card_visa"]`), chromedp.Click("button.main"), chromedp.WaitVisible("a.button.main"),
-				chromedp.Click("a.button.main"), chromedp.WaitVisible("#token")))
+			require.NoError(t, chromedp.Do(ctx, click("form button"), visible(`input[value="card_visa"]`),
+				click(`input[value="card_visa"]`), click("button.main"), visible("a.button.main"),
+				click("a.button.main"), visible("#token")))
 			require.Contains(t, text(ctx, t, "dl"), "25 of 25")
 			at, err := chromedp.Run(ctx, chromedp.Evaluate[string]("location.search"))
 			require.NoError(t, err)
 			require.Regexp(t, `^\?order=ord_[0-9a-f]{32}$`, at)
 			accessible(ctx, t, "bundle-token-"+w.name)
-			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#copy"), chromedp.WaitVisible("#copied")))
+			require.NoError(t, chromedp.Do(ctx, click("#copy"), visible("#copied")))
 		})
 	}
 }

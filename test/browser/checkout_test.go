@@ -23,18 +23,18 @@ func TestPersonPaysAtACheckout(t *testing.T) {
 			m := srv.Mandate(t, servertest.Terms{MaxPerTxCents: 200, MaxMonthlySpendCents: 1000})
 			c, err := srv.Client().CreateCheckout(t.Context(), client.CheckoutParams{AmountCents: 300, Description: "Ten reports"})
 			require.NoError(t, err)
-			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(c.URL), chromedp.WaitVisible(".amount"), chromedp.WaitNotVisible("#mandate")))
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(c.URL), visible(".amount"), hidden("#mandate")))
 			require.Equal(t, "$3.00", text(ctx, t, ".amount"))
 			shoot(ctx, t, "checkout-"+w.name)
 
 			require.NoError(t, chromedp.Do(ctx,
-				chromedp.Click(`input[value="mandate"]`), chromedp.WaitVisible("#mandate"), chromedp.SetValue("#mandate", m),
-				chromedp.Click("button.main"), chromedp.WaitVisible("#error")))
+				click(`input[value="mandate"]`), visible("#mandate"), fill("#mandate", m),
+				click("button.main"), visible("#error")))
 			require.Contains(t, text(ctx, t, "#error"), "$2.00")
 			shoot(ctx, t, "checkout-error-"+w.name)
 
 			require.NoError(t, chromedp.Do(ctx,
-				chromedp.Click(`input[value="card_visa"]`), chromedp.Click("button.main"), chromedp.WaitVisible(".badge.good")))
+				click(`input[value="card_visa"]`), click("button.main"), visible(".badge.good")))
 			shoot(ctx, t, "checkout-paid-"+w.name)
 			c, err = srv.Client().Checkout(t.Context(), c.ID)
 			require.NoError(t, err)

@@ -21,11 +21,11 @@ var mailedCode = regexp.MustCompile(`\b\d{3} \d{3}\b`)
 func signIn(ctx context.Context, t *testing.T, srv *servertest.Server, email string) {
 	t.Helper()
 	had := len(srv.Mails())
-	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard"), chromedp.WaitVisible("#sign-in"),
-		chromedp.SetValue("#email", email), chromedp.Click("#sign-in .main"), chromedp.WaitVisible("#enter-code")))
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard"), visible("#sign-in"),
+		fill("#email", email), click("#sign-in .main"), visible("#enter-code")))
 	require.Eventually(t, func() bool { return len(srv.Mails()) > had }, time.Minute, 10*time.Millisecond)
 	all := srv.Mails()
-	require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#code", mailedCode.FindString(all[len(all)-1].Text))))
+	require.NoError(t, chromedp.Do(ctx, fill("#code", mailedCode.FindString(all[len(all)-1].Text))))
 }
 
 // TestMerchantSignsUpChargesAndRefunds: the way of a merchant from the address to the refund. Each page is
@@ -39,20 +39,20 @@ func TestMerchantSignsUpChargesAndRefunds(t *testing.T) {
 			quiet(ctx, t)
 			srv := servertest.Start(t, &servertest.Options{Configure: func(c *server.Config) { c.MerchantSignUp = true }})
 			page := func(path, name string) {
-				require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+path), chromedp.WaitVisible("h1")))
+				require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+path), visible("h1")))
 				accessible(ctx, t, "dashboard-"+name+"-"+w.name)
 			}
 			page("/dashboard/sign-in", "sign-in")
 			signIn(ctx, t, srv, "ada@aurora.example")
 			accessible(ctx, t, "dashboard-code-"+w.name)
-			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#enter-code .main"), chromedp.WaitVisible("#name")))
+			require.NoError(t, chromedp.Do(ctx, click("#enter-code .main"), visible("#name")))
 			accessible(ctx, t, "dashboard-account-"+w.name)
-			require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#name", "Aurora Data"), chromedp.SetValue("#website", "https://aurora.example"),
-				chromedp.Click("#account .main"), chromedp.WaitVisible("#start")))
+			require.NoError(t, chromedp.Do(ctx, fill("#name", "Aurora Data"), fill("#website", "https://aurora.example"),
+				click("#account .main"), visible("#start")))
 			accessible(ctx, t, "dashboard-new-"+w.name)
 
-			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard/keys"), chromedp.WaitVisible("#label"),
-				chromedp.SetValue("#label", "Web shop"), chromedp.Click("#create-key .main"), chromedp.WaitVisible("#secret")))
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard/keys"), visible("#label"),
+				fill("#label", "Web shop"), click("#create-key .main"), visible("#secret")))
 			accessible(ctx, t, "dashboard-key-"+w.name)
 			c, err := client.New(client.Config{BaseURL: srv.URL, MerchantID: text(ctx, t, "#merchant-id"), APIKey: text(ctx, t, "#secret")})
 			require.NoError(t, err)
@@ -60,9 +60,9 @@ func TestMerchantSignsUpChargesAndRefunds(t *testing.T) {
 			_, err = c.CreateWebhookEndpoint(t.Context(), client.WebhookEndpointParams{URL: srv.URL + "/nowhere"})
 			require.NoError(t, err)
 
-			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard"), chromedp.WaitVisible("#volume")))
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard"), visible("#volume")))
 			require.Eventually(t, func() bool {
-				require.NoError(t, chromedp.Do(ctx, chromedp.Reload(), chromedp.WaitVisible("#volume")))
+				require.NoError(t, chromedp.Do(ctx, chromedp.Reload(), visible("#volume")))
 				return strings.Contains(text(ctx, t, "#volume"), "$12.50 in the last 30 days")
 			}, time.Minute, 50*time.Millisecond)
 			accessible(ctx, t, "dashboard-overview-"+w.name)
@@ -70,16 +70,16 @@ func TestMerchantSignsUpChargesAndRefunds(t *testing.T) {
 				page("/dashboard/"+filled, filled)
 			}
 			for _, list := range []string{"mandates", "webhooks", "events", "transactions"} {
-				require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard/"+list), chromedp.WaitVisible("tbody a"),
-					chromedp.Click("tbody a"), chromedp.WaitNotPresent("tbody a[href^='/dashboard/"+list+"/']")))
+				require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard/"+list), visible("tbody a"),
+					click("tbody a"), hidden("tbody a[href^='/dashboard/"+list+"/']")))
 				accessible(ctx, t, "dashboard-one-"+list+"-"+w.name)
 			}
-			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard/transactions?state=succeeded"), chromedp.WaitVisible("tbody a"),
-				chromedp.Click("tbody a"), chromedp.WaitVisible("#refund")))
-			require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#amount", "100"), chromedp.Click("#refund .danger"), chromedp.WaitVisible("#error")))
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard/transactions?state=succeeded"), visible("tbody a"),
+				click("tbody a"), visible("#refund")))
+			require.NoError(t, chromedp.Do(ctx, fill("#amount", "100"), click("#refund .danger"), visible("#error")))
 			accessible(ctx, t, "dashboard-refund-refused-"+w.name)
-			require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#amount", "5"), chromedp.SetValue("#reason", "Came late"),
-				chromedp.Click("#refund .danger"), chromedp.WaitVisible("#refunds")))
+			require.NoError(t, chromedp.Do(ctx, fill("#amount", "5"), fill("#reason", "Came late"),
+				click("#refund .danger"), visible("#refunds")))
 			accessible(ctx, t, "dashboard-refunded-"+w.name)
 		})
 	}
@@ -95,12 +95,12 @@ func TestNewMerchantsPagesAreAccessible(t *testing.T) {
 			quiet(ctx, t)
 			srv := servertest.Start(t, &servertest.Options{Merchant: server.MerchantParams{Name: "Aurora Data", Email: "ada@aurora.example"}})
 			signIn(ctx, t, srv, "ada@aurora.example")
-			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#enter-code .main"), chromedp.WaitVisible("#start")))
+			require.NoError(t, chromedp.Do(ctx, click("#enter-code .main"), visible("#start")))
 			for _, path := range []string{"transactions", "mandates", "keys", "webhooks", "events", "settings", "sandbox"} {
-				require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard/"+path), chromedp.WaitVisible("h1")))
+				require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard/"+path), visible("h1")))
 				accessible(ctx, t, "dashboard-empty-"+path+"-"+w.name)
 			}
-			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL), chromedp.WaitVisible("h1")))
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL), visible("h1")))
 			accessible(ctx, t, "home-"+w.name)
 		})
 	}
@@ -111,8 +111,8 @@ func pays(ctx context.Context, t *testing.T, c *client.Client) {
 	t.Helper()
 	s, err := c.CreateSession(t.Context(), client.SessionParams{MaxPerTxCents: 2500, MaxMonthlySpendCents: 10_000})
 	require.NoError(t, err)
-	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), chromedp.WaitVisible("#setup"),
-		chromedp.Click("#setup .button.main"), chromedp.WaitVisible(".badge.good")))
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), visible("#setup"),
+		click("#setup .button.main"), visible(".badge.good")))
 	m, err := c.WaitForMandate(t.Context(), s.SessionToken)
 	require.NoError(t, err)
 	_, err = c.Charge(t.Context(), client.ChargeParams{Mandate: m, AmountCents: 1250, Currency: client.USD, Description: "October report"})

@@ -52,7 +52,7 @@ func TestComponentsAreAccessible(t *testing.T) {
 			t.Parallel()
 			ctx := scripted(t, w)
 			quiet(ctx, t)
-			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/design"), chromedp.WaitVisible("#icons")))
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/design"), visible("#icons")))
 			accessible(ctx, t, "design-"+w.name)
 		})
 	}

@@ -82,10 +82,10 @@ func TestPersonPaysThePaywall(t *testing.T) {
 			ctx := scripted(t, w)
 			quiet(ctx, t)
 			own := p.wallet(ctx, t, devchain.Wallets()[2+i])
-			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(p.url), chromedp.WaitVisible("button.pay")))
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(p.url), visible("button.pay")))
 			accessible(ctx, t, "paywall-"+w.name)
 			before := p.served.Load()
-			require.NoError(t, chromedp.Do(ctx, chromedp.Click("button.pay"), chromedp.WaitVisible("#content pre")))
+			require.NoError(t, chromedp.Do(ctx, click("button.pay"), visible("#content pre")))
 			require.JSONEq(t, `{"wind": "north <b>8</b>"}`, text(ctx, t, "#content pre"))
 			require.Greater(t, p.served.Load(), before)
 			require.Equal(t, []string{"eth_requestAccounts", "eth_chainId", "wallet_switchEthereumChain", "eth_chainId", "eth_signTypedData_v4"}, own.asked)
@@ -102,11 +102,11 @@ func TestPaywallWithoutAWallet(t *testing.T) {
 	t.Parallel()
 	p := behindPaywall(t)
 	ctx := browser(t, widths[0])
-	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(p.url), chromedp.WaitVisible("noscript p")))
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(p.url), visible("noscript p")))
 	require.Contains(t, text(ctx, t, "main"), "0.25 USDC")
 	require.Contains(t, text(ctx, t, "main"), "Buy a bundle")
 	ctx = scripted(t, widths[0])
-	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(p.url), chromedp.WaitVisible("#none")))
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(p.url), visible("#none")))
 	shoot(ctx, t, "paywall-no-wallet")
 }
 
@@ -120,11 +120,11 @@ func TestPaywallIsPaidOnce(t *testing.T) {
 	own := p.wallet(ctx, t, devchain.EmptyWallet())
 	open := func() {
 		t.Helper()
-		require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(p.url), chromedp.WaitVisible("button.pay")))
+		require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(p.url), visible("button.pay")))
 	}
 	fails := func(words string) {
 		t.Helper()
-		require.NoError(t, chromedp.Do(ctx, chromedp.Click("button.pay")))
+		require.NoError(t, chromedp.Do(ctx, click("button.pay")))
 		shows(ctx, t, words)
 	}
 	open()
@@ -142,9 +142,9 @@ func TestPaywallIsPaidOnce(t *testing.T) {
 	p.broken.Store(true)
 	fails("The payment may have been made")
 	shoot(ctx, t, "paywall-unanswered")
-	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(p.url), chromedp.WaitVisible("#again")))
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(p.url), visible("#again")))
 	p.broken.Store(false)
-	require.NoError(t, chromedp.Do(ctx, chromedp.Click("#again"), chromedp.WaitVisible("#content pre")))
+	require.NoError(t, chromedp.Do(ctx, click("#again"), visible("#content pre")))
 	require.EqualValues(t, 1, p.served.Load())
 	signed := 0
 	for _, method := range own.asked {

@@ -18,14 +18,14 @@ func confirmWithCode(ctx context.Context, t *testing.T, srv *servertest.Server, 
 	t.Helper()
 	s, err := srv.Client().CreateSession(t.Context(), client.SessionParams{MaxPerTxCents: 2500, MaxMonthlySpendCents: 10_000})
 	require.NoError(t, err)
-	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), chromedp.WaitVisible("#email"),
-		chromedp.SetValue("#email", "ada@example.com"), chromedp.Click(`button[value="code"]`), chromedp.WaitVisible("#notice")))
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), visible("#email"),
+		fill("#email", "ada@example.com"), click(`button[value="code"]`), visible("#notice")))
 	accessible(ctx, t, "setup-code-"+name)
 	right := code(t, srv)
-	require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#code", other(right)), chromedp.Click("button.main"), chromedp.WaitVisible("#error")))
+	require.NoError(t, chromedp.Do(ctx, fill("#code", other(right)), click("button.main"), visible("#error")))
 	require.Contains(t, text(ctx, t, "#error"), "Attempts left: 4")
 	accessible(ctx, t, "setup-code-wrong-"+name)
-	require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#code", right), chromedp.Click("button.main"), chromedp.WaitVisible(".badge.good")))
+	require.NoError(t, chromedp.Do(ctx, fill("#code", right), click("button.main"), visible(".badge.good")))
 	m, err := srv.Client().WaitForMandate(t.Context(), s.SessionToken)
 	require.NoError(t, err)
 	return m
@@ -55,39 +55,39 @@ func TestPersonSignsInPausesResumesAndStops(t *testing.T) {
 			paid, err := charge()
 			require.NoError(t, err)
 
-			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/me"), chromedp.WaitVisible("#email")))
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/me"), visible("#email")))
 			accessible(ctx, t, "sign-in-"+w.name)
 			before := len(srv.Mails())
-			require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#email", "ada@example.com"), chromedp.Click("button.main"), chromedp.WaitVisible("#code")))
+			require.NoError(t, chromedp.Do(ctx, fill("#email", "ada@example.com"), click("button.main"), visible("#code")))
 			accessible(ctx, t, "sign-in-code-"+w.name)
 			require.Eventually(t, func() bool { return len(srv.Mails()) > before }, time.Minute, 10*time.Millisecond)
-			require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#code", code(t, srv)), chromedp.Click("button.main"), chromedp.WaitVisible(".mandate")))
+			require.NoError(t, chromedp.Do(ctx, fill("#code", code(t, srv)), click("button.main"), visible(".mandate")))
 			require.Contains(t, text(ctx, t, ".mandate"), "$12.50 of $100.00 spent in")
 			accessible(ctx, t, "me-"+w.name)
-			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/me/data"), chromedp.WaitVisible("#erase")))
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/me/data"), visible("#erase")))
 			accessible(ctx, t, "me-data-"+w.name)
 
-			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/me"), chromedp.WaitVisible(".mandate"),
-				chromedp.Click(".mandate a.button"), chromedp.WaitVisible("#pause"), chromedp.Click("#pause"), chromedp.WaitVisible("#resume")))
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/me"), visible(".mandate"),
+				click(".mandate a.button"), visible("#pause"), click("#pause"), visible("#resume")))
 			require.Contains(t, text(ctx, t, "#note"), "You paused it")
 			accessible(ctx, t, "mandate-paused-"+w.name)
 			_, err = charge()
 			require.ErrorIs(t, err, client.ErrMandatePaused)
-			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#resume"), chromedp.WaitVisible("#pause")))
+			require.NoError(t, chromedp.Do(ctx, click("#resume"), visible("#pause")))
 			_, err = charge()
 			require.NoError(t, err)
-			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#stop"), chromedp.WaitVisible("#stop-form"),
-				chromedp.Click("#stop-form button"), chromedp.WaitVisible(".badge.bad")))
+			require.NoError(t, chromedp.Do(ctx, click("#stop"), visible("#stop-form"),
+				click("#stop-form button"), visible(".badge.bad")))
 			_, err = charge()
 			require.ErrorIs(t, err, client.ErrMandateRevoked)
 
 			r, err := srv.Client().Receipt(t.Context(), paid.TransactionID)
 			require.NoError(t, err)
-			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(r.ReceiptURL), chromedp.WaitVisible("#help")))
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(r.ReceiptURL), visible("#help")))
 			require.Contains(t, text(ctx, t, "#help"), "dispute")
 			accessible(ctx, t, "receipt-help-"+w.name)
-			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#help a"), chromedp.WaitVisible(".mandate"),
-				chromedp.Click("header form button"), chromedp.WaitVisible("#email")))
+			require.NoError(t, chromedp.Do(ctx, click("#help a"), visible(".mandate"),
+				click("header form button"), visible("#email")))
 		})
 	}
 }

@@ -59,9 +59,9 @@ func TestPersonFollowsAndStopsAMandate(t *testing.T) {
 				MaxPerTxCents: 2500, MaxMonthlySpendCents: 10_000_000, AllowedMerchantIDs: []string{"*"}, ReturnURL: "https://aurora.example/thanks",
 			})
 			require.NoError(t, err)
-			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), chromedp.WaitVisible("#anyone")))
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), visible("#anyone")))
 			accessible(ctx, t, "anyone-setup-"+w.name)
-			require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#month", "40"), chromedp.Click("button.main"), chromedp.WaitVisible("#private")))
+			require.NoError(t, chromedp.Do(ctx, fill("#month", "40"), click("button.main"), visible("#private")))
 			accessible(ctx, t, "anyone-confirmed-"+w.name)
 
 			m, err := srv.Client().WaitForMandate(t.Context(), s.SessionToken)
@@ -71,23 +71,23 @@ func TestPersonFollowsAndStopsAMandate(t *testing.T) {
 				_, err = srv.Client().Charge(t.Context(), c)
 				require.NoError(t, err)
 			}
-			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#private a"), chromedp.WaitVisible("#mandate-page")))
+			require.NoError(t, chromedp.Do(ctx, click("#private a"), visible("#mandate-page")))
 			require.Contains(t, text(ctx, t, "#spent"), "$13.25 of $40.00 spent in")
 			require.Contains(t, text(ctx, t, ".payments"), "October report")
 			receipts := authorizations(t, srv.Client(), m)
-			require.NoError(t, chromedp.Do(ctx, chromedp.Reload(), chromedp.WaitVisible("#mandate-page")))
+			require.NoError(t, chromedp.Do(ctx, chromedp.Reload(), visible("#mandate-page")))
 			accessible(ctx, t, "mandate-"+w.name)
 
-			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#stop"), chromedp.WaitVisible("#stop-form")))
+			require.NoError(t, chromedp.Do(ctx, click("#stop"), visible("#stop-form")))
 			accessible(ctx, t, "mandate-stop-"+w.name)
-			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#stop-form button"), chromedp.WaitVisible(".badge.bad")))
+			require.NoError(t, chromedp.Do(ctx, click("#stop-form button"), visible(".badge.bad")))
 			require.Contains(t, text(ctx, t, "#note"), "You stopped it")
 			require.Contains(t, text(ctx, t, "#note"), "Up to $4.00 that your card already held for payments can still be charged.")
 			accessible(ctx, t, "mandate-stopped-"+w.name)
 			_, err = srv.Client().Charge(t.Context(), client.ChargeParams{Mandate: m, AmountCents: 100, Currency: client.USD, Description: "November report"})
 			require.ErrorIs(t, err, client.ErrMandateRevoked)
 			for state, address := range receipts {
-				require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(address), chromedp.WaitVisible(".badge")))
+				require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(address), visible(".badge")))
 				accessible(ctx, t, "receipt-"+string(state)+"-"+w.name)
 				require.Contains(t, text(ctx, t, "dl"), map[client.Status]string{
 					client.Authorized: "Held on", client.Succeeded: "150,000 × token at $0.00001", client.Voided: "up to $4.00",

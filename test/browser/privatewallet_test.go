@@ -21,14 +21,14 @@ import (
 func confirmed(ctx context.Context, t *testing.T, srv *servertest.Server, s client.Session, own *wallet) string {
 	t.Helper()
 	own.install(ctx, t)
-	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), chromedp.WaitVisible("#own-wallet"),
-		chromedp.Click("#own-wallet"), chromedp.Click("button.main"), chromedp.WaitVisible("#private")))
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), visible("#own-wallet"),
+		click("#own-wallet"), click("button.main"), visible("#private")))
 	m, err := srv.Client().WaitForMandate(t.Context(), s.SessionToken)
 	require.NoError(t, err)
 	paid, err := srv.Client().Charge(t.Context(), client.ChargeParams{Mandate: m, AmountCents: 1250, Currency: client.USDC, Description: "October report"})
 	require.NoError(t, err)
 	require.Equal(t, client.Completed, paid.Status)
-	require.NoError(t, chromedp.Do(ctx, chromedp.Click("#private a"), chromedp.WaitVisible("#mandate-page")))
+	require.NoError(t, chromedp.Do(ctx, click("#private a"), visible("#mandate-page")))
 	require.Contains(t, text(ctx, t, "#spent"), "$12.50 of $100.00 spent in")
 	require.Contains(t, text(ctx, t, ".payments"), "October report")
 	return m
@@ -62,8 +62,8 @@ func TestPersonStopsAWalletMandateFromThePrivatePage(t *testing.T) {
 			m := confirmed(ctx, t, srv, s, own)
 			accessible(ctx, t, "mandate-wallet-"+w.name)
 			own.set(func() { own.asked = nil })
-			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#stop"), chromedp.WaitVisible("#stop-form"),
-				chromedp.Click("#stop-form button"), chromedp.WaitVisible(".badge.bad")))
+			require.NoError(t, chromedp.Do(ctx, click("#stop"), visible("#stop-form"),
+				click("#stop-form button"), visible(".badge.bad")))
 			require.Contains(t, text(ctx, t, "#note"), "You stopped it")
 			own.set(func() { require.Empty(t, own.asked, "the wallet was asked") })
 			ended(t, srv, m, own)
@@ -77,7 +77,7 @@ func TestPersonRevokesFromTheWalletOnThePrivatePage(t *testing.T) {
 	t.Parallel()
 	ctx, srv, s, own := withChain(t, widths[0], devchain.Wallets()[3])
 	m := confirmed(ctx, t, srv, s, own)
-	require.NoError(t, chromedp.Do(ctx, chromedp.WaitVisible("#revoke-button"), chromedp.Click("#revoke-button"), chromedp.WaitVisible(".badge.bad")))
+	require.NoError(t, chromedp.Do(ctx, visible("#revoke-button"), click("#revoke-button"), visible(".badge.bad")))
 	require.Contains(t, text(ctx, t, "#note"), "Your wallet stopped it on the chain")
 	ended(t, srv, m, own)
 }

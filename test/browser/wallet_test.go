@@ -176,10 +176,10 @@ func TestPersonPaysFromAWallet(t *testing.T) {
 			own.install(ctx, t)
 			before, err := own.rpc.BalanceAt(t.Context(), own.Address, nil)
 			require.NoError(t, err)
-			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), chromedp.WaitVisible("#own-wallet"),
-				chromedp.SetValue("#per", "12.50"), chromedp.Click("#own-wallet")))
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), visible("#own-wallet"),
+				fill("#per", "12.50"), click("#own-wallet")))
 			shoot(ctx, t, "wallet-setup-"+w.name)
-			require.NoError(t, chromedp.Do(ctx, chromedp.Click("button.main"), chromedp.WaitVisible(".badge.good")))
+			require.NoError(t, chromedp.Do(ctx, click("button.main"), visible(".badge.good")))
 			shoot(ctx, t, "wallet-confirmed-"+w.name)
 			require.Contains(t, text(ctx, t, "dl"), "up to $12.50")
 			require.Equal(t, []string{
@@ -196,7 +196,7 @@ func TestPersonPaysFromAWallet(t *testing.T) {
 			require.Equal(t, client.Completed, ch.Status)
 			require.NotEmpty(t, ch.TxHash)
 
-			require.NoError(t, chromedp.Do(ctx, chromedp.Click("#revoke-button"), chromedp.WaitVisible(".badge.bad")))
+			require.NoError(t, chromedp.Do(ctx, click("#revoke-button"), visible(".badge.bad")))
 			require.Equal(t, "Stopped", text(ctx, t, ".badge"))
 			shoot(ctx, t, "wallet-revoked-"+w.name)
 			_, err = srv.Client().Charge(t.Context(), client.ChargeParams{Mandate: m, AmountCents: 100, Currency: client.USDC, Description: "November report"})
@@ -212,7 +212,7 @@ func TestWalletTroubleIsTold(t *testing.T) {
 	ctx, srv, s, own := withChain(t, widths[0], devchain.Wallets()[3])
 	fails := func(shot, words string) {
 		t.Helper()
-		require.NoError(t, chromedp.Do(ctx, chromedp.Click("button.main")))
+		require.NoError(t, chromedp.Do(ctx, click("button.main")))
 		shows(ctx, t, words)
 		shoot(ctx, t, "wallet-"+shot)
 		after, err := srv.Client().Session(t.Context(), s.SessionToken)
@@ -221,7 +221,7 @@ func TestWalletTroubleIsTold(t *testing.T) {
 	}
 	open := func() {
 		t.Helper()
-		require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), chromedp.WaitVisible("#own-wallet"), chromedp.Click("#own-wallet")))
+		require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), visible("#own-wallet"), click("#own-wallet")))
 	}
 	open()
 	fails("missing", "There is no wallet in this browser")
@@ -235,19 +235,19 @@ func TestWalletTroubleIsTold(t *testing.T) {
 	fails("wrong-network", "Switch it to Base Sepolia")
 	own.set(func() { own.refuses = "eth_signTypedData_v4" })
 	fails("refused", "You refused to sign")
-	require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#per", "2600")))
+	require.NoError(t, chromedp.Do(ctx, fill("#per", "2600")))
 	fails("widened", "at most $25.00")
-	require.NoError(t, chromedp.Do(ctx, chromedp.SetValue("#per", "25")))
+	require.NoError(t, chromedp.Do(ctx, fill("#per", "25")))
 	own.set(func() { own.Wallet = devchain.EmptyWallet() })
 	fails("poor", "too little USDC")
 	own.set(func() { own.Wallet = devchain.Wallets()[3] })
-	require.NoError(t, chromedp.Do(ctx, chromedp.Click("button.main"), chromedp.WaitVisible(".badge.good")))
+	require.NoError(t, chromedp.Do(ctx, click("button.main"), visible(".badge.good")))
 
 	own.set(func() { own.refuses = "eth_sendTransaction" })
-	require.NoError(t, chromedp.Do(ctx, chromedp.Click("#revoke-button")))
+	require.NoError(t, chromedp.Do(ctx, click("#revoke-button")))
 	shows(ctx, t, "The mandate is still valid")
 	own.set(func() { own.Wallet = devchain.Wallets()[4] })
-	require.NoError(t, chromedp.Do(ctx, chromedp.Click("#revoke-button")))
+	require.NoError(t, chromedp.Do(ctx, click("#revoke-button")))
 	shows(ctx, t, "Only "+devchain.Wallets()[3].Address.Hex())
 	shoot(ctx, t, "wallet-revoke-other")
 }
