@@ -57,6 +57,15 @@ func visible(selector string) chromedp.Action[chromedp.Void] {
 	return action(selector, `return shown ? true : null;`)
 }
 
+// contains waits until the element shows the text.
+func contains(selector, part string) chromedp.Action[chromedp.Void] {
+	quoted, err := json.Marshal(part)
+	if err != nil {
+		panic(err)
+	}
+	return action(selector, `return shown && e.innerText.includes(`+string(quoted)+`) ? true : null;`)
+}
+
 // hidden waits until the page has loaded and does not show the element.
 func hidden(selector string) chromedp.Action[chromedp.Void] {
 	return action(selector, `return document.readyState === "complete" && !shown ? true : null;`)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/internal/site"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 )
@@ -32,7 +33,7 @@ type mandatePage struct {
 	Revoke               *revokeView
 }
 
-func (m mandatePage) asksWallet() bool { return m.Revoke != nil }
+func (m mandatePage) scripts(p *Pages) []*site.Asset { return p.askingWallet(m.Revoke != nil) }
 
 // paymentRow is one payment in the list of a private page.
 type paymentRow struct {

@@ -27,8 +27,12 @@ import (
 //go:embed templates/*.html
 var templates embed.FS
 
-//go:embed assets/wallet.js
-var walletScript []byte
+var (
+	//go:embed assets/wallet.js
+	walletScript []byte
+	//go:embed assets/setup.js
+	setupScript []byte
+)
 
 // Merchants finds merchants by their ids.
 type Merchants interface {
@@ -78,7 +82,7 @@ type Config struct {
 type Pages struct {
 	Config
 
-	script                            *site.Asset
+	wallet, typing                    *site.Asset // scripts: of pages that ask a wallet, and of the setup page
 	setup, pay, result, mandate, stop *template.Template
 	lower, start, mailbox             *template.Template
 	person, enter, data               *template.Template
@@ -90,7 +94,8 @@ func New(cfg Config) *Pages {
 		return cfg.Site.Parse(templates, "templates/methods.html", "templates/revoke.html", "templates/limit.html", "templates/"+name)
 	}
 	return &Pages{
-		Config: cfg, script: site.NewAsset("wallet", ".js", walletScript), setup: parse("setup.html"), pay: parse("checkout.html"),
+		Config: cfg, wallet: site.NewAsset("wallet", ".js", walletScript), typing: site.NewAsset("setup", ".js", setupScript),
+		setup: parse("setup.html"), pay: parse("checkout.html"),
 		result: parse("result.html"), mandate: parse("mandate.html"), stop: parse("stop.html"), lower: parse("lower.html"),
 		start: parse("home.html"), mailbox: parse("mailbox.html"),
 		person: parse("person.html"), enter: parse("signin.html"), data: parse("data.html"),
@@ -106,6 +111,7 @@ func (p *Pages) Register(mux *http.ServeMux) {
 	form("/setup/{sessionToken}", p.decide)
 	view("/setup/{sessionToken}/card", p.showReturned)
 	view("/setup/{sessionToken}/{proof}", p.showDecided)
+	form("/setup/{sessionToken}/worst", p.sayWorst)
 	form("/setup/{sessionToken}/wallet", p.proposeToWallet)
 	view("/checkout/{checkoutId}/{proof}", p.showCheckout)
 	form("/checkout/{checkoutId}/{proof}", p.payCheckout)
@@ -127,7 +133,8 @@ func (p *Pages) Register(mux *http.ServeMux) {
 			view(l.URL, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusSeeOther) })
 		}
 	}
-	p.script.Register(mux)
+	p.wallet.Register(mux)
+	p.typing.Register(mux)
 }
 
 // result is a page without a form.
@@ -151,13 +158,23 @@ func (p *Pages) message(w http.ResponseWriter, r *http.Request, status int, cont
 	p.render(w, r, status, p.result, content.Headline, content)
 }
 
-// scripted is content that asks a browser's wallet.
-type scripted interface{ asksWallet() bool }
+// scripted is content with scripts of its own.
+type scripted interface {
+	scripts(p *Pages) []*site.Asset
+}
+
+// askingWallet returns the script of a page that asks a browser's wallet, if it does.
+func (p *Pages) askingWallet(asks bool) []*site.Asset {
+	if !asks {
+		return nil
+	}
+	return []*site.Asset{p.wallet}
+}
 
 func (p *Pages) render(w http.ResponseWriter, r *http.Request, status int, page *template.Template, title string, content any) {
 	shown := site.Page{Template: page, Title: title, Status: status, Content: content}
-	if c, ok := content.(scripted); ok && c.asksWallet() {
-		shown.Scripts = []*site.Asset{p.script}
+	if c, ok := content.(scripted); ok {
+		shown.Scripts = c.scripts(p)
 	}
 	p.Site.Render(w, r, shown)
 }

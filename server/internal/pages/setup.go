@@ -9,11 +9,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
-	"github.com/paywarrant/paywarrant/server/internal/site"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 )
@@ -72,28 +70,6 @@ func (p *Pages) session(w http.ResponseWriter, r *http.Request) (payment.Session
 		p.failed(w, r, err)
 	}
 	return s, err == nil
-}
-
-// entered is what a person has filled in, as text.
-type entered struct {
-	perTx, monthly, expires, email, method string
-	payees                                 []string
-	roundUpRest                            bool
-	further                                map[ledger.WindowKind]string // the optional limits
-	proposal                               string                       // that a wallet has signed
-	signatures                             []string
-	connected                              string // the proof of a method that was entered elsewhere
-	mailed, code, proven                   string // the address that a code was mailed to, the code, and the proof of the address
-}
-
-func enteredIn(form url.Values) entered {
-	return entered{
-		perTx: form.Get("maxPerTx"), monthly: form.Get("maxMonthly"), expires: form.Get("expires"),
-		email: strings.TrimSpace(form.Get("email")), method: form.Get("method"), payees: form["payee"],
-		proposal: form.Get("proposal"), signatures: form["signature"], further: limitsIn(form),
-		roundUpRest: form.Get("roundUpRest") == "yes",
-		connected:   form.Get("connected"), mailed: form.Get("mailed"), code: strings.TrimSpace(form.Get("code")), proven: form.Get("proven"),
-	}
 }
 
 func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Session, status int, in entered, wrong problem) {
@@ -276,54 +252,4 @@ func (p *Pages) confirm(ctx context.Context, s payment.Session, in *entered) (m 
 		return m, problem{text: "You can lower what was asked for, not raise it."}, nil
 	}
 	return m, problem{}, err
-}
-
-// terms reads what the person entered; a problem says what to change.
-func (p *Pages) terms(asked ledger.Terms, in entered) (ledger.Terms, problem) {
-	t := asked
-	for _, f := range []struct {
-		field, name, text string
-		max               ledger.Micros
-		to                *ledger.Micros
-	}{
-		{fieldPer, "The limit for one payment", in.perTx, asked.MaxPerTx, &t.MaxPerTx},
-		{fieldMonth, "The limit for a month", in.monthly, asked.MaxMonthly, &t.MaxMonthly},
-	} {
-		m, err := site.ParseDollars(f.text)
-		if _, whole := m.WholeCents(); err != nil || !whole || m <= 0 {
-			return t, problem{field: f.field, text: f.name + " must be an amount such as 25 or 12.50."}
-		}
-		if m > f.max {
-			return t, problem{field: f.field, text: fmt.Sprintf("%s can be at most %s.", f.name, dollars(f.max))}
-		}
-		*f.to = m
-	}
-	for _, l := range limitInputs {
-		limit, wrong := l.read(in.further[l.kind], asked)
-		if wrong.text != "" {
-			return t, wrong
-		}
-		setLimit(&t, l.kind, limit)
-	}
-	if t.MaxPerTx > t.MaxMonthly {
-		return t, problem{field: fieldPer, text: "The limit for one payment cannot be higher than the limit for a month."}
-	}
-	until, err := time.Parse(dateForm, in.expires)
-	switch {
-	case err != nil:
-		return t, problem{field: fieldUntil, text: "The end date must be a date such as 2027-01-31."}
-	case until.Format(dateForm) == asked.ExpiresAt.Format(dateForm): // the last day ends when it was asked to
-	case !until.After(p.Clock()):
-		return t, problem{field: fieldUntil, text: "The end date must be in the future."}
-	case until.After(asked.ExpiresAt):
-		return t, problem{field: fieldUntil, text: "The end date can be at most " + day(asked.ExpiresAt) + "."}
-	default:
-		t.ExpiresAt = until
-	}
-	if len(asked.Payees) > 1 {
-		if t.Payees = in.payees; len(t.Payees) == 0 {
-			return t, problem{field: fieldPayees, text: "Choose at least one who may be paid."}
-		}
-	}
-	return t, problem{}
 }

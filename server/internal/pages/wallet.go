@@ -11,6 +11,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
+	"github.com/paywarrant/paywarrant/server/internal/site"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 )
@@ -53,8 +54,10 @@ type revokeView struct {
 	Call rail.WalletCall
 }
 
-func (f setupForm) asksWallet() bool { return f.Wallet != nil }
-func (r result) asksWallet() bool    { return r.Revoke != nil }
+func (f setupForm) scripts(p *Pages) []*site.Asset {
+	return append(p.askingWallet(f.Wallet != nil), p.typing)
+}
+func (r result) scripts(p *Pages) []*site.Asset { return p.askingWallet(r.Revoke != nil) }
 
 // proposal is the data for the page's script.
 type proposal struct {
@@ -90,6 +93,11 @@ func (p *Pages) proposeToWallet(w http.ResponseWriter, r *http.Request) {
 	if problem != "" {
 		answer, status = proposal{Problem: problem}, max(status, http.StatusUnprocessableEntity)
 	}
+	answerScript(w, status, answer)
+}
+
+// answerScript answers a page's script.
+func answerScript(w http.ResponseWriter, status int, answer any) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")

@@ -2,10 +2,12 @@ package pages
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
+	"github.com/paywarrant/paywarrant/server/rail"
 )
 
 // worst is the sentence that says what a mandate can cost at most.
@@ -19,6 +21,33 @@ func worst(t ledger.Terms, from time.Time, payee string) string {
 		return sentence + " At the end, a rest of small payments below $0.50 is charged as $0.50, once for each who was paid."
 	}
 	return sentence + " At the end, a rest of small payments below $0.50 is charged as $0.50, once."
+}
+
+// sentence is the answer to the setup page's script: what the limits in the form can cost at
+// most, or what is wrong with them.
+type sentence struct {
+	Worst   string `json:"worst,omitempty"`
+	Problem string `json:"problem,omitempty"`
+}
+
+func (p *Pages) sayWorst(w http.ResponseWriter, r *http.Request) {
+	s, ok := p.session(w, r)
+	if !ok || !p.Site.ParseForm(w, r) {
+		return
+	}
+	in := enteredIn(r.PostForm)
+	terms, wrong := p.terms(s.Terms, in)
+	if wrong.text != "" {
+		answerScript(w, http.StatusUnprocessableEntity, sentence{Problem: wrong.text})
+		return
+	}
+	payees, err := p.payeeNames(r.Context(), terms)
+	if err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	terms.RoundUpRest = in.roundUpRest && slices.Contains(terms.Rails, rail.Card)
+	answerScript(w, http.StatusOK, sentence{Worst: worst(terms, p.Clock(), payees)})
 }
 
 // worstCase returns what a mandate that is valid from a time can cost at most: the sum of
