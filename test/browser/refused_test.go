@@ -14,7 +14,7 @@ import (
 	"github.com/paywarrant/paywarrant/client"
 )
 
-// TestSetupPageRefusesClearly: what nobody may do with a setup page, each with the page that says so.
+// TestSetupPageRefusesClearly: each refusal of a setup page is a page that says so.
 func TestSetupPageRefusesClearly(t *testing.T) {
 	t.Parallel()
 	for _, w := range widths {
