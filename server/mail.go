@@ -5,6 +5,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/letter"
 	"github.com/paywarrant/paywarrant/server/internal/mail"
+	"github.com/paywarrant/paywarrant/server/internal/notices"
 	"github.com/paywarrant/paywarrant/server/internal/pages"
 	"github.com/paywarrant/paywarrant/server/internal/signin"
 )
@@ -59,6 +60,14 @@ func (s *Server) write(kind string, letters func(ctx context.Context, subjectID 
 	if s.mails != nil {
 		s.mails.Letters[kind] = letters
 	}
+}
+
+// followNotices returns the function that posts notices, or nil if no mail is sent.
+func (s *Server) followNotices() func(ctx context.Context, merchantID string, after, through int64) error {
+	if s.mails == nil {
+		return nil
+	}
+	return notices.New(notices.Config{Store: s.config.Store, Mandate: s.ledger.Mandate, Post: s.mails.Post, Clock: s.config.Clock}).Follow
 }
 
 // openSignIns makes the codes and sessions of people and merchants.

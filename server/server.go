@@ -39,6 +39,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/internal/facilitator"
 	"github.com/paywarrant/paywarrant/server/internal/keys"
 	"github.com/paywarrant/paywarrant/server/internal/mail"
+	"github.com/paywarrant/paywarrant/server/internal/notices"
 	"github.com/paywarrant/paywarrant/server/internal/pages"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/internal/recorder"
@@ -134,6 +135,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.upkeep = upkeep.New(upkeep.Config{
 		Ledger: s.ledger, Store: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger, Telemetry: s.recorder, Movable: movable,
 		Reconcile: s.reconcile, ReconcileEvery: cfg.ReconcileEvery,
+		Follow: s.followNotices(),
 	})
 	s.accounts = account.New(account.Config{Store: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger, Live: cfg.Mode == Live})
 	places, err := s.keys.Secret(ctx, "mandate-ids")
@@ -215,13 +217,15 @@ func (s *Server) routes() (http.Handler, error) {
 	shown := pages.New(pages.Config{
 		Site: look, Audit: s.audit,
 		Payments: s.payments, Merchants: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger,
-		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, DocsURL: cfg.DocsURL, Links: cfg.links(), Methods: s.methods, Mails: s.mailsOfPages(), Codes: s.signIns, People: s.signIns.Sessions("me", look.Failed, signin.Email, signin.Wallet), Owners: cfg.Store, Mailbox: cfg.mailbox(),
+		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, DocsURL: cfg.DocsURL, Links: cfg.links(), Methods: s.methods, Mails: s.mailsOfPages(), Codes: s.signIns, People: s.signIns.Sessions("me", look.Failed, signin.Email, signin.Wallet), Owners: cfg.Store, Notices: cfg.Store, Mailbox: cfg.mailbox(),
 	})
 	shown.Register(mux)
 	s.dashboard = s.newDashboard(look)
 	s.dashboard.Register(mux)
 	s.write(pages.MandateConfirmed, shown.Confirmation)
 	s.write(pages.CardConnected, shown.CardConnected)
+	s.write(notices.LimitUsed, shown.LimitUsed)
+	s.write(notices.PaymentMade, shown.PaymentMade)
 	mux.Handle("GET /.well-known/jwks.json", s.keys.Set.Handler())
 	mux.Handle("GET /.well-known/jwt-vc-issuer", mandate.IssuerHandler(cfg.BaseURL, cfg.BaseURL+"/.well-known/jwks.json"))
 	mux.Handle("GET /status-lists/{list}", s.statuses)

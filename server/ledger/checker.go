@@ -29,6 +29,11 @@ const recheckAfter = 24 * time.Hour
 // If the first events of a mandate were deleted before any check, the checker accepts the
 // stored spending, and checks the changes from then on. [Check] checks everything.
 type Checker struct {
+	// Follow is called with each part of a merchant's stream that was checked, at least
+	// once, before its end is stored. An error ends the round, and the part is read again.
+	// Nil: it is not called.
+	Follow func(ctx context.Context, merchantID string, after, through int64) error
+
 	store  Store
 	clock  func() time.Time
 	cursor string // the last mandate that was checked in turn
@@ -109,6 +114,7 @@ func (r *round) stream(ctx context.Context, s StreamCheck) error {
 			return err
 		}
 		var ids []string
+		after := s.Offset
 		for _, e := range page {
 			if !r.seen[e.MandateID] {
 				ids = append(ids, e.MandateID)
@@ -121,6 +127,11 @@ func (r *round) stream(ctx context.Context, s StreamCheck) error {
 		slices.Sort(ids)
 		if err := r.batches(ctx, slices.Compact(ids)); err != nil {
 			return err
+		}
+		if r.Follow != nil {
+			if err := r.Follow(ctx, s.MerchantID, after, s.Offset); err != nil {
+				return err
+			}
 		}
 		if err := r.store.SaveChecks(ctx, nil, []StreamCheck{s}); err != nil {
 			return err

@@ -24,6 +24,7 @@ type Store interface {
 	Keys
 	Mails
 	MandateOwners
+	NoticesStore
 	Reports
 	Secrets
 	SignIns

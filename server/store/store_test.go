@@ -14,6 +14,7 @@ type parts struct {
 	store.Keys
 	store.Mails
 	store.MandateOwners
+	store.NoticesStore
 	store.Reports
 	store.Secrets
 	store.SignIns

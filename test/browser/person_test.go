@@ -68,7 +68,10 @@ func TestPersonSignsInPausesResumesAndStops(t *testing.T) {
 			accessible(ctx, t, "me-data-"+w.name)
 
 			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/me"), visible(".mandate"),
-				click(".mandate a.button"), visible("#pause"), click("#pause"), visible("#resume")))
+				click(".mandate a.button"), visible("#pause"), click("#notices"), visible("#above"), fill("#above", "0.5"),
+				click("#notices .main"), visible("#error")))
+			accessible(ctx, t, "mandate-notices-"+w.name)
+			require.NoError(t, chromedp.Do(ctx, fill("#above", "25"), click("#notices .main"), visible("#pause"), click("#pause"), visible("#resume")))
 			require.Contains(t, text(ctx, t, "#note"), "You paused it")
 			accessible(ctx, t, "mandate-paused-"+w.name)
 			_, err = charge()

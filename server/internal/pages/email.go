@@ -12,6 +12,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/internal/signin"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
+	"github.com/paywarrant/paywarrant/server/store"
 )
 
 // A person who gives an email address proves it with a code before the mandate is
@@ -109,6 +110,9 @@ func (p *Pages) prepare(rails []rail.Name, in entered) func(ctx context.Context,
 				return err
 			}
 			if err := p.Owners.AddMandateOwner(ctx, string(signin.Email), email, mandateID); err != nil {
+				return err
+			}
+			if err := p.Notices.PutNotices(ctx, store.Notices{MandateID: mandateID, Limits: true}); err != nil {
 				return err
 			}
 			if err := p.Mails.Expect(ctx, MandateConfirmed, mandateID); err != nil {

@@ -20,7 +20,7 @@ import (
 // paid, and the way to stop it.
 type mandatePage struct {
 	Tone, Badge, Headline, Worst, Note, Link string
-	Stop, Lower, Pause                       string // paths; empty once it has ended
+	Stop, Lower, Pause, Notices              string // paths; empty once it has ended
 	Paused                                   bool
 
 	Month                string // of Spent: "November 2026"
@@ -103,6 +103,9 @@ func (p *Pages) mandatePage(ctx context.Context, s payment.Statement) (mandatePa
 	default:
 		page.Worst = worst(m.Terms, now, payees) // the limits may have been higher before
 		page.Stop, page.Lower, page.Revoke = p.pathOf(m, "stop"), p.pathOf(m, "limits"), p.revocation(m, instruments)
+		if p.Mails != nil && m.Email != "" {
+			page.Notices = p.pathOf(m, "notices")
+		}
 		if page.Pause, page.Paused = p.pathOf(m, "pause"), !m.PausedAt.IsZero(); page.Paused {
 			page.Tone, page.Badge, page.Headline = "wait", "Paused", "No agent can pay "+payees+" for you until you resume"
 			page.Note = "You paused it on " + moment(m.PausedAt) + ". What your card already held for payments can still be charged."

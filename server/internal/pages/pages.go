@@ -70,6 +70,8 @@ type Config struct {
 	People People
 	// Owners stores who confirmed a mandate.
 	Owners store.MandateOwners
+	// Notices stores what people want to be mailed.
+	Notices store.NoticesStore
 	// Mails is the queue of messages to people. Nil: no mail is sent, and no page asks for
 	// an address.
 	Mails Mails
@@ -84,7 +86,7 @@ type Pages struct {
 
 	wallet, typing                    *site.Asset // scripts: of pages that ask a wallet, and of the setup page
 	setup, pay, result, mandate, stop *template.Template
-	lower, start, mailbox             *template.Template
+	lower, notify, start, mailbox     *template.Template
 	person, enter, data               *template.Template
 }
 
@@ -97,7 +99,8 @@ func New(cfg Config) *Pages {
 		Config: cfg, wallet: site.NewAsset("wallet", ".js", walletScript), typing: site.NewAsset("setup", ".js", setupScript),
 		setup: parse("setup.html"), pay: parse("checkout.html"),
 		result: parse("result.html"), mandate: parse("mandate.html"), stop: parse("stop.html"), lower: parse("lower.html"),
-		start: parse("home.html"), mailbox: parse("mailbox.html"),
+		notify: parse("notices.html"),
+		start:  parse("home.html"), mailbox: parse("mailbox.html"),
 		person: parse("person.html"), enter: parse("signin.html"), data: parse("data.html"),
 	}
 }
@@ -123,6 +126,8 @@ func (p *Pages) Register(mux *http.ServeMux) {
 	form("/m/{mandateId}/{proof}/pause", p.pauseMandate)
 	view("/m/{mandateId}/{proof}/limits", p.askForLimits)
 	form("/m/{mandateId}/{proof}/limits", p.lowerLimits)
+	view("/m/{mandateId}/{proof}/notices", p.askForNotices)
+	form("/m/{mandateId}/{proof}/notices", p.setNotices)
 	p.registerPerson(mux)
 	if p.Mailbox != nil {
 		view(mailboxPath, p.showMailbox)

@@ -204,8 +204,10 @@ func (p *Pages) erase(w http.ResponseWriter, r *http.Request, a signin.Account) 
 	n := 0
 	err := p.eachMandate(ctx, a, func(m ledger.Mandate) error {
 		n++
-		_, err := p.Payments.Ledger.ForgetEmail(ctx, m.ID)
-		return err
+		if _, err := p.Payments.Ledger.ForgetEmail(ctx, m.ID); err != nil {
+			return err
+		}
+		return p.Notices.DeleteNotices(ctx, m.ID)
 	})
 	if err == nil {
 		err = p.Owners.DeleteMandateOwner(ctx, string(a.Kind), a.ID)

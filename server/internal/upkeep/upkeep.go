@@ -49,6 +49,9 @@ type Config struct {
 	// ReconcileEvery is the pause between two calls of Reconcile, by Clock. Default: it is
 	// not called.
 	ReconcileEvery time.Duration
+	// Follow is called with what the check has read of a merchant's stream of events: see
+	// [ledger.Checker]. Default: it is not called.
+	Follow func(ctx context.Context, merchantID string, after, through int64) error
 	// CheckEvery and ExpireEvery are the pauses, by Clock. Default: a minute, an hour.
 	CheckEvery, ExpireEvery time.Duration
 }
@@ -71,7 +74,9 @@ func New(cfg Config) *Upkeep {
 	if cfg.ExpireEvery == 0 {
 		cfg.ExpireEvery = expireEvery
 	}
-	return &Upkeep{Config: cfg, owner: id.NewCapability("own_"), checker: ledger.NewChecker(cfg.Store, cfg.Clock)}
+	checker := ledger.NewChecker(cfg.Store, cfg.Clock)
+	checker.Follow = cfg.Follow
+	return &Upkeep{Config: cfg, owner: id.NewCapability("own_"), checker: checker}
 }
 
 // Start begins the work.

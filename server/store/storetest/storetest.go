@@ -41,6 +41,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"one-time codes":                oneTimeCodes,
 		"web sessions":                  webSessions,
 		"owners of mandates":            mandateOwners,
+		"notices":                       notices,
 		"webhook endpoints":             webhookEndpoints,
 		"webhook endpoints are bounded": webhookEndpointsAreBounded,
 		"webhook leases":                webhookLeases,

@@ -123,6 +123,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.deleteMandateOwnerStmt, err = db.PrepareContext(ctx, deleteMandateOwner); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteMandateOwner: %w", err)
 	}
+	if q.deleteNoticesStmt, err = db.PrepareContext(ctx, deleteNotices); err != nil {
+		return nil, fmt.Errorf("error preparing query DeleteNotices: %w", err)
+	}
 	if q.deleteSealedKeyStmt, err = db.PrepareContext(ctx, deleteSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteSealedKey: %w", err)
 	}
@@ -345,6 +348,15 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.nextRetryStmt, err = db.PrepareContext(ctx, nextRetry); err != nil {
 		return nil, fmt.Errorf("error preparing query NextRetry: %w", err)
 	}
+	if q.noticesStmt, err = db.PrepareContext(ctx, notices); err != nil {
+		return nil, fmt.Errorf("error preparing query Notices: %w", err)
+	}
+	if q.noticesInStreamStmt, err = db.PrepareContext(ctx, noticesInStream); err != nil {
+		return nil, fmt.Errorf("error preparing query NoticesInStream: %w", err)
+	}
+	if q.noticesMailedStmt, err = db.PrepareContext(ctx, noticesMailed); err != nil {
+		return nil, fmt.Errorf("error preparing query NoticesMailed: %w", err)
+	}
 	if q.outcomeConflictsStmt, err = db.PrepareContext(ctx, outcomeConflicts); err != nil {
 		return nil, fmt.Errorf("error preparing query OutcomeConflicts: %w", err)
 	}
@@ -368,6 +380,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.putMerchantStmt, err = db.PrepareContext(ctx, putMerchant); err != nil {
 		return nil, fmt.Errorf("error preparing query PutMerchant: %w", err)
+	}
+	if q.putNoticesStmt, err = db.PrepareContext(ctx, putNotices); err != nil {
+		return nil, fmt.Errorf("error preparing query PutNotices: %w", err)
 	}
 	if q.putOffMailStmt, err = db.PrepareContext(ctx, putOffMail); err != nil {
 		return nil, fmt.Errorf("error preparing query PutOffMail: %w", err)
@@ -764,6 +779,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing deleteMandateOwnerStmt: %w", cerr)
 		}
 	}
+	if q.deleteNoticesStmt != nil {
+		if cerr := q.deleteNoticesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deleteNoticesStmt: %w", cerr)
+		}
+	}
 	if q.deleteSealedKeyStmt != nil {
 		if cerr := q.deleteSealedKeyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing deleteSealedKeyStmt: %w", cerr)
@@ -1134,6 +1154,21 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing nextRetryStmt: %w", cerr)
 		}
 	}
+	if q.noticesStmt != nil {
+		if cerr := q.noticesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing noticesStmt: %w", cerr)
+		}
+	}
+	if q.noticesInStreamStmt != nil {
+		if cerr := q.noticesInStreamStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing noticesInStreamStmt: %w", cerr)
+		}
+	}
+	if q.noticesMailedStmt != nil {
+		if cerr := q.noticesMailedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing noticesMailedStmt: %w", cerr)
+		}
+	}
 	if q.outcomeConflictsStmt != nil {
 		if cerr := q.outcomeConflictsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing outcomeConflictsStmt: %w", cerr)
@@ -1172,6 +1207,11 @@ func (q *Queries) Close() error {
 	if q.putMerchantStmt != nil {
 		if cerr := q.putMerchantStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing putMerchantStmt: %w", cerr)
+		}
+	}
+	if q.putNoticesStmt != nil {
+		if cerr := q.putNoticesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing putNoticesStmt: %w", cerr)
 		}
 	}
 	if q.putOffMailStmt != nil {
@@ -1621,6 +1661,7 @@ type Queries struct {
 	deleteDeliveriesStmt       *sql.Stmt
 	deleteMailStmt             *sql.Stmt
 	deleteMandateOwnerStmt     *sql.Stmt
+	deleteNoticesStmt          *sql.Stmt
 	deleteSealedKeyStmt        *sql.Stmt
 	deleteWebSessionStmt       *sql.Stmt
 	deleteWebSessionsStmt      *sql.Stmt
@@ -1695,6 +1736,9 @@ type Queries struct {
 	merchantsByEmailStmt       *sql.Stmt
 	moveServiceStmt            *sql.Stmt
 	nextRetryStmt              *sql.Stmt
+	noticesStmt                *sql.Stmt
+	noticesInStreamStmt        *sql.Stmt
+	noticesMailedStmt          *sql.Stmt
 	outcomeConflictsStmt       *sql.Stmt
 	owedStmt                   *sql.Stmt
 	ownsMandateStmt            *sql.Stmt
@@ -1703,6 +1747,7 @@ type Queries struct {
 	postingsOfStmt             *sql.Stmt
 	putCodeStmt                *sql.Stmt
 	putMerchantStmt            *sql.Stmt
+	putNoticesStmt             *sql.Stmt
 	putOffMailStmt             *sql.Stmt
 	putOffUnwindingStmt        *sql.Stmt
 	putSealedKeyStmt           *sql.Stmt
@@ -1817,6 +1862,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		deleteDeliveriesStmt:       q.deleteDeliveriesStmt,
 		deleteMailStmt:             q.deleteMailStmt,
 		deleteMandateOwnerStmt:     q.deleteMandateOwnerStmt,
+		deleteNoticesStmt:          q.deleteNoticesStmt,
 		deleteSealedKeyStmt:        q.deleteSealedKeyStmt,
 		deleteWebSessionStmt:       q.deleteWebSessionStmt,
 		deleteWebSessionsStmt:      q.deleteWebSessionsStmt,
@@ -1891,6 +1937,9 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		merchantsByEmailStmt:       q.merchantsByEmailStmt,
 		moveServiceStmt:            q.moveServiceStmt,
 		nextRetryStmt:              q.nextRetryStmt,
+		noticesStmt:                q.noticesStmt,
+		noticesInStreamStmt:        q.noticesInStreamStmt,
+		noticesMailedStmt:          q.noticesMailedStmt,
 		outcomeConflictsStmt:       q.outcomeConflictsStmt,
 		owedStmt:                   q.owedStmt,
 		ownsMandateStmt:            q.ownsMandateStmt,
@@ -1899,6 +1948,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		postingsOfStmt:             q.postingsOfStmt,
 		putCodeStmt:                q.putCodeStmt,
 		putMerchantStmt:            q.putMerchantStmt,
+		putNoticesStmt:             q.putNoticesStmt,
 		putOffMailStmt:             q.putOffMailStmt,
 		putOffUnwindingStmt:        q.putOffUnwindingStmt,
 		putSealedKeyStmt:           q.putSealedKeyStmt,

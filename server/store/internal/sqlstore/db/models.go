@@ -176,6 +176,17 @@ type Merchant struct {
 	OwnMaxChargeMicros int64
 }
 
+type Notice struct {
+	MandateID   string
+	Limits      int64
+	Above       int64
+	Month       int64
+	MailedMonth int64
+	MailedTotal int64
+	Day         int64
+	Today       int64
+}
+
 type OutcomeConflict struct {
 	ChargeID    string
 	Rail        string
