@@ -205,6 +205,33 @@ func TestPersonPaysFromAWallet(t *testing.T) {
 	}
 }
 
+// TestPersonConnectsACardAndAWallet: one mandate with both pays by either rail, within limits that hold for
+// both together.
+func TestPersonConnectsACardAndAWallet(t *testing.T) {
+	t.Parallel()
+	ctx, srv, s, own := withChain(t, widths[0], devchain.Wallets()[4])
+	own.install(ctx, t)
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), visible("#also-wallet"), click("#own-wallet"), hidden("#also-wallet"),
+		click(`input[value="card_visa"]`), click("#also-wallet"), fill("#month", "30")))
+	accessible(ctx, t, "setup-both-phone")
+	require.NoError(t, chromedp.Do(ctx, click("button.main"), visible(".badge.good")))
+	require.Contains(t, text(ctx, t, "dl"), "4242")
+	require.Contains(t, text(ctx, t, "dl"), "USDC")
+	m, err := srv.Client().WaitForMandate(t.Context(), s.SessionToken)
+	require.NoError(t, err)
+	pay := func(cents int64, in client.Currency) (client.Charge, error) {
+		return srv.Client().Charge(t.Context(), client.ChargeParams{Mandate: m, AmountCents: cents, Currency: in, Description: "October report"})
+	}
+	usd, err := pay(1500, client.USD)
+	require.NoError(t, err)
+	usdc, err := pay(1500, client.USDC)
+	require.NoError(t, err)
+	require.NotEmpty(t, usdc.TxHash)
+	require.NotEmpty(t, usd.ProcessorPaymentID)
+	_, err = pay(100, client.USDC)
+	require.ErrorIs(t, err, client.ErrMonthlyLimit)
+}
+
 // The page shows what goes wrong with a wallet, and the person can correct it and
 // continue.
 func TestWalletTroubleIsTold(t *testing.T) {

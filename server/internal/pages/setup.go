@@ -112,7 +112,10 @@ func (p *Pages) showForm(w http.ResponseWriter, r *http.Request, s payment.Sessi
 	f.Card = p.cardPage(s, in)
 	if wallets, ok := p.Payments.Wallets(s.Terms.Rails); ok {
 		checked := in.method == ownWallet || (in.method == "" && len(methods) == 0)
-		f.Wallet = &walletView{network: networkOf(wallets), Checked: checked}
+		f.Wallet = &walletView{
+			network: networkOf(wallets), Checked: checked,
+			Joins: slices.Contains(s.Terms.Rails, rail.Card), Also: in.also,
+		}
 	}
 	p.render(w, r, status, p.setup, "Confirm limits for "+m.Name, f)
 }
@@ -225,12 +228,12 @@ func (p *Pages) confirm(ctx context.Context, s payment.Session, in *entered) (m 
 	if wrong, err = p.proveEmail(ctx, s, in); wrong.text != "" || err != nil {
 		return m, wrong, err
 	}
-	method, text, err := p.method(ctx, s, terms, *in)
+	methods, text, err := p.methods(ctx, s, terms, *in)
 	if text != "" || err != nil {
 		return m, problem{field: fieldMethod, text: text}, err
 	}
 	m, err = p.Payments.Confirm(ctx, s.Token, payment.Confirmation{
-		Terms: terms, Methods: []string{method}, Email: in.email, Prepare: p.prepare(s.Terms.Rails, *in),
+		Terms: terms, Methods: methods, Email: in.email, Prepare: p.prepare(s.Terms.Rails, *in),
 	})
 	var refused *payment.MethodError
 	switch {

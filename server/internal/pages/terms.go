@@ -14,6 +14,7 @@ import (
 // entered is what a person has filled in, as text.
 type entered struct {
 	perTx, monthly, expires, email, method string
+	also                                   bool // the wallet joins the card
 	payees                                 []string
 	roundUpRest                            bool
 	further                                map[ledger.WindowKind]string // the optional limits
@@ -28,8 +29,8 @@ func enteredIn(form url.Values) entered {
 		perTx: form.Get("maxPerTx"), monthly: form.Get("maxMonthly"), expires: form.Get("expires"),
 		email: strings.TrimSpace(form.Get("email")), method: form.Get("method"), payees: form["payee"],
 		proposal: form.Get("proposal"), signatures: form["signature"], further: limitsIn(form),
-		roundUpRest: form.Get("roundUpRest") == "yes",
-		connected:   form.Get("connected"), mailed: form.Get("mailed"), code: strings.TrimSpace(form.Get("code")), proven: form.Get("proven"),
+		roundUpRest: form.Get("roundUpRest") == "yes", also: form.Get("also") == ownWallet,
+		connected: form.Get("connected"), mailed: form.Get("mailed"), code: strings.TrimSpace(form.Get("code")), proven: form.Get("proven"),
 	}
 }
 

@@ -45,6 +45,8 @@ type walletView struct {
 	network
 
 	Checked bool
+	// Joins reports that a card can be chosen too, and Also that the wallet joins it.
+	Joins, Also bool
 }
 
 // revokeView is how a wallet ends a mandate by itself.
@@ -130,26 +132,26 @@ func walletProblem(err error, t ledger.Terms) (problem string, ok bool) {
 	return "", false
 }
 
-// method is the payment method that the person chose, in the rails' terms. Only
-// what is on offer can be chosen by name.
-func (p *Pages) method(ctx context.Context, s payment.Session, terms ledger.Terms, in entered) (method, problem string, err error) {
-	if p.Payments.IsSetupProof(s, proofConnected, in.method, in.connected) {
-		return in.method, "", nil
-	}
+// methods are the payment methods that the person chose, in the rails' terms. Only what is on
+// offer can be chosen by name.
+func (p *Pages) methods(ctx context.Context, s payment.Session, terms ledger.Terms, in entered) (methods []string, problem string, err error) {
 	if in.method != ownWallet {
-		if !slices.ContainsFunc(p.Methods(s.Terms.Rails...), func(m rail.Method) bool { return m.Name == in.method }) {
-			return "", chooseMethod, nil
+		connected := p.Payments.IsSetupProof(s, proofConnected, in.method, in.connected)
+		if !connected && !slices.ContainsFunc(p.Methods(s.Terms.Rails...), func(m rail.Method) bool { return m.Name == in.method }) {
+			return nil, chooseMethod, nil
 		}
-		return in.method, "", nil
+		if methods = []string{in.method}; !in.also {
+			return methods, "", nil
+		}
 	}
 	if in.proposal == "" {
-		return "", "To pay from a wallet in your browser, switch JavaScript on.", nil
+		return nil, "To pay from a wallet in your browser, switch JavaScript on.", nil
 	}
-	method, err = p.Payments.AcceptFromWallet(ctx, s, terms, in.proposal, in.signatures)
+	wallet, err := p.Payments.AcceptFromWallet(ctx, s, terms, in.proposal, in.signatures)
 	if problem, ok := walletProblem(err, terms); ok {
-		return "", problem, nil
+		return nil, problem, nil
 	}
-	return method, "", err
+	return append(methods, wallet), "", err
 }
 
 // revocation is how the mandate's wallet ends it; nil if none can.

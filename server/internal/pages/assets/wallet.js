@@ -74,6 +74,13 @@
 
   const setUp = (form, choice) => {
     choice.hidden = false;
+    const radio = choice.querySelector("input");
+    // A card can be joined by the wallet.
+    const also = document.getElementById("also-wallet");
+    const offer = () => { if (also) also.hidden = radio.checked; };
+    form.addEventListener("change", offer);
+    offer();
+    const pays = () => radio.checked || (also && also.querySelector("input").checked);
     const buttons = form.querySelectorAll("button");
     const { chain, network } = choice.dataset;
     const sign = async () => {
@@ -95,7 +102,7 @@
     };
     form.addEventListener("submit", (event) => {
       const action = event.submitter ? event.submitter.value : "confirm";
-      if (action !== "confirm" || !choice.querySelector("input").checked) return;
+      if (action !== "confirm" || !pays()) return;
       event.preventDefault();
       run(buttons, sign);
     });
