@@ -39,8 +39,6 @@ import (
 	"github.com/paywarrant/paywarrant/server/internal/facilitator"
 	"github.com/paywarrant/paywarrant/server/internal/keys"
 	"github.com/paywarrant/paywarrant/server/internal/mail"
-	"github.com/paywarrant/paywarrant/server/internal/notices"
-	"github.com/paywarrant/paywarrant/server/internal/pages"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/internal/recorder"
 	"github.com/paywarrant/paywarrant/server/internal/signin"
@@ -214,18 +212,9 @@ func (s *Server) routes() (http.Handler, error) {
 	merchantAPI.Register(mux)
 	look := site.New(site.Config{BaseURL: cfg.BaseURL, Sandbox: cfg.Mode == Sandbox, Clock: cfg.Clock, Logger: cfg.Logger, PerAddress: cfg.AnonymousPerSecond})
 	look.Register(mux)
-	shown := pages.New(pages.Config{
-		Site: look, Audit: s.audit,
-		Payments: s.payments, Merchants: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger,
-		Sandbox: cfg.Mode == Sandbox, BaseURL: cfg.BaseURL, DocsURL: cfg.DocsURL, Links: cfg.links(), Methods: s.methods, Mails: s.mailsOfPages(), Codes: s.signIns, People: s.signIns.Sessions("me", look.Failed, signin.Email, signin.Wallet), Owners: cfg.Store, Notices: cfg.Store, Mailbox: cfg.mailbox(),
-	})
-	shown.Register(mux)
+	s.newPages(look).Register(mux)
 	s.dashboard = s.newDashboard(look)
 	s.dashboard.Register(mux)
-	s.write(pages.MandateConfirmed, shown.Confirmation)
-	s.write(pages.CardConnected, shown.CardConnected)
-	s.write(notices.LimitUsed, shown.LimitUsed)
-	s.write(notices.PaymentMade, shown.PaymentMade)
 	mux.Handle("GET /.well-known/jwks.json", s.keys.Set.Handler())
 	mux.Handle("GET /.well-known/jwt-vc-issuer", mandate.IssuerHandler(cfg.BaseURL, cfg.BaseURL+"/.well-known/jwks.json"))
 	mux.Handle("GET /status-lists/{list}", s.statuses)

@@ -76,6 +76,18 @@ func (w Window) At(d Day) Window {
 // Left returns what may still be used.
 func (w Window) Left() int64 { return w.Cap - w.Used }
 
+// UsedPercent returns how much is used, in whole percent, rounded down.
+func (w Window) UsedPercent() int {
+	used, limit := w.Used, w.Cap
+	if limit > math.MaxInt64/100 { // the product would overflow
+		used, limit = used/100, limit/100
+	}
+	if limit <= 0 {
+		return 0
+	}
+	return int(used * 100 / limit)
+}
+
 // RenewsAt returns the time at which the next period begins; zero if there is none.
 func (w Window) RenewsAt() time.Time {
 	if w.Kind == TotalLimit {

@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/ethereum/go-ethereum/accounts"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -90,6 +91,8 @@ func (w *wallet) answer(ctx context.Context, r walletRequest) (walletAnswer, err
 		return walletAnswer{}, nil
 	case "eth_signTypedData_v4":
 		return w.sign(r.Params)
+	case "personal_sign":
+		return w.signText(r.Params)
 	case "eth_sendTransaction":
 		return w.send(ctx, r.Params)
 	case "eth_getTransactionReceipt":
@@ -121,6 +124,26 @@ func (w *wallet) sign(params []json.RawMessage) (walletAnswer, error) {
 		return walletAnswer{}, err
 	}
 	signature, err := crypto.Sign(digest, w.Key())
+	if err != nil {
+		return walletAnswer{}, err
+	}
+	signature[64] += 27
+	return walletAnswer{Result: hexutil.Encode(signature)}, nil
+}
+
+// signText signs a text (EIP-191).
+func (w *wallet) signText(params []json.RawMessage) (walletAnswer, error) {
+	var text hexutil.Bytes
+	var from common.Address
+	for i, to := range []any{&text, &from} {
+		if err := json.Unmarshal(params[i], to); err != nil {
+			return walletAnswer{}, err
+		}
+	}
+	if from != w.Address {
+		return walletAnswer{Code: -32602, Message: "not for " + from.Hex()}, nil
+	}
+	signature, err := crypto.Sign(accounts.TextHash(text), w.Key())
 	if err != nil {
 		return walletAnswer{}, err
 	}
@@ -195,6 +218,14 @@ func TestPersonPaysFromAWallet(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, client.Completed, ch.Status)
 			require.NotEmpty(t, ch.TxHash)
+
+			confirmed, err := chromedp.Run(ctx, chromedp.Location())
+			require.NoError(t, err)
+			open(ctx, t, srv.URL+"/me", "#wallet-form button")
+			accessible(ctx, t, "sign-in-wallet-"+w.name)
+			require.NoError(t, chromedp.Do(ctx, click("#wallet-form button"), visible(".mandate")))
+			require.Contains(t, text(ctx, t, ".mandate"), "$12.50 of $100.00 spent in")
+			open(ctx, t, confirmed, "#revoke-button")
 
 			require.NoError(t, chromedp.Do(ctx, click("#revoke-button"), visible(".badge.bad")))
 			require.Equal(t, "Stopped", text(ctx, t, ".badge"))

@@ -31,9 +31,6 @@ import (
 //go:embed templates/*.html
 var templates embed.FS
 
-//go:embed assets/wallet.js
-var walletScript []byte
-
 // Store is the part of the store that is read here.
 type Store interface {
 	store.Reports
@@ -99,7 +96,6 @@ type Dashboard struct {
 	Config
 
 	sessions *signin.Sessions
-	wallet   *site.Asset
 	days     *days
 	pages    map[string]*template.Template
 }
@@ -113,7 +109,6 @@ var pageNames = []string{
 // New parses the templates; they are part of the program, so a broken one panics.
 func New(cfg Config) *Dashboard {
 	d := &Dashboard{Config: cfg, pages: map[string]*template.Template{}, days: newDays(cfg.Store, cfg.Clock, cfg.Logger)}
-	d.wallet = site.NewAsset("payto", ".js", walletScript)
 	d.sessions = cfg.SignIns.Sessions("merchant", cfg.Site.Failed, signin.Merchant, signin.Email)
 	for _, name := range pageNames {
 		d.pages[name] = cfg.Site.Parse(templates, "templates/parts.html", "templates/"+name+".html")
@@ -164,7 +159,6 @@ func (d *Dashboard) Register(mux *http.ServeMux) {
 	if d.Advance != nil {
 		form("/sandbox/clock", d.moveClock)
 	}
-	d.wallet.Register(mux)
 	d.registerSignIn(mux)
 }
 

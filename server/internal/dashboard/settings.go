@@ -50,7 +50,7 @@ func (d *Dashboard) showSettingsWith(w http.ResponseWriter, v visit, status int,
 	if d.Wallets != nil {
 		at := d.Clock().UTC().Format(time.RFC3339)
 		page.Wallet = &walletForm{Current: v.merchant.PayTo, At: at, Text: d.proofText(v.merchant.ID, "{wallet}", at), Error: walletProblem}
-		shown.Scripts = []*site.Asset{d.wallet}
+		shown.Scripts = []*site.Asset{d.Site.Sign}
 	}
 	shown.Content = page
 	d.show(w, v, "/settings", shown, "settings")

@@ -30,7 +30,7 @@ const (
 const MostADay = 20
 
 // levels are the percentages of a limit that are mailed, the highest first.
-var levels = []int64{100, 80, 50}
+var levels = []int{100, 80, 50}
 
 // Config configures [New]. Every field is required.
 type Config struct {
@@ -126,7 +126,7 @@ func (f *Follower) limits(ctx context.Context, n *store.Notices, m ledger.Mandat
 }
 
 func (f *Follower) limit(ctx context.Context, m ledger.Mandate, w ledger.Window, mailed int) int {
-	level := Level(w)
+	level := reached(w)
 	if level <= mailed {
 		return mailed
 	}
@@ -134,13 +134,12 @@ func (f *Follower) limit(ctx context.Context, m ledger.Mandate, w ledger.Window,
 	return level
 }
 
-// Level returns the highest percentage that is mailed and that is used of a limit; zero if
+// reached returns the highest percentage that is mailed and that is used of a limit; zero if
 // none is.
-func Level(w ledger.Window) int {
-	for _, l := range levels {
-		// Compared without multiplying Used, which could overflow.
-		if w.Cap > 0 && w.Used >= w.Cap/100*l+w.Cap%100*l/100 && w.Used > 0 {
-			return int(l)
+func reached(w ledger.Window) int {
+	for _, level := range levels {
+		if w.UsedPercent() >= level {
+			return level
 		}
 	}
 	return 0

@@ -29,6 +29,10 @@ const fieldCode = "code"
 type Codes interface {
 	SendCode(ctx context.Context, c signin.Challenge, client string) error
 	Check(ctx context.Context, c signin.Challenge, entered string) (email string, err error)
+	// Text is what a wallet signs to sign in, and Current reports whether one of a time is
+	// still accepted.
+	Text(w signin.WalletText) string
+	Current(at string) bool
 	// Forget deletes what is stored about an account.
 	Forget(ctx context.Context, a signin.Account) error
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/paywarrant/paywarrant/internal/audit"
 	"github.com/paywarrant/paywarrant/internal/letter"
 	"github.com/paywarrant/paywarrant/internal/money"
-	"github.com/paywarrant/paywarrant/server/internal/notices"
 	"github.com/paywarrant/paywarrant/server/internal/site"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/store"
@@ -39,7 +38,7 @@ func (p *Pages) noticesForm(ctx context.Context, m ledger.Mandate) (*noticesForm
 	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		return nil, err
 	}
-	f := &noticesForm{Action: p.pathOf(m, "notices"), To: hint(m.Email), Limits: n.Limits, Most: notices.MostADay}
+	f := &noticesForm{Action: p.pathOf(m, "notices"), To: hint(m.Email), Limits: n.Limits, Most: p.MostNotices}
 	if n.Above > 0 {
 		f.Above = grouped(n.Above)
 	}
@@ -105,20 +104,16 @@ func (p *Pages) setNotices(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, p.Payments.MandateURL(m.ID), http.StatusSeeOther)
 }
 
-// LimitUsed writes the letter about a limit of which much is used. It has no recipient if that
-// is so no more.
-func (p *Pages) LimitUsed(ctx context.Context, subject string) (letter.Letter, error) {
-	mandateID, kind, level, err := notices.ParseSubject(subject)
-	if err != nil {
-		return letter.Letter{}, err
-	}
+// LimitUsed writes the letter about a limit of which 50, 80 or 100 percent is used. It has no
+// recipient if that is so no more.
+func (p *Pages) LimitUsed(ctx context.Context, mandateID string, kind ledger.WindowKind, level int) (letter.Letter, error) {
 	m, err := p.Payments.Ledger.Mandate(ctx, mandateID)
 	if err != nil {
 		return letter.Letter{}, err
 	}
 	now := p.Clock()
 	w, ok := m.Window(kind, m.CountingDay(now))
-	if !ok || notices.Level(w) < level || m.Status == ledger.MandateRevoked || !now.Before(m.Terms.ExpiresAt) {
+	if !ok || w.UsedPercent() < level || m.Status == ledger.MandateRevoked || !now.Before(m.Terms.ExpiresAt) {
 		return letter.Letter{}, nil
 	}
 	payees, err := p.payeeNames(ctx, m.Terms)

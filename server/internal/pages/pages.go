@@ -68,10 +68,16 @@ type Config struct {
 	Codes Codes
 	// People are the sessions of people on their dashboard.
 	People People
+	// Wallets verifies what wallets sign to sign in, on the chain with ChainID. Nil: no
+	// wallet signs in.
+	Wallets rail.SignatureVerifier
+	ChainID uint64
 	// Owners stores who confirmed a mandate.
 	Owners store.MandateOwners
-	// Notices stores what people want to be mailed.
-	Notices store.NoticesStore
+	// Notices stores what people want to be mailed, and MostNotices is the number of payments
+	// of one mandate that are mailed in a day.
+	Notices     store.NoticesStore
+	MostNotices int
 	// Mails is the queue of messages to people. Nil: no mail is sent, and no page asks for
 	// an address.
 	Mails Mails

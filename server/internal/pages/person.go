@@ -48,6 +48,8 @@ func (p *Pages) registerPerson(mux *http.ServeMux) {
 	p.Site.View(mux, "/me", with(p.showDashboard))
 	p.Site.Form(mux, "/me/code", with(p.mailSignInCode))
 	p.Site.Form(mux, "/me/sign-in", with(p.signIn))
+	p.Site.Form(mux, "/me/wallet", with(p.signInByWallet))
+	p.Site.Form(mux, "/me/wallet/text", p.askWallet)
 	p.Site.Form(mux, "/me/sign-out", with(p.signOut))
 	p.Site.View(mux, "/me/data", with(p.signedIn(p.showData)))
 	p.Site.View(mux, "/me/payments.json", with(p.signedIn(p.exportJSON)))

@@ -21,11 +21,13 @@ type signInForm struct {
 	Email, Notice string
 	Mailed        bool
 	NoMail        bool // no code can be mailed
+	Wallets       bool // a wallet can sign in
+	WalletProblem string
 }
 
 func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request, status int, f signInForm) {
-	f.NoMail = p.Mails == nil
-	p.Site.Render(w, r, site.Page{Template: p.enter, Title: "Sign in", Status: status, Content: f})
+	f.NoMail, f.Wallets = p.Mails == nil, p.Wallets != nil
+	p.Site.Render(w, r, site.Page{Template: p.enter, Title: "Sign in", Status: status, Content: f, Scripts: p.signing()})
 }
 
 func (p *Pages) personChallenge(r *http.Request, email string) signin.Challenge {

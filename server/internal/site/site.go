@@ -32,6 +32,9 @@ var style []byte
 //go:embed assets/site.js
 var script []byte
 
+//go:embed assets/sign.js
+var sign []byte
+
 // Config configures a [Site]. Every field is required, except PerAddress.
 type Config struct {
 	// BaseURL is the origin that the pages are served under.
@@ -48,6 +51,9 @@ type Config struct {
 // Site renders and guards pages. It is safe for concurrent use.
 type Site struct {
 	Config
+
+	// Sign is the script of pages on which a wallet in the browser signs a text.
+	Sign *Asset
 
 	views, forms    *ratelimit.Limits
 	ownForms        *http.CrossOriginProtection
@@ -66,6 +72,7 @@ func New(cfg Config) *Site {
 	s := &Site{
 		Config: cfg, views: limits(), forms: limits(), ownForms: http.NewCrossOriginProtection(),
 		style: NewAsset("style", ".css", style), script: NewAsset("site", ".js", script),
+		Sign: NewAsset("sign", ".js", sign),
 	}
 	s.message = s.Parse(templates, "templates/message.html")
 	s.design = s.Parse(templates, "templates/design.html")
@@ -82,6 +89,7 @@ func New(cfg Config) *Site {
 func (s *Site) Register(mux *http.ServeMux) {
 	s.style.Register(mux)
 	s.script.Register(mux)
+	s.Sign.Register(mux)
 	if s.Sandbox {
 		s.View(mux, "/design", s.showDesign)
 	}
