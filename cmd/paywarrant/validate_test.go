@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paywarrant/paywarrant/conformance"
+)
+
+// startDemo starts the whole sandbox.
+func startDemo(t *testing.T) *stack {
+	t.Helper()
+	s, err := startStack(t.Context(), stackConfig{Addr: "127.0.0.1:0", Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func TestValidateIsCleanOnOurPaywall(t *testing.T) {
+	t.Parallel()
+	s := startDemo(t)
+	for _, r := range s.API.Routes {
+		args := []string{"validate", s.API.BaseURL + r.Path, "--json", "-X", r.Method}
+		if r.Method == http.MethodPost {
+			args = append(args, "--body", `{"query":"sun"}`)
+		}
+		file := filepath.Join(t.TempDir(), "report.xml")
+		text, err := command(t, append(args, "--junit", file)...)
+		require.NoError(t, err, text)
+		var report conformance.Report
+		require.NoError(t, json.Unmarshal([]byte(text), &report))
+		require.Zero(t, report.Count(conformance.Warn)+report.Count(conformance.Fail), text)
+		require.Greater(t, report.Count(conformance.Pass), 50)
+		written, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Contains(t, string(written), `failures="0"`)
+	}
+}
+
+func TestValidateFailsIfARuleFails(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate", `Payment realm="x"`)
+		w.Header().Set("PAYMENT-REQUIRED", base64.StdEncoding.EncodeToString([]byte(`{"x402Version":2,"accepts":[{"scheme":"\u001b[2J"}]}`)))
+		w.WriteHeader(http.StatusPaymentRequired)
+	}))
+	t.Cleanup(srv.Close)
+	text, err := command(t, "validate", srv.URL)
+	require.Equal(t, exitFailure, exitCode(err))
+	require.ErrorIs(t, err, errSaid, "the results are the report of the failure")
+	require.Regexp(t, `fail +mpp.challenge`, text)
+	require.Contains(t, text, "remedy")
+	require.Contains(t, text, "RFC 9110 §11.6.1")
+	require.NotContains(t, text, "\x1b")
+}
+
+func TestValidateThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args []string
+		code int
+	}{
+		"no URL":              {[]string{"validate", "weather"}, exitUsage},
+		"nothing there":       {[]string{"validate", "http://127.0.0.1:1/"}, exitUnreachable},
+		"a budget of nothing": {[]string{"validate", "http://127.0.0.1:1/", "--pay", "--budget", "0"}, exitUsage},
+		"a wallet unused":     {[]string{"validate", "http://127.0.0.1:1/", "--wallet", "key"}, exitUsage},
+		"no folder for JUnit": {[]string{"validate", "http://127.0.0.1:1/", "--junit", "/no/folder/x.xml"}, exitUsage},
+	} {
+		_, err := command(t, c.args...)
+		require.Error(t, err, name)
+		require.Equal(t, c.code, exitCode(err), "%s: %v", name, err)
+	}
+}

@@ -1,0 +1,5 @@
+package conformance
+
+const concurrent = 20
+
+type payment struct{}
