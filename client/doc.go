@@ -38,6 +38,7 @@
 //	ErrMerchantInactive       your account is not active: ask the operator
 //	ErrUnauthorized           wrong credentials, or credentials of the other mode: see Config
 //	ErrValidation             Error.Param is invalid: fix the call
+//	ErrOfferNotPayable        the service cannot pay what the seller asks for: pay another of its offers
 //	ErrIdempotencyMismatch    the key was used for a different request: use a new key
 //	ErrIdempotencyInProgress  the first call with this key is still running: repeat the call later
 //	ErrNotFound               no such object, or it belongs to another merchant

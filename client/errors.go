@@ -36,6 +36,7 @@ const (
 	CodeNotRefundable         Code = "not_refundable"
 	CodeRefundRefused         Code = "refund_refused"
 	CodeTooManyRefunds        Code = "too_many_refunds"
+	CodeOfferNotPayable       Code = "offer_not_payable"
 	CodeIdempotencyInProgress Code = "idempotency_in_progress"
 	CodePayloadTooLarge       Code = "payload_too_large"
 	CodeUnsupportedMediaType  Code = "unsupported_media_type"
@@ -71,6 +72,7 @@ var (
 	ErrTooManyRefunds        = &Error{Code: CodeTooManyRefunds, Status: http.StatusConflict}
 	ErrRefundRefused         = &Error{Code: CodeRefundRefused, Status: http.StatusConflict}
 	ErrAuthorizationEnded    = &Error{Code: CodeAuthorizationEnded, Status: http.StatusConflict}
+	ErrOfferNotPayable       = &Error{Code: CodeOfferNotPayable, Status: http.StatusUnprocessableEntity}
 	ErrIdempotencyInProgress = &Error{Code: CodeIdempotencyInProgress, Status: http.StatusConflict}
 	ErrPayloadTooLarge       = &Error{Code: CodePayloadTooLarge, Status: http.StatusRequestEntityTooLarge}
 	ErrUnsupportedMediaType  = &Error{Code: CodeUnsupportedMediaType, Status: http.StatusUnsupportedMediaType}
@@ -87,7 +89,7 @@ func Errors() []*Error {
 		ErrMerchantLimit, ErrRailUnavailable, ErrInsufficientScope,
 		ErrMerchantInactive, ErrMandateInvalid, ErrMandateRevoked, ErrMandateExpired, ErrMandatePaused, ErrMerchantNotAllowed,
 		ErrNotFound, ErrMethodNotAllowed, ErrSessionFinished, ErrAuthorizationEnded, ErrNotRefundable, ErrRefundRefused,
-		ErrIdempotencyInProgress, ErrPayloadTooLarge,
+		ErrOfferNotPayable, ErrIdempotencyInProgress, ErrPayloadTooLarge,
 		ErrUnsupportedMediaType, ErrIdempotencyMismatch, ErrRateLimited, ErrInternal, ErrUnavailable,
 	}
 }

@@ -71,7 +71,7 @@ func (k *call) effectOf(e *Error, genuine bool) effect {
 	case CodeIdempotencyInProgress, CodeInternal, CodeUnavailable, CodeUnexpectedAnswer:
 		return unknown
 	case CodeValidation, CodeUnauthorized, CodeInsufficientScope, CodeNotFound, CodeMethodNotAllowed, CodeSessionFinished, CodeAuthorizationEnded, CodeNotRefundable,
-		CodeTooManyRefunds, CodeRefundRefused, CodePayloadTooLarge, CodeUnsupportedMediaType, CodeRateLimited:
+		CodeTooManyRefunds, CodeRefundRefused, CodeOfferNotPayable, CodePayloadTooLarge, CodeUnsupportedMediaType, CodeRateLimited:
 		return none
 	}
 	return none // a code of a newer service: nothing is attempted before a 4xx

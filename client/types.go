@@ -89,7 +89,7 @@ const (
 	WalletBlocked     FailureReason = "wallet_blocked" // by the token's issuer: the payer's or the payee's
 	RailUnavailable   FailureReason = "rail_unavailable"
 	ProcessorError    FailureReason = "processor_error"
-	Expired           FailureReason = "expired" // of a refund that the payee did not sign in time
+	Expired           FailureReason = "expired" // of a refund that the payee did not sign in time, or a purchase that the seller did not settle in time
 )
 
 // SessionParams are the parameters of [Client.CreateSession].
@@ -306,6 +306,8 @@ const (
 	SourceMPP Source = "mpp"
 	// SourceTab is a payment of a mandate that is drawn from a [Tab].
 	SourceTab Source = "tab"
+	// SourceSeller is a purchase from a seller outside of the service.
+	SourceSeller Source = "seller"
 )
 
 // Stats are a merchant's totals. They are exact and include every charge that was

@@ -46,6 +46,8 @@ var permitted = map[string]client.Scope{
 	"POST /v1/mandates/{intentMandate}/revoke":        client.ScopeRevoke,
 	"POST /v1/delegates/{delegateToken}/revoke":       client.ScopeRevoke,
 	"POST /v1/mandates/{intentMandate}/presentations": client.ScopePay,
+	"POST /v1/mandates/{intentMandate}/credentials":   client.ScopePay,
+	"POST /v1/mandates/{intentMandate}/sweep":         client.ScopeRevoke,
 	"POST /v1/payments/charge":                        client.ScopePay,
 }
 

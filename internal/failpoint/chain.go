@@ -96,6 +96,21 @@ const (
 	// RefundConcluded: the records have the outcome of a refund; the ledger does not yet.
 	RefundConcluded Point = "refund-concluded"
 
+	// PurchaseOpened: a purchase from a seller is in the records; no money has moved for it.
+	PurchaseOpened Point = "purchase-opened"
+	// PurchaseFunded: the money is in the session account; nothing is signed yet.
+	PurchaseFunded Point = "purchase-funded"
+	// PurchaseSigned: the signed transfer is in the records; the agent does not have it yet.
+	PurchaseSigned Point = "purchase-signed"
+	// PurchaseEnded: the records have the outcome of a purchase; the ledger does not yet.
+	PurchaseEnded Point = "purchase-ended"
+	// SweepOpened: a signed sweep is in the records; it was not sent yet.
+	SweepOpened Point = "sweep-opened"
+	// SweepEnded: the records have the outcome of a sweep; the ledger does not yet.
+	SweepEnded Point = "sweep-ended"
+	// SweepPosted: the ledger has the posting of a sweep; the records do not say so yet.
+	SweepPosted Point = "sweep-posted"
+
 	// RecordsWritten: an update of the rail's records is written; it is not committed yet.
 	RecordsWritten Point = "records-written"
 	// RecordsCommitted: it is on stable storage; the caller does not know yet.
@@ -118,3 +133,8 @@ func ChainPoints() []Point {
 // ChainRefundPoints returns the points of refunds on a chain, beside RefundPoints and those of
 // signed transfers.
 func ChainRefundPoints() []Point { return []Point{RefundProposed, RefundConcluded} }
+
+// SellerPoints returns the points of purchases from sellers outside of the service.
+func SellerPoints() []Point {
+	return []Point{PurchaseOpened, PurchaseFunded, PurchaseSigned, PurchaseEnded, SweepOpened, SweepEnded, SweepPosted}
+}

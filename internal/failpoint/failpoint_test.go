@@ -17,7 +17,7 @@ import (
 // all returns the points of all drills.
 func all() []failpoint.Point {
 	return slices.Concat(failpoint.Points(), failpoint.HoldPoints(), failpoint.RefundPoints(), failpoint.SettlementPoints(), failpoint.TabPoints(), failpoint.ChainPoints(),
-		failpoint.ChainRefundPoints(), failpoint.DeliveryPoints())
+		failpoint.ChainRefundPoints(), failpoint.SellerPoints(), failpoint.DeliveryPoints())
 }
 
 // TestHitDoesNothing: a release ignores the variable that arms a point.

@@ -28,6 +28,7 @@ const (
 	Audit           = "aud_"
 	Refund          = "rfd_"
 	Tab             = "tab_"
+	Sweep           = "swp_"
 	AccessToken     = "tok_"
 )
 

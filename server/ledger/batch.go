@@ -147,19 +147,19 @@ func checkInvariants(e Effects) error {
 	return nil
 }
 
-// balanced reports whether the postings move a charge's amount from its mandate to its
-// payee, leave nothing on the rail, and move the fee to the fees due.
+// balanced reports whether the postings move a charge's amount from its mandate, with the
+// mandate's session account, to its payee, leave nothing on the rail, and move the fee to the fees due.
 func balanced(c Charge, all []Posting) bool {
 	var payer, payee, fees, clearing Micros
 	count := func(account string, amount Micros) bool {
-		switch account {
-		case mandateAccount(c.MandateID):
+		switch {
+		case account == mandateAccount(c.MandateID), c.Source == SourceSeller && account == sessionAccount(c.MandateID):
 			payer += amount
-		case merchantAccount(c.MerchantID):
+		case account == merchantAccount(c.MerchantID):
 			payee += amount
-		case feesDueAccount(c.MerchantID):
+		case account == feesDueAccount(c.MerchantID):
 			fees += amount
-		case clearingAccount(c.Rail):
+		case account == clearingAccount(c.Rail):
 			clearing += amount
 		default:
 			return false

@@ -24,8 +24,9 @@ func CheckAt(ctx context.Context, store Reader, now time.Time) (Report, error) {
 	k := &check{
 		horizon: now.Add(-Keep), mandates: map[string]sums{}, tallies: map[TallyKey]Tally{}, payees: map[TallyKey]map[Day]Micros{},
 		refunded: map[string]refundSums{}, decided: map[string]int64{}, direct: newTransferEventsCheck(now.Add(-Keep)),
-		left:  map[string]bool{},
-		draws: map[string]drawSums{}, advances: map[string][]Posting{},
+		left:     map[string]bool{},
+		sessions: map[string]Micros{},
+		draws:    map[string]drawSums{}, advances: map[string][]Posting{},
 	}
 	// Reversals are not in the snapshot: those that happen meanwhile may be in it or not.
 	before, err := reversals(ctx, store)
@@ -87,6 +88,7 @@ type check struct {
 	decided  map[string]int64            // refunds that have an event of their own, by mandate
 	left     map[string]bool             // draws that left their tab
 	direct   transferEventsCheck
+	sessions map[string]Micros    // balances of session accounts, by mandate
 	draws    map[string]drawSums  // draws, by tab
 	advances map[string][]Posting // postings of tabs, by tab
 }
@@ -111,9 +113,15 @@ func (k *check) all(ctx context.Context) error {
 		},
 		func() error {
 			return k.Audit.Charges(ctx, func(c Charge, p []Posting) error {
-				if c.MandateID == "" && strings.HasPrefix(c.ID, id.Tab) {
+				switch {
+				case c.MandateID == "" && strings.HasPrefix(c.ID, id.Tab):
 					k.advances[c.ID] = p
 					return nil
+				case c.MandateID == "" && strings.HasPrefix(c.ID, id.Sweep):
+					k.sweep(p)
+					return nil
+				case c.Source == SourceSeller:
+					k.session(c.MandateID, p)
 				}
 				k.count(c, p)
 				k.add(c, forgiven(p))
@@ -121,6 +129,7 @@ func (k *check) all(ctx context.Context) error {
 			})
 		},
 		func() error { return k.allRefunds(ctx) },
+		k.allSessions,
 		func() error { return k.allTabs(ctx) },
 		func() error { return k.allTallies(ctx) },
 		func() error { return k.allEvents(ctx, k.counters) },

@@ -53,6 +53,8 @@ type Reserve struct {
 	RequestKey IdempotencyKey
 	// RequestID identifies the request in logs and refusals.
 	RequestID string
+	// Source is the protocol of the charge. Default: [SourceMandate].
+	Source Source
 	// Lease is the time during which no other process finishes the charge.
 	Lease time.Duration
 	// Hold authorizes the amount for this time instead of charging it; see [Capture]. At
@@ -193,7 +195,7 @@ func (r Reserve) hold(m Mandate, paid Checkout, now time.Time) (Effects, Reserva
 		return Effects{}, Reservation{}, err
 	}
 	c := Charge{
-		ID: r.ChargeID, MandateID: m.ID, Source: SourceMandate, MerchantID: r.Payee.ID, PayTo: r.PayTo, Amount: r.Amount,
+		ID: r.ChargeID, MandateID: m.ID, Source: cmp.Or(r.Source, SourceMandate), MerchantID: r.Payee.ID, PayTo: r.PayTo, Amount: r.Amount,
 		Currency: r.Currency, Description: r.Description, Metadata: r.Metadata, Rails: m.rails(r.Rails),
 		Resource: r.Resource, Attempt: 1, Day: day, Status: ChargePending, LeaseOwner: r.lease, LeaseUntil: now.Add(r.Lease), CreatedAt: now,
 	}

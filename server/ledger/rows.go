@@ -258,6 +258,8 @@ const (
 	CommandKey      KeyKind = "command"      // of one run of a command about a session
 	TransferKey     KeyKind = "transfer"     // a rail's key of a signed transfer
 	AgentKey        KeyKind = "agent"        // chosen by an agent for a payment from a mandate
+	SellerKey       KeyKind = "seller"       // chosen by an agent for a purchase outside of the service
+	SweepKey        KeyKind = "sweep"        // a sweep's id
 )
 
 // IdempotencyKey identifies a request of a merchant.

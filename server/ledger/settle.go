@@ -21,6 +21,9 @@ type Settlement struct {
 	// Reversed reports that the rail took back a payment that it had reported as
 	// succeeded. Outcome is then Refused, with the transaction that was taken back.
 	Reversed bool
+	// Funded is the amount that was moved into the mandate's session account for a purchase,
+	// whether the seller took it or not. Zero for other charges.
+	Funded Micros
 }
 
 // The accounts that postings move money between.
@@ -143,15 +146,21 @@ func decideEnd(s *State, c Charge, end Settlement, now time.Time) (Effects, Char
 	}
 	c.Rail, c.LeaseOwner, c.LeaseUntil = end.Rail, "", time.Time{}
 	c.TxHash, c.ProcessorID = end.Outcome.TxHash, end.Outcome.ProcessorID
+	var e Effects
 	switch status := end.Outcome.Status; {
 	case status == rail.Held && c.Step == StepAuthorize:
 		return authorized(m, c, now)
 	case status == rail.Succeeded && c.Step != StepAuthorize:
-		return capture(s, m, c, end.Outcome.SettledAt, now)
+		e, c, err = capture(s, m, c, end.Outcome.SettledAt, now)
 	case status != rail.Refused:
 		return Effects{}, Charge{}, fmt.Errorf("%w: outcome %q does not decide charge %s", ErrInvariant, status, c.ID)
+	default:
+		e, c, err = release(s, c, cmp.Or(end.Outcome.Reason, rail.ProcessorError), now)
 	}
-	return release(s, c, cmp.Or(end.Outcome.Reason, rail.ProcessorError), now)
+	if err == nil {
+		err = e.postPurchase(c, end, now)
+	}
+	return e, c, err
 }
 
 // decideNextRail reports whether a pending charge may ask the n-th of its rails. A rail that

@@ -234,7 +234,7 @@ type Audit interface {
 	// Counters reads the spending of all mandates in the order of their ids.
 	Counters(ctx context.Context, each func(Counter) error) error
 	// Charges reads all charges in the order of their ids, each with its postings in
-	// order. Only ids, amount, fee, day, status, step, rail and what was refunded are set. Postings without a
+	// order. Only ids, amount, fee, day, status, step, rail, source and what was refunded are set. Postings without a
 	// charge, such as those of tabs, come with a charge that has only an id.
 	Charges(ctx context.Context, each func(Charge, []Posting) error) error
 	// Refunds reads the ids, charge, amount, status, rail and time of settlement of all
@@ -242,6 +242,8 @@ type Audit interface {
 	Refunds(ctx context.Context, each func(Refund) error) error
 	// Tabs reads all tabs in the order of their ids.
 	Tabs(ctx context.Context, each func(Tab) error) error
+	// Sweeps reads the postings of all sweeps in the order of their ids.
+	Sweeps(ctx context.Context, each func(Posting) error) error
 	// Tallies reads all tallies.
 	Tallies(ctx context.Context, each func(Tally) error) error
 	// Events reads the mandate, number, type and time of all events, by mandate and number.

@@ -22,7 +22,8 @@ const (
 	SourceMandate Source = "mandate"
 	SourceX402    Source = "x402"
 	SourceMPP     Source = "mpp"
-	SourceTab     Source = "tab" // a draw
+	SourceTab     Source = "tab"    // a draw
+	SourceSeller  Source = "seller" // a purchase from a seller outside of the service
 )
 
 // Direct reports whether the payer's wallet signed the charge itself, without a mandate.

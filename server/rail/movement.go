@@ -26,6 +26,8 @@ const (
 	ChargeMovement   MovementKind = "charge"
 	RefundMovement   MovementKind = "refund"
 	TransferMovement MovementKind = "transfer" // a signed transfer of a [TransferLedger]
+	PurchaseMovement MovementKind = "purchase" // what a seller took of a [Buyer]'s session account
+	SweepMovement    MovementKind = "sweep"    // what went back from a session account
 )
 
 // Mover is a [Rail] that lists what has moved over it.

@@ -62,7 +62,7 @@ const (
 	WalletBlocked     Reason = "wallet_blocked" // by the token's issuer: the payer's or the payee's
 	Unavailable       Reason = "rail_unavailable"
 	ProcessorError    Reason = "processor_error"
-	Expired           Reason = "expired" // of a refund: the payee did not sign in time
+	Expired           Reason = "expired" // of a refund: the payee did not sign in time; of a purchase: the seller did not settle in time
 )
 
 // Instrument is a payment method that is connected to a mandate.

@@ -75,6 +75,8 @@ func (a *API) routes() []route {
 		{"GET /v1/mandates/{intentMandate}/balance", handle(a, reads, client.ScopeBalance, a.balance)},
 		{"POST /v1/mandates/{intentMandate}/revoke", revoke},
 		{"POST /v1/mandates/{intentMandate}/presentations", handle(a, writes, client.ScopePay, a.present)},
+		{"POST /v1/mandates/{intentMandate}/credentials", handle(a, charges, client.ScopePay, a.createCredential)},
+		{"POST /v1/mandates/{intentMandate}/sweep", handle(a, writes, client.ScopeRevoke, a.sweep)},
 		{"POST /v1/delegates/{intentMandate}/revoke", revoke},
 		{"POST /v1/payments/charge", handle(a, charges, client.ScopePay, a.charge)},
 		{"POST /v1/payments/authorize", handle(a, charges, keyOnly, a.authorize)},

@@ -73,6 +73,7 @@ var table = []struct {
 	{payment.ErrTokenNeeded, client.ErrValidation, "intentMandate must be the token (dtok_…): the id is enough only for the merchant that created the mandate"},
 	{payment.ErrNoRecipient, client.ErrValidation, "recipient is no merchant of this service"},
 	{payment.ErrNoRail, client.ErrRailUnavailable, "No rail of this service pays this payee: a card pays only merchants of the service."},
+	{payment.ErrNothingToSweep, client.ErrNotFound, "There is nothing to send back to the wallet."},
 	{payment.ErrNoEmail, client.ErrValidation, "email is not an e-mail address"},
 }
 
@@ -95,6 +96,8 @@ func apiError(err error) *client.Error {
 		unfit    *payment.PresentationError
 		unsent   *payment.RefundSignatureError
 		draw     *ledger.DrawError
+		offer    *payment.OfferError
+		unpaid   *payment.UnpayableError
 	)
 	switch {
 	case errors.As(err, &known):
@@ -108,6 +111,10 @@ func apiError(err error) *client.Error {
 		return e
 	case errors.As(err, &text):
 		return invalid(text.Field, text.Problem)
+	case errors.As(err, &offer):
+		return invalid(offer.Field, offer.Problem)
+	case errors.As(err, &unpaid):
+		return refuse(client.ErrOfferNotPayable, "The offer cannot be paid: "+unpaid.Problem+".")
 	case errors.As(err, &unsent):
 		return refuse(client.ErrRefundRefused, refundProblem(unsent.Reason))
 	case errors.As(err, &draw):

@@ -32,16 +32,9 @@ type AgentPayment struct {
 // errors of [Service.Charge].
 func (s *Service) PayAsAgent(ctx context.Context, p AgentPayment) (Charged, error) {
 	r := p.Charge
-	m, err := s.Mandate(ctx, p.Account.ID, r.Token)
-	switch {
-	case errors.Is(err, mandate.ErrInvalid): // not stored: anyone can make up such tokens without end
-		return Charged{}, &ledger.Refusal{Code: ledger.MandateInvalid, RequestID: r.RequestID}
-	case err != nil:
+	m, err := s.agentMandate(ctx, p.Account, r.Token, r.RequestID)
+	if err != nil {
 		return Charged{}, err
-	case id.Valid(id.Mandate, r.Token) && m.MerchantID != p.Account.ID:
-		return Charged{}, ErrTokenNeeded
-	case !p.Account.Active:
-		return Charged{}, &ledger.Refusal{Code: ledger.MerchantInactive, RequestID: r.RequestID}
 	}
 	if r.Payee, err = s.recipient(ctx, p, m); err != nil {
 		return Charged{}, err
@@ -59,6 +52,22 @@ func (s *Service) PayAsAgent(ctx context.Context, p AgentPayment) (Charged, erro
 	// The request's spelling of the payee: a wallet that registers in between is the same payee.
 	r.kind, r.scope, r.same = ledger.AgentKey, m.ID, []string{strings.ToLower(p.Recipient), p.Account.ID}
 	return s.Charge(ctx, r)
+}
+
+// agentMandate returns the mandate that an agent of an account names by its token or id.
+func (s *Service) agentMandate(ctx context.Context, account ledger.Merchant, idOrToken, requestID string) (ledger.Mandate, error) {
+	m, err := s.Mandate(ctx, account.ID, idOrToken)
+	switch {
+	case errors.Is(err, mandate.ErrInvalid): // not stored: anyone can make up such tokens without end
+		return m, &ledger.Refusal{Code: ledger.MandateInvalid, RequestID: requestID}
+	case err != nil:
+		return m, err
+	case id.Valid(id.Mandate, idOrToken) && m.MerchantID != account.ID:
+		return m, ErrTokenNeeded
+	case !account.Active:
+		return m, &ledger.Refusal{Code: ledger.MerchantInactive, RequestID: requestID}
+	}
+	return m, nil
 }
 
 // recipient returns the payee of an agent's payment.

@@ -234,8 +234,11 @@ type attempt struct {
 // crash left pending: rails identify a charge by its reference, so asking again never
 // moves money twice.
 func (s *Service) finish(ctx context.Context, c ledger.Charge, how attempt) (ledger.Charge, error) {
-	if c.Direct() {
+	switch {
+	case c.Direct():
 		return s.finishTransfer(ctx, c, how)
+	case c.Source == ledger.SourceSeller:
+		return s.finishPurchase(ctx, c, how)
 	}
 	instruments, err := s.Instruments(ctx, c.MandateID)
 	if err == nil && len(instruments) == 0 && len(c.Rails) > 0 {

@@ -22,6 +22,7 @@ func (s *Service) Start(ctx context.Context) error {
 	s.loop.Go(func() { s.recover(ctx) })
 	s.loop.Go(func() { s.unwind(ctx) })
 	s.loop.Go(func() { s.recoverRefunds(ctx) })
+	s.loop.Go(func() { s.sweepAccounts(ctx) })
 	return nil
 }
 

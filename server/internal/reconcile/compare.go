@@ -167,6 +167,9 @@ func (g *group) difference(cause Cause, detail string) Difference {
 // From, or began after the snapshot. A movement without a known reference stays unknown.
 func (r *run) lookUp(ctx context.Context, g *group) (bool, error) {
 	g.ID = ""
+	if strings.HasPrefix(g.Key, string(rail.PurchaseMovement)+"/") || rail.PurchaseOf(g.Reference) != g.Reference {
+		return r.lookUpSeller(ctx, g)
+	}
 	if !strings.HasPrefix(g.Key, string(rail.ChargeMovement)+"/") && !strings.HasPrefix(g.Key, string(rail.TransferMovement)+"/") {
 		return false, nil // all refunds are compared
 	}

@@ -122,6 +122,8 @@ type run struct {
 	sorter extsort.Sorter
 	movers map[rail.Name]rail.Mover
 	since  time.Time // the movements were read from here on
+	// purchases are the charges whose fundings are to be compared.
+	purchases []string
 }
 
 func (r *run) all(ctx context.Context) error {
@@ -132,6 +134,12 @@ func (r *run) all(ctx context.Context) error {
 	}
 	err := r.Ledger.Audit(ctx, func(a ledger.Audit) error {
 		if err := a.Selected(ctx, r.selection(), r.charge); err != nil {
+			return err
+		}
+		if err := r.fundings(ctx, a); err != nil {
+			return err
+		}
+		if err := a.Sweeps(ctx, r.sweep); err != nil {
 			return err
 		}
 		if err := a.Tabs(ctx, r.tab); err != nil {
@@ -205,8 +213,11 @@ func (r *run) charge(c ledger.Charge) error {
 			r.uncompared(c.Rail)
 		}
 	}
-	if c.TabID != "" {
+	switch {
+	case c.TabID != "":
 		return nil // its tab moves the money
+	case c.Source == ledger.SourceSeller:
+		return r.purchase(c)
 	}
 	for i, name := range names {
 		m, known := r.movers[name]

@@ -161,6 +161,7 @@ func spendingTests() map[string]func(*testing.T, *bench) {
 // bookTests returns the tests of windows, selections and transfers.
 func bookTests() map[string]func(*testing.T, *bench) {
 	return map[string]func(*testing.T, *bench){
+		"purchases from sellers":       purchases,
 		"releases give back":           releasesGiveBackToEachWindow,
 		"windows under concurrency":    concurrentWindows,
 		"selections":                   selections,

@@ -49,6 +49,11 @@ func (r *Rail) Charge(ctx context.Context, c rail.Charge) (rail.Outcome, error) 
 	return outcome, nil
 }
 
+// chargeFingerprint returns a hash of what must not change between calls.
+func chargeFingerprint(c rail.Charge, payee common.Address) string {
+	return fingerprint(c.MandateID, c.MerchantID, payee, c.Instrument.Customer, c.Instrument.Method, c.Amount)
+}
+
 func (r *Rail) charge(ctx context.Context, c rail.Charge) (rail.Outcome, error) {
 	until := time.Now().Add(r.config.Wait)
 	if c.NoWait {
@@ -62,7 +67,7 @@ func (r *Rail) charge(ctx context.Context, c rail.Charge) (rail.Outcome, error) 
 		return refused(rail.Unavailable), nil //nolint:nilerr // a payee without a wallet
 	}
 	key, ref := keyOf(c.Reference)
-	asked := fingerprint(c.MandateID, c.MerchantID, payee, c.Instrument.Customer, c.Instrument.Method, c.Amount)
+	asked := chargeFingerprint(c, payee)
 	record, err := r.findOrOpenCharge(ctx, key, chargeRequest{Charge: c, payee: payee, ref: ref, fingerprint: asked})
 	if err != nil {
 		return rail.Outcome{}, err

@@ -11,28 +11,41 @@ import (
 	"github.com/paywarrant/paywarrant/server/vault"
 )
 
-// Rewrap wraps the session keys of a rail's records with the vault's present
+// Rewrap wraps the session keys and the keys of session accounts of a rail's records with the vault's present
 // key-encryption key, and returns the number of keys that were wrapped with another
 // one. The rail may run meanwhile, here or in another process, as long as its vault
 // knows both keys. A second call does what is left. The error is the store's, or
 // vault.ErrSealed.
 func Rewrap(ctx context.Context, store Store, v *vault.Vault) (n int, err error) {
-	for after := ""; ; {
-		grants, err := records.List(ctx, store, kindGrant, after, page)
-		if err != nil {
-			return n, fmt.Errorf("list grants: %w", err)
+	for kind, rewrap := range map[string]func(context.Context, Store, *vault.Vault, string) (bool, error){
+		kindGrant: rewrapGrant, kindAccount: rewrapAccount,
+	} {
+		done, err := rewrapAll(ctx, store, kind, func(key string) (bool, error) { return rewrap(ctx, store, v, key) })
+		if n += done; err != nil {
+			return n, err
 		}
-		for _, one := range grants {
-			done, err := rewrapGrant(ctx, store, v, one.Key)
+	}
+	return n, nil
+}
+
+// rewrapAll wraps the keys of all records of a kind.
+func rewrapAll(ctx context.Context, store Store, kind string, rewrap func(key string) (bool, error)) (n int, err error) {
+	for after := ""; ; {
+		list, err := records.List(ctx, store, kind, after, page)
+		if err != nil {
+			return n, fmt.Errorf("list records of kind %s: %w", kind, err)
+		}
+		for _, one := range list {
+			done, err := rewrap(one.Key)
 			if err != nil {
-				return n, fmt.Errorf("rewrap session key of %s: %w", one.Key, err)
+				return n, fmt.Errorf("rewrap key of %s %s: %w", kind, one.Key, err)
 			}
 			if done {
 				n++
 			}
 			after = one.Key
 		}
-		if len(grants) < page {
+		if len(list) < page {
 			return n, nil
 		}
 	}

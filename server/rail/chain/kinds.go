@@ -24,6 +24,12 @@ const (
 	kindAuthorization  = "authorization"  // hash of signer and nonce
 	kindTransferCharge = "transfercharge" // reference of the ledger's record; the key of its authorization
 	kindReserved       = "reserved"       // payer's address
+	kindAccount        = "account"        // grant id; its session account
+	kindLoose          = "loose"          // grant id of a session account with free money or a sweep
+	kindPurchase       = "purchase"       // hash of the reference
+	kindPurchaseNonce  = "purchasenonce"  // as kindAuthorization; the key of the purchase
+	kindEnded          = "ended"          // key of a purchase that has ended; its reference
+	kindSweep          = "sweep"          // hash of the reference
 	kindSighting       = "sighting"       // as kindAuthorization, of one that was verified unused
 	kindUndecided      = "undecided"      // grant id that ended before its session did
 	kindUndone         = "undone"         // task and transaction of an undone payment that is not reported yet

@@ -54,7 +54,10 @@ func (r *Rail) Movements(ctx context.Context, since time.Time, yield func(rail.M
 	if err := r.transfersMoved(ctx, first-min(first, watchBack), final, yield); err != nil {
 		return err
 	}
-	return r.refundsMoved(ctx, first, final, yield)
+	if err := r.refundsMoved(ctx, first, final, yield); err != nil {
+		return err
+	}
+	return r.accountsMoved(ctx, first, final, yield)
 }
 
 // blockAt returns the first block since a time, or the one after last.

@@ -5,15 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/chain/internal/eth"
-	"github.com/paywarrant/paywarrant/server/rail/chain/internal/relayer"
 	"github.com/paywarrant/paywarrant/server/rail/chain/records"
 	"github.com/paywarrant/paywarrant/x402"
 )
@@ -57,27 +54,14 @@ func (r *Rail) followRefund(ctx context.Context, key string, record refundRecord
 	if hash != (common.Hash{}) {
 		pending.TxHash = hash.Hex()
 	}
-	used, err := r.isUsed(ctx, t)
-	if err != nil {
-		return rail.Outcome{}, err
-	}
-	if used {
-		return r.concludeUsed(ctx, key, record, t, pending)
-	}
-	end, expired, err := r.refundExpired(ctx, t)
-	if err != nil || !expired {
+	outcome, err := r.outcomeOfUse(ctx, t, record.Since)
+	if err != nil || outcome.Status == rail.Pending {
 		return pending, err
 	}
-	used, err = eth.ViewAt(ctx, r.chain, new(big.Int).SetUint64(end), r.config.Token.Address,
-		r.token.PackAuthorizationState(t.From, t.Nonce), r.token.UnpackAuthorizationState)
-	if err != nil || used {
-		return pending, err
+	if outcome.Reason == rail.Expired && sent.Failed != "" {
+		outcome.Reason = rail.Reverted
 	}
-	why := rail.Expired
-	if sent.Failed != "" {
-		why = rail.Reverted
-	}
-	return r.storeRefundOutcome(ctx, key, refused(why))
+	return r.storeRefundOutcome(ctx, key, outcome)
 }
 
 // followRelayed follows the transaction by which the relayer sends a refund, if there is one,
@@ -102,64 +86,6 @@ func (r *Rail) followRelayed(ctx context.Context, t signedTransfer) (authorizati
 		return sent, hash, nil
 	}
 	return sent, hash, err
-}
-
-// concludeUsed records the outcome of a refund whose authorization was used or canceled, once
-// that is final. Without the event the node is behind, and the refund stays pending.
-func (r *Rail) concludeUsed(
-	ctx context.Context, key string, record refundRecord, t signedTransfer, pending rail.Outcome,
-) (rail.Outcome, error) {
-	head, err := r.chain.Head(ctx)
-	if err != nil {
-		return rail.Outcome{}, err
-	}
-	logs, err := r.findUses(ctx, t, record.Since-min(record.Since, relayer.WatchedDepth), head)
-	if err != nil {
-		return rail.Outcome{}, err
-	}
-	final, ok := r.chain.Final(head)
-	for _, l := range logs {
-		enough, err := r.chain.FinalFor(ctx, t.Value.Big(), l.BlockNumber)
-		if err != nil {
-			return rail.Outcome{}, err
-		}
-		if l.Removed || !ok || l.BlockNumber > final || !enough {
-			continue
-		}
-		receipt, err := r.chain.Receipt(ctx, l.TxHash)
-		switch {
-		case err != nil:
-			return rail.Outcome{}, err
-		case receipt == nil || receipt.Status != types.ReceiptStatusSuccessful:
-		case r.madeTransfer(receipt, t):
-			outcome, err := r.succeeded(ctx, l.TxHash, l.BlockNumber)
-			if err != nil {
-				return rail.Outcome{}, err
-			}
-			return r.storeRefundOutcome(ctx, key, outcome)
-		default: // the payee's wallet used the nonce for something else, or canceled it
-			return r.storeRefundOutcome(ctx, key, refused(rail.Reverted))
-		}
-	}
-	return pending, nil
-}
-
-// refundExpired reports whether the window of a refund has passed in a final block, and
-// returns that block.
-func (r *Rail) refundExpired(ctx context.Context, t signedTransfer) (end uint64, expired bool, err error) {
-	head, err := r.chain.Newest(ctx)
-	if err != nil {
-		return 0, false, err
-	}
-	final, ok := r.chain.Final(head.Number.Uint64())
-	if !ok {
-		return 0, false, nil
-	}
-	header, err := r.chain.Header(ctx, final)
-	if err != nil {
-		return 0, false, err
-	}
-	return final, new(big.Int).SetUint64(header.Time).Cmp(t.ValidBefore.Big()) >= 0, nil
 }
 
 // unsignedOutcome returns the outcome of a refund after its signature was not accepted: the

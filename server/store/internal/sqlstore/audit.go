@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/store/internal/row"
@@ -86,7 +87,7 @@ func (a *audit) Counters(ctx context.Context, each func(ledger.Counter) error) e
 func fact(r db.ChargeFactsRow) (ledger.Charge, error) {
 	return ledger.Charge{
 		ID: r.ID, MandateID: r.MandateID, MerchantID: r.MerchantID, Amount: ledger.Micros(r.AmountMicros),
-		Fee: ledger.Micros(r.FeeMicros), Day: ledger.Day(r.Day), Status: row.ChargeStatus(r.Status, r.WrittenOff), Rail: rail.Name(r.Rail), TabID: r.TabID,
+		Fee: ledger.Micros(r.FeeMicros), Day: ledger.Day(r.Day), Status: row.ChargeStatus(r.Status, r.WrittenOff), Rail: rail.Name(r.Rail), TabID: r.TabID, Source: ledger.Source(r.Source),
 		Step: ledger.ChargeStep(r.Step), Refunded: ledger.Micros(r.RefundedMicros), Refunding: ledger.Micros(r.RefundingMicros), Refunds: int(r.Refunds),
 	}, nil
 }
@@ -163,6 +164,20 @@ func (a *audit) Tabs(ctx context.Context, each func(ledger.Tab) error) error {
 			}
 			return each(t)
 		}))
+}
+
+// Sweeps implements [ledger.Audit].
+func (a *audit) Sweeps(ctx context.Context, each func(ledger.Posting) error) error {
+	all, err := many(a.store, row.Posting)(a.q.PostingsBetween(ctx, db.PostingsBetweenParams{ChargeID: id.Sweep, ChargeID_2: id.Sweep + afterAll}))
+	if err != nil {
+		return fmt.Errorf("read sweeps: %w", err)
+	}
+	for _, p := range all {
+		if err := each(p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Tallies implements [ledger.Audit].

@@ -32,7 +32,7 @@ FROM json_each($1) JOIN events e ON e.mandate_id = value ->> 0 AND e.seq > CAST(
 ORDER BY e.mandate_id, e.seq LIMIT CAST($2 AS BIGINT)`
 
 	chargesOf = `SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, day, status, rail, step, refunded_micros, refunding_micros, refunds,
-    tab_id, written_off FROM charges
+    tab_id, written_off, source FROM charges
 WHERE id IN (SELECT value ->> 0 FROM json_each($1)) ORDER BY id`
 
 	postingsOf = `SELECT charge_id, n, mandate_id, from_account, to_account, amount_micros, at_ms FROM postings
@@ -135,7 +135,7 @@ func (a *audit) ChargesOf(ctx context.Context, ids []string, each func(ledger.Ch
 	charges, err := listed(ctx, a, chargesOf, single(ids), func(r *sql.Rows, c *ledger.Charge) error {
 		var writtenOff int64
 		err := r.Scan(&c.ID, &c.MandateID, &c.MerchantID, &c.Amount, &c.Fee, &c.Day, &c.Status, &c.Rail, &c.Step,
-			&c.Refunded, &c.Refunding, &c.Refunds, &c.TabID, &writtenOff)
+			&c.Refunded, &c.Refunding, &c.Refunds, &c.TabID, &writtenOff, &c.Source)
 		c.Status = row.ChargeStatus(string(c.Status), writtenOff)
 		return err
 	})

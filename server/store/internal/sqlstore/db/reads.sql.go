@@ -27,7 +27,7 @@ func (q *Queries) ActiveMandates(ctx context.Context, arg ActiveMandatesParams) 
 
 const chargeFacts = `-- name: ChargeFacts :many
 SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, day, status, rail, step, refunded_micros, refunding_micros,
-    refunds, tab_id, written_off FROM charges
+    refunds, tab_id, written_off, source FROM charges
 WHERE id > $1 ORDER BY id LIMIT $2
 `
 
@@ -51,6 +51,7 @@ type ChargeFactsRow struct {
 	Refunds         int64
 	TabID           string
 	WrittenOff      int64
+	Source          string
 }
 
 func (q *Queries) ChargeFacts(ctx context.Context, arg ChargeFactsParams) ([]ChargeFactsRow, error) {
@@ -77,6 +78,7 @@ func (q *Queries) ChargeFacts(ctx context.Context, arg ChargeFactsParams) ([]Cha
 			&i.Refunds,
 			&i.TabID,
 			&i.WrittenOff,
+			&i.Source,
 		); err != nil {
 			return nil, err
 		}

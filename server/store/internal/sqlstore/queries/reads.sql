@@ -92,7 +92,7 @@ SELECT * FROM windows WHERE mandate_id > $1 AND mandate_id <= $2;
 
 -- name: ChargeFacts :many
 SELECT id, mandate_id, merchant_id, amount_micros, fee_micros, day, status, rail, step, refunded_micros, refunding_micros,
-    refunds, tab_id, written_off FROM charges
+    refunds, tab_id, written_off, source FROM charges
 WHERE id > $1 ORDER BY id LIMIT $2;
 
 -- name: PostingsBetween :many
