@@ -28,8 +28,8 @@ func signIn(ctx context.Context, t *testing.T, srv *servertest.Server, email str
 	require.NoError(t, chromedp.Do(ctx, fill("#code", mailedCode.FindString(all[len(all)-1].Text))))
 }
 
-// TestMerchantSignsUpChargesAndRefunds: the way of a merchant from the address to the refund. Each page is
-// accessible and quiet on its way.
+// TestMerchantSignsUpChargesAndRefunds: the way of a merchant from the address to the refund, and of the person
+// who then pauses, resumes and stops. Each page is accessible and quiet on its way.
 func TestMerchantSignsUpChargesAndRefunds(t *testing.T) {
 	t.Parallel()
 	for _, w := range widths {
@@ -56,7 +56,7 @@ func TestMerchantSignsUpChargesAndRefunds(t *testing.T) {
 			accessible(ctx, t, "dashboard-key-"+w.name)
 			c, err := client.New(client.Config{BaseURL: srv.URL, MerchantID: text(ctx, t, "#merchant-id"), APIKey: text(ctx, t, "#secret")})
 			require.NoError(t, err)
-			pays(ctx, t, c)
+			mandate, private := pays(ctx, t, c)
 			_, err = c.CreateWebhookEndpoint(t.Context(), client.WebhookEndpointParams{URL: srv.URL + "/nowhere"})
 			require.NoError(t, err)
 
@@ -81,6 +81,18 @@ func TestMerchantSignsUpChargesAndRefunds(t *testing.T) {
 			require.NoError(t, chromedp.Do(ctx, fill("#amount", "5"), fill("#reason", "Came late"),
 				click("#refund .danger"), visible("#refunds")))
 			accessible(ctx, t, "dashboard-refunded-"+w.name)
+
+			charge := func() error {
+				_, err := c.Charge(t.Context(), client.ChargeParams{Mandate: mandate, AmountCents: 100, Currency: client.USD, Description: "December report"})
+				return err
+			}
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(private), visible("#pause"), click("#pause"), visible("#resume")))
+			require.Contains(t, text(ctx, t, ".payments"), "$5.00 refunded")
+			require.ErrorIs(t, charge(), client.ErrMandatePaused)
+			require.NoError(t, chromedp.Do(ctx, click("#resume"), visible("#pause")))
+			require.NoError(t, charge())
+			require.NoError(t, chromedp.Do(ctx, click("#stop"), visible("#stop-form"), click("#stop-form button"), visible(".badge.bad")))
+			require.ErrorIs(t, charge(), client.ErrMandateRevoked)
 		})
 	}
 }
@@ -106,14 +118,15 @@ func TestNewMerchantsPagesAreAccessible(t *testing.T) {
 	}
 }
 
-// pays confirms a mandate by card on the setup page, and charges it.
-func pays(ctx context.Context, t *testing.T, c *client.Client) {
+// pays confirms a mandate by card on the setup page, and charges it. It returns the mandate and its private page.
+func pays(ctx context.Context, t *testing.T, c *client.Client) (m, private string) {
 	t.Helper()
 	s, err := c.CreateSession(t.Context(), client.SessionParams{MaxPerTxCents: 2500, MaxMonthlySpendCents: 10_000})
 	require.NoError(t, err)
 	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.SetupURL), visible("#setup"),
 		click("#setup .button.main"), visible(".badge.good")))
-	m, err := c.WaitForMandate(t.Context(), s.SessionToken)
+	private = text(ctx, t, "#private a")
+	m, err = c.WaitForMandate(t.Context(), s.SessionToken)
 	require.NoError(t, err)
 	_, err = c.Charge(t.Context(), client.ChargeParams{Mandate: m, AmountCents: 1250, Currency: client.USD, Description: "October report"})
 	require.NoError(t, err)
@@ -123,4 +136,5 @@ func pays(ctx context.Context, t *testing.T, c *client.Client) {
 	require.NoError(t, err)
 	_, err = c.Charge(t.Context(), client.ChargeParams{Mandate: s.Mandate, AmountCents: 700, Currency: client.USD, Description: "November report"})
 	require.NoError(t, err)
+	return m, private
 }

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -12,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/client"
@@ -86,18 +90,79 @@ func (d *stripeDrill) reconcile(t *testing.T, charges int) {
 	require.Contains(t, string(out), fmt.Sprintf("%d charges", charges))
 }
 
-// charge charges a dollar until there is an answer, which the charge's end may follow.
-func (d *stripeDrill) charge(t *testing.T, mandate, key string) client.Charge {
-	t.Helper()
+// stripeKills is how often the service is killed.
+var stripeKills = flag.Int("stripe-kills", 5, "how often the drill of cards over Stripe kills the service")
+
+var errPending = errors.New("pending")
+
+// untilAnswered repeats a call until there is an answer, or a refusal that stays.
+func untilAnswered[T any](ctx context.Context, call func() (T, error)) (T, bool) {
 	for {
-		c, err := d.shop.Charge(t.Context(), client.ChargeParams{Mandate: mandate, AmountCents: 100, Currency: client.USD, Description: "drill", IdempotencyKey: key})
-		if err == nil {
-			return c
-		}
-		if sleep(t.Context(), 50*time.Millisecond) != nil {
-			return client.Charge{}
+		answer, err := call()
+		var refused *client.Error
+		switch {
+		case err == nil:
+			return answer, true
+		case errors.As(err, &refused) && refused.Status < 500 && refused.Status != http.StatusTooManyRequests && refused.Code != client.CodeIdempotencyInProgress:
+			return answer, false
+		case sleep(ctx, 50*time.Millisecond) != nil:
+			return answer, false
 		}
 	}
+}
+
+// bought is a purchase of the drill.
+type bought struct {
+	client.Charge
+
+	refunded bool // a part of it was asked back
+}
+
+// buy charges a dollar, or holds it and captures 60 cents, or charges it and gives 40 cents back, by
+// turns. The answer may precede the end.
+func (d *stripeDrill) buy(ctx context.Context, mandate, key string, n int) (b bought, answered bool) {
+	p := client.ChargeParams{Mandate: mandate, AmountCents: 100, Currency: client.USD, Description: "drill", IdempotencyKey: key}
+	if n%3 == 1 {
+		b.Charge, answered = untilAnswered(ctx, func() (client.Charge, error) {
+			c, err := d.shop.Authorize(ctx, client.AuthorizeParams{ChargeParams: p})
+			if err == nil && c.Status == client.Pending {
+				err = errPending // it may hold money
+			}
+			return c, err
+		})
+		if answered && b.Status == client.Authorized {
+			b.Charge, answered = untilAnswered(ctx, func() (client.Charge, error) {
+				return d.shop.Capture(ctx, b.TransactionID, client.CaptureParams{AmountCents: 60, IdempotencyKey: key + "-capture"})
+			})
+		}
+		return b, answered
+	}
+	b.Charge, answered = untilAnswered(ctx, func() (client.Charge, error) { return d.shop.Charge(ctx, p) })
+	if answered && n%3 == 2 && b.Status.Paid() {
+		_, b.refunded = untilAnswered(ctx, func() (client.Refund, error) {
+			return d.shop.Refund(ctx, b.TransactionID, client.RefundParams{AmountCents: 40, IdempotencyKey: key + "-refund"})
+		})
+	}
+	return b, answered
+}
+
+// ended waits until a purchase has ended, with its refund, and returns its receipt.
+func (d *stripeDrill) ended(t *testing.T, b bought) (end client.Receipt) {
+	t.Helper()
+	decided := assert.Eventually(t, func() bool {
+		var err error
+		end, err = d.shop.Receipt(t.Context(), b.TransactionID)
+		return err == nil && end.Status != client.Pending && end.Status != client.Authorized
+	}, 2*time.Minute, 50*time.Millisecond)
+	require.True(t, decided, "undecided: answered %s, now %s: %s", b.Status, end.Status, b.TransactionID)
+	if b.refunded {
+		require.Eventually(t, func() bool {
+			page, err := d.shop.RefundsPage(t.Context(), b.TransactionID, client.ListParams{})
+			return err == nil && len(page.Data) == 1 && page.Data[0].Status == client.RefundSucceeded
+		}, 2*time.Minute, 50*time.Millisecond, "refund undecided: %s", b.TransactionID)
+		end.RefundedCents = 40
+	}
+	return end
 }
 
 // TestStripeLosesDoublesAndLeavesNothing: the service dies at random moments under load, and
@@ -105,7 +170,7 @@ func (d *stripeDrill) charge(t *testing.T, mandate, key string) client.Charge {
 // each charge is decided, and paid exactly once if it succeeded.
 func TestStripeLosesDoublesAndLeavesNothing(t *testing.T) {
 	t.Parallel()
-	kills := 8
+	kills := *stripeKills
 	if testing.Short() {
 		kills = 3
 	}
@@ -126,7 +191,7 @@ func TestStripeLosesDoublesAndLeavesNothing(t *testing.T) {
 	d.account.DelaySearch(time.Minute)
 	stop := make(chan struct{})
 	var mu sync.Mutex
-	var answers []client.Charge
+	var answers []bought
 	var callers sync.WaitGroup
 	for i := range 6 {
 		callers.Go(func() {
@@ -136,9 +201,12 @@ func TestStripeLosesDoublesAndLeavesNothing(t *testing.T) {
 					return
 				default:
 				}
-				c := d.charge(t, done.Mandate, fmt.Sprintf("k-%d-%d", i, n))
+				b, answered := d.buy(t.Context(), done.Mandate, fmt.Sprintf("k-%d-%d", i, n), n)
+				if !answered {
+					assert.Fail(t, "refused", "purchase %d of caller %d", n, i)
+				}
 				mu.Lock()
-				answers = append(answers, c)
+				answers = append(answers, b)
 				mu.Unlock()
 			}
 		})
@@ -151,25 +219,27 @@ func TestStripeLosesDoublesAndLeavesNothing(t *testing.T) {
 	close(stop)
 	callers.Wait()
 	d.account.Inject(func(*http.Request) stripetest.Fault { return stripetest.None })
-	succeeded := 0
-	for _, c := range answers {
-		var end client.Receipt
-		require.Eventually(t, func() bool {
-			end, err = d.shop.Receipt(t.Context(), c.TransactionID)
-			return err == nil && end.Status != client.Pending
-		}, time.Minute, 50*time.Millisecond, "undecided")
-		require.True(t, c.Status == client.Pending || c.Status.Paid() == end.Status.Paid(), "answered %s, ended %s", c.Status, end.Status)
-		paid := d.account.Paid("paywarrant_reference", rail.Reference(c.TransactionID, rail.Card))
-		if end.Status.Paid() {
-			succeeded++
-			require.Equal(t, 1, paid, c.TransactionID)
-		} else {
-			require.Zero(t, paid, c.TransactionID)
+	succeeded, refunds, moved := 0, 0, int64(0)
+	for _, b := range answers {
+		end := d.ended(t, b)
+		require.True(t, b.Status == client.Pending || b.Status == client.Authorized || b.Status.Paid() == end.Status.Paid(), "answered %s, ended %s", b.Status, end.Status)
+		paid := d.account.Paid("paywarrant_reference", rail.Reference(b.TransactionID, rail.Card))
+		if !end.Status.Paid() {
+			require.Zero(t, paid, b.TransactionID)
+			continue
+		}
+		succeeded++
+		require.Equal(t, 1, paid, b.TransactionID)
+		moved += end.AmountCents - end.RefundedCents
+		if b.refunded {
+			refunds++
 		}
 	}
 	require.Positive(t, succeeded)
-	require.EqualValues(t, succeeded*100, d.account.Moved())
+	require.Positive(t, refunds)
+	require.EqualValues(t, moved, d.account.Moved())
+	require.Eventually(t, func() bool { return d.account.Held() == 0 }, time.Minute, 50*time.Millisecond, "held")
 	require.NoError(t, d.running.Stop())
 	d.reconcile(t, succeeded)
-	t.Logf("%d kills, %d charges, %d succeeded: 0 lost, doubled, undecided", kills, len(answers), succeeded)
+	t.Logf("%d kills, %d purchases, %d succeeded, %d refunded in part: 0 lost, doubled, undecided, held", kills, len(answers), succeeded, refunds)
 }
