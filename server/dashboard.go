@@ -61,7 +61,7 @@ func (s *Server) newPages(look *site.Site) *pages.Pages {
 func (s *Server) newDashboard(look *site.Site) *dashboard.Dashboard {
 	cfg := s.config
 	d := dashboard.Config{
-		Site: look, Payments: s.payments, Store: cfg.Store, Keys: s.accounts, Webhooks: s.events, SignIns: s.signIns,
+		Site: look, Payments: s.payments, Store: cfg.Store, Keys: s.accounts, Tokens: s.accounts, Webhooks: s.events, SignIns: s.signIns,
 		Clock: cfg.Clock, Logger: cfg.Logger, Audit: s.audit, SignUp: cfg.MerchantSignUp, NewMerchant: s.signUp,
 		Receiver: func(url string) error { return api.CheckReceiver(url, cfg.Mode == Sandbox) },
 	}

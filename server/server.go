@@ -149,7 +149,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		MaxAdvance: money.Micros(cfg.MaxTabAdvanceCents) * money.MicrosPerCent,
 	})
 	s.connect(cfg.Rails)
-	if s.handler, err = s.routes(); err != nil {
+	if s.handler, err = s.routes(ctx); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	if err := s.register(); err != nil {
@@ -200,14 +200,14 @@ func (s *Server) register() error {
 }
 
 // routes registers the packages of the service on one mux.
-func (s *Server) routes() (http.Handler, error) {
+func (s *Server) routes(ctx context.Context) (http.Handler, error) {
 	cfg, mux := s.config, http.NewServeMux()
 	s.audit = audit.New(cfg.Logger, cfg.Clock)
 	merchantAPI := api.New(api.Config{
 		Audit:    s.audit,
 		Payments: s.payments, Accounts: s.accounts, Clock: cfg.Clock, Logger: cfg.Logger, DocsURL: cfg.DocsURL,
 		Limits: api.Limits{PerSecond: cfg.RequestsPerSecond, PerAddress: cfg.AnonymousPerSecond}, Loopback: cfg.Mode == Sandbox, Sandbox: s.sandbox(),
-		Webhooks: s.events,
+		Webhooks: s.events, Resource: cfg.BaseURL + "/v1",
 	})
 	merchantAPI.Register(mux)
 	look := site.New(site.Config{BaseURL: cfg.BaseURL, Sandbox: cfg.Mode == Sandbox, Clock: cfg.Clock, Logger: cfg.Logger, PerAddress: cfg.AnonymousPerSecond})
@@ -229,6 +229,9 @@ func (s *Server) routes() (http.Handler, error) {
 		return nil, err
 	}
 	if err := s.serveTools(mux, merchantAPI); err != nil {
+		return nil, err
+	}
+	if err := s.authorize(ctx, mux, look); err != nil {
 		return nil, err
 	}
 	mux.HandleFunc("/", merchantAPI.NotFound)

@@ -12,8 +12,8 @@ import (
 // serveTools adds the agent's tools, which call the merchant API within the process.
 func (s *Server) serveTools(mux *http.ServeMux, merchantAPI *api.API) (err error) {
 	s.tools, err = tools.New(tools.Config{
-		BaseURL: s.config.BaseURL, Authenticate: merchantAPI.Agent, Transport: s.Transport(nil), AllowPrivate: s.config.onLoopback(),
-		Clock: s.config.Clock, Logger: s.config.Logger,
+		BaseURL: s.config.BaseURL, Authenticate: merchantAPI.Agent, Resources: s.config.audiences(),
+		Transport: admitted{s.Transport(nil), s.config.audiences()[0]}, AllowPrivate: s.config.onLoopback(), Clock: s.config.Clock, Logger: s.config.Logger,
 	})
 	if err == nil {
 		s.tools.Register(mux)

@@ -42,6 +42,9 @@ const (
 	TokenCreated         Event = "access_token_created"
 	TokenRevoked         Event = "access_token_revoked"
 	ScopeRefused         Event = "scope_refused"
+	AppConnected         Event = "app_connected"
+	AppDisconnected      Event = "app_disconnected"
+	OAuthReuse           Event = "oauth_secret_reused" // a code or a refresh token was used twice
 )
 
 // Failures of one address are logged once a second, in bursts of noiseBurst.

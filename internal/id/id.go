@@ -30,6 +30,8 @@ const (
 	Tab             = "tab_"
 	Sweep           = "swp_"
 	AccessToken     = "tok_"
+	Grant           = "grt_"
+	App             = "app_"
 )
 
 // Prefixes of capabilities.
@@ -38,6 +40,8 @@ const (
 	TestAPIKey = "sk_test_"
 	LiveAPIKey = "sk_live_"
 	Token      = "token_"
+	Code       = "code_"
+	Refresh    = "refresh_"
 )
 
 // New returns prefix and a ULID of the time. Ids of the same millisecond are in random order.

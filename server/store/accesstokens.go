@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -30,7 +31,15 @@ type AccessToken struct {
 	UsedAt time.Time
 	// RevokedAt is the time of revocation; zero if the token is not revoked.
 	RevokedAt time.Time
+	// GrantID identifies the OAuth grant that the token was issued for. Empty: the merchant
+	// created it.
+	GrantID string
+	// Resource is the only audience of the token. Empty: every resource of the service.
+	Resource string
 }
+
+// Holder identifies who uses the token: all tokens of one OAuth grant have the same holder.
+func (t AccessToken) Holder() string { return cmp.Or(t.GrantID, t.ID) }
 
 // Tokens stores access tokens. Expired ones are deleted after [ledger.Keep].
 type Tokens interface {
@@ -39,10 +48,11 @@ type Tokens interface {
 	AccessToken(ctx context.Context, hash string) (AccessToken, ledger.Merchant, error)
 	// AccessTokenOf returns a merchant's token by its id, or [ledger.ErrNotFound].
 	AccessTokenOf(ctx context.Context, merchantID, id string) (AccessToken, error)
-	// AccessTokens returns a merchant's tokens, valid or not, newest first, beginning after
-	// the token with the id before; empty: with the newest.
+	// AccessTokens returns the tokens that a merchant created, valid or not, newest first,
+	// beginning after the token with the id before; empty: with the newest.
 	AccessTokens(ctx context.Context, merchantID, before string, limit int) ([]AccessToken, error)
-	// ValidAccessTokens counts a merchant's tokens that are not revoked or expired.
+	// ValidAccessTokens counts the tokens that a merchant created and that are not revoked or
+	// expired.
 	ValidAccessTokens(ctx context.Context, merchantID string, now time.Time) (int, error)
 	// AddAccessToken inserts a token.
 	AddAccessToken(ctx context.Context, t AccessToken) error

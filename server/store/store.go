@@ -25,6 +25,7 @@ type Store interface {
 	Mails
 	MandateOwners
 	NoticesStore
+	OAuth
 	Reports
 	Secrets
 	SignIns

@@ -15,6 +15,7 @@ type parts struct {
 	store.Mails
 	store.MandateOwners
 	store.NoticesStore
+	store.OAuth
 	store.Reports
 	store.Secrets
 	store.SignIns

@@ -45,16 +45,17 @@ func (a *Accounts) IssueToken(ctx context.Context, t store.AccessToken, life tim
 	return plain, t, nil
 }
 
-// AuthenticateToken returns a valid access token and its merchant, and records its use. It
-// returns a [*client.Error] of the kind client.ErrUnauthorized for any other token.
-func (a *Accounts) AuthenticateToken(ctx context.Context, plain string) (store.AccessToken, ledger.Merchant, error) {
+// AuthenticateToken returns an access token that is valid for a resource, and its merchant, and
+// records its use. A token that expired less than grace ago is still valid. It returns a
+// [*client.Error] of the kind client.ErrUnauthorized for any other token.
+func (a *Accounts) AuthenticateToken(ctx context.Context, plain, resource string, grace time.Duration) (store.AccessToken, ledger.Merchant, error) {
 	t, m, err := a.Store.AccessToken(ctx, id.Hash(plain))
 	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		return t, m, fmt.Errorf("read access token: %w", err)
 	}
 	now := a.Clock()
-	if err != nil || !t.RevokedAt.IsZero() || !now.Before(t.ExpiresAt) {
-		return store.AccessToken{}, ledger.Merchant{}, unauthorized("The access token is wrong, expired or revoked.")
+	if err != nil || !t.RevokedAt.IsZero() || !now.Before(t.ExpiresAt.Add(grace)) || (t.Resource != "" && t.Resource != resource) {
+		return store.AccessToken{}, ledger.Merchant{}, unauthorized("The access token is wrong, expired, revoked, or for another resource.")
 	}
 	if used := now.Truncate(usedEvery); used.After(t.UsedAt) {
 		if err := a.Store.UseAccessToken(ctx, t.Hash, used); err != nil { // the time is of less value than the request

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/audit"
@@ -60,7 +61,7 @@ func (c caller) ownKey(key string) string {
 	if c.Token == nil || key == "" {
 		return key
 	}
-	return c.Token.ID + " " + key
+	return c.Token.Holder() + " " + key
 }
 
 // attrs describes the caller's token in the audit log.
@@ -68,7 +69,11 @@ func (c caller) attrs() []slog.Attr {
 	if c.Token == nil {
 		return nil
 	}
-	return []slog.Attr{slog.String("tokenId", c.Token.ID)}
+	attrs := []slog.Attr{slog.String("tokenId", c.Token.ID)}
+	if c.Token.GrantID != "" {
+		attrs = append(attrs, slog.String("grantId", c.Token.GrantID))
+	}
+	return attrs
 }
 
 // bearer returns the access token of a request, or an empty string. Another bearer token
@@ -105,7 +110,8 @@ func (a *API) identify(w http.ResponseWriter, r *http.Request, scope client.Scop
 }
 
 func (a *API) identifyAgent(ctx context.Context, token string, scope client.Scope) (caller, error) {
-	t, m, err := a.Accounts.AuthenticateToken(ctx, token)
+	resource, grace := a.audience(ctx)
+	t, m, err := a.Accounts.AuthenticateToken(ctx, token, resource, grace)
 	if err != nil {
 		return caller{}, err
 	}
@@ -115,6 +121,28 @@ func (a *API) identifyAgent(ctx context.Context, token string, scope client.Scop
 		return c, insufficientScope(scope)
 	}
 	return c, nil
+}
+
+// admittedKey is the context key of the resource that admitted a request.
+type admittedKey struct{}
+
+// callTime is how long a call that another resource admitted may go on with a token that has
+// expired since, so that no purchase breaks off in the middle.
+const callTime = 10 * time.Minute
+
+// Admitted returns a context for requests that a resource of this service makes for a caller
+// whose access token it has accepted.
+func Admitted(ctx context.Context, resource string) context.Context {
+	return context.WithValue(ctx, admittedKey{}, resource)
+}
+
+// audience returns the resource that the token of a request must be for, and how long it may
+// be expired.
+func (a *API) audience(ctx context.Context) (resource string, grace time.Duration) {
+	if resource, ok := ctx.Value(admittedKey{}).(string); ok {
+		return resource, callTime
+	}
+	return a.Resource, 0
 }
 
 // insufficientScope returns the error for a request that a token's scopes do not permit.
@@ -130,13 +158,13 @@ func insufficientScope(scope client.Scope) error {
 // metadataKey is the context key of the address of a resource's metadata.
 type metadataKey struct{}
 
-// Agent returns the valid access token of a request, of any scope, and counts the request. If
-// it has none, Agent answers it, with a challenge that names metadataURL (RFC 9728), and
-// reports false.
-func (a *API) Agent(w http.ResponseWriter, r *http.Request, metadataURL string) (plain string, t store.AccessToken, ok bool) {
+// Agent returns the access token of a request that is valid for a resource, of any scope, and
+// counts the request. If it has none, Agent answers it, with a challenge that names metadataURL
+// (RFC 9728), and reports false.
+func (a *API) Agent(w http.ResponseWriter, r *http.Request, resource, metadataURL string) (plain string, t store.AccessToken, ok bool) {
 	r = r.WithContext(context.WithValue(r.Context(), metadataKey{}, metadataURL))
 	plain = bearer(r)
-	t, m, err := a.Accounts.AuthenticateToken(r.Context(), plain)
+	t, m, err := a.Accounts.AuthenticateToken(r.Context(), plain, resource, 0)
 	if errors.Is(err, client.ErrUnauthorized) {
 		if plain != "" {
 			a.Audit.Record(r.Context(), audit.AuthenticationFailed, slog.String("route", r.Pattern), slog.String("claimedMerchantId", ""))

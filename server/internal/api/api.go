@@ -26,7 +26,7 @@ import (
 // Accounts authenticates merchants and agents, and manages access tokens.
 type Accounts interface {
 	Authenticate(ctx context.Context, merchantID, apiKey string) (ledger.Merchant, error)
-	AuthenticateToken(ctx context.Context, token string) (store.AccessToken, ledger.Merchant, error)
+	AuthenticateToken(ctx context.Context, token, resource string, grace time.Duration) (store.AccessToken, ledger.Merchant, error)
 	IssueToken(ctx context.Context, t store.AccessToken, life time.Duration) (string, store.AccessToken, error)
 	Tokens(ctx context.Context, merchantID, before string, limit int) ([]store.AccessToken, error)
 	RevokeToken(ctx context.Context, merchantID, tokenID string) (store.AccessToken, bool, error)
@@ -41,6 +41,8 @@ type Config struct {
 	// Audit logs security events. Default: none.
 	Audit  *audit.Log
 	Limits Limits
+	// Resource identifies this API as the audience of access tokens.
+	Resource string
 	// DocsURL is the prefix of the pages on error codes.
 	DocsURL string
 	// Loopback allows http URLs with loopback addresses, for development.

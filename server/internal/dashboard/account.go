@@ -96,7 +96,7 @@ func (d *Dashboard) chooseAccount(w http.ResponseWriter, r *http.Request) {
 		d.Site.Failed(w, r, err)
 		return
 	}
-	http.Redirect(w, r, Root, http.StatusSeeOther)
+	d.arrive(w, r)
 }
 
 // profileProblem says what is wrong with what people see of a merchant.

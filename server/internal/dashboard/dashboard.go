@@ -39,6 +39,9 @@ type Store interface {
 	SetMerchantProfile(ctx context.Context, id string, p store.MerchantProfile) error
 	SetMerchantWallet(ctx context.Context, id, payTo string) error
 	RevokeAPIKey(ctx context.Context, hash string, at time.Time) (bool, error)
+	OAuthGrants(ctx context.Context, merchantID string, now time.Time, limit int) ([]store.OAuthGrant, error)
+	OAuthGrant(ctx context.Context, id string) (store.OAuthGrant, error)
+	RevokeOAuthGrant(ctx context.Context, merchantID, id string, at time.Time) (bool, error)
 }
 
 // Keys manages API keys.
@@ -46,6 +49,14 @@ type Keys interface {
 	// NewKey returns a key, which is not valid before AddKey.
 	NewKey(merchantID, label string) (plain string, key store.APIKey)
 	AddKey(ctx context.Context, key store.APIKey) error
+}
+
+// Tokens manages the access tokens that merchants create.
+type Tokens interface {
+	IssueToken(ctx context.Context, t store.AccessToken, life time.Duration) (string, store.AccessToken, error)
+	Tokens(ctx context.Context, merchantID, before string, limit int) ([]store.AccessToken, error)
+	// RevokeToken returns ledger.ErrNotFound for a token of another merchant.
+	RevokeToken(ctx context.Context, merchantID, tokenID string) (store.AccessToken, bool, error)
 }
 
 // Webhooks manages a merchant's endpoints and events. It returns ledger.ErrNotFound for
@@ -72,6 +83,7 @@ type Config struct {
 	Payments *payment.Service
 	Store    Store
 	Keys     Keys
+	Tokens   Tokens
 	Webhooks Webhooks
 	SignIns  *signin.Service
 	Clock    func() time.Time
@@ -102,7 +114,7 @@ type Dashboard struct {
 
 // pageNames are the templates of the pages.
 var pageNames = []string{
-	"overview", "transactions", "transaction", "mandates", "mandate", "revoke", "keys", "webhooks", "endpoint", "event", "events",
+	"overview", "transactions", "transaction", "mandates", "mandate", "revoke", "keys", "tokens", "apps", "webhooks", "endpoint", "event", "events",
 	"signin", "code", "account", "prove", "settings", "sandbox",
 }
 
@@ -140,6 +152,11 @@ func (d *Dashboard) Register(mux *http.ServeMux) {
 	form("/prove/code", d.prove)
 	form("/keys", d.guarded("/keys", d.createKey))
 	form("/keys/{keyId}/revoke", d.revokeKey)
+	view("/tokens", d.showTokens)
+	form("/tokens", d.guarded("/tokens", d.createToken))
+	form("/tokens/{tokenId}/revoke", d.revokeToken)
+	view("/apps", d.showApps)
+	form("/apps/{grantId}/disconnect", d.disconnect)
 	view("/webhooks", d.showWebhooks)
 	form("/webhooks", d.guarded("/webhooks", d.createEndpoint))
 	view("/webhooks/{endpointId}", d.showEndpoint)
@@ -197,6 +214,8 @@ var sections = []section{
 	{"Transactions", "/transactions", "transactions"},
 	{"Mandates", "/mandates", "mandates"},
 	{"API keys", "/keys", "keys"},
+	{"Access tokens", "/tokens", "keys"},
+	{"Connected apps", "/apps", "apps"},
 	{"Webhooks", "/webhooks", "webhooks"},
 	{"Settings", "/settings", "settings"},
 	{"Sandbox", sandboxPath, "sandbox"},

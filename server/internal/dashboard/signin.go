@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -135,8 +136,40 @@ func (d *Dashboard) enterCode(w http.ResponseWriter, r *http.Request) {
 	case problem.Error != "":
 		d.showCode(w, r, http.StatusUnprocessableEntity, signInPage{Email: email, Faulty: problem})
 	default:
-		http.Redirect(w, r, Root, http.StatusSeeOther)
+		d.arrive(w, r)
 	}
+}
+
+// arrive redirects who has signed in to the page that asked for it, or to the overview.
+func (d *Dashboard) arrive(w http.ResponseWriter, r *http.Request) {
+	page := accountPath
+	if account, ok := d.sessions.Account(r.Context()); ok && account.Kind == signin.Merchant {
+		page = cmp.Or(d.sessions.TakeReturn(r.Context()), Root)
+	}
+	http.Redirect(w, r, page, http.StatusSeeOther)
+}
+
+// Decision is a page outside of the dashboard on which the merchant decides. The browser
+// identifies the session.
+type Decision = func(w http.ResponseWriter, r *http.Request, m ledger.Merchant, browser string)
+
+// Deciding serves h to the merchant that is signed in and has entered a code within FreshFor.
+// It sends others to sign in or to enter a code, and then back to the same address.
+func (d *Dashboard) Deciding(h Decision) http.HandlerFunc {
+	return d.sessions.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fresh := d.sessions.Fresh(r.Context(), FreshFor)
+		if account, _ := d.sessions.Account(r.Context()); !fresh || account.Kind != signin.Merchant {
+			d.sessions.ReturnTo(r.Context(), r.URL.RequestURI())
+		}
+		m, ok := d.merchantOf(w, r)
+		switch {
+		case !ok:
+		case !fresh:
+			d.showProve(w, visit{r, m}, http.StatusForbidden, provePage{Next: returning})
+		default:
+			h(w, r, m, d.sessions.Browser(r.Context()))
+		}
+	})).ServeHTTP
 }
 
 // begin signs in the one merchant of an address. If there is none or a choice, it signs in
@@ -195,7 +228,10 @@ type provePage struct {
 }
 
 // provable are the pages that lead to the question, and back from it.
-var provable = []string{"/keys", "/settings", "/webhooks"}
+var provable = []string{"/keys", "/tokens", "/settings", "/webhooks", returning}
+
+// returning stands for the page that the session returns to.
+const returning = "return"
 
 func (d *Dashboard) showProve(w http.ResponseWriter, v visit, status int, page provePage) {
 	page.Email = v.merchant.Email
@@ -224,6 +260,10 @@ func (d *Dashboard) prove(w http.ResponseWriter, v visit) {
 	default:
 		d.sessions.Prove(v.Context())
 		d.did(v, "prove", v.merchant.ID)
+		if nextOf(v) == returning {
+			d.arrive(w, v.Request)
+			return
+		}
 		back(w, v, nextOf(v))
 	}
 }

@@ -90,8 +90,8 @@ func (s *Sessions) Begin(ctx context.Context, a Account) error {
 	if err := s.manager.RenewToken(ctx); err != nil {
 		return err
 	}
-	now := s.service.Clock()
-	s.put(ctx, record{Account: a, SignedInAt: now, SeenAt: now, ProvenAt: now})
+	now, before := s.service.Clock(), s.record(ctx)
+	s.put(ctx, record{Account: a, SignedInAt: now, SeenAt: now, ProvenAt: now, Next: before.Next, NextUntil: before.NextUntil})
 	return nil
 }
 
@@ -122,12 +122,50 @@ func (s *Sessions) Fresh(ctx context.Context, within time.Duration) bool {
 
 // Challenge returns the challenge of a code that is valid in this browser alone.
 func (s *Sessions) Challenge(ctx context.Context, p Purpose, email string) Challenge {
+	return Challenge{Purpose: p, Email: email, Binding: s.Browser(ctx)}
+}
+
+// Browser returns a random text that identifies the session until the next sign-in.
+func (s *Sessions) Browser(ctx context.Context) string {
 	rec := s.record(ctx)
 	if rec.Browser == "" {
 		rec.Browser = rand.Text()
 		s.put(ctx, rec)
 	}
-	return Challenge{Purpose: p, Email: email, Binding: rec.Browser}
+	return rec.Browser
+}
+
+const (
+	// returnFor is how long a page to return to is remembered.
+	returnFor = 15 * time.Minute
+	// maxReturn limits its path and query, in bytes.
+	maxReturn = 8 << 10
+)
+
+// ReturnTo remembers a page of the service to return to after signing in: its path and
+// query. It stays in the session, so that no link can choose it.
+func (s *Sessions) ReturnTo(ctx context.Context, page string) {
+	rec := s.record(ctx)
+	rec.Next, rec.NextUntil = "", time.Time{}
+	if len(page) <= maxReturn {
+		rec.Next, rec.NextUntil = page, s.service.Clock().Add(returnFor)
+	}
+	s.put(ctx, rec)
+}
+
+// TakeReturn returns the page to return to and forgets it, or an empty string.
+func (s *Sessions) TakeReturn(ctx context.Context) string {
+	rec := s.record(ctx)
+	if rec.Next == "" {
+		return ""
+	}
+	page := rec.Next
+	if !s.service.Clock().Before(rec.NextUntil) {
+		page = ""
+	}
+	rec.Next, rec.NextUntil = "", time.Time{}
+	s.put(ctx, rec)
+	return page
 }
 
 // End signs out.

@@ -32,7 +32,7 @@ func (s *Site) showDesign(w http.ResponseWriter, r *http.Request) {
 		Amounts: []ledger.Micros{money.MicrosPerDollar * 1_234_567, money.MicrosPerDollar / 2, -3 * money.MicrosPerDollar},
 		At:      s.Clock(), Pager: Pager{First: "/design", Next: "/design"},
 		Icons: []string{
-			"overview", "transactions", "mandates", "keys", "webhooks", "settings", "sandbox", "person", "card", "wallet",
+			"overview", "transactions", "mandates", "keys", "apps", "webhooks", "settings", "sandbox", "person", "card", "wallet",
 			"search", "pause", "stop", "mail", "empty",
 		},
 		Days: Chart{ID: "days", Title: "Volume by day", Summary: "A number for each of ten days.", Of: "Day", Value: "Volume"},

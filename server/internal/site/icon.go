@@ -8,6 +8,7 @@ var icons = map[string]string{
 	"transactions": `<path d="M4 8h13l-3.5-3.5M20 16H7l3.5 3.5"/>`,
 	"mandates":     `<path d="M12 3 5 5.7v5.2c0 4.5 3 7.7 7 9.1 4-1.4 7-4.6 7-9.1V5.7z"/><path d="m8.8 11.8 2.4 2.4 4.2-4.6"/>`,
 	"keys":         `<circle cx="8" cy="15" r="4"/><path d="m11 12 8-8m-3 3 3 3m-6 0 2 2"/>`,
+	"apps":         `<path d="M9 4v5m6-5v5M6.5 9h11v3.5a5.5 5.5 0 0 1-11 0zM12 18v3"/>`,
 	"webhooks":     `<path d="M5 12a7 7 0 0 1 7-7m-3.5 7A3.5 3.5 0 0 1 12 8.5M19 12a7 7 0 0 1-7 7m3.5-7a3.5 3.5 0 0 1-3.5 3.5"/><circle cx="12" cy="12" r=".6"/>`,
 	"settings":     `<path d="M4 7h8m6 0h2M4 17h2m6 0h8"/><circle cx="15" cy="7" r="2.5"/><circle cx="9" cy="17" r="2.5"/>`,
 	"sandbox":      `<path d="M9 3h6m-5 0v6L5 18.5A1.7 1.7 0 0 0 6.5 21h11a1.7 1.7 0 0 0 1.5-2.5L14 9V3M7.5 15h9"/>`,

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/paywarrant/paywarrant/internal/httplog"
 )
@@ -22,6 +23,9 @@ type Page struct {
 	Menu *Menu
 	// Scripts are loaded by the page, which may then send requests to the service.
 	Scripts []*Asset
+	// LeadsTo is the origin, beside the service, that a form of the page may redirect to.
+	// Default: none.
+	LeadsTo string
 }
 
 // Menu is the navigation of a dashboard.
@@ -80,6 +84,9 @@ func (s *Site) Render(w http.ResponseWriter, r *http.Request, p Page) {
 		return
 	}
 	rules := policy
+	if p.LeadsTo != "" {
+		rules = strings.Replace(rules, "form-action 'self'", "form-action 'self' "+p.LeadsTo, 1)
+	}
 	if len(l.Scripts) > 0 {
 		rules += "; script-src 'self'"
 	}

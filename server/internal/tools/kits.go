@@ -8,11 +8,11 @@ import (
 	"github.com/paywarrant/paywarrant/server/store"
 )
 
-// maxKits limits the access tokens whose credentials and latest payments are kept here.
+// maxKits limits the holders whose credentials and latest payments are kept here.
 const maxKits = 1024
 
-// kits keeps one Kit per access token, because a Kit remembers what it paid. The one that was
-// not used for the longest time goes first.
+// kits keeps one Kit per holder of access tokens, because a Kit remembers what it paid. The one
+// that was not used for the longest time goes first.
 type kits struct {
 	make func(plain string, t store.AccessToken) (*toolkit.Kit, error)
 
@@ -29,7 +29,7 @@ type kept struct {
 func (k *kits) of(plain string, t store.AccessToken) (*toolkit.Kit, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if e, ok := k.byID[t.ID]; ok {
+	if e, ok := k.byID[t.Holder()]; ok {
 		k.order.MoveToBack(e)
 		return e.Value.(*kept).kit, nil //nolint:forcetypeassert // the list holds nothing else
 	}
@@ -40,7 +40,7 @@ func (k *kits) of(plain string, t store.AccessToken) (*toolkit.Kit, error) {
 	if k.byID == nil {
 		k.byID = map[string]*list.Element{}
 	}
-	k.byID[t.ID] = k.order.PushBack(&kept{t.ID, kit})
+	k.byID[t.Holder()] = k.order.PushBack(&kept{t.Holder(), kit})
 	if k.order.Len() > maxKits {
 		k.drop(k.order.Front())
 	}

@@ -1,7 +1,7 @@
 // Package tools serves the agent's tools at /mcp, by the Model Context Protocol over streamable
-// HTTP without sessions. A caller has an access token (token_…), and each tool calls the
-// merchant API with it, within the process. So scopes, rate limits and idempotency are the
-// API's, and no credential of the merchant is reachable from a tool.
+// HTTP without sessions. A caller has an access token, which a merchant created or which an app
+// got by OAuth, and each tool calls the merchant API with it, within the process. So scopes, rate
+// limits and idempotency are the API's, and no credential of the merchant is reachable from a tool.
 package tools
 
 import (
@@ -34,9 +34,12 @@ const (
 // Config configures [Tools]. Every field except AllowPrivate and Logger is required.
 type Config struct {
 	BaseURL string
-	// Authenticate returns the valid access token of a request. If there is none, it answers
-	// the request, with a challenge that names metadataURL, and reports false.
-	Authenticate func(w http.ResponseWriter, r *http.Request, metadataURL string) (plain string, t store.AccessToken, ok bool)
+	// Authenticate returns the access token of a request that is valid for a resource. If there
+	// is none, it answers the request, with a challenge that names metadataURL, and reports
+	// false.
+	Authenticate func(w http.ResponseWriter, r *http.Request, resource, metadataURL string) (plain string, t store.AccessToken, ok bool)
+	// Resources are the audiences of access tokens. That of the tools is the first.
+	Resources []string
 	// Transport reaches the service within the process.
 	Transport http.RoundTripper
 	// AllowPrivate lets tools fetch addresses that are not public, for development.
@@ -76,8 +79,10 @@ func (t *Tools) Close() { t.kits.close() }
 // Register adds the routes to mux.
 func (t *Tools) Register(mux *http.ServeMux) {
 	mux.Handle(Path, t)
-	mux.HandleFunc("GET "+metadataPath, t.metadata)
-	mux.HandleFunc("GET "+metadataPath+Path, t.metadata)
+	mux.HandleFunc("GET "+metadataPath, t.metadata(t.Resources[0]))
+	for _, resource := range t.Resources {
+		mux.HandleFunc("GET "+metadataPath+strings.TrimPrefix(resource, t.BaseURL), t.metadata(resource))
+	}
 }
 
 // ServeHTTP serves a request of an agent.
@@ -87,8 +92,9 @@ func (t *Tools) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusForbidden, map[string]string{"code": "forbidden", "message": "Host or Origin is not that of this service."})
 		return
 	}
-	plain, token, ok := t.Authenticate(w, r, t.BaseURL+metadataPath+Path)
-	if !ok {
+	metadataURL := t.BaseURL + metadataPath + Path
+	plain, token, ok := t.Authenticate(w, r, t.Resources[0], metadataURL)
+	if !ok || !permitted(w, r, token, metadataURL) {
 		return
 	}
 	kit, err := t.kits.of(plain, token)
@@ -97,7 +103,7 @@ func (t *Tools) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusInternalServerError, map[string]string{"code": string(client.CodeInternal), "message": "Something failed on our side."})
 		return
 	}
-	r = r.WithContext(context.WithValue(r.Context(), kitKey{}, kit))
+	r = r.WithContext(context.WithValue(r.Context(), callKey{}, call{kit, plain}))
 	r.Header.Del("Authorization") // it has done its work: nothing behind it may see or record it
 	t.handler.ServeHTTP(w, r)
 }
@@ -114,12 +120,15 @@ func (t *Tools) sameSite(r *http.Request) bool {
 }
 
 // metadata serves the protected-resource metadata of RFC 9728.
-func (t *Tools) metadata(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Cache-Control", "public, max-age=300")
-	w.Header().Set("Access-Control-Allow-Origin", "*")
-	writeJSON(w, http.StatusOK, map[string]any{
-		"resource": t.BaseURL + Path, "resource_name": "Paywarrant", "bearer_methods_supported": []string{"header"}, "scopes_supported": client.Scopes(),
-	})
+func (t *Tools) metadata(resource string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "public, max-age=300")
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		writeJSON(w, http.StatusOK, map[string]any{
+			"resource": resource, "resource_name": "Paywarrant", "authorization_servers": []string{t.BaseURL},
+			"bearer_methods_supported": []string{"header"}, "scopes_supported": client.Scopes(),
+		})
+	}
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
@@ -128,20 +137,39 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v) // the client may have gone
 }
 
-type kitKey struct{}
+// call is a request of an agent, in its context.
+type call struct {
+	kit   *toolkit.Kit
+	plain string
+}
 
-// kitOf returns the functions of the access token of the call's request.
+type callKey struct{}
+
+// kitOf returns the functions for the call's access token.
 func kitOf(ctx context.Context, _ *mcp.CallToolRequest) (*toolkit.Kit, error) {
-	kit, ok := ctx.Value(kitKey{}).(*toolkit.Kit)
+	c, ok := ctx.Value(callKey{}).(call)
 	if !ok {
 		return nil, errors.New("the call has no access token")
 	}
-	return kit, nil
+	return c.kit, nil
 }
 
 func (t *Tools) kit(plain string, token store.AccessToken) (*toolkit.Kit, error) {
 	return toolkit.New(toolkit.Config{
-		ServiceURL: t.BaseURL, Token: plain, Mandate: token.MandateID, HTTPClient: &http.Client{Transport: t.Transport},
+		ServiceURL: t.BaseURL, Token: plain, Mandate: token.MandateID, HTTPClient: &http.Client{Transport: current{t.Transport}},
 		AllowPrivate: t.AllowPrivate, Clock: t.Clock,
 	})
+}
+
+// current sends requests to the service with the access token of the call. A Kit outlives the
+// token that it was made with if an app refreshes its tokens.
+type current struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (c current) RoundTrip(r *http.Request) (*http.Response, error) {
+	if now, ok := r.Context().Value(callKey{}).(call); ok {
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+now.plain)
+	}
+	return c.next.RoundTrip(r)
 }

@@ -31,6 +31,10 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 	for name, test := range map[string]func(*testing.T, *bench){
 		"access tokens":                 accessTokens,
 		"accounts":                      accounts,
+		"OAuth clients":                 oauthClients,
+		"OAuth grants":                  oauthGrants,
+		"an OAuth secret is used once":  oauthSecretIsUsedOnce,
+		"revoked OAuth grants":          revokedOAuthGrants,
 		"API keys":                      apiKeys,
 		"operators":                     operators,
 		"profiles":                      profiles,

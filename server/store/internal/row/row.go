@@ -110,6 +110,7 @@ func AccessToken(r db.AccessToken) (store.AccessToken, error) {
 	return store.AccessToken{
 		Hash: r.Hash, ID: r.ID, MerchantID: r.MerchantID, MandateID: r.MandateID, Name: r.Name, Hint: r.Hint, Scopes: strings.Fields(r.Scopes),
 		CreatedAt: at(r.CreatedMs), ExpiresAt: at(r.ExpiresMs), UsedAt: at(r.UsedMs), RevokedAt: at(r.RevokedMs),
+		GrantID: r.GrantID, Resource: r.Resource,
 	}, nil
 }
 

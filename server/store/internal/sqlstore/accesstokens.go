@@ -47,10 +47,15 @@ func (s *Store) ValidAccessTokens(ctx context.Context, merchantID string, now ti
 
 // AddAccessToken implements [store.Tokens].
 func (s *Store) AddAccessToken(ctx context.Context, t store.AccessToken) error {
-	return put(ctx, s, "add access token", s.writeQ.AddAccessToken, db.AddAccessTokenParams{
+	return put(ctx, s, "add access token", s.writeQ.AddAccessToken, addAccessToken(t))
+}
+
+func addAccessToken(t store.AccessToken) db.AddAccessTokenParams {
+	return db.AddAccessTokenParams{
 		Hash: t.Hash, ID: t.ID, MerchantID: t.MerchantID, MandateID: t.MandateID, Name: t.Name, Hint: t.Hint,
 		Scopes: strings.Join(t.Scopes, " "), CreatedMs: row.Millis(t.CreatedAt), ExpiresMs: row.Millis(t.ExpiresAt),
-	})
+		GrantID: t.GrantID, Resource: t.Resource,
+	}
 }
 
 // UseAccessToken implements [store.Tokens].

@@ -9,6 +9,12 @@ import (
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
 )
 
+// expiry deletes rows of one kind.
+type expiry struct {
+	doing string
+	exec  func(ctx context.Context, until int64) error
+}
+
 // Expire implements [ledger.Store].
 func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
 	until, page, sum := row.Millis(before), int32(limit), 0 // a batch is small
@@ -16,10 +22,7 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (int, e
 		sum += int(n)
 		return err
 	}
-	steps := []struct {
-		doing string
-		exec  func(context.Context, int64) error
-	}{
+	steps := []expiry{
 		{"expire idempotency keys", func(ctx context.Context, until int64) error {
 			return count(s.writeQ.ExpireIdempotency(ctx, db.ExpireIdempotencyParams{BeforeMs: until, Page: page}))
 		}},
@@ -48,10 +51,25 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (int, e
 			return count(s.writeQ.ExpireWebSessions(ctx, db.ExpireWebSessionsParams{BeforeMs: until, Page: page}))
 		}},
 	}
+	steps = append(steps, s.expireOAuth(count, page)...)
 	for _, step := range steps {
 		if err := put(ctx, s, step.doing, step.exec, until); err != nil {
 			return sum, err
 		}
 	}
 	return sum, nil
+}
+
+func (s *Store) expireOAuth(count func(int64, error) error, page int32) []expiry {
+	return []expiry{
+		{"expire OAuth secrets", func(ctx context.Context, until int64) error {
+			return count(s.writeQ.ExpireOAuthSecrets(ctx, db.ExpireOAuthSecretsParams{BeforeMs: until, Page: page}))
+		}},
+		{"expire OAuth grants", func(ctx context.Context, until int64) error {
+			return count(s.writeQ.ExpireOAuthGrants(ctx, db.ExpireOAuthGrantsParams{BeforeMs: until, Page: page}))
+		}},
+		{"expire OAuth clients", func(ctx context.Context, until int64) error {
+			return count(s.writeQ.ExpireOAuthClients(ctx, db.ExpireOAuthClientsParams{BeforeMs: until, Page: page}))
+		}},
+	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 const accessToken = `-- name: AccessToken :one
-SELECT t.hash, t.id, t.merchant_id, t.mandate_id, t.name, t.hint, t.scopes, t.created_ms, t.expires_ms, t.used_ms, t.revoked_ms, m.id, m.name, m.website, m.email, m.active, m.max_charge_micros, m.pay_to, m.created_ms, m.own_max_charge_micros FROM access_tokens t JOIN merchants m ON m.id = t.merchant_id WHERE t.hash = $1
+SELECT t.hash, t.id, t.merchant_id, t.mandate_id, t.name, t.hint, t.scopes, t.created_ms, t.expires_ms, t.used_ms, t.revoked_ms, t.grant_id, t.resource, m.id, m.name, m.website, m.email, m.active, m.max_charge_micros, m.pay_to, m.created_ms, m.own_max_charge_micros FROM access_tokens t JOIN merchants m ON m.id = t.merchant_id WHERE t.hash = $1
 `
 
 type AccessTokenRow struct {
@@ -33,6 +33,8 @@ func (q *Queries) AccessToken(ctx context.Context, hash string) (AccessTokenRow,
 		&i.AccessToken.ExpiresMs,
 		&i.AccessToken.UsedMs,
 		&i.AccessToken.RevokedMs,
+		&i.AccessToken.GrantID,
+		&i.AccessToken.Resource,
 		&i.Merchant.ID,
 		&i.Merchant.Name,
 		&i.Merchant.Website,
@@ -47,7 +49,7 @@ func (q *Queries) AccessToken(ctx context.Context, hash string) (AccessTokenRow,
 }
 
 const accessTokenOf = `-- name: AccessTokenOf :one
-SELECT hash, id, merchant_id, mandate_id, name, hint, scopes, created_ms, expires_ms, used_ms, revoked_ms FROM access_tokens WHERE merchant_id = $1 AND id = $2
+SELECT hash, id, merchant_id, mandate_id, name, hint, scopes, created_ms, expires_ms, used_ms, revoked_ms, grant_id, resource FROM access_tokens WHERE merchant_id = $1 AND id = $2
 `
 
 type AccessTokenOfParams struct {
@@ -70,12 +72,14 @@ func (q *Queries) AccessTokenOf(ctx context.Context, arg AccessTokenOfParams) (A
 		&i.ExpiresMs,
 		&i.UsedMs,
 		&i.RevokedMs,
+		&i.GrantID,
+		&i.Resource,
 	)
 	return i, err
 }
 
 const accessTokensOf = `-- name: AccessTokensOf :many
-SELECT hash, id, merchant_id, mandate_id, name, hint, scopes, created_ms, expires_ms, used_ms, revoked_ms FROM access_tokens WHERE merchant_id = $1 AND id < $2
+SELECT hash, id, merchant_id, mandate_id, name, hint, scopes, created_ms, expires_ms, used_ms, revoked_ms, grant_id, resource FROM access_tokens WHERE merchant_id = $1 AND id < $2 AND grant_id = ''
 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
 `
 
@@ -106,6 +110,8 @@ func (q *Queries) AccessTokensOf(ctx context.Context, arg AccessTokensOfParams) 
 			&i.ExpiresMs,
 			&i.UsedMs,
 			&i.RevokedMs,
+			&i.GrantID,
+			&i.Resource,
 		); err != nil {
 			return nil, err
 		}
@@ -121,8 +127,8 @@ func (q *Queries) AccessTokensOf(ctx context.Context, arg AccessTokensOfParams) 
 }
 
 const addAccessToken = `-- name: AddAccessToken :exec
-INSERT INTO access_tokens (hash, id, merchant_id, mandate_id, name, hint, scopes, created_ms, expires_ms)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+INSERT INTO access_tokens (hash, id, merchant_id, mandate_id, name, hint, scopes, created_ms, expires_ms, grant_id, resource)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 `
 
 type AddAccessTokenParams struct {
@@ -135,6 +141,8 @@ type AddAccessTokenParams struct {
 	Scopes     string
 	CreatedMs  int64
 	ExpiresMs  int64
+	GrantID    string
+	Resource   string
 }
 
 func (q *Queries) AddAccessToken(ctx context.Context, arg AddAccessTokenParams) error {
@@ -148,6 +156,8 @@ func (q *Queries) AddAccessToken(ctx context.Context, arg AddAccessTokenParams) 
 		arg.Scopes,
 		arg.CreatedMs,
 		arg.ExpiresMs,
+		arg.GrantID,
+		arg.Resource,
 	)
 	return err
 }
@@ -188,7 +198,7 @@ func (q *Queries) UseAccessToken(ctx context.Context, arg UseAccessTokenParams) 
 }
 
 const validAccessTokens = `-- name: ValidAccessTokens :one
-SELECT COUNT(*) FROM access_tokens WHERE merchant_id = $1 AND revoked_ms = 0 AND expires_ms > $2
+SELECT COUNT(*) FROM access_tokens WHERE merchant_id = $1 AND grant_id = '' AND revoked_ms = 0 AND expires_ms > $2
 `
 
 type ValidAccessTokensParams struct {

@@ -57,6 +57,15 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addMandateOwnerStmt, err = db.PrepareContext(ctx, addMandateOwner); err != nil {
 		return nil, fmt.Errorf("error preparing query AddMandateOwner: %w", err)
 	}
+	if q.addOAuthClientStmt, err = db.PrepareContext(ctx, addOAuthClient); err != nil {
+		return nil, fmt.Errorf("error preparing query AddOAuthClient: %w", err)
+	}
+	if q.addOAuthGrantStmt, err = db.PrepareContext(ctx, addOAuthGrant); err != nil {
+		return nil, fmt.Errorf("error preparing query AddOAuthGrant: %w", err)
+	}
+	if q.addOAuthSecretStmt, err = db.PrepareContext(ctx, addOAuthSecret); err != nil {
+		return nil, fmt.Errorf("error preparing query AddOAuthSecret: %w", err)
+	}
 	if q.addSealedKeyStmt, err = db.PrepareContext(ctx, addSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query AddSealedKey: %w", err)
 	}
@@ -192,6 +201,15 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.expireIdempotencyStmt, err = db.PrepareContext(ctx, expireIdempotency); err != nil {
 		return nil, fmt.Errorf("error preparing query ExpireIdempotency: %w", err)
 	}
+	if q.expireOAuthClientsStmt, err = db.PrepareContext(ctx, expireOAuthClients); err != nil {
+		return nil, fmt.Errorf("error preparing query ExpireOAuthClients: %w", err)
+	}
+	if q.expireOAuthGrantsStmt, err = db.PrepareContext(ctx, expireOAuthGrants); err != nil {
+		return nil, fmt.Errorf("error preparing query ExpireOAuthGrants: %w", err)
+	}
+	if q.expireOAuthSecretsStmt, err = db.PrepareContext(ctx, expireOAuthSecrets); err != nil {
+		return nil, fmt.Errorf("error preparing query ExpireOAuthSecrets: %w", err)
+	}
 	if q.expireSessionsStmt, err = db.PrepareContext(ctx, expireSessions); err != nil {
 		return nil, fmt.Errorf("error preparing query ExpireSessions: %w", err)
 	}
@@ -288,6 +306,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.instrumentsOfSessionStmt, err = db.PrepareContext(ctx, instrumentsOfSession); err != nil {
 		return nil, fmt.Errorf("error preparing query InstrumentsOfSession: %w", err)
 	}
+	if q.keepOAuthClientStmt, err = db.PrepareContext(ctx, keepOAuthClient); err != nil {
+		return nil, fmt.Errorf("error preparing query KeepOAuthClient: %w", err)
+	}
 	if q.keySealsStmt, err = db.PrepareContext(ctx, keySeals); err != nil {
 		return nil, fmt.Errorf("error preparing query KeySeals: %w", err)
 	}
@@ -356,6 +377,18 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.noticesMailedStmt, err = db.PrepareContext(ctx, noticesMailed); err != nil {
 		return nil, fmt.Errorf("error preparing query NoticesMailed: %w", err)
+	}
+	if q.oAuthClientStmt, err = db.PrepareContext(ctx, oAuthClient); err != nil {
+		return nil, fmt.Errorf("error preparing query OAuthClient: %w", err)
+	}
+	if q.oAuthGrantStmt, err = db.PrepareContext(ctx, oAuthGrant); err != nil {
+		return nil, fmt.Errorf("error preparing query OAuthGrant: %w", err)
+	}
+	if q.oAuthGrantsOfStmt, err = db.PrepareContext(ctx, oAuthGrantsOf); err != nil {
+		return nil, fmt.Errorf("error preparing query OAuthGrantsOf: %w", err)
+	}
+	if q.oAuthSecretStmt, err = db.PrepareContext(ctx, oAuthSecret); err != nil {
+		return nil, fmt.Errorf("error preparing query OAuthSecret: %w", err)
 	}
 	if q.outcomeConflictsStmt, err = db.PrepareContext(ctx, outcomeConflicts); err != nil {
 		return nil, fmt.Errorf("error preparing query OutcomeConflicts: %w", err)
@@ -431,6 +464,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.revokeAccessTokenStmt, err = db.PrepareContext(ctx, revokeAccessToken); err != nil {
 		return nil, fmt.Errorf("error preparing query RevokeAccessToken: %w", err)
+	}
+	if q.revokeAccessTokensOfGrantStmt, err = db.PrepareContext(ctx, revokeAccessTokensOfGrant); err != nil {
+		return nil, fmt.Errorf("error preparing query RevokeAccessTokensOfGrant: %w", err)
+	}
+	if q.revokeOAuthGrantStmt, err = db.PrepareContext(ctx, revokeOAuthGrant); err != nil {
+		return nil, fmt.Errorf("error preparing query RevokeOAuthGrant: %w", err)
 	}
 	if q.rotateWebhookSecretStmt, err = db.PrepareContext(ctx, rotateWebhookSecret); err != nil {
 		return nil, fmt.Errorf("error preparing query RotateWebhookSecret: %w", err)
@@ -525,6 +564,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.totalsStmt, err = db.PrepareContext(ctx, totals); err != nil {
 		return nil, fmt.Errorf("error preparing query Totals: %w", err)
 	}
+	if q.trimAccessTokensStmt, err = db.PrepareContext(ctx, trimAccessTokens); err != nil {
+		return nil, fmt.Errorf("error preparing query TrimAccessTokens: %w", err)
+	}
 	if q.uncheckedStreamsStmt, err = db.PrepareContext(ctx, uncheckedStreams); err != nil {
 		return nil, fmt.Errorf("error preparing query UncheckedStreams: %w", err)
 	}
@@ -587,6 +629,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.useCodeStmt, err = db.PrepareContext(ctx, useCode); err != nil {
 		return nil, fmt.Errorf("error preparing query UseCode: %w", err)
+	}
+	if q.useOAuthGrantStmt, err = db.PrepareContext(ctx, useOAuthGrant); err != nil {
+		return nil, fmt.Errorf("error preparing query UseOAuthGrant: %w", err)
+	}
+	if q.useOAuthSecretStmt, err = db.PrepareContext(ctx, useOAuthSecret); err != nil {
+		return nil, fmt.Errorf("error preparing query UseOAuthSecret: %w", err)
 	}
 	if q.validAccessTokensStmt, err = db.PrepareContext(ctx, validAccessTokens); err != nil {
 		return nil, fmt.Errorf("error preparing query ValidAccessTokens: %w", err)
@@ -667,6 +715,21 @@ func (q *Queries) Close() error {
 	if q.addMandateOwnerStmt != nil {
 		if cerr := q.addMandateOwnerStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing addMandateOwnerStmt: %w", cerr)
+		}
+	}
+	if q.addOAuthClientStmt != nil {
+		if cerr := q.addOAuthClientStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addOAuthClientStmt: %w", cerr)
+		}
+	}
+	if q.addOAuthGrantStmt != nil {
+		if cerr := q.addOAuthGrantStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addOAuthGrantStmt: %w", cerr)
+		}
+	}
+	if q.addOAuthSecretStmt != nil {
+		if cerr := q.addOAuthSecretStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addOAuthSecretStmt: %w", cerr)
 		}
 	}
 	if q.addSealedKeyStmt != nil {
@@ -894,6 +957,21 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing expireIdempotencyStmt: %w", cerr)
 		}
 	}
+	if q.expireOAuthClientsStmt != nil {
+		if cerr := q.expireOAuthClientsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing expireOAuthClientsStmt: %w", cerr)
+		}
+	}
+	if q.expireOAuthGrantsStmt != nil {
+		if cerr := q.expireOAuthGrantsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing expireOAuthGrantsStmt: %w", cerr)
+		}
+	}
+	if q.expireOAuthSecretsStmt != nil {
+		if cerr := q.expireOAuthSecretsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing expireOAuthSecretsStmt: %w", cerr)
+		}
+	}
 	if q.expireSessionsStmt != nil {
 		if cerr := q.expireSessionsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing expireSessionsStmt: %w", cerr)
@@ -1054,6 +1132,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing instrumentsOfSessionStmt: %w", cerr)
 		}
 	}
+	if q.keepOAuthClientStmt != nil {
+		if cerr := q.keepOAuthClientStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing keepOAuthClientStmt: %w", cerr)
+		}
+	}
 	if q.keySealsStmt != nil {
 		if cerr := q.keySealsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing keySealsStmt: %w", cerr)
@@ -1167,6 +1250,26 @@ func (q *Queries) Close() error {
 	if q.noticesMailedStmt != nil {
 		if cerr := q.noticesMailedStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing noticesMailedStmt: %w", cerr)
+		}
+	}
+	if q.oAuthClientStmt != nil {
+		if cerr := q.oAuthClientStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing oAuthClientStmt: %w", cerr)
+		}
+	}
+	if q.oAuthGrantStmt != nil {
+		if cerr := q.oAuthGrantStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing oAuthGrantStmt: %w", cerr)
+		}
+	}
+	if q.oAuthGrantsOfStmt != nil {
+		if cerr := q.oAuthGrantsOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing oAuthGrantsOfStmt: %w", cerr)
+		}
+	}
+	if q.oAuthSecretStmt != nil {
+		if cerr := q.oAuthSecretStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing oAuthSecretStmt: %w", cerr)
 		}
 	}
 	if q.outcomeConflictsStmt != nil {
@@ -1292,6 +1395,16 @@ func (q *Queries) Close() error {
 	if q.revokeAccessTokenStmt != nil {
 		if cerr := q.revokeAccessTokenStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing revokeAccessTokenStmt: %w", cerr)
+		}
+	}
+	if q.revokeAccessTokensOfGrantStmt != nil {
+		if cerr := q.revokeAccessTokensOfGrantStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing revokeAccessTokensOfGrantStmt: %w", cerr)
+		}
+	}
+	if q.revokeOAuthGrantStmt != nil {
+		if cerr := q.revokeOAuthGrantStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing revokeOAuthGrantStmt: %w", cerr)
 		}
 	}
 	if q.rotateWebhookSecretStmt != nil {
@@ -1449,6 +1562,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing totalsStmt: %w", cerr)
 		}
 	}
+	if q.trimAccessTokensStmt != nil {
+		if cerr := q.trimAccessTokensStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing trimAccessTokensStmt: %w", cerr)
+		}
+	}
 	if q.uncheckedStreamsStmt != nil {
 		if cerr := q.uncheckedStreamsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing uncheckedStreamsStmt: %w", cerr)
@@ -1554,6 +1672,16 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing useCodeStmt: %w", cerr)
 		}
 	}
+	if q.useOAuthGrantStmt != nil {
+		if cerr := q.useOAuthGrantStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing useOAuthGrantStmt: %w", cerr)
+		}
+	}
+	if q.useOAuthSecretStmt != nil {
+		if cerr := q.useOAuthSecretStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing useOAuthSecretStmt: %w", cerr)
+		}
+	}
 	if q.validAccessTokensStmt != nil {
 		if cerr := q.validAccessTokensStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing validAccessTokensStmt: %w", cerr)
@@ -1626,403 +1754,435 @@ func (q *Queries) queryRow(ctx context.Context, stmt *sql.Stmt, query string, ar
 }
 
 type Queries struct {
-	db                         DBTX
-	tx                         *sql.Tx
-	aPIKeysBetweenStmt         *sql.Stmt
-	aPIKeysOfStmt              *sql.Stmt
-	accessTokenStmt            *sql.Stmt
-	accessTokenOfStmt          *sql.Stmt
-	accessTokensOfStmt         *sql.Stmt
-	activeMandatesStmt         *sql.Stmt
-	addAPIKeyStmt              *sql.Stmt
-	addAccessTokenStmt         *sql.Stmt
-	addAuditStmt               *sql.Stmt
-	addMailStmt                *sql.Stmt
-	addMandateOwnerStmt        *sql.Stmt
-	addSealedKeyStmt           *sql.Stmt
-	addWebSessionStmt          *sql.Stmt
-	attemptCodeStmt            *sql.Stmt
-	auditLogStmt               *sql.Stmt
-	auditOfStmt                *sql.Stmt
-	backlogStmt                *sql.Stmt
-	behindEndpointsStmt        *sql.Stmt
-	boundRetriesStmt           *sql.Stmt
-	chargeStmt                 *sql.Stmt
-	chargeFactsStmt            *sql.Stmt
-	chargeTotalsStmt           *sql.Stmt
-	chargesStmt                *sql.Stmt
-	chargesOfTransactionStmt   *sql.Stmt
-	checkoutStmt               *sql.Stmt
-	claimServiceStmt           *sql.Stmt
-	codeStmt                   *sql.Stmt
-	countersStmt               *sql.Stmt
-	currentTabsStmt            *sql.Stmt
-	deleteCodesStmt            *sql.Stmt
-	deleteDeliveriesStmt       *sql.Stmt
-	deleteMailStmt             *sql.Stmt
-	deleteMandateOwnerStmt     *sql.Stmt
-	deleteNoticesStmt          *sql.Stmt
-	deleteSealedKeyStmt        *sql.Stmt
-	deleteWebSessionStmt       *sql.Stmt
-	deleteWebSessionsStmt      *sql.Stmt
-	deleteWebhookEndpointStmt  *sql.Stmt
-	deliveriesStmt             *sql.Stmt
-	disableWebhookEndpointStmt *sql.Stmt
-	drawsStmt                  *sql.Stmt
-	dueEndpointsStmt           *sql.Stmt
-	dueLanesStmt               *sql.Stmt
-	dueMailsStmt               *sql.Stmt
-	dueUnwindingsStmt          *sql.Stmt
-	endUnwindingStmt           *sql.Stmt
-	eventStmt                  *sql.Stmt
-	eventDeliveriesStmt        *sql.Stmt
-	eventFactsStmt             *sql.Stmt
-	eventsOfStmt               *sql.Stmt
-	expireAccessTokensStmt     *sql.Stmt
-	expireAuditsStmt           *sql.Stmt
-	expireCodesStmt            *sql.Stmt
-	expireDeliveriesStmt       *sql.Stmt
-	expireEventsStmt           *sql.Stmt
-	expireIdempotencyStmt      *sql.Stmt
-	expireSessionsStmt         *sql.Stmt
-	expireWebSessionsStmt      *sql.Stmt
-	expiredHoldsStmt           *sql.Stmt
-	exposureStmt               *sql.Stmt
-	faultyMandatesStmt         *sql.Stmt
-	forgetTokensStmt           *sql.Stmt
-	formerSealsStmt            *sql.Stmt
-	freeChargeLeasesStmt       *sql.Stmt
-	freeRefundLeasesStmt       *sql.Stmt
-	freeTabLeasesStmt          *sql.Stmt
-	freeWebhookLeasesStmt      *sql.Stmt
-	hastenMailStmt             *sql.Stmt
-	holdsWebhookEndpointStmt   *sql.Stmt
-	idempotencyStmt            *sql.Stmt
-	insertChargeStmt           *sql.Stmt
-	insertCheckoutStmt         *sql.Stmt
-	insertEventStmt            *sql.Stmt
-	insertIdempotencyStmt      *sql.Stmt
-	insertInstrumentStmt       *sql.Stmt
-	insertMandateStmt          *sql.Stmt
-	insertOutcomeConflictStmt  *sql.Stmt
-	insertPostingStmt          *sql.Stmt
-	insertRefundStmt           *sql.Stmt
-	insertSessionStmt          *sql.Stmt
-	insertTabStmt              *sql.Stmt
-	insertTallyStmt            *sql.Stmt
-	insertUnwindingStmt        *sql.Stmt
-	insertWebhookEndpointStmt  *sql.Stmt
-	insertWindowStmt           *sql.Stmt
-	instrumentStmt             *sql.Stmt
-	instrumentsOfMandateStmt   *sql.Stmt
-	instrumentsOfSessionStmt   *sql.Stmt
-	keySealsStmt               *sql.Stmt
-	laneDeliveriesStmt         *sql.Stmt
-	lapsedRefundsStmt          *sql.Stmt
-	leaveWorkStmt              *sql.Stmt
-	mandateStmt                *sql.Stmt
-	mandateChargesStmt         *sql.Stmt
-	mandateHeldStmt            *sql.Stmt
-	mandateTabsStmt            *sql.Stmt
-	mandateVolumeStmt          *sql.Stmt
-	mandatesAfterStmt          *sql.Stmt
-	mandatesOfStmt             *sql.Stmt
-	mandatesOfOwnerStmt        *sql.Stmt
-	merchantStmt               *sql.Stmt
-	merchantByKeyStmt          *sql.Stmt
-	merchantByWalletStmt       *sql.Stmt
-	merchantEventsStmt         *sql.Stmt
-	merchantsStmt              *sql.Stmt
-	merchantsByEmailStmt       *sql.Stmt
-	moveServiceStmt            *sql.Stmt
-	nextRetryStmt              *sql.Stmt
-	noticesStmt                *sql.Stmt
-	noticesInStreamStmt        *sql.Stmt
-	noticesMailedStmt          *sql.Stmt
-	outcomeConflictsStmt       *sql.Stmt
-	owedStmt                   *sql.Stmt
-	ownsMandateStmt            *sql.Stmt
-	paidByStmt                 *sql.Stmt
-	postingsBetweenStmt        *sql.Stmt
-	postingsOfStmt             *sql.Stmt
-	putCodeStmt                *sql.Stmt
-	putMerchantStmt            *sql.Stmt
-	putNoticesStmt             *sql.Stmt
-	putOffMailStmt             *sql.Stmt
-	putOffUnwindingStmt        *sql.Stmt
-	putSealedKeyStmt           *sql.Stmt
-	refundStmt                 *sql.Stmt
-	refundFactsStmt            *sql.Stmt
-	refundOfStmt               *sql.Stmt
-	refundsOfStmt              *sql.Stmt
-	releaseWebhookEndpointStmt *sql.Stmt
-	resealFormerStmt           *sql.Stmt
-	resealKeyStmt              *sql.Stmt
-	resealSecretStmt           *sql.Stmt
-	resealTokenStmt            *sql.Stmt
-	retryLanesStmt             *sql.Stmt
-	reversalsStmt              *sql.Stmt
-	revokeAPIKeyStmt           *sql.Stmt
-	revokeAccessTokenStmt      *sql.Stmt
-	rotateWebhookSecretStmt    *sql.Stmt
-	saveDeliveryStmt           *sql.Stmt
-	saveEndpointStmt           *sql.Stmt
-	saveWebSessionStmt         *sql.Stmt
-	sealedKeysStmt             *sql.Stmt
-	searchChargesStmt          *sql.Stmt
-	searchChargesOfMandateStmt *sql.Stmt
-	searchFloorStmt            *sql.Stmt
-	searchFloorOfMandateStmt   *sql.Stmt
-	secretSealsStmt            *sql.Stmt
-	selectedChargesStmt        *sql.Stmt
-	selectedChargesOfStmt      *sql.Stmt
-	serviceStmt                *sql.Stmt
-	sessionStmt                *sql.Stmt
-	setMerchantActiveStmt      *sql.Stmt
-	setMerchantEmailStmt       *sql.Stmt
-	setMerchantLimitStmt       *sql.Stmt
-	setMerchantProfileStmt     *sql.Stmt
-	setMerchantWalletStmt      *sql.Stmt
-	spentStmt                  *sql.Stmt
-	streamEventsStmt           *sql.Stmt
-	streamMandatesStmt         *sql.Stmt
-	tabStmt                    *sql.Stmt
-	tabsStmt                   *sql.Stmt
-	tabsAfterStmt              *sql.Stmt
-	takePlacesStmt             *sql.Stmt
-	takeWorkStmt               *sql.Stmt
-	talliesAfterStmt           *sql.Stmt
-	tallyStmt                  *sql.Stmt
-	tokenSealsStmt             *sql.Stmt
-	totalsStmt                 *sql.Stmt
-	uncheckedStreamsStmt       *sql.Stmt
-	unfinishedTabsStmt         *sql.Stmt
-	unwindingBacklogStmt       *sql.Stmt
-	updateChargeStmt           *sql.Stmt
-	updateChargeRefundsStmt    *sql.Stmt
-	updateChargeStepStmt       *sql.Stmt
-	updateCheckoutStmt         *sql.Stmt
-	updateEmailStmt            *sql.Stmt
-	updateEventSeqStmt         *sql.Stmt
-	updateInstrumentStmt       *sql.Stmt
-	updateLimitsStmt           *sql.Stmt
-	updateMandateStmt          *sql.Stmt
-	updatePausedStmt           *sql.Stmt
-	updateRefundStmt           *sql.Stmt
-	updateSessionStmt          *sql.Stmt
-	updateTabStmt              *sql.Stmt
-	updateTallyStmt            *sql.Stmt
-	updateWindowStmt           *sql.Stmt
-	updateWrittenOffStmt       *sql.Stmt
-	useAccessTokenStmt         *sql.Stmt
-	useCodeStmt                *sql.Stmt
-	validAccessTokensStmt      *sql.Stmt
-	webSessionStmt             *sql.Stmt
-	webhookEndpointStmt        *sql.Stmt
-	webhookEndpointsStmt       *sql.Stmt
-	webhookNewsStmt            *sql.Stmt
-	windowsStmt                *sql.Stmt
-	windowsBetweenStmt         *sql.Stmt
+	db                            DBTX
+	tx                            *sql.Tx
+	aPIKeysBetweenStmt            *sql.Stmt
+	aPIKeysOfStmt                 *sql.Stmt
+	accessTokenStmt               *sql.Stmt
+	accessTokenOfStmt             *sql.Stmt
+	accessTokensOfStmt            *sql.Stmt
+	activeMandatesStmt            *sql.Stmt
+	addAPIKeyStmt                 *sql.Stmt
+	addAccessTokenStmt            *sql.Stmt
+	addAuditStmt                  *sql.Stmt
+	addMailStmt                   *sql.Stmt
+	addMandateOwnerStmt           *sql.Stmt
+	addOAuthClientStmt            *sql.Stmt
+	addOAuthGrantStmt             *sql.Stmt
+	addOAuthSecretStmt            *sql.Stmt
+	addSealedKeyStmt              *sql.Stmt
+	addWebSessionStmt             *sql.Stmt
+	attemptCodeStmt               *sql.Stmt
+	auditLogStmt                  *sql.Stmt
+	auditOfStmt                   *sql.Stmt
+	backlogStmt                   *sql.Stmt
+	behindEndpointsStmt           *sql.Stmt
+	boundRetriesStmt              *sql.Stmt
+	chargeStmt                    *sql.Stmt
+	chargeFactsStmt               *sql.Stmt
+	chargeTotalsStmt              *sql.Stmt
+	chargesStmt                   *sql.Stmt
+	chargesOfTransactionStmt      *sql.Stmt
+	checkoutStmt                  *sql.Stmt
+	claimServiceStmt              *sql.Stmt
+	codeStmt                      *sql.Stmt
+	countersStmt                  *sql.Stmt
+	currentTabsStmt               *sql.Stmt
+	deleteCodesStmt               *sql.Stmt
+	deleteDeliveriesStmt          *sql.Stmt
+	deleteMailStmt                *sql.Stmt
+	deleteMandateOwnerStmt        *sql.Stmt
+	deleteNoticesStmt             *sql.Stmt
+	deleteSealedKeyStmt           *sql.Stmt
+	deleteWebSessionStmt          *sql.Stmt
+	deleteWebSessionsStmt         *sql.Stmt
+	deleteWebhookEndpointStmt     *sql.Stmt
+	deliveriesStmt                *sql.Stmt
+	disableWebhookEndpointStmt    *sql.Stmt
+	drawsStmt                     *sql.Stmt
+	dueEndpointsStmt              *sql.Stmt
+	dueLanesStmt                  *sql.Stmt
+	dueMailsStmt                  *sql.Stmt
+	dueUnwindingsStmt             *sql.Stmt
+	endUnwindingStmt              *sql.Stmt
+	eventStmt                     *sql.Stmt
+	eventDeliveriesStmt           *sql.Stmt
+	eventFactsStmt                *sql.Stmt
+	eventsOfStmt                  *sql.Stmt
+	expireAccessTokensStmt        *sql.Stmt
+	expireAuditsStmt              *sql.Stmt
+	expireCodesStmt               *sql.Stmt
+	expireDeliveriesStmt          *sql.Stmt
+	expireEventsStmt              *sql.Stmt
+	expireIdempotencyStmt         *sql.Stmt
+	expireOAuthClientsStmt        *sql.Stmt
+	expireOAuthGrantsStmt         *sql.Stmt
+	expireOAuthSecretsStmt        *sql.Stmt
+	expireSessionsStmt            *sql.Stmt
+	expireWebSessionsStmt         *sql.Stmt
+	expiredHoldsStmt              *sql.Stmt
+	exposureStmt                  *sql.Stmt
+	faultyMandatesStmt            *sql.Stmt
+	forgetTokensStmt              *sql.Stmt
+	formerSealsStmt               *sql.Stmt
+	freeChargeLeasesStmt          *sql.Stmt
+	freeRefundLeasesStmt          *sql.Stmt
+	freeTabLeasesStmt             *sql.Stmt
+	freeWebhookLeasesStmt         *sql.Stmt
+	hastenMailStmt                *sql.Stmt
+	holdsWebhookEndpointStmt      *sql.Stmt
+	idempotencyStmt               *sql.Stmt
+	insertChargeStmt              *sql.Stmt
+	insertCheckoutStmt            *sql.Stmt
+	insertEventStmt               *sql.Stmt
+	insertIdempotencyStmt         *sql.Stmt
+	insertInstrumentStmt          *sql.Stmt
+	insertMandateStmt             *sql.Stmt
+	insertOutcomeConflictStmt     *sql.Stmt
+	insertPostingStmt             *sql.Stmt
+	insertRefundStmt              *sql.Stmt
+	insertSessionStmt             *sql.Stmt
+	insertTabStmt                 *sql.Stmt
+	insertTallyStmt               *sql.Stmt
+	insertUnwindingStmt           *sql.Stmt
+	insertWebhookEndpointStmt     *sql.Stmt
+	insertWindowStmt              *sql.Stmt
+	instrumentStmt                *sql.Stmt
+	instrumentsOfMandateStmt      *sql.Stmt
+	instrumentsOfSessionStmt      *sql.Stmt
+	keepOAuthClientStmt           *sql.Stmt
+	keySealsStmt                  *sql.Stmt
+	laneDeliveriesStmt            *sql.Stmt
+	lapsedRefundsStmt             *sql.Stmt
+	leaveWorkStmt                 *sql.Stmt
+	mandateStmt                   *sql.Stmt
+	mandateChargesStmt            *sql.Stmt
+	mandateHeldStmt               *sql.Stmt
+	mandateTabsStmt               *sql.Stmt
+	mandateVolumeStmt             *sql.Stmt
+	mandatesAfterStmt             *sql.Stmt
+	mandatesOfStmt                *sql.Stmt
+	mandatesOfOwnerStmt           *sql.Stmt
+	merchantStmt                  *sql.Stmt
+	merchantByKeyStmt             *sql.Stmt
+	merchantByWalletStmt          *sql.Stmt
+	merchantEventsStmt            *sql.Stmt
+	merchantsStmt                 *sql.Stmt
+	merchantsByEmailStmt          *sql.Stmt
+	moveServiceStmt               *sql.Stmt
+	nextRetryStmt                 *sql.Stmt
+	noticesStmt                   *sql.Stmt
+	noticesInStreamStmt           *sql.Stmt
+	noticesMailedStmt             *sql.Stmt
+	oAuthClientStmt               *sql.Stmt
+	oAuthGrantStmt                *sql.Stmt
+	oAuthGrantsOfStmt             *sql.Stmt
+	oAuthSecretStmt               *sql.Stmt
+	outcomeConflictsStmt          *sql.Stmt
+	owedStmt                      *sql.Stmt
+	ownsMandateStmt               *sql.Stmt
+	paidByStmt                    *sql.Stmt
+	postingsBetweenStmt           *sql.Stmt
+	postingsOfStmt                *sql.Stmt
+	putCodeStmt                   *sql.Stmt
+	putMerchantStmt               *sql.Stmt
+	putNoticesStmt                *sql.Stmt
+	putOffMailStmt                *sql.Stmt
+	putOffUnwindingStmt           *sql.Stmt
+	putSealedKeyStmt              *sql.Stmt
+	refundStmt                    *sql.Stmt
+	refundFactsStmt               *sql.Stmt
+	refundOfStmt                  *sql.Stmt
+	refundsOfStmt                 *sql.Stmt
+	releaseWebhookEndpointStmt    *sql.Stmt
+	resealFormerStmt              *sql.Stmt
+	resealKeyStmt                 *sql.Stmt
+	resealSecretStmt              *sql.Stmt
+	resealTokenStmt               *sql.Stmt
+	retryLanesStmt                *sql.Stmt
+	reversalsStmt                 *sql.Stmt
+	revokeAPIKeyStmt              *sql.Stmt
+	revokeAccessTokenStmt         *sql.Stmt
+	revokeAccessTokensOfGrantStmt *sql.Stmt
+	revokeOAuthGrantStmt          *sql.Stmt
+	rotateWebhookSecretStmt       *sql.Stmt
+	saveDeliveryStmt              *sql.Stmt
+	saveEndpointStmt              *sql.Stmt
+	saveWebSessionStmt            *sql.Stmt
+	sealedKeysStmt                *sql.Stmt
+	searchChargesStmt             *sql.Stmt
+	searchChargesOfMandateStmt    *sql.Stmt
+	searchFloorStmt               *sql.Stmt
+	searchFloorOfMandateStmt      *sql.Stmt
+	secretSealsStmt               *sql.Stmt
+	selectedChargesStmt           *sql.Stmt
+	selectedChargesOfStmt         *sql.Stmt
+	serviceStmt                   *sql.Stmt
+	sessionStmt                   *sql.Stmt
+	setMerchantActiveStmt         *sql.Stmt
+	setMerchantEmailStmt          *sql.Stmt
+	setMerchantLimitStmt          *sql.Stmt
+	setMerchantProfileStmt        *sql.Stmt
+	setMerchantWalletStmt         *sql.Stmt
+	spentStmt                     *sql.Stmt
+	streamEventsStmt              *sql.Stmt
+	streamMandatesStmt            *sql.Stmt
+	tabStmt                       *sql.Stmt
+	tabsStmt                      *sql.Stmt
+	tabsAfterStmt                 *sql.Stmt
+	takePlacesStmt                *sql.Stmt
+	takeWorkStmt                  *sql.Stmt
+	talliesAfterStmt              *sql.Stmt
+	tallyStmt                     *sql.Stmt
+	tokenSealsStmt                *sql.Stmt
+	totalsStmt                    *sql.Stmt
+	trimAccessTokensStmt          *sql.Stmt
+	uncheckedStreamsStmt          *sql.Stmt
+	unfinishedTabsStmt            *sql.Stmt
+	unwindingBacklogStmt          *sql.Stmt
+	updateChargeStmt              *sql.Stmt
+	updateChargeRefundsStmt       *sql.Stmt
+	updateChargeStepStmt          *sql.Stmt
+	updateCheckoutStmt            *sql.Stmt
+	updateEmailStmt               *sql.Stmt
+	updateEventSeqStmt            *sql.Stmt
+	updateInstrumentStmt          *sql.Stmt
+	updateLimitsStmt              *sql.Stmt
+	updateMandateStmt             *sql.Stmt
+	updatePausedStmt              *sql.Stmt
+	updateRefundStmt              *sql.Stmt
+	updateSessionStmt             *sql.Stmt
+	updateTabStmt                 *sql.Stmt
+	updateTallyStmt               *sql.Stmt
+	updateWindowStmt              *sql.Stmt
+	updateWrittenOffStmt          *sql.Stmt
+	useAccessTokenStmt            *sql.Stmt
+	useCodeStmt                   *sql.Stmt
+	useOAuthGrantStmt             *sql.Stmt
+	useOAuthSecretStmt            *sql.Stmt
+	validAccessTokensStmt         *sql.Stmt
+	webSessionStmt                *sql.Stmt
+	webhookEndpointStmt           *sql.Stmt
+	webhookEndpointsStmt          *sql.Stmt
+	webhookNewsStmt               *sql.Stmt
+	windowsStmt                   *sql.Stmt
+	windowsBetweenStmt            *sql.Stmt
 }
 
 func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 	return &Queries{
-		db:                         tx,
-		tx:                         tx,
-		aPIKeysBetweenStmt:         q.aPIKeysBetweenStmt,
-		aPIKeysOfStmt:              q.aPIKeysOfStmt,
-		accessTokenStmt:            q.accessTokenStmt,
-		accessTokenOfStmt:          q.accessTokenOfStmt,
-		accessTokensOfStmt:         q.accessTokensOfStmt,
-		activeMandatesStmt:         q.activeMandatesStmt,
-		addAPIKeyStmt:              q.addAPIKeyStmt,
-		addAccessTokenStmt:         q.addAccessTokenStmt,
-		addAuditStmt:               q.addAuditStmt,
-		addMailStmt:                q.addMailStmt,
-		addMandateOwnerStmt:        q.addMandateOwnerStmt,
-		addSealedKeyStmt:           q.addSealedKeyStmt,
-		addWebSessionStmt:          q.addWebSessionStmt,
-		attemptCodeStmt:            q.attemptCodeStmt,
-		auditLogStmt:               q.auditLogStmt,
-		auditOfStmt:                q.auditOfStmt,
-		backlogStmt:                q.backlogStmt,
-		behindEndpointsStmt:        q.behindEndpointsStmt,
-		boundRetriesStmt:           q.boundRetriesStmt,
-		chargeStmt:                 q.chargeStmt,
-		chargeFactsStmt:            q.chargeFactsStmt,
-		chargeTotalsStmt:           q.chargeTotalsStmt,
-		chargesStmt:                q.chargesStmt,
-		chargesOfTransactionStmt:   q.chargesOfTransactionStmt,
-		checkoutStmt:               q.checkoutStmt,
-		claimServiceStmt:           q.claimServiceStmt,
-		codeStmt:                   q.codeStmt,
-		countersStmt:               q.countersStmt,
-		currentTabsStmt:            q.currentTabsStmt,
-		deleteCodesStmt:            q.deleteCodesStmt,
-		deleteDeliveriesStmt:       q.deleteDeliveriesStmt,
-		deleteMailStmt:             q.deleteMailStmt,
-		deleteMandateOwnerStmt:     q.deleteMandateOwnerStmt,
-		deleteNoticesStmt:          q.deleteNoticesStmt,
-		deleteSealedKeyStmt:        q.deleteSealedKeyStmt,
-		deleteWebSessionStmt:       q.deleteWebSessionStmt,
-		deleteWebSessionsStmt:      q.deleteWebSessionsStmt,
-		deleteWebhookEndpointStmt:  q.deleteWebhookEndpointStmt,
-		deliveriesStmt:             q.deliveriesStmt,
-		disableWebhookEndpointStmt: q.disableWebhookEndpointStmt,
-		drawsStmt:                  q.drawsStmt,
-		dueEndpointsStmt:           q.dueEndpointsStmt,
-		dueLanesStmt:               q.dueLanesStmt,
-		dueMailsStmt:               q.dueMailsStmt,
-		dueUnwindingsStmt:          q.dueUnwindingsStmt,
-		endUnwindingStmt:           q.endUnwindingStmt,
-		eventStmt:                  q.eventStmt,
-		eventDeliveriesStmt:        q.eventDeliveriesStmt,
-		eventFactsStmt:             q.eventFactsStmt,
-		eventsOfStmt:               q.eventsOfStmt,
-		expireAccessTokensStmt:     q.expireAccessTokensStmt,
-		expireAuditsStmt:           q.expireAuditsStmt,
-		expireCodesStmt:            q.expireCodesStmt,
-		expireDeliveriesStmt:       q.expireDeliveriesStmt,
-		expireEventsStmt:           q.expireEventsStmt,
-		expireIdempotencyStmt:      q.expireIdempotencyStmt,
-		expireSessionsStmt:         q.expireSessionsStmt,
-		expireWebSessionsStmt:      q.expireWebSessionsStmt,
-		expiredHoldsStmt:           q.expiredHoldsStmt,
-		exposureStmt:               q.exposureStmt,
-		faultyMandatesStmt:         q.faultyMandatesStmt,
-		forgetTokensStmt:           q.forgetTokensStmt,
-		formerSealsStmt:            q.formerSealsStmt,
-		freeChargeLeasesStmt:       q.freeChargeLeasesStmt,
-		freeRefundLeasesStmt:       q.freeRefundLeasesStmt,
-		freeTabLeasesStmt:          q.freeTabLeasesStmt,
-		freeWebhookLeasesStmt:      q.freeWebhookLeasesStmt,
-		hastenMailStmt:             q.hastenMailStmt,
-		holdsWebhookEndpointStmt:   q.holdsWebhookEndpointStmt,
-		idempotencyStmt:            q.idempotencyStmt,
-		insertChargeStmt:           q.insertChargeStmt,
-		insertCheckoutStmt:         q.insertCheckoutStmt,
-		insertEventStmt:            q.insertEventStmt,
-		insertIdempotencyStmt:      q.insertIdempotencyStmt,
-		insertInstrumentStmt:       q.insertInstrumentStmt,
-		insertMandateStmt:          q.insertMandateStmt,
-		insertOutcomeConflictStmt:  q.insertOutcomeConflictStmt,
-		insertPostingStmt:          q.insertPostingStmt,
-		insertRefundStmt:           q.insertRefundStmt,
-		insertSessionStmt:          q.insertSessionStmt,
-		insertTabStmt:              q.insertTabStmt,
-		insertTallyStmt:            q.insertTallyStmt,
-		insertUnwindingStmt:        q.insertUnwindingStmt,
-		insertWebhookEndpointStmt:  q.insertWebhookEndpointStmt,
-		insertWindowStmt:           q.insertWindowStmt,
-		instrumentStmt:             q.instrumentStmt,
-		instrumentsOfMandateStmt:   q.instrumentsOfMandateStmt,
-		instrumentsOfSessionStmt:   q.instrumentsOfSessionStmt,
-		keySealsStmt:               q.keySealsStmt,
-		laneDeliveriesStmt:         q.laneDeliveriesStmt,
-		lapsedRefundsStmt:          q.lapsedRefundsStmt,
-		leaveWorkStmt:              q.leaveWorkStmt,
-		mandateStmt:                q.mandateStmt,
-		mandateChargesStmt:         q.mandateChargesStmt,
-		mandateHeldStmt:            q.mandateHeldStmt,
-		mandateTabsStmt:            q.mandateTabsStmt,
-		mandateVolumeStmt:          q.mandateVolumeStmt,
-		mandatesAfterStmt:          q.mandatesAfterStmt,
-		mandatesOfStmt:             q.mandatesOfStmt,
-		mandatesOfOwnerStmt:        q.mandatesOfOwnerStmt,
-		merchantStmt:               q.merchantStmt,
-		merchantByKeyStmt:          q.merchantByKeyStmt,
-		merchantByWalletStmt:       q.merchantByWalletStmt,
-		merchantEventsStmt:         q.merchantEventsStmt,
-		merchantsStmt:              q.merchantsStmt,
-		merchantsByEmailStmt:       q.merchantsByEmailStmt,
-		moveServiceStmt:            q.moveServiceStmt,
-		nextRetryStmt:              q.nextRetryStmt,
-		noticesStmt:                q.noticesStmt,
-		noticesInStreamStmt:        q.noticesInStreamStmt,
-		noticesMailedStmt:          q.noticesMailedStmt,
-		outcomeConflictsStmt:       q.outcomeConflictsStmt,
-		owedStmt:                   q.owedStmt,
-		ownsMandateStmt:            q.ownsMandateStmt,
-		paidByStmt:                 q.paidByStmt,
-		postingsBetweenStmt:        q.postingsBetweenStmt,
-		postingsOfStmt:             q.postingsOfStmt,
-		putCodeStmt:                q.putCodeStmt,
-		putMerchantStmt:            q.putMerchantStmt,
-		putNoticesStmt:             q.putNoticesStmt,
-		putOffMailStmt:             q.putOffMailStmt,
-		putOffUnwindingStmt:        q.putOffUnwindingStmt,
-		putSealedKeyStmt:           q.putSealedKeyStmt,
-		refundStmt:                 q.refundStmt,
-		refundFactsStmt:            q.refundFactsStmt,
-		refundOfStmt:               q.refundOfStmt,
-		refundsOfStmt:              q.refundsOfStmt,
-		releaseWebhookEndpointStmt: q.releaseWebhookEndpointStmt,
-		resealFormerStmt:           q.resealFormerStmt,
-		resealKeyStmt:              q.resealKeyStmt,
-		resealSecretStmt:           q.resealSecretStmt,
-		resealTokenStmt:            q.resealTokenStmt,
-		retryLanesStmt:             q.retryLanesStmt,
-		reversalsStmt:              q.reversalsStmt,
-		revokeAPIKeyStmt:           q.revokeAPIKeyStmt,
-		revokeAccessTokenStmt:      q.revokeAccessTokenStmt,
-		rotateWebhookSecretStmt:    q.rotateWebhookSecretStmt,
-		saveDeliveryStmt:           q.saveDeliveryStmt,
-		saveEndpointStmt:           q.saveEndpointStmt,
-		saveWebSessionStmt:         q.saveWebSessionStmt,
-		sealedKeysStmt:             q.sealedKeysStmt,
-		searchChargesStmt:          q.searchChargesStmt,
-		searchChargesOfMandateStmt: q.searchChargesOfMandateStmt,
-		searchFloorStmt:            q.searchFloorStmt,
-		searchFloorOfMandateStmt:   q.searchFloorOfMandateStmt,
-		secretSealsStmt:            q.secretSealsStmt,
-		selectedChargesStmt:        q.selectedChargesStmt,
-		selectedChargesOfStmt:      q.selectedChargesOfStmt,
-		serviceStmt:                q.serviceStmt,
-		sessionStmt:                q.sessionStmt,
-		setMerchantActiveStmt:      q.setMerchantActiveStmt,
-		setMerchantEmailStmt:       q.setMerchantEmailStmt,
-		setMerchantLimitStmt:       q.setMerchantLimitStmt,
-		setMerchantProfileStmt:     q.setMerchantProfileStmt,
-		setMerchantWalletStmt:      q.setMerchantWalletStmt,
-		spentStmt:                  q.spentStmt,
-		streamEventsStmt:           q.streamEventsStmt,
-		streamMandatesStmt:         q.streamMandatesStmt,
-		tabStmt:                    q.tabStmt,
-		tabsStmt:                   q.tabsStmt,
-		tabsAfterStmt:              q.tabsAfterStmt,
-		takePlacesStmt:             q.takePlacesStmt,
-		takeWorkStmt:               q.takeWorkStmt,
-		talliesAfterStmt:           q.talliesAfterStmt,
-		tallyStmt:                  q.tallyStmt,
-		tokenSealsStmt:             q.tokenSealsStmt,
-		totalsStmt:                 q.totalsStmt,
-		uncheckedStreamsStmt:       q.uncheckedStreamsStmt,
-		unfinishedTabsStmt:         q.unfinishedTabsStmt,
-		unwindingBacklogStmt:       q.unwindingBacklogStmt,
-		updateChargeStmt:           q.updateChargeStmt,
-		updateChargeRefundsStmt:    q.updateChargeRefundsStmt,
-		updateChargeStepStmt:       q.updateChargeStepStmt,
-		updateCheckoutStmt:         q.updateCheckoutStmt,
-		updateEmailStmt:            q.updateEmailStmt,
-		updateEventSeqStmt:         q.updateEventSeqStmt,
-		updateInstrumentStmt:       q.updateInstrumentStmt,
-		updateLimitsStmt:           q.updateLimitsStmt,
-		updateMandateStmt:          q.updateMandateStmt,
-		updatePausedStmt:           q.updatePausedStmt,
-		updateRefundStmt:           q.updateRefundStmt,
-		updateSessionStmt:          q.updateSessionStmt,
-		updateTabStmt:              q.updateTabStmt,
-		updateTallyStmt:            q.updateTallyStmt,
-		updateWindowStmt:           q.updateWindowStmt,
-		updateWrittenOffStmt:       q.updateWrittenOffStmt,
-		useAccessTokenStmt:         q.useAccessTokenStmt,
-		useCodeStmt:                q.useCodeStmt,
-		validAccessTokensStmt:      q.validAccessTokensStmt,
-		webSessionStmt:             q.webSessionStmt,
-		webhookEndpointStmt:        q.webhookEndpointStmt,
-		webhookEndpointsStmt:       q.webhookEndpointsStmt,
-		webhookNewsStmt:            q.webhookNewsStmt,
-		windowsStmt:                q.windowsStmt,
-		windowsBetweenStmt:         q.windowsBetweenStmt,
+		db:                            tx,
+		tx:                            tx,
+		aPIKeysBetweenStmt:            q.aPIKeysBetweenStmt,
+		aPIKeysOfStmt:                 q.aPIKeysOfStmt,
+		accessTokenStmt:               q.accessTokenStmt,
+		accessTokenOfStmt:             q.accessTokenOfStmt,
+		accessTokensOfStmt:            q.accessTokensOfStmt,
+		activeMandatesStmt:            q.activeMandatesStmt,
+		addAPIKeyStmt:                 q.addAPIKeyStmt,
+		addAccessTokenStmt:            q.addAccessTokenStmt,
+		addAuditStmt:                  q.addAuditStmt,
+		addMailStmt:                   q.addMailStmt,
+		addMandateOwnerStmt:           q.addMandateOwnerStmt,
+		addOAuthClientStmt:            q.addOAuthClientStmt,
+		addOAuthGrantStmt:             q.addOAuthGrantStmt,
+		addOAuthSecretStmt:            q.addOAuthSecretStmt,
+		addSealedKeyStmt:              q.addSealedKeyStmt,
+		addWebSessionStmt:             q.addWebSessionStmt,
+		attemptCodeStmt:               q.attemptCodeStmt,
+		auditLogStmt:                  q.auditLogStmt,
+		auditOfStmt:                   q.auditOfStmt,
+		backlogStmt:                   q.backlogStmt,
+		behindEndpointsStmt:           q.behindEndpointsStmt,
+		boundRetriesStmt:              q.boundRetriesStmt,
+		chargeStmt:                    q.chargeStmt,
+		chargeFactsStmt:               q.chargeFactsStmt,
+		chargeTotalsStmt:              q.chargeTotalsStmt,
+		chargesStmt:                   q.chargesStmt,
+		chargesOfTransactionStmt:      q.chargesOfTransactionStmt,
+		checkoutStmt:                  q.checkoutStmt,
+		claimServiceStmt:              q.claimServiceStmt,
+		codeStmt:                      q.codeStmt,
+		countersStmt:                  q.countersStmt,
+		currentTabsStmt:               q.currentTabsStmt,
+		deleteCodesStmt:               q.deleteCodesStmt,
+		deleteDeliveriesStmt:          q.deleteDeliveriesStmt,
+		deleteMailStmt:                q.deleteMailStmt,
+		deleteMandateOwnerStmt:        q.deleteMandateOwnerStmt,
+		deleteNoticesStmt:             q.deleteNoticesStmt,
+		deleteSealedKeyStmt:           q.deleteSealedKeyStmt,
+		deleteWebSessionStmt:          q.deleteWebSessionStmt,
+		deleteWebSessionsStmt:         q.deleteWebSessionsStmt,
+		deleteWebhookEndpointStmt:     q.deleteWebhookEndpointStmt,
+		deliveriesStmt:                q.deliveriesStmt,
+		disableWebhookEndpointStmt:    q.disableWebhookEndpointStmt,
+		drawsStmt:                     q.drawsStmt,
+		dueEndpointsStmt:              q.dueEndpointsStmt,
+		dueLanesStmt:                  q.dueLanesStmt,
+		dueMailsStmt:                  q.dueMailsStmt,
+		dueUnwindingsStmt:             q.dueUnwindingsStmt,
+		endUnwindingStmt:              q.endUnwindingStmt,
+		eventStmt:                     q.eventStmt,
+		eventDeliveriesStmt:           q.eventDeliveriesStmt,
+		eventFactsStmt:                q.eventFactsStmt,
+		eventsOfStmt:                  q.eventsOfStmt,
+		expireAccessTokensStmt:        q.expireAccessTokensStmt,
+		expireAuditsStmt:              q.expireAuditsStmt,
+		expireCodesStmt:               q.expireCodesStmt,
+		expireDeliveriesStmt:          q.expireDeliveriesStmt,
+		expireEventsStmt:              q.expireEventsStmt,
+		expireIdempotencyStmt:         q.expireIdempotencyStmt,
+		expireOAuthClientsStmt:        q.expireOAuthClientsStmt,
+		expireOAuthGrantsStmt:         q.expireOAuthGrantsStmt,
+		expireOAuthSecretsStmt:        q.expireOAuthSecretsStmt,
+		expireSessionsStmt:            q.expireSessionsStmt,
+		expireWebSessionsStmt:         q.expireWebSessionsStmt,
+		expiredHoldsStmt:              q.expiredHoldsStmt,
+		exposureStmt:                  q.exposureStmt,
+		faultyMandatesStmt:            q.faultyMandatesStmt,
+		forgetTokensStmt:              q.forgetTokensStmt,
+		formerSealsStmt:               q.formerSealsStmt,
+		freeChargeLeasesStmt:          q.freeChargeLeasesStmt,
+		freeRefundLeasesStmt:          q.freeRefundLeasesStmt,
+		freeTabLeasesStmt:             q.freeTabLeasesStmt,
+		freeWebhookLeasesStmt:         q.freeWebhookLeasesStmt,
+		hastenMailStmt:                q.hastenMailStmt,
+		holdsWebhookEndpointStmt:      q.holdsWebhookEndpointStmt,
+		idempotencyStmt:               q.idempotencyStmt,
+		insertChargeStmt:              q.insertChargeStmt,
+		insertCheckoutStmt:            q.insertCheckoutStmt,
+		insertEventStmt:               q.insertEventStmt,
+		insertIdempotencyStmt:         q.insertIdempotencyStmt,
+		insertInstrumentStmt:          q.insertInstrumentStmt,
+		insertMandateStmt:             q.insertMandateStmt,
+		insertOutcomeConflictStmt:     q.insertOutcomeConflictStmt,
+		insertPostingStmt:             q.insertPostingStmt,
+		insertRefundStmt:              q.insertRefundStmt,
+		insertSessionStmt:             q.insertSessionStmt,
+		insertTabStmt:                 q.insertTabStmt,
+		insertTallyStmt:               q.insertTallyStmt,
+		insertUnwindingStmt:           q.insertUnwindingStmt,
+		insertWebhookEndpointStmt:     q.insertWebhookEndpointStmt,
+		insertWindowStmt:              q.insertWindowStmt,
+		instrumentStmt:                q.instrumentStmt,
+		instrumentsOfMandateStmt:      q.instrumentsOfMandateStmt,
+		instrumentsOfSessionStmt:      q.instrumentsOfSessionStmt,
+		keepOAuthClientStmt:           q.keepOAuthClientStmt,
+		keySealsStmt:                  q.keySealsStmt,
+		laneDeliveriesStmt:            q.laneDeliveriesStmt,
+		lapsedRefundsStmt:             q.lapsedRefundsStmt,
+		leaveWorkStmt:                 q.leaveWorkStmt,
+		mandateStmt:                   q.mandateStmt,
+		mandateChargesStmt:            q.mandateChargesStmt,
+		mandateHeldStmt:               q.mandateHeldStmt,
+		mandateTabsStmt:               q.mandateTabsStmt,
+		mandateVolumeStmt:             q.mandateVolumeStmt,
+		mandatesAfterStmt:             q.mandatesAfterStmt,
+		mandatesOfStmt:                q.mandatesOfStmt,
+		mandatesOfOwnerStmt:           q.mandatesOfOwnerStmt,
+		merchantStmt:                  q.merchantStmt,
+		merchantByKeyStmt:             q.merchantByKeyStmt,
+		merchantByWalletStmt:          q.merchantByWalletStmt,
+		merchantEventsStmt:            q.merchantEventsStmt,
+		merchantsStmt:                 q.merchantsStmt,
+		merchantsByEmailStmt:          q.merchantsByEmailStmt,
+		moveServiceStmt:               q.moveServiceStmt,
+		nextRetryStmt:                 q.nextRetryStmt,
+		noticesStmt:                   q.noticesStmt,
+		noticesInStreamStmt:           q.noticesInStreamStmt,
+		noticesMailedStmt:             q.noticesMailedStmt,
+		oAuthClientStmt:               q.oAuthClientStmt,
+		oAuthGrantStmt:                q.oAuthGrantStmt,
+		oAuthGrantsOfStmt:             q.oAuthGrantsOfStmt,
+		oAuthSecretStmt:               q.oAuthSecretStmt,
+		outcomeConflictsStmt:          q.outcomeConflictsStmt,
+		owedStmt:                      q.owedStmt,
+		ownsMandateStmt:               q.ownsMandateStmt,
+		paidByStmt:                    q.paidByStmt,
+		postingsBetweenStmt:           q.postingsBetweenStmt,
+		postingsOfStmt:                q.postingsOfStmt,
+		putCodeStmt:                   q.putCodeStmt,
+		putMerchantStmt:               q.putMerchantStmt,
+		putNoticesStmt:                q.putNoticesStmt,
+		putOffMailStmt:                q.putOffMailStmt,
+		putOffUnwindingStmt:           q.putOffUnwindingStmt,
+		putSealedKeyStmt:              q.putSealedKeyStmt,
+		refundStmt:                    q.refundStmt,
+		refundFactsStmt:               q.refundFactsStmt,
+		refundOfStmt:                  q.refundOfStmt,
+		refundsOfStmt:                 q.refundsOfStmt,
+		releaseWebhookEndpointStmt:    q.releaseWebhookEndpointStmt,
+		resealFormerStmt:              q.resealFormerStmt,
+		resealKeyStmt:                 q.resealKeyStmt,
+		resealSecretStmt:              q.resealSecretStmt,
+		resealTokenStmt:               q.resealTokenStmt,
+		retryLanesStmt:                q.retryLanesStmt,
+		reversalsStmt:                 q.reversalsStmt,
+		revokeAPIKeyStmt:              q.revokeAPIKeyStmt,
+		revokeAccessTokenStmt:         q.revokeAccessTokenStmt,
+		revokeAccessTokensOfGrantStmt: q.revokeAccessTokensOfGrantStmt,
+		revokeOAuthGrantStmt:          q.revokeOAuthGrantStmt,
+		rotateWebhookSecretStmt:       q.rotateWebhookSecretStmt,
+		saveDeliveryStmt:              q.saveDeliveryStmt,
+		saveEndpointStmt:              q.saveEndpointStmt,
+		saveWebSessionStmt:            q.saveWebSessionStmt,
+		sealedKeysStmt:                q.sealedKeysStmt,
+		searchChargesStmt:             q.searchChargesStmt,
+		searchChargesOfMandateStmt:    q.searchChargesOfMandateStmt,
+		searchFloorStmt:               q.searchFloorStmt,
+		searchFloorOfMandateStmt:      q.searchFloorOfMandateStmt,
+		secretSealsStmt:               q.secretSealsStmt,
+		selectedChargesStmt:           q.selectedChargesStmt,
+		selectedChargesOfStmt:         q.selectedChargesOfStmt,
+		serviceStmt:                   q.serviceStmt,
+		sessionStmt:                   q.sessionStmt,
+		setMerchantActiveStmt:         q.setMerchantActiveStmt,
+		setMerchantEmailStmt:          q.setMerchantEmailStmt,
+		setMerchantLimitStmt:          q.setMerchantLimitStmt,
+		setMerchantProfileStmt:        q.setMerchantProfileStmt,
+		setMerchantWalletStmt:         q.setMerchantWalletStmt,
+		spentStmt:                     q.spentStmt,
+		streamEventsStmt:              q.streamEventsStmt,
+		streamMandatesStmt:            q.streamMandatesStmt,
+		tabStmt:                       q.tabStmt,
+		tabsStmt:                      q.tabsStmt,
+		tabsAfterStmt:                 q.tabsAfterStmt,
+		takePlacesStmt:                q.takePlacesStmt,
+		takeWorkStmt:                  q.takeWorkStmt,
+		talliesAfterStmt:              q.talliesAfterStmt,
+		tallyStmt:                     q.tallyStmt,
+		tokenSealsStmt:                q.tokenSealsStmt,
+		totalsStmt:                    q.totalsStmt,
+		trimAccessTokensStmt:          q.trimAccessTokensStmt,
+		uncheckedStreamsStmt:          q.uncheckedStreamsStmt,
+		unfinishedTabsStmt:            q.unfinishedTabsStmt,
+		unwindingBacklogStmt:          q.unwindingBacklogStmt,
+		updateChargeStmt:              q.updateChargeStmt,
+		updateChargeRefundsStmt:       q.updateChargeRefundsStmt,
+		updateChargeStepStmt:          q.updateChargeStepStmt,
+		updateCheckoutStmt:            q.updateCheckoutStmt,
+		updateEmailStmt:               q.updateEmailStmt,
+		updateEventSeqStmt:            q.updateEventSeqStmt,
+		updateInstrumentStmt:          q.updateInstrumentStmt,
+		updateLimitsStmt:              q.updateLimitsStmt,
+		updateMandateStmt:             q.updateMandateStmt,
+		updatePausedStmt:              q.updatePausedStmt,
+		updateRefundStmt:              q.updateRefundStmt,
+		updateSessionStmt:             q.updateSessionStmt,
+		updateTabStmt:                 q.updateTabStmt,
+		updateTallyStmt:               q.updateTallyStmt,
+		updateWindowStmt:              q.updateWindowStmt,
+		updateWrittenOffStmt:          q.updateWrittenOffStmt,
+		useAccessTokenStmt:            q.useAccessTokenStmt,
+		useCodeStmt:                   q.useCodeStmt,
+		useOAuthGrantStmt:             q.useOAuthGrantStmt,
+		useOAuthSecretStmt:            q.useOAuthSecretStmt,
+		validAccessTokensStmt:         q.validAccessTokensStmt,
+		webSessionStmt:                q.webSessionStmt,
+		webhookEndpointStmt:           q.webhookEndpointStmt,
+		webhookEndpointsStmt:          q.webhookEndpointsStmt,
+		webhookNewsStmt:               q.webhookNewsStmt,
+		windowsStmt:                   q.windowsStmt,
+		windowsBetweenStmt:            q.windowsBetweenStmt,
 	}
 }

@@ -16,6 +16,8 @@ type AccessToken struct {
 	ExpiresMs  int64
 	UsedMs     int64
 	RevokedMs  int64
+	GrantID    string
+	Resource   string
 }
 
 type ApiKey struct {
@@ -185,6 +187,40 @@ type Notice struct {
 	MailedTotal int64
 	Day         int64
 	Today       int64
+}
+
+type OauthClient struct {
+	ID           string
+	Name         string
+	RedirectUris string
+	Network      string
+	CreatedMs    int64
+	ExpiresMs    int64
+}
+
+type OauthGrant struct {
+	ID          string
+	MerchantID  string
+	MandateID   string
+	ClientID    string
+	ClientName  string
+	RedirectUri string
+	Challenge   string
+	Resource    string
+	Scopes      string
+	CreatedMs   int64
+	ExpiresMs   int64
+	RedeemedMs  int64
+	UsedMs      int64
+	RevokedMs   int64
+}
+
+type OauthSecret struct {
+	Hash      string
+	GrantID   string
+	Kind      string
+	ExpiresMs int64
+	UsedMs    int64
 }
 
 type OutcomeConflict struct {

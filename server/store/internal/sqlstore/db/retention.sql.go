@@ -141,6 +141,63 @@ func (q *Queries) ExpireIdempotency(ctx context.Context, arg ExpireIdempotencyPa
 	return result.RowsAffected()
 }
 
+const expireOAuthClients = `-- name: ExpireOAuthClients :execrows
+DELETE FROM oauth_clients WHERE id IN (
+    SELECT c.id FROM oauth_clients c WHERE c.expires_ms < $1 ORDER BY c.expires_ms LIMIT $2
+)
+`
+
+type ExpireOAuthClientsParams struct {
+	BeforeMs int64
+	Page     int32
+}
+
+func (q *Queries) ExpireOAuthClients(ctx context.Context, arg ExpireOAuthClientsParams) (int64, error) {
+	result, err := q.exec(ctx, q.expireOAuthClientsStmt, expireOAuthClients, arg.BeforeMs, arg.Page)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const expireOAuthGrants = `-- name: ExpireOAuthGrants :execrows
+DELETE FROM oauth_grants WHERE id IN (
+    SELECT g.id FROM oauth_grants g WHERE g.expires_ms < $1 ORDER BY g.expires_ms LIMIT $2
+)
+`
+
+type ExpireOAuthGrantsParams struct {
+	BeforeMs int64
+	Page     int32
+}
+
+func (q *Queries) ExpireOAuthGrants(ctx context.Context, arg ExpireOAuthGrantsParams) (int64, error) {
+	result, err := q.exec(ctx, q.expireOAuthGrantsStmt, expireOAuthGrants, arg.BeforeMs, arg.Page)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const expireOAuthSecrets = `-- name: ExpireOAuthSecrets :execrows
+DELETE FROM oauth_secrets WHERE hash IN (
+    SELECT s.hash FROM oauth_secrets s WHERE s.expires_ms < $1 ORDER BY s.expires_ms LIMIT $2
+)
+`
+
+type ExpireOAuthSecretsParams struct {
+	BeforeMs int64
+	Page     int32
+}
+
+func (q *Queries) ExpireOAuthSecrets(ctx context.Context, arg ExpireOAuthSecretsParams) (int64, error) {
+	result, err := q.exec(ctx, q.expireOAuthSecretsStmt, expireOAuthSecrets, arg.BeforeMs, arg.Page)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const expireSessions = `-- name: ExpireSessions :execrows
 DELETE FROM sessions WHERE hash IN (
     SELECT s.hash FROM sessions s

@@ -66,3 +66,18 @@ DELETE FROM web_sessions WHERE hash IN (
 DELETE FROM access_tokens WHERE hash IN (
     SELECT t.hash FROM access_tokens t WHERE t.expires_ms < sqlc.arg(before_ms) ORDER BY t.expires_ms LIMIT sqlc.arg(page)
 );
+
+-- name: ExpireOAuthClients :execrows
+DELETE FROM oauth_clients WHERE id IN (
+    SELECT c.id FROM oauth_clients c WHERE c.expires_ms < sqlc.arg(before_ms) ORDER BY c.expires_ms LIMIT sqlc.arg(page)
+);
+
+-- name: ExpireOAuthGrants :execrows
+DELETE FROM oauth_grants WHERE id IN (
+    SELECT g.id FROM oauth_grants g WHERE g.expires_ms < sqlc.arg(before_ms) ORDER BY g.expires_ms LIMIT sqlc.arg(page)
+);
+
+-- name: ExpireOAuthSecrets :execrows
+DELETE FROM oauth_secrets WHERE hash IN (
+    SELECT s.hash FROM oauth_secrets s WHERE s.expires_ms < sqlc.arg(before_ms) ORDER BY s.expires_ms LIMIT sqlc.arg(page)
+);
