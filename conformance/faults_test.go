@@ -11,13 +11,16 @@ import (
 	"github.com/paywarrant/paywarrant/conformance"
 )
 
-// faults are planted one at a time. Exactly the rule of its name finds each.
-var faults = []struct {
+// fault breaks a rule of a shop.
+type fault struct {
 	rule   string
 	status conformance.Status
 	name   string
 	plant  func(*shop)
-}{
+}
+
+// faults are planted one at a time. Exactly the rule of its name finds each.
+var faults = []fault{
 	{"http.status", "fail", "the content is free", func(s *shop) { s.status = http.StatusOK }},
 	{"http.status", "fail", "the endpoint redirects", func(s *shop) { s.status = http.StatusFound; s.unpaid.Set("Location", "https://other.example/") }},
 	{"http.size", "fail", "a header of 9 KiB", func(s *shop) { s.unpaid.Set("X-Long", strings.Repeat("x", 9<<10)) }},
@@ -83,6 +86,26 @@ var faults = []struct {
 	{"discovery.answer", "warn", "402 is missing", func(s *shop) { delete(s.operation()["responses"].(map[string]any), "402") }},
 }
 
+// paidFaults are found only with a payment.
+var paidFaults = []fault{
+	{"paid.x402v2", "fail", "every payment is refused", func(s *shop) { s.refuses = "PAYMENT-SIGNATURE" }},
+	{"paid.x402v1", "fail", "version 1 is refused", func(s *shop) { s.refuses = "X-PAYMENT" }},
+	{"paid.mpp", "fail", "MPP is refused", func(s *shop) { s.refuses = "Authorization" }},
+	{"receipt.x402v2", "fail", "no receipt", func(s *shop) { s.hidesReceipt = "PAYMENT-SIGNATURE" }},
+	{"receipt.x402v1", "fail", "no receipt", func(s *shop) { s.hidesReceipt = "X-PAYMENT" }},
+	{"receipt.mpp", "fail", "no transaction", func(s *shop) { s.receipt["reference"] = "paid" }},
+	{"receipt.x402v2", "fail", "another network", func(s *shop) { s.receipt["network v2"] = "eip155:8453" }},
+	{"receipt.x402v2", "fail", "no success", func(s *shop) { s.receipt["success v2"] = false }},
+	{"paid.cache", "fail", "a shared cache may keep it", func(s *shop) { s.paid.Set("Cache-Control", "public, max-age=60") }},
+	{"paid.cache", "warn", "no Cache-Control", func(s *shop) { s.paid.Del("Cache-Control") }},
+	{"paid.replay", "fail", "served twice", func(s *shop) { s.acceptsReplay = true }},
+	{"paid.crossing", "fail", "served again in another header", func(s *shop) { s.acceptsOtherHeader = true }},
+	{"paid.race", "fail", "the claim is not atomic", func(s *shop) { s.acceptsRace = true }},
+	{"paid.payee", "fail", "the payee is not compared", func(s *shop) { s.acceptsOther = true }},
+	{"paid.expired", "fail", "the window is not checked", func(s *shop) { s.acceptsExpired = true }},
+	{"paid.less", "fail", "the price is not compared", func(s *shop) { s.acceptsLess = true }},
+}
+
 // found returns the results that are neither passed nor skipped, as rule and status.
 func found(r conformance.Report) map[string]conformance.Status {
 	all := map[string]conformance.Status{}
@@ -107,21 +130,58 @@ func TestPaywallWithoutAFaultPassesEveryRule(t *testing.T) {
 	}
 }
 
+func TestPaywallWithoutAFaultPassesEveryRuleThatPays(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	report, err := conformance.Validate(t.Context(), s.paying(t, 70_000))
+	require.NoError(t, err)
+	require.Empty(t, found(report))
+	for _, r := range report.Results {
+		require.True(t, r.Status == conformance.Pass || r.ID == "http.tls", "%s: %s", r.ID, r.Detail)
+	}
+	require.EqualValues(t, 50_000, report.SignedMicros, "three protocols, a race, and one unit less")
+	require.EqualValues(t, 40_000, report.PaidMicros)
+}
+
 func TestEachPlantedFaultIsFoundByItsRuleAlone(t *testing.T) {
 	t.Parallel()
-	for _, f := range faults {
-		t.Run(f.rule+" "+f.name, func(t *testing.T) {
-			t.Parallel()
-			s := newShop(t)
-			f.plant(s)
-			report, err := conformance.Validate(t.Context(), conformance.Config{URL: s.url})
-			require.NoError(t, err)
-			all := found(report)
-			require.Len(t, all, 1, "%v", all)
-			for at, status := range all {
-				require.True(t, strings.HasPrefix(at, f.rule+": "), at)
-				require.Equal(t, f.status, status, at)
-			}
-		})
+	for _, pays := range []bool{false, true} {
+		for _, f := range map[bool][]fault{false: faults, true: paidFaults}[pays] {
+			t.Run(f.rule+" "+f.name, func(t *testing.T) {
+				t.Parallel()
+				s := newShop(t)
+				f.plant(s)
+				c := conformance.Config{URL: s.url}
+				if pays {
+					c = s.paying(t, 70_000)
+				}
+				report, err := conformance.Validate(t.Context(), c)
+				require.NoError(t, err)
+				all := found(report)
+				require.Len(t, all, 1, "%v", all)
+				for at, status := range all {
+					require.True(t, strings.HasPrefix(at, f.rule+": "), at)
+					require.Equal(t, f.status, status, at)
+				}
+			})
+		}
+	}
+}
+
+// TestBudgetHoldsAcrossAllChecks: no signature takes the sum above the budget, even of
+// payments that a server refuses.
+func TestBudgetHoldsAcrossAllChecks(t *testing.T) {
+	t.Parallel()
+	for budget := int64(5_000); budget <= 60_000; budget += 5_000 {
+		s := newShop(t)
+		c := s.paying(t, budget)
+		w := &countingWallet{Wallet: c.Wallet, to: sellerWallet}
+		c.Wallet = w
+		report, err := conformance.Validate(t.Context(), c)
+		require.NoError(t, err)
+		require.LessOrEqual(t, w.signed.Load(), budget)
+		require.LessOrEqual(t, report.SignedMicros, budget)
+		require.GreaterOrEqual(t, report.SignedMicros, w.signed.Load())
+		require.Equal(t, min(budget/10_000*10_000, 50_000), report.SignedMicros)
 	}
 }

@@ -27,6 +27,7 @@ type probe struct {
 	challenge *challenge
 	poor      *poorWallet
 	payments  map[string]*payment
+	replayed  bool // the server serves one payment twice
 
 	signed, paid int64 // millionths of a dollar
 }

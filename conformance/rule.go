@@ -90,7 +90,7 @@ func quote(s string) string { return `"` + clean(s, maxQuoted) + `"` }
 func topics() [][]Rule {
 	return [][]Rule{
 		httpRules(), cacheRules(), corsRules(), x402Rules(version2), x402Rules(version1), mppRules(), priceRules(),
-		refusalRules(), discoveryRules(),
+		refusalRules(), discoveryRules(), paidRules(),
 	}
 }
 

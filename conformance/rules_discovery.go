@@ -131,10 +131,13 @@ func (p *probe) document(ctx context.Context) (map[string]any, verdict) {
 
 func checkOpenAPI(ctx context.Context, p *probe) verdict {
 	doc, no := p.document(ctx)
-	if doc == nil {
-		return no
+	if doc != nil {
+		return pass("")
 	}
-	return pass("")
+	if c, _ := p.asked(ctx); c != nil && c.has[payment2] {
+		no.status = Fail // directories of MPP read nothing else
+	}
+	return no
 }
 
 // operation returns the operation of the endpoint, or a verdict if there is none.

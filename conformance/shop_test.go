@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -16,8 +17,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/paywarrant/paywarrant/agent"
+	"github.com/paywarrant/paywarrant/conformance"
 	"github.com/paywarrant/paywarrant/mpp"
 	"github.com/paywarrant/paywarrant/x402"
+	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
 const (
@@ -49,10 +53,11 @@ type shop struct {
 	dynamic               atomic.Int64 // added to the price with each request, if it is above zero
 	finish                func(http.Header)
 
-	acceptsUnsigned, acceptsUnfunded                          bool
-	acceptsReplay, acceptsRace, acceptsLess, acceptsOther     bool
-	acceptsExpired, acceptsOtherHeader, hidesReceipt, refuses bool
-	receipt                                                   map[string]any // members of the receipt that replace those of a good one
+	acceptsUnsigned, acceptsUnfunded                      bool
+	acceptsReplay, acceptsRace, acceptsLess, acceptsOther bool
+	acceptsExpired, acceptsOtherHeader                    bool
+	hidesReceipt, refuses                                 string         // the header of the payment
+	receipt                                               map[string]any // members of the receipt that replace those of a good one
 
 	mu     sync.Mutex
 	funded map[string]bool // by wallet, in lower case
@@ -113,6 +118,35 @@ func newShop(t *testing.T) *shop {
 	return s
 }
 
+// paying returns a configuration with a wallet that has money.
+func (s *shop) paying(t *testing.T, budget int64) conformance.Config {
+	t.Helper()
+	key, err := evm.ParseKey(strings.Repeat("42", 32))
+	require.NoError(t, err)
+	w, err := evm.NewWallet(evm.WalletConfig{Key: key})
+	require.NoError(t, err)
+	s.funded[strings.ToLower(w.Address())] = true
+	return conformance.Config{URL: s.url, Wallet: w, BudgetMicros: budget}
+}
+
+// countingWallet adds up what it signs for a payee within the transfer's window.
+type countingWallet struct {
+	agent.Wallet
+	to     string
+	signed atomic.Int64
+}
+
+func (w *countingWallet) SignTransfer(ctx context.Context, chainID int64, asset x402.Asset, a x402.Authorization) (string, error) {
+	value, err := strconv.ParseInt(a.Value, 10, 64)
+	if err != nil {
+		return "", err
+	}
+	if strings.EqualFold(a.To, w.to) && a.ValidBeforeTime().After(time.Now()) {
+		w.signed.Add(value)
+	}
+	return w.Wallet.SignTransfer(ctx, chainID, asset, a)
+}
+
 // operation returns the operation of the document.
 func (s *shop) operation() map[string]any {
 	return s.doc["paths"].(map[string]any)["/weather"].(map[string]any)["get"].(map[string]any)
@@ -153,7 +187,7 @@ func (s *shop) gate(w http.ResponseWriter, r *http.Request) {
 			s.ask(w, s.malformed, s.problem, s.forgetsChallenge)
 			return
 		}
-		if problem := s.judge(name, offered, exact); problem != "" || s.refuses {
+		if problem := s.judge(name, offered, exact); problem != "" || s.refuses == name {
 			s.ask(w, http.StatusPaymentRequired, problem, false)
 			return
 		}
@@ -204,11 +238,12 @@ func (s *shop) judge(name, offered string, e x402.Exact) string {
 	}
 	switch before, ok := s.used[a.Nonce]; {
 	case !ok:
-		s.used[a.Nonce] = name
 		if s.acceptsRace { // the nonce is written down too late
-			delete(s.used, a.Nonce)
-			time.AfterFunc(300*time.Millisecond, func() { s.mu.Lock(); s.used[a.Nonce] = name; s.mu.Unlock() })
+			s.mu.Unlock()
+			time.Sleep(50 * time.Millisecond) // the settlement
+			s.mu.Lock()
 		}
+		s.used[a.Nonce] = name
 		return ""
 	case before != name:
 		return refuseUnless(s.acceptsOtherHeader)
@@ -239,13 +274,14 @@ func (s *shop) serve(w http.ResponseWriter, name string, e x402.Exact) {
 		receipt = map[string]any{"method": "evm", "reference": e.Authorization.Nonce, "status": "success", "timestamp": time.Now().Format(time.RFC3339)}
 	}
 	for key, value := range s.receipt {
-		if _, has := receipt[key]; has {
+		key, only, limited := strings.Cut(key, " ")
+		if _, has := receipt[key]; has && (!limited || (only == "v2" && name == "PAYMENT-SIGNATURE")) {
 			receipt[key] = value
 		}
 	}
 	data, _ := json.Marshal(receipt)
 	header := map[string]string{"PAYMENT-SIGNATURE": "PAYMENT-RESPONSE", "X-PAYMENT": "X-PAYMENT-RESPONSE", "Authorization": "Payment-Receipt"}[name]
-	if !s.hidesReceipt {
+	if s.hidesReceipt != name {
 		h.Set(header, map[bool]*base64.Encoding{true: base64.RawURLEncoding, false: base64.StdEncoding}[header == "Payment-Receipt"].EncodeToString(data))
 	}
 	_, _ = io.WriteString(w, `{"sky":"clear"}`)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/conformance"
+	"github.com/paywarrant/paywarrant/internal/devchain"
 )
 
 // startDemo starts the whole sandbox.
@@ -43,6 +44,20 @@ func TestValidateIsCleanOnOurPaywall(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, string(written), `failures="0"`)
 	}
+}
+
+func TestValidatePaysWithinItsBudget(t *testing.T) {
+	t.Parallel()
+	s := startDemo(t)
+	file := filepath.Join(t.TempDir(), "wallet.key")
+	require.NoError(t, os.WriteFile(file, []byte(devchain.Wallets()[0].PrivateKey()), 0o600))
+	args := []string{"validate", s.API.BaseURL + "/weather", "--pay", "--wallet", file}
+	text, err := command(t, append(args, "--budget", "0.05")...)
+	require.NoError(t, err, text)
+	require.Contains(t, text, "0 warnings, 0 failed, 1 not checked. Signed payments of 0.05 USD; served for 0.04 USD.")
+	text, err = command(t, append(args, "--budget", "0.02")...)
+	require.NoError(t, err, text)
+	require.Contains(t, text, "the budget of 0.02 USD does not allow 0.01 more: paid.mpp, receipt.mpp, paid.race, paid.less")
 }
 
 func TestValidateFailsIfARuleFails(t *testing.T) {

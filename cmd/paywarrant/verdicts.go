@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/paywarrant/paywarrant/conformance"
 	"github.com/paywarrant/paywarrant/internal/money"
@@ -48,21 +49,21 @@ func (f reportFlags) write(o output, name string, report conformance.Report) err
 // what was found, the remedy and the source.
 func printVerdicts(w io.Writer, report conformance.Report) error {
 	t := newTeller(w, false)
-	colours := map[conformance.Status]string{conformance.Pass: "32", conformance.Warn: "33", conformance.Fail: "1;31", conformance.Skipped: "2"}
+	colours := map[conformance.Status]string{conformance.Pass: "32", conformance.Warn: "33", conformance.Fail: "1;31"}
 	width := 0
 	for _, r := range report.Results {
 		width = max(width, len(r.ID))
 	}
 	for _, r := range report.Results {
-		line := fmt.Sprintf("%-*s  %s", width, r.ID, r.Title)
 		if r.Status == conformance.Skipped {
-			line += ": " + r.Detail
+			continue
 		}
-		t.print(t.paint(colours[r.Status], fmt.Sprintf("%-7s", r.Status)) + "  " + line + "\n")
-		if r.Status == conformance.Warn || r.Status == conformance.Fail {
-			t.rows([]fact{{"     found", r.Detail}, {"     remedy", r.Remedy}, {"     source", r.Source}})
+		t.print(t.paint(colours[r.Status], fmt.Sprintf("%-4s", r.Status)) + "  " + fmt.Sprintf("%-*s  %s", width, r.ID, r.Title) + "\n")
+		if r.Status != conformance.Pass {
+			t.rows([]fact{{"  found", r.Detail}, {"  remedy", r.Remedy}, {"  source", r.Source}})
 		}
 	}
+	printSkipped(t, report.Results)
 	t.print(fmt.Sprintf("\n%d rules: %d passed, %d warnings, %d failed, %d not checked.", len(report.Results), report.Count(conformance.Pass),
 		report.Count(conformance.Warn), report.Count(conformance.Fail), report.Count(conformance.Skipped)))
 	if report.SignedMicros > 0 {
@@ -70,4 +71,25 @@ func printVerdicts(w io.Writer, report conformance.Report) error {
 	}
 	t.print("\n")
 	return t.err
+}
+
+// printSkipped prints what was not checked, by its reason.
+func printSkipped(t *teller, results []conformance.Result) {
+	var reasons []string
+	rules := map[string][]string{}
+	for _, r := range results {
+		if r.Status != conformance.Skipped {
+			continue
+		}
+		if rules[r.Detail] == nil {
+			reasons = append(reasons, r.Detail)
+		}
+		rules[r.Detail] = append(rules[r.Detail], r.ID)
+	}
+	if len(reasons) > 0 {
+		t.print("\nNot checked:\n")
+	}
+	for _, reason := range reasons {
+		t.print("    " + reason + ": " + strings.Join(rules[reason], ", ") + "\n")
+	}
 }
