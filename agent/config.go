@@ -64,7 +64,8 @@ type Config struct {
 	// refuse. It is sent only to ServiceURL. Default: the agent does not pay by mandate,
 	// unless Service is set.
 	Token string
-	// Mandate pays: its token, or its id (del_…) if Token is of the merchant that created
+	// Mandate pays sellers that take mandates, and by x402 and the Payment scheme those that
+	// do not know the service, if Wallet cannot: its token, or its id (del_…) if Token is of the merchant that created
 	// it. Required with Token and with Service.
 	Mandate string
 	// Service binds the mandate to payments, in place of ServiceURL and Token. Default: a

@@ -72,12 +72,14 @@ func credentialHeaders() []string {
 // make makes the credential of an offer. Nothing is paid before it is sent.
 func (t *Transport) make(ctx context.Context, o Offer, r *http.Request) (c *credential, err error) {
 	c = &credential{offer: o, origin: origin(r.URL), until: t.cfg.Clock().Add(longestTransfer)}
-	switch o.Method {
-	case Bundle:
+	switch {
+	case o.byService:
+		err = t.makeSellerCredential(ctx, c, r)
+	case o.Method == Bundle:
 		c.header = map[string]string{HeaderBundleToken: t.cfg.BundleTokens[c.origin]}
-	case Mandate:
+	case o.Method == Mandate:
 		err = t.makeMandate(ctx, c, r)
-	case X402, X402V1, MPP:
+	default:
 		err = t.makeTransfer(ctx, c)
 	}
 	if err != nil {

@@ -24,6 +24,10 @@
 // next one only after a definite refusal that moved no money. [Purchase] and
 // [PaymentError] list every offer that was not used, with the reason.
 //
+// A seller that does not know the service is paid by the wallet, or else by the mandate all
+// the same: the service signs the seller's x402 or MPP transfer from the session account of
+// the mandate, which must allow any payee and pay by a wallet (see [SellerService]).
+//
 // # Bound to the server
 //
 // The mandate itself is not sent: the service binds it to one payment at the origin

@@ -44,6 +44,7 @@ type Offer struct {
 	// [Dropped] contains the reason.
 	Usable bool
 
+	byService bool // the service pays it from the mandate
 	chainID   int64
 	resource  string               // as the seller wrote it
 	required  x402.PaymentRequired // the 402 that accepts is part of, for X402

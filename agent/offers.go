@@ -47,10 +47,10 @@ func (l *listing) add(o Offer, reason string) {
 // list returns the offers of a 402 for a URL.
 func (t *Transport) list(a asked, u *url.URL) (l listing) {
 	l.dropped = slices.Clone(a.unreadable)
+	t.listOwn(&l, a, u) // first: a mandate that the seller takes itself pays no transfer
 	t.listV2(&l, a, u)
 	t.listV1(&l, a, u)
 	t.listMPP(&l, a, u)
-	t.listOwn(&l, a, u)
 	rank := func(o Offer) int {
 		if o.Method == MPP && a.prefersMPP() {
 			return slices.Index(allMethods(), X402)*2 - 1
@@ -137,8 +137,9 @@ func isRealm(realm string, u *url.URL) bool {
 	return strings.EqualFold(realm, u.Host) || strings.EqualFold(realm, u.Hostname()) || realm == origin(u)
 }
 
-// transfer adds an offer that is paid by a signed transfer. If the wallet lacks the
-// token, the offer is only listed, with an assumed precision of six decimals.
+// transfer adds an offer that is paid by a signed transfer: of the wallet, or else of the
+// mandate's session account at the service. If neither can pay the token, the offer is only
+// listed. Without a wallet, a precision of six decimals is assumed, and the service checks it.
 func (t *Transport) transfer(l *listing, o Offer, network, asset, payTo, amount string) {
 	n, err := x402.ParseNetwork(network)
 	if err != nil {
@@ -159,6 +160,9 @@ func (t *Transport) transfer(l *listing, o Offer, network, asset, payTo, amount 
 		reason = "the wallet does not pay in token " + asset
 	} else {
 		o.asset, decimals = own, own.Decimals
+	}
+	if reason != "" && t.sellerService(l) != nil {
+		o.byService, reason = true, ""
 	}
 	if o.AmountMicros = toMicros(amount, decimals); o.AmountMicros <= 0 {
 		l.drop(o.Method, o.Network, "the amount is not positive")

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+
+	"github.com/paywarrant/paywarrant/client"
 )
 
 // maxTries is the maximum number of methods that are tried for one request.
@@ -23,7 +25,9 @@ type purchase struct {
 	key      requestKey
 	approved *Offer // the offer that Approve accepted
 	tried    map[Method]bool
-	reason   error // why the cheapest offer is not used
+	// unpayable counts the offers that the service could not pay.
+	unpayable int
+	reason    error // why the cheapest offer is not used
 }
 
 // buy pays the cheapest offer that every limit allows. It tries the next method if
@@ -106,6 +110,10 @@ func (p *purchase) prepare(o Offer) (*credential, error) {
 	p.tried[o.Method] = true
 	c, err := p.make(ctx, o, p.request)
 	if err != nil {
+		if errors.Is(err, client.ErrOfferNotPayable) && p.unpayable < maxTries { // perhaps another one of the method is
+			delete(p.tried, o.Method)
+			p.unpayable++
+		}
 		giveBack()
 		return nil, err
 	}
