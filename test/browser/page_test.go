@@ -39,7 +39,7 @@ func until[T any](ctx context.Context, target *chromedp.Target, selector, script
 		select {
 		case <-ctx.Done():
 			var none T
-			return none, fmt.Errorf("%s: %w: %v", selector, ctx.Err(), err)
+			return none, fmt.Errorf("%s: %w: %w", selector, ctx.Err(), err)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

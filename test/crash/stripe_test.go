@@ -237,7 +237,7 @@ func TestStripeLosesDoublesAndLeavesNothing(t *testing.T) {
 	}
 	require.Positive(t, succeeded)
 	require.Positive(t, refunds)
-	require.EqualValues(t, moved, d.account.Moved())
+	require.Equal(t, moved, d.account.Moved())
 	require.Eventually(t, func() bool { return d.account.Held() == 0 }, time.Minute, 50*time.Millisecond, "held")
 	require.NoError(t, d.running.Stop())
 	d.reconcile(t, succeeded)
