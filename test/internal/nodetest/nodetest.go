@@ -112,14 +112,45 @@ func (p Project) Start(t *testing.T, script string, request, answer any) {
 // environment, and gives what it wrote and how it ended.
 func (p Project) Command(t *testing.T, env []string, program string, args ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), runTimeout)
+	cmd, cancel := p.command(t, program, args...)
 	defer cancel()
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// Watch is [Project.Command] for a program that needs something while it runs: seen is called
+// with each line of its output.
+func (p Project) Watch(t *testing.T, seen func(line string), program string, args ...string) (string, error) {
+	t.Helper()
+	cmd, cancel := p.command(t, program, args...)
+	defer cancel()
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	var all strings.Builder
+	for lines := bufio.NewScanner(pipe); lines.Scan(); {
+		all.WriteString(lines.Text() + "\n")
+		seen(lines.Text())
+	}
+	return all.String(), cmd.Wait()
+}
+
+// command is a program of one of the packages.
+func (p Project) command(t *testing.T, program string, args ...string) (*exec.Cmd, context.CancelFunc) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), runTimeout)
 	path, err := filepath.Abs(filepath.Join(p.dir, "node_modules", ".bin", program))
 	if err != nil {
+		cancel()
 		t.Fatalf("nodetest: %v", err)
 	}
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Dir, cmd.Env = p.dir, append(os.Environ(), env...)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	cmd.Dir = p.dir
+	return cmd, cancel
 }
