@@ -29,6 +29,12 @@
 // somebody else uses, reorganizations. In the end charges, grants, revocations, signed
 // transfers and nonces must be the same on the chain, in the ledger, in the rail's
 // records and in the answers.
+//
+//	go run ./test/crash -sellers -kills 10
+//
+// kills it at each step of a purchase from a seller that does not know the service, and of the
+// sweep of what no seller took. In the end each seller has its price once or nothing, as the
+// ledger says, and everything else is back in the wallets.
 package main
 
 import (
@@ -50,7 +56,7 @@ func main() {
 	flag.Func("only", "with -points, kill at these steps alone, by their names with commas between", func(text string) error {
 		for name := range strings.SplitSeq(text, ",") {
 			p := failpoint.Point(name)
-			if !slices.Contains(slices.Concat(cardPoints(), chainPoints()), p) {
+			if !slices.Contains(slices.Concat(cardPoints(), chainPoints(), failpoint.SellerPoints()), p) {
 				return fmt.Errorf("there is no step %q", name)
 			}
 			o.Only = append(o.Only, p)
@@ -63,9 +69,10 @@ func main() {
 	flag.Uint64Var(&o.Seed, "seed", 1, "of the moments and amounts")
 	flag.BoolVar(&o.Postgres, "postgres", false, "keep the ledger, and the chain rail's records, in PostgreSQL instead of SQLite")
 	chain := flag.Bool("chain", false, "charge over a chain, and kill between broadcast and receipt")
+	sellers := flag.Bool("sellers", false, "pay sellers that do not know the service, and kill at each step of that, -kills times each")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	failed, err := drillOf(ctx, o, *chain)
+	failed, err := drillOf(ctx, o, *chain, *sellers)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "crash:", err)
@@ -76,7 +83,12 @@ func main() {
 }
 
 // drillOf runs one of the drills and prints what it found.
-func drillOf(ctx context.Context, o options, chain bool) (failed bool, err error) {
+func drillOf(ctx context.Context, o options, chain, sellers bool) (failed bool, err error) {
+	if sellers {
+		r, err := runSellers(ctx, o)
+		fmt.Println(r)
+		return r.failed(), err
+	}
 	if chain {
 		r, err := runChain(ctx, o)
 		fmt.Println(r)
