@@ -56,6 +56,8 @@ drills: ## Run the long drills of docs/reliability.md, and the models in full wi
 	go run ./test/crash -chain -kills 50
 	go run ./test/crash -chain -points -kills 3
 	go run ./test/crash -chain -points -kills 1 -postgres
+	go run ./test/crash -sellers -kills 10
+	go run ./test/crash -sellers -kills 3 -postgres
 	go test ./test/crash -count=1 -timeout 60m -run TestStripeLoses -args -stripe-kills 100
 	go run ./test/webhooks -events 20000
 	go run ./test/webhooks -events 20000 -postgres

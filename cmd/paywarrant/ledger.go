@@ -29,9 +29,11 @@ type checked struct {
 	Postings     int   `json:"postings"`
 	VolumeMicros int64 `json:"volumeMicros"`
 	// WrittenOff charges were paid by the operator, AdvancedMicros is what it has not got back.
-	WrittenOff     int      `json:"writtenOff"`
-	AdvancedMicros int64    `json:"advancedMicros"`
-	Faults         []string `json:"faults"`
+	WrittenOff     int   `json:"writtenOff"`
+	AdvancedMicros int64 `json:"advancedMicros"`
+	// InSessionsMicros is the persons' money in session accounts, which no pending purchase has.
+	InSessionsMicros int64    `json:"inSessionsMicros"`
+	Faults           []string `json:"faults"`
 }
 
 // Run checks the ledger; a fault fails the command.
@@ -46,7 +48,7 @@ func (c ledgerCheckCmd) Run(ctx context.Context, o output) error {
 	}
 	if c.JSON {
 		err := json.NewEncoder(o.out).Encode(checked{
-			r.Mandates, r.Charges, r.Succeeded, r.Failed, r.Pending, r.Postings, int64(r.Volume), r.WrittenOff, int64(r.Advanced), append([]string{}, r.Faults...),
+			r.Mandates, r.Charges, r.Succeeded, r.Failed, r.Pending, r.Postings, int64(r.Volume), r.WrittenOff, int64(r.Advanced), int64(r.InSessions), append([]string{}, r.Faults...),
 		})
 		if err != nil {
 			return err
@@ -76,6 +78,9 @@ func printReport(o output, r ledger.Report) error {
 		r.Mandates, r.Charges, r.Succeeded, r.Failed, r.Pending, r.Authorized, r.Voided, r.WrittenOff, r.Postings, r.Volume.Decimal())
 	if r.Tabs > 0 && err == nil {
 		_, err = fmt.Fprintf(o.out, "%d tabs, $%s advanced by the operator\n", r.Tabs, r.Advanced.Decimal())
+	}
+	if r.InSessions > 0 && err == nil {
+		_, err = fmt.Fprintf(o.out, "$%s in session accounts\n", r.InSessions.Decimal())
 	}
 	for _, f := range r.Faults {
 		_, e := fmt.Fprintln(o.out, "FAULT:", f)

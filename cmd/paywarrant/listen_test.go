@@ -185,7 +185,7 @@ func TestLedgerCheckTakesTheConfiguration(t *testing.T) {
 	for _, from := range [][]string{{"--config", file}, {"--store", filepath.Join(dir, "pay.db")}} {
 		var out bytes.Buffer
 		require.NoError(t, run(t.Context(), append([]string{"ledger", "check", "--json"}, from...), output{&out, io.Discard}))
-		require.JSONEq(t, `{"mandates":0,"charges":0,"succeeded":0,"failed":0,"pending":0,"postings":0,"volumeMicros":0,"writtenOff":0,"advancedMicros":0,"faults":[]}`, out.String())
+		require.JSONEq(t, `{"mandates":0,"charges":0,"succeeded":0,"failed":0,"pending":0,"postings":0,"volumeMicros":0,"writtenOff":0,"inSessionsMicros":0,"advancedMicros":0,"faults":[]}`, out.String())
 	}
 	require.Equal(t, exitUsage, exitCode(run(t.Context(), []string{"ledger", "check"}, output{io.Discard, io.Discard})))
 }

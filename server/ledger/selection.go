@@ -29,11 +29,15 @@ func (s Selection) Has(c Charge) bool { return !s.Settled || s.includes(c.Settle
 
 // Posted returns the postings of a charge that a selection by the time of settlement has: those
 // of the charge if it was settled in the period, and those of its refunds that were posted in
-// it. What is posted later never changes a period that has passed. Other selections have all
+// it. Of a purchase that no seller took it has what was posted in the period. What is posted
+// later never changes a period that has passed. Other selections have all
 // postings of a charge.
 func (s Selection) Posted(c Charge, all []Posting) []Posting {
 	if !s.Settled {
 		return all
+	}
+	if c.Source == SourceSeller && c.Status == ChargeFailed { // what was moved into the session account all the same
+		return slices.DeleteFunc(slices.Clone(all), func(p Posting) bool { return !s.includes(p.At) })
 	}
 	settled := s.includes(c.SettledAt)
 	if settled && c.Refunds == 0 {

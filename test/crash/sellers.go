@@ -125,7 +125,7 @@ func (d *sellersDrill) sellersUnderLoad(ctx context.Context, steps labels) error
 	passing, halt := context.WithCancel(ctx)
 	var clock sync.WaitGroup
 	clock.Go(func() { // windows end, also of what is being settled
-		for sleep(passing, 2*time.Second) == nil {
+		for sleep(passing, 4*time.Second) == nil {
 			if err := d.node.chain.AdvanceTime(35 * time.Second); err != nil {
 				d.fault(err.Error())
 			}
@@ -174,7 +174,7 @@ func (d *sellersDrill) credentialFor(ctx context.Context, mandate string, p purc
 	asset, _ := x402.USDC(devchain.ChainID)
 	accepted, err := json.Marshal(x402.Requirements{
 		Scheme: x402.SchemeExact, Network: x402.NetworkOf(devchain.ChainID).CAIP2, Amount: strconv.FormatInt(p.micros, 10), Asset: asset.Address,
-		PayTo: p.seller.Hex(), MaxTimeoutSeconds: 30,
+		PayTo: p.seller.Hex(), MaxTimeoutSeconds: 60,
 	})
 	if err != nil {
 		return paid, fmt.Errorf("encode offer: %w", err)

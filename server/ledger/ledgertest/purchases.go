@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -69,6 +70,31 @@ func purchases(t *testing.T, b *bench) {
 	}))
 	require.Len(t, sweeps, 1)
 	require.Equal(t, []any{sweep.ID, "session:" + m.ID, "mandate:" + m.ID, 90 * cent}, []any{sweeps[0].ChargeID, sweeps[0].From, sweeps[0].To, sweeps[0].Amount})
+
+	// The postings of a period add up to what is in the session account at its end.
+	session := ledger.Micros(0)
+	require.NoError(t, b.store.Audit(t.Context(), func(a ledger.Audit) error {
+		s := ledger.Selection{From: b.clock.Now().Add(-time.Hour), To: b.clock.Now().Add(time.Hour), Settled: true}
+		return a.SelectedPostings(t.Context(), s, func(_ ledger.Charge, all []ledger.Posting) error {
+			for _, p := range all {
+				if p.To == "session:"+m.ID {
+					session += p.Amount
+				}
+				if p.From == "session:"+m.ID {
+					session -= p.Amount
+				}
+			}
+			return nil
+		})
+	}))
+	require.Equal(t, sweep.Amount, session, "the sweep is not among the charges")
+	require.NoError(t, b.store.Audit(t.Context(), func(a ledger.Audit) error {
+		s := ledger.Selection{From: b.clock.Now().Add(time.Hour), Settled: true}
+		return a.SelectedPostings(t.Context(), s, func(c ledger.Charge, _ []ledger.Posting) error {
+			require.Fail(t, "another period", c.ID)
+			return nil
+		})
+	}))
 
 	_, err := b.Settle(t.Context(), b.purchase(t, m, cent), took(2*cent))
 	require.ErrorIs(t, err, ledger.ErrInvariant, "more than the price")

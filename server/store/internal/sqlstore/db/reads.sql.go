@@ -987,7 +987,8 @@ func (q *Queries) Reversals(ctx context.Context, chargeID string) (int64, error)
 
 const selectedCharges = `-- name: SelectedCharges :many
 SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE id > $1 AND id < $2 AND created_ms >= $3 AND created_ms < $4
-    AND (settled_ms >= $5 AND settled_ms < $6 OR refunds > CAST($7 AS BIGINT))
+    AND (settled_ms >= $5 AND settled_ms < $6 OR refunds > CAST($7 AS BIGINT)
+        OR source = 'seller' AND status = 'failed' AND CAST($7 AS BIGINT) = 0)
 ORDER BY id LIMIT CAST($8 AS BIGINT)
 `
 
@@ -1002,8 +1003,8 @@ type SelectedChargesParams struct {
 	Most           int64
 }
 
-// Charges with refunds are selected whenever they were settled: the caller reads the times of
-// their postings.
+// Charges with refunds, and purchases that no seller took, are selected whenever they were
+// settled: the caller reads the times of their postings.
 func (q *Queries) SelectedCharges(ctx context.Context, arg SelectedChargesParams) ([]Charge, error) {
 	rows, err := q.query(ctx, q.selectedChargesStmt, selectedCharges,
 		arg.After,
@@ -1073,7 +1074,8 @@ func (q *Queries) SelectedCharges(ctx context.Context, arg SelectedChargesParams
 const selectedChargesOf = `-- name: SelectedChargesOf :many
 SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE merchant_id = $1
     AND id > $2 AND id < $3 AND created_ms >= $4 AND created_ms < $5
-    AND (settled_ms >= $6 AND settled_ms < $7 OR refunds > CAST($8 AS BIGINT))
+    AND (settled_ms >= $6 AND settled_ms < $7 OR refunds > CAST($8 AS BIGINT)
+        OR source = 'seller' AND status = 'failed' AND CAST($8 AS BIGINT) = 0)
 ORDER BY id LIMIT CAST($9 AS BIGINT)
 `
 

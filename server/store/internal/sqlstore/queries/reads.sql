@@ -113,14 +113,16 @@ ORDER BY mandate_id, seq LIMIT sqlc.arg(page);
 SELECT * FROM events WHERE mandate_id = $1 AND seq > $2 ORDER BY seq;
 
 -- name: SelectedCharges :many
--- Charges with refunds are selected whenever they were settled: the caller reads the times of
--- their postings.
+-- Charges with refunds, and purchases that no seller took, are selected whenever they were
+-- settled: the caller reads the times of their postings.
 SELECT * FROM charges WHERE id > sqlc.arg(after) AND id < sqlc.arg(before) AND created_ms >= sqlc.arg(created_from) AND created_ms < sqlc.arg(created_to)
-    AND (settled_ms >= sqlc.arg(settled_from) AND settled_ms < sqlc.arg(settled_to) OR refunds > CAST(sqlc.arg(without_refunds) AS BIGINT))
+    AND (settled_ms >= sqlc.arg(settled_from) AND settled_ms < sqlc.arg(settled_to) OR refunds > CAST(sqlc.arg(without_refunds) AS BIGINT)
+        OR source = 'seller' AND status = 'failed' AND CAST(sqlc.arg(without_refunds) AS BIGINT) = 0)
 ORDER BY id LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: SelectedChargesOf :many
 SELECT * FROM charges WHERE merchant_id = sqlc.arg(merchant_id)
     AND id > sqlc.arg(after) AND id < sqlc.arg(before) AND created_ms >= sqlc.arg(created_from) AND created_ms < sqlc.arg(created_to)
-    AND (settled_ms >= sqlc.arg(settled_from) AND settled_ms < sqlc.arg(settled_to) OR refunds > CAST(sqlc.arg(without_refunds) AS BIGINT))
+    AND (settled_ms >= sqlc.arg(settled_from) AND settled_ms < sqlc.arg(settled_to) OR refunds > CAST(sqlc.arg(without_refunds) AS BIGINT)
+        OR source = 'seller' AND status = 'failed' AND CAST(sqlc.arg(without_refunds) AS BIGINT) = 0)
 ORDER BY id LIMIT CAST(sqlc.arg(most) AS BIGINT);
