@@ -35,6 +35,9 @@ func reference() string {
 		"`conformance.Rules` returns them.\n\n" +
 		"This page is written by `UPDATE_RULES=1 go test ./conformance -run TestRulesAreDocumented`.\n\n")
 	table(&b, conformance.Rules())
+	b.WriteString("\n# The rules of a facilitator\n\n" +
+		"`paywarrant conform facilitator URL` judges an x402 facilitator by these, on a test chain. `conformance.FacilitatorRules` returns them.\n\n")
+	table(&b, conformance.FacilitatorRules())
 	return b.String()
 }
 
@@ -42,7 +45,7 @@ func table(b *strings.Builder, rules []conformance.Rule) {
 	b.WriteString("| rule | requires | source | remedy |\n|---|---|---|---|\n")
 	for _, r := range rules {
 		id := "`" + r.ID + "`"
-		if r.Pays {
+		if r.Pays && !strings.HasPrefix(r.ID, "facilitator.") {
 			id += " (pays)"
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", id, r.Title, r.Source, r.Remedy)
@@ -52,7 +55,7 @@ func table(b *strings.Builder, rules []conformance.Rule) {
 func TestEachRuleHasAnIDASourceAndARemedy(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, r := range conformance.Rules() {
+	for _, r := range append(conformance.Rules(), conformance.FacilitatorRules()...) {
 		require.Regexp(t, `^[a-z0-9]+\.[a-z0-9-]+$`, r.ID)
 		require.False(t, seen[r.ID], r.ID)
 		seen[r.ID] = true

@@ -33,7 +33,8 @@ type Rule struct {
 	// Pays reports whether the check needs a payment.
 	Pays bool `json:"pays,omitzero"`
 
-	check func(context.Context, *probe) verdict
+	check   func(context.Context, *probe) verdict
+	conform func(context.Context, *bench) verdict // of a facilitator, in place of check
 }
 
 // Result is a rule with its result.

@@ -39,6 +39,7 @@ type cli struct {
 	Pay              payCmd              `cmd:"" help:"Fetch a URL that requires payment: show the challenge, pay, show the receipt."`
 	Gate             gateCmd             `cmd:"" help:"Charge for a service in any language, as a reverse proxy in front of it."`
 	Validate         validateCmd         `cmd:"" help:"Judge any paywall by the rules of x402, MPP and HTTP, with remedies."`
+	Conform          conformCmd          `cmd:"" help:"Judge a service that settles payments."`
 	SandboxProcessor sandboxProcessorCmd `cmd:"" help:"Run the sandbox card processor by itself, for several service instances to share."`
 	MCP              mcpCmd              `cmd:"" name:"mcp" help:"Serve the agent's tools by the Model Context Protocol on standard input and output."`
 	Webhooks         webhooksCmd         `cmd:"" help:"Receive a merchant's events without a public address, and trigger test events."`

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"net/url"
 
 	"github.com/paywarrant/paywarrant/conformance"
 	"github.com/paywarrant/paywarrant/internal/money"
@@ -52,19 +50,7 @@ func (c validateCmd) Run(ctx context.Context, o output) error {
 	}
 	report, err := conformance.Validate(ctx, cfg)
 	if err != nil {
-		return c.failed(err)
+		return notJudged(err)
 	}
 	return c.write(o, "paywarrant validate "+report.URL, report)
-}
-
-// failed returns the error of a validation that could not be made.
-func (c validateCmd) failed(err error) error {
-	var sent *url.Error
-	switch {
-	case unreachable(err):
-		return &exitError{code: exitUnreachable, err: errors.New(printable(err.Error()))}
-	case errors.As(err, &sent), errors.Is(err, context.Canceled):
-		return errors.New(printable(err.Error()))
-	}
-	return &exitError{code: exitUsage, err: err}
 }

@@ -137,7 +137,7 @@ func TestPackagesOfTheServiceAreApart(t *testing.T) {
 // and what measures and tests them.
 func TestChainCodeStaysInItsPlace(t *testing.T) {
 	t.Parallel()
-	places := []string{"x402/evm", "server/rail/chain", "contracts", "internal/devchain", "test/", "bench"}
+	places := []string{"x402/evm", "server/rail/chain", "contracts", "internal/devchain", "conformance/onchain", "test/", "bench"}
 	for path, p := range list(t, "./...") {
 		own, ok := strings.CutPrefix(path, module+"/")
 		if !ok || slices.ContainsFunc(places, func(place string) bool { return strings.HasPrefix(own, place) }) {
