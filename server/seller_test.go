@@ -307,6 +307,21 @@ func TestLimitsHoldOverRacingPurchasesAtFourSellers(t *testing.T) {
 	}
 }
 
+// TestNoOtherMerchantSweepsASessionAccount: another merchant has the id of a mandate that allows it.
+func TestNoOtherMerchantSweepsASessionAccount(t *testing.T) {
+	t.Parallel()
+	m := openSellers(t, onSQLite, servertest.Terms{MaxPerTxCents: 100, MaxMonthlySpendCents: 1000})
+	other := m.caller
+	var err error
+	other.merchant, err = m.srv().CreateMerchant(t.Context(), server.MerchantParams{Name: "Other"})
+	require.NoError(t, err)
+	id := m.mandateID(t, m.mandate)
+	other.do(t, "POST", "/v1/mandates/"+id+"/sweep", "{}").refused(t, 400, "validation_error")
+	body, err := json.Marshal(map[string]any{"offer": m.offerV2("10000", devchain.Payee(2).Address.Hex()), "resource": sold, "idempotencyKey": "o"})
+	require.NoError(t, err)
+	other.do(t, "POST", "/v1/mandates/"+id+"/credentials", string(body)).refused(t, 400, "validation_error")
+}
+
 func TestRefusedOffersMoveNothing(t *testing.T) {
 	t.Parallel()
 	m := openSellers(t, onSQLite, servertest.Terms{MaxPerTxCents: 100, MaxMonthlySpendCents: 1000})

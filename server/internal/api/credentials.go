@@ -54,7 +54,7 @@ func (a *API) sweep(ctx context.Context, c call[struct{}]) (reply, error) {
 	if err := c.restrict(idOrToken); err != nil {
 		return reply{}, err
 	}
-	s, err := a.Payments.Sweep(ctx, c.Merchant.ID, idOrToken)
+	s, err := a.Payments.Sweep(ctx, c.Merchant, idOrToken, c.RequestID)
 	if err != nil {
 		return reply{}, err
 	}

@@ -24,10 +24,12 @@ const (
 var ErrNothingToSweep = errors.New("payment: nothing to sweep")
 
 // Sweep sends the free money of a mandate's session account back to the payer's wallet, or
-// returns the sweep that is going on. It returns [ErrNothingToSweep], and the errors of
-// [Service.Mandate].
-func (s *Service) Sweep(ctx context.Context, merchantID, idOrToken string) (rail.Sweep, error) {
-	m, err := s.Mandate(ctx, merchantID, idOrToken)
+// returns the sweep that is going on. Each sweep costs gas, and what is swept counts in the
+// grant's month again when it is needed, so only the merchant that created the mandate may use
+// its id instead of the token. It returns [ErrNothingToSweep], and the errors of
+// [Service.PayAsAgent] about the mandate.
+func (s *Service) Sweep(ctx context.Context, account ledger.Merchant, idOrToken, requestID string) (rail.Sweep, error) {
+	m, err := s.agentMandate(ctx, account, idOrToken, requestID)
 	if err != nil {
 		return rail.Sweep{}, err
 	}

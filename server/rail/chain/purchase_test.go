@@ -181,6 +181,22 @@ func TestPurchaseThatNobodySignsEndsAndItsMoneyIsFree(t *testing.T) {
 	require.Equal(t, rail.Refused, repeated.Status, "a repeat signs nothing")
 }
 
+// TestPurchaseIsNotSignedAfterARevocation: the money is in the session account already.
+func TestPurchaseIsNotSignedAfterARevocation(t *testing.T) {
+	t.Parallel()
+	w := setup(t, devchain.Config{Manual: true}, impatient)
+	in := w.connectManually(t, "setup", chain.MethodWallet)
+	p := purchase("txn", in)
+	require.Equal(t, rail.Pending, w.buy(t, p).Status)
+	w.commit(t, 1) // it is funded
+	require.NoError(t, w.rail.Disconnect(t.Context(), in))
+	ended := w.buy(t, p)
+	require.Equal(t, []any{rail.Refused, rail.Unavailable, dollar}, []any{ended.Status, ended.Reason, ended.Funded})
+	require.Nil(t, ended.Signed)
+	require.NoError(t, w.rail.PurchaseRecorded(t.Context(), "txn"))
+	require.Equal(t, dollar, w.accounts(t)[0].Free)
+}
+
 // lateClock is the wall clock and a delay.
 type lateClock struct {
 	mu    sync.Mutex
