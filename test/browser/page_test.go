@@ -3,6 +3,7 @@ package browser_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -39,7 +40,7 @@ func until[T any](ctx context.Context, target *chromedp.Target, selector, script
 		select {
 		case <-ctx.Done():
 			var none T
-			return none, fmt.Errorf("%s: %w: %w", selector, ctx.Err(), err)
+			return none, fmt.Errorf("%s: %w", selector, errors.Join(ctx.Err(), err))
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
