@@ -42,6 +42,7 @@ type cli struct {
 	Conform          conformCmd          `cmd:"" help:"Judge a service that settles payments."`
 	SandboxProcessor sandboxProcessorCmd `cmd:"" help:"Run the sandbox card processor by itself, for several service instances to share."`
 	MCP              mcpCmd              `cmd:"" name:"mcp" help:"Serve the agent's tools by the Model Context Protocol on standard input and output."`
+	Agent            agentCmd            `cmd:"" help:"Give an agent the tools of a service."`
 	Webhooks         webhooksCmd         `cmd:"" help:"Receive a merchant's events without a public address, and trigger test events."`
 	Version          versionCmd          `cmd:"" help:"Print the version."`
 	VersionFlag      kong.VersionFlag    `help:"Print the version." name:"version"`

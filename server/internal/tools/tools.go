@@ -78,6 +78,7 @@ func (t *Tools) Close() { t.kits.close() }
 
 // Register adds the routes to mux.
 func (t *Tools) Register(mux *http.ServeMux) {
+	t.registerDescriptions(mux)
 	mux.Handle(Path, t)
 	mux.HandleFunc("GET "+metadataPath, t.metadata(t.Resources[0]))
 	for _, resource := range t.Resources {
