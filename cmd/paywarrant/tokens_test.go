@@ -49,7 +49,7 @@ func TestAnAgentPaysFromTheCommandLineWithATokenAlone(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(first), &newest))
 	require.Equal(t, made.DelegateID, newest.MandateID)
 	require.Contains(t, merchant("tokens", "revoke", newest.ID), "revoked")
-	require.ErrorContains(t, pay(plain), "expired or revoked")
+	require.ErrorContains(t, pay(plain), "expired, revoked")
 	require.NoError(t, pay(made.AccessToken))
 
 	_, err := ran("pay", s.API.BaseURL+"/report", "--service", s.BaseURL, "--mandate", made.IntentMandate)
