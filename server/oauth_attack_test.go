@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -231,6 +232,29 @@ func TestOpenRedirectorIsNone(t *testing.T) {
 	again.get(authorize(a.request()))
 	a.srv.Clock.Advance(15 * time.Minute)
 	require.Equal(t, "/dashboard", again.signIn("ada@acme.example").Path, "an old request is forgotten")
+	own, err := url.Parse(a.srv.URL)
+	require.NoError(t, err)
+	until := strconv.FormatInt(a.srv.Clock.Now().Add(time.Minute).Unix(), 10)
+	for _, page := range []string{"//evil.example/", "/\\evil.example/", "/\t/evil.example", "https://evil.example/", "evil.example", ""} {
+		planted := openTab(t, a.srv)
+		planted.http.Jar.SetCookies(own, []*http.Cookie{{Name: "return", Value: until + "." + base64.RawURLEncoding.EncodeToString([]byte(page)), Path: "/"}})
+		require.Equal(t, "/dashboard", planted.signIn("ada@acme.example").Path, "a planted cookie: %s", page)
+	}
+}
+
+// TestMixUpIsNoticed: an app that talks with several servers sees in each answer which one it
+// comes from, and metadata and answers name the same issuer.
+func TestMixUpIsNoticed(t *testing.T) {
+	t.Parallel()
+	a := openApp(t)
+	var meta struct{ Issuer string }
+	require.NoError(t, json.Unmarshal([]byte(a.get("/.well-known/oauth-authorization-server").Text), &meta))
+	for name, answer := range map[string]url.Values{
+		"code": a.code(a.request(), allowed("all", "pay")), "denied": a.code(a.request(), url.Values{"decision": {"deny"}}),
+		"invalid": backLink(t, a.get(authorize(a.request("response_type", "token")))),
+	} {
+		require.Equal(t, []string{meta.Issuer}, answer["iss"], name)
+	}
 }
 
 // TestConsentCannotBeForged: by another site's form, another session's key, or a form for

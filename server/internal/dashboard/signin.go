@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -140,38 +139,6 @@ func (d *Dashboard) enterCode(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// arrive redirects who has signed in to the page that asked for it, or to the overview.
-func (d *Dashboard) arrive(w http.ResponseWriter, r *http.Request) {
-	page := accountPath
-	if account, ok := d.sessions.Account(r.Context()); ok && account.Kind == signin.Merchant {
-		page = cmp.Or(d.sessions.TakeReturn(r.Context()), Root)
-	}
-	http.Redirect(w, r, page, http.StatusSeeOther)
-}
-
-// Decision is a page outside of the dashboard on which the merchant decides. The browser
-// identifies the session.
-type Decision = func(w http.ResponseWriter, r *http.Request, m ledger.Merchant, browser string)
-
-// Deciding serves h to the merchant that is signed in and has entered a code within FreshFor.
-// It sends others to sign in or to enter a code, and then back to the same address.
-func (d *Dashboard) Deciding(h Decision) http.HandlerFunc {
-	return d.sessions.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fresh := d.sessions.Fresh(r.Context(), FreshFor)
-		if account, _ := d.sessions.Account(r.Context()); !fresh || account.Kind != signin.Merchant {
-			d.sessions.ReturnTo(r.Context(), r.URL.RequestURI())
-		}
-		m, ok := d.merchantOf(w, r)
-		switch {
-		case !ok:
-		case !fresh:
-			d.showProve(w, visit{r, m}, http.StatusForbidden, provePage{Next: returning})
-		default:
-			h(w, r, m, d.sessions.Browser(r.Context()))
-		}
-	})).ServeHTTP
-}
-
 // begin signs in the one merchant of an address. If there is none or a choice, it signs in
 // the address, which sees the page of accounts.
 func (d *Dashboard) begin(r *http.Request, email string) error {
@@ -229,9 +196,6 @@ type provePage struct {
 
 // provable are the pages that lead to the question, and back from it.
 var provable = []string{"/keys", "/tokens", "/settings", "/webhooks", returning}
-
-// returning stands for the page that the session returns to.
-const returning = "return"
 
 func (d *Dashboard) showProve(w http.ResponseWriter, v visit, status int, page provePage) {
 	page.Email = v.merchant.Email

@@ -90,8 +90,8 @@ func (s *Sessions) Begin(ctx context.Context, a Account) error {
 	if err := s.manager.RenewToken(ctx); err != nil {
 		return err
 	}
-	now, before := s.service.Clock(), s.record(ctx)
-	s.put(ctx, record{Account: a, SignedInAt: now, SeenAt: now, ProvenAt: now, Next: before.Next, NextUntil: before.NextUntil})
+	now := s.service.Clock()
+	s.put(ctx, record{Account: a, SignedInAt: now, SeenAt: now, ProvenAt: now})
 	return nil
 }
 
@@ -133,39 +133,6 @@ func (s *Sessions) Browser(ctx context.Context) string {
 		s.put(ctx, rec)
 	}
 	return rec.Browser
-}
-
-const (
-	// returnFor is how long a page to return to is remembered.
-	returnFor = 15 * time.Minute
-	// maxReturn limits its path and query, in bytes.
-	maxReturn = 8 << 10
-)
-
-// ReturnTo remembers a page of the service to return to after signing in: its path and
-// query. It stays in the session, so that no link can choose it.
-func (s *Sessions) ReturnTo(ctx context.Context, page string) {
-	rec := s.record(ctx)
-	rec.Next, rec.NextUntil = "", time.Time{}
-	if len(page) <= maxReturn {
-		rec.Next, rec.NextUntil = page, s.service.Clock().Add(returnFor)
-	}
-	s.put(ctx, rec)
-}
-
-// TakeReturn returns the page to return to and forgets it, or an empty string.
-func (s *Sessions) TakeReturn(ctx context.Context) string {
-	rec := s.record(ctx)
-	if rec.Next == "" {
-		return ""
-	}
-	page := rec.Next
-	if !s.service.Clock().Before(rec.NextUntil) {
-		page = ""
-	}
-	rec.Next, rec.NextUntil = "", time.Time{}
-	s.put(ctx, rec)
-	return page
 }
 
 // End signs out.

@@ -22,9 +22,6 @@ type record struct {
 	SignedInAt time.Time `json:"signedInAt"`
 	SeenAt     time.Time `json:"seenAt"`
 	ProvenAt   time.Time `json:"provenAt"`
-	// Next is the page to return to after signing in, until NextUntil.
-	Next      string    `json:"next,omitempty"`
-	NextUntil time.Time `json:"nextUntil,omitzero"`
 }
 
 // recordKey is the name of the record among the values of a session.
