@@ -11,7 +11,8 @@
 // credentials, and payments of a random wallet that owns nothing. The rules that need a
 // payment are then skipped, and the report lists them.
 //
-// [Facilitator] judges a facilitator of x402 by eight rules, on a test chain.
+// [Facilitator] judges a facilitator of x402 by eight rules, on a test chain. [Doctor] finds
+// out why directories do not list an endpoint.
 //
 // Each rule has an id, the source that demands it, and a remedy in one sentence; [Rules]
 // returns all of them. The rules are in the files rules_*.go by topic. A new rule is an entry

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -28,6 +29,9 @@ type probe struct {
 	poor      *poorWallet
 	payments  map[string]*payment
 	replayed  bool // the server serves one payment twice
+
+	directories []string      // of the doctor
+	resolver    *net.Resolver // of the doctor
 
 	signed, paid int64 // millionths of a dollar
 }
@@ -68,12 +72,12 @@ func (p *probe) ask(ctx context.Context, name, method string, header http.Header
 	return e
 }
 
-// send sends one request. Only methods that are the configured one have its body.
+// send sends one request. Only requests to the endpoint with its own method have the body.
 func (p *probe) send(ctx context.Context, method, address string, header http.Header, timeout time.Duration) *exchange {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var body io.Reader = http.NoBody
-	if method == p.cfg.Method && len(p.cfg.Body) > 0 {
+	if method == p.cfg.Method && address == p.target.String() && len(p.cfg.Body) > 0 {
 		body = bytes.NewReader(p.cfg.Body)
 	}
 	r, err := http.NewRequestWithContext(ctx, method, address, body)

@@ -35,6 +35,15 @@ func reference() string {
 		"`conformance.Rules` returns them.\n\n" +
 		"This page is written by `UPDATE_RULES=1 go test ./conformance -run TestRulesAreDocumented`.\n\n")
 	table(&b, conformance.Rules())
+	b.WriteString("\n# What directories need\n\n" +
+		"`paywarrant doctor URL` checks these, and of the rules above those on which directories depend. `conformance.DoctorRules` returns all of them.\n\n")
+	var own []conformance.Rule
+	for _, r := range conformance.DoctorRules() {
+		if strings.HasPrefix(r.ID, "doctor.") {
+			own = append(own, r)
+		}
+	}
+	table(&b, own)
 	b.WriteString("\n# The rules of a facilitator\n\n" +
 		"`paywarrant conform facilitator URL` judges an x402 facilitator by these, on a test chain. `conformance.FacilitatorRules` returns them.\n\n")
 	table(&b, conformance.FacilitatorRules())

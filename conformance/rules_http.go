@@ -64,6 +64,8 @@ func checkTLS(_ context.Context, p *probe) verdict {
 func checkStatus(ctx context.Context, p *probe) verdict {
 	e := p.plain(ctx)
 	switch {
+	case e.err != nil:
+		return skip("the endpoint does not answer")
 	case e.status == http.StatusPaymentRequired:
 		return pass("")
 	case e.status >= 300 && e.status < 400:

@@ -40,6 +40,7 @@ type cli struct {
 	Gate             gateCmd             `cmd:"" help:"Charge for a service in any language, as a reverse proxy in front of it."`
 	Validate         validateCmd         `cmd:"" help:"Judge any paywall by the rules of x402, MPP and HTTP, with remedies."`
 	Conform          conformCmd          `cmd:"" help:"Judge a service that settles payments."`
+	Doctor           doctorCmd           `cmd:"" help:"Find out why directories do not list an endpoint."`
 	SandboxProcessor sandboxProcessorCmd `cmd:"" help:"Run the sandbox card processor by itself, for several service instances to share."`
 	MCP              mcpCmd              `cmd:"" name:"mcp" help:"Serve the agent's tools by the Model Context Protocol on standard input and output."`
 	Agent            agentCmd            `cmd:"" help:"Give an agent the tools of a service."`
