@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/agent"
+	"github.com/paywarrant/paywarrant/internal/loopback"
 )
 
 // Config configures [Validate].
@@ -21,7 +22,7 @@ type Config struct {
 	// ContentType is the type of Body. Default: application/json.
 	ContentType string
 
-	// Wallet pays. It requires BudgetMicros. Default: nothing is paid.
+	// Wallet pays. It requires BudgetMicros, and https or a loopback address. Default: nothing is paid.
 	Wallet agent.Wallet
 	// BudgetMicros limits the sum of all payments that are signed, in millionths of a US
 	// dollar. A payment that the server refused counts too. It requires Wallet.
@@ -49,6 +50,8 @@ func (c Config) withDefaults() (Config, *url.URL, error) {
 		return c, nil, errors.New("URL: must have no user or password")
 	case (c.Wallet == nil) != (c.BudgetMicros == 0):
 		return c, nil, errors.New("BudgetMicros: is required with Wallet, and only then")
+	case c.Wallet != nil && u.Scheme != "https" && !loopback.Host(u.Hostname()):
+		return c, nil, errors.New("URL: refusing to pay over plain HTTP")
 	case c.BudgetMicros < 0:
 		return c, nil, fmt.Errorf("BudgetMicros: %d is negative", c.BudgetMicros)
 	}

@@ -54,8 +54,12 @@ func (o offer) token() (x402.Asset, bool) {
 	return a, a.Name != "" && a.Version != ""
 }
 
-// life is how long a signed transfer is valid.
-const life = time.Minute
+const (
+	// life is how long a signed transfer is valid, unless the challenge of MPP expires later.
+	life = time.Minute
+	// longest is how long a signed transfer is valid at most, whatever a challenge says.
+	longest = 10 * time.Minute
+)
 
 // transfer returns the authorization that pays an offer from an account.
 func (p *probe) transfer(o offer, from string) x402.Authorization {
@@ -68,6 +72,9 @@ func (p *probe) transfer(o offer, from string) x402.Authorization {
 	}
 	a.Nonce = o.mpp.Nonce()
 	if at, err := o.mpp.ExpiresAt(); err == nil && !at.IsZero() {
+		if latest := p.cfg.Clock().Add(longest); at.After(latest) {
+			at = latest
+		}
 		a.ValidBefore = strconv.FormatInt(at.Unix(), 10)
 	}
 	return a

@@ -185,3 +185,26 @@ func TestBudgetHoldsAcrossAllChecks(t *testing.T) {
 		require.Equal(t, min(budget/10_000*10_000, 50_000), report.SignedMicros)
 	}
 }
+
+// TestSignedPaymentsExpireSoon: a challenge that expires in a year gets no signature that is
+// valid for a year.
+func TestSignedPaymentsExpireSoon(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.expires, s.two["maxTimeoutSeconds"], s.one["maxTimeoutSeconds"] = 365*24*time.Hour, 31536000, 31536000
+	c := s.paying(t, 70_000)
+	w := &countingWallet{Wallet: c.Wallet, to: sellerWallet}
+	c.Wallet = w
+	report, err := conformance.Validate(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, conformance.Pass, result(t, report, "paid.mpp").Status)
+	require.LessOrEqual(t, w.latest.Load(), time.Now().Add(10*time.Minute).Unix())
+}
+
+func TestNothingIsPaidOverPlainHTTP(t *testing.T) {
+	t.Parallel()
+	c := newShop(t).paying(t, 10_000)
+	c.URL = "http://shop.example/weather"
+	_, err := conformance.Validate(t.Context(), c)
+	require.ErrorContains(t, err, "refusing to pay over plain HTTP")
+}

@@ -38,8 +38,9 @@ func checkOtherPayee(ctx context.Context, p *probe) verdict {
 }
 
 func checkExpired(ctx context.Context, p *probe) verdict {
-	return attack(ctx, p, "a payment that ended a minute ago", func(_ *offer, a *x402.Authorization) bool {
-		a.ValidBefore = strconv.FormatInt(p.cfg.Clock().Add(-time.Minute).Unix(), 10)
+	// A day, so that it is expired even if the clock here is fast.
+	return attack(ctx, p, "a payment that expired a day ago", func(_ *offer, a *x402.Authorization) bool {
+		a.ValidBefore = strconv.FormatInt(p.cfg.Clock().Add(-24*time.Hour).Unix(), 10)
 		return true
 	})
 }

@@ -134,6 +134,7 @@ type countingWallet struct {
 	agent.Wallet
 	to     string
 	signed atomic.Int64
+	latest atomic.Int64 // the latest ValidBefore
 }
 
 func (w *countingWallet) SignTransfer(ctx context.Context, chainID int64, asset x402.Asset, a x402.Authorization) (string, error) {
@@ -144,6 +145,7 @@ func (w *countingWallet) SignTransfer(ctx context.Context, chainID int64, asset 
 	if strings.EqualFold(a.To, w.to) && a.ValidBeforeTime().After(time.Now()) {
 		w.signed.Add(value)
 	}
+	w.latest.Store(max(w.latest.Load(), a.ValidBeforeTime().Unix()))
 	return w.Wallet.SignTransfer(ctx, chainID, asset, a)
 }
 
