@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -296,6 +297,9 @@ func TestEachFaultOfAFacilitatorIsFoundByItsRuleAlone(t *testing.T) {
 			t.Parallel()
 			s, c := newSettler(t)
 			f.plant(s)
+			if s.limitsPayee && runtime.GOOS == "darwin" {
+				t.Skip("needs a second loopback address")
+			}
 			report, err := conformance.Facilitator(t.Context(), c)
 			require.NoError(t, err)
 			all := found(report)
