@@ -192,7 +192,7 @@ func (c agentManifestCmd) Run(_ context.Context, o output) error {
 		Type        string `json:"type"`
 		Title       string `json:"title"`
 		Description string `json:"description"`
-		Sensitive   bool   `json:"sensitive,omitempty"`
+		Sensitive   bool   `json:"sensitive,omitzero"`
 		Required    bool   `json:"required"`
 		Default     string `json:"default,omitempty"`
 	}
