@@ -110,7 +110,8 @@ var paidFaults = []fault{
 func found(r conformance.Report) map[string]conformance.Status {
 	all := map[string]conformance.Status{}
 	for _, result := range r.Results {
-		if result.Status == conformance.Fail || result.Status == conformance.Warn {
+		slow := result.ID == "http.time" && result.Status == conformance.Warn // the machine is; TestSlowChallengeIsAFault has the rule
+		if (result.Status == conformance.Fail || result.Status == conformance.Warn) && !slow {
 			all[result.ID+": "+result.Detail] = result.Status
 		}
 	}
