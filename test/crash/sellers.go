@@ -236,7 +236,8 @@ func (d *sellersDrill) settle(ctx context.Context, header string) error {
 	return nil
 }
 
-// sweepAll ends all mandates and lets all windows pass, and waits until the money is back.
+// sweepAll ends all mandates and lets all windows pass, and waits until the money is back and the
+// ledger has recorded that.
 func (d *sellersDrill) sweepAll(ctx context.Context) error {
 	for _, m := range d.mandates {
 		if err := persist(ctx, func() error { _, err := d.merchant.Revoke(ctx, m); return err }); err != nil {
@@ -252,13 +253,23 @@ func (d *sellersDrill) sweepAll(ctx context.Context) error {
 			return err
 		}
 		sold, err := d.sold(ctx)
-		if err != nil || now == d.wallets-sold || time.Now().After(deadline) {
+		if err != nil || time.Now().After(deadline) || now == d.wallets-sold && d.recorded(ctx) {
 			return err
 		}
 		if err := sleep(ctx, 2*time.Second); err != nil {
 			return err
 		}
 	}
+}
+
+// recorded reports whether no mandate has a sweep that the ledger does not know.
+func (d *sellersDrill) recorded(ctx context.Context) bool {
+	for _, m := range d.mandates {
+		if _, err := d.merchant.SweepSession(ctx, m); !errors.Is(err, client.ErrNotFound) {
+			return false
+		}
+	}
+	return true
 }
 
 func (d *sellersDrill) balanceOf(ctx context.Context, who common.Address) (int64, error) {
