@@ -35,7 +35,7 @@ RACE   := ./agent/... ./client/... ./internal/... ./mandate/... ./mpp/... ./payw
 MODELS := ./server/store/sqlite ./server/rail/card
 PLANS  := ./server/store/internal/sqlstore/db
 NORACE := -gcflags='modernc.org/sqlite/lib=-race=false -d=checkptr=0'
-PLAIN  := ./bench/... ./cmd/... ./contracts/... ./examples/... ./test/... $(MODELS) $(PLANS)
+PLAIN  := ./bench/... ./cmd/... ./conformance/... ./contracts/... ./examples/... ./test/... $(MODELS) $(PLANS)
 
 # The plain half mostly waits and the other one computes, so they run at the same time;
 # what the plain half says is printed after the other.
