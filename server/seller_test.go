@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -21,7 +22,9 @@ import (
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/mpp"
 	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
+	railchain "github.com/paywarrant/paywarrant/server/rail/chain"
 	"github.com/paywarrant/paywarrant/server/servertest"
 	"github.com/paywarrant/paywarrant/server/servertest/chain"
 	"github.com/paywarrant/paywarrant/x402"
@@ -33,7 +36,20 @@ type sellers struct {
 	*chainside
 
 	config         *server.Config
+	rail           *hurriedRail
 	token, mandate string
+}
+
+// hurriedRail waits for no funding while it is in a hurry.
+type hurriedRail struct {
+	*railchain.Rail
+
+	hurry atomic.Bool
+}
+
+func (r *hurriedRail) Buy(ctx context.Context, p rail.Purchase) (rail.Purchased, error) {
+	p.NoWait = r.hurry.Load()
+	return r.Rail.Buy(ctx, p)
 }
 
 func openSellers(t *testing.T, e engine, terms servertest.Terms) *sellers {
@@ -41,10 +57,18 @@ func openSellers(t *testing.T, e engine, terms servertest.Terms) *sellers {
 	asset, ok := x402.USDC(devchain.ChainID)
 	require.True(t, ok)
 	var config *server.Config
+	var hurried *hurriedRail
 	c := setup(t, &servertest.Options{Chain: chain.Start, Store: e.open, Configure: func(c *server.Config) {
 		config = c
+		for i, one := range c.Rails {
+			if r, ok := one.(*railchain.Rail); ok {
+				hurried = &hurriedRail{Rail: r}
+				c.Rails[i] = hurried
+			}
+		}
 	}})
-	m := &sellers{caller: c, config: config, chainside: besides(t, facilitated{
+	require.NotNil(t, hurried)
+	m := &sellers{caller: c, config: config, rail: hurried, chainside: besides(t, facilitated{
 		Server: c.Server, payer: devchain.Wallets()[0], payee: devchain.Payee(2).Address.Hex(), asset: asset,
 	})}
 	terms.AllowedMerchantIDs = []string{"*"}
@@ -305,6 +329,25 @@ func TestLimitsHoldOverRacingPurchasesAtFourSellers(t *testing.T) {
 			m.reconciled(t)
 		})
 	}
+}
+
+// TestRepeatAfterAPauseSignsNothing: the money of the purchase is on its way to the session account
+// when the person pauses the mandate.
+func TestRepeatAfterAPauseSignsNothing(t *testing.T) {
+	t.Parallel()
+	m := openSellers(t, onSQLite, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 1000})
+	before, offer := m.wallets(t), m.offerV2("1000000", devchain.Payee(2).Address.Hex())
+	m.rail.hurry.Store(true)
+	require.Equal(t, "pending", m.credential(t, "key", offer).ok(t).str("status"))
+	m.rail.hurry.Store(false)
+	l, err := ledger.New(ledger.Config{Store: m.config.Store, Clock: m.srv().Clock.Now})
+	require.NoError(t, err)
+	t.Cleanup(l.Close)
+	_, err = l.Pause(t.Context(), m.mandateID(t, m.mandate), true)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return m.wallets(t) < before }, time.Minute, 10*time.Millisecond)
+	repeated := m.credential(t, "key", offer).ok(t)
+	require.Nil(t, repeated.Body["header"], "nothing is signed")
 }
 
 // TestNoOtherMerchantSweepsASessionAccount: another merchant has the id of a mandate that allows it.

@@ -142,7 +142,7 @@ func (d *sellersDrill) sellersUnderLoad(ctx context.Context, steps labels) error
 // buy asks for a credential until there is one, has the seller settle it or not, and at times
 // sweeps the session account.
 func (d *sellersDrill) buy(ctx context.Context, mandate string, random *mathrand.Rand) error {
-	p := purchase{micros: 1 + random.Int64N(500_000)}
+	p := purchase{micros: 1000 + random.Int64N(500_000)}
 	_, _ = rand.Read(p.seller[:]) // never fails
 	paid, err := d.credentialFor(ctx, mandate, p)
 	if err != nil {

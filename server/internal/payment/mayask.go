@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -39,15 +40,16 @@ func (s *Service) mayResume(ctx context.Context, c ledger.Charge, one rail.Rail)
 	if err != nil {
 		return false, fmt.Errorf("read mandate: %w", err)
 	}
-	end, now := m.Terms.ExpiresAt, s.Clock()
+	now := s.Clock()
+	if payable(m, now) {
+		return true, nil
+	}
+	end := m.Terms.ExpiresAt
 	if m.Status == ledger.MandateRevoked && m.RevokedAt.Before(end) {
 		end = m.RevokedAt
 	}
 	if !m.PausedAt.IsZero() && m.PausedAt.Before(end) {
 		end = m.PausedAt
-	}
-	if m.Status == ledger.MandateActive && now.Before(end) {
-		return true, nil
 	}
 	known, err := one.Lookup(ctx, rail.Reference(c.ID, one.Name()))
 	switch {
@@ -59,4 +61,9 @@ func (s *Service) mayResume(ctx context.Context, c ledger.Charge, one rail.Rail)
 		return false, fmt.Errorf("%s: %w", one.Name(), errMayBeOnItsWay)
 	}
 	return false, nil
+}
+
+// payable reports whether a mandate is active, not paused and not expired.
+func payable(m ledger.Mandate, now time.Time) bool {
+	return m.Status == ledger.MandateActive && m.PausedAt.IsZero() && now.Before(m.Terms.ExpiresAt)
 }

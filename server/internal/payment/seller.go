@@ -149,7 +149,7 @@ func (s *Service) buy(ctx context.Context, buyer rail.Buyer, c ledger.Charge, of
 		c, err = s.settle(ctx, c, ledger.Settlement{Rail: rail.Chain, Outcome: rail.Outcome{Status: rail.Refused, Reason: rail.Unavailable}})
 		return c, rail.Purchased{}, err
 	}
-	bought, err := buyer.Buy(ctx, rail.Purchase{
+	bought, err := s.buyOrFollow(ctx, buyer, c, rail.Purchase{
 		Reference: reference, MandateID: c.MandateID, Instrument: in, PayTo: c.PayTo, Amount: c.Amount,
 		Window: offer.windowOf(c), Nonce: offer.nonce,
 	})
@@ -164,6 +164,19 @@ func (s *Service) buy(ctx context.Context, buyer rail.Buyer, c ledger.Charge, of
 		return c, bought, nil
 	}
 	return s.putOffPurchase(context.WithoutCancel(ctx), c), bought, nil // still pending: a repeat finds it
+}
+
+// buyOrFollow begins or continues a purchase while its mandate may pay. A repeat may come after
+// the person has paused or revoked the mandate, or after its end: then nothing is signed anymore.
+func (s *Service) buyOrFollow(ctx context.Context, buyer rail.Buyer, c ledger.Charge, p rail.Purchase) (rail.Purchased, error) {
+	m, err := s.Ledger.Mandate(ctx, c.MandateID)
+	if err != nil {
+		return rail.Purchased{}, fmt.Errorf("read mandate: %w", err)
+	}
+	if payable(m, s.Clock()) {
+		return buyer.Buy(ctx, p)
+	}
+	return buyer.PurchaseOutcome(ctx, p.Reference)
 }
 
 // chainInstrument returns the instrument with which the chain pays a charge.

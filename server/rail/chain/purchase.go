@@ -44,8 +44,9 @@ func (r *Rail) CheckPayee(payTo string) error {
 
 // Buy implements [rail.Buyer]. It refuses as [rail.Unavailable], and moves nothing, a purchase
 // of a mandate that the instrument does not serve, from the payer itself or its session
-// account, or with a nonce that another purchase has. A funding that the router refuses
-// refuses the purchase with its reason.
+// account, with a nonce that another purchase has, or of less than Authorizations.Least, whose
+// gas costs more than it moves. A funding that the router refuses refuses the purchase with
+// its reason.
 func (r *Rail) Buy(ctx context.Context, p rail.Purchase) (rail.Purchased, error) {
 	result, err := r.buy(ctx, p)
 	if err != nil {
@@ -84,7 +85,7 @@ func (r *Rail) buy(ctx context.Context, p rail.Purchase) (rail.Purchased, error)
 func (r *Rail) beginPurchase(ctx context.Context, key, asked string, p rail.Purchase) (purchaseRecord, bool, error) {
 	payee, err := address(p.PayTo)
 	grantID, ok := parseHash(p.Instrument.Method)
-	if err != nil || !ok || p.Amount <= 0 || p.Window <= 0 || r.CheckPayee(p.PayTo) != nil {
+	if err != nil || !ok || p.Amount < r.config.Authorizations.Least || p.Window <= 0 || r.CheckPayee(p.PayTo) != nil {
 		return purchaseRecord{}, true, nil //nolint:nilerr // a payee without a wallet
 	}
 	grant, found, err := records.Load[grantRecord](ctx, r.config.Store, kindGrant, grantID.Hex())

@@ -233,6 +233,7 @@ func TestRefusedPurchasesMoveNothing(t *testing.T) {
 		"another mandate":     func(p *rail.Purchase) { p.MandateID = "del_2" },
 		"another wallet":      func(p *rail.Purchase) { p.Instrument.Customer = payTo() },
 		"nothing":             func(p *rail.Purchase) { p.Amount = 0 },
+		"dust":                func(p *rail.Purchase) { p.Amount = 999 },
 		"no window":           func(p *rail.Purchase) { p.Window = 0 },
 		"no nonce":            func(p *rail.Purchase) { p.Nonce = "0x12" },
 	} {
