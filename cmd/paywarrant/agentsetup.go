@@ -206,7 +206,7 @@ func (c agentManifestCmd) Run(_ context.Context, o output) error {
 			"type": "binary", "entry_point": "server/paywarrant",
 			"mcp_config": map[string]any{
 				"command": "${__dirname}/server/paywarrant", "args": []string{"mcp"},
-				"env": map[string]string{
+				"env": map[string]string{ //nolint:gosec // names of settings
 					"SERVICE_API_URL": "${user_config.baseUrl}", "SERVICE_ACCESS_TOKEN": "${user_config.accessToken}", "SERVICE_MANDATE": "${user_config.mandate}",
 				},
 			},

@@ -50,13 +50,15 @@ func (d *Dashboard) arrive(w http.ResponseWriter, r *http.Request) {
 	if account, ok := d.sessions.Account(r.Context()); ok && account.Kind == signin.Merchant {
 		page = cmp.Or(d.takeReturn(w, r), Root)
 	}
-	http.Redirect(w, r, page, http.StatusSeeOther) //nolint:gosec // a path of this service
+	http.Redirect(w, r, page, http.StatusSeeOther)
 }
 
 // returnCookie remembers a page in the browser, so that no link can choose it and strangers
 // store nothing here.
 func (d *Dashboard) returnCookie(value string, age time.Duration) *http.Cookie {
-	c := &http.Cookie{Name: "return", Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: int(age / time.Second)}
+	c := &http.Cookie{ //nolint:gosec // Secure wherever base_url is https
+		Name: "return", Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: int(age / time.Second),
+	}
 	if c.Secure = strings.HasPrefix(d.Site.BaseURL, "https:"); c.Secure {
 		c.Name = "__Host-return" // only https allows the prefix
 	}
