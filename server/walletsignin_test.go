@@ -103,7 +103,7 @@ func TestWalletSignsInToItsMandates(t *testing.T) {
 	_, theirs, when := c.walletText(t, lost, stranger.Address.Hex())
 	status, page := c.open(t, lost, c.URL+"/me/wallet", form(stranger, theirs, when))
 	require.Equal(t, http.StatusUnprocessableEntity, status)
-	require.Contains(t, page, "has confirmed no mandate here")
+	require.Contains(t, page, "or has confirmed no mandate here")
 
 	status, page = c.open(t, b, c.URL+"/me/wallet", form(owner, text, at))
 	require.Equal(t, http.StatusSeeOther, status, page)

@@ -100,18 +100,18 @@ func (p *Pages) provenWallet(r *http.Request) (address, problem string, err erro
 	if err != nil || browser.Value == "" || !p.Codes.Current(at) {
 		return "", again, nil //nolint:nilerr // the person reads it
 	}
+	// A stranger's wallet is refused before the chain is asked, in the same words as a wrong
+	// signature, so the answer does not say who has mandates.
+	refused := "The wallet " + address + " did not sign this, or has confirmed no mandate here."
+	ids, err := p.Owners.MandatesOfOwner(r.Context(), string(signin.Wallet), strings.ToLower(address), "", 1)
+	if err != nil || len(ids) == 0 {
+		return "", refused, err
+	}
 	err = p.Wallets.VerifySigned(r.Context(), address, p.Codes.Text(p.walletText(address, browser.Value, at)), r.PostForm.Get("signature"))
 	if errors.Is(err, rail.ErrSignature) {
-		return "", "This was not signed by the wallet " + address + ".", nil
+		return "", refused, nil
 	}
-	if err != nil {
-		return "", "", err
-	}
-	ids, err := p.Owners.MandatesOfOwner(r.Context(), string(signin.Wallet), strings.ToLower(address), "", 1)
-	if err == nil && len(ids) == 0 {
-		problem = "The wallet " + address + " has confirmed no mandate here."
-	}
-	return address, problem, err
+	return address, "", err
 }
 
 // signing returns the script of the sign-in page if a wallet can sign there.

@@ -2,6 +2,7 @@ package payment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -122,6 +123,13 @@ func (s *Service) sellerCharge(ctx context.Context, p SellerPayment, offer asked
 	}
 	if len(s.Configured([]rail.Name{rail.Chain})) == 0 {
 		return ChargeRequest{}, ErrNoRail
+	}
+	switch merchant, err := s.Accounts.MerchantByWallet(ctx, offer.payTo); {
+	case errors.Is(err, ledger.ErrNotFound):
+	case err != nil:
+		return ChargeRequest{}, err
+	case !merchant.Active: // a suspended merchant is no outside seller either
+		return ChargeRequest{}, &ledger.Refusal{Code: ledger.MerchantInactive, RequestID: p.RequestID}
 	}
 	return ChargeRequest{
 		Payee: ledger.WalletPayee(offer.payTo), Amount: amount, Currency: "usdc", Description: accessTo(resource),
