@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -48,22 +49,26 @@ type PaymentError struct {
 // shownReasons is the maximum number of reasons in the text of a [PaymentError].
 const shownReasons = 8
 
-// Error returns the reason, and each offer that was not used with its own reason if that
-// is another one.
+// Error returns the reason with the offers that it is about, and the other offers that were
+// not used with theirs.
 func (e *PaymentError) Error() string {
 	reason := fmt.Sprint(e.Reason)
 	text := fmt.Sprintf("agent: pay for %s: %s", e.URL, reason)
-	var reasons []string
+	var same, reasons []string
 	for i, d := range e.Dropped {
-		if i == shownReasons {
-			reasons = append(reasons, fmt.Sprintf("and %d more", len(e.Dropped)-i))
-			break
+		switch {
+		case i >= shownReasons:
+		case d.Reason == reason:
+			same = append(same, d.offer())
+		default:
+			reasons = append(reasons, d.String())
 		}
-		if d.Reason == reason { // named above
-			reasons = append(reasons, d.offer())
-			continue
-		}
-		reasons = append(reasons, d.String())
+	}
+	if len(same) > 0 {
+		reasons = slices.Insert(reasons, 0, "for "+strings.Join(same, " and "))
+	}
+	if more := len(e.Dropped) - shownReasons; more > 0 {
+		reasons = append(reasons, fmt.Sprintf("and %d more", more))
 	}
 	if len(reasons) > 0 {
 		text += " (" + strings.Join(reasons, "; ") + ")"

@@ -8,12 +8,12 @@ import (
 // ErrUnknownOutcome matches every [*UnknownOutcomeError].
 var ErrUnknownOutcome = errors.New("outcome unknown")
 
-// UnknownOutcomeError reports that a charge or settlement may or may not have happened:
+// UnknownOutcomeError reports that a call that moves money may or may not have happened:
 // the request was sent, and no conclusive response arrived before the retries or the
 // time ran out. Repeating the call with IdempotencyKey returns the outcome, for at
 // least 30 days. A call with another key, or with none, may take the money twice.
 //
-// Charge and SettlePaywall return it. Check for it before any other error.
+// Charge, Authorize, Capture, Refund and SettlePaywall return it. Check for it before any other error.
 type UnknownOutcomeError struct {
 	// IdempotencyKey is the key that the call was sent with: yours, or the generated one.
 	IdempotencyKey string

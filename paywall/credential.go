@@ -82,9 +82,11 @@ type visit struct {
 type purchase struct {
 	// claims are claimed in order before the settlement. A bundle has none.
 	claims []Claim
-	// replace replaces a claim whose key the gate took from an earlier request, because the
-	// key was served since. Nil if the key is the client's or new.
-	replace func()
+	// replace replaces a claim whose key the gate took from an earlier request, because another
+	// request has claimed the key since. Nil if the key is the client's or new.
+	replace func(ctx context.Context) error
+	// repeat is the Idempotency-Key with which a request by bare mandate can be repeated.
+	repeat string
 	// payer is the payer that a signed transfer names, or "" for other credentials.
 	payer string
 	// mandateID is the id of the mandate that pays, or "" for other credentials.

@@ -6,11 +6,17 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
 // maxBundleToken is the longest bundle token that is accepted, in bytes.
 const maxBundleToken = 8 << 10
+
+// redactText returns the text of an error without a secret.
+func redactText(err error, secret string) string {
+	return strings.ReplaceAll(err.Error(), secret, "[redacted]")
+}
 
 // planBundle plans the payment of X-Bundle-Token. The merchant decides what a token is worth.
 // There is no claim, because each use of the token takes a credit.

@@ -2,8 +2,6 @@ package paywall
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -40,9 +38,9 @@ func (v *visit) planMandate(ctx context.Context) (*purchase, error) {
 		no.limits.LimitCents = &limit
 		return nil, no
 	}
-	key, no := v.mandateKey(p)
-	if no != nil {
-		return nil, no
+	key, err := v.mandateKey(ctx, p)
+	if err != nil {
+		return nil, err
 	}
 	params := client.PaywallSettlementParams{
 		Mandate: token, Price: v.offer.price, PayTo: v.offer.accepts[0].two.PayTo, Network: v.offer.accepts[0].two.Network,
@@ -62,13 +60,19 @@ func (v *visit) planMandate(ctx context.Context) (*purchase, error) {
 // use makes the purchase pay under a key.
 func (p *purchase) use(v *visit, key mandateKey, params client.PaywallSettlementParams, mandateID string) {
 	params.IdempotencyKey = key.sent
-	p.claims, p.ended = []Claim{key.claim}, key.ended
+	p.claims, p.repeat = []Claim{key.claim}, key.again
 	p.settle = func(ctx context.Context, _ ClaimState) (settled, error) {
 		return v.settleMandate(ctx, params, key, mandateID)
 	}
 	p.replace = nil
 	if key.reused {
-		p.replace = func() { p.use(v, v.looseKey(mandateID, key.claim), params, mandateID) }
+		p.replace = func(ctx context.Context) error {
+			next, err := v.looseKey(ctx, mandateID, key.claim)
+			if err == nil {
+				p.use(v, next, params, mandateID)
+			}
+			return err
+		}
 	}
 }
 
@@ -98,7 +102,6 @@ type mandateKey struct {
 	sent  string // idempotency key of the settlement
 	again string // Idempotency-Key with which a client can repeat the request; empty for presentations
 	claim Claim
-	ended func(ctx context.Context, end End)
 	// reused reports that the gate took the key from an earlier request. The client may have
 	// repeated that request with the key since.
 	reused bool
@@ -112,7 +115,7 @@ func (k mandateKey) named(sent string) mandateKey {
 
 // mandateKey returns the key of a payment: from the challenge of a presentation, from the
 // client's Idempotency-Key, or else a random one.
-func (v *visit) mandateKey(p *mandate.Presentation) (k mandateKey, no *refusal) {
+func (v *visit) mandateKey(ctx context.Context, p *mandate.Presentation) (k mandateKey, err error) {
 	now := v.clock()
 	k.claim = Claim{Binding: fingerprint(v.offer.accepts[0].binding), Until: now.Add(longestMemory)}
 	asked := v.request.Header.Get(HeaderIdempotencyKey)
@@ -128,42 +131,28 @@ func (v *visit) mandateKey(p *mandate.Presentation) (k mandateKey, no *refusal) 
 			return k, &refusal{status: http.StatusBadRequest, code: string(client.CodeValidation), message: "Idempotency-Key: want 1 to 255 printable ASCII characters."}
 		}
 		k.again = asked
-		k.ended = func(_ context.Context, end End) {
-			if end == EndServed { // the client repeated a request that had no key
-				v.mandateKeys.remove(v.keySlot(p.Mandate.ID), asked)
-			}
-		}
 		return k.named("request:" + fingerprint(p.Mandate.ID, asked)), nil
 	}
-	return v.looseKey(p.Mandate.ID, k.claim), nil
-}
-
-// keySlot returns where the keys of a bare mandate's unfinished payments for this offer are
-// kept.
-func (v *visit) keySlot(mandateID string) string {
-	return fingerprint(mandateID, v.offer.accepts[0].binding)
+	return v.looseKey(ctx, p.Mandate.ID, k.claim)
 }
 
 // looseKey returns the key of a bare mandate without an Idempotency-Key. It reuses the key of
 // an earlier payment of the same mandate, resource and price that was undecided or not
 // served, so that the client does not pay again.
-func (v *visit) looseKey(mandateID string, c Claim) mandateKey {
-	slot := v.keySlot(mandateID)
-	again := v.mandateKeys.take(slot)
+func (v *visit) looseKey(ctx context.Context, mandateID string, c Claim) (mandateKey, error) {
+	c.Slot = fingerprint("slot", mandateID, c.Binding)
+	again, err := v.redemptions.Unfinished(ctx, c.Slot)
+	if err != nil {
+		return mandateKey{}, storeDown(err)
+	}
 	reused := again != ""
 	if !reused {
-		var made [16]byte
-		_, _ = rand.Read(made[:]) // never fails: crypto/rand ends the program instead
-		again = hex.EncodeToString(made[:])
+		again = randomText()
 	}
+	c.Repeat = again
 	k := mandateKey{again: again, claim: c, reused: reused}
-	k.ended = func(_ context.Context, end End) {
-		if end == EndUndecided || end == EndUnserved {
-			v.mandateKeys.put(slot, again)
-		}
-	}
 	// The same as if the client had sent the key, so that a repeat with it finds this payment.
-	return k.named("request:" + fingerprint(mandateID, again))
+	return k.named("request:" + fingerprint(mandateID, again)), nil
 }
 
 // checkTransaction compares the payment that a presentation is bound to with the offer.

@@ -29,6 +29,9 @@ func (v *visit) planX402() (*purchase, error) {
 	if no := v.checkAccepted(p); no != nil {
 		return nil, no
 	}
+	if p.Raw, err = v.offer.declared.correct(p.Raw); err != nil {
+		return nil, malformedX402(err)
+	}
 	if p.Upto != nil {
 		return v.planUpto(p)
 	}

@@ -83,9 +83,10 @@
 // failed verification leaves no state.
 //
 // A bare mandate has no nonce, so each request with one is a new purchase, unless it has an
-// Idempotency-Key. The gate remembers the payments of bare mandates that are undecided or not
-// served, and uses them for the next request with the same mandate, resource and price. A 502
-// or 504 has the Idempotency-Key with which to repeat the request.
+// Idempotency-Key. The [Redemptions] know the payments of bare mandates that are undecided or
+// not served, and the gate uses them for the next request with the same mandate, resource and
+// price. A 502 or 504 of the gate, and a response that is not served, has the Idempotency-Key
+// with which to repeat the request.
 //
 // [Redemptions] remembers which credentials were redeemed, by default in memory. Several
 // instances behind one address need a shared store, and so does an instance that must keep

@@ -39,7 +39,6 @@ type shared struct {
 	expired     *mandate.Verifier // for mandates that have expired since they paid
 	timeout     time.Duration
 	bounded     bool // redemptions and settler have timeouts of their own
-	mandateKeys *mandateKeys
 	clients     *clientlimit.Limits
 	listing     *listing
 	skip        func(*http.Request) bool
@@ -69,7 +68,7 @@ func New(c Config) (*Gate, error) {
 	}
 	s := &shared{
 		clock: c.Clock, logger: c.Logger, redemptions: c.Redemptions, settler: c.Settler, timeout: c.CallTimeout,
-		mandateKeys: newMandateKeys(c.Clock), clients: newClientLimits(c), listing: &listing{logger: c.Logger},
+		clients: newClientLimits(c), listing: &listing{logger: c.Logger},
 		later: newLater(), brake: newBrake(c), unpaid: newBrake(c), voided: newBrake(c), skip: c.Skip, served: c.Served, onPaid: c.OnPaid, onRefused: c.OnRefused,
 		newFacilitator: func(url string) (*x402.Facilitator, error) {
 			return x402.NewFacilitator(x402.FacilitatorConfig{URL: url, Timeout: c.CallTimeout, HTTPClient: c.HTTPClient, Clock: c.Clock})

@@ -34,6 +34,7 @@ type offer struct {
 
 	two      x402.PaymentRequired
 	one      x402.PaymentRequiredV1
+	declared declared
 	required string // PAYMENT-REQUIRED of a request without a credential
 	body     []byte // JSON body of such a request, up to its requestId
 }
@@ -124,6 +125,9 @@ func (o *offer) challengeX402(t terms, description string, list []x402.Method, e
 		}
 	}
 	var err error
+	if o.declared, err = newDeclared(o.two); err != nil {
+		return err
+	}
 	if o.required, err = x402.EncodeHeader(o.two); err != nil {
 		return err
 	}

@@ -207,18 +207,20 @@ func (h *hold) take(ctx context.Context) error {
 	return nil
 }
 
-// ask calls a method of the store for a claim. A key of an earlier request that was served
-// since is replaced.
+// ask calls a method of the store for a claim. A key of an earlier request that another
+// request has claimed since is replaced.
 func (h *hold) ask(ctx context.Context, i int, method func(context.Context, Claim) (Claimed, error)) (Claimed, error) {
 	for {
 		got, err := method(ctx, h.claims[i])
 		if err != nil {
 			return got, storeDown(err)
 		}
-		if h.replace == nil || (got.State != ClaimServed && got.State != ClaimBoundElsewhere) {
+		if h.replace == nil || got.State < ClaimBusy {
 			return got, nil
 		}
-		h.replace()
+		if err := h.replace(ctx); err != nil {
+			return got, err
+		}
 	}
 }
 
@@ -335,11 +337,7 @@ func (h *hold) finish(ctx context.Context) {
 		h.finishKey(ctx, c.key, h.end)
 	}
 	if h.ended != nil {
-		end := h.end
-		if h.refunding { // the next request of a bare mandate is another purchase
-			end = EndServed
-		}
-		h.ended(ctx, end)
+		h.ended(ctx, h.end)
 	}
 }
 

@@ -21,7 +21,7 @@ const maxInterrupted = 5
 func (h *hold) deliver(w http.ResponseWriter, next http.Handler, p *Payment) {
 	w.Header().Set(keyCacheControl, "private")
 	ctx := h.request.Context()
-	d := &delivery{header: w.Header(), payment: p, requestID: h.id, ctx: ctx, meter: h.newMeter(p)}
+	d := &delivery{header: w.Header(), payment: p, requestID: h.id, ctx: ctx, meter: h.newMeter(p), repeatWith: h.repeatWith}
 	h.end = EndUnserved
 	returned := false
 	defer func() {
@@ -69,6 +69,15 @@ func (h *hold) fulfilled(status int) bool {
 	return status < http.StatusBadRequest && status != http.StatusNotModified && h.request.Method != http.MethodHead
 }
 
+// repeatWith returns the Idempotency-Key with which a request by bare mandate can be repeated
+// after a response with this status, or "" if it is served or will be refunded.
+func (h *hold) repeatWith(status int) string {
+	if h.fulfilled(status) || h.refunder != nil && status >= http.StatusInternalServerError {
+		return ""
+	}
+	return h.repeat
+}
+
 // interrupted counts a run of the handler that the client ended, or for which it requested no
 // content. A bundle has no claim that could count, so its credit is spent.
 func (h *hold) interrupted(d *delivery) End {
@@ -94,10 +103,13 @@ type delivery struct {
 	status    int             // 0 until the header is written
 	late      bool            // the client had left when the header was written
 	hijacked  bool
-	declined  atomic.Bool  // set by Decline, possibly from another goroutine
-	meter     *Meter       // nil if the route is not metered
-	delayed   *delayed     // only while a price is held
-	streams   atomic.Int32 // status of a metered response that is on its way; 101 if hijacked
+	declined  atomic.Bool // set by Decline, possibly from another goroutine
+	meter     *Meter      // nil if the route is not metered
+	// repeatWith returns the Idempotency-Key of a response with a status. Nil if the route is
+	// metered.
+	repeatWith func(status int) string
+	delayed    *delayed     // only while a price is held
+	streams    atomic.Int32 // status of a metered response that is on its way; 101 if hijacked
 }
 
 // commit runs right before the header is written. Only the first call has an effect.
@@ -107,6 +119,12 @@ func (d *delivery) commit(status int) {
 	}
 	d.status, d.late = status, d.ctx.Err() != nil
 	d.protect()
+	if d.repeatWith == nil {
+		return
+	}
+	if key := d.repeatWith(status); key != "" {
+		d.header.Set(HeaderIdempotencyKey, key)
+	}
 }
 
 // protect restores the headers of a paid response that the handler replaced.

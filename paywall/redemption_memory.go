@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -40,8 +41,9 @@ type Memory struct {
 
 	mu        sync.Mutex
 	entries   map[digest]entry
-	paid      int      // entries that were paid, served or not
-	undecided []digest // in the order in which they ended; may hold stale keys
+	slots     map[digest][]digest // the keys of each slot that are not served, in the order of their claims
+	paid      int                 // entries that were paid, served or not
+	undecided []digest            // in the order in which they ended; may hold stale keys
 	swept     time.Time
 }
 
@@ -56,11 +58,18 @@ type entry struct {
 	until   int64    // Unix milliseconds
 	honored int64    // with ClaimUndecided and ClaimPaid: kept until then, if later
 	payment *Payment // with ClaimPaid
+	loose   *loose   // nil if the claim has no slot
+}
+
+// loose is how the next request of a slot finds an entry.
+type loose struct {
+	slot   digest
+	repeat string
 }
 
 // NewMemory returns an empty Memory.
 func NewMemory(c MemoryConfig) *Memory {
-	m := &Memory{max: c.Max, clock: c.Clock, scope: randomText(), entries: map[digest]entry{}}
+	m := &Memory{max: c.Max, clock: c.Clock, scope: randomText(), entries: map[digest]entry{}, slots: map[digest][]digest{}}
 	if m.max <= 0 {
 		m.max = DefaultMaxRedemptions
 	}
@@ -97,7 +106,12 @@ func (m *Memory) Claim(_ context.Context, c Claim) (Claimed, error) {
 		if !m.reserve(now) {
 			return Claimed{}, ErrFull
 		}
-		m.put(key, entry{state: ClaimFresh, claimed: true, binding: binding, until: c.Until.UnixMilli()})
+		e = entry{state: ClaimFresh, claimed: true, binding: binding, until: c.Until.UnixMilli()}
+		if c.Slot != "" {
+			e.loose = &loose{slot: sha256.Sum256([]byte(c.Slot)), repeat: c.Repeat}
+			m.slots[e.loose.slot] = append(m.slots[e.loose.slot], key)
+		}
+		m.put(key, e)
 		return Claimed{State: ClaimFresh}, nil
 	}
 	got := e.answer(binding)
@@ -137,6 +151,10 @@ func (m *Memory) put(key digest, e entry) {
 	if m.entries[key].wasPaid() {
 		m.paid--
 	}
+	if e.state == ClaimServed && e.loose != nil {
+		m.leave(key, e.loose.slot)
+		e.loose = nil
+	}
 	m.entries[key] = e
 	if e.wasPaid() {
 		m.paid++
@@ -147,7 +165,35 @@ func (m *Memory) drop(key digest) {
 	if m.entries[key].wasPaid() {
 		m.paid--
 	}
+	if l := m.entries[key].loose; l != nil {
+		m.leave(key, l.slot)
+	}
 	delete(m.entries, key)
+}
+
+// leave removes a key from its slot.
+func (m *Memory) leave(key, slot digest) {
+	keys := slices.DeleteFunc(m.slots[slot], func(k digest) bool { return k == key })
+	if len(keys) == 0 {
+		delete(m.slots, slot)
+	} else {
+		m.slots[slot] = keys
+	}
+}
+
+// Unfinished implements [Redemptions].
+func (m *Memory) Unfinished(_ context.Context, slot string) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.clock()
+	for _, key := range m.slots[sha256.Sum256([]byte(slot))] {
+		e := m.entries[key]
+		resumes := e.state == ClaimUndecided || e.state == ClaimPaid && e.payment.resumes()
+		if resumes && !e.claimed && !e.over(now) {
+			return e.loose.repeat, nil
+		}
+	}
+	return "", nil
 }
 
 // reserve frees space for one more entry, and reports whether it succeeded. Entries of running

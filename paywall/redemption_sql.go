@@ -23,9 +23,13 @@ func SQLSchema() []string {
 	owner TEXT NOT NULL,
 	lease_until BIGINT NOT NULL,
 	forget_after BIGINT NOT NULL,
-	payment TEXT NOT NULL
+	payment TEXT NOT NULL,
+	slot TEXT NOT NULL DEFAULT '',
+	repeat_key TEXT NOT NULL DEFAULT '',
+	resumes BIGINT NOT NULL DEFAULT 1
 )`,
 		`CREATE INDEX IF NOT EXISTS paywall_redemptions_forget ON paywall_redemptions (forget_after)`,
+		`CREATE INDEX IF NOT EXISTS paywall_redemptions_slot ON paywall_redemptions (slot) WHERE slot <> '' AND state < 4 AND resumes = 1`,
 		`CREATE TABLE IF NOT EXISTS paywall_redemptions_scope (
 	id BIGINT PRIMARY KEY CHECK (id = 1),
 	scope TEXT NOT NULL
@@ -103,14 +107,30 @@ func NewSQL(c SQLConfig) (*SQL, error) {
 // again.
 const migrateTries = 3
 
-// Migrate creates the tables that do not exist. It returns errors of the database.
+// Migrate creates the tables that do not exist, and adds the columns that earlier versions did
+// not have. It returns errors of the database.
 func (s *SQL) Migrate(ctx context.Context) error {
+	if s.lacksSlots(ctx) {
+		for _, column := range []string{"slot TEXT NOT NULL DEFAULT ''", "repeat_key TEXT NOT NULL DEFAULT ''", "resumes BIGINT NOT NULL DEFAULT 1"} {
+			// Fails if another instance was faster. The index that follows needs the columns.
+			_, _ = s.db.ExecContext(ctx, "ALTER TABLE paywall_redemptions ADD COLUMN "+column)
+		}
+	}
 	for _, statement := range SQLSchema() {
 		if err := s.migrate(ctx, statement); err != nil {
 			return fmt.Errorf("paywall: migrate redemptions: %w", err)
 		}
 	}
 	return nil
+}
+
+// lacksSlots reports whether the table exists and lacks the columns for [Claim.Slot].
+func (s *SQL) lacksSlots(ctx context.Context) bool {
+	var n int
+	if s.db.QueryRowContext(ctx, "SELECT count(*) FROM paywall_redemptions WHERE id = ''").Scan(&n) != nil {
+		return false // there is no table; any other error, Migrate meets again
+	}
+	return s.db.QueryRowContext(ctx, "SELECT count(*) FROM paywall_redemptions WHERE id = '' AND resumes = 1").Scan(&n) != nil
 }
 
 func (s *SQL) migrate(ctx context.Context, statement string) (err error) {
@@ -129,8 +149,8 @@ func (s *SQL) Settled(ctx context.Context, key string, p Payment) error {
 	if err != nil {
 		return fmt.Errorf("paywall: record settlement: %w", err)
 	}
-	return s.change(ctx, key, "record settlement", `UPDATE paywall_redemptions SET state = 3, payment = $1, forget_after = `+honorSQL+`
-WHERE id = $3 AND owner = $4`, string(text), p.honoredUntil(s.clock()).UnixMilli())
+	return s.change(ctx, key, "record settlement", `UPDATE paywall_redemptions SET state = 3, payment = $1, forget_after = `+honorSQL+`, resumes = $3
+WHERE id = $4 AND owner = $5`, string(text), p.honoredUntil(s.clock()).UnixMilli(), map[bool]int{true: 1}[p.resumes()])
 }
 
 // honorSQL keeps a row until the statement's second argument.

@@ -14,11 +14,14 @@ import (
 // claimStatement claims a row that is new, expired, or neither held nor served, and returns
 // how the earlier claim ended. The row is kept for HonoredFor from now: if this instance
 // ends during the settlement, the row is the only record of it.
-const claimStatement = `INSERT INTO paywall_redemptions (id, binding, state, owner, lease_until, forget_after, payment)
-VALUES ($1, $2, 1, $3, $4, $5, '')
+const claimStatement = `INSERT INTO paywall_redemptions (id, binding, state, owner, lease_until, forget_after, payment, slot, repeat_key)
+VALUES ($1, $2, 1, $3, $4, $5, '', $7, $8)
 ON CONFLICT (id) DO UPDATE SET
 	state = CASE WHEN paywall_redemptions.forget_after < $6 THEN 1 WHEN paywall_redemptions.state = 1 THEN 2 ELSE paywall_redemptions.state END,
 	payment = CASE WHEN paywall_redemptions.forget_after < $6 THEN '' ELSE paywall_redemptions.payment END,
+	slot = CASE WHEN paywall_redemptions.forget_after < $6 THEN excluded.slot ELSE paywall_redemptions.slot END,
+	repeat_key = CASE WHEN paywall_redemptions.forget_after < $6 THEN excluded.repeat_key ELSE paywall_redemptions.repeat_key END,
+	resumes = CASE WHEN paywall_redemptions.forget_after < $6 THEN 1 ELSE paywall_redemptions.resumes END,
 	forget_after = CASE WHEN paywall_redemptions.forget_after < excluded.forget_after THEN excluded.forget_after ELSE paywall_redemptions.forget_after END,
 	binding = excluded.binding, owner = excluded.owner, lease_until = excluded.lease_until
 WHERE (paywall_redemptions.owner = '' OR paywall_redemptions.lease_until < $6)
@@ -47,7 +50,7 @@ func (s *SQL) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	if !s.hold(id, heldRow{owner, c.Until}) {
 		return Claimed{State: ClaimBusy}, nil
 	}
-	got, err := s.claim(ctx, c.Until, id, binding, owner)
+	got, err := s.claim(ctx, c, id, binding, owner)
 	if err != nil {
 		err = fmt.Errorf("paywall: claim redemption: %w", err)
 	}
@@ -59,13 +62,17 @@ func (s *SQL) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	return got, nil
 }
 
-func (s *SQL) claim(ctx context.Context, until time.Time, id, binding, owner string) (Claimed, error) {
+func (s *SQL) claim(ctx context.Context, c Claim, id, binding, owner string) (Claimed, error) {
 	for range maxClaimTries {
 		now := s.clock()
-		keep := max(until.UnixMilli(), now.Add(HonoredFor).UnixMilli())
+		keep := max(c.Until.UnixMilli(), now.Add(HonoredFor).UnixMilli())
 		var state int
 		var payment string
-		err := s.db.QueryRowContext(ctx, claimStatement, id, binding, owner, now.Add(s.lease).UnixMilli(), keep, now.UnixMilli()).
+		slot := ""
+		if c.Slot != "" {
+			slot = hashText(c.Slot)
+		}
+		err := s.db.QueryRowContext(ctx, claimStatement, id, binding, owner, now.Add(s.lease).UnixMilli(), keep, now.UnixMilli(), slot, c.Repeat).
 			Scan(&state, &payment)
 		switch {
 		case err == nil:
@@ -93,6 +100,20 @@ func granted(state int, payment string) (Claimed, error) {
 		return Claimed{}, fmt.Errorf("read payment: %w", err)
 	}
 	return Claimed{State: ClaimPaid, Payment: p}, nil
+}
+
+// Unfinished implements [Redemptions]. It returns errors of the database.
+func (s *SQL) Unfinished(ctx context.Context, slot string) (repeat string, err error) {
+	err = s.db.QueryRowContext(ctx, `SELECT repeat_key FROM paywall_redemptions
+WHERE slot = $1 AND slot <> '' AND state < 4 AND resumes = 1 AND (owner = '' OR lease_until < $2) AND forget_after >= $2
+ORDER BY forget_after, id LIMIT 1`, hashText(slot), s.clock().UnixMilli()).Scan(&repeat)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("paywall: read unfinished redemption: %w", err)
+	}
+	return repeat, nil
 }
 
 // look returns what a claim of the row would return now.

@@ -37,6 +37,10 @@ type Redemptions interface {
 	// Finish ends a claim. A claim that ends with [EndUndecided] must be kept for
 	// [HonoredFor], unless the store is full.
 	Finish(ctx context.Context, key string, end End) error
+	// Unfinished returns the Repeat of a claim with this slot that no request holds and that
+	// Claim would return as [ClaimUndecided] or [ClaimPaid], or "" if there is none. It leaves
+	// out payments that are Refunding or Decided.
+	Unfinished(ctx context.Context, slot string) (repeat string, err error)
 }
 
 // Renewer is a [Redemptions] whose claims expire unless they are renewed. A gate
@@ -59,7 +63,15 @@ type Claim struct {
 	Binding string
 	// Until is when the key can be forgotten, because the credential has expired.
 	Until time.Time
+	// Slot is what bare mandates without an Idempotency-Key share if they pay the same. The
+	// store keeps it from the first claim of a key. Empty for other credentials.
+	Slot string
+	// Repeat is the Idempotency-Key with which a request of the slot claims this key again.
+	Repeat string
 }
+
+// resumes reports whether another request of the slot may use the payment.
+func (p *Payment) resumes() bool { return !p.Refunding && !p.Decided }
 
 // Claimed is the result of a [Claim].
 type Claimed struct {

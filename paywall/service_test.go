@@ -327,6 +327,7 @@ func (forgetful) Claim(context.Context, paywall.Claim) (paywall.Claimed, error) 
 }
 func (forgetful) Settled(context.Context, string, paywall.Payment) error { return nil }
 func (forgetful) Finish(context.Context, string, paywall.End) error      { return nil }
+func (forgetful) Unfinished(context.Context, string) (string, error)     { return "", nil }
 
 func TestRealServiceFailedHandlerIsOpenedOnceMore(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,7 @@ func (s *Server) followNotices() func(ctx context.Context, merchantID string, af
 	if s.mails == nil {
 		return nil
 	}
-	return notices.New(notices.Config{Store: s.config.Store, Mandate: s.ledger.Mandate, Post: s.mails.Post, Clock: s.config.Clock}).Follow
+	return notices.New(notices.Config{Store: s.config.Store, Mandate: s.ledger.Mandate, Add: s.mails.Add, Clock: s.config.Clock}).Follow
 }
 
 // openSignIns makes the codes and sessions of people and merchants.

@@ -121,7 +121,7 @@ type FacilitatorRequest struct {
 	// X402Version is the protocol version of the payment.
 	X402Version int `json:"x402Version"`
 	// PaymentPayload is the payment as the client sent it ([Payload.Raw]). It is sent
-	// unchanged.
+	// unchanged: the facilitator sees the resource and the extensions that the client wrote.
 	PaymentPayload json.RawMessage `json:"paymentPayload"`
 	// PaymentRequirements is what the server asked for: a [Requirements] or a
 	// [RequirementsV1].

@@ -56,6 +56,8 @@ type Error struct {
 	Next string `json:"next"`
 	// TransactionID is the earlier payment of a duplicate, if it is known.
 	TransactionID string `json:"transactionId,omitempty"`
+	// IdempotencyKey repeats a payment whose outcome is unknown. Not set for fetches.
+	IdempotencyKey string `json:"idempotencyKey,omitempty"`
 	// SetupURL is where a person confirms a mandate, with [CodeMandateNeeded].
 	SetupURL string `json:"setupUrl,omitempty"`
 	// SessionToken identifies that setup for [Kit.PollSetup].

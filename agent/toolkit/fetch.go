@@ -3,6 +3,7 @@ package toolkit
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"net/url"
 	"strings"
 	"unicode/utf8"
@@ -93,7 +94,12 @@ func (k *Kit) Fetch(ctx context.Context, in FetchIn) (FetchOut, error) {
 	})
 	k.remember(u, got.Receipt, what)
 	if err != nil {
-		return FetchOut{}, k.explain(err, in.BundleToken, m)
+		err = k.explain(err, in.BundleToken, m)
+		var e *Error
+		if in.BundleToken != "" && errors.As(err, &e) && (e.Code == CodeOutcomeUnknown || e.Code == CodeTimeout) {
+			e.Next = "Each request with a bundle takes a credit, and this one may have. See check_bundle_balance before you call again."
+		}
+		return FetchOut{}, err
 	}
 	return k.fetched(got, in.BundleToken, m), nil
 }

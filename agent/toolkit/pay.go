@@ -2,6 +2,8 @@ package toolkit
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,6 +59,10 @@ func (k *Kit) Pay(ctx context.Context, in PayIn, progress Progress) (PayOut, err
 		return PayOut{}, invalid("recipient", "is required: a merchant id (mer_…) or a wallet address (0x…)")
 	}
 	guard := key("pay", m, strings.ToLower(in.Recipient), in.AmountCents, in.Description)
+	equal := key(guard, in.Currency)
+	if in.IdempotencyKey == "" {
+		in.IdempotencyKey = k.repeats.pending(equal) // also with PayAgain: that one may have been made
+	}
 	guarded := in.IdempotencyKey == "" && !in.PayAgain
 	if guarded {
 		if err := k.repeats.seen(guard); err != nil {
@@ -74,8 +80,9 @@ func (k *Kit) Pay(ctx context.Context, in PayIn, progress Progress) (PayOut, err
 		p.IdempotencyKey = "tool-again-" + key(guard, strconv.FormatInt(k.cfg.Clock().UnixNano(), 10))
 	}
 	c, err := k.service.Charge(ctx, p)
+	k.repeats.decide(equal, p.IdempotencyKey, !undecidedPayment(err))
 	if err != nil {
-		return PayOut{}, k.explain(err, m)
+		return PayOut{}, k.explainPayment(err, p.IdempotencyKey, m)
 	}
 	if c.Replayed && guarded && c.Status.Paid() {
 		k.repeats.add(guard, c.TransactionID)
@@ -85,6 +92,31 @@ func (k *Kit) Pay(ctx context.Context, in PayIn, progress Progress) (PayOut, err
 		k.repeats.add(guard, c.TransactionID)
 	}
 	return k.await(ctx, p, c, progress)
+}
+
+// undecidedPayment reports whether the payment may have been made although there is an error.
+func undecidedPayment(err error) bool {
+	if err == nil {
+		return false
+	}
+	var refused *client.Error
+	if !errors.As(err, &refused) {
+		return true
+	}
+	var unknown *client.UnknownOutcomeError
+	return errors.As(err, &unknown) || slices.Contains([]client.Code{client.CodeInternal, client.CodeUnavailable, client.CodeIdempotencyInProgress}, refused.Code)
+}
+
+// explainPayment returns err as an [*Error]. If the payment may have been made, it has the key
+// that repeats it, also in another process.
+func (k *Kit) explainPayment(err error, idempotencyKey, mandate string) error {
+	explained := k.explain(err, mandate)
+	var e *Error
+	if undecidedPayment(err) && errors.As(explained, &e) {
+		e.IdempotencyKey = idempotencyKey
+		e.Next = "Call again with the same input and this idempotencyKey: it repeats the same payment instead of making another."
+	}
+	return explained
 }
 
 // await repeats a pending payment under its key, which reads its state.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -23,9 +24,19 @@ const (
 type repeats struct {
 	clock func() time.Time
 
-	mu   sync.Mutex
-	made map[string]payment
+	mu        sync.Mutex
+	made      map[string]payment
+	undecided map[string]undecided // payments without an outcome
 }
+
+// undecided is the idempotency key of a payment without an outcome.
+type undecided struct {
+	at             time.Time
+	idempotencyKey string
+}
+
+// keepUndecided is how long the service replays a payment under its key, less an hour.
+const keepUndecided = 23 * time.Hour
 
 type payment struct {
 	at            time.Time
@@ -33,7 +44,7 @@ type payment struct {
 }
 
 func newRepeats(clock func() time.Time) *repeats {
-	return &repeats{clock: clock, made: map[string]payment{}}
+	return &repeats{clock: clock, made: map[string]payment{}, undecided: map[string]undecided{}}
 }
 
 // key identifies equal payments.
@@ -44,6 +55,33 @@ func key(parts ...any) string {
 		_, _ = fmt.Fprintf(h, "%d:%s", len(text), text) // a hash takes everything
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// pending returns the idempotency key of an equal payment without an outcome, or "".
+func (r *repeats) pending(key string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if u := r.undecided[key]; r.clock().Sub(u.at) < keepUndecided {
+		return u.idempotencyKey
+	}
+	return ""
+}
+
+// decide notes whether a payment has an outcome.
+func (r *repeats) decide(key, idempotencyKey string, decided bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if decided {
+		delete(r.undecided, key)
+		return
+	}
+	now := r.clock()
+	if len(r.undecided) >= maxRepeats {
+		maps.DeleteFunc(r.undecided, func(_ string, u undecided) bool { return now.Sub(u.at) >= keepUndecided })
+	}
+	if _, known := r.undecided[key]; !known && len(r.undecided) < maxRepeats {
+		r.undecided[key] = undecided{now, idempotencyKey}
+	}
 }
 
 // seen returns the error for a payment that was made before, or nil.

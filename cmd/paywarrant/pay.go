@@ -89,7 +89,7 @@ func (c payCmd) Run(ctx context.Context, o output) error {
 	case errors.Is(err, agent.ErrNoMethod) && c.Mandate == "" && c.Bundle == "" && cfg.Wallet == nil:
 		err = &exitError{code: exitRefused, err: fmt.Errorf("%s costs money: give --wallet, --mandate or --bundle to pay", c.URL)}
 	case errors.Is(err, agent.ErrTooExpensive):
-		err = &exitError{code: exitRefused, err: fmt.Errorf("%w; raise --max %s to pay more", err, c.Max)}
+		err = &exitError{code: exitRefused, err: fmt.Errorf("%w; raise --max above %s to pay more", err, c.Max)}
 	}
 	if err != nil {
 		err = &exitError{code: exitCode(err), err: errors.New(printable(err.Error()))}

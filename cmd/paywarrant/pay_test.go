@@ -49,7 +49,7 @@ func TestPayShowsChallengeChoiceAndReceipt(t *testing.T) {
 
 	_, err = pay(append(means, report, "--max", "0.49")...)
 	require.ErrorContains(t, err, "asked 0.50 USD by mandate, allowed 0.49")
-	require.ErrorContains(t, err, "raise --max 0.49")
+	require.ErrorContains(t, err, "raise --max above 0.49")
 	require.Equal(t, exitRefused, exitCode(err))
 	text, err = pay(report)
 	require.ErrorContains(t, err, "give --wallet, --mandate or --bundle", "the remedy")

@@ -32,6 +32,8 @@ const (
 	AccessToken     = "tok_"
 	Grant           = "grt_"
 	App             = "app_"
+	Listing         = "lst_"
+	MarketServer    = "srv_"
 )
 
 // Prefixes of capabilities.

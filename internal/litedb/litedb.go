@@ -26,11 +26,18 @@ type DB struct {
 type Options struct {
 	// Readers is the number of read connections. Default: 4.
 	Readers int
-	// Pragmas are set on every connection, such as "cache_size(-65536)".
+	// WriteCache is the page cache of the write connection in KiB. Default: 2048. Each read
+	// connection has 16 MiB, since the system caches the file for all of them.
+	WriteCache int
+	// Pragmas are set on every connection, such as "foreign_keys(1)".
 	Pragmas []string
 }
 
-const defaultReaders = 4
+const (
+	defaultReaders    = 4
+	defaultWriteCache = 2 << 10  // KiB
+	readCache         = 16 << 10 // KiB
+)
 
 // Open opens the file, and creates it, readable only by its owner, if it does not exist.
 // The folder must exist. The returned error names the file.
@@ -48,8 +55,10 @@ func Open(path string, o Options) (*DB, error) {
 	}
 	o.Readers = cmp.Or(o.Readers, defaultReaders)
 	db := &DB{}
-	if db.Write, err = pool(full, 1, o.Pragmas, "_txlock=immediate"); err == nil {
-		db.Read, err = pool(full, o.Readers, o.Pragmas, "_pragma=query_only(1)")
+	write := fmt.Sprintf("_txlock=immediate&_pragma=cache_size(%d)", -cmp.Or(o.WriteCache, defaultWriteCache))
+	if db.Write, err = pool(full, 1, o.Pragmas, write); err == nil {
+		read := fmt.Sprintf("_pragma=query_only(1)&_pragma=cache_size(%d)", -readCache)
+		db.Read, err = pool(full, o.Readers, o.Pragmas, read)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), db.Close())

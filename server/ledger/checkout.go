@@ -35,23 +35,27 @@ type Checkout struct {
 
 // CreateCheckout creates a checkout with its session for a payment by card, or returns the
 // checkout that an earlier request with the same key created.
-func (l *Ledger) CreateCheckout(ctx context.Context, c Checkout, s Session) (made Checkout, replayed bool, err error) {
+func (l *Ledger) CreateCheckout(ctx context.Context, c Checkout, s Session) (_ Checkout, replayed bool, _ error) {
 	if err := c.validate(s); err != nil {
 		return Checkout{}, false, err
 	}
+	var (
+		result Checkout
+		before bool
+	)
 	keys := Keys{Sessions: []string{s.Hash}, Checkouts: []string{c.Entropy}}
-	err = l.run(ctx, s.Hash, keys, func(state *State, _ time.Time) (Effects, error) {
-		if made, replayed = state.Checkouts[c.Entropy]; replayed {
-			replayed = made.ID != c.ID // if equal, this very command was committed and its result was lost
+	err := l.run(ctx, s.Hash, keys, func(state *State, _ time.Time) (Effects, error) {
+		if result, before = state.Checkouts[c.Entropy]; before {
+			before = result.ID != c.ID // if equal, this very command was committed and its result was lost
 			return Effects{}, nil
 		}
-		made = c
+		result = c
 		return Effects{Insert: Rows{Sessions: []Session{s}, Checkouts: []Checkout{c}}}, nil
 	})
 	if err != nil {
 		return Checkout{}, false, fmt.Errorf("create checkout: %w", err)
 	}
-	return made, replayed, nil
+	return result, before, nil
 }
 
 // checkout returns the checkout that a reservation pays. It returns [ErrNotFound], or

@@ -102,14 +102,17 @@ func (l *Ledger) run(ctx context.Context, row string, keys Keys, decide func(*St
 
 // Charged returns the result of the request with an idempotency key: its charge, or its
 // [*Refusal] as the error. It returns [ErrNotFound] if no such request is stored.
-func (l *Ledger) Charged(ctx context.Context, key IdempotencyKey) (c Charge, err error) {
-	var refusal *Refusal
-	err = l.run(ctx, key.Key, Keys{Idempotency: []IdempotencyKey{key}}, func(s *State, _ time.Time) (Effects, error) {
+func (l *Ledger) Charged(ctx context.Context, key IdempotencyKey) (Charge, error) {
+	var (
+		result  Charge
+		refusal *Refusal
+	)
+	err := l.run(ctx, key.Key, Keys{Idempotency: []IdempotencyKey{key}}, func(s *State, _ time.Time) (Effects, error) {
 		seen, ok := s.Idempotency[key]
 		if !ok {
 			return Effects{}, ErrNotFound
 		}
-		c, refusal = s.Charges[seen.ChargeID], seen.Refusal
+		result, refusal = s.Charges[seen.ChargeID], seen.Refusal
 		return Effects{}, nil
 	})
 	switch {
@@ -118,7 +121,7 @@ func (l *Ledger) Charged(ctx context.Context, key IdempotencyKey) (c Charge, err
 	case refusal != nil:
 		return Charge{}, refusal
 	}
-	return c, nil
+	return result, nil
 }
 
 // Redeem stores a key once. It returns a [*Refusal] of [ReceiptRedeemed] if the key, or one

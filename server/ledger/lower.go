@@ -63,7 +63,7 @@ func (l *Ledger) LowerLimits(ctx context.Context, mandateID string, terms Terms)
 
 // lowerOnce lowers limits unless a charge of the mandate, or its end, comes between reading its
 // charges and the decision: each changes a window or the number of events.
-func (l *Ledger) lowerOnce(ctx context.Context, mandateID string, terms Terms) (m Mandate, err error) {
+func (l *Ledger) lowerOnce(ctx context.Context, mandateID string, terms Terms) (Mandate, error) {
 	read, err := l.Mandate(ctx, mandateID)
 	if err != nil {
 		return Mandate{}, err
@@ -77,14 +77,15 @@ func (l *Ledger) lowerOnce(ctx context.Context, mandateID string, terms Terms) (
 	for _, one := range spent {
 		keys.Tallies = append(keys.Tallies, TallyKey{MandateID: mandateID, MerchantID: one.MerchantID})
 	}
+	var result Mandate
 	err = l.run(ctx, mandateID, keys, func(s *State, now time.Time) (e Effects, err error) {
 		if known, ok := s.Mandates[mandateID]; ok && (known.EventSeq != read.EventSeq || !slices.Equal(known.Windows, read.Windows)) {
 			return Effects{}, errMandateChanged
 		}
-		e, m, err = decideLower(s, mandateID, terms, spent, now)
+		e, result, err = decideLower(s, mandateID, terms, spent, now)
 		return e, err
 	})
-	return m, err
+	return result, err
 }
 
 func decideLower(s *State, mandateID string, to Terms, spent []Spent, now time.Time) (Effects, Mandate, error) {

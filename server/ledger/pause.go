@@ -14,15 +14,16 @@ func (m Mandate) paused() bool { return !m.PausedAt.IsZero() }
 // before may still settle, what a card holds may still be captured, and tabs stay open.
 // Repeating it changes nothing. Errors: [ErrNotFound], and a [Refusal] if the mandate has
 // ended.
-func (l *Ledger) Pause(ctx context.Context, mandateID string, pause bool) (m Mandate, err error) {
-	err = l.run(ctx, mandateID, Keys{Mandates: []string{mandateID}}, func(s *State, now time.Time) (e Effects, err error) {
-		e, m, err = decidePause(s, mandateID, pause, now)
+func (l *Ledger) Pause(ctx context.Context, mandateID string, pause bool) (Mandate, error) {
+	var result Mandate
+	err := l.run(ctx, mandateID, Keys{Mandates: []string{mandateID}}, func(s *State, now time.Time) (e Effects, err error) {
+		e, result, err = decidePause(s, mandateID, pause, now)
 		return e, err
 	})
 	if err != nil {
 		return Mandate{}, fmt.Errorf("pause mandate %s: %w", mandateID, err)
 	}
-	return m, nil
+	return result, nil
 }
 
 func decidePause(s *State, mandateID string, pause bool, now time.Time) (Effects, Mandate, error) {
@@ -44,20 +45,22 @@ func decidePause(s *State, mandateID string, pause bool, now time.Time) (Effects
 
 // ForgetEmail deletes the person's address from a mandate, also from one that has ended. It
 // returns [ErrNotFound] if there is no such mandate.
-func (l *Ledger) ForgetEmail(ctx context.Context, mandateID string) (m Mandate, err error) {
-	err = l.run(ctx, mandateID, Keys{Mandates: []string{mandateID}}, func(s *State, _ time.Time) (Effects, error) {
-		var ok bool
-		if m, ok = s.Mandates[mandateID]; !ok {
+func (l *Ledger) ForgetEmail(ctx context.Context, mandateID string) (Mandate, error) {
+	var result Mandate
+	err := l.run(ctx, mandateID, Keys{Mandates: []string{mandateID}}, func(s *State, _ time.Time) (Effects, error) {
+		m, ok := s.Mandates[mandateID]
+		if !ok {
 			return Effects{}, ErrNotFound
 		}
-		if m.Email == "" {
+		changed := m.Email != ""
+		m.Email = ""
+		if result = m; !changed {
 			return Effects{}, nil
 		}
-		m.Email = ""
 		return Effects{Update: Rows{Mandates: []Mandate{m}}}, nil
 	})
 	if err != nil {
 		return Mandate{}, fmt.Errorf("forget the address of mandate %s: %w", mandateID, err)
 	}
-	return m, nil
+	return result, nil
 }

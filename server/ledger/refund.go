@@ -121,21 +121,25 @@ func refundKeys(refundID string, c Charge) Keys {
 // with the same key with replayed set, [ErrIdempotencyMismatch], [ErrIdempotencyInProgress],
 // [ErrNotFound], [ErrNotRefundable], a [*DrawError], [ErrAboveCharge] or [ErrTooManyRefunds].
 // Refunds that run at the same time never give back more than was charged.
-func (l *Ledger) Refund(ctx context.Context, q RefundRequest) (r Refund, replayed bool, err error) {
+func (l *Ledger) Refund(ctx context.Context, q RefundRequest) (_ Refund, replayed bool, _ error) {
+	var (
+		result Refund
+		before bool
+	)
 	refundID, lease := RefundID(q.MerchantID, q.IdempotencyKey), l.newLease()
-	err = l.run(ctx, q.Charge.MandateID, refundKeys(refundID, q.Charge), func(s *State, now time.Time) (e Effects, err error) {
+	err := l.run(ctx, q.Charge.MandateID, refundKeys(refundID, q.Charge), func(s *State, now time.Time) (e Effects, err error) {
 		if known, ok := s.Refunds[refundID]; ok {
-			r = known
-			replayed, err = known.replay(q, lease, now)
+			result = known
+			before, err = known.replay(q, lease, now)
 			return Effects{}, err
 		}
-		e, r, err = q.decide(s, refundID, lease, now)
+		e, result, err = q.decide(s, refundID, lease, now)
 		return e, err
 	})
 	if err != nil {
 		return Refund{}, false, fmt.Errorf("refund charge %s: %w", q.Charge.ID, err)
 	}
-	return r, replayed, nil
+	return result, before, nil
 }
 
 func (r Refund) replay(q RefundRequest, lease string, now time.Time) (bool, error) {

@@ -7,19 +7,20 @@ import (
 )
 
 // FindRefund returns the refund with an id, or [ErrNotFound].
-func (l *Ledger) FindRefund(ctx context.Context, refundID string) (r Refund, err error) {
-	err = l.run(ctx, refundID, Keys{Refunds: []string{refundID}}, func(s *State, _ time.Time) (Effects, error) {
+func (l *Ledger) FindRefund(ctx context.Context, refundID string) (Refund, error) {
+	var result Refund
+	err := l.run(ctx, refundID, Keys{Refunds: []string{refundID}}, func(s *State, _ time.Time) (Effects, error) {
 		known, ok := s.Refunds[refundID]
 		if !ok {
 			return Effects{}, ErrNotFound
 		}
-		r = known
+		result = known
 		return Effects{}, nil
 	})
 	if err != nil {
 		return Refund{}, fmt.Errorf("find refund %s: %w", refundID, err)
 	}
-	return r, nil
+	return result, nil
 }
 
 // LeaseRefund leases a pending refund until a time, so that the caller may finish it. It

@@ -68,6 +68,9 @@ type Reports interface {
 	// MandatesOf lists the mandates that a merchant asked for, newest first, beginning after
 	// the mandate with the id before, or with the newest if before is empty.
 	MandatesOf(ctx context.Context, merchantID, before string, limit int) ([]ledger.Mandate, error)
+	// UsableMandatesOf lists those of them that are active and not expired at a time, newest
+	// first.
+	UsableMandatesOf(ctx context.Context, merchantID string, now time.Time, limit int) ([]ledger.Mandate, error)
 	// MerchantsByEmail lists the merchants with an e-mail address, at most limit, oldest first.
 	// It ignores the case of the address.
 	MerchantsByEmail(ctx context.Context, email string, limit int) ([]ledger.Merchant, error)

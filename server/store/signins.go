@@ -39,8 +39,9 @@ type WebSession struct {
 type MandateOwners interface {
 	// AddMandateOwner adds a mandate to an account. It is not an error if it has it.
 	AddMandateOwner(ctx context.Context, kind, subject, mandateID string) error
-	// MandatesOfOwner returns the ids of an account's mandates, newest first, beginning
-	// before an id; empty: with the newest. Some may never have come into being.
+	// MandatesOfOwner returns the ids of an account's mandates, newest first, beginning after
+	// the mandate with the id before, or with the newest if before is empty. It leaves out
+	// mandates that never came into being.
 	MandatesOfOwner(ctx context.Context, kind, subject, before string, limit int) ([]string, error)
 	// OwnsMandate reports whether an account has a mandate.
 	OwnsMandate(ctx context.Context, kind, subject, mandateID string) (bool, error)

@@ -22,6 +22,7 @@ type Store interface {
 	Accounts
 	AuditTrail
 	Keys
+	Listings
 	Mails
 	MandateOwners
 	NoticesStore

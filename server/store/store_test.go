@@ -12,6 +12,7 @@ type parts struct {
 	store.Accounts
 	store.AuditTrail
 	store.Keys
+	store.Listings
 	store.Mails
 	store.MandateOwners
 	store.NoticesStore

@@ -80,7 +80,7 @@ func networkOf(r *http.Request) string {
 // sendCode mails a code. The answer is the same whether or not the address has an account.
 func (d *Dashboard) sendCode(w http.ResponseWriter, r *http.Request) {
 	email := strings.TrimSpace(r.PostForm.Get("email"))
-	err := d.SignIns.SendCode(r.Context(), d.sessions.Challenge(r.Context(), signin.MerchantSignIn, email), networkOf(r))
+	err := d.SignIns.SendCode(r.Context(), d.sessions.Challenge(r, signin.MerchantSignIn, email), networkOf(r))
 	if problem := sendProblem(err); problem.Error != "" {
 		d.showSignInWith(w, r, http.StatusUnprocessableEntity, signInPage{Email: email, Faulty: problem})
 		return
@@ -107,7 +107,7 @@ func sendProblem(err error) site.Faulty {
 
 // checkCode checks the code of a form and returns the address that it proves.
 func (d *Dashboard) checkCode(r *http.Request, email string) (proven string, problem site.Faulty, err error) {
-	proven, err = d.SignIns.Check(r.Context(), d.sessions.Challenge(r.Context(), signin.MerchantSignIn, email), r.PostForm.Get("code"))
+	proven, err = d.SignIns.Check(r.Context(), d.sessions.Challenge(r, signin.MerchantSignIn, email), r.PostForm.Get("code"))
 	var wrong *signin.WrongCodeError
 	switch {
 	case errors.As(err, &wrong):
@@ -127,6 +127,7 @@ func (d *Dashboard) enterCode(w http.ResponseWriter, r *http.Request) {
 	email := strings.TrimSpace(r.PostForm.Get("email"))
 	proven, problem, err := d.checkCode(r, email)
 	if err == nil && problem.Error == "" {
+		d.SignIns.Remember(w, proven)
 		err = d.begin(r, proven)
 	}
 	switch {
@@ -205,7 +206,7 @@ func (d *Dashboard) showProve(w http.ResponseWriter, v visit, status int, page p
 // askToProve sends a code and asks for it.
 func (d *Dashboard) askToProve(w http.ResponseWriter, v visit) {
 	page := provePage{Next: nextOf(v)}
-	err := d.SignIns.SendCode(v.Context(), d.sessions.Challenge(v.Context(), signin.MerchantSignIn, v.merchant.Email), networkOf(v.Request))
+	err := d.SignIns.SendCode(v.Context(), d.sessions.Challenge(v.Request, signin.MerchantSignIn, v.merchant.Email), networkOf(v.Request))
 	if page.Faulty = sendProblem(err); err != nil && page.Error == "" {
 		d.failed(w, v, err)
 		return

@@ -13,7 +13,6 @@ import (
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/internal/site"
-	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/store"
 )
 
@@ -94,12 +93,10 @@ func (d *Dashboard) tokenRow(t store.AccessToken) tokenRow {
 
 // usableMandates returns the newest mandates of the merchant that a token can use.
 func (d *Dashboard) usableMandates(v visit) ([]mandateRow, error) {
-	list, err := d.Store.MandatesOf(v.Context(), v.merchant.ID, "", maxOffered)
+	list, err := d.Store.UsableMandatesOf(v.Context(), v.merchant.ID, d.Clock(), maxOffered)
 	var rows []mandateRow
 	for _, m := range list {
-		if m.Status == ledger.MandateActive && d.Clock().Before(m.Terms.ExpiresAt) {
-			rows = append(rows, mandateRow{ID: m.ID, Limit: site.Dollars(m.Terms.MaxMonthly), ExpiresAt: m.Terms.ExpiresAt})
-		}
+		rows = append(rows, mandateRow{ID: m.ID, Limit: site.Dollars(m.Terms.MaxMonthly), ExpiresAt: m.Terms.ExpiresAt})
 	}
 	return rows, err
 }

@@ -68,15 +68,22 @@ func New(cfg Config) *Queue { return &Queue{Config: cfg, posted: make(chan struc
 
 // Post queues a message. If it cannot be stored, Post logs an error.
 func (q *Queue) Post(ctx context.Context, kind, subjectID string) {
+	if err := q.Add(context.WithoutCancel(ctx), kind, subjectID); err != nil {
+		q.Logger.ErrorContext(ctx, "mail is not queued", slog.String("kind", kind), slog.String("id", subjectID), slog.String("error", err.Error()))
+	}
+}
+
+// Add queues a message. It returns the error of the store.
+func (q *Queue) Add(ctx context.Context, kind, subjectID string) error {
 	if q == nil {
-		return
+		return nil
 	}
 	now := q.Clock()
-	if err := q.Store.AddMail(context.WithoutCancel(ctx), store.Mail{Kind: kind, SubjectID: subjectID, CreatedAt: now, Due: now}); err != nil {
-		q.Logger.ErrorContext(ctx, "mail is not queued", slog.String("kind", kind), slog.String("id", subjectID), slog.String("error", err.Error()))
-		return
+	err := q.Store.AddMail(ctx, store.Mail{Kind: kind, SubjectID: subjectID, CreatedAt: now, Due: now})
+	if err == nil {
+		q.wake()
 	}
-	q.wake()
+	return err
 }
 
 // Expect queues a message before its subject exists, so that the message is not lost if the

@@ -39,8 +39,8 @@ type Config struct {
 		StreamEvents(ctx context.Context, merchantID string, after int64, limit int) ([]ledger.Event, error)
 	}
 	Mandate func(ctx context.Context, id string) (ledger.Mandate, error)
-	// Post queues a message.
-	Post  func(ctx context.Context, kind, subjectID string)
+	// Add queues a message.
+	Add   func(ctx context.Context, kind, subjectID string) error
 	Clock func() time.Time
 }
 
@@ -51,7 +51,7 @@ type Follower struct{ Config }
 func New(cfg Config) *Follower { return &Follower{cfg} }
 
 // Follow posts the notices about a part of a merchant's stream. It may be called again with
-// the same part. Its errors are those of the store.
+// the same part, and must be after an error. Its errors are those of the store.
 func (f *Follower) Follow(ctx context.Context, merchantID string, after, through int64) error {
 	wanted, err := f.Store.NoticesInStream(ctx, merchantID, after, through)
 	if err != nil || len(wanted) == 0 {
@@ -71,8 +71,9 @@ func (f *Follower) Follow(ctx context.Context, merchantID string, after, through
 		}
 		mailed := n
 		day := m.CountingDay(f.Clock())
-		f.limits(ctx, &mailed, m, day)
-		f.paid(ctx, &mailed, payments[n.MandateID], day)
+		if err := errors.Join(f.limits(ctx, &mailed, m, day), f.paid(ctx, &mailed, payments[n.MandateID], day)); err != nil {
+			return err
+		}
 		if mailed == n {
 			continue
 		}
@@ -110,28 +111,30 @@ func (f *Follower) payments(ctx context.Context, wanted []store.Notices, merchan
 }
 
 // limits posts that more of a limit is used than was mailed.
-func (f *Follower) limits(ctx context.Context, n *store.Notices, m ledger.Mandate, day ledger.Day) {
+func (f *Follower) limits(ctx context.Context, n *store.Notices, m ledger.Mandate, day ledger.Day) error {
 	if !n.Limits {
-		return
+		return nil
 	}
+	var month, total error
 	if w, ok := m.Window(ledger.MonthlyLimit, day); ok {
 		if n.Month != w.Start {
 			n.Month, n.MailedMonth = w.Start, 0
 		}
-		n.MailedMonth = f.limit(ctx, m, w, n.MailedMonth)
+		n.MailedMonth, month = f.limit(ctx, m, w, n.MailedMonth)
 	}
 	if w, ok := m.Window(ledger.TotalLimit, day); ok {
-		n.MailedTotal = f.limit(ctx, m, w, n.MailedTotal)
+		n.MailedTotal, total = f.limit(ctx, m, w, n.MailedTotal)
 	}
+	return errors.Join(month, total)
 }
 
-func (f *Follower) limit(ctx context.Context, m ledger.Mandate, w ledger.Window, mailed int) int {
+// limit posts that more of one limit is used, and returns the percentage that is mailed.
+func (f *Follower) limit(ctx context.Context, m ledger.Mandate, w ledger.Window, mailed int) (int, error) {
 	level := reached(w)
 	if level <= mailed {
-		return mailed
+		return mailed, nil
 	}
-	f.Post(ctx, LimitUsed, Subject(m.ID, w.Kind, level))
-	return level
+	return level, f.Add(ctx, LimitUsed, Subject(m.ID, w.Kind, level))
 }
 
 // reached returns the highest percentage that is mailed and that is used of a limit; zero if
@@ -146,7 +149,7 @@ func reached(w ledger.Window) int {
 }
 
 // paid posts the payments of more than an amount.
-func (f *Follower) paid(ctx context.Context, n *store.Notices, payments []webhook.Payment, day ledger.Day) {
+func (f *Follower) paid(ctx context.Context, n *store.Notices, payments []webhook.Payment, day ledger.Day) error {
 	for _, p := range payments {
 		if n.Day != day {
 			n.Day, n.Today = day, 0
@@ -154,9 +157,12 @@ func (f *Follower) paid(ctx context.Context, n *store.Notices, payments []webhoo
 		if n.Above == 0 || ledger.Micros(p.AmountMicros) <= n.Above || n.Today >= MostADay {
 			continue
 		}
-		f.Post(ctx, PaymentMade, p.TransactionID)
+		if err := f.Add(ctx, PaymentMade, p.TransactionID); err != nil {
+			return err
+		}
 		n.Today++
 	}
+	return nil
 }
 
 // Subject names a limit of a mandate and the percentage of it that is used.

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -83,10 +82,7 @@ func (s *Service) show(w http.ResponseWriter, r *http.Request, status int, page 
 
 // mandates returns the mandates that an app can be bound to.
 func (s *Service) mandates(r *http.Request, m ledger.Merchant) ([]ledger.Mandate, error) {
-	all, err := s.Store.MandatesOf(r.Context(), m.ID, "", maxMandates)
-	return slices.DeleteFunc(all, func(one ledger.Mandate) bool {
-		return one.Status != ledger.MandateActive || !s.Clock().Before(one.Terms.ExpiresAt)
-	}), err
+	return s.Store.UsableMandatesOf(r.Context(), m.ID, s.Clock(), maxMandates)
 }
 
 // key authenticates the form for one request, merchant and session, so that no other site and
@@ -163,7 +159,7 @@ func (s *Service) granted(r *http.Request, req request, m ledger.Merchant, page 
 		return g, site.Faulty{Error: fmt.Sprintf("%d apps are connected, the most that an account can have. Disconnect one first.", MaxGrants)}, nil
 	case len(g.Scopes) == 0:
 		return g, site.Faulty{Error: "Choose what the app may do, or do not connect it.", Wrong: "scope"}, nil
-	case g.MandateID == "" && !page.All && len(page.Mandates) > 0:
+	case g.MandateID == "" && !page.All:
 		return g, site.Faulty{Error: "Choose which mandate the app may use.", Wrong: "mandate"}, nil
 	}
 	return g, site.Faulty{}, nil

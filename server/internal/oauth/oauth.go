@@ -67,7 +67,7 @@ type Store interface {
 	// AccessToken returns the token with this hash, valid or not, and its merchant.
 	AccessToken(ctx context.Context, hash string) (store.AccessToken, ledger.Merchant, error)
 	RevokeAccessToken(ctx context.Context, merchantID, id string, at time.Time) (bool, error)
-	MandatesOf(ctx context.Context, merchantID, before string, limit int) ([]ledger.Mandate, error)
+	UsableMandatesOf(ctx context.Context, merchantID string, now time.Time, limit int) ([]ledger.Mandate, error)
 }
 
 // Decision is a page on which the merchant that is signed in decides. The browser identifies

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/paywarrant/paywarrant/internal/clientaddr"
@@ -29,6 +30,8 @@ const fieldCode = "code"
 type Codes interface {
 	SendCode(ctx context.Context, c signin.Challenge, client string) error
 	Check(ctx context.Context, c signin.Challenge, entered string) (email string, err error)
+	// Remember sets the cookie of a browser in which an address was proven.
+	Remember(w http.ResponseWriter, email string)
 	// Text is what a wallet signs to sign in, and Current reports whether one of a time is
 	// still accepted.
 	Text(w signin.WalletText) string

@@ -2,7 +2,6 @@ package pages
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -19,7 +18,7 @@ const mandatesOnPage = 20
 // People are the sessions of people on their dashboard.
 type People interface {
 	// Challenge returns the challenge of a code that is valid in this browser alone.
-	Challenge(ctx context.Context, p signin.Purpose, email string) signin.Challenge
+	Challenge(r *http.Request, p signin.Purpose, email string) signin.Challenge
 	Handler(next http.Handler) http.Handler
 	Account(ctx context.Context) (signin.Account, bool)
 	Begin(ctx context.Context, a signin.Account) error
@@ -130,9 +129,6 @@ func (p *Pages) mandatesOf(ctx context.Context, a signin.Account, before string)
 	}
 	for _, mandateID := range ids {
 		m, err := p.Payments.Ledger.Mandate(ctx, mandateID)
-		if errors.Is(err, ledger.ErrNotFound) { // it never came into being
-			continue
-		}
 		if err != nil {
 			return nil, "", fmt.Errorf("read mandate %s: %w", mandateID, err)
 		}

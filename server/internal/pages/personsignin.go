@@ -31,7 +31,7 @@ func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request, status int, f
 }
 
 func (p *Pages) personChallenge(r *http.Request, email string) signin.Challenge {
-	return p.People.Challenge(r.Context(), signin.PersonSignIn, email)
+	return p.People.Challenge(r, signin.PersonSignIn, email)
 }
 
 // mailSignInCode mails a code to an address that has mandates, and answers the same for any
@@ -73,6 +73,7 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 			p.failed(w, r, err)
 			return
 		}
+		p.Codes.Remember(w, email)
 		p.Audit.Record(r.Context(), audit.PersonSignedIn)
 		http.Redirect(w, r, "/me", http.StatusSeeOther)
 		return

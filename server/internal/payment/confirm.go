@@ -31,7 +31,8 @@ type Confirmation struct {
 	// Email may be empty.
 	Email string
 	// Prepare is called before the mandate is stored, with the id that it will have and what
-	// pays for it. It may be called for ids that no mandate gets. Nil: nothing is prepared.
+	// pays for it. If the confirmation then fails, no other mandate gets the id. Nil: nothing
+	// is prepared.
 	Prepare func(ctx context.Context, mandateID string, with []rail.Instrument) error
 }
 
@@ -89,21 +90,51 @@ func (s *Service) Confirm(ctx context.Context, token string, c Confirmation) (le
 	}
 	terms.RoundUpRest = terms.RoundUpRest && slices.Contains(terms.Rails, rail.Card)
 	completion.Terms = terms
+	mandateID, key, err := s.claim(ctx)
+	if err != nil {
+		return ledger.Mandate{}, err
+	}
+	completion.MandateID = mandateID
+	if err := c.prepare(ctx, mandateID, instruments); err != nil {
+		return ledger.Mandate{}, fmt.Errorf("prepare mandate: %w", err)
+	}
+	m, err := s.issue(ctx, completion, key)
+	if err != nil {
+		return ledger.Mandate{}, err
+	}
+	failpoint.Hit(failpoint.MandateUnbound)
+	s.attach(ctx, m, instruments)
+	return m, nil
+}
+
+// idAttempts is the number of ids tried for a mandate. It suffices as long as at most
+// half of the status list is used.
+const idAttempts = 32
+
+// claim draws the id of a new mandate and stores its session key. The key claims the id, so
+// what is prepared under it is never a stranger's: it stays even if the confirmation fails.
+func (s *Service) claim(ctx context.Context) (mandateID string, key mandate.PublicKey, err error) {
 	for range idAttempts {
-		completion.MandateID = s.Statuses.NewID()
-		if err := c.prepare(ctx, completion.MandateID, instruments); err != nil {
-			return ledger.Mandate{}, fmt.Errorf("prepare mandate: %w", err)
+		mandateID = s.Statuses.NewID()
+		key, err = s.newSessionKey(ctx, mandateID)
+		if errors.Is(err, ledger.ErrConflict) {
+			continue
 		}
-		m, err := s.issue(ctx, completion)
-		if err == nil {
-			failpoint.Hit(failpoint.MandateUnbound)
-			s.attach(ctx, m, instruments)
+		if err != nil {
+			return "", key, err
 		}
-		if !errors.Is(err, ledger.ErrConflict) {
-			return m, err
+		_, err = s.Ledger.Mandate(ctx, mandateID)
+		if errors.Is(err, ledger.ErrNotFound) {
+			return mandateID, key, nil
+		}
+		if err == nil { // revoked, so its own key was destroyed
+			err = s.Accounts.DeleteSealedKey(ctx, sessionKeyName(mandateID))
+		}
+		if err != nil {
+			return "", key, fmt.Errorf("claim %s: %w", mandateID, err)
 		}
 	}
-	return ledger.Mandate{}, errors.New("complete session: no free index in the status list")
+	return "", key, errors.New("claim id of mandate: no free index in the status list")
 }
 
 func (c Confirmation) prepare(ctx context.Context, mandateID string, connected []ledger.Instrument) error {
@@ -116,10 +147,6 @@ func (c Confirmation) prepare(ctx context.Context, mandateID string, connected [
 	}
 	return c.Prepare(ctx, mandateID, with)
 }
-
-// idAttempts is the number of ids tried for a mandate. It suffices as long as at most
-// half of the status list is used.
-const idAttempts = 32
 
 // attach binds instruments to their mandate on the rails. A rail that could not be
 // reached learns the mandate from the first charge.
@@ -247,14 +274,9 @@ func (s *Service) connectOn(ctx context.Context, r rail.Rail, c rail.Connection)
 	return instrument, err
 }
 
-// issue generates the key, signs the token, and completes the session. If another request
-// completed the session first, issue destroys the key. It returns ledger.ErrConflict if
-// another mandate has the id.
-func (s *Service) issue(ctx context.Context, c ledger.Completion) (ledger.Mandate, error) {
-	key, err := s.newSessionKey(ctx, c.MandateID)
-	if err != nil {
-		return ledger.Mandate{}, err
-	}
+// issue signs the token and completes the session. It leaves the key if that fails: the
+// session may be completed although the answer was lost.
+func (s *Service) issue(ctx context.Context, c ledger.Completion, key mandate.PublicKey) (ledger.Mandate, error) {
 	terms, err := s.tokenTerms(ctx, c.MandateID, c.Terms, key, s.Clock())
 	if err != nil {
 		return ledger.Mandate{}, err
@@ -266,11 +288,7 @@ func (s *Service) issue(ctx context.Context, c ledger.Completion) (ledger.Mandat
 	if c.SealedToken, err = s.Vault.Seal(ctx, tokenLabel(c.MandateID), []byte(token.Reveal())); err != nil {
 		return ledger.Mandate{}, err
 	}
-	m, err := s.Ledger.CompleteSession(ctx, c)
-	if err != nil {
-		return ledger.Mandate{}, errors.Join(err, s.Accounts.DeleteSealedKey(ctx, sessionKeyName(c.MandateID)))
-	}
-	return m, nil
+	return s.Ledger.CompleteSession(ctx, c)
 }
 
 // tokenTerms returns the content of a mandate's token.

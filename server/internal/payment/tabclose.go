@@ -131,8 +131,12 @@ func (s *Service) closeTabs(ctx context.Context, mandateID string) error {
 // returns ledger.ErrNotFound if the payee has no such tab.
 func (s *Service) Tabs(ctx context.Context, merchantID, before string, limit int) ([]ledger.Tab, error) {
 	if before != "" {
-		if t, err := s.Ledger.Tab(ctx, before); err != nil || t.MerchantID != merchantID {
-			return nil, errors.Join(err, ledger.ErrNotFound)
+		t, err := s.Ledger.Tab(ctx, before)
+		if err != nil {
+			return nil, err
+		}
+		if t.MerchantID != merchantID {
+			return nil, ledger.ErrNotFound
 		}
 	}
 	return s.Ledger.Tabs(ctx, merchantID, before, limit)

@@ -121,8 +121,8 @@ func (s *Sessions) Fresh(ctx context.Context, within time.Duration) bool {
 }
 
 // Challenge returns the challenge of a code that is valid in this browser alone.
-func (s *Sessions) Challenge(ctx context.Context, p Purpose, email string) Challenge {
-	return Challenge{Purpose: p, Email: email, Binding: s.Browser(ctx)}
+func (s *Sessions) Challenge(r *http.Request, p Purpose, email string) Challenge {
+	return Challenge{Purpose: p, Email: email, Binding: s.Browser(r.Context()), Browser: s.service.BrowserOf(r, email)}
 }
 
 // Browser returns a random text that identifies the session until the next sign-in.

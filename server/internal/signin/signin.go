@@ -67,8 +67,9 @@ const (
 	// MaxCodes is the number of codes for one account and purpose in Window, until one is
 	// entered. With MaxAttempts it bounds guessing: 150 of a million codes in a day.
 	MaxCodes = 30
-	// MaxCodesFromNetwork is how many of them one network asks for, so that a stranger does
-	// not use up those of the account's owner.
+	// MaxCodesFromNetwork is how many of them one network asks for, and how many more a browser
+	// in which the address was proven before, so that strangers do not use up those of the
+	// account's owner.
 	MaxCodesFromNetwork = 10
 	// MaxCodesPerNetwork is the number of codes that one network asks for in Window.
 	MaxCodesPerNetwork = 200
@@ -146,6 +147,9 @@ type Challenge struct {
 	// of [Sessions.Challenge]: with any other, there is no code. Required, so that a stranger
 	// who asks for a code for the same address does not replace this one.
 	Binding string
+	// Browser is the result of [Service.BrowserOf]. The codes that such a browser asks for are
+	// counted by themselves. May be empty.
+	Browser string
 }
 
 // ParseEmail returns an address in the form in which it identifies an account. It returns
@@ -179,13 +183,18 @@ func (s *Service) SendCode(ctx context.Context, c Challenge, client string) erro
 		}
 		return nil
 	}
-	if err := count(network, from, "", MaxCodesPerNetwork); err != nil {
-		return err
+	switch {
+	case c.Browser != "":
+		err = count(sent(c.Purpose), email, s.tag("known "+c.Browser), MaxCodesFromNetwork)
+	default:
+		if err = count(network, from, "", MaxCodesPerNetwork); err == nil {
+			err = count(sent(c.Purpose), email, from, MaxCodesFromNetwork)
+		}
+		if err == nil {
+			err = count(sent(c.Purpose), email, "", MaxCodes)
+		}
 	}
-	if err := count(sent(c.Purpose), email, from, MaxCodesFromNetwork); err != nil {
-		return err
-	}
-	if err := count(sent(c.Purpose), email, "", MaxCodes); err != nil {
+	if err != nil {
 		return err
 	}
 	code := store.Code{Purpose: string(c.Purpose), Account: email, Binding: s.tag(c.Binding), ID: rand.Text(), ExpiresAt: now.Add(CodeLifetime)}

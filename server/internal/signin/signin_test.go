@@ -203,6 +203,43 @@ func TestStrangerDoesNotLockAnAccountOut(t *testing.T) {
 	require.NoError(t, f.SendCode(t.Context(), owner, "the owner's network"))
 }
 
+// TestStrangersDoNotLockAKnownBrowserOut, from however many networks. A code that it enters gives
+// it as many as before.
+func TestStrangersDoNotLockAKnownBrowserOut(t *testing.T) {
+	t.Parallel()
+	f := setup(t, nil)
+	answer := httptest.NewRecorder()
+	f.Remember(answer, ada)
+	r := httptest.NewRequest(http.MethodPost, "/", http.NoBody)
+	for _, c := range answer.Result().Cookies() {
+		require.NotContains(t, c.Value, "ada")
+		r.AddCookie(c)
+	}
+	known := f.BrowserOf(r, ada)
+	require.NotEmpty(t, known)
+	require.Equal(t, known, f.BrowserOf(r, strings.ToUpper(ada)))
+	require.Empty(t, f.BrowserOf(r, "bob@example.com"), "it is of one address")
+	forged := httptest.NewRequest(http.MethodPost, "/", http.NoBody)
+	forged.AddCookie(&http.Cookie{Name: answer.Result().Cookies()[0].Name, Value: known + "."})
+	require.Empty(t, f.BrowserOf(forged, ada))
+
+	for n := range signin.MaxCodes {
+		c := signin.Challenge{Purpose: signin.PersonSignIn, Email: ada, Binding: "a stranger's browser"}
+		require.NoError(t, f.SendCode(t.Context(), c, fmt.Sprint("network ", n/signin.MaxCodesFromNetwork)))
+	}
+	owner := signin.Challenge{Purpose: signin.PersonSignIn, Email: ada, Binding: "the owner's session"}
+	require.ErrorIs(t, f.SendCode(t.Context(), owner, "home"), signin.ErrTooMany)
+	owner.Browser = known
+	var code string
+	for range signin.MaxCodesFromNetwork {
+		code = f.code(t, owner)
+	}
+	require.ErrorIs(t, f.SendCode(t.Context(), owner, "home"), signin.ErrTooMany, "a browser is no way to flood a mailbox")
+	_, err := f.Check(t.Context(), owner, code)
+	require.NoError(t, err)
+	require.NoError(t, f.SendCode(t.Context(), owner, "home"))
+}
+
 // TestUnknownAddressIsAnsweredTheSame: only the message is missing.
 func TestUnknownAddressIsAnsweredTheSame(t *testing.T) {
 	t.Parallel()

@@ -6,8 +6,8 @@ import (
 	"github.com/paywarrant/paywarrant/server/ledger"
 )
 
-// held are the rows that a transaction has locked. Nothing else may be updated,
-// which is made sure of before anything is sent: the commit goes with it.
+// held lists the rows that a transaction has locked. It may update no others, which covers
+// checks before anything is sent.
 type held struct {
 	sessions, mandates, charges map[string]bool
 	checkouts, instruments      map[string]bool

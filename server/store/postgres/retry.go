@@ -33,9 +33,9 @@ func (s *Store) Update(ctx context.Context, keys ledger.Keys, decide func(*ledge
 	return failure(err)
 }
 
-// failure maps an error of PostgreSQL to one of the ledger's: a conflict,
-// or that it cannot do it now, whether it does not answer, ends, starts, only
-// reads, or has no room.
+// failure returns [ledger.ErrConflict] for a duplicate key, and [ledger.ErrUnavailable] if
+// PostgreSQL cannot be reached, shuts down, starts, is read-only or has no room. Other
+// errors are returned as they are.
 func failure(err error) error {
 	var (
 		e       *pgconn.PgError

@@ -256,10 +256,9 @@ func queueSave(b *pgx.Batch, e ledger.Effects, before map[string]ledger.Mandate)
 	queueEvents(b, e.Insert.Events)
 }
 
-// queueEvents queues what gives events their places, at the ends of their merchants'
-// streams. Who has taken places of a merchant keeps the others from taking later ones
-// until they are committed: no reader of a stream comes past one that is still to
-// appear. It is the last that is locked, and in the order of merchants.
+// queueEvents appends events to the streams of their merchants. The transaction locks each
+// stream until it commits, so no reader sees a later event before an earlier one. The
+// streams are locked last, in the order of merchants.
 func queueEvents(b *pgx.Batch, events []ledger.Event) {
 	if len(events) == 0 {
 		return

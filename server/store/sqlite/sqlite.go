@@ -51,7 +51,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	file, err := litedb.Open(full, litedb.Options{
-		Readers: max(4, runtime.GOMAXPROCS(0)), Pragmas: []string{"cache_size(-65536)", "wal_autocheckpoint(4000)"},
+		Readers: max(4, runtime.GOMAXPROCS(0)), WriteCache: 64 << 10, Pragmas: []string{"wal_autocheckpoint(4000)"},
 	})
 	if err != nil {
 		return nil, err

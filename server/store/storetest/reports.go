@@ -80,6 +80,14 @@ func reports(t *testing.T, b *bench) {
 	mandates, err = b.store.MandatesOf(ctx, b.merchant.ID, second.ID, 10)
 	require.NoError(t, err)
 	require.Len(t, mandates, 1)
+	_, err = b.Revoke(ctx, second.ID, ledger.RevokedByUser)
+	require.NoError(t, err)
+	usable, err := b.store.UsableMandatesOf(ctx, b.merchant.ID, b.clock.Now(), 1)
+	require.NoError(t, err)
+	require.Equal(t, mandates, usable, "the limit counts usable mandates alone")
+	usable, err = b.store.UsableMandatesOf(ctx, b.merchant.ID, first.Terms.ExpiresAt, 1)
+	require.NoError(t, err)
+	require.Empty(t, usable)
 }
 
 // reportsOfAnother: nothing of one merchant is in a report of another.

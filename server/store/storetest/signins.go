@@ -129,24 +129,33 @@ func webSessions(t *testing.T, b *bench) {
 // mandateOwners: an account lists its own mandates alone, the newest first.
 func mandateOwners(t *testing.T, b *bench) {
 	ctx := t.Context()
-	for _, id := range []string{"del_1", "del_3", "del_2", "del_2"} {
-		require.NoError(t, b.store.AddMandateOwner(ctx, "email", "ada", id))
+	var all []string
+	for range 4 {
+		all = append(all, b.mandate(t).ID)
+		b.clock.set(b.clock.Now().Add(time.Second))
 	}
-	require.NoError(t, b.store.AddMandateOwner(ctx, "wallet", "ada", "del_4"))
+	for _, n := range []int{0, 2, 1, 1} {
+		require.NoError(t, b.store.AddMandateOwner(ctx, "email", "ada", all[n]))
+	}
+	require.NoError(t, b.store.AddMandateOwner(ctx, "email", "ada", "del_without_a_mandate"))
+	require.NoError(t, b.store.AddMandateOwner(ctx, "wallet", "ada", all[3]))
 	ids, err := b.store.MandatesOfOwner(ctx, "email", "ada", "", 2)
 	require.NoError(t, err)
-	require.Equal(t, []string{"del_3", "del_2"}, ids)
-	ids, err = b.store.MandatesOfOwner(ctx, "email", "ada", "del_2", 2)
+	require.Equal(t, []string{all[2], all[1]}, ids)
+	ids, err = b.store.MandatesOfOwner(ctx, "email", "ada", all[1], 2)
 	require.NoError(t, err)
-	require.Equal(t, []string{"del_1"}, ids)
-	owns, err := b.store.OwnsMandate(ctx, "email", "ada", "del_4")
+	require.Equal(t, []string{all[0]}, ids)
+	ids, err = b.store.MandatesOfOwner(ctx, "email", "ada", "del_unknown", 2)
+	require.NoError(t, err)
+	require.Empty(t, ids)
+	owns, err := b.store.OwnsMandate(ctx, "email", "ada", all[3])
 	require.NoError(t, err)
 	require.False(t, owns)
 	require.NoError(t, b.store.DeleteMandateOwner(ctx, "email", "ada"))
-	owns, err = b.store.OwnsMandate(ctx, "email", "ada", "del_1")
+	owns, err = b.store.OwnsMandate(ctx, "email", "ada", all[0])
 	require.NoError(t, err)
 	require.False(t, owns)
-	owns, err = b.store.OwnsMandate(ctx, "wallet", "ada", "del_4")
+	owns, err = b.store.OwnsMandate(ctx, "wallet", "ada", all[3])
 	require.NoError(t, err)
 	require.True(t, owns)
 }

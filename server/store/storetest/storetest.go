@@ -46,6 +46,9 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"web sessions":                  webSessions,
 		"owners of mandates":            mandateOwners,
 		"notices":                       notices,
+		"listings":                      listings,
+		"searches of listings":          searchesOfListings,
+		"market servers":                marketServers,
 		"webhook endpoints":             webhookEndpoints,
 		"webhook endpoints are bounded": webhookEndpointsAreBounded,
 		"webhook leases":                webhookLeases,
@@ -77,6 +80,7 @@ type bench struct {
 	store    store.Store
 	clock    *clock
 	merchant ledger.Merchant
+	mandates int64 // the number of ids of mandates drawn so far
 }
 
 type clock struct{ millis atomic.Int64 }
@@ -127,10 +131,17 @@ func (b *bench) mandate(t *testing.T) ledger.Mandate {
 	}
 	require.NoError(t, b.CreateSession(t.Context(), s))
 	m, err := b.CompleteSession(t.Context(), ledger.Completion{
-		SessionHash: s.Hash, MandateID: id.New(id.Mandate, now), Terms: terms, SealedToken: []byte("sealed"),
+		SessionHash: s.Hash, MandateID: b.mandateID(), Terms: terms, SealedToken: []byte("sealed"),
 	})
 	require.NoError(t, err)
 	return m
+}
+
+// mandateID returns the id of a mandate. Those of later mandates come first, since the ids of
+// the service have no order in time.
+func (b *bench) mandateID() string {
+	b.mandates++
+	return id.New(id.Mandate, time.UnixMilli(1e12-b.mandates))
 }
 
 // reserve makes a pending charge of one cent.

@@ -36,6 +36,7 @@ type bench struct {
 	proxy        *gateproxy.Proxy
 	config       gateproxy.Config
 	registry     *prometheus.Registry
+	redemptions  *paywall.Memory
 }
 
 func start(t *testing.T, upstream http.Handler, routes ...gateproxy.Route) *bench {
@@ -44,7 +45,8 @@ func start(t *testing.T, upstream http.Handler, routes ...gateproxy.Route) *benc
 	behind := httptest.NewServer(upstream)
 	t.Cleanup(behind.Close)
 	b := &bench{Server: service, mandate: service.Mandate(t, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000}), registry: prometheus.NewRegistry()}
-	b.proxy = gateproxy.New(gateproxy.Options{Registerer: b.registry, Clock: service.Clock.Now})
+	b.redemptions = paywall.NewMemory(paywall.MemoryConfig{Clock: service.Clock.Now})
+	b.proxy = gateproxy.New(gateproxy.Options{Registerer: b.registry, Clock: service.Clock.Now, Redemptions: b.redemptions})
 	front := httptest.NewServer(b.proxy)
 	t.Cleanup(front.Close)
 	b.url = front.URL
@@ -99,6 +101,45 @@ func (b *bench) paidCents(t *testing.T) int64 {
 	balance, err := b.Client().Balance(t.Context(), b.mandate)
 	require.NoError(t, err)
 	return balance.CurrentMonthlySpendCents
+}
+
+// TestUnservedPaymentIsGoodAfterAReload and at another instance with the same redemptions: a
+// bare mandate without an Idempotency-Key does not pay again.
+func TestUnservedPaymentIsGoodAfterAReload(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(t *testing.T, b *bench){
+		"a reload": func(t *testing.T, b *bench) {
+			t.Helper()
+			require.NoError(t, b.proxy.Load(b.config))
+		},
+		"another instance": func(t *testing.T, b *bench) {
+			t.Helper()
+			other := gateproxy.New(gateproxy.Options{Registerer: prometheus.NewRegistry(), Clock: b.Clock.Now, Redemptions: b.redemptions})
+			require.NoError(t, other.Load(b.config))
+			front := httptest.NewServer(other)
+			t.Cleanup(front.Close)
+			b.url = front.URL
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var up atomic.Bool
+			b := start(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if !up.Load() {
+					panic(http.ErrAbortHandler)
+				}
+				fmt.Fprint(w, "sunny")
+			}), priced("GET /weather", "0.60"))
+			resp, _ := b.ask(t, http.MethodGet, "/weather", true)
+			require.Equal(t, http.StatusBadGateway, resp.StatusCode)
+			require.NotEmpty(t, resp.Header.Get("Idempotency-Key"))
+			up.Store(true)
+			change(t, b)
+			resp, body := b.ask(t, http.MethodGet, "/weather", true)
+			require.Equal(t, []any{http.StatusOK, "sunny"}, []any{resp.StatusCode, body})
+			require.EqualValues(t, 60, b.paidCents(t))
+		})
+	}
 }
 
 // TestUpstreamSeesThePaymentAndNoCredential: what the gate says about a payment cannot come from

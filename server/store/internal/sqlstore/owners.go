@@ -6,9 +6,6 @@ import (
 	"github.com/paywarrant/paywarrant/server/store/internal/sqlstore/db"
 )
 
-// lastID is after every id of a mandate.
-const lastID = "~"
-
 // AddMandateOwner implements [store.MandateOwners].
 func (s *Store) AddMandateOwner(ctx context.Context, kind, subject, mandateID string) error {
 	return put(ctx, s, "add owner of mandate", s.writeQ.AddMandateOwner, db.AddMandateOwnerParams{Kind: kind, Subject: subject, MandateID: mandateID})
@@ -16,10 +13,11 @@ func (s *Store) AddMandateOwner(ctx context.Context, kind, subject, mandateID st
 
 // MandatesOfOwner implements [store.MandateOwners].
 func (s *Store) MandatesOfOwner(ctx context.Context, kind, subject, before string, limit int) ([]string, error) {
-	if before == "" {
-		before = lastID
+	beforeMs, before, err := s.mandateCreated(ctx, before)
+	if err != nil {
+		return nil, err
 	}
-	ids, err := s.readQ.MandatesOfOwner(ctx, db.MandatesOfOwnerParams{Kind: kind, Subject: subject, Before: before, Most: int64(limit)})
+	ids, err := s.readQ.MandatesOfOwner(ctx, db.MandatesOfOwnerParams{Kind: kind, Subject: subject, BeforeMs: beforeMs, Before: before, Most: int64(limit)})
 	return ids, s.fail("read", err)
 }
 

@@ -89,18 +89,45 @@ func (s *Store) ChargeTotals(ctx context.Context, merchantID string, from, to ti
 
 // MandatesOf implements [store.Reports].
 func (s *Store) MandatesOf(ctx context.Context, merchantID, before string, limit int) ([]ledger.Mandate, error) {
-	if before == "" {
-		before = afterAll
+	beforeMs, before, err := s.mandateCreated(ctx, before)
+	if err != nil {
+		return nil, err
 	}
-	list, err := many(s, row.Mandate)(s.readQ.MandatesOf(ctx, db.MandatesOfParams{MerchantID: merchantID, Before: before, Most: int64(limit)}))
-	for i := range list {
-		var windows []db.Window
-		if windows, err = s.readQ.Windows(ctx, list[i].ID); err != nil {
-			return nil, s.fail("read windows", err)
+	p := db.MandatesOfParams{MerchantID: merchantID, BeforeMs: beforeMs, Before: before, Most: int64(limit)}
+	return s.withWindows(ctx)(many(s, row.Mandate)(s.readQ.MandatesOf(ctx, p)))
+}
+
+// UsableMandatesOf implements [store.Reports].
+func (s *Store) UsableMandatesOf(ctx context.Context, merchantID string, now time.Time, limit int) ([]ledger.Mandate, error) {
+	p := db.UsableMandatesOfParams{MerchantID: merchantID, Now: now.UnixMilli(), Most: int64(limit)}
+	return s.withWindows(ctx)(many(s, row.Mandate)(s.readQ.UsableMandatesOf(ctx, p)))
+}
+
+// mandateCreated returns when a mandate was created, as the place from which a list goes on:
+// after all if the id is empty, before all if there is no such mandate.
+func (s *Store) mandateCreated(ctx context.Context, mandateID string) (ms int64, before string, err error) {
+	if mandateID == "" {
+		return math.MaxInt64, afterAll, nil
+	}
+	ms, err = s.readQ.MandateCreated(ctx, mandateID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return math.MinInt64, "", nil
+	}
+	return ms, mandateID, s.fail("read time of mandate", err)
+}
+
+// withWindows reads the windows of mandates that were read.
+func (s *Store) withWindows(ctx context.Context) func([]ledger.Mandate, error) ([]ledger.Mandate, error) {
+	return func(list []ledger.Mandate, err error) ([]ledger.Mandate, error) {
+		for i := range list {
+			var windows []db.Window
+			if windows, err = s.readQ.Windows(ctx, list[i].ID); err != nil {
+				return nil, s.fail("read windows", err)
+			}
+			list[i].Windows = row.Windows(windows)
 		}
-		list[i].Windows = row.Windows(windows)
+		return list, err
 	}
-	return list, err
 }
 
 // MerchantsByEmail implements [store.Reports].

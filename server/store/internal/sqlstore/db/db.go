@@ -51,11 +51,17 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addAuditStmt, err = db.PrepareContext(ctx, addAudit); err != nil {
 		return nil, fmt.Errorf("error preparing query AddAudit: %w", err)
 	}
+	if q.addListingWordStmt, err = db.PrepareContext(ctx, addListingWord); err != nil {
+		return nil, fmt.Errorf("error preparing query AddListingWord: %w", err)
+	}
 	if q.addMailStmt, err = db.PrepareContext(ctx, addMail); err != nil {
 		return nil, fmt.Errorf("error preparing query AddMail: %w", err)
 	}
 	if q.addMandateOwnerStmt, err = db.PrepareContext(ctx, addMandateOwner); err != nil {
 		return nil, fmt.Errorf("error preparing query AddMandateOwner: %w", err)
+	}
+	if q.addMarketServerStmt, err = db.PrepareContext(ctx, addMarketServer); err != nil {
+		return nil, fmt.Errorf("error preparing query AddMarketServer: %w", err)
 	}
 	if q.addOAuthClientStmt, err = db.PrepareContext(ctx, addOAuthClient); err != nil {
 		return nil, fmt.Errorf("error preparing query AddOAuthClient: %w", err)
@@ -114,6 +120,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.codeStmt, err = db.PrepareContext(ctx, code); err != nil {
 		return nil, fmt.Errorf("error preparing query Code: %w", err)
 	}
+	if q.countListingWordStmt, err = db.PrepareContext(ctx, countListingWord); err != nil {
+		return nil, fmt.Errorf("error preparing query CountListingWord: %w", err)
+	}
 	if q.countersStmt, err = db.PrepareContext(ctx, counters); err != nil {
 		return nil, fmt.Errorf("error preparing query Counters: %w", err)
 	}
@@ -126,11 +135,20 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.deleteDeliveriesStmt, err = db.PrepareContext(ctx, deleteDeliveries); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteDeliveries: %w", err)
 	}
+	if q.deleteListingStmt, err = db.PrepareContext(ctx, deleteListing); err != nil {
+		return nil, fmt.Errorf("error preparing query DeleteListing: %w", err)
+	}
+	if q.deleteListingWordsStmt, err = db.PrepareContext(ctx, deleteListingWords); err != nil {
+		return nil, fmt.Errorf("error preparing query DeleteListingWords: %w", err)
+	}
 	if q.deleteMailStmt, err = db.PrepareContext(ctx, deleteMail); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteMail: %w", err)
 	}
 	if q.deleteMandateOwnerStmt, err = db.PrepareContext(ctx, deleteMandateOwner); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteMandateOwner: %w", err)
+	}
+	if q.deleteMarketServerStmt, err = db.PrepareContext(ctx, deleteMarketServer); err != nil {
+		return nil, fmt.Errorf("error preparing query DeleteMarketServer: %w", err)
 	}
 	if q.deleteNoticesStmt, err = db.PrepareContext(ctx, deleteNotices); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteNotices: %w", err)
@@ -164,6 +182,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.dueMailsStmt, err = db.PrepareContext(ctx, dueMails); err != nil {
 		return nil, fmt.Errorf("error preparing query DueMails: %w", err)
+	}
+	if q.dueMarketServersStmt, err = db.PrepareContext(ctx, dueMarketServers); err != nil {
+		return nil, fmt.Errorf("error preparing query DueMarketServers: %w", err)
 	}
 	if q.dueUnwindingsStmt, err = db.PrepareContext(ctx, dueUnwindings); err != nil {
 		return nil, fmt.Errorf("error preparing query DueUnwindings: %w", err)
@@ -321,11 +342,26 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.leaveWorkStmt, err = db.PrepareContext(ctx, leaveWork); err != nil {
 		return nil, fmt.Errorf("error preparing query LeaveWork: %w", err)
 	}
+	if q.listingByKeyStmt, err = db.PrepareContext(ctx, listingByKey); err != nil {
+		return nil, fmt.Errorf("error preparing query ListingByKey: %w", err)
+	}
+	if q.listingFloorStmt, err = db.PrepareContext(ctx, listingFloor); err != nil {
+		return nil, fmt.Errorf("error preparing query ListingFloor: %w", err)
+	}
+	if q.listingsOfStmt, err = db.PrepareContext(ctx, listingsOf); err != nil {
+		return nil, fmt.Errorf("error preparing query ListingsOf: %w", err)
+	}
+	if q.listingsOfServerStmt, err = db.PrepareContext(ctx, listingsOfServer); err != nil {
+		return nil, fmt.Errorf("error preparing query ListingsOfServer: %w", err)
+	}
 	if q.mandateStmt, err = db.PrepareContext(ctx, mandate); err != nil {
 		return nil, fmt.Errorf("error preparing query Mandate: %w", err)
 	}
 	if q.mandateChargesStmt, err = db.PrepareContext(ctx, mandateCharges); err != nil {
 		return nil, fmt.Errorf("error preparing query MandateCharges: %w", err)
+	}
+	if q.mandateCreatedStmt, err = db.PrepareContext(ctx, mandateCreated); err != nil {
+		return nil, fmt.Errorf("error preparing query MandateCreated: %w", err)
 	}
 	if q.mandateHeldStmt, err = db.PrepareContext(ctx, mandateHeld); err != nil {
 		return nil, fmt.Errorf("error preparing query MandateHeld: %w", err)
@@ -344,6 +380,18 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.mandatesOfOwnerStmt, err = db.PrepareContext(ctx, mandatesOfOwner); err != nil {
 		return nil, fmt.Errorf("error preparing query MandatesOfOwner: %w", err)
+	}
+	if q.markListingStaleStmt, err = db.PrepareContext(ctx, markListingStale); err != nil {
+		return nil, fmt.Errorf("error preparing query MarkListingStale: %w", err)
+	}
+	if q.marketServerStmt, err = db.PrepareContext(ctx, marketServer); err != nil {
+		return nil, fmt.Errorf("error preparing query MarketServer: %w", err)
+	}
+	if q.marketServerAtStmt, err = db.PrepareContext(ctx, marketServerAt); err != nil {
+		return nil, fmt.Errorf("error preparing query MarketServerAt: %w", err)
+	}
+	if q.marketServersStmt, err = db.PrepareContext(ctx, marketServers); err != nil {
+		return nil, fmt.Errorf("error preparing query MarketServers: %w", err)
 	}
 	if q.merchantStmt, err = db.PrepareContext(ctx, merchant); err != nil {
 		return nil, fmt.Errorf("error preparing query Merchant: %w", err)
@@ -411,6 +459,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.putCodeStmt, err = db.PrepareContext(ctx, putCode); err != nil {
 		return nil, fmt.Errorf("error preparing query PutCode: %w", err)
 	}
+	if q.putListingStmt, err = db.PrepareContext(ctx, putListing); err != nil {
+		return nil, fmt.Errorf("error preparing query PutListing: %w", err)
+	}
 	if q.putMerchantStmt, err = db.PrepareContext(ctx, putMerchant); err != nil {
 		return nil, fmt.Errorf("error preparing query PutMerchant: %w", err)
 	}
@@ -425,6 +476,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.putSealedKeyStmt, err = db.PrepareContext(ctx, putSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query PutSealedKey: %w", err)
+	}
+	if q.rankListingWordsStmt, err = db.PrepareContext(ctx, rankListingWords); err != nil {
+		return nil, fmt.Errorf("error preparing query RankListingWords: %w", err)
 	}
 	if q.refundStmt, err = db.PrepareContext(ctx, refund); err != nil {
 		return nil, fmt.Errorf("error preparing query Refund: %w", err)
@@ -480,6 +534,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.saveEndpointStmt, err = db.PrepareContext(ctx, saveEndpoint); err != nil {
 		return nil, fmt.Errorf("error preparing query SaveEndpoint: %w", err)
 	}
+	if q.saveMarketServerStmt, err = db.PrepareContext(ctx, saveMarketServer); err != nil {
+		return nil, fmt.Errorf("error preparing query SaveMarketServer: %w", err)
+	}
 	if q.saveWebSessionStmt, err = db.PrepareContext(ctx, saveWebSession); err != nil {
 		return nil, fmt.Errorf("error preparing query SaveWebSession: %w", err)
 	}
@@ -497,6 +554,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.searchFloorOfMandateStmt, err = db.PrepareContext(ctx, searchFloorOfMandate); err != nil {
 		return nil, fmt.Errorf("error preparing query SearchFloorOfMandate: %w", err)
+	}
+	if q.searchListingsStmt, err = db.PrepareContext(ctx, searchListings); err != nil {
+		return nil, fmt.Errorf("error preparing query SearchListings: %w", err)
 	}
 	if q.secretSealsStmt, err = db.PrepareContext(ctx, secretSeals); err != nil {
 		return nil, fmt.Errorf("error preparing query SecretSeals: %w", err)
@@ -530,6 +590,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.spentStmt, err = db.PrepareContext(ctx, spent); err != nil {
 		return nil, fmt.Errorf("error preparing query Spent: %w", err)
+	}
+	if q.staleListingsStmt, err = db.PrepareContext(ctx, staleListings); err != nil {
+		return nil, fmt.Errorf("error preparing query StaleListings: %w", err)
 	}
 	if q.streamEventsStmt, err = db.PrepareContext(ctx, streamEvents); err != nil {
 		return nil, fmt.Errorf("error preparing query StreamEvents: %w", err)
@@ -572,6 +635,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.unfinishedTabsStmt, err = db.PrepareContext(ctx, unfinishedTabs); err != nil {
 		return nil, fmt.Errorf("error preparing query UnfinishedTabs: %w", err)
+	}
+	if q.unseenListingsStmt, err = db.PrepareContext(ctx, unseenListings); err != nil {
+		return nil, fmt.Errorf("error preparing query UnseenListings: %w", err)
 	}
 	if q.unwindingBacklogStmt, err = db.PrepareContext(ctx, unwindingBacklog); err != nil {
 		return nil, fmt.Errorf("error preparing query UnwindingBacklog: %w", err)
@@ -624,6 +690,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.updateWrittenOffStmt, err = db.PrepareContext(ctx, updateWrittenOff); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateWrittenOff: %w", err)
 	}
+	if q.usableMandatesOfStmt, err = db.PrepareContext(ctx, usableMandatesOf); err != nil {
+		return nil, fmt.Errorf("error preparing query UsableMandatesOf: %w", err)
+	}
 	if q.useAccessTokenStmt, err = db.PrepareContext(ctx, useAccessToken); err != nil {
 		return nil, fmt.Errorf("error preparing query UseAccessToken: %w", err)
 	}
@@ -656,6 +725,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.windowsBetweenStmt, err = db.PrepareContext(ctx, windowsBetween); err != nil {
 		return nil, fmt.Errorf("error preparing query WindowsBetween: %w", err)
+	}
+	if q.wordsOfListingStmt, err = db.PrepareContext(ctx, wordsOfListing); err != nil {
+		return nil, fmt.Errorf("error preparing query WordsOfListing: %w", err)
 	}
 	return &q, nil
 }
@@ -707,6 +779,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing addAuditStmt: %w", cerr)
 		}
 	}
+	if q.addListingWordStmt != nil {
+		if cerr := q.addListingWordStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addListingWordStmt: %w", cerr)
+		}
+	}
 	if q.addMailStmt != nil {
 		if cerr := q.addMailStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing addMailStmt: %w", cerr)
@@ -715,6 +792,11 @@ func (q *Queries) Close() error {
 	if q.addMandateOwnerStmt != nil {
 		if cerr := q.addMandateOwnerStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing addMandateOwnerStmt: %w", cerr)
+		}
+	}
+	if q.addMarketServerStmt != nil {
+		if cerr := q.addMarketServerStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addMarketServerStmt: %w", cerr)
 		}
 	}
 	if q.addOAuthClientStmt != nil {
@@ -812,6 +894,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing codeStmt: %w", cerr)
 		}
 	}
+	if q.countListingWordStmt != nil {
+		if cerr := q.countListingWordStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing countListingWordStmt: %w", cerr)
+		}
+	}
 	if q.countersStmt != nil {
 		if cerr := q.countersStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing countersStmt: %w", cerr)
@@ -832,6 +919,16 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing deleteDeliveriesStmt: %w", cerr)
 		}
 	}
+	if q.deleteListingStmt != nil {
+		if cerr := q.deleteListingStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deleteListingStmt: %w", cerr)
+		}
+	}
+	if q.deleteListingWordsStmt != nil {
+		if cerr := q.deleteListingWordsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deleteListingWordsStmt: %w", cerr)
+		}
+	}
 	if q.deleteMailStmt != nil {
 		if cerr := q.deleteMailStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing deleteMailStmt: %w", cerr)
@@ -840,6 +937,11 @@ func (q *Queries) Close() error {
 	if q.deleteMandateOwnerStmt != nil {
 		if cerr := q.deleteMandateOwnerStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing deleteMandateOwnerStmt: %w", cerr)
+		}
+	}
+	if q.deleteMarketServerStmt != nil {
+		if cerr := q.deleteMarketServerStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deleteMarketServerStmt: %w", cerr)
 		}
 	}
 	if q.deleteNoticesStmt != nil {
@@ -895,6 +997,11 @@ func (q *Queries) Close() error {
 	if q.dueMailsStmt != nil {
 		if cerr := q.dueMailsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing dueMailsStmt: %w", cerr)
+		}
+	}
+	if q.dueMarketServersStmt != nil {
+		if cerr := q.dueMarketServersStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing dueMarketServersStmt: %w", cerr)
 		}
 	}
 	if q.dueUnwindingsStmt != nil {
@@ -1157,6 +1264,26 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing leaveWorkStmt: %w", cerr)
 		}
 	}
+	if q.listingByKeyStmt != nil {
+		if cerr := q.listingByKeyStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing listingByKeyStmt: %w", cerr)
+		}
+	}
+	if q.listingFloorStmt != nil {
+		if cerr := q.listingFloorStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing listingFloorStmt: %w", cerr)
+		}
+	}
+	if q.listingsOfStmt != nil {
+		if cerr := q.listingsOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing listingsOfStmt: %w", cerr)
+		}
+	}
+	if q.listingsOfServerStmt != nil {
+		if cerr := q.listingsOfServerStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing listingsOfServerStmt: %w", cerr)
+		}
+	}
 	if q.mandateStmt != nil {
 		if cerr := q.mandateStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing mandateStmt: %w", cerr)
@@ -1165,6 +1292,11 @@ func (q *Queries) Close() error {
 	if q.mandateChargesStmt != nil {
 		if cerr := q.mandateChargesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing mandateChargesStmt: %w", cerr)
+		}
+	}
+	if q.mandateCreatedStmt != nil {
+		if cerr := q.mandateCreatedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing mandateCreatedStmt: %w", cerr)
 		}
 	}
 	if q.mandateHeldStmt != nil {
@@ -1195,6 +1327,26 @@ func (q *Queries) Close() error {
 	if q.mandatesOfOwnerStmt != nil {
 		if cerr := q.mandatesOfOwnerStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing mandatesOfOwnerStmt: %w", cerr)
+		}
+	}
+	if q.markListingStaleStmt != nil {
+		if cerr := q.markListingStaleStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing markListingStaleStmt: %w", cerr)
+		}
+	}
+	if q.marketServerStmt != nil {
+		if cerr := q.marketServerStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing marketServerStmt: %w", cerr)
+		}
+	}
+	if q.marketServerAtStmt != nil {
+		if cerr := q.marketServerAtStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing marketServerAtStmt: %w", cerr)
+		}
+	}
+	if q.marketServersStmt != nil {
+		if cerr := q.marketServersStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing marketServersStmt: %w", cerr)
 		}
 	}
 	if q.merchantStmt != nil {
@@ -1307,6 +1459,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing putCodeStmt: %w", cerr)
 		}
 	}
+	if q.putListingStmt != nil {
+		if cerr := q.putListingStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing putListingStmt: %w", cerr)
+		}
+	}
 	if q.putMerchantStmt != nil {
 		if cerr := q.putMerchantStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing putMerchantStmt: %w", cerr)
@@ -1330,6 +1487,11 @@ func (q *Queries) Close() error {
 	if q.putSealedKeyStmt != nil {
 		if cerr := q.putSealedKeyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing putSealedKeyStmt: %w", cerr)
+		}
+	}
+	if q.rankListingWordsStmt != nil {
+		if cerr := q.rankListingWordsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing rankListingWordsStmt: %w", cerr)
 		}
 	}
 	if q.refundStmt != nil {
@@ -1422,6 +1584,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing saveEndpointStmt: %w", cerr)
 		}
 	}
+	if q.saveMarketServerStmt != nil {
+		if cerr := q.saveMarketServerStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing saveMarketServerStmt: %w", cerr)
+		}
+	}
 	if q.saveWebSessionStmt != nil {
 		if cerr := q.saveWebSessionStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing saveWebSessionStmt: %w", cerr)
@@ -1450,6 +1617,11 @@ func (q *Queries) Close() error {
 	if q.searchFloorOfMandateStmt != nil {
 		if cerr := q.searchFloorOfMandateStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing searchFloorOfMandateStmt: %w", cerr)
+		}
+	}
+	if q.searchListingsStmt != nil {
+		if cerr := q.searchListingsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing searchListingsStmt: %w", cerr)
 		}
 	}
 	if q.secretSealsStmt != nil {
@@ -1505,6 +1677,11 @@ func (q *Queries) Close() error {
 	if q.spentStmt != nil {
 		if cerr := q.spentStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing spentStmt: %w", cerr)
+		}
+	}
+	if q.staleListingsStmt != nil {
+		if cerr := q.staleListingsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing staleListingsStmt: %w", cerr)
 		}
 	}
 	if q.streamEventsStmt != nil {
@@ -1575,6 +1752,11 @@ func (q *Queries) Close() error {
 	if q.unfinishedTabsStmt != nil {
 		if cerr := q.unfinishedTabsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing unfinishedTabsStmt: %w", cerr)
+		}
+	}
+	if q.unseenListingsStmt != nil {
+		if cerr := q.unseenListingsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing unseenListingsStmt: %w", cerr)
 		}
 	}
 	if q.unwindingBacklogStmt != nil {
@@ -1662,6 +1844,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing updateWrittenOffStmt: %w", cerr)
 		}
 	}
+	if q.usableMandatesOfStmt != nil {
+		if cerr := q.usableMandatesOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing usableMandatesOfStmt: %w", cerr)
+		}
+	}
 	if q.useAccessTokenStmt != nil {
 		if cerr := q.useAccessTokenStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing useAccessTokenStmt: %w", cerr)
@@ -1717,6 +1904,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing windowsBetweenStmt: %w", cerr)
 		}
 	}
+	if q.wordsOfListingStmt != nil {
+		if cerr := q.wordsOfListingStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing wordsOfListingStmt: %w", cerr)
+		}
+	}
 	return err
 }
 
@@ -1765,8 +1957,10 @@ type Queries struct {
 	addAPIKeyStmt                 *sql.Stmt
 	addAccessTokenStmt            *sql.Stmt
 	addAuditStmt                  *sql.Stmt
+	addListingWordStmt            *sql.Stmt
 	addMailStmt                   *sql.Stmt
 	addMandateOwnerStmt           *sql.Stmt
+	addMarketServerStmt           *sql.Stmt
 	addOAuthClientStmt            *sql.Stmt
 	addOAuthGrantStmt             *sql.Stmt
 	addOAuthSecretStmt            *sql.Stmt
@@ -1786,12 +1980,16 @@ type Queries struct {
 	checkoutStmt                  *sql.Stmt
 	claimServiceStmt              *sql.Stmt
 	codeStmt                      *sql.Stmt
+	countListingWordStmt          *sql.Stmt
 	countersStmt                  *sql.Stmt
 	currentTabsStmt               *sql.Stmt
 	deleteCodesStmt               *sql.Stmt
 	deleteDeliveriesStmt          *sql.Stmt
+	deleteListingStmt             *sql.Stmt
+	deleteListingWordsStmt        *sql.Stmt
 	deleteMailStmt                *sql.Stmt
 	deleteMandateOwnerStmt        *sql.Stmt
+	deleteMarketServerStmt        *sql.Stmt
 	deleteNoticesStmt             *sql.Stmt
 	deleteSealedKeyStmt           *sql.Stmt
 	deleteWebSessionStmt          *sql.Stmt
@@ -1803,6 +2001,7 @@ type Queries struct {
 	dueEndpointsStmt              *sql.Stmt
 	dueLanesStmt                  *sql.Stmt
 	dueMailsStmt                  *sql.Stmt
+	dueMarketServersStmt          *sql.Stmt
 	dueUnwindingsStmt             *sql.Stmt
 	endUnwindingStmt              *sql.Stmt
 	eventStmt                     *sql.Stmt
@@ -1855,14 +2054,23 @@ type Queries struct {
 	laneDeliveriesStmt            *sql.Stmt
 	lapsedRefundsStmt             *sql.Stmt
 	leaveWorkStmt                 *sql.Stmt
+	listingByKeyStmt              *sql.Stmt
+	listingFloorStmt              *sql.Stmt
+	listingsOfStmt                *sql.Stmt
+	listingsOfServerStmt          *sql.Stmt
 	mandateStmt                   *sql.Stmt
 	mandateChargesStmt            *sql.Stmt
+	mandateCreatedStmt            *sql.Stmt
 	mandateHeldStmt               *sql.Stmt
 	mandateTabsStmt               *sql.Stmt
 	mandateVolumeStmt             *sql.Stmt
 	mandatesAfterStmt             *sql.Stmt
 	mandatesOfStmt                *sql.Stmt
 	mandatesOfOwnerStmt           *sql.Stmt
+	markListingStaleStmt          *sql.Stmt
+	marketServerStmt              *sql.Stmt
+	marketServerAtStmt            *sql.Stmt
+	marketServersStmt             *sql.Stmt
 	merchantStmt                  *sql.Stmt
 	merchantByKeyStmt             *sql.Stmt
 	merchantByWalletStmt          *sql.Stmt
@@ -1885,11 +2093,13 @@ type Queries struct {
 	postingsBetweenStmt           *sql.Stmt
 	postingsOfStmt                *sql.Stmt
 	putCodeStmt                   *sql.Stmt
+	putListingStmt                *sql.Stmt
 	putMerchantStmt               *sql.Stmt
 	putNoticesStmt                *sql.Stmt
 	putOffMailStmt                *sql.Stmt
 	putOffUnwindingStmt           *sql.Stmt
 	putSealedKeyStmt              *sql.Stmt
+	rankListingWordsStmt          *sql.Stmt
 	refundStmt                    *sql.Stmt
 	refundFactsStmt               *sql.Stmt
 	refundOfStmt                  *sql.Stmt
@@ -1908,12 +2118,14 @@ type Queries struct {
 	rotateWebhookSecretStmt       *sql.Stmt
 	saveDeliveryStmt              *sql.Stmt
 	saveEndpointStmt              *sql.Stmt
+	saveMarketServerStmt          *sql.Stmt
 	saveWebSessionStmt            *sql.Stmt
 	sealedKeysStmt                *sql.Stmt
 	searchChargesStmt             *sql.Stmt
 	searchChargesOfMandateStmt    *sql.Stmt
 	searchFloorStmt               *sql.Stmt
 	searchFloorOfMandateStmt      *sql.Stmt
+	searchListingsStmt            *sql.Stmt
 	secretSealsStmt               *sql.Stmt
 	selectedChargesStmt           *sql.Stmt
 	selectedChargesOfStmt         *sql.Stmt
@@ -1925,6 +2137,7 @@ type Queries struct {
 	setMerchantProfileStmt        *sql.Stmt
 	setMerchantWalletStmt         *sql.Stmt
 	spentStmt                     *sql.Stmt
+	staleListingsStmt             *sql.Stmt
 	streamEventsStmt              *sql.Stmt
 	streamMandatesStmt            *sql.Stmt
 	tabStmt                       *sql.Stmt
@@ -1939,6 +2152,7 @@ type Queries struct {
 	trimAccessTokensStmt          *sql.Stmt
 	uncheckedStreamsStmt          *sql.Stmt
 	unfinishedTabsStmt            *sql.Stmt
+	unseenListingsStmt            *sql.Stmt
 	unwindingBacklogStmt          *sql.Stmt
 	updateChargeStmt              *sql.Stmt
 	updateChargeRefundsStmt       *sql.Stmt
@@ -1956,6 +2170,7 @@ type Queries struct {
 	updateTallyStmt               *sql.Stmt
 	updateWindowStmt              *sql.Stmt
 	updateWrittenOffStmt          *sql.Stmt
+	usableMandatesOfStmt          *sql.Stmt
 	useAccessTokenStmt            *sql.Stmt
 	useCodeStmt                   *sql.Stmt
 	useOAuthGrantStmt             *sql.Stmt
@@ -1967,6 +2182,7 @@ type Queries struct {
 	webhookNewsStmt               *sql.Stmt
 	windowsStmt                   *sql.Stmt
 	windowsBetweenStmt            *sql.Stmt
+	wordsOfListingStmt            *sql.Stmt
 }
 
 func (q *Queries) WithTx(tx *sql.Tx) *Queries {
@@ -1982,8 +2198,10 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		addAPIKeyStmt:                 q.addAPIKeyStmt,
 		addAccessTokenStmt:            q.addAccessTokenStmt,
 		addAuditStmt:                  q.addAuditStmt,
+		addListingWordStmt:            q.addListingWordStmt,
 		addMailStmt:                   q.addMailStmt,
 		addMandateOwnerStmt:           q.addMandateOwnerStmt,
+		addMarketServerStmt:           q.addMarketServerStmt,
 		addOAuthClientStmt:            q.addOAuthClientStmt,
 		addOAuthGrantStmt:             q.addOAuthGrantStmt,
 		addOAuthSecretStmt:            q.addOAuthSecretStmt,
@@ -2003,12 +2221,16 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		checkoutStmt:                  q.checkoutStmt,
 		claimServiceStmt:              q.claimServiceStmt,
 		codeStmt:                      q.codeStmt,
+		countListingWordStmt:          q.countListingWordStmt,
 		countersStmt:                  q.countersStmt,
 		currentTabsStmt:               q.currentTabsStmt,
 		deleteCodesStmt:               q.deleteCodesStmt,
 		deleteDeliveriesStmt:          q.deleteDeliveriesStmt,
+		deleteListingStmt:             q.deleteListingStmt,
+		deleteListingWordsStmt:        q.deleteListingWordsStmt,
 		deleteMailStmt:                q.deleteMailStmt,
 		deleteMandateOwnerStmt:        q.deleteMandateOwnerStmt,
+		deleteMarketServerStmt:        q.deleteMarketServerStmt,
 		deleteNoticesStmt:             q.deleteNoticesStmt,
 		deleteSealedKeyStmt:           q.deleteSealedKeyStmt,
 		deleteWebSessionStmt:          q.deleteWebSessionStmt,
@@ -2020,6 +2242,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		dueEndpointsStmt:              q.dueEndpointsStmt,
 		dueLanesStmt:                  q.dueLanesStmt,
 		dueMailsStmt:                  q.dueMailsStmt,
+		dueMarketServersStmt:          q.dueMarketServersStmt,
 		dueUnwindingsStmt:             q.dueUnwindingsStmt,
 		endUnwindingStmt:              q.endUnwindingStmt,
 		eventStmt:                     q.eventStmt,
@@ -2072,14 +2295,23 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		laneDeliveriesStmt:            q.laneDeliveriesStmt,
 		lapsedRefundsStmt:             q.lapsedRefundsStmt,
 		leaveWorkStmt:                 q.leaveWorkStmt,
+		listingByKeyStmt:              q.listingByKeyStmt,
+		listingFloorStmt:              q.listingFloorStmt,
+		listingsOfStmt:                q.listingsOfStmt,
+		listingsOfServerStmt:          q.listingsOfServerStmt,
 		mandateStmt:                   q.mandateStmt,
 		mandateChargesStmt:            q.mandateChargesStmt,
+		mandateCreatedStmt:            q.mandateCreatedStmt,
 		mandateHeldStmt:               q.mandateHeldStmt,
 		mandateTabsStmt:               q.mandateTabsStmt,
 		mandateVolumeStmt:             q.mandateVolumeStmt,
 		mandatesAfterStmt:             q.mandatesAfterStmt,
 		mandatesOfStmt:                q.mandatesOfStmt,
 		mandatesOfOwnerStmt:           q.mandatesOfOwnerStmt,
+		markListingStaleStmt:          q.markListingStaleStmt,
+		marketServerStmt:              q.marketServerStmt,
+		marketServerAtStmt:            q.marketServerAtStmt,
+		marketServersStmt:             q.marketServersStmt,
 		merchantStmt:                  q.merchantStmt,
 		merchantByKeyStmt:             q.merchantByKeyStmt,
 		merchantByWalletStmt:          q.merchantByWalletStmt,
@@ -2102,11 +2334,13 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		postingsBetweenStmt:           q.postingsBetweenStmt,
 		postingsOfStmt:                q.postingsOfStmt,
 		putCodeStmt:                   q.putCodeStmt,
+		putListingStmt:                q.putListingStmt,
 		putMerchantStmt:               q.putMerchantStmt,
 		putNoticesStmt:                q.putNoticesStmt,
 		putOffMailStmt:                q.putOffMailStmt,
 		putOffUnwindingStmt:           q.putOffUnwindingStmt,
 		putSealedKeyStmt:              q.putSealedKeyStmt,
+		rankListingWordsStmt:          q.rankListingWordsStmt,
 		refundStmt:                    q.refundStmt,
 		refundFactsStmt:               q.refundFactsStmt,
 		refundOfStmt:                  q.refundOfStmt,
@@ -2125,12 +2359,14 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		rotateWebhookSecretStmt:       q.rotateWebhookSecretStmt,
 		saveDeliveryStmt:              q.saveDeliveryStmt,
 		saveEndpointStmt:              q.saveEndpointStmt,
+		saveMarketServerStmt:          q.saveMarketServerStmt,
 		saveWebSessionStmt:            q.saveWebSessionStmt,
 		sealedKeysStmt:                q.sealedKeysStmt,
 		searchChargesStmt:             q.searchChargesStmt,
 		searchChargesOfMandateStmt:    q.searchChargesOfMandateStmt,
 		searchFloorStmt:               q.searchFloorStmt,
 		searchFloorOfMandateStmt:      q.searchFloorOfMandateStmt,
+		searchListingsStmt:            q.searchListingsStmt,
 		secretSealsStmt:               q.secretSealsStmt,
 		selectedChargesStmt:           q.selectedChargesStmt,
 		selectedChargesOfStmt:         q.selectedChargesOfStmt,
@@ -2142,6 +2378,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		setMerchantProfileStmt:        q.setMerchantProfileStmt,
 		setMerchantWalletStmt:         q.setMerchantWalletStmt,
 		spentStmt:                     q.spentStmt,
+		staleListingsStmt:             q.staleListingsStmt,
 		streamEventsStmt:              q.streamEventsStmt,
 		streamMandatesStmt:            q.streamMandatesStmt,
 		tabStmt:                       q.tabStmt,
@@ -2156,6 +2393,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		trimAccessTokensStmt:          q.trimAccessTokensStmt,
 		uncheckedStreamsStmt:          q.uncheckedStreamsStmt,
 		unfinishedTabsStmt:            q.unfinishedTabsStmt,
+		unseenListingsStmt:            q.unseenListingsStmt,
 		unwindingBacklogStmt:          q.unwindingBacklogStmt,
 		updateChargeStmt:              q.updateChargeStmt,
 		updateChargeRefundsStmt:       q.updateChargeRefundsStmt,
@@ -2173,6 +2411,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		updateTallyStmt:               q.updateTallyStmt,
 		updateWindowStmt:              q.updateWindowStmt,
 		updateWrittenOffStmt:          q.updateWrittenOffStmt,
+		usableMandatesOfStmt:          q.usableMandatesOfStmt,
 		useAccessTokenStmt:            q.useAccessTokenStmt,
 		useCodeStmt:                   q.useCodeStmt,
 		useOAuthGrantStmt:             q.useOAuthGrantStmt,
@@ -2184,5 +2423,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		webhookNewsStmt:               q.webhookNewsStmt,
 		windowsStmt:                   q.windowsStmt,
 		windowsBetweenStmt:            q.windowsBetweenStmt,
+		wordsOfListingStmt:            q.wordsOfListingStmt,
 	}
 }

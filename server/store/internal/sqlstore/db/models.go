@@ -125,6 +125,38 @@ type Instrument struct {
 	ChangedMs   int64
 }
 
+type Listing struct {
+	ID           string
+	Source       string
+	MerchantID   string
+	Owner        string
+	Method       string
+	Url          string
+	Rank         int64
+	LowMicros    int64
+	HighMicros   int64
+	FirstMs      int64
+	SeenMs       int64
+	SettledMs    int64
+	Settlements  int64
+	StaleMs      int64
+	Verified     int64
+	Title        string
+	Description  string
+	Category     string
+	Protocols    string
+	PayTo        string
+	Offers       string
+	InputSchema  string
+	OutputSchema string
+}
+
+type ListingWord struct {
+	Word      string
+	Rank      int64
+	ListingID string
+}
+
 type Mail struct {
 	Kind      string
 	SubjectID string
@@ -164,6 +196,17 @@ type MandateOwner struct {
 	Kind      string
 	Subject   string
 	MandateID string
+}
+
+type MarketServer struct {
+	ID         string
+	MerchantID string
+	BaseUrl    string
+	CreatedMs  int64
+	CheckedMs  int64
+	DueMs      int64
+	Failures   int64
+	Report     string
 }
 
 type Merchant struct {

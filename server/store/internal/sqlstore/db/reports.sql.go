@@ -74,18 +74,37 @@ func (q *Queries) ChargeTotals(ctx context.Context, arg ChargeTotalsParams) ([]C
 	return items, nil
 }
 
+const mandateCreated = `-- name: MandateCreated :one
+SELECT created_ms FROM mandates WHERE id = $1
+`
+
+func (q *Queries) MandateCreated(ctx context.Context, id string) (int64, error) {
+	row := q.queryRow(ctx, q.mandateCreatedStmt, mandateCreated, id)
+	var created_ms int64
+	err := row.Scan(&created_ms)
+	return created_ms, err
+}
+
 const mandatesOf = `-- name: MandatesOf :many
-SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, email, event_seq, created_ms, limits, paused_ms FROM mandates WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
+SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, email, event_seq, created_ms, limits, paused_ms FROM mandates WHERE merchant_id = $1
+    AND (created_ms, id) < (CAST($2 AS BIGINT), CAST($3 AS TEXT))
+ORDER BY created_ms DESC, id DESC LIMIT CAST($4 AS BIGINT)
 `
 
 type MandatesOfParams struct {
 	MerchantID string
+	BeforeMs   int64
 	Before     string
 	Most       int64
 }
 
 func (q *Queries) MandatesOf(ctx context.Context, arg MandatesOfParams) ([]Mandate, error) {
-	rows, err := q.query(ctx, q.mandatesOfStmt, mandatesOf, arg.MerchantID, arg.Before, arg.Most)
+	rows, err := q.query(ctx, q.mandatesOfStmt, mandatesOf,
+		arg.MerchantID,
+		arg.BeforeMs,
+		arg.Before,
+		arg.Most,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -400,4 +419,54 @@ func (q *Queries) SearchFloorOfMandate(ctx context.Context, arg SearchFloorOfMan
 	var id string
 	err := row.Scan(&id)
 	return id, err
+}
+
+const usableMandatesOf = `-- name: UsableMandatesOf :many
+SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, email, event_seq, created_ms, limits, paused_ms FROM mandates WHERE merchant_id = $1 AND status = 'active' AND expires_ms > $2
+ORDER BY created_ms DESC, id DESC LIMIT CAST($3 AS BIGINT)
+`
+
+type UsableMandatesOfParams struct {
+	MerchantID string
+	Now        int64
+	Most       int64
+}
+
+func (q *Queries) UsableMandatesOf(ctx context.Context, arg UsableMandatesOfParams) ([]Mandate, error) {
+	rows, err := q.query(ctx, q.usableMandatesOfStmt, usableMandatesOf, arg.MerchantID, arg.Now, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Mandate
+	for rows.Next() {
+		var i Mandate
+		if err := rows.Scan(
+			&i.ID,
+			&i.MerchantID,
+			&i.Status,
+			&i.RevokedBy,
+			&i.RevokedMs,
+			&i.MaxPerTxMicros,
+			&i.MaxMonthlyMicros,
+			&i.Rails,
+			&i.Payees,
+			&i.ExpiresMs,
+			&i.Email,
+			&i.EventSeq,
+			&i.CreatedMs,
+			&i.Limits,
+			&i.PausedMs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

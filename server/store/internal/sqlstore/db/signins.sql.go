@@ -155,21 +155,25 @@ func (q *Queries) DeleteWebSessions(ctx context.Context, arg DeleteWebSessionsPa
 }
 
 const mandatesOfOwner = `-- name: MandatesOfOwner :many
-SELECT mandate_id FROM mandate_owners WHERE kind = $1 AND subject = $2 AND mandate_id < $3
-ORDER BY mandate_id DESC LIMIT CAST($4 AS BIGINT)
+SELECT m.id FROM mandate_owners o JOIN mandates m ON m.id = o.mandate_id
+WHERE o.kind = $1 AND o.subject = $2
+    AND (m.created_ms, m.id) < (CAST($3 AS BIGINT), CAST($4 AS TEXT))
+ORDER BY m.created_ms DESC, m.id DESC LIMIT CAST($5 AS BIGINT)
 `
 
 type MandatesOfOwnerParams struct {
-	Kind    string
-	Subject string
-	Before  string
-	Most    int64
+	Kind     string
+	Subject  string
+	BeforeMs int64
+	Before   string
+	Most     int64
 }
 
 func (q *Queries) MandatesOfOwner(ctx context.Context, arg MandatesOfOwnerParams) ([]string, error) {
 	rows, err := q.query(ctx, q.mandatesOfOwnerStmt, mandatesOfOwner,
 		arg.Kind,
 		arg.Subject,
+		arg.BeforeMs,
 		arg.Before,
 		arg.Most,
 	)
@@ -179,11 +183,11 @@ func (q *Queries) MandatesOfOwner(ctx context.Context, arg MandatesOfOwnerParams
 	defer rows.Close()
 	var items []string
 	for rows.Next() {
-		var mandate_id string
-		if err := rows.Scan(&mandate_id); err != nil {
+		var id string
+		if err := rows.Scan(&id); err != nil {
 			return nil, err
 		}
-		items = append(items, mandate_id)
+		items = append(items, id)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

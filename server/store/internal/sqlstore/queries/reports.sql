@@ -36,8 +36,17 @@ FROM charges WHERE merchant_id = sqlc.arg(merchant_id) AND id >= sqlc.arg(after)
     AND created_ms >= sqlc.arg(from_ms) AND created_ms < sqlc.arg(to_ms)
 GROUP BY created_ms / 86400000, status, rail, failure_reason ORDER BY days, status, rail, failure_reason;
 
+-- name: MandateCreated :one
+SELECT created_ms FROM mandates WHERE id = $1;
+
 -- name: MandatesOf :many
-SELECT * FROM mandates WHERE merchant_id = sqlc.arg(merchant_id) AND id < sqlc.arg(before) ORDER BY id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
+SELECT * FROM mandates WHERE merchant_id = sqlc.arg(merchant_id)
+    AND (created_ms, id) < (CAST(sqlc.arg(before_ms) AS BIGINT), CAST(sqlc.arg(before) AS TEXT))
+ORDER BY created_ms DESC, id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
+
+-- name: UsableMandatesOf :many
+SELECT * FROM mandates WHERE merchant_id = sqlc.arg(merchant_id) AND status = 'active' AND expires_ms > sqlc.arg(now)
+ORDER BY created_ms DESC, id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: MerchantsByEmail :many
 SELECT * FROM merchants WHERE lower(email) = lower(CAST(sqlc.arg(email) AS TEXT)) AND email <> '' ORDER BY id LIMIT CAST(sqlc.arg(most) AS BIGINT);

@@ -40,8 +40,10 @@ DELETE FROM web_sessions WHERE kind = $1 AND subject = $2;
 INSERT INTO mandate_owners (kind, subject, mandate_id) VALUES ($1, $2, $3) ON CONFLICT (kind, subject, mandate_id) DO NOTHING;
 
 -- name: MandatesOfOwner :many
-SELECT mandate_id FROM mandate_owners WHERE kind = sqlc.arg(kind) AND subject = sqlc.arg(subject) AND mandate_id < sqlc.arg(before)
-ORDER BY mandate_id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
+SELECT m.id FROM mandate_owners o JOIN mandates m ON m.id = o.mandate_id
+WHERE o.kind = sqlc.arg(kind) AND o.subject = sqlc.arg(subject)
+    AND (m.created_ms, m.id) < (CAST(sqlc.arg(before_ms) AS BIGINT), CAST(sqlc.arg(before) AS TEXT))
+ORDER BY m.created_ms DESC, m.id DESC LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: OwnsMandate :one
 SELECT count(*) FROM mandate_owners WHERE kind = $1 AND subject = $2 AND mandate_id = $3;
