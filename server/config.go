@@ -139,6 +139,9 @@ type Config struct {
 	// [Reconcile]. Each difference is logged as an error and counted by a metric. One
 	// instance compares for all. Default: the service does not compare.
 	ReconcileEvery time.Duration
+	// Upstreams are other catalogs of paid endpoints, whose entries the market lists. One instance
+	// reads them for all, every five minutes. Default: none.
+	Upstreams []Upstream
 	// TestHelperKey is the key that callers of the sandbox's test helpers send as
 	// X-Service-Test-Helper-Key. The helpers create merchants and advance the clock for
 	// all. Default: none; the helpers are then open if BaseURL is a loopback address,
@@ -233,6 +236,8 @@ func (c *Config) validate() error {
 		return errors.New("server: RequestsPerSecond must not be negative")
 	case c.AnonymousPerSecond < 0:
 		return errors.New("server: AnonymousPerSecond must not be negative")
+	case CheckUpstreams(c.Upstreams) != nil:
+		return fmt.Errorf("server: Upstreams: %w", CheckUpstreams(c.Upstreams))
 	case c.TabCents != 0 && (c.TabCents < MinTabCents || c.TabCents > MaxTabCents):
 		return fmt.Errorf("server: TabCents must be %d to %d", MinTabCents, MaxTabCents)
 	case c.ReconcileEvery < 0:

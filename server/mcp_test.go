@@ -69,7 +69,7 @@ func TestAnAgentPaysThroughTheToolsOfTheService(t *testing.T) {
 			s := c.mcpSession(t, token)
 			list, err := s.ListTools(t.Context(), nil)
 			require.NoError(t, err)
-			require.Len(t, list.Tools, 9)
+			require.Len(t, list.Tools, 10)
 			fetched, ok := tool(t, s, "delegare_fetch", map[string]any{"url": url})
 			require.True(t, ok, fetched)
 			require.Equal(t, "sunny", fetched["content"])

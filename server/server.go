@@ -39,6 +39,7 @@ import (
 	"github.com/paywarrant/paywarrant/server/internal/facilitator"
 	"github.com/paywarrant/paywarrant/server/internal/keys"
 	"github.com/paywarrant/paywarrant/server/internal/mail"
+	"github.com/paywarrant/paywarrant/server/internal/market"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/internal/recorder"
 	"github.com/paywarrant/paywarrant/server/internal/signin"
@@ -61,6 +62,7 @@ type Server struct {
 	payments *payment.Service
 	upkeep   *upkeep.Upkeep
 	mails    *mail.Queue // nil without Mailer
+	market   *market.Market
 	signIns  *signin.Service
 
 	dashboard *dashboard.Dashboard
@@ -90,16 +92,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	record := recorder.New(cfg.Metrics, cfg.Traces)
 	cfg.Logger = record.Logs(cfg.Logger)
 	s := &Server{config: cfg, recorder: record}
-	movable := cfg.Mode == Sandbox
-	compared := cfg.Clock
-	if movable {
-		compared = time.Now
-	}
-	if _, err := upkeep.CheckClock(ctx, cfg.Store, compared); err != nil {
-		return nil, fmt.Errorf("server: Clock: %w", err)
-	}
-	if err := ledger.Own(ctx, cfg.Store, string(cfg.Mode), cfg.BaseURL, cfg.movedAloud); err != nil {
-		return nil, fmt.Errorf("server: Store: %w", err)
+	if err := cfg.claim(ctx); err != nil {
+		return nil, err
 	}
 	box := vault.New(cfg.Wrapper)
 	var err error
@@ -131,7 +125,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.write(endpointDisabled, s.events.Disabled)
 	s.upkeep = upkeep.New(upkeep.Config{
-		Ledger: s.ledger, Store: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger, Telemetry: s.recorder, Movable: movable,
+		Ledger: s.ledger, Store: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger, Telemetry: s.recorder, Movable: cfg.Mode == Sandbox,
 		Reconcile: s.reconcile, ReconcileEvery: cfg.ReconcileEvery,
 		Follow: s.followNotices(),
 	})
@@ -156,6 +150,21 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("server: Metrics: %w", err)
 	}
 	return s, nil
+}
+
+// claim compares the clock with that of the store, and makes the store this service's.
+func (cfg Config) claim(ctx context.Context) error {
+	compared := cfg.Clock
+	if cfg.Mode == Sandbox { // its clock can be moved
+		compared = time.Now
+	}
+	if _, err := upkeep.CheckClock(ctx, cfg.Store, compared); err != nil {
+		return fmt.Errorf("server: Clock: %w", err)
+	}
+	if err := ledger.Own(ctx, cfg.Store, string(cfg.Mode), cfg.BaseURL, cfg.movedAloud); err != nil {
+		return fmt.Errorf("server: Store: %w", err)
+	}
+	return nil
 }
 
 // connect lets the rails report revocations, changes and payments that came undone, and gives those of
@@ -203,8 +212,9 @@ func (s *Server) register() error {
 func (s *Server) routes(ctx context.Context) (http.Handler, error) {
 	cfg, mux := s.config, http.NewServeMux()
 	s.audit = audit.New(cfg.Logger, cfg.Clock)
+	s.market = s.newMarket()
 	merchantAPI := api.New(api.Config{
-		Audit:    s.audit,
+		Audit: s.audit, Market: s.market,
 		Payments: s.payments, Accounts: s.accounts, Clock: cfg.Clock, Logger: cfg.Logger, DocsURL: cfg.DocsURL,
 		Limits: api.Limits{PerSecond: cfg.RequestsPerSecond, PerAddress: cfg.AnonymousPerSecond}, Loopback: cfg.Mode == Sandbox, Sandbox: s.sandbox(),
 		Webhooks: s.events, Resource: cfg.BaseURL + "/v1",
@@ -213,6 +223,7 @@ func (s *Server) routes(ctx context.Context) (http.Handler, error) {
 	look := site.New(site.Config{BaseURL: cfg.BaseURL, Sandbox: cfg.Mode == Sandbox, Clock: cfg.Clock, Logger: cfg.Logger, PerAddress: cfg.AnonymousPerSecond})
 	look.Register(mux)
 	s.newPages(look).Register(mux)
+	s.market.RegisterPage(mux, look)
 	s.dashboard = s.newDashboard(look)
 	s.dashboard.Register(mux)
 	mux.Handle("GET /.well-known/jwks.json", s.keys.Set.Handler())
@@ -340,6 +351,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.upkeep.Start(ctx)
 	s.mails.Start(ctx)
 	s.events.Start(ctx)
+	s.market.Start(ctx)
 	s.started.Store(true)
 	return nil
 }
@@ -359,6 +371,7 @@ func (s *Server) Close() error {
 		s.audit.Close()
 		s.payments.Close()
 		s.upkeep.Close()
+		s.market.Close()
 		s.events.Close()
 		s.mails.Close()
 		s.keys.Close()

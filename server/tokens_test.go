@@ -51,10 +51,10 @@ var permitted = map[string]client.Scope{
 	"POST /v1/payments/charge":                        client.ScopePay,
 }
 
-// public lists the routes that need no credentials, and so ignore an access token.
+// public lists the routes that need no credentials, and so no scope of an access token.
 var public = []string{
 	"POST /v1/paywall/settle", "GET /v1/x402/supported", "POST /v1/x402/verify", "POST /v1/x402/settle", "POST /v1/x402/verify-receipt",
-	"GET /.well-known/jwks.json", "GET /status-lists/{list}",
+	"GET /.well-known/jwks.json", "GET /status-lists/{list}", "GET /v1/market",
 }
 
 // routes returns every documented route. A test of openapi.json holds the document against

@@ -39,7 +39,7 @@ func Fixed(kit *toolkit.Kit) func(context.Context, *mcp.CallToolRequest) (*toolk
 
 const instructions = `Pay within limits that a person signed. Errors have code, message, remedy and next: do what next says. Never ask for or repeat keys or tokens.`
 
-// New returns a server with the nine tools. It keeps no state of its own, so it may serve many
+// New returns a server with the ten tools. It keeps no state of its own, so it may serve many
 // sessions.
 func New(cfg Config) *mcp.Server {
 	if cfg.Version == "" {
@@ -54,6 +54,7 @@ func New(cfg Config) *mcp.Server {
 	t.mandates()
 	t.payments()
 	t.bundles()
+	t.market()
 	return s
 }
 

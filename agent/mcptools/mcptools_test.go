@@ -40,7 +40,7 @@ func TestDefinitionsAreCompleteAndSmall(t *testing.T) {
 	slices.Sort(names)
 	require.Equal(t, []string{
 		"authorize_agent_payment", "check_bundle_balance", "check_mandate_balance", "delegare_fetch", "poll_setup_session", "purchase_bundle",
-		"revoke_mandate", "setup_spending_mandate", "verify_receipt",
+		"revoke_mandate", "search_market", "setup_spending_mandate", "verify_receipt",
 	}, names)
 	text, err := json.Marshal(list.Tools)
 	require.NoError(t, err)

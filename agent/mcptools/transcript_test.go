@@ -60,6 +60,7 @@ func TestTranscriptOfEveryToolIsCurrent(t *testing.T) {
 		{"check_mandate_balance", "", `{"mandateId":"$MANDATE"}`, nil},
 		{"purchase_bundle", "", `{"merchantBundleUrl":"$BUNDLES/bundles"}`, nil},
 		{"check_bundle_balance", "", `{"merchantBalanceUrl":"$BUNDLES/bundles/balance","bundleToken":"eyJ…"}`, nil},
+		{"search_market", "", `{"query":"weather","maxPriceCents":5}`, nil},
 		{"revoke_mandate", "", `{"mandateId":"$MANDATE"}`, nil},
 		{"authorize_agent_payment", "After that:", `{"amountCents":250,"currency":"usd","description":"November report","recipient":"$MERCHANT","mandateId":"$MANDATE"}`, nil},
 	} {

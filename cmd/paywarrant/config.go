@@ -48,6 +48,8 @@ type config struct {
 	Mail *mailConfig `toml:"mail"`
 	// Merchants says who may have an account.
 	Merchants merchantsConfig `toml:"merchants"`
+	// Upstreams are other catalogs, whose entries the market lists.
+	Upstreams []upstreamConfig `toml:"upstream"`
 	// Stripe is the card rail over Stripe. Nil: there is none.
 	Stripe *stripeConfig `toml:"stripe"`
 	// Chain is the chain rail. Nil: there is none.
@@ -56,6 +58,22 @@ type config struct {
 
 // live reports whether money moves.
 func (c config) live() bool { return c.Mode == string(server.Live) }
+
+// upstreamConfig is another catalog of paid endpoints.
+type upstreamConfig struct {
+	Name string `toml:"name"`
+	Kind string `toml:"kind"`
+	URL  string `toml:"url"`
+}
+
+// upstreams returns the catalogs.
+func (c config) upstreams() []server.Upstream {
+	var all []server.Upstream
+	for _, u := range c.Upstreams {
+		all = append(all, server.Upstream{Name: u.Name, Kind: server.UpstreamKind(u.Kind), URL: u.URL})
+	}
+	return all
+}
 
 type merchantsConfig struct {
 	// SignUp lets anyone who proves an e-mail address create an account.
@@ -149,6 +167,9 @@ func (c config) validate(given func(key ...string) bool) error {
 	}
 	if _, err := c.proxies(); err != nil {
 		return err
+	}
+	if err := server.CheckUpstreams(c.upstreams()); err != nil {
+		return fmt.Errorf("upstream: %w", err)
 	}
 	if c.Mail != nil {
 		if _, err := c.Mail.open(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strconv"
 	"strings"
 
 	"github.com/paywarrant/paywarrant/client"
@@ -14,17 +15,18 @@ import (
 )
 
 type devCmd struct {
-	Addr      string `default:"127.0.0.1:4020" help:"Address on which the service listens; port 0 takes a free one. Default: ${default}." placeholder:"HOST:PORT"`
-	BaseURL   string `help:"URL at which clients reach the service. Required if --addr names no single address, such as 0.0.0.0:4020." name:"base-url" placeholder:"URL"`
-	APIAddr   string `default:"127.0.0.1:0" help:"Address on which the demo API listens. Default: ${default}." name:"api-addr" placeholder:"HOST:PORT"`
-	Env       string `help:"File to source in a shell, with addresses, credentials and a mandate. It is written once everything is ready, and removed at exit." placeholder:"FILE" type:"path"`
-	Data      string `help:"Folder for the data. Default: a temporary folder that is removed at exit." placeholder:"DIR" type:"path"`
-	Postgres  string `help:"PostgreSQL database to use instead of SQLite; --data then stores only the keys." placeholder:"URL"`
-	Processor string `help:"Address of a sandbox card processor to use, instead of one in this process." placeholder:"URL"`
-	NoChain   bool   `help:"Start no development chain: cards only." xor:"chain"`
-	ChainURL  string `help:"JSON-RPC URL of a development chain in another process, instead of one in this process. Requires --data." placeholder:"URL" xor:"chain"`
-	JSON      bool   `help:"Print one line of JSON instead of the screen, as without a terminal." name:"json"`
-	Verbose   bool   `help:"Log every request." short:"v"`
+	Addr      string   `default:"127.0.0.1:4020" help:"Address on which the service listens; port 0 takes a free one. Default: ${default}." placeholder:"HOST:PORT"`
+	BaseURL   string   `help:"URL at which clients reach the service. Required if --addr names no single address, such as 0.0.0.0:4020." name:"base-url" placeholder:"URL"`
+	APIAddr   string   `default:"127.0.0.1:0" help:"Address on which the demo API listens. Default: ${default}." name:"api-addr" placeholder:"HOST:PORT"`
+	Env       string   `help:"File to source in a shell, with addresses, credentials and a mandate. It is written once everything is ready, and removed at exit." placeholder:"FILE" type:"path"`
+	Data      string   `help:"Folder for the data. Default: a temporary folder that is removed at exit." placeholder:"DIR" type:"path"`
+	Postgres  string   `help:"PostgreSQL database to use instead of SQLite; --data then stores only the keys." placeholder:"URL"`
+	Processor string   `help:"Address of a sandbox card processor to use, instead of one in this process." placeholder:"URL"`
+	NoChain   bool     `help:"Start no development chain: cards only." xor:"chain"`
+	ChainURL  string   `help:"JSON-RPC URL of a development chain in another process, instead of one in this process. Requires --data." placeholder:"URL" xor:"chain"`
+	Upstream  []string `help:"Another catalog of paid endpoints whose entries the market lists, as KIND=URL; KIND is x402 or mpp. May be repeated." placeholder:"KIND=URL" sep:"none"`
+	JSON      bool     `help:"Print one line of JSON instead of the screen, as without a terminal." name:"json"`
+	Verbose   bool     `help:"Log every request." short:"v"`
 }
 
 // Help is the longer text of the command.
@@ -72,7 +74,10 @@ func (c devCmd) Run(ctx context.Context, o output) error {
 	log := c.logger(person, o)
 	cfg := stackConfig{
 		Addr: c.Addr, BaseURL: baseURL, APIAddr: c.APIAddr, Dir: c.Data, Logger: log, Postgres: c.Postgres, Processor: c.Processor,
-		NoChain: c.NoChain, ChainURL: c.ChainURL,
+		NoChain: c.NoChain, ChainURL: c.ChainURL, Upstreams: c.upstreams(),
+	}
+	if err := server.CheckUpstreams(config{Upstreams: cfg.Upstreams}.upstreams()); err != nil {
+		return usage("--upstream: %w", err)
 	}
 	if person {
 		cfg.Events = (&screen{out: o.out}).event
@@ -89,6 +94,16 @@ func (c devCmd) Run(ctx context.Context, o output) error {
 		err = errors.Join(err, removed(c.Env))
 	}
 	return errors.Join(err, s.Close())
+}
+
+// upstreams returns the catalogs of the flags, named by their order.
+func (c devCmd) upstreams() []upstreamConfig {
+	var all []upstreamConfig
+	for i, text := range c.Upstream {
+		kind, address, _ := strings.Cut(text, "=")
+		all = append(all, upstreamConfig{Name: kind + "-" + strconv.Itoa(i+1), Kind: kind, URL: address})
+	}
+	return all
 }
 
 // show makes a mandate for whom it shows one, and prints and writes what runs.

@@ -133,7 +133,7 @@ func newService(ctx context.Context, cfg config, log *slog.Logger, more extras) 
 		srv, err = server.New(ctx, server.Config{
 			BaseURL: cfg.BaseURL, Mode: server.Mode(cfg.Mode), Store: store, Moved: cfg.Moved, Rails: rails, Wrapper: wrapper, Clock: more.clock, AdvanceClock: more.advanceClock,
 			Logger: log, RequestsPerSecond: cfg.RequestsPerSecond, AnonymousPerSecond: cfg.AnonymousPerSecond,
-			TabCents: cfg.TabCents, MaxTabAdvanceCents: cfg.MaxTabAdvanceCents,
+			TabCents: cfg.TabCents, MaxTabAdvanceCents: cfg.MaxTabAdvanceCents, Upstreams: cfg.upstreams(),
 			TrustedProxies: proxies, TestHelperKey: cfg.TestHelperKey, Metrics: more.metrics,
 			MerchantSignUp: cfg.Merchants.SignUp || more.signUp, Links: more.links, Mailer: more.mailer, Mailbox: more.mailbox, ReconcileEvery: cfg.reconcileEvery(),
 		})

@@ -39,6 +39,8 @@ type stackConfig struct {
 	NoChain bool
 	// ChainURL is a development chain in another process. Empty: one in this one.
 	ChainURL string
+	// Upstreams are other catalogs, whose entries the market lists.
+	Upstreams []upstreamConfig
 }
 
 // stack is the service in sandbox mode and a merchant's API, each on a listener
@@ -149,7 +151,7 @@ func (s *stack) startService(ctx context.Context, cfg stackConfig) error {
 	s.Service, err = newService(ctx, config{
 		Mode: string(server.Sandbox), BaseURL: s.BaseURL, Store: cmp.Or(cfg.Postgres, filepath.Join(cfg.Dir, "pay.db")),
 		KeyFile: filepath.Join(cfg.Dir, "key-encryption-key"), RequestsPerSecond: 1000, // ten times the default
-		SandboxCard: cardsConfig{ProcessorURL: cfg.Processor},
+		SandboxCard: cardsConfig{ProcessorURL: cfg.Processor}, Upstreams: cfg.Upstreams,
 	}, cfg.Logger, extra)
 	if err == nil {
 		s.closers = append(s.closers, s.Service.Close)

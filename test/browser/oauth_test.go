@@ -132,7 +132,7 @@ func TestTheTypeScriptSDKConnectsByOAuth(t *testing.T) {
 	require.Equal(t, srv.URL, got.Iss)
 	require.Equal(t, "interop", got.State)
 	require.Equal(t, "pay balance", got.Scope, "the merchant granted fewer than were asked for")
-	require.Equal(t, 9, got.Tools)
+	require.Equal(t, 10, got.Tools)
 	require.True(t, got.Paid)
 	require.Equal(t, "sunny", got.Content)
 	require.Equal(t, "403", got.WithoutScope)

@@ -40,7 +40,7 @@ func TestGuidesRunAsPrinted(t *testing.T) {
 	require.NoError(t, err)
 	guides, err := filepath.Glob("../../docs/guides/[a-z]*.md")
 	require.NoError(t, err)
-	require.Len(t, guides, 15)
+	require.Len(t, guides, 16)
 	for _, guide := range guides {
 		name := strings.TrimSuffix(filepath.Base(guide), ".md")
 		t.Run(name, func(t *testing.T) {

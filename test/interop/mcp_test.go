@@ -95,7 +95,7 @@ func TestTheTypeScriptSDKPaysByTools(t *testing.T) {
 				SpentCents     int64
 			}
 			project.Run(t, "pay.mjs", request, &answer)
-			require.Len(t, answer.Tools, 9)
+			require.Len(t, answer.Tools, 10)
 			require.True(t, answer.Paid)
 			require.Equal(t, "sunny", answer.Content)
 			require.Equal(t, "duplicate_payment", answer.Again)

@@ -48,6 +48,7 @@ type Config struct {
 	// Loopback allows http URLs with loopback addresses, for development.
 	Loopback bool
 	Webhooks Webhooks
+	Market   Market
 	// Sandbox adds the test helpers. Default: none.
 	Sandbox *Sandbox
 }
@@ -101,6 +102,10 @@ func (a *API) routes() []route {
 		{"GET /v1/events", handle(a, reads, keyOnly, a.listEvents)},
 		{"POST /v1/events/{eventId}/redeliver", handle(a, redeliveries, keyOnly, a.redeliver)},
 		{"GET /v1/events/{eventId}/deliveries", handle(a, reads, keyOnly, a.deliveries)},
+		{"GET /v1/market", http.HandlerFunc(a.market)},
+		{"POST /v1/market/servers", handle(a, tests, keyOnly, a.registerServer)},
+		{"GET /v1/market/servers", handle(a, reads, keyOnly, a.marketServers)},
+		{"DELETE /v1/market/servers/{serverId}", handle(a, writes, keyOnly, a.deleteServer)},
 		{"POST /v1/access-tokens", handle(a, writes, keyOnly, a.createToken)},
 		{"GET /v1/access-tokens", handle(a, reads, keyOnly, a.listTokens)},
 		{"DELETE /v1/access-tokens/{id}", handle(a, writes, keyOnly, a.revokeToken)},

@@ -42,6 +42,8 @@ const (
 	// tests covers webhook tests and redeliveries, which send requests to receivers.
 	tests        class = "webhook-tests"
 	redeliveries class = "redeliveries"
+	// searches covers searches of the market without credentials, which are counted by address.
+	searches class = "searches"
 	// anonymous covers requests without credentials or with wrong ones, helpers the
 	// sandbox's test helpers. Both are counted by address.
 	anonymous class = "anonymous"
@@ -58,7 +60,7 @@ func newLimiters(l Limits, clock func() time.Time) limiters {
 	for _, c := range []class{charges, settlements, writes, reads} {
 		all[c] = ratelimit.New(ratelimit.Config{PerSecond: l.PerSecond, Clock: clock})
 	}
-	for _, c := range []class{anonymous, helpers} {
+	for _, c := range []class{anonymous, helpers, searches} {
 		all[c] = ratelimit.New(ratelimit.Config{PerSecond: l.PerAddress, Clock: clock})
 	}
 	slow := max(l.PerSecond/100, 1)

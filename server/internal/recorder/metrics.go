@@ -15,7 +15,7 @@ const namespace = "paywarrant_"
 // metrics are the counters and histograms of a server. Money is in micro-USD, time in seconds.
 type metrics struct {
 	requests, chargeAsked, charges, charged, fees, decided, railAsked, transactions, events, attempts, delay, disabled, check, faults,
-	conflicts, panics telemetry.Record
+	conflicts, panics, pulls telemetry.Record
 }
 
 // Buckets of histograms, in seconds.
@@ -55,6 +55,7 @@ func newMetrics(register telemetry.Metrics) (m metrics, err error) {
 	histogram(&m.check, quick, "ledger_check_duration_seconds", "Duration of checks of the ledger.")
 	counter(&m.faults, "ledger_faults_total", "Broken ledger rules that checks found.")
 	counter(&m.panics, "ledger_panics_total", "Commands of the ledger that panicked.")
+	counter(&m.pulls, "market_pulls_total", "Reads of other catalogs by outcome: read, unchanged, or what was wrong with the answer.", "upstream", "outcome")
 	counter(&m.conflicts, "settlement_conflicts_total", "Outcomes that contradict the one that decided their charge.", "rail")
 	return m, err
 }
@@ -78,6 +79,13 @@ func (t *Recorder) Requested(outcome string) {
 func (t *Recorder) Panicked() {
 	if t != nil {
 		t.metrics.panics(1)
+	}
+}
+
+// Pulled records a read of another catalog.
+func (t *Recorder) Pulled(upstream, outcome string) {
+	if t != nil {
+		t.metrics.pulls(1, upstream, outcome)
 	}
 }
 
