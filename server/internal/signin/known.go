@@ -21,7 +21,7 @@ const (
 // Remember sets the cookie of a browser in which an address was proven.
 func (s *Service) Remember(w http.ResponseWriter, email string) {
 	browser := rand.Text()
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever the service is reached by https
 		Name: s.knownName(), Value: browser + "." + s.knownMAC(browser, email), Path: "/", MaxAge: int(knownLifetime / time.Second),
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: strings.HasPrefix(s.BaseURL, "https:"),
 	})
