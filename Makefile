@@ -26,16 +26,17 @@ build: ## Build bin/paywarrant
 	go build -trimpath -o bin/paywarrant ./cmd/paywarrant
 
 # Packages with goroutines of their own are tested with the race detector. The others
-# drive child processes, Node, browsers and the EVM, which it does not see into. MODELS
-# run few random sequences with the detector, and all of them without. PLANS has no
-# goroutines of its own: it asks both engines for the plans of generated queries.
+# drive the EVM and child processes, which it does not see into. MODELS run few random
+# sequences with the detector, and many without. PLANS has no goroutines of its own: it
+# asks both engines for the plans of generated queries. test/ is a module of its own, whose
+# tests run the whole system with browsers, Node, other servers and kills.
 # SQLite itself, C translated to Go with locks of its own, is compiled without the detector:
 # that halves the time.
 RACE   := ./agent/... ./client/... ./internal/... ./mandate/... ./mpp/... ./paywall/... ./server/... ./webhook/... ./x402/...
 MODELS := ./server/store/sqlite ./server/rail/card
 PLANS  := ./server/store/internal/sqlstore/db
 NORACE := -gcflags='modernc.org/sqlite/lib=-race=false -d=checkptr=0'
-PLAIN  := ./bench/... ./cmd/... ./conformance/... ./contracts/... ./examples/... ./test/... $(MODELS) $(PLANS)
+PLAIN  := ./bench/... ./cmd/... ./conformance/... ./contracts/... ./examples/... $(PLANS)
 
 # The plain half mostly waits and the other one computes, so they run at the same time;
 # what the plain half says is printed after the other.
@@ -44,26 +45,27 @@ test: $(TOOLS)/apidiff ## Install what the tests need, and run all of them
 	bash test/install.sh
 	mkdir -p .cache
 	plain=0; race=0; \
-	go test -p 3 -timeout 30m $(PLAIN) >.cache/plain.log 2>&1 & \
+	( go -C test test -p 3 -timeout 30m ./... || plain=1; go test -p 3 $(PLAIN) || plain=1; \
+	go test $(MODELS) -rapid.checks=100 || plain=1; exit $$plain ) >.cache/plain.log 2>&1 & \
 	CGO_ENABLED=1 go test -race $(NORACE) -timeout 30m $$(go list $(RACE) | grep -v "$(PLANS:.%=%)\$$") || race=$$?; \
 	wait $$! || plain=$$?; cat .cache/plain.log; exit $$((plain || race))
 
 drills: ## Run the long drills of docs/reliability.md, and the models in full with the race detector
-	go run ./test/crash -kills 200
-	go run ./test/crash -kills 200 -postgres
-	go run ./test/crash -points -kills 10
-	go run ./test/crash -points -kills 10 -postgres
-	go run ./test/crash -chain -kills 50
-	go run ./test/crash -chain -points -kills 3
-	go run ./test/crash -chain -points -kills 1 -postgres
-	go run ./test/crash -sellers -kills 10
-	go run ./test/crash -sellers -kills 3 -postgres
-	go test ./test/crash -count=1 -timeout 60m -run TestStripeLoses -args -stripe-kills 100
-	go run ./test/webhooks -events 20000
-	go run ./test/webhooks -events 20000 -postgres
-	go run ./test/webhooks -kills 50
-	go run ./test/webhooks -kills 10 -points
-	go run ./test/webhooks -kills 50 -instances 3 -postgres
+	go -C test run ./crash -kills 200
+	go -C test run ./crash -kills 200 -postgres
+	go -C test run ./crash -points -kills 10
+	go -C test run ./crash -points -kills 10 -postgres
+	go -C test run ./crash -chain -kills 50
+	go -C test run ./crash -chain -points -kills 3
+	go -C test run ./crash -chain -points -kills 1 -postgres
+	go -C test run ./crash -sellers -kills 10
+	go -C test run ./crash -sellers -kills 3 -postgres
+	go -C test test ./crash -count=1 -timeout 60m -run TestStripeLoses -args -stripe-kills 100
+	go -C test run ./webhooks -events 20000
+	go -C test run ./webhooks -events 20000 -postgres
+	go -C test run ./webhooks -kills 50
+	go -C test run ./webhooks -kills 10 -points
+	go -C test run ./webhooks -kills 50 -instances 3 -postgres
 	CGO_ENABLED=1 go test -race $(NORACE) -count=1 -timeout 60m $(MODELS) ./server/store/postgres -rapid.checks=100
 
 check: test lint generated apidiff ## What CI runs
@@ -71,6 +73,8 @@ check: test lint generated apidiff ## What CI runs
 lint: $(TOOLS)/golangci-lint ## Vet, format and lint
 	go vet ./...
 	golangci-lint run
+	go -C test vet ./...
+	cd test && golangci-lint run
 
 generate: $(TOOLS)/sqlc ## Regenerate the generated files
 	cd server/store/internal/sqlstore && sqlc generate
@@ -92,13 +96,13 @@ bench: ## Print the benchmark tables: ratios to a baseline of the same run, and 
 
 mutants: ## Plant small bugs where an error costs money; fail if the tests miss one
 	bash test/npm.sh contracts
-	go run ./test/mutants
+	go -C test run ./mutants
 
 fuzz: ## Run every fuzz target for FUZZTIME (default 30s)
 	bash test/fuzz.sh $(FUZZTIME)
 
 contracts: ## Fuzz the contracts 10,000 times a function, with coverage and gas
-	PAYWARRANT_REQUIRE=node PAYWARRANT_FUZZ_RUNS=10000 go test ./test/solidity -count=1 -timeout 20m -run TestSolidity -v
+	PAYWARRANT_REQUIRE=node PAYWARRANT_FUZZ_RUNS=10000 go -C test test ./solidity -count=1 -timeout 20m -run TestSolidity -v
 
 cover: ## Write coverage.html
 	go test -coverpkg=./... -coverprofile=coverage.out ./...

@@ -78,16 +78,19 @@ func copyFile(to, from string) (err error) {
 	return err
 }
 
-// moduleRoot is the folder above the working directory that has go.mod.
+// moduleRoot is the folder above the working directory that has the program and go.mod. The
+// module of test/ has none of it.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	for err == nil {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		_, noModule := os.Stat(filepath.Join(dir, "go.mod"))
+		_, noProgram := os.Stat(filepath.Join(dir, "cmd", "paywarrant"))
+		if noModule == nil && noProgram == nil {
 			return dir, nil
 		}
 		above := filepath.Dir(dir)
 		if above == dir {
-			return "", errors.New("no go.mod above the working directory")
+			return "", errors.New("the working directory is not in the module of cmd/paywarrant")
 		}
 		dir = above
 	}

@@ -11,9 +11,8 @@ import (
 	_ "github.com/paywarrant/paywarrant/internal/rapidtest"
 )
 
-// TestModelsRunInBothModes: whatever the mode, the models run, and some random
-// sequences are tried.
-func TestModelsRunInBothModes(t *testing.T) {
+// TestModelsRun: the models run as often as the flag says, and by default often enough.
+func TestModelsRun(t *testing.T) {
 	runs := 0
 	rapid.Check(t, func(*rapid.T) { runs++ })
 	require.Equal(t, flag.Lookup("rapid.checks").Value.String(), fmt.Sprint(runs))

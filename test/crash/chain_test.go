@@ -28,7 +28,7 @@ func TestKilledBetweenBroadcastAndReceipt(t *testing.T) {
 
 // The service dies at steps of the chain rail, and comes back: grants, charges,
 // revocations, signed transfers and nonces are the same everywhere. All steps are the
-// drill's: go run ./test/crash -chain -points.
+// drill's: go -C test run ./crash -chain -points.
 func TestKilledAtPointsOfTheChain(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]options{"SQLite": {}, "PostgreSQL": {Postgres: true}} {

@@ -16,7 +16,7 @@ import (
 func TestMain(m *testing.M) { waittest.Run(m) }
 
 // storePoints are the steps at which it matters most what PostgreSQL has committed. The
-// other steps are the drill's: go run ./test/crash -points -postgres.
+// other steps are the drill's: go -C test run ./crash -points -postgres.
 var storePoints = []failpoint.Point{
 	failpoint.StoreDecided, failpoint.StoreCommitted, failpoint.Reserved, failpoint.RailAnswered, failpoint.CaptureBegun,
 	failpoint.RefundBegun, failpoint.TabOpened, failpoint.TabClosing, failpoint.DrawsSettled, failpoint.UnwindingTaken,

@@ -1,7 +1,7 @@
 // Command crash kills the service at random moments while it charges, and shows
 // that no charge is lost, doubled or left undecided.
 //
-//	go run ./test/crash -kills 200
+//	go -C test run ./crash -kills 200
 //
 // A card processor with faults runs in this process. The service is a child
 // process that is killed with SIGKILL and started again on the same files; the
@@ -10,18 +10,18 @@
 // processor must agree, nothing may be held, and there must be an order of the calls that
 // explains each result about its mandate's limit.
 //
-//	go run ./test/crash -points -kills 50
+//	go -C test run ./crash -points -kills 50
 //
 // kills it at each of the steps that internal/failpoint names, as often as it says.
 // A step that is not reached fails the drill.
 //
-//	go run ./test/crash -chain -kills 200
+//	go -C test run ./crash -chain -kills 200
 //
 // charges wallets on a chain in this process, and kills the service between the
 // broadcast of a charge and its receipt: at moments that a node in between knows to
 // report, and at random.
 //
-//	go run ./test/crash -chain -points -kills 10
+//	go -C test run ./crash -chain -points -kills 10
 //
 // kills it at each step of the chain rail that internal/failpoint names, while wallets
 // are charged, grant, revoke, sign transfers and are refunded. What a step needs beside that is
@@ -30,7 +30,7 @@
 // transfers and nonces must be the same on the chain, in the ledger, in the rail's
 // records and in the answers.
 //
-//	go run ./test/crash -sellers -kills 10
+//	go -C test run ./crash -sellers -kills 10
 //
 // kills it at each step of a purchase from a seller that does not know the service, and of the
 // sweep of what no seller took. In the end each seller has its price once or nothing, as the

@@ -35,18 +35,22 @@ func TestCommandsOfDrillsExist(t *testing.T) {
 			require.True(t, targets[words[1]], m[1])
 			continue
 		}
-		runs(t, words[1], words[2:])
+		module := ""
+		if words[1] == "-C" {
+			module, words = words[2], words[2:]
+		}
+		runs(t, module, words[1], words[2:])
 	}
 }
 
-// runs requires that go test or go run can run these arguments.
-func runs(t *testing.T, verb string, arguments []string) {
+// runs requires that go test or go run can run these arguments in a module's folder.
+func runs(t *testing.T, module, verb string, arguments []string) {
 	t.Helper()
 	var folders []string
 	for i, a := range arguments {
 		switch {
 		case strings.HasPrefix(a, "./"):
-			folder := strings.TrimSuffix(strings.TrimPrefix(a, "./"), "/...")
+			folder := filepath.Join(module, strings.TrimSuffix(strings.TrimPrefix(a, "./"), "/..."))
 			require.DirExists(t, filepath.Join("..", "..", folder), a)
 			folders = append(folders, folder)
 		case verb == "run" && strings.HasPrefix(a, "-"):

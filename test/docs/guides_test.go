@@ -34,7 +34,7 @@ func TestGuidesRunAsPrinted(t *testing.T) {
 	ports := []string{"8081", "4021", "8090", "3000", "3001", "8402", "8403", "9403"}
 	free := freePorts(t, ports)
 	buildHello(t, bin, free)
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../../examples/refund").CombinedOutput()
+	out, err := goBuild(t, "-o", bin, "./examples/refund").CombinedOutput()
 	require.NoError(t, err, string(out))
 	start, err := os.ReadFile("../../docs/guides/README.md")
 	require.NoError(t, err)
@@ -121,9 +121,17 @@ func buildHello(t *testing.T, bin string, free *strings.Replacer) {
 	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: replaced}})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "overlay.json"), overlay, 0o600))
-	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(bin, "overlay.json"), "-o", filepath.Join(bin, "hello"), "../../examples/hello")
+	build := goBuild(t, "-overlay", filepath.Join(bin, "overlay.json"), "-o", filepath.Join(bin, "hello"), "./examples/hello")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
+}
+
+// goBuild returns `go build` in the module of the packages.
+func goBuild(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"build"}, args...)...)
+	cmd.Dir = "../.."
+	return cmd
 }
 
 // scripted returns a script of all blocks of a text, and the lines that it must print.

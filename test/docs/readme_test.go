@@ -53,7 +53,7 @@ func TestReadmeRunsAsPrinted(t *testing.T) {
 	require.NoError(t, err)
 	free := freePorts(t, []string{"8081"})
 	buildHello(t, bin, free)
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../../examples/charge", "../../examples/agent").CombinedOutput()
+	out, err := goBuild(t, "-o", bin, "./examples/charge", "./examples/agent").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	service := sandbox(t, program, dir)
 	root, err := filepath.Abs("../..")

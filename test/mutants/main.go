@@ -1,8 +1,8 @@
 // Command mutants plants one small bug at a time where a bug costs money or lets
 // somebody in, and runs the tests that must find it:
 //
-//	go run ./test/mutants                  # all, two at a time
-//	go run ./test/mutants -only paywall    # those whose file contains "paywall"
+//	go -C test run ./mutants                  # all, two at a time
+//	go -C test run ./mutants -only paywall    # those whose file contains "paywall"
 //
 // A mutant that no test finds is printed as SURVIVED, and the exit status is 1. The
 // source files are not changed: Go files are replaced by the compiler's overlay,
@@ -25,10 +25,11 @@ import (
 func main() {
 	only := flag.String("only", "", "plant only the mutants whose file contains `text`")
 	jobs := flag.Int("j", 2, "number of mutants to test at the same time")
+	root := flag.String("root", "..", "the repository's root, from the working `folder`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *only, *jobs); err != nil {
+	if err := errors.Join(os.Chdir(*root), run(ctx, *only, *jobs)); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}

@@ -2,11 +2,11 @@
 // that each arrives, in order for each mandate, none is invented, and that other
 // endpoints notice nothing.
 //
-//	go run ./test/webhooks                      # 100,000 events, 200 endpoints, 40 of them bad
-//	go run ./test/webhooks -postgres
-//	go run ./test/webhooks -kills 50            # the service is killed while it delivers
-//	go run ./test/webhooks -kills 50 -points    # so often at each labelled step of a delivery
-//	go run ./test/webhooks -kills 50 -instances 3 -postgres
+//	go -C test run ./webhooks                      # 100,000 events, 200 endpoints, 40 of them bad
+//	go -C test run ./webhooks -postgres
+//	go -C test run ./webhooks -kills 50            # the service is killed while it delivers
+//	go -C test run ./webhooks -kills 50 -points    # so often at each labelled step of a delivery
+//	go -C test run ./webhooks -kills 50 -instances 3 -postgres
 //
 // Every event goes to four endpoints that behave and to a bad one, which fails 30 %
 // of the time, answers slowly or never, resets connections and is restarted. The
