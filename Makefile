@@ -29,7 +29,8 @@ build: ## Build bin/paywarrant
 # drive the EVM and child processes, which it does not see into. MODELS run few random
 # sequences with the detector, and many without. PLANS has no goroutines of its own: it
 # asks both engines for the plans of generated queries. test/ is a module of its own, whose
-# tests run the whole system with browsers, Node, other servers and kills.
+# tests run the whole system with browsers, Node, other servers and kills. They read files
+# outside the module, whose changes the test cache does not see, so -count=1.
 # SQLite itself, C translated to Go with locks of its own, is compiled without the detector:
 # that halves the time.
 RACE   := ./agent/... ./client/... ./internal/... ./mandate/... ./mpp/... ./paywall/... ./server/... ./webhook/... ./x402/...
@@ -45,7 +46,7 @@ test: $(TOOLS)/apidiff ## Install what the tests need, and run all of them
 	bash test/install.sh
 	mkdir -p .cache
 	plain=0; race=0; \
-	( go -C test test -p 3 -timeout 30m ./... || plain=1; go test -p 3 $(PLAIN) || plain=1; \
+	( go -C test test -count=1 -p 3 -timeout 30m ./... || plain=1; go test -p 3 $(PLAIN) || plain=1; \
 	go test $(MODELS) -rapid.checks=100 || plain=1; exit $$plain ) >.cache/plain.log 2>&1 & \
 	CGO_ENABLED=1 go test -race $(NORACE) -timeout 30m $$(go list $(RACE) | grep -v "$(PLANS:.%=%)\$$") || race=$$?; \
 	wait $$! || plain=$$?; cat .cache/plain.log; exit $$((plain || race))
