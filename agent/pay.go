@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/retryafter"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 )
 
 // longestWait caps the value read from Retry-After.
@@ -132,14 +133,7 @@ func (v *visit) again(resp *http.Response, err error) bool {
 	if wait > v.cfg.MaxWait || (wait == 0 && value != "0") {
 		return false
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return sleep.For(ctx, wait) == nil
 }
 
 // repeatable reports whether a request may be carried out twice: its method is

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/paywarrant/paywarrant/internal/sleep"
 )
 
 // maxPathValue limits an id or token in a path, in bytes.
@@ -76,7 +78,7 @@ func (c *Client) run(ctx context.Context, k *call, take func(answer) bool) error
 		if !ok {
 			return k.failed(res.err, doubt)
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := sleep.For(ctx, wait); err != nil {
 			return k.failed(whileWaiting(err, res.err), whileWaiting(err, doubt))
 		}
 	}

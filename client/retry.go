@@ -107,15 +107,3 @@ func pause(ctx context.Context, attempt int, asked time.Duration) (time.Duration
 	}
 	return wait, true
 }
-
-// sleep waits for d, or returns ctx's error when ctx is done first.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/paywarrant/paywarrant/internal/sleep"
 )
 
 const (
@@ -81,7 +83,7 @@ func (c *Client) WaitForSetup(ctx context.Context, sessionToken string) (Session
 			return Session{}, fmt.Errorf("client: wait for setup: %w", err)
 		}
 		wait := max(interval/2+rand.N(interval/2), askedFor(err)) //nolint:gosec // a pause is no secret
-		if stopped := sleep(ctx, wait); stopped != nil {
+		if stopped := sleep.For(ctx, wait); stopped != nil {
 			return Session{}, fmt.Errorf("client: wait for setup: %w", stoppedAfter(stopped, err))
 		}
 		interval = min(interval*3/2, longestPoll)

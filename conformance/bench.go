@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/agent"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/x402"
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
@@ -128,12 +129,8 @@ func (b *bench) post(ctx context.Context, client *http.Client, path string, t te
 		if r.status != http.StatusTooManyRequests || wait > 8*time.Second {
 			return r
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if sleep.For(ctx, wait) != nil {
 			return r
-		case <-timer.C:
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/x402"
 )
 
@@ -240,7 +241,7 @@ func (h *hold) capture(ctx context.Context, e decision) (client.Charge, error) {
 // captureLater repeats the capture until it has an outcome, or the hold has expired.
 func (h *hold) captureLater(ctx context.Context, e decision) {
 	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
-		if !pause(ctx, wait) {
+		if sleep.For(ctx, wait) != nil {
 			h.logger.ErrorContext(ctx, "paywall: capture given up: the gate was shut down", h.about(e, nil)...)
 			return
 		}

@@ -3,7 +3,6 @@ package paywall
 import (
 	"context"
 	"sync"
-	"time"
 )
 
 // maxLater is how many calls continue in the background at most.
@@ -70,16 +69,4 @@ func (g *Gate) Shutdown(ctx context.Context) error {
 	l.cancel()
 	<-ended
 	return err
-}
-
-// pause waits, and reports whether ctx is still good.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 )
 
 // refundUnserved refunds a payment whose handler failed, if the gate is configured to. The
@@ -128,7 +129,7 @@ func (h *hold) aboutRefund(p Payment, err error) []any {
 // with the credential reads the outcome.
 func (h *hold) refundLater(ctx context.Context, p Payment) {
 	until := h.clock().Add(HonoredFor)
-	for wait := time.Second; h.clock().Before(until) && pause(ctx, wait); wait = min(2*wait, time.Minute) {
+	for wait := time.Second; h.clock().Before(until) && sleep.For(ctx, wait) == nil; wait = min(2*wait, time.Minute) {
 		r, err := h.refund(ctx, p)
 		if undecided(err) {
 			continue

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 )
 
 // SetupIn asks for a mandate.
@@ -84,21 +85,9 @@ func (k *Kit) PollSetup(ctx context.Context, in PollIn, progress Progress) (Poll
 			return PollOut{Status: string(s.Status), MandateID: s.MandateID, IntentMandate: s.Mandate, FailureReason: s.FailureReason}, nil
 		}
 		progress.report(step, "waiting for the person to confirm the mandate")
-		if err := rest(ctx, pollPause); err != nil {
+		if err := sleep.For(ctx, pollPause); err != nil {
 			return PollOut{}, k.explain(err)
 		}
-	}
-}
-
-// rest waits for d, or until ctx is done.
-func rest(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

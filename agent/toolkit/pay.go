@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 )
 
 // PayIn asks to pay someone from a mandate.
@@ -138,7 +139,7 @@ func (k *Kit) await(ctx context.Context, p client.ChargeParams, c client.Charge,
 
 // again waits a moment and repeats a payment under its key.
 func (k *Kit) again(ctx context.Context, p client.ChargeParams) (client.Charge, bool) {
-	if rest(ctx, pollPause) != nil {
+	if sleep.For(ctx, pollPause) != nil {
 		return client.Charge{}, false
 	}
 	c, err := k.service.Charge(ctx, p)

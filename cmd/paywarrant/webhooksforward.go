@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
@@ -158,7 +159,7 @@ func (f *forwarder) deliver(q queued) {
 		if wait == 0 {
 			return
 		}
-		pause(f.ctx, wait)
+		_ = sleep.For(f.ctx, wait)
 		again = min(2*again, forwardLast)
 	}
 }

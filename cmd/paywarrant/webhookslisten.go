@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
@@ -100,7 +101,7 @@ func (c webhooksListenCmd) follow(ctx context.Context, merchant *client.Client, 
 				return nil
 			}
 			fmt.Fprintln(o.errors, "paywarrant:", err)
-			pause(ctx, listenAgain)
+			_ = sleep.For(ctx, listenAgain)
 			continue
 		}
 		page = next
@@ -128,13 +129,4 @@ func ids(p client.EventPage) []string {
 		all[i] = e.ID
 	}
 	return all
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

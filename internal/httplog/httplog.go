@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/felixge/httpsnoop"
+
+	"github.com/paywarrant/paywarrant/internal/clientaddr"
 )
 
 // Header carries the request's id in every response.
@@ -42,6 +44,10 @@ func ClientAddr(ctx context.Context) netip.Addr {
 	o, _ := ctx.Value(contextKey{}).(origin)
 	return o.client
 }
+
+// ClientNetwork returns the name under which the client's requests are counted: its address, or
+// its network ([clientaddr.Network]).
+func ClientNetwork(ctx context.Context) string { return clientaddr.Network(ClientAddr(ctx)) }
 
 // HungUp reports whether err was caused by the client hanging up: the context of its
 // request is done, and err wraps the reason.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/paywarrant/paywarrant/internal/sleep"
 )
 
 const (
@@ -20,24 +22,11 @@ func Retry(ctx context.Context, run func() (again bool, err error)) error {
 	until := time.Now().Add(retryFor)
 	for wait := firstWait; ; wait = min(2*wait, longestWait) {
 		again, err := run()
-		if err == nil || !again || !time.Now().Before(until) || !pause(ctx, wait) {
+		if err == nil || !again || !time.Now().Before(until) {
 			return err
 		}
-	}
-}
-
-// pause waits for about wait, each instance a little differently. It reports false if ctx
-// ends first.
-func pause(ctx context.Context, wait time.Duration) bool {
-	if ctx.Err() != nil {
-		return false
-	}
-	timer := time.NewTimer(wait/2 + rand.N(wait)) //nolint:gosec // not a secret
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
+		if sleep.For(ctx, wait/2+rand.N(wait)) != nil { //nolint:gosec // each instance a little differently; not a secret
+			return err
+		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/paywarrant/paywarrant/internal/sleep"
 )
 
 // The sizes of an incremental check. Each batch is read in its own snapshot, which lasts
@@ -180,22 +182,11 @@ func (r *round) batches(ctx context.Context, ids []string) error {
 			return err
 		}
 		ids = append(b.unfinished, ids[n:]...)
-		if err := rest(ctx, time.Since(began)); err != nil {
+		if err := sleep.For(ctx, time.Since(began)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func rest(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // ErrWorkLost reports that another instance has taken over the work.

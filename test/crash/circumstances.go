@@ -15,6 +15,7 @@ import (
 	"github.com/paywarrant/paywarrant/contracts"
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/internal/failpoint"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/server/rail/chain"
 )
 
@@ -89,7 +90,7 @@ func (d *chainDrill) onAndOn(ctx context.Context, do func(context.Context) error
 	for ctx.Err() == nil {
 		err := do(ctx)
 		if err == nil || errors.Is(err, devchain.ErrStuck) {
-			err = sleep(ctx, aWhile)
+			err = sleep.For(ctx, aWhile)
 		}
 		if err != nil && ctx.Err() == nil {
 			return err
@@ -139,7 +140,7 @@ func (d *chainDrill) lands(ctx context.Context) (nonce, block uint64, err error)
 		if block, err = client.BlockNumber(ctx); err != nil {
 			break
 		}
-		if err = sleep(ctx, time.Millisecond); err == nil {
+		if err = sleep.For(ctx, time.Millisecond); err == nil {
 			next, err = client.NonceAt(ctx, relayer, nil)
 		}
 	}
@@ -163,7 +164,7 @@ func (d *chainDrill) left(ctx context.Context, nonce uint64) (err error) {
 			return err
 		})
 		if err == nil {
-			err = sleep(ctx, 50*time.Millisecond)
+			err = sleep.For(ctx, 50*time.Millisecond)
 		}
 		if err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/failpoint"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail/card"
 )
@@ -210,7 +211,7 @@ func persist(ctx context.Context, ask func() error) error {
 		if err == nil || ctx.Err() != nil || errors.As(err, &answered) && answered.Status < http.StatusInternalServerError {
 			return err
 		}
-		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+		if err := sleep.For(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -243,7 +244,7 @@ func (d *drill) killAtRandom(ctx context.Context, random *rand.Rand) error {
 		if err := d.answered(ctx, random.IntN(d.Answers)); err != nil {
 			return err
 		}
-		if err := sleep(ctx, time.Duration(random.IntN(20_000))*time.Microsecond); err != nil {
+		if err := sleep.For(ctx, time.Duration(random.IntN(20_000))*time.Microsecond); err != nil {
 			return err
 		}
 		if err := d.service.running.Kill(); err != nil {
@@ -266,22 +267,11 @@ func (d *drill) answered(ctx context.Context, n int) error {
 		return len(d.answers) + d.refused + len(d.broken)
 	}
 	for from := so(); so() < from+n; {
-		if err := sleep(ctx, time.Millisecond); err != nil {
+		if err := sleep.For(ctx, time.Millisecond); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // fault notes what must not be.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/card"
@@ -84,7 +85,7 @@ func (d *drill) end(ctx context.Context, held client.Charge, how ending, random 
 		d.race(ctx, held, part.AmountCents, capture, void)
 	case late:
 		around := time.Until(*held.AuthorizedUntil) + time.Duration(random.IntN(400)-200)*time.Millisecond
-		if sleep(ctx, around) == nil {
+		if sleep.For(ctx, around) == nil {
 			d.race(ctx, held, part.AmountCents, capture)
 		}
 	case expired, endings:
@@ -149,7 +150,7 @@ func (d *drill) final(ctx context.Context, ask func() (client.Charge, error)) (c
 			d.fault("unexpected answer: " + err.Error())
 			return client.Charge{}, false
 		}
-		if sleep(ctx, 5*time.Millisecond) != nil {
+		if sleep.For(ctx, 5*time.Millisecond) != nil {
 			return client.Charge{}, false
 		}
 	}

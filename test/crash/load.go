@@ -14,6 +14,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/devchain"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail/chain/devrail"
 	"github.com/paywarrant/paywarrant/x402"
@@ -70,7 +71,7 @@ func (d *chainDrill) load(ctx, until context.Context, running *sync.WaitGroup) {
 	running.Go(func() {
 		d.repeat(ctx, until, 40, func(ctx context.Context, random *mathrand.Rand) error {
 			d.chargeOnce(ctx, d.empty.Mandate, random)
-			return sleep(ctx, 300*time.Millisecond)
+			return sleep.For(ctx, 300*time.Millisecond)
 		})
 	})
 }
@@ -139,7 +140,7 @@ func (d *chainDrill) ownerRevokes(ctx context.Context, l life) error {
 			if err != nil || b.Status == client.MandateRevoked {
 				return err
 			}
-			if err := sleep(ctx, 50*time.Millisecond); err != nil {
+			if err := sleep.For(ctx, 50*time.Millisecond); err != nil {
 				return err
 			}
 		}
@@ -174,7 +175,7 @@ func (d *chainDrill) transfer(ctx context.Context, random *mathrand.Rand) error 
 			})
 			return nil
 		}
-		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+		if err := sleep.For(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/devchain"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail/chain/devrail"
 	"github.com/paywarrant/paywarrant/server/store"
@@ -82,7 +83,7 @@ func (d *drill) refundPart(ctx context.Context, chargeID string, cents int64, ke
 	}
 	done := given{Refund: r}
 	for r.Status == client.RefundPending {
-		if sleep(ctx, 5*time.Millisecond) != nil {
+		if sleep.For(ctx, 5*time.Millisecond) != nil {
 			return 0
 		}
 		next := r
@@ -151,7 +152,7 @@ func (d *drill) untilAnswered(ctx context.Context, ask func() error) bool {
 			d.fault("unexpected answer: " + err.Error())
 			return false
 		}
-		if sleep(ctx, 20*time.Millisecond) != nil {
+		if sleep.For(ctx, 20*time.Millisecond) != nil {
 			return false
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/paywarrant/paywarrant/contracts"
 	"github.com/paywarrant/paywarrant/internal/devchain"
 	"github.com/paywarrant/paywarrant/internal/failpoint"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail/card"
 	"github.com/paywarrant/paywarrant/x402"
@@ -125,7 +126,7 @@ func (d *sellersDrill) sellersUnderLoad(ctx context.Context, steps labels) error
 	passing, halt := context.WithCancel(ctx)
 	var clock sync.WaitGroup
 	clock.Go(func() { // windows end, also of what is being settled
-		for sleep(passing, 4*time.Second) == nil {
+		for sleep.For(passing, 4*time.Second) == nil {
 			if err := d.node.chain.AdvanceTime(35 * time.Second); err != nil {
 				d.fault(err.Error())
 			}
@@ -194,7 +195,7 @@ func (d *sellersDrill) credentialFor(ctx context.Context, mandate string, p purc
 		if err != nil || paid.Header != nil || paid.Status != client.Pending {
 			return paid, err
 		}
-		if err := sleep(ctx, 50*time.Millisecond); err != nil {
+		if err := sleep.For(ctx, 50*time.Millisecond); err != nil {
 			return paid, err
 		}
 	}
@@ -256,7 +257,7 @@ func (d *sellersDrill) sweepAll(ctx context.Context) error {
 		if err != nil || time.Now().After(deadline) || now == d.wallets-sold && d.recorded(ctx) {
 			return err
 		}
-		if err := sleep(ctx, 2*time.Second); err != nil {
+		if err := sleep.For(ctx, 2*time.Second); err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/programtest"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/stripe/stripetest"
 	"github.com/paywarrant/paywarrant/test/internal/process"
@@ -105,7 +106,7 @@ func untilAnswered[T any](ctx context.Context, call func() (T, error)) (T, bool)
 			return answer, true
 		case errors.As(err, &refused) && refused.Status < 500 && refused.Status != http.StatusTooManyRequests && refused.Code != client.CodeIdempotencyInProgress:
 			return answer, false
-		case sleep(ctx, 50*time.Millisecond) != nil:
+		case sleep.For(ctx, 50*time.Millisecond) != nil:
 			return answer, false
 		}
 	}
@@ -212,7 +213,7 @@ func TestStripeLosesDoublesAndLeavesNothing(t *testing.T) {
 		})
 	}
 	for range kills {
-		require.NoError(t, sleep(t.Context(), time.Duration(400+rand.IntN(800))*time.Millisecond))
+		require.NoError(t, sleep.For(t.Context(), time.Duration(400+rand.IntN(800))*time.Millisecond))
 		require.NoError(t, d.running.Kill())
 		d.start(t)
 	}

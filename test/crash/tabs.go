@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/card"
@@ -71,7 +72,7 @@ func (d *drill) drawUntilExpired(ctx, until context.Context, random *rand.Rand) 
 			continue
 		}
 		for until.Err() == nil && d.draw(ctx, done.Mandate, random) {
-			if sleep(ctx, time.Duration(random.IntN(50))*time.Millisecond) != nil {
+			if sleep.For(ctx, time.Duration(random.IntN(50))*time.Millisecond) != nil {
 				return
 			}
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/contracts"
 	"github.com/paywarrant/paywarrant/internal/devchain"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/x402"
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
@@ -89,7 +90,7 @@ func (d *chainDrill) meter(ctx context.Context, random *mathrand.Rand) error {
 			})
 			return nil
 		}
-		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+		if err := sleep.For(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/pgtest"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/server/rail/card"
 	"github.com/paywarrant/paywarrant/server/store"
 	"github.com/paywarrant/paywarrant/server/store/postgres"
@@ -84,7 +85,7 @@ func (d *drill) healed(ctx context.Context, compare func() (undecided int, err e
 		if _, err := d.service.start(ctx); err != nil {
 			return err
 		}
-		if err := sleep(ctx, 3*time.Second); err != nil {
+		if err := sleep.For(ctx, 3*time.Second); err != nil {
 			return err
 		}
 		if err := d.service.running.Stop(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 )
 
 type options struct {
@@ -232,7 +233,7 @@ func (d *drill) hurry(ctx context.Context) error {
 		if _, err := c.AdvanceTestClock(ctx, advance); err != nil {
 			return err
 		}
-		pause(ctx, tick)
+		_ = sleep.For(ctx, tick)
 	}
 	return nil
 }
@@ -241,7 +242,7 @@ func (d *drill) hurry(ctx context.Context) error {
 func (d *drill) restart(ctx context.Context) error {
 	random := rand.New(rand.NewPCG(d.Seed, 3)) // repeatable
 	for ctx.Err() == nil {
-		pause(ctx, restartEvery)
+		_ = sleep.For(ctx, restartEvery)
 		if err := d.shops[random.IntN(len(d.shops))].bad().restart(ctx); err != nil && ctx.Err() == nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/failpoint"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
@@ -162,7 +163,7 @@ func sell(ctx, until context.Context, merchant *client.Client) {
 	for until.Err() == nil {
 		s, err := merchant.CreateSession(ctx, client.SessionParams{MaxPerTxCents: 100, MaxMonthlySpendCents: 100_000})
 		if err != nil {
-			pause(until, 20*time.Millisecond)
+			_ = sleep.For(until, 20*time.Millisecond)
 			continue
 		}
 		m, err := merchant.CompleteTestSession(ctx, s.SessionToken, client.TestCompletion{})

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
@@ -95,7 +96,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, in *http.Request) {
 	id := in.Header.Get("webhook-id")
 	do, slow := r.comes(id)
 	defer r.leaves(id)
-	pause(in.Context(), slow)
+	_ = sleep.For(in.Context(), slow)
 	switch do {
 	case reset: // without a word
 		if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
@@ -174,18 +175,6 @@ func (r *receiver) leaves(id string) {
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) {
-	if d == 0 {
-		return
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
-}
-
 func (r *receiver) take(h http.Header, body []byte) bool {
 	e, err := r.verify.Verify(h, body)
 	came, age := time.Now(), r.ahead()
@@ -222,6 +211,6 @@ func (r *receiver) restart(ctx context.Context) error {
 	if err := r.stop(); err != nil {
 		return err
 	}
-	pause(ctx, 50*time.Millisecond)
+	_ = sleep.For(ctx, 50*time.Millisecond)
 	return until(ctx, func() bool { return r.start(ctx) == nil }) // others may have taken the port for a moment
 }

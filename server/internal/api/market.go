@@ -10,8 +10,6 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/audit"
-	"github.com/paywarrant/paywarrant/internal/clientaddr"
-	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/store"
@@ -63,11 +61,7 @@ func (a *API) takeSearch(w http.ResponseWriter, r *http.Request) error {
 	case r.Header.Get("X-Service-Api-Key") != "":
 		m, err = a.Accounts.Authenticate(r.Context(), r.Header.Get("X-Service-Merchant-Id"), r.Header.Get("X-Service-Api-Key"))
 	default:
-		wait, ok := a.limits.take(w.Header(), clientaddr.Network(httplog.ClientAddr(r.Context())), searches)
-		if !ok {
-			return rateLimited(wait)
-		}
-		return nil
+		return a.takeAddress(r.Context(), w.Header(), searches)
 	}
 	if errors.Is(err, client.ErrUnauthorized) {
 		return a.stranger(r.Context(), w.Header(), err)

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/paywarrant/paywarrant/internal/clientaddr"
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/ratelimit"
 )
@@ -88,7 +87,7 @@ func (l limiters) takeRefused(h http.Header, c caller, limit class) (wait time.D
 // takeAddress counts a request by its client's address. It returns an error if the limit is
 // used up.
 func (a *API) takeAddress(ctx context.Context, h http.Header, c class) error {
-	if wait, ok := a.limits.take(h, clientaddr.Network(httplog.ClientAddr(ctx)), c); !ok {
+	if wait, ok := a.limits.take(h, httplog.ClientNetwork(ctx), c); !ok {
 		return rateLimited(wait)
 	}
 	return nil

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/audit"
-	"github.com/paywarrant/paywarrant/internal/clientaddr"
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/server/internal/signin"
 	"github.com/paywarrant/paywarrant/server/internal/site"
@@ -72,15 +71,10 @@ func (d *Dashboard) showCode(w http.ResponseWriter, r *http.Request, status int,
 	d.Site.Render(w, r, site.Page{Template: d.pages["code"], Title: "Enter the code", Status: status, Content: page})
 }
 
-// networkOf identifies the network that a request comes from.
-func networkOf(r *http.Request) string {
-	return clientaddr.Network(httplog.ClientAddr(r.Context()))
-}
-
 // sendCode mails a code. The answer is the same whether or not the address has an account.
 func (d *Dashboard) sendCode(w http.ResponseWriter, r *http.Request) {
 	email := strings.TrimSpace(r.PostForm.Get("email"))
-	err := d.SignIns.SendCode(r.Context(), d.sessions.Challenge(r, signin.MerchantSignIn, email), networkOf(r))
+	err := d.SignIns.SendCode(r.Context(), d.sessions.Challenge(r, signin.MerchantSignIn, email), httplog.ClientNetwork(r.Context()))
 	if problem := sendProblem(err); problem.Error != "" {
 		d.showSignInWith(w, r, http.StatusUnprocessableEntity, signInPage{Email: email, Faulty: problem})
 		return
@@ -206,7 +200,7 @@ func (d *Dashboard) showProve(w http.ResponseWriter, v visit, status int, page p
 // askToProve sends a code and asks for it.
 func (d *Dashboard) askToProve(w http.ResponseWriter, v visit) {
 	page := provePage{Next: nextOf(v)}
-	err := d.SignIns.SendCode(v.Context(), d.sessions.Challenge(v.Request, signin.MerchantSignIn, v.merchant.Email), networkOf(v.Request))
+	err := d.SignIns.SendCode(v.Context(), d.sessions.Challenge(v.Request, signin.MerchantSignIn, v.merchant.Email), httplog.ClientNetwork(v.Context()))
 	if page.Faulty = sendProblem(err); err != nil && page.Error == "" {
 		d.failed(w, v, err)
 		return

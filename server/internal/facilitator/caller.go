@@ -1,11 +1,9 @@
 package facilitator
 
 import (
-	"context"
 	"net/http"
 	"time"
 
-	"github.com/paywarrant/paywarrant/internal/clientaddr"
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/ratelimit"
 )
@@ -31,14 +29,11 @@ type caller struct {
 	merchant string // id of the merchant whose credentials the request has; may be empty
 }
 
-// address returns the name under which requests of a client's address are counted.
-func address(ctx context.Context) string { return clientaddr.Network(httplog.ClientAddr(ctx)) }
-
 // from calls an endpoint with the caller of a request: the merchant if the request has
 // credentials, or the client's address if it has none. It refuses wrong credentials.
 func (f *Facilitator) from(endpoint func(http.ResponseWriter, *http.Request, caller)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		who := caller{callers: f.limits.addresses, name: address(r.Context())}
+		who := caller{callers: f.limits.addresses, name: httplog.ClientNetwork(r.Context())}
 		if f.config.Merchant != nil {
 			merchantID, ok := f.config.Merchant(w, r)
 			if !ok {

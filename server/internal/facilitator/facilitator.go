@@ -240,7 +240,7 @@ func (f *Facilitator) settleRequest(r *http.Request, p payment) (rail.SettleRequ
 	if len(keys) > 1 || len(keys) == 1 && !isKey(keys[0]) {
 		return rail.SettleRequest{}, malformed(x402.ReasonInvalidPayload, "Idempotency-Key must be one value of 1 to 255 printable ASCII characters.")
 	}
-	return rail.SettleRequest{Resource: p.resource, IdempotencyKey: strings.Join(keys, ""), Caller: address(r.Context())}, nil
+	return rail.SettleRequest{Resource: p.resource, IdempotencyKey: strings.Join(keys, ""), Caller: httplog.ClientNetwork(r.Context())}, nil
 }
 
 // settleOnce settles under the request's idempotency key, if it has one.

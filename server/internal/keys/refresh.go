@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/mandate"
 )
 
@@ -74,12 +75,8 @@ func (k *Keys) refresh(ctx context.Context) error {
 		return k.last
 	}
 	if wait := refreshGap - time.Since(k.began); wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := sleep.For(ctx, wait); err != nil {
+			return err
 		}
 	}
 	// Other callers may wait for this reading: it outlives the caller's context.

@@ -23,7 +23,6 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/audit"
-	"github.com/paywarrant/paywarrant/internal/clientaddr"
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/ratelimit"
 	"github.com/paywarrant/paywarrant/internal/retryafter"
@@ -142,7 +141,7 @@ func (s *Service) Register(mux *http.ServeMux) {
 func (s *Service) limited(path string, next func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
-		if a := s.limits[path].Take(networkOf(r)); !a.OK {
+		if a := s.limits[path].Take(httplog.ClientNetwork(r.Context())); !a.OK {
 			retryafter.Set(w.Header(), max(a.Wait, time.Second))
 			s.fail(w, r, &problem{status: http.StatusTooManyRequests, code: "temporarily_unavailable", text: "too many requests from your network; try again later"})
 			return
@@ -151,9 +150,4 @@ func (s *Service) limited(path string, next func(w http.ResponseWriter, r *http.
 			s.fail(w, r, err)
 		}
 	}
-}
-
-// networkOf identifies the network that a request comes from.
-func networkOf(r *http.Request) string {
-	return clientaddr.Network(httplog.ClientAddr(r.Context()))
 }

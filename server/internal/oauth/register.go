@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/paywarrant/paywarrant/internal/httpjson"
+	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/store"
@@ -43,7 +44,7 @@ func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
 	}
 	now := s.Clock()
 	c := store.OAuthClient{
-		ID: id.New(id.App, now), Name: in.Name, RedirectURIs: in.RedirectURIs, Network: networkOf(r), CreatedAt: now, ExpiresAt: now.Add(unusedFor),
+		ID: id.New(id.App, now), Name: in.Name, RedirectURIs: in.RedirectURIs, Network: httplog.ClientNetwork(r.Context()), CreatedAt: now, ExpiresAt: now.Add(unusedFor),
 	}
 	done, err := s.Store.AddOAuthClient(r.Context(), c, now.Add(-registrationWindow), maxRegistrations)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/paywarrant/paywarrant/internal/clientaddr"
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
 	"github.com/paywarrant/paywarrant/server/internal/signin"
@@ -61,7 +60,7 @@ func (p *Pages) proven(s payment.Session, in entered) bool {
 
 // mailCode mails a code to the address that was entered.
 func (p *Pages) mailCode(ctx context.Context, s payment.Session, in *entered) (problem, error) {
-	err := p.Codes.SendCode(ctx, emailChallenge(s, in.email), clientaddr.Network(httplog.ClientAddr(ctx)))
+	err := p.Codes.SendCode(ctx, emailChallenge(s, in.email), httplog.ClientNetwork(ctx))
 	switch {
 	case errors.Is(err, signin.ErrEmail):
 		return problem{field: fieldEmail, text: "The email address is not complete."}, nil

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/paywarrant/paywarrant/internal/audit"
-	"github.com/paywarrant/paywarrant/internal/clientaddr"
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/server/internal/signin"
 	"github.com/paywarrant/paywarrant/server/internal/site"
@@ -41,7 +40,7 @@ func (p *Pages) mailSignInCode(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f := signInForm{Email: strings.TrimSpace(r.PostForm.Get("email"))}
-	err := p.Codes.SendCode(r.Context(), p.personChallenge(r, f.Email), clientaddr.Network(httplog.ClientAddr(r.Context())))
+	err := p.Codes.SendCode(r.Context(), p.personChallenge(r, f.Email), httplog.ClientNetwork(r.Context()))
 	switch {
 	case err == nil:
 		f.Mailed, f.Notice = true, "If "+f.Email+" was proven for a mandate, a code was mailed to it."

@@ -9,6 +9,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/internal/failpoint"
 	"github.com/paywarrant/paywarrant/internal/id"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/mandate"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/rail"
@@ -85,12 +86,8 @@ func (s *Service) reserved(ctx context.Context, r ledger.Reserve) (ledger.Reserv
 // awaitTab waits until a tab is no longer opening, or until ctx ends.
 func (s *Service) awaitTab(ctx context.Context, t ledger.Tab) (ledger.Tab, error) {
 	for pause := firstTabPoll; ; pause = min(2*pause, longestTabPoll) {
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return t, nil
-		case <-timer.C:
+		if sleep.For(ctx, pause) != nil {
+			return t, nil //nolint:nilerr // the tab as it was last read is the answer
 		}
 		known, err := s.Ledger.Tab(ctx, t.ID)
 		if err != nil || known.State != ledger.TabOpening {

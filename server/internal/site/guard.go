@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/paywarrant/paywarrant/internal/clientaddr"
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/loopback"
 	"github.com/paywarrant/paywarrant/internal/ratelimit"
@@ -35,7 +34,7 @@ func (s *Site) guarded(limits *ratelimit.Limits, next http.Handler) http.Handler
 			})
 			return
 		}
-		if a := limits.Take(clientaddr.Network(httplog.ClientAddr(r.Context()))); !a.OK {
+		if a := limits.Take(httplog.ClientNetwork(r.Context())); !a.OK {
 			s.TooMany(w, r, a.Wait)
 			return
 		}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	api "github.com/stripe/stripe-go/v84"
+
+	"github.com/paywarrant/paywarrant/internal/sleep"
 )
 
 // problem is the part of an error of the API that may be logged: neither the message, which
@@ -131,7 +133,7 @@ func again[T any](ctx context.Context, call func(context.Context) (T, error)) (T
 		if err == nil || storedFailure(err) || ctx.Err() != nil || repeats > maxRepeats || (!busy(err) && !unanswered(err)) {
 			return out, err
 		}
-		if sleep(ctx, pause) != nil {
+		if sleep.For(ctx, pause) != nil {
 			return out, err
 		}
 		pause = min(2*pause, maxPause)
@@ -167,15 +169,3 @@ func keyedFrom[T any](
 
 // never is for keyed: there is nothing to look for between two keys.
 func never[T any](context.Context) (none T, enough bool, err error) { return none, false, nil }
-
-// sleep waits, or returns the error of ctx.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}

@@ -8,6 +8,7 @@ import (
 	api "github.com/stripe/stripe-go/v84"
 
 	"github.com/paywarrant/paywarrant/internal/money"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/server/rail"
 )
 
@@ -83,7 +84,7 @@ func (r *Rail) decided(ctx context.Context, id string) (*api.PaymentIntent, erro
 		if err != nil || one.Status != api.PaymentIntentStatusRequiresCapture {
 			return one, err
 		}
-		if sleep(ctx, pause) != nil {
+		if sleep.For(ctx, pause) != nil {
 			return nil, errors.New("another capture is being made")
 		}
 	}

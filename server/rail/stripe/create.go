@@ -7,6 +7,8 @@ import (
 	"time"
 
 	api "github.com/stripe/stripe-go/v84"
+
+	"github.com/paywarrant/paywarrant/internal/sleep"
 )
 
 // create returns the intent of a reference, in its current state, and creates it if there is
@@ -73,7 +75,7 @@ func (r *Rail) await(ctx context.Context, reference, customer string) (*api.Paym
 		if time.Since(since) > longestRequest*r.timeout {
 			return nil, nil //nolint:nilnil // there is none
 		}
-		if sleep(ctx, pause) != nil {
+		if sleep.For(ctx, pause) != nil {
 			return nil, errNotListed
 		}
 	}
