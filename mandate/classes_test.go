@@ -2,6 +2,7 @@ package mandate_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,11 +57,18 @@ func signed(change func(sig string) string) func(string) string {
 }
 
 func invalidClasses() []invalid {
-	bound := &mandate.Expect{Audience: audience, Nonce: nonce}
+	return slices.Concat(invalidTokens(), invalidTerms(), invalidConstraints(), invalidBindings())
+}
+
+// bound asks for a key binding.
+func bound() *mandate.Expect { return &mandate.Expect{Audience: audience, Nonce: nonce} }
+
+// invalidTokens have faults in the token's form, its header and its disclosures.
+func invalidTokens() []invalid {
 	return []invalid{
 		{name: "too_large", reason: mandate.TooLarge, after: func(s string) string { return s + strings.Repeat("A", mandate.MaxTokenBytes) + "~" }},
 		{name: "bad_format", reason: mandate.BadFormat, after: func(s string) string { return s + "~" }},
-		{name: "kb_missing", reason: mandate.KBMissing, expect: bound},
+		{name: "kb_missing", reason: mandate.KBMissing, expect: bound()},
 		{name: "bad_base64url", reason: mandate.BadBase64URL, after: signed(func(s string) string { return s + "=" })},
 		{name: "bad_json", reason: mandate.BadJSON, change: payload(`"jti"`, `,"jti"`)},
 		{name: "duplicate_key", reason: mandate.DuplicateKey, change: payload(`"max_per_tx_cents":500`, `"max_per_tx_cents":500,"max_per_tx_cents":900`)},
@@ -93,6 +101,12 @@ func invalidClasses() []invalid {
 			member(t, &g.payload, "locale", `"en"`)
 		}},
 		{name: "disclosure_unreferenced", reason: mandate.DisclosureUnreferenced, change: func(_ testing.TB, _ *fixture, g *forge) { g.disclosures = []string{`["salt","a",1]`} }},
+	}
+}
+
+// invalidTerms have faults in the claims and limits.
+func invalidTerms() []invalid {
+	return []invalid{
 		{name: "bad_vct", reason: mandate.BadVct, change: claim("vct", `"mandate.payment.1"`)},
 		{name: "bad_iss", reason: mandate.BadIss, change: claim("iss", `"https://pay.example.net"`)},
 		{name: "bad_jti", reason: mandate.BadJti, change: claim("jti", `"txn_1"`)},
@@ -132,6 +146,11 @@ func invalidClasses() []invalid {
 			g.hide(t, "further_limits")
 		}},
 		{name: "bad_limits, missing", reason: mandate.BadLimits, change: claim("spending_limits", "")},
+	}
+}
+
+func invalidConstraints() []invalid {
+	return []invalid{
 		{name: "bad_constraints", reason: mandate.BadConstraints, change: claim("constraints", "[]")},
 		{name: "bad_constraints, no array", reason: mandate.BadConstraints, change: claim("constraints", "{}")},
 		{name: "bad_constraints, unknown type", reason: mandate.BadConstraints, change: payload(`"constraints":[`, `"constraints":[{"type":"payment.reference"},`)},
@@ -151,6 +170,12 @@ func invalidClasses() []invalid {
 		{name: "constraints_mismatch", reason: mandate.ConstraintsMismatch, change: payload(`"max":500}`, `"max":501}`)},
 		{name: "constraints_mismatch, a cent in the budget", reason: mandate.ConstraintsMismatch, change: payload(`"max":50.15`, `"max":50.14`)},
 		{name: "constraints_mismatch, currency", reason: mandate.ConstraintsMismatch, change: payload(`"currency":"USD","max":50.15`, `"currency":"EUR","max":50.15`)},
+	}
+}
+
+// invalidBindings have faults in the key binding.
+func invalidBindings() []invalid {
+	return []invalid{
 		{name: "kb_bad_alg", reason: mandate.KBBadAlg, change: bindingHeader(`{"alg":"none","typ":"kb+jwt"}`)},
 		{name: "kb_bad_typ", reason: mandate.KBBadTyp, change: bindingHeader(`{"alg":"ES256","typ":"JWT"}`)},
 		{name: "kb_header_forbidden", reason: mandate.KBHeaderForbidden, change: bindingHeader(`{"alg":"ES256","typ":"kb+jwt","jku":""}`)},
@@ -158,13 +183,13 @@ func invalidClasses() []invalid {
 		{name: "kb_bad_iat", reason: mandate.KBBadIat, change: binding(`"iat":`, `"iat":-`)},
 		{name: "kb_iat_in_future", reason: mandate.KBIatInFuture, change: func(_ testing.TB, f *fixture, g *forge) { f.bind(g); f.now = f.now.Add(-61 * time.Second) }},
 		{name: "kb_stale", reason: mandate.KBStale, change: func(_ testing.TB, f *fixture, g *forge) { f.bind(g); f.now = f.now.Add(301 * time.Second) }},
-		{name: "kb_bad_aud", reason: mandate.KBBadAud, change: binding(audience, "https://other.example"), expect: bound},
-		{name: "kb_bad_nonce", reason: mandate.KBBadNonce, change: binding(nonce, "ch_other"), expect: bound},
-		{name: "kb_bad_sd_hash", reason: mandate.KBBadSDHash, change: binding("#hash", digestOf("other")), expect: bound},
-		{name: "kb_bad_transaction_data", reason: mandate.KBBadTransactionData, change: binding(`"amount_micros":10000`, `"amount_micros":"10000"`), expect: bound},
-		{name: "kb_bad_transaction_data, missing", reason: mandate.KBBadTransactionData, change: binding("transaction_data", "transaction"), expect: bound},
-		{name: "kb_bad_transaction_data, unknown member", reason: mandate.KBBadTransactionData, change: binding(`"pay_to"`, `"pay_also_to":"0xdef","pay_to"`), expect: bound},
-		{name: "kb_bad_transaction_data, nobody to pay", reason: mandate.KBBadTransactionData, change: binding(`"0xabc"`, `""`), expect: bound},
+		{name: "kb_bad_aud", reason: mandate.KBBadAud, change: binding(audience, "https://other.example"), expect: bound()},
+		{name: "kb_bad_nonce", reason: mandate.KBBadNonce, change: binding(nonce, "ch_other"), expect: bound()},
+		{name: "kb_bad_sd_hash", reason: mandate.KBBadSDHash, change: binding("#hash", digestOf("other")), expect: bound()},
+		{name: "kb_bad_transaction_data", reason: mandate.KBBadTransactionData, change: binding(`"amount_micros":10000`, `"amount_micros":"10000"`), expect: bound()},
+		{name: "kb_bad_transaction_data, missing", reason: mandate.KBBadTransactionData, change: binding("transaction_data", "transaction"), expect: bound()},
+		{name: "kb_bad_transaction_data, unknown member", reason: mandate.KBBadTransactionData, change: binding(`"pay_to"`, `"pay_also_to":"0xdef","pay_to"`), expect: bound()},
+		{name: "kb_bad_transaction_data, nobody to pay", reason: mandate.KBBadTransactionData, change: binding(`"0xabc"`, `""`), expect: bound()},
 	}
 }
 

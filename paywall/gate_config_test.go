@@ -17,6 +17,78 @@ import (
 	"github.com/paywarrant/paywarrant/paywall"
 )
 
+// invalidConfigs are changes that make a valid configuration invalid, and part of the error.
+var invalidConfigs = map[string]struct {
+	want   string
+	change func(*paywall.Config)
+}{
+	"no price":             {"Price: is required", func(c *paywall.Config) { c.Price = "" }},
+	"price of zero":        {"Price", func(c *paywall.Config) { c.Price = "0.000000" }},
+	"negative price":       {"Price", func(c *paywall.Config) { c.Price = "-1" }},
+	"seven decimals":       {"Price", func(c *paywall.Config) { c.Price = "0.0000001" }},
+	"price with a sign":    {"Price", func(c *paywall.Config) { c.Price = "$1" }},
+	"no payee":             {"PayTo: is required", func(c *paywall.Config) { c.PayTo = "" }},
+	"lower-case payee":     {"PayTo: has no checksum: is it " + payTo, func(c *paywall.Config) { c.PayTo = strings.ToLower(payTo) }},
+	"mistyped payee":       {"PayTo", func(c *paywall.Config) { c.PayTo = strings.Replace(payTo, "C", "c", 1) }},
+	"short payee":          {"PayTo", func(c *paywall.Config) { c.PayTo = payTo[:41] }},
+	"no service":           {"APIURL: is required", func(c *paywall.Config) { c.APIURL = "" }},
+	"http service":         {"APIURL: want https", func(c *paywall.Config) { c.APIURL = "http://pay.example" }},
+	"http service, live":   {"TestMode", func(c *paywall.Config) { c.APIURL = "http://127.0.0.1:1" }},
+	"service with query":   {"APIURL", func(c *paywall.Config) { c.APIURL = "https://pay.example?a=b" }},
+	"service with user":    {"APIURL", func(c *paywall.Config) { c.APIURL = "https://a:b@pay.example" }},
+	"no resource":          {"Resource: is required", func(c *paywall.Config) { c.Resource = "" }},
+	"relative resource":    {"Resource", func(c *paywall.Config) { c.Resource = "/weather" }},
+	"http resource":        {"Resource: want https", func(c *paywall.Config) { c.Resource = "http://api.example.com/" }},
+	"media type":           {"MimeType", func(c *paywall.Config) { c.MimeType = "json" }},
+	"timeout of a half":    {"ChallengeTTL", func(c *paywall.Config) { c.ChallengeTTL = 1500 * time.Millisecond }},
+	"negative timeout":     {"ChallengeTTL", func(c *paywall.Config) { c.ChallengeTTL = -time.Second }},
+	"timeout of a day":     {"ChallengeTTL", func(c *paywall.Config) { c.ChallengeTTL = 24 * time.Hour }},
+	"short secret":         {"Secrets: secret 1", func(c *paywall.Config) { c.Secrets = []string{secret, "short"} }},
+	"empty secret":         {"Secrets: secret 0", func(c *paywall.Config) { c.Secrets = []string{""} }},
+	"network":              {"Network", func(c *paywall.Config) { c.Network = "solana:1" }},
+	"network without USDC": {"Asset: is required", func(c *paywall.Config) { c.Network = "eip155:1" }},
+	"asset":                {"Asset.Address: is required", func(c *paywall.Config) { c.Asset = &paywall.Asset{Name: "a", Version: "1"} }},
+	"asset without domain": {"Asset: want Name", func(c *paywall.Config) { c.Asset = &paywall.Asset{Address: payTo} }},
+	"asset of 2 decimals": {"Asset.Decimals", func(c *paywall.Config) {
+		c.Asset = &paywall.Asset{Address: payTo, Name: "a", Version: "1", Decimals: 2}
+	}},
+	"facilitator":          {"Facilitator", func(c *paywall.Config) { c.Facilitator = "ftp://a" }},
+	"external facilitator": {"ExternalFacilitator", func(c *paywall.Config) { c.ExternalFacilitator = "http://a.example" }},
+	"external, unsigned": {"ExternalFacilitator: needs FacilitatorKeyID", func(c *paywall.Config) {
+		c.ExternalFacilitator = paywall.DefaultExternalFacilitator
+	}},
+	"external, unknown network": {"ExternalFacilitator: is required", func(c *paywall.Config) {
+		_, key, _ := ed25519.GenerateKey(nil)
+		c.FacilitatorKeyID, c.FacilitatorSecret = "k", base64.StdEncoding.EncodeToString(key)
+		c.Network, c.Asset = "eip155:1", &paywall.Asset{Address: payTo, Name: "a", Version: "1"}
+	}},
+	"key without secret": {"FacilitatorKeyID", func(c *paywall.Config) { c.FacilitatorKeyID = "k" }},
+	"secret without key": {"FacilitatorKeyID", func(c *paywall.Config) { c.FacilitatorSecret = "k" }},
+	"origin with a path": {"Origin: want only a scheme and a host", func(c *paywall.Config) { c.Origin = "https://api.example.com/v1" }},
+	"http origin":        {"Origin: want https", func(c *paywall.Config) { c.Origin = "http://api.example.com" }},
+	"half a wildcard":    {"Resource: ", func(c *paywall.Config) { c.Resource = "https://api.example.com/a{id}" }},
+	"wildcard not last":  {"Resource: ", func(c *paywall.Config) { c.Resource = "https://api.example.com/{rest...}/a" }},
+	"wildcard twice":     {"Resource: ", func(c *paywall.Config) { c.Resource = "https://api.example.com/{id}/{id}" }},
+	"secret of 32 bytes": {"want 64 bytes", func(c *paywall.Config) {
+		c.FacilitatorKeyID, c.FacilitatorSecret = "k", base64.StdEncoding.EncodeToString(make([]byte, 32))
+	}},
+	"half a merchant": {"Merchant", func(c *paywall.Config) { c.Merchant.ID = "mer_1" }},
+	"timeout":         {"CallTimeout", func(c *paywall.Config) { c.CallTimeout = -1 }},
+	"page and none": {"NoPage", func(c *paywall.Config) {
+		c.NoPage, c.Page = true, func(io.Writer, *http.Request, paywall.PageData) error { return nil }
+	}},
+	"mandate page":        {"MandateURL", func(c *paywall.Config) { c.MandateURL = "javascript:alert(1)" }},
+	"bundle of nothing":   {"CreditBundle.ValidateAndDeduct", func(c *paywall.Config) { c.CreditBundle = &paywall.CreditBundle{} }},
+	"bundle, no shop":     {"CreditBundle.PurchaseURL", func(c *paywall.Config) { c.CreditBundle = bundle(nil); c.CreditBundle.PurchaseURL = "" }},
+	"bundle, no tiers":    {"CreditBundle.Tiers: is empty", func(c *paywall.Config) { c.CreditBundle = bundle(nil); c.CreditBundle.Tiers = nil }},
+	"bundle, free tier":   {"CreditBundle.Tiers[0]", func(c *paywall.Config) { c.CreditBundle = bundle(nil); c.CreditBundle.Tiers[0].USDCents = 0 }},
+	"bundle, balance":     {"CreditBundle.BalanceURL", func(c *paywall.Config) { c.CreditBundle = bundle(nil); c.CreditBundle.BalanceURL = "x" }},
+	"example alone":       {"Discovery.Output.Schema: is required", func(c *paywall.Config) { c.Discovery = discovery(); c.Discovery.Output.Schema = nil }},
+	"example of another":  {"Discovery.", func(c *paywall.Config) { c.Discovery = discovery(); c.Discovery.Output.Example = m{"hits": 5} }},
+	"input of another":    {"Discovery.", func(c *paywall.Config) { c.Discovery = discovery(); c.Discovery.InputExample = m{"q": 5} }},
+	"method without body": {"Discovery.Method", func(c *paywall.Config) { c.Discovery = discovery(); c.Discovery.Method = "GET" }},
+}
+
 func TestNewNamesTheFieldThatIsWrong(t *testing.T) {
 	t.Parallel()
 	good := paywall.Config{
@@ -24,76 +96,7 @@ func TestNewNamesTheFieldThatIsWrong(t *testing.T) {
 	}
 	_, err := paywall.New(good)
 	require.NoError(t, err)
-	for name, tc := range map[string]struct {
-		want   string
-		change func(*paywall.Config)
-	}{
-		"no price":             {"Price: is required", func(c *paywall.Config) { c.Price = "" }},
-		"price of zero":        {"Price", func(c *paywall.Config) { c.Price = "0.000000" }},
-		"negative price":       {"Price", func(c *paywall.Config) { c.Price = "-1" }},
-		"seven decimals":       {"Price", func(c *paywall.Config) { c.Price = "0.0000001" }},
-		"price with a sign":    {"Price", func(c *paywall.Config) { c.Price = "$1" }},
-		"no payee":             {"PayTo: is required", func(c *paywall.Config) { c.PayTo = "" }},
-		"lower-case payee":     {"PayTo: has no checksum: is it " + payTo, func(c *paywall.Config) { c.PayTo = strings.ToLower(payTo) }},
-		"mistyped payee":       {"PayTo", func(c *paywall.Config) { c.PayTo = strings.Replace(payTo, "C", "c", 1) }},
-		"short payee":          {"PayTo", func(c *paywall.Config) { c.PayTo = payTo[:41] }},
-		"no service":           {"APIURL: is required", func(c *paywall.Config) { c.APIURL = "" }},
-		"http service":         {"APIURL: want https", func(c *paywall.Config) { c.APIURL = "http://pay.example" }},
-		"http service, live":   {"TestMode", func(c *paywall.Config) { c.APIURL = "http://127.0.0.1:1" }},
-		"service with query":   {"APIURL", func(c *paywall.Config) { c.APIURL = "https://pay.example?a=b" }},
-		"service with user":    {"APIURL", func(c *paywall.Config) { c.APIURL = "https://a:b@pay.example" }},
-		"no resource":          {"Resource: is required", func(c *paywall.Config) { c.Resource = "" }},
-		"relative resource":    {"Resource", func(c *paywall.Config) { c.Resource = "/weather" }},
-		"http resource":        {"Resource: want https", func(c *paywall.Config) { c.Resource = "http://api.example.com/" }},
-		"media type":           {"MimeType", func(c *paywall.Config) { c.MimeType = "json" }},
-		"timeout of a half":    {"ChallengeTTL", func(c *paywall.Config) { c.ChallengeTTL = 1500 * time.Millisecond }},
-		"negative timeout":     {"ChallengeTTL", func(c *paywall.Config) { c.ChallengeTTL = -time.Second }},
-		"timeout of a day":     {"ChallengeTTL", func(c *paywall.Config) { c.ChallengeTTL = 24 * time.Hour }},
-		"short secret":         {"Secrets: secret 1", func(c *paywall.Config) { c.Secrets = []string{secret, "short"} }},
-		"empty secret":         {"Secrets: secret 0", func(c *paywall.Config) { c.Secrets = []string{""} }},
-		"network":              {"Network", func(c *paywall.Config) { c.Network = "solana:1" }},
-		"network without USDC": {"Asset: is required", func(c *paywall.Config) { c.Network = "eip155:1" }},
-		"asset":                {"Asset.Address: is required", func(c *paywall.Config) { c.Asset = &paywall.Asset{Name: "a", Version: "1"} }},
-		"asset without domain": {"Asset: want Name", func(c *paywall.Config) { c.Asset = &paywall.Asset{Address: payTo} }},
-		"asset of 2 decimals": {"Asset.Decimals", func(c *paywall.Config) {
-			c.Asset = &paywall.Asset{Address: payTo, Name: "a", Version: "1", Decimals: 2}
-		}},
-		"facilitator":          {"Facilitator", func(c *paywall.Config) { c.Facilitator = "ftp://a" }},
-		"external facilitator": {"ExternalFacilitator", func(c *paywall.Config) { c.ExternalFacilitator = "http://a.example" }},
-		"external, unsigned": {"ExternalFacilitator: needs FacilitatorKeyID", func(c *paywall.Config) {
-			c.ExternalFacilitator = paywall.DefaultExternalFacilitator
-		}},
-		"external, unknown network": {"ExternalFacilitator: is required", func(c *paywall.Config) {
-			_, key, _ := ed25519.GenerateKey(nil)
-			c.FacilitatorKeyID, c.FacilitatorSecret = "k", base64.StdEncoding.EncodeToString(key)
-			c.Network, c.Asset = "eip155:1", &paywall.Asset{Address: payTo, Name: "a", Version: "1"}
-		}},
-		"key without secret": {"FacilitatorKeyID", func(c *paywall.Config) { c.FacilitatorKeyID = "k" }},
-		"secret without key": {"FacilitatorKeyID", func(c *paywall.Config) { c.FacilitatorSecret = "k" }},
-		"origin with a path": {"Origin: want only a scheme and a host", func(c *paywall.Config) { c.Origin = "https://api.example.com/v1" }},
-		"http origin":        {"Origin: want https", func(c *paywall.Config) { c.Origin = "http://api.example.com" }},
-		"half a wildcard":    {"Resource: ", func(c *paywall.Config) { c.Resource = "https://api.example.com/a{id}" }},
-		"wildcard not last":  {"Resource: ", func(c *paywall.Config) { c.Resource = "https://api.example.com/{rest...}/a" }},
-		"wildcard twice":     {"Resource: ", func(c *paywall.Config) { c.Resource = "https://api.example.com/{id}/{id}" }},
-		"secret of 32 bytes": {"want 64 bytes", func(c *paywall.Config) {
-			c.FacilitatorKeyID, c.FacilitatorSecret = "k", base64.StdEncoding.EncodeToString(make([]byte, 32))
-		}},
-		"half a merchant": {"Merchant", func(c *paywall.Config) { c.Merchant.ID = "mer_1" }},
-		"timeout":         {"CallTimeout", func(c *paywall.Config) { c.CallTimeout = -1 }},
-		"page and none": {"NoPage", func(c *paywall.Config) {
-			c.NoPage, c.Page = true, func(io.Writer, *http.Request, paywall.PageData) error { return nil }
-		}},
-		"mandate page":        {"MandateURL", func(c *paywall.Config) { c.MandateURL = "javascript:alert(1)" }},
-		"bundle of nothing":   {"CreditBundle.ValidateAndDeduct", func(c *paywall.Config) { c.CreditBundle = &paywall.CreditBundle{} }},
-		"bundle, no shop":     {"CreditBundle.PurchaseURL", func(c *paywall.Config) { c.CreditBundle = bundle(nil); c.CreditBundle.PurchaseURL = "" }},
-		"bundle, no tiers":    {"CreditBundle.Tiers: is empty", func(c *paywall.Config) { c.CreditBundle = bundle(nil); c.CreditBundle.Tiers = nil }},
-		"bundle, free tier":   {"CreditBundle.Tiers[0]", func(c *paywall.Config) { c.CreditBundle = bundle(nil); c.CreditBundle.Tiers[0].USDCents = 0 }},
-		"bundle, balance":     {"CreditBundle.BalanceURL", func(c *paywall.Config) { c.CreditBundle = bundle(nil); c.CreditBundle.BalanceURL = "x" }},
-		"example alone":       {"Discovery.Output.Schema: is required", func(c *paywall.Config) { c.Discovery = discovery(); c.Discovery.Output.Schema = nil }},
-		"example of another":  {"Discovery.", func(c *paywall.Config) { c.Discovery = discovery(); c.Discovery.Output.Example = m{"hits": 5} }},
-		"input of another":    {"Discovery.", func(c *paywall.Config) { c.Discovery = discovery(); c.Discovery.InputExample = m{"q": 5} }},
-		"method without body": {"Discovery.Method", func(c *paywall.Config) { c.Discovery = discovery(); c.Discovery.Method = "GET" }},
-	} {
+	for name, tc := range invalidConfigs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := good

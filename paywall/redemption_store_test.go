@@ -74,14 +74,13 @@ func keepsPromises(t *testing.T, open func(c *clock) paywall.Redemptions) {
 	rapid.Check(t, func(t *rapid.T) {
 		run++
 		ctx := context.Background()
-		type model struct{ claimed, paid, served, unsure bool }
-		known := map[string]*model{}
+		known := map[string]*modelClaim{}
 		until := c.Now().Add(time.Hour)
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			key := rapid.SampledFrom([]string{fmt.Sprint("a", run), fmt.Sprint("b", run)}).Draw(t, "key")
 			k := known[key]
 			if k == nil {
-				k = &model{}
+				k = &modelClaim{}
 				known[key] = k
 			}
 			switch rapid.SampledFrom([]string{"claim", "settled", "finish", "later"}).Draw(t, "step") {
@@ -90,17 +89,7 @@ func keepsPromises(t *testing.T, open func(c *clock) paywall.Redemptions) {
 				require.NoError(t, err)
 				got, err := store.Claim(ctx, paywall.Claim{Key: key, Binding: "x", Until: until})
 				require.NoError(t, err)
-				want := paywall.ClaimFresh
-				switch {
-				case k.claimed:
-					want = paywall.ClaimBusy
-				case k.served:
-					want = paywall.ClaimServed
-				case k.paid:
-					want = paywall.ClaimPaid
-				case k.unsure:
-					want = paywall.ClaimUndecided
-				}
+				want := k.state()
 				require.Equal(t, want, got.State)
 				require.Equal(t, got, seen, "a look at it says what a claim does")
 				if want == paywall.ClaimPaid {
@@ -126,7 +115,7 @@ func keepsPromises(t *testing.T, open func(c *clock) paywall.Redemptions) {
 				}
 				switch end {
 				case paywall.EndRefused:
-					*k = model{}
+					*k = modelClaim{}
 				case paywall.EndUndecided:
 					k.claimed, k.unsure = false, true
 				case paywall.EndUnserved:
@@ -142,6 +131,24 @@ func keepsPromises(t *testing.T, open func(c *clock) paywall.Redemptions) {
 			}
 		}
 	})
+}
+
+// modelClaim is what must be known of a key.
+type modelClaim struct{ claimed, paid, served, unsure bool }
+
+// state is what a claim must find.
+func (k *modelClaim) state() paywall.ClaimState {
+	switch {
+	case k.claimed:
+		return paywall.ClaimBusy
+	case k.served:
+		return paywall.ClaimServed
+	case k.paid:
+		return paywall.ClaimPaid
+	case k.unsure:
+		return paywall.ClaimUndecided
+	}
+	return paywall.ClaimFresh
 }
 
 // claimsOnce: of many at once one gets the claim.

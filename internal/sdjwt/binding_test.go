@@ -11,8 +11,7 @@ import (
 
 func TestVerifyBinding(t *testing.T) {
 	t.Parallel()
-	const now = 1_800_000_000
-	const header = `{"alg":"ES256","typ":"kb+jwt"}`
+	const now, header = 1_800_000_000, `{"alg":"ES256","typ":"kb+jwt"}`
 	holder, other := newKey(t), newKey(t)
 	bound := sign(t, `{}`, `{}`, other) + "~"
 	hash := sdjwt.Digest(bound)

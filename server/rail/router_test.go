@@ -277,9 +277,7 @@ func TestRunAgainUntilAnsweredMovesTheMoneyOnce(t *testing.T) {
 		payers := []rail.Instrument{instruments[0][first], instruments[1][second]}
 		c := rail.Charge{Reference: fmt.Sprintf("txn_%d", charges), MerchantID: "mer_1", Amount: 10_000}
 		before, tries := moved(), 0
-		var used rail.Name
-		var outcome rail.Outcome
-		err := errUnknown
+		used, outcome, err := rail.Name(""), rail.Outcome{}, errUnknown
 		for ; err != nil; tries++ {
 			require.Less(rt, tries, 1000)
 			router, newErr := rail.NewRouter(rails())

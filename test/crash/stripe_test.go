@@ -190,35 +190,7 @@ func TestStripeLosesDoublesAndLeavesNothing(t *testing.T) {
 		return f
 	})
 	d.account.DelaySearch(time.Minute)
-	stop := make(chan struct{})
-	var mu sync.Mutex
-	var answers []bought
-	var callers sync.WaitGroup
-	for i := range 6 {
-		callers.Go(func() {
-			for n := 0; ; n++ {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				b, answered := d.buy(t.Context(), done.Mandate, fmt.Sprintf("k-%d-%d", i, n), n)
-				if !answered {
-					assert.Fail(t, "refused", "purchase %d of caller %d", n, i)
-				}
-				mu.Lock()
-				answers = append(answers, b)
-				mu.Unlock()
-			}
-		})
-	}
-	for range kills {
-		require.NoError(t, sleep.For(t.Context(), time.Duration(400+rand.IntN(800))*time.Millisecond))
-		require.NoError(t, d.running.Kill())
-		d.start(t)
-	}
-	close(stop)
-	callers.Wait()
+	answers := d.killedWhileBuying(t, done.Mandate, kills)
 	d.account.Inject(func(*http.Request) stripetest.Fault { return stripetest.None })
 	succeeded, refunds, moved := 0, 0, int64(0)
 	for _, b := range answers {
@@ -243,4 +215,39 @@ func TestStripeLosesDoublesAndLeavesNothing(t *testing.T) {
 	require.NoError(t, d.running.Stop())
 	d.reconcile(t, succeeded)
 	t.Logf("%d kills, %d purchases, %d succeeded, %d refunded in part: 0 lost, doubled, undecided, held", kills, len(answers), succeeded, refunds)
+}
+
+// killedWhileBuying has six callers buy while the service is killed so often, and returns what
+// they were answered.
+func (d *stripeDrill) killedWhileBuying(t *testing.T, mandate string, kills int) (answers []bought) {
+	t.Helper()
+	stop := make(chan struct{})
+	var mu sync.Mutex
+	var callers sync.WaitGroup
+	for i := range 6 {
+		callers.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				b, answered := d.buy(t.Context(), mandate, fmt.Sprintf("k-%d-%d", i, n), n)
+				if !answered {
+					assert.Fail(t, "refused", "purchase %d of caller %d", n, i)
+				}
+				mu.Lock()
+				answers = append(answers, b)
+				mu.Unlock()
+			}
+		})
+	}
+	for range kills {
+		require.NoError(t, sleep.For(t.Context(), time.Duration(400+rand.IntN(800))*time.Millisecond))
+		require.NoError(t, d.running.Kill())
+		d.start(t)
+	}
+	close(stop)
+	callers.Wait()
+	return answers
 }

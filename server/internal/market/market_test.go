@@ -220,10 +220,13 @@ func TestCatalogsInOtherProcessesComeAndGo(t *testing.T) {
 	}
 }
 
-// TestLiarsHarmNobody: each kind of lie is reported and lists nothing, and the honest catalog is
-// listed.
-func TestLiarsHarmNobody(t *testing.T) {
-	t.Parallel()
+// lie is a catalog that does not keep to its form, and the outcome that is reported.
+type lie struct {
+	outcome string
+	serve   http.HandlerFunc
+}
+
+func lies() map[string]lie {
 	page := func(offset int, url string) string {
 		items := make([]string, 100)
 		for i := range items {
@@ -235,10 +238,7 @@ func TestLiarsHarmNobody(t *testing.T) {
 		n, _ := strconv.Atoi(r.URL.Query().Get("offset"))
 		return n
 	}
-	lies := map[string]struct {
-		outcome string
-		serve   http.HandlerFunc
-	}{
+	return map[string]lie{
 		"endless": {"pages", func(w http.ResponseWriter, r *http.Request) { answer(w, r, page(offset(r), "https://liar.example/%d")) }},
 		"repeats": {"pages", func(w http.ResponseWriter, r *http.Request) { answer(w, r, page(0, "https://liar.example/%d")) }},
 		"nothing": {"pages", func(w http.ResponseWriter, r *http.Request) { answer(w, r, page(offset(r), "http://10.0.0.1/%d")) }},
@@ -277,6 +277,12 @@ func TestLiarsHarmNobody(t *testing.T) {
 			http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
 		}},
 	}
+}
+
+// TestLiesAreReportedAndListNothing, and the honest catalog is listed.
+func TestLiesAreReportedAndListNothing(t *testing.T) {
+	t.Parallel()
+	lies := lies()
 	honest := httptest.NewServer(catalog(3))
 	t.Cleanup(honest.Close)
 	upstreams := []market.Upstream{{Name: "honest", Kind: market.KindX402, URL: honest.URL + "/discovery/resources"}}

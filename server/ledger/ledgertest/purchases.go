@@ -71,30 +71,7 @@ func purchases(t *testing.T, b *bench) {
 	require.Len(t, sweeps, 1)
 	require.Equal(t, []any{sweep.ID, "session:" + m.ID, "mandate:" + m.ID, 90 * cent}, []any{sweeps[0].ChargeID, sweeps[0].From, sweeps[0].To, sweeps[0].Amount})
 
-	// The postings of a period add up to what is in the session account at its end.
-	session := ledger.Micros(0)
-	require.NoError(t, b.store.Audit(t.Context(), func(a ledger.Audit) error {
-		s := ledger.Selection{From: b.clock.Now().Add(-time.Hour), To: b.clock.Now().Add(time.Hour), Settled: true}
-		return a.SelectedPostings(t.Context(), s, func(_ ledger.Charge, all []ledger.Posting) error {
-			for _, p := range all {
-				if p.To == "session:"+m.ID {
-					session += p.Amount
-				}
-				if p.From == "session:"+m.ID {
-					session -= p.Amount
-				}
-			}
-			return nil
-		})
-	}))
-	require.Equal(t, sweep.Amount, session, "the sweep is not among the charges")
-	require.NoError(t, b.store.Audit(t.Context(), func(a ledger.Audit) error {
-		s := ledger.Selection{From: b.clock.Now().Add(time.Hour), Settled: true}
-		return a.SelectedPostings(t.Context(), s, func(c ledger.Charge, _ []ledger.Posting) error {
-			require.Fail(t, "another period", c.ID)
-			return nil
-		})
-	}))
+	require.Equal(t, sweep.Amount, inSessionByPostings(t, b, m), "the sweep is not among the charges")
 
 	_, err := b.Settle(t.Context(), b.purchase(t, m, cent), took(2*cent))
 	require.ErrorIs(t, err, ledger.ErrInvariant, "more than the price")
@@ -109,4 +86,32 @@ func purchases(t *testing.T, b *bench) {
 	require.NoError(t, err)
 	require.Len(t, report.Faults, 1)
 	require.Contains(t, report.Faults[0], "session account of "+m.ID)
+}
+
+// inSessionByPostings returns what is in a mandate's session account by the postings of a period,
+// and requires that another period has none.
+func inSessionByPostings(t *testing.T, b *bench, m ledger.Mandate) (session ledger.Micros) {
+	t.Helper()
+	require.NoError(t, b.store.Audit(t.Context(), func(a ledger.Audit) error {
+		s := ledger.Selection{From: b.clock.Now().Add(-time.Hour), To: b.clock.Now().Add(time.Hour), Settled: true}
+		return a.SelectedPostings(t.Context(), s, func(_ ledger.Charge, all []ledger.Posting) error {
+			for _, p := range all {
+				if p.To == "session:"+m.ID {
+					session += p.Amount
+				}
+				if p.From == "session:"+m.ID {
+					session -= p.Amount
+				}
+			}
+			return nil
+		})
+	}))
+	require.NoError(t, b.store.Audit(t.Context(), func(a ledger.Audit) error {
+		s := ledger.Selection{From: b.clock.Now().Add(time.Hour), Settled: true}
+		return a.SelectedPostings(t.Context(), s, func(c ledger.Charge, _ []ledger.Posting) error {
+			require.Fail(t, "another period", c.ID)
+			return nil
+		})
+	}))
+	return session
 }

@@ -70,6 +70,13 @@ func reports(t *testing.T, b *bench) {
 	require.NoError(t, err)
 	require.Empty(t, totals)
 
+	listsOfMandates(t, b, first, second)
+}
+
+// listsOfMandates: the newest is first, and ended ones do not count among the usable.
+func listsOfMandates(t *testing.T, b *bench, first, second ledger.Mandate) {
+	t.Helper()
+	ctx := t.Context()
 	mandates, err := b.store.MandatesOf(ctx, b.merchant.ID, "", 10)
 	require.NoError(t, err)
 	require.Len(t, mandates, 2)

@@ -72,10 +72,17 @@ func oneTimeCodes(t *testing.T, b *bench) {
 	require.True(t, put(code("nine"), now.Add(2*time.Hour)), "an hour has passed")
 	_, err = b.store.Code(ctx, "other")
 	require.NoError(t, err, "a code for another purpose")
+	codesAreDeleted(t, b, code, put)
+}
+
+// codesAreDeleted by purpose and account and when they are old, and not by a stranger's code.
+func codesAreDeleted(t *testing.T, b *bench, code func(string) store.Code, put func(store.Code, time.Time) bool) {
+	t.Helper()
+	ctx, now := t.Context(), b.clock.Now()
 	stranger := code("stranger")
 	stranger.Binding = "another browser"
 	require.True(t, put(stranger, now))
-	_, err = b.store.Code(ctx, "nine")
+	_, err := b.store.Code(ctx, "nine")
 	require.NoError(t, err, "a stranger's browser replaces nothing")
 	require.NoError(t, b.store.DeleteCodes(ctx, "sign-in", "ada@example.com"))
 	_, err = b.store.Code(ctx, "other")
