@@ -45,7 +45,8 @@ func TestMain(m *testing.M) {
 // is counted twice fails the last one.
 func TestKilledAgentPaysEachPurchaseOnce(t *testing.T) {
 	t.Parallel()
-	orders := 20 + 8**kills
+	const most = 8 // of a life, so the orders last for all kills
+	orders := 20 + most**kills
 	s, random := newSellers(t), rand.New(rand.NewPCG(*seed, 0))
 	key, err := crypto.GenerateKey()
 	require.NoError(t, err)
@@ -54,7 +55,7 @@ func TestKilledAgentPaysEachPurchaseOnce(t *testing.T) {
 		ServiceURL: s.service.URL, MerchantID: s.service.Merchant.ID, APIKey: s.service.Merchant.APIKey,
 		Mandate: s.service.Mandate(t, servertest.Terms{MaxPerTxCents: 50, MaxMonthlySpendCents: 50 * int64(orders), AllowedMerchantIDs: []string{"*"}}),
 		Key:     hex.EncodeToString(crypto.FromECDSA(key)), Journal: filepath.Join(dir, "purchases.journal"),
-		Budget: 52 * cent * int64(orders), URLs: s.urls, Orders: orders, From: map[agent.Method]int{},
+		Budget: 52 * cent * int64(orders), URLs: s.urls, Orders: orders, Most: most, From: map[agent.Method]int{},
 	}
 	killed, passed := 0, map[string]int{}
 	for i := 0; killed < *kills; i++ {
@@ -62,13 +63,11 @@ func TestKilledAgentPaysEachPurchaseOnce(t *testing.T) {
 		if i%3 > 0 {
 			config.Point = points()[i%len(points())]
 		}
-		if !run(t, &config, dir, time.Duration(5+random.IntN(100))*time.Millisecond) {
-			break // every order is decided
-		}
+		require.True(t, run(t, &config, dir, time.Duration(5+random.IntN(100))*time.Millisecond), "every order is decided")
 		killed++
 		passed[config.Point]++
 	}
-	config.Point = ""
+	config.Point, config.Most = "", 0
 	require.False(t, run(t, &config, dir, 10*time.Minute), "the last one was not killed")
 	t.Logf("%d kills: %v; decided %v", killed, passed, config.From)
 	audit(t, s, config)

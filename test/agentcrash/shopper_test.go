@@ -32,6 +32,7 @@ type shopper struct {
 	URLs    map[agent.Method]string
 	Orders  int                  // at each gate
 	From    map[agent.Method]int // the first order that is not decided
+	Most    int                  // orders at each gate before it waits to be killed; 0: all
 	Point   string               // the step at which the process ends; empty: none
 	After   int64                // how often the step is passed before
 }
@@ -120,6 +121,9 @@ func shop(config string) error {
 		}
 		all.Go(func() {
 			for n := s.From[m]; n < s.Orders; n++ {
+				if s.Most > 0 && n == s.From[m]+s.Most {
+					select {} // until it is killed
+				}
 				order := fmt.Sprintf("%s/%d", m, n)
 				fmt.Println(order, buy(&http.Client{Transport: transport}, s.URLs[m], order))
 			}
