@@ -54,7 +54,8 @@ type MarketEntry struct {
 	URL string `json:"url"`
 	// Owner is the origin of the server.
 	Owner string `json:"owner"`
-	// Verified reports that a merchant of the service registered the server and is paid by it.
+	// Verified reports that the endpoint itself asks to be paid at the wallet that was paid here, or
+	// at the wallet of the merchant who registered the server.
 	Verified bool `json:"verified"`
 	// Title is the name of the service.
 	Title string `json:"title,omitempty"`

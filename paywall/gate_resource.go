@@ -79,6 +79,30 @@ func wildcard(part string) (name string, multi, ok bool) {
 	return name, multi, true
 }
 
+// routeTemplate returns the path of a pattern as x402 writes it, such as "/reports/:id", or "" if
+// it has no wildcard or one for several segments.
+func routeTemplate(pattern string) string {
+	_, rest, absolute := strings.Cut(pattern, "://")
+	if !absolute {
+		rest = pattern
+	}
+	_, path, _ := strings.Cut(rest, "/")
+	parts, any := strings.Split(path, "/"), false
+	for i, part := range parts {
+		name, multi, wild := wildcard(part)
+		if multi {
+			return ""
+		}
+		if wild {
+			parts[i], any = ":"+name, true
+		}
+	}
+	if !any {
+		return ""
+	}
+	return "/" + strings.Join(parts, "/")
+}
+
 // sample returns a resource of the route, with which New checks that it can be encoded.
 func (s resource) sample() string {
 	switch {

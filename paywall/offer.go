@@ -156,6 +156,7 @@ func describe(r Route) (description string, extensions map[string]x402.Extension
 	if err != nil {
 		return "", nil, nil, fmt.Errorf("paywall: Discovery.%w", err)
 	}
+	bazaar.RouteTemplate = routeTemplate(r.Resource)
 	extensions[x402.ExtensionBazaar] = bazaar
 	if outputV1, err = d.OutputSchemaV1(); err != nil {
 		return "", nil, nil, fmt.Errorf("paywall: Discovery.%w", err)

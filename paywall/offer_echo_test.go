@@ -2,6 +2,9 @@ package paywall_test
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,4 +63,25 @@ func TestNothingIsAddedToAPayment(t *testing.T) {
 	got := w.forwarded(t)
 	require.Nil(t, got.Resource)
 	require.Empty(t, got.Extensions)
+}
+
+func TestRoutesWithAPatternDeclareATemplate(t *testing.T) {
+	t.Parallel()
+	for pattern, want := range map[string]string{
+		"https://api.example.com/reports/{id}": "/reports/:id", "https://api.example.com/a/{b}/c/{d}": "/a/:b/c/:d",
+		"https://api.example.com/weather": "", "https://api.example.com/files/{path...}": "",
+	} {
+		gate, err := paywall.New(paywall.Config{
+			Price: "0.01", PayTo: payTo, APIURL: "https://pay.example", Resource: pattern, Secrets: []string{secret}, Discovery: discovery(),
+		})
+		require.NoError(t, err)
+		r := httptest.NewRequest(http.MethodPost, strings.NewReplacer("{", "", "}", "", "...", "").Replace(pattern), http.NoBody)
+		mux, w := http.NewServeMux(), httptest.NewRecorder()
+		_, path, _ := strings.Cut(strings.TrimPrefix(pattern, "https://"), "/")
+		mux.Handle("POST /"+path, gate.Require(http.NotFoundHandler()))
+		mux.ServeHTTP(w, r)
+		two, err := x402.DecodePaymentRequired(w.Header().Get(x402.HeaderPaymentRequired))
+		require.NoError(t, err)
+		require.Equal(t, want, two.Extensions[x402.ExtensionBazaar].RouteTemplate, pattern)
+	}
 }

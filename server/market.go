@@ -66,6 +66,7 @@ func (s *Server) newMarket() *market.Market {
 	cfg := s.config
 	m := market.Config{
 		Store: cfg.Store, Merchant: cfg.Store.Merchant, Clock: cfg.Clock, Logger: cfg.Logger, AllowPrivate: cfg.onLoopback(), Pulled: s.recorder.Pulled,
+		Payee: s.merchantAt,
 	}
 	for _, u := range cfg.Upstreams {
 		m.Upstreams = append(m.Upstreams, market.Upstream{Name: u.Name, Kind: market.Kind(u.Kind), URL: u.URL})

@@ -262,7 +262,7 @@ func (s *Server) facilitate(mux *http.ServeMux, merchantAPI *api.API) error {
 		}
 		f, err := facilitator.New(facilitator.Config{
 			Settler: settler, Transfers: s.payments.Transfers, Clock: s.config.Clock, Logger: s.config.Logger, PerSecond: s.config.RequestsPerSecond,
-			PerAddress: s.config.AnonymousPerSecond, Merchant: merchantAPI.Merchant, Payee: s.merchantAt,
+			PerAddress: s.config.AnonymousPerSecond, Merchant: merchantAPI.Merchant, Payee: s.merchantAt, Paid: s.market.Paid,
 		})
 		if err != nil {
 			return err

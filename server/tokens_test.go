@@ -54,7 +54,7 @@ var permitted = map[string]client.Scope{
 // public lists the routes that need no credentials, and so no scope of an access token.
 var public = []string{
 	"POST /v1/paywall/settle", "GET /v1/x402/supported", "POST /v1/x402/verify", "POST /v1/x402/settle", "POST /v1/x402/verify-receipt",
-	"GET /.well-known/jwks.json", "GET /status-lists/{list}", "GET /v1/market",
+	"GET /.well-known/jwks.json", "GET /status-lists/{list}", "GET /v1/market", "GET /v1/x402/discovery/resources",
 }
 
 // routes returns every documented route. A test of openapi.json holds the document against

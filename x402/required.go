@@ -22,6 +22,9 @@ type Extension struct {
 	Info json.RawMessage `json:"info"`
 	// Schema is the JSON Schema of Info.
 	Schema json.RawMessage `json:"schema"`
+	// RouteTemplate is the path of several resources that are one entry of a catalog, such as
+	// "/users/:id". Only [ExtensionBazaar] has it. Default: the resource is an entry of its own.
+	RouteTemplate string `json:"routeTemplate,omitempty"`
 }
 
 // PaymentRequired is a challenge of version 2: the PAYMENT-REQUIRED header.
@@ -173,7 +176,8 @@ func decodeExtensions(o *object) (map[string]Extension, error) {
 		if out == nil {
 			out = make(map[string]Extension)
 		}
-		out[member.Name()] = Extension{Info: e.json("info"), Schema: e.json("schema")}
+		template, _ := e.optionalText("routeTemplate") // other extensions may have one of another kind
+		out[member.Name()] = Extension{Info: e.json("info"), Schema: e.json("schema"), RouteTemplate: template}
 	}
 	return out, nil
 }

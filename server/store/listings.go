@@ -34,12 +34,14 @@ var ErrTooManyServers = errors.New("store: too many servers")
 type Listing struct {
 	// ID is the listing's id (lst_…).
 	ID string
-	// Source, MerchantID, Method and URL identify it. MerchantID is empty for upstreams. URL may
-	// be a template, such as "https://shop.example/reports/{id}".
+	// Source, MerchantID, Method and URL identify it. MerchantID is empty for upstreams, and the
+	// wallet for payments to one that is no merchant's. URL may be a template, such as
+	// "https://shop.example/reports/{id}".
 	Source, MerchantID, Method, URL string
 	// Owner is the origin of the server.
 	Owner string
-	// Verified reports that the server asks to be paid at the merchant's own wallet.
+	// Verified reports that the endpoint asks to be paid at the wallet that was paid here, or at
+	// that of the merchant who registered it.
 	Verified bool
 	// Title, Description and Category are lines of text; Category is in lower case.
 	Title, Description, Category string
@@ -51,11 +53,13 @@ type Listing struct {
 	PayTo []string
 	// Offers, InputSchema and OutputSchema are JSON, or empty.
 	Offers, InputSchema, OutputSchema string
+	// Item is the entry in the facilitator's catalog, as JSON. Empty for other sources.
+	Item string
 	// FirstSeen and LastSeen are when its source listed it.
 	FirstSeen, LastSeen time.Time
 	// LastSettled and Settlements are of payments through this service.
 	LastSettled time.Time
-	// Settlements is their number.
+	// Settlements is their number, and in an upsert the number that is added.
 	Settlements int64
 	// StaleSince is when its source ceased to list it, or to answer. Zero: it is fresh.
 	StaleSince time.Time
@@ -107,8 +111,8 @@ type MarketServer struct {
 
 // Listings stores what the market lists.
 type Listings interface {
-	// UpsertListings adds listings or refreshes them. A refresh leaves FirstSeen, and the later
-	// and higher one of LastSettled and Settlements. A refreshed listing is not stale.
+	// UpsertListings adds listings or refreshes them. A refresh leaves FirstSeen and the later
+	// LastSettled, and adds Settlements. A refreshed listing is not stale.
 	UpsertListings(ctx context.Context, all []Listing) error
 	// SearchListings returns a page, and the position after which the search goes on; zero at its
 	// end. A page may have fewer listings than the limit although the search goes on. Of one
@@ -116,6 +120,10 @@ type Listings interface {
 	SearchListings(ctx context.Context, s ListingSearch) ([]Listing, ListingCursor, error)
 	// ListingsOf returns the listings of one method and URL, the one with the highest rank first.
 	ListingsOf(ctx context.Context, method, url string) ([]Listing, error)
+	// ListingsOfSource returns listings of a source that are not stale, those that were added first
+	// first, after skipping some, and the number of all. If payTo is not empty, they are those
+	// whose only wallet it is.
+	ListingsOfSource(ctx context.Context, source, payTo string, skip, limit int) (page []Listing, total int, err error)
 	// MarkListingsStale marks up to limit listings of a source that were not seen since a time. It
 	// returns their number.
 	MarkListingsStale(ctx context.Context, of ListingScope, unseenSince, now time.Time, limit int) (int, error)

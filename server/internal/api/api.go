@@ -103,6 +103,7 @@ func (a *API) routes() []route {
 		{"POST /v1/events/{eventId}/redeliver", handle(a, redeliveries, keyOnly, a.redeliver)},
 		{"GET /v1/events/{eventId}/deliveries", handle(a, reads, keyOnly, a.deliveries)},
 		{"GET /v1/market", http.HandlerFunc(a.market)},
+		{"GET /v1/x402/discovery/resources", http.HandlerFunc(a.resources)},
 		{"POST /v1/market/servers", handle(a, tests, keyOnly, a.registerServer)},
 		{"GET /v1/market/servers", handle(a, reads, keyOnly, a.marketServers)},
 		{"DELETE /v1/market/servers/{serverId}", handle(a, writes, keyOnly, a.deleteServer)},

@@ -13,6 +13,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/store"
+	"github.com/paywarrant/paywarrant/x402"
 )
 
 // Market lists paid endpoints.
@@ -23,6 +24,8 @@ type Market interface {
 	Register(ctx context.Context, owner ledger.Merchant, baseURL string) (client.MarketServer, error)
 	Servers(ctx context.Context, merchantID string) (client.MarketServerList, error)
 	DeleteServer(ctx context.Context, merchantID, serverID string) error
+	// Resources returns a page of the facilitator's catalog. An empty payTo selects all.
+	Resources(ctx context.Context, payTo string, offset, limit int) (x402.DiscoveryPage, error)
 }
 
 // ServerProblem is an error whose text is for the merchant and fits after the name of the field.
@@ -46,6 +49,45 @@ func (a *API) market(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	page, err := a.Market.Search(r.Context(), p, after)
+	a.answer(w, r, reply{Body: page}, err)
+}
+
+// maxOffset is the largest offset of a page of the catalog.
+const maxOffset = 1_000_000
+
+// resources serves the facilitator's catalog (x402 specification v2 §8).
+func (a *API) resources(w http.ResponseWriter, r *http.Request) {
+	if err := a.takeSearch(w, r); err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	q := r.URL.Query()
+	limit, offset, err := 20, 0, error(nil)
+	if q.Has("limit") {
+		if limit, err = strconv.Atoi(q.Get("limit")); err != nil || limit < 1 || limit > maxPage {
+			a.fail(w, r, invalid("limit", "must be an integer, 1 to 100"))
+			return
+		}
+	}
+	if q.Has("offset") {
+		if offset, err = strconv.Atoi(q.Get("offset")); err != nil || offset < 0 || offset > maxOffset {
+			a.fail(w, r, invalid("offset", "must be an integer, 0 to 1000000"))
+			return
+		}
+	}
+	payTo := q.Get("payTo")
+	if payTo != "" {
+		if payTo, err = x402.ParseAddress(payTo); err != nil {
+			a.fail(w, r, invalid("payTo", "must be an address"))
+			return
+		}
+	}
+	if kind := q.Get("type"); kind != "" && kind != x402.DiscoveryHTTP {
+		page := x402.DiscoveryPage{X402Version: x402.Version2, Items: []x402.DiscoveryItem{}, Pagination: x402.Pagination{Limit: limit, Offset: offset}}
+		a.answer(w, r, reply{Body: page}, nil)
+		return
+	}
+	page, err := a.Market.Resources(r.Context(), payTo, offset, limit)
 	a.answer(w, r, reply{Body: page}, err)
 }
 

@@ -76,6 +76,9 @@ type Config struct {
 	// Payee returns the id of the merchant who is paid at a wallet, or an empty string. Default:
 	// the scheme upto is not settled for anybody.
 	Payee func(ctx context.Context, payTo string) (merchantID string, err error)
+	// Paid lists a resource that was paid and declares itself to directories, and returns why it
+	// cannot be listed, or an empty string. It does not wait. Default: nothing is listed.
+	Paid func(r x402.Resource, accepted x402.Requirements, bazaar x402.Extension) (problem string)
 	// PerSecond limits the payments of one payer per second, with bursts of twice the
 	// limit. The same limits apply to each merchant's payments without a valid signature,
 	// and to its payments by payers who have never paid. Default: 100.
@@ -161,7 +164,7 @@ func (f *Facilitator) supported(w http.ResponseWriter, _ *http.Request) {
 	}
 	httpjson.Write(w, http.StatusOK, x402.Supported{
 		Kinds:      kinds,
-		Extensions: []string{},
+		Extensions: f.extensions(),
 		Signers:    map[string][]string{"eip155:*": {f.config.Settler.Signer()}},
 	})
 }
@@ -223,6 +226,9 @@ func (f *Facilitator) settle(w http.ResponseWriter, r *http.Request, who caller)
 	}
 	if s.Replayed {
 		w.Header().Set("Idempotency-Replayed", "true")
+	}
+	if s.Success && !s.Replayed {
+		f.list(w, p)
 	}
 	if s.ErrorReason == x402.ReasonPending {
 		w.Header().Set("Retry-After", "2")

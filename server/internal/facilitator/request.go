@@ -24,6 +24,11 @@ type payment struct {
 	amount   string     // to settle of upto
 	resource string
 	payee    string
+
+	// What the payment says to directories. bazaar is nil if it says nothing.
+	described x402.Resource
+	accepted  x402.Requirements
+	bazaar    *x402.Extension
 }
 
 // refusal is an error response.
@@ -163,6 +168,9 @@ func (f *Facilitator) readV2(in body) (payment, *refusal) {
 	p.exact, p.payee, p.payer = payload.Payload, asked.PayTo, payload.Payload.Authorization.From
 	if payload.Resource != nil {
 		p.resource = payload.Resource.URL
+		if e, ok := payload.Extensions[x402.ExtensionBazaar]; ok {
+			p.described, p.accepted, p.bazaar = *payload.Resource, payload.Accepted, &e
+		}
 	}
 	if payload.Upto != nil && asked.Scheme == x402.SchemeUpto && f.config.Settler.SettlesUpto() {
 		p.upto, p.amount, p.payer = payload.Upto, asked.Amount, payload.Upto.Authorization.From

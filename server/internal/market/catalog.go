@@ -2,6 +2,7 @@ package market
 
 import (
 	"encoding/json"
+	"net/url"
 	"strings"
 	"time"
 
@@ -62,7 +63,7 @@ func (r reader) readX402(body []byte) (found []store.Listing, items int, err err
 			d.Category = item.Tags[0]
 		}
 		method := d.bazaar(item.Extensions[x402.ExtensionBazaar])
-		if !d.at(method, item.Resource, r.private) {
+		if !d.at(method, r.template(item), r.private) {
 			continue
 		}
 		for _, entry := range item.Accepts {
@@ -76,6 +77,15 @@ func (r reader) readX402(body []byte) (found []store.Listing, items int, err err
 		}
 	}
 	return found, len(page.Items), nil
+}
+
+// template returns the URL of an item, with {name} for each parameter of its path.
+func (reader) template(item x402Item) string {
+	u, err := url.Parse(item.Resource)
+	if err != nil || item.Extensions[x402.ExtensionBazaar].RouteTemplate == "" {
+		return item.Resource
+	}
+	return u.Scheme + "://" + u.Host + braces(u.EscapedPath())
 }
 
 // bazaar reads the declaration of an endpoint, and returns its method.

@@ -8,3 +8,6 @@ func Listable(address string) bool {
 	_, ok := endpoint(address, false)
 	return ok
 }
+
+// Route exports route.
+var Route = route

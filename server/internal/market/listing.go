@@ -195,13 +195,13 @@ func (d *draft) finish(now time.Time) (store.Listing, bool) {
 	return d.Listing, true
 }
 
-// Rank orders listings: what was paid here before what merchants registered before what other
-// catalogs list, then by settlements, the last of them, and completeness. A stale listing is
+// Rank orders listings: what was paid here and asks for it, what merchants registered, and what
+// others list or was paid here without being asked, then by settlements, the last of them, and completeness. A stale listing is
 // ranked after all others by the store.
 func Rank(l store.Listing, now time.Time) int64 {
 	var rank int64
 	switch {
-	case l.Source == store.SourceFacilitator:
+	case l.Source == store.SourceFacilitator && l.Verified:
 		rank = 30_000
 	case l.Source == store.SourceDirectory && l.Verified:
 		rank = 20_000

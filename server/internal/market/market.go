@@ -36,7 +36,7 @@ const (
 	sweepEvery = 10 * time.Minute
 )
 
-// Config configures [New]. Store, Merchant, Clock and Logger are required.
+// Config configures [New]. Store, Merchant, Payee, Clock and Logger are required.
 type Config struct {
 	Store interface {
 		store.Listings
@@ -44,8 +44,10 @@ type Config struct {
 		LeaveWork(ctx context.Context, name, owner, cursor string) error
 	}
 	Merchant func(ctx context.Context, id string) (ledger.Merchant, error)
-	Clock    func() time.Time
-	Logger   *slog.Logger
+	// Payee returns the id of the merchant who is paid at a wallet, or an empty string. Required.
+	Payee  func(ctx context.Context, payTo string) (merchantID string, err error)
+	Clock  func() time.Time
+	Logger *slog.Logger
 	// Upstreams are the catalogs that are read. Default: none.
 	Upstreams []Upstream
 	// AllowPrivate lets servers and their endpoints have addresses that are not public, for
@@ -64,6 +66,8 @@ type Market struct {
 	fetch fetcher
 	owner string // in leases
 	busy  chan struct{}
+
+	payments payments
 
 	stop context.CancelFunc
 	loop sync.WaitGroup
@@ -88,6 +92,7 @@ func (m *Market) Start(ctx context.Context) {
 		m.every(ctx, func(ctx context.Context) time.Duration { return m.pullDue(ctx, u) })
 	}
 	m.every(ctx, m.refreshServers)
+	m.every(ctx, m.listPaid)
 	m.every(ctx, m.sweep)
 }
 

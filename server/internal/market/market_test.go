@@ -143,7 +143,7 @@ func setup(t *testing.T, upstreams ...market.Upstream) *world {
 	require.NoError(t, err)
 	w := &world{clock: &clock.Movable{}, log: &syncLog{}, pulls: map[string]int{}}
 	w.Market = market.New(market.Config{
-		Store: db, Merchant: db.Merchant, Clock: w.clock.Now, Logger: slog.New(slog.NewTextHandler(w.log, nil)), Upstreams: upstreams, AllowPrivate: true,
+		Store: db, Merchant: db.Merchant, Payee: func(context.Context, string) (string, error) { return "", nil }, Clock: w.clock.Now, Logger: slog.New(slog.NewTextHandler(w.log, nil)), Upstreams: upstreams, AllowPrivate: true,
 		Limits: market.Limits{Timeout: 2 * time.Second, Page: 64 << 10, Pages: 20, Entries: 1000},
 		Pulled: func(upstream, outcome string) {
 			w.mu.Lock()

@@ -50,6 +50,26 @@ func listings(t *testing.T, b *bench) {
 	got, err := b.store.ListingsOf(ctx, "GET", "https://shop.example/a")
 	require.NoError(t, err)
 	require.Len(t, got, 1)
+	require.NoError(t, b.store.UpsertListings(ctx, []store.Listing{func() store.Listing {
+		again := listing(up, "https://shop.example/a", 9, later, "all", "rain")
+		again.Settlements = 2
+		return again
+	}()}))
+	got[0].Settlements += 2
+	page, total, err := b.store.ListingsOfSource(ctx, up, "0xab", 0, 1)
+	require.NoError(t, err)
+	require.Equal(t, 2, total)
+	require.Equal(t, got, page)
+	page, total, err = b.store.ListingsOfSource(ctx, up, "", 1, 10)
+	require.NoError(t, err)
+	require.Equal(t, 2, total)
+	require.Equal(t, []string{"https://shop.example/b"}, urls(page))
+	page, total, err = b.store.ListingsOfSource(ctx, up, "0xcd", 0, 10)
+	require.NoError(t, err)
+	require.Empty(t, page)
+	require.Zero(t, total)
+
+	first.Settlements = 5
 	first.ID, first.FirstSeen, first.LastSeen, first.Rank, first.Words, first.Verified = got[0].ID, now, later, 9, nil, false
 	require.Equal(t, first, got[0])
 

@@ -15,7 +15,7 @@ func Listing(r db.Listing) (store.Listing, error) {
 		Title: r.Title, Description: r.Description, Category: r.Category, Protocols: strings.Fields(r.Protocols),
 		Low: ledger.Micros(r.LowMicros), High: ledger.Micros(r.HighMicros), PayTo: strings.Fields(r.PayTo), Offers: r.Offers,
 		InputSchema: r.InputSchema, OutputSchema: r.OutputSchema, FirstSeen: at(r.FirstMs), LastSeen: at(r.SeenMs),
-		LastSettled: at(r.SettledMs), Settlements: r.Settlements, StaleSince: at(r.StaleMs), Rank: r.Rank,
+		LastSettled: at(r.SettledMs), Settlements: r.Settlements, StaleSince: at(r.StaleMs), Rank: r.Rank, Item: r.Item,
 	}, nil
 }
 
@@ -26,7 +26,7 @@ func PutListing(l store.Listing) db.PutListingParams {
 		LowMicros: int64(l.Low), HighMicros: int64(l.High), FirstMs: Millis(l.FirstSeen), SeenMs: Millis(l.LastSeen),
 		SettledMs: Millis(l.LastSettled), Settlements: l.Settlements, Title: l.Title, Description: l.Description, Category: l.Category,
 		Protocols: strings.Join(l.Protocols, " "), PayTo: strings.Join(l.PayTo, " "), Offers: l.Offers, InputSchema: l.InputSchema,
-		OutputSchema: l.OutputSchema,
+		OutputSchema: l.OutputSchema, Item: l.Item,
 	}
 	if l.Verified {
 		p.Verified = 1

@@ -42,7 +42,6 @@ func upsertListing(ctx context.Context, q *db.Queries, l store.Listing) error {
 	}
 	l.ID = cmp.Or(old.ID, id.New(id.Listing, l.LastSeen))
 	l.FirstSeen = l.LastSeen
-	l.Settlements = max(l.Settlements, old.Settlements)
 	p := row.PutListing(l)
 	p.SettledMs = max(p.SettledMs, old.SettledMs)
 	if err := q.PutListing(ctx, p); err != nil {
@@ -130,6 +129,18 @@ func (s *Store) rarestFirst(ctx context.Context, words []string) (sorted [store.
 func (s *Store) ListingsOf(ctx context.Context, method, url string) ([]store.Listing, error) {
 	const most = 20
 	return many(s, row.Listing)(s.readQ.ListingsOf(ctx, db.ListingsOfParams{Url: url, Method: method, Most: most}))
+}
+
+// ListingsOfSource implements [store.Listings].
+func (s *Store) ListingsOfSource(ctx context.Context, source, payTo string, skip, limit int) (page []store.Listing, total int, err error) {
+	n, err := s.readQ.CountListingsOfSource(ctx, db.CountListingsOfSourceParams{Source: source, PayTo: payTo})
+	if err != nil {
+		return nil, 0, s.fail("count listings", err)
+	}
+	page, err = many(s, row.Listing)(s.readQ.ListingsOfSource(ctx, db.ListingsOfSourceParams{
+		Source: source, PayTo: payTo, Skip: int64(skip), Most: int64(limit),
+	}))
+	return page, int(n), err
 }
 
 // MarkListingsStale implements [store.Listings].

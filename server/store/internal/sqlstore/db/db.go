@@ -123,6 +123,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.countListingWordStmt, err = db.PrepareContext(ctx, countListingWord); err != nil {
 		return nil, fmt.Errorf("error preparing query CountListingWord: %w", err)
 	}
+	if q.countListingsOfSourceStmt, err = db.PrepareContext(ctx, countListingsOfSource); err != nil {
+		return nil, fmt.Errorf("error preparing query CountListingsOfSource: %w", err)
+	}
 	if q.countersStmt, err = db.PrepareContext(ctx, counters); err != nil {
 		return nil, fmt.Errorf("error preparing query Counters: %w", err)
 	}
@@ -353,6 +356,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.listingsOfServerStmt, err = db.PrepareContext(ctx, listingsOfServer); err != nil {
 		return nil, fmt.Errorf("error preparing query ListingsOfServer: %w", err)
+	}
+	if q.listingsOfSourceStmt, err = db.PrepareContext(ctx, listingsOfSource); err != nil {
+		return nil, fmt.Errorf("error preparing query ListingsOfSource: %w", err)
 	}
 	if q.mandateStmt, err = db.PrepareContext(ctx, mandate); err != nil {
 		return nil, fmt.Errorf("error preparing query Mandate: %w", err)
@@ -899,6 +905,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing countListingWordStmt: %w", cerr)
 		}
 	}
+	if q.countListingsOfSourceStmt != nil {
+		if cerr := q.countListingsOfSourceStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing countListingsOfSourceStmt: %w", cerr)
+		}
+	}
 	if q.countersStmt != nil {
 		if cerr := q.countersStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing countersStmt: %w", cerr)
@@ -1282,6 +1293,11 @@ func (q *Queries) Close() error {
 	if q.listingsOfServerStmt != nil {
 		if cerr := q.listingsOfServerStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing listingsOfServerStmt: %w", cerr)
+		}
+	}
+	if q.listingsOfSourceStmt != nil {
+		if cerr := q.listingsOfSourceStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing listingsOfSourceStmt: %w", cerr)
 		}
 	}
 	if q.mandateStmt != nil {
@@ -1981,6 +1997,7 @@ type Queries struct {
 	claimServiceStmt              *sql.Stmt
 	codeStmt                      *sql.Stmt
 	countListingWordStmt          *sql.Stmt
+	countListingsOfSourceStmt     *sql.Stmt
 	countersStmt                  *sql.Stmt
 	currentTabsStmt               *sql.Stmt
 	deleteCodesStmt               *sql.Stmt
@@ -2058,6 +2075,7 @@ type Queries struct {
 	listingFloorStmt              *sql.Stmt
 	listingsOfStmt                *sql.Stmt
 	listingsOfServerStmt          *sql.Stmt
+	listingsOfSourceStmt          *sql.Stmt
 	mandateStmt                   *sql.Stmt
 	mandateChargesStmt            *sql.Stmt
 	mandateCreatedStmt            *sql.Stmt
@@ -2222,6 +2240,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		claimServiceStmt:              q.claimServiceStmt,
 		codeStmt:                      q.codeStmt,
 		countListingWordStmt:          q.countListingWordStmt,
+		countListingsOfSourceStmt:     q.countListingsOfSourceStmt,
 		countersStmt:                  q.countersStmt,
 		currentTabsStmt:               q.currentTabsStmt,
 		deleteCodesStmt:               q.deleteCodesStmt,
@@ -2299,6 +2318,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		listingFloorStmt:              q.listingFloorStmt,
 		listingsOfStmt:                q.listingsOfStmt,
 		listingsOfServerStmt:          q.listingsOfServerStmt,
+		listingsOfSourceStmt:          q.listingsOfSourceStmt,
 		mandateStmt:                   q.mandateStmt,
 		mandateChargesStmt:            q.mandateChargesStmt,
 		mandateCreatedStmt:            q.mandateCreatedStmt,

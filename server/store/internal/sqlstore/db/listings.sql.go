@@ -72,6 +72,23 @@ func (q *Queries) CountListingWord(ctx context.Context, arg CountListingWordPara
 	return count, err
 }
 
+const countListingsOfSource = `-- name: CountListingsOfSource :one
+SELECT COUNT(*) FROM listings WHERE source = $1 AND stale_ms = 0
+    AND (CAST($2 AS TEXT) = '' OR pay_to = CAST($2 AS TEXT))
+`
+
+type CountListingsOfSourceParams struct {
+	Source string
+	PayTo  string
+}
+
+func (q *Queries) CountListingsOfSource(ctx context.Context, arg CountListingsOfSourceParams) (int64, error) {
+	row := q.queryRow(ctx, q.countListingsOfSourceStmt, countListingsOfSource, arg.Source, arg.PayTo)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const deleteListing = `-- name: DeleteListing :exec
 DELETE FROM listings WHERE id = $1
 `
@@ -141,7 +158,7 @@ func (q *Queries) DueMarketServers(ctx context.Context, arg DueMarketServersPara
 }
 
 const listingByKey = `-- name: ListingByKey :one
-SELECT id, source, merchant_id, owner, method, url, rank, low_micros, high_micros, first_ms, seen_ms, settled_ms, settlements, stale_ms, verified, title, description, category, protocols, pay_to, offers, input_schema, output_schema FROM listings WHERE source = $1 AND merchant_id = $2 AND method = $3 AND url = $4
+SELECT id, source, merchant_id, owner, method, url, rank, low_micros, high_micros, first_ms, seen_ms, settled_ms, settlements, stale_ms, verified, title, description, category, protocols, pay_to, offers, input_schema, output_schema, item FROM listings WHERE source = $1 AND merchant_id = $2 AND method = $3 AND url = $4
 `
 
 type ListingByKeyParams struct {
@@ -183,6 +200,7 @@ func (q *Queries) ListingByKey(ctx context.Context, arg ListingByKeyParams) (Lis
 		&i.Offers,
 		&i.InputSchema,
 		&i.OutputSchema,
+		&i.Item,
 	)
 	return i, err
 }
@@ -219,7 +237,7 @@ func (q *Queries) ListingFloor(ctx context.Context, arg ListingFloorParams) (Lis
 }
 
 const listingsOf = `-- name: ListingsOf :many
-SELECT id, source, merchant_id, owner, method, url, rank, low_micros, high_micros, first_ms, seen_ms, settled_ms, settlements, stale_ms, verified, title, description, category, protocols, pay_to, offers, input_schema, output_schema FROM listings WHERE url = $1 AND method = $2 ORDER BY rank DESC, id DESC LIMIT CAST($3 AS BIGINT)
+SELECT id, source, merchant_id, owner, method, url, rank, low_micros, high_micros, first_ms, seen_ms, settled_ms, settlements, stale_ms, verified, title, description, category, protocols, pay_to, offers, input_schema, output_schema, item FROM listings WHERE url = $1 AND method = $2 ORDER BY rank DESC, id DESC LIMIT CAST($3 AS BIGINT)
 `
 
 type ListingsOfParams struct {
@@ -261,6 +279,7 @@ func (q *Queries) ListingsOf(ctx context.Context, arg ListingsOfParams) ([]Listi
 			&i.Offers,
 			&i.InputSchema,
 			&i.OutputSchema,
+			&i.Item,
 		); err != nil {
 			return nil, err
 		}
@@ -305,6 +324,73 @@ func (q *Queries) ListingsOfServer(ctx context.Context, arg ListingsOfServerPara
 			return nil, err
 		}
 		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listingsOfSource = `-- name: ListingsOfSource :many
+SELECT id, source, merchant_id, owner, method, url, rank, low_micros, high_micros, first_ms, seen_ms, settled_ms, settlements, stale_ms, verified, title, description, category, protocols, pay_to, offers, input_schema, output_schema, item FROM listings WHERE source = $1 AND stale_ms = 0
+    AND (CAST($2 AS TEXT) = '' OR pay_to = CAST($2 AS TEXT))
+ORDER BY id LIMIT CAST($4 AS BIGINT) OFFSET CAST($3 AS BIGINT)
+`
+
+type ListingsOfSourceParams struct {
+	Source string
+	PayTo  string
+	Skip   int64
+	Most   int64
+}
+
+// Those that were added first come first, so that a page stays where it is while others are added.
+func (q *Queries) ListingsOfSource(ctx context.Context, arg ListingsOfSourceParams) ([]Listing, error) {
+	rows, err := q.query(ctx, q.listingsOfSourceStmt, listingsOfSource,
+		arg.Source,
+		arg.PayTo,
+		arg.Skip,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Listing
+	for rows.Next() {
+		var i Listing
+		if err := rows.Scan(
+			&i.ID,
+			&i.Source,
+			&i.MerchantID,
+			&i.Owner,
+			&i.Method,
+			&i.Url,
+			&i.Rank,
+			&i.LowMicros,
+			&i.HighMicros,
+			&i.FirstMs,
+			&i.SeenMs,
+			&i.SettledMs,
+			&i.Settlements,
+			&i.StaleMs,
+			&i.Verified,
+			&i.Title,
+			&i.Description,
+			&i.Category,
+			&i.Protocols,
+			&i.PayTo,
+			&i.Offers,
+			&i.InputSchema,
+			&i.OutputSchema,
+			&i.Item,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -423,13 +509,13 @@ func (q *Queries) MarketServers(ctx context.Context, arg MarketServersParams) ([
 
 const putListing = `-- name: PutListing :exec
 INSERT INTO listings (id, source, merchant_id, owner, method, url, rank, low_micros, high_micros, first_ms, seen_ms, settled_ms, settlements,
-    stale_ms, verified, title, description, category, protocols, pay_to, offers, input_schema, output_schema)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+    stale_ms, verified, title, description, category, protocols, pay_to, offers, input_schema, output_schema, item)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
 ON CONFLICT (source, merchant_id, method, url) DO UPDATE SET owner = excluded.owner, rank = excluded.rank, low_micros = excluded.low_micros,
-    high_micros = excluded.high_micros, seen_ms = excluded.seen_ms, settled_ms = excluded.settled_ms, settlements = excluded.settlements,
+    high_micros = excluded.high_micros, seen_ms = excluded.seen_ms, settled_ms = excluded.settled_ms, settlements = listings.settlements + excluded.settlements,
     stale_ms = 0, verified = excluded.verified, title = excluded.title, description = excluded.description, category = excluded.category,
     protocols = excluded.protocols, pay_to = excluded.pay_to, offers = excluded.offers, input_schema = excluded.input_schema,
-    output_schema = excluded.output_schema
+    output_schema = excluded.output_schema, item = excluded.item
 `
 
 type PutListingParams struct {
@@ -455,6 +541,7 @@ type PutListingParams struct {
 	Offers       string
 	InputSchema  string
 	OutputSchema string
+	Item         string
 }
 
 func (q *Queries) PutListing(ctx context.Context, arg PutListingParams) error {
@@ -481,6 +568,7 @@ func (q *Queries) PutListing(ctx context.Context, arg PutListingParams) error {
 		arg.Offers,
 		arg.InputSchema,
 		arg.OutputSchema,
+		arg.Item,
 	)
 	return err
 }
@@ -523,7 +611,7 @@ func (q *Queries) SaveMarketServer(ctx context.Context, arg SaveMarketServerPara
 }
 
 const searchListings = `-- name: SearchListings :many
-SELECT l.id, l.source, l.merchant_id, l.owner, l.method, l.url, l.rank, l.low_micros, l.high_micros, l.first_ms, l.seen_ms, l.settled_ms, l.settlements, l.stale_ms, l.verified, l.title, l.description, l.category, l.protocols, l.pay_to, l.offers, l.input_schema, l.output_schema FROM listing_words w JOIN listings l ON l.id = w.listing_id
+SELECT l.id, l.source, l.merchant_id, l.owner, l.method, l.url, l.rank, l.low_micros, l.high_micros, l.first_ms, l.seen_ms, l.settled_ms, l.settlements, l.stale_ms, l.verified, l.title, l.description, l.category, l.protocols, l.pay_to, l.offers, l.input_schema, l.output_schema, l.item FROM listing_words w JOIN listings l ON l.id = w.listing_id
 WHERE w.word = $1 AND (w.rank, w.listing_id) < (CAST($2 AS BIGINT), CAST($3 AS TEXT))
     AND (w.rank, w.listing_id) >= (CAST($4 AS BIGINT), CAST($5 AS TEXT))
     AND (CAST($6 AS TEXT) = '' OR EXISTS (SELECT 1 FROM listing_words x WHERE x.word = CAST($6 AS TEXT) AND x.rank = w.rank AND x.listing_id = w.listing_id))
@@ -600,6 +688,7 @@ func (q *Queries) SearchListings(ctx context.Context, arg SearchListingsParams) 
 			&i.Offers,
 			&i.InputSchema,
 			&i.OutputSchema,
+			&i.Item,
 		); err != nil {
 			return nil, err
 		}

@@ -149,6 +149,7 @@ type Listing struct {
 	Offers       string
 	InputSchema  string
 	OutputSchema string
+	Item         string
 }
 
 type ListingWord struct {

@@ -6,13 +6,23 @@ SELECT * FROM listings WHERE url = sqlc.arg(url) AND method = sqlc.arg(method) O
 
 -- name: PutListing :exec
 INSERT INTO listings (id, source, merchant_id, owner, method, url, rank, low_micros, high_micros, first_ms, seen_ms, settled_ms, settlements,
-    stale_ms, verified, title, description, category, protocols, pay_to, offers, input_schema, output_schema)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+    stale_ms, verified, title, description, category, protocols, pay_to, offers, input_schema, output_schema, item)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
 ON CONFLICT (source, merchant_id, method, url) DO UPDATE SET owner = excluded.owner, rank = excluded.rank, low_micros = excluded.low_micros,
-    high_micros = excluded.high_micros, seen_ms = excluded.seen_ms, settled_ms = excluded.settled_ms, settlements = excluded.settlements,
+    high_micros = excluded.high_micros, seen_ms = excluded.seen_ms, settled_ms = excluded.settled_ms, settlements = listings.settlements + excluded.settlements,
     stale_ms = 0, verified = excluded.verified, title = excluded.title, description = excluded.description, category = excluded.category,
     protocols = excluded.protocols, pay_to = excluded.pay_to, offers = excluded.offers, input_schema = excluded.input_schema,
-    output_schema = excluded.output_schema;
+    output_schema = excluded.output_schema, item = excluded.item;
+
+-- name: ListingsOfSource :many
+-- Those that were added first come first, so that a page stays where it is while others are added.
+SELECT * FROM listings WHERE source = sqlc.arg(source) AND stale_ms = 0
+    AND (CAST(sqlc.arg(pay_to) AS TEXT) = '' OR pay_to = CAST(sqlc.arg(pay_to) AS TEXT))
+ORDER BY id LIMIT CAST(sqlc.arg(most) AS BIGINT) OFFSET CAST(sqlc.arg(skip) AS BIGINT);
+
+-- name: CountListingsOfSource :one
+SELECT COUNT(*) FROM listings WHERE source = sqlc.arg(source) AND stale_ms = 0
+    AND (CAST(sqlc.arg(pay_to) AS TEXT) = '' OR pay_to = CAST(sqlc.arg(pay_to) AS TEXT));
 
 -- name: WordsOfListing :many
 SELECT word FROM listing_words WHERE listing_id = $1 ORDER BY word;

@@ -1,0 +1,259 @@
+package market
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/paywarrant/paywarrant/server/store"
+	"github.com/paywarrant/paywarrant/x402"
+)
+
+const (
+	// maxDeclaration limits the declaration of an endpoint, and its entry in the catalog, in bytes.
+	maxDeclaration = 32 << 10
+	// maxPaid is how many endpoints may wait to be listed.
+	maxPaid = 1000
+	// maxAsked is how many endpoints are remembered as asked, and askAgain for how long.
+	maxAsked = 10_000
+	askAgain = 6 * time.Hour
+)
+
+// paid is an endpoint that was paid and waits to be listed.
+type paid struct {
+	draft
+
+	sample string // the URL that was paid for
+	payTo  string
+	times  int64
+}
+
+// payments are what [Market.Paid] has received.
+type payments struct {
+	mu      sync.Mutex
+	waiting map[string]*paid
+	asked   map[string]time.Time // endpoints that asked to be paid at the wallet that was paid
+}
+
+// Paid lists an endpoint that was paid, within seconds. It returns why its declaration cannot be
+// listed, or an empty string. An endpoint that is read by GET is asked first whether it wants to
+// be paid at the wallet, so that a stranger who pays itself cannot speak for a server.
+func (m *Market) Paid(r x402.Resource, asked x402.Requirements, e x402.Extension) (problem string) {
+	p, problem := m.declared(r, asked, e)
+	if problem != "" {
+		return problem
+	}
+	key := strings.Join([]string{p.Method, p.URL, p.payTo}, " ")
+	m.payments.mu.Lock()
+	defer m.payments.mu.Unlock()
+	if old := m.payments.waiting[key]; old != nil {
+		p.times += old.times
+	} else if len(m.payments.waiting) >= maxPaid {
+		return "too many endpoints are being listed; the next payment lists this one"
+	}
+	if m.payments.waiting == nil {
+		m.payments.waiting = map[string]*paid{}
+	}
+	m.payments.waiting[key] = p
+	return ""
+}
+
+// declared reads the declaration of an endpoint.
+func (m *Market) declared(r x402.Resource, asked x402.Requirements, e x402.Extension) (p *paid, problem string) {
+	if len(e.Info)+len(e.Schema) > maxDeclaration {
+		return nil, "the declaration is too long"
+	}
+	if err := e.Validate(); err != nil {
+		return nil, line(err.Error(), maxDescription)
+	}
+	payTo, err := x402.ParseAddress(asked.PayTo)
+	if err != nil {
+		return nil, "payTo is not an address"
+	}
+	p = &paid{draft: newDraft(store.SourceFacilitator, "", m.Clock()), payTo: payTo, times: 1}
+	p.Description = r.Description
+	method := p.bazaar(e)
+	u, ok := endpoint(r.URL, m.AllowPrivate)
+	if !ok {
+		return nil, "resource.url is not a public https URL"
+	}
+	p.sample = u.String()
+	path, ok := route(u.EscapedPath(), e.RouteTemplate)
+	switch {
+	case p.OutputSchema == "":
+		return nil, "schema describes no output: output.schema is required"
+	case !ok:
+		return nil, "routeTemplate does not fit resource.url"
+	case !p.at(method, u.Scheme+"://"+u.Host+path, m.AllowPrivate):
+		return nil, "info.input.method is not the method of an HTTP endpoint"
+	}
+	p.accept(x402Accept{
+		Scheme: asked.Scheme, Network: asked.Network, Amount: asked.Amount, Asset: asked.Asset, PayTo: p.payTo, Extra: asked.Extra,
+	})
+	item, err := json.Marshal(x402.DiscoveryItem{
+		Resource: u.Scheme + "://" + u.Host + colons(path), Type: x402.DiscoveryHTTP, X402Version: x402.Version2, Accepts: []x402.Requirements{asked},
+		Description: line(r.Description, maxDescription), MimeType: line(r.MimeType, maxField),
+		Extensions: map[string]x402.Extension{x402.ExtensionBazaar: e},
+	})
+	if err != nil || len(item) > maxDeclaration {
+		return nil, "the declaration is too long"
+	}
+	p.Item = string(item)
+	return p, ""
+}
+
+// route returns the path of an endpoint, with {name} for each parameter of a template such as
+// "/users/:name". It reports false if the path does not fit the template.
+func route(path, template string) (string, bool) {
+	if template == "" {
+		return path, true
+	}
+	parts, values := strings.Split(template, "/"), strings.Split(path, "/")
+	if len(parts) != len(values) {
+		return "", false
+	}
+	for i, part := range parts {
+		name, parameter := strings.CutPrefix(part, ":")
+		switch {
+		case !parameter && part != values[i], parameter && (name == "" || url.PathEscape(name) != name):
+			return "", false
+		case parameter:
+			parts[i] = "{" + name + "}"
+		}
+	}
+	return strings.Join(parts, "/"), true
+}
+
+// colons returns a path with :name for each {name}, as x402 writes templates.
+func colons(path string) string { return strings.NewReplacer("{", ":", "}", "").Replace(path) }
+
+// braces is the inverse of colons.
+func braces(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if name, ok := strings.CutPrefix(part, ":"); ok && name != "" {
+			parts[i] = "{" + name + "}"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// listPaid lists the endpoints that were paid since the last call.
+func (m *Market) listPaid(ctx context.Context) time.Duration {
+	m.payments.mu.Lock()
+	waiting := m.payments.waiting
+	m.payments.waiting = nil
+	m.payments.mu.Unlock()
+	var (
+		running sync.WaitGroup
+		mu      sync.Mutex
+		found   []store.Listing
+		slots   = make(chan struct{}, together)
+	)
+	for _, p := range waiting {
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			if l, ok := m.listing(ctx, p); ok {
+				mu.Lock()
+				defer mu.Unlock()
+				found = append(found, l)
+			}
+		})
+	}
+	running.Wait()
+	m.failed(ctx, m.save(ctx, found))
+	return look
+}
+
+// listing returns the listing of a paid endpoint. It reports false if it is not to be listed.
+func (m *Market) listing(ctx context.Context, p *paid) (store.Listing, bool) {
+	merchant, err := m.Payee(ctx, p.payTo)
+	if err != nil {
+		m.failed(ctx, err)
+		return store.Listing{}, false
+	}
+	p.MerchantID = p.payTo
+	if merchant != "" {
+		p.MerchantID = merchant
+		if owner, err := m.Merchant(ctx, merchant); err != nil || !owner.Active {
+			m.failed(ctx, err)
+			return store.Listing{}, false
+		}
+	}
+	if p.Verified = p.Method == http.MethodGet; p.Verified && !m.asksFor(ctx, p) {
+		m.Logger.InfoContext(ctx, "market: a paid endpoint does not ask to be paid at this wallet, so it is not listed",
+			slog.String("url", p.sample), slog.String("payTo", p.payTo))
+		return store.Listing{}, false
+	}
+	all, err := m.Store.ListingsOf(ctx, p.Method, p.URL)
+	if err != nil {
+		m.failed(ctx, err)
+		return store.Listing{}, false
+	}
+	p.LastSettled, p.Settlements = p.LastSeen, p.times
+	for _, old := range all {
+		if old.Source == p.Source && old.MerchantID == p.MerchantID {
+			p.Settlements += old.Settlements
+		}
+	}
+	l, ok := p.finish(m.Clock()) // ranked by all settlements
+	l.Settlements = p.times      // which are added to those that are stored
+	return l, ok
+}
+
+// asksFor reports whether the endpoint asks to be paid at the wallet that was paid.
+func (m *Market) asksFor(ctx context.Context, p *paid) bool {
+	key, now := p.URL+" "+p.payTo, m.Clock()
+	m.payments.mu.Lock()
+	at, known := m.payments.asked[key]
+	m.payments.mu.Unlock()
+	if known && now.Sub(at) < askAgain {
+		return true
+	}
+	a, err := m.fetch.send(ctx, http.MethodGet, p.sample, "", http.Header{"Accept": {"application/json"}}, maxChallenge)
+	if err != nil || a.status != http.StatusPaymentRequired {
+		return false
+	}
+	required, err := x402.DecodePaymentRequired(a.header.Get(x402.HeaderPaymentRequired))
+	if err != nil {
+		return false
+	}
+	for _, r := range required.Accepts {
+		if x402.SameAddress(r.PayTo, p.payTo) {
+			m.payments.mu.Lock()
+			defer m.payments.mu.Unlock()
+			if m.payments.asked == nil || len(m.payments.asked) >= maxAsked {
+				m.payments.asked = map[string]time.Time{}
+			}
+			m.payments.asked[key] = now
+			return true
+		}
+	}
+	return false
+}
+
+// Resources returns a page of the facilitator's catalog. payTo is empty or as [x402.ParseAddress]
+// returns it.
+func (m *Market) Resources(ctx context.Context, payTo string, offset, limit int) (x402.DiscoveryPage, error) {
+	page := x402.DiscoveryPage{X402Version: x402.Version2, Items: []x402.DiscoveryItem{}, Pagination: x402.Pagination{Limit: limit, Offset: offset}}
+	found, total, err := m.Store.ListingsOfSource(ctx, store.SourceFacilitator, payTo, offset, limit)
+	if err != nil {
+		return page, err
+	}
+	page.Pagination.Total = total
+	for _, l := range found {
+		var item x402.DiscoveryItem
+		if err := json.Unmarshal([]byte(l.Item), &item); err != nil {
+			return page, err
+		}
+		item.LastUpdated = l.LastSeen
+		page.Items = append(page.Items, item)
+	}
+	return page, nil
+}
