@@ -99,7 +99,7 @@ func (c *chainside) declare(t *testing.T, url, template string, output any) *att
 	return c.attempt(t, x402.Version2, c.payerAccount(), attack{body: func(body map[string]any) {
 		payload := body["paymentPayload"].(map[string]any)
 		payload["resource"] = map[string]any{"url": url, "description": "Mine"}
-		payload["extensions"] = map[string]any{"bazaar": map[string]any{"info": json.RawMessage(e.Info), "schema": schema, "routeTemplate": template}}
+		payload["extensions"] = map[string]any{"bazaar": map[string]any{"info": e.Info, "schema": schema, "routeTemplate": template}}
 	}})
 }
 

@@ -62,7 +62,8 @@ func (a *API) resources(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q := r.URL.Query()
-	limit, offset, err := 20, 0, error(nil)
+	limit, offset := 20, 0
+	var err error
 	if q.Has("limit") {
 		if limit, err = strconv.Atoi(q.Get("limit")); err != nil || limit < 1 || limit > maxPage {
 			a.fail(w, r, invalid("limit", "must be an integer, 1 to 100"))

@@ -2,6 +2,7 @@ package market_test
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"context"
 	"fmt"
@@ -234,6 +235,7 @@ func lies() map[string]lie {
 		}
 		return `{"items":[` + strings.Join(items, ",") + `]}`
 	}
+	bomb := gzipped(make([]byte, 32<<20))
 	offset := func(r *http.Request) int {
 		n, _ := strconv.Atoi(r.URL.Query().Get("offset"))
 		return n
@@ -269,14 +271,20 @@ func lies() map[string]lie {
 		"bomb": {"type", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Content-Encoding", "gzip")
-			z := gzip.NewWriter(w)
-			_, _ = z.Write(make([]byte, 32<<20))
-			_ = z.Close()
+			_, _ = w.Write(bomb)
 		}},
 		"redirects": {"status", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
 		}},
 	}
+}
+
+func gzipped(data []byte) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write(data)
+	_ = z.Close()
+	return b.Bytes()
 }
 
 // TestLiesAreReportedAndListNothing, and the honest catalog is listed.

@@ -39,7 +39,7 @@ func listings(t *testing.T, b *bench) {
 	const up = store.SourceUpstream + "a"
 	first := listing(up, "https://shop.example/a", 5, now, "all", "weather", "weather")
 	first.Settlements, first.LastSettled, first.Verified = 3, now, true
-	require.NoError(t, b.store.UpsertListings(ctx, []store.Listing{first, listing(up, "https://shop.example/b", 7, now, "all")}))
+	require.NoError(t, b.store.UpsertListings(ctx, []store.Listing{first, listing(up, "https://shop.example/b", 7, now.Add(time.Millisecond), "all")}))
 	require.Equal(t, []string{"https://shop.example/b", "https://shop.example/a"}, search("all"))
 	require.Equal(t, []string{"https://shop.example/a"}, search("all", "weather"))
 
