@@ -67,6 +67,9 @@ func TestMainJob(t *testing.T) {
 	newest := page.Body["data"].([]any)[0].(map[string]any)
 	require.EqualValues(t, 500, newest["amountCents"])
 	page = c.do(t, "GET", "/v1/merchants/transactions?starting_after="+newest["id"].(string), "").ok(t)
+	for query, param := range map[string]string{"cursor=" + newest["id"].(string): "cursor", "limit=1&status=nope": "status", "%ff=1": "query"} {
+		require.Equal(t, param, c.do(t, "GET", "/v1/merchants/transactions?"+query, "").refused(t, 400, "validation_error").str("param"))
+	}
 	require.Equal(t, false, page.Body["hasMore"])
 	require.Len(t, page.Body["data"], 1)
 

@@ -1,6 +1,6 @@
 // Package httpjson reads and writes JSON bodies strictly: a single value, no duplicate
 // names, exact case, valid UTF-8, integers written as integers, and a size limit. Unknown
-// members are ignored.
+// members are ignored, unless they look like a misspelled one.
 package httpjson
 
 import (
@@ -10,6 +10,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -40,7 +41,7 @@ func (e *FieldError) Error() string {
 	return e.Field + ": " + e.Message
 }
 
-// Decode reads the body into v. A missing body is read as an empty object.
+// Decode reads the body into v, a pointer to a struct. A missing body is read as an empty object.
 func Decode(w http.ResponseWriter, r *http.Request, v any) error {
 	body, err := read(http.MaxBytesReader(w, r.Body, MaxBody), r.ContentLength)
 	var large *http.MaxBytesError
@@ -57,7 +58,13 @@ func Decode(w http.ResponseWriter, r *http.Request, v any) error {
 			return ErrMediaType
 		}
 	}
-	return Unmarshal(body, v)
+	if err := json.Unmarshal(body, v, json.RejectUnknownMembers(true)); err == nil {
+		return nil
+	}
+	if err := Unmarshal(body, v); err != nil {
+		return err
+	}
+	return misspelled(body, reflect.TypeOf(v), "")
 }
 
 // read reads all of r. The announced length is trusted only up to the limit, and only for

@@ -63,6 +63,27 @@ func TestDecodeAcceptsWhatItShould(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// TestMisspelledNamesAreRefused: a limit that was misspelled is not left out in silence.
+func TestMisspelledNamesAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"maxDailySpendCent", "maxDailySpendCentss", "maxDailySpndCents", "maxDailyspendCents", "maxDailySpedCents", "maxDailySpenCdents"} {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(`{"limits":{"`+name+`":5}}`))
+		r.Header.Set("Content-Type", "application/json")
+		var b struct {
+			Limits *struct {
+				Max  int64 `json:"maxDailySpendCents"`
+				Name int64 `json:"name"`
+			} `json:"limits"`
+		}
+		var e *httpjson.FieldError
+		require.ErrorAs(t, httpjson.Decode(httptest.NewRecorder(), r, &b), &e, name)
+		require.Equal(t, "limits."+name, e.Field)
+		require.Equal(t, "is not known; did you mean maxDailySpendCents?", e.Message)
+	}
+	_, err := decode(`{"amnt":1,"nam":"a","metadata":{},"whenever":1}`, "application/json")
+	require.NoError(t, err)
+}
+
 func TestDecodeLimits(t *testing.T) {
 	t.Parallel()
 	_, err := decode(`{"name":"`+strings.Repeat("a", httpjson.MaxBody)+`"}`, "application/json")

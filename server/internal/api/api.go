@@ -203,13 +203,13 @@ func handle[In any](a *API, limit class, scope client.Scope, endpoint func(conte
 			a.fail(w, r, err)
 			return
 		}
-		badBody := error(nil)
+		malformed := checkQuery(r)
 		if r.Method == http.MethodPost {
-			badBody = httpjson.Decode(w, r, &c.In)
+			malformed = httpjson.Decode(w, r, &c.In)
 		}
 		wait, ok := a.limits.take(w.Header(), c.Merchant.ID, limit)
-		if badBody != nil {
-			a.fail(w, r, badBody)
+		if malformed != nil {
+			a.fail(w, r, malformed)
 			return
 		}
 		if !ok {

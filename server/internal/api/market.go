@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -39,7 +40,7 @@ const maxSearch = 100
 
 // market serves everybody. Requests without credentials count by their address.
 func (a *API) market(w http.ResponseWriter, r *http.Request) {
-	if err := a.takeSearch(w, r); err != nil {
+	if err := cmp.Or(a.takeSearch(w, r), checkQuery(r)); err != nil {
 		a.fail(w, r, err)
 		return
 	}
