@@ -245,8 +245,9 @@ func (s *Server) routes(ctx context.Context) (http.Handler, error) {
 	if err := s.authorize(ctx, mux, look); err != nil {
 		return nil, err
 	}
-	mux.HandleFunc("/", merchantAPI.NotFound)
-	served := s.untilClosed(readablePath(mux, http.HandlerFunc(merchantAPI.NotFound)), http.HandlerFunc(merchantAPI.Stopping))
+	missing := look.MissingOr(merchantAPI.NotFound)
+	mux.HandleFunc("/", missing)
+	served := s.untilClosed(readablePath(mux, missing), http.HandlerFunc(merchantAPI.Stopping))
 	return httplog.Wrap(httplog.Config{
 		Logger: cfg.Logger, NewID: func() string { return id.New(id.Request, time.Now()) }, Panicked: merchantAPI.Panicked,
 		Watch: s.recorder.Request, ClientAddr: clientaddr.Proxies(cfg.TrustedProxies).Client,

@@ -120,7 +120,7 @@ func TestSmallRestIsRoundedUpIfThePersonAgreed(t *testing.T) {
 		balance, err := b.Client().Balance(t.Context(), private.mandate)
 		require.NoError(t, err)
 		require.Equal(t, agreed, balance.RoundUpRest)
-		const sentence = "a rest of small payments below $0.50 is charged as $0.50, once."
+		const sentence = "a remainder of small payments below $0.50 is charged as $0.50, once."
 		require.Equal(t, agreed, strings.Contains(b.page(t, private.link).ok(t).Text, sentence))
 		require.Equal(t, agreed, strings.Contains(private.page, sentence))
 		draw := b.draw(t, private.mandate, 30)

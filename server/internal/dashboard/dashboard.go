@@ -177,6 +177,7 @@ func (d *Dashboard) Register(mux *http.ServeMux) {
 		form("/sandbox/clock", d.moveClock)
 	}
 	d.registerSignIn(mux)
+	view("/", func(w http.ResponseWriter, v visit) { d.failed(w, v, ledger.ErrNotFound) })
 }
 
 // visit is a request of the merchant that is signed in.

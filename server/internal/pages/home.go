@@ -3,9 +3,9 @@ package pages
 import (
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/paywarrant/paywarrant/internal/httpjson"
+	"github.com/paywarrant/paywarrant/server/internal/site"
 )
 
 // Link is an entry of the page at "/". With Post, it is a button that sends a form to URL.
@@ -31,7 +31,7 @@ func (p *Pages) showHome(w http.ResponseWriter, r *http.Request) {
 		errors = p.DocsURL + "README.md"
 	}
 	w.Header().Set("Vary", "Accept")
-	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+	if !site.ForPeople(r) {
 		httpjson.Write(w, http.StatusOK, struct {
 			Service string `json:"service"`
 			Mode    string `json:"mode"`

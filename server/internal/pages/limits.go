@@ -172,7 +172,7 @@ func limitFacts(t ledger.Terms) []fact {
 		}
 	}
 	if t.RoundUpRest {
-		facts = append(facts, fact{"At the end", "a rest of small payments below $0.50 is charged as $0.50"})
+		facts = append(facts, fact{"At the end", "a remainder of small payments below $0.50 is charged as $0.50"})
 	}
 	return facts
 }

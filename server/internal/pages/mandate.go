@@ -196,7 +196,7 @@ func (p *Pages) tabRow(ctx context.Context, t payment.TabStatement) (paymentRow,
 		line.Amount = dollars(t.Capture)
 		switch {
 		case t.Capture > t.Owed+t.Drawn:
-			line.Description, line.Status, line.Tone = line.Description+" of "+dollars(t.Drawn), "A rest, charged as "+dollars(t.Capture), "wait"
+			line.Description, line.Status, line.Tone = line.Description+" of "+dollars(t.Drawn), "A remainder, charged as "+dollars(t.Capture), "wait"
 		case t.Owed > 0:
 			line.Status, line.Tone = "With "+dollars(t.Owed)+" of earlier ones", "wait"
 		}

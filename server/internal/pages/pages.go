@@ -130,6 +130,7 @@ func (p *Pages) Register(mux *http.ServeMux) {
 	view("/m/{mandateId}/{proof}/stop", p.askToStop)
 	form("/m/{mandateId}/{proof}/stop", p.stopMandate)
 	form("/m/{mandateId}/{proof}/pause", p.pauseMandate)
+	view("/m/{mandateId}/{proof}/pause", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, ".", http.StatusSeeOther) })
 	view("/m/{mandateId}/{proof}/limits", p.askForLimits)
 	form("/m/{mandateId}/{proof}/limits", p.lowerLimits)
 	view("/m/{mandateId}/{proof}/notices", p.askForNotices)

@@ -18,9 +18,9 @@ func worst(t ledger.Terms, from time.Time, payee string) string {
 	case !t.RoundUpRest:
 		return sentence
 	case len(t.Payees) > 1 || payee == anyone:
-		return sentence + " At the end, a rest of small payments below $0.50 is charged as $0.50, once for each who was paid."
+		return sentence + " At the end, a remainder of small payments below $0.50 is charged as $0.50, once for each who was paid."
 	}
-	return sentence + " At the end, a rest of small payments below $0.50 is charged as $0.50, once."
+	return sentence + " At the end, a remainder of small payments below $0.50 is charged as $0.50, once."
 }
 
 // sentence is the answer to the setup page's script: what the limits in the form can cost at

@@ -50,7 +50,7 @@ func TestWorstCaseIsTheLeastThatAllWindowsAllow(t *testing.T) {
 	require.Equal(t, "At most $20.00 a month to Weather & Co, at most $100.00 until 22 November 2027.", worst(year, from, "Weather & Co"))
 	year.RoundUpRest = true
 	require.Equal(t, "At most $20.00 a month to Weather & Co, at most $100.00 until 22 November 2027. "+
-		"At the end, a rest of small payments below $0.50 is charged as $0.50, once.", worst(year, from, "Weather & Co"))
+		"At the end, a remainder of small payments below $0.50 is charged as $0.50, once.", worst(year, from, "Weather & Co"))
 	require.Contains(t, worst(year, from, anyone), "once for each who was paid.")
 }
 

@@ -3,6 +3,7 @@ package site
 import (
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/paywarrant/paywarrant/internal/httplog"
 )
@@ -61,3 +62,19 @@ func (s *Site) Missing(w http.ResponseWriter, r *http.Request) {
 		Text: "It may have been cut off on its way to you. Ask for a new one where you got it.",
 	})
 }
+
+// MissingOr answers requests of browsers, which ask for HTML, by [Site.Missing], and those of
+// programs by api.
+func (s *Site) MissingOr(api http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Add("Vary", "Accept")
+		if ForPeople(r) && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+			s.Missing(w, r)
+			return
+		}
+		api(w, r)
+	}
+}
+
+// ForPeople reports whether the client of a request is a browser: it asks for HTML.
+func ForPeople(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }

@@ -46,7 +46,7 @@ func (r *Rail) Methods() []rail.Method {
 		methods = append(methods, rail.Method{Name: MethodWallet, Label: "USDC wallet", Summary: "A test wallet with dollars."})
 	}
 	if r.config.Sandbox.Empty != nil {
-		methods = append(methods, rail.Method{Name: MethodEmpty, Label: "Empty wallet", Summary: "Connects; every charge is refused for want of funds."})
+		methods = append(methods, rail.Method{Name: MethodEmpty, Label: "Empty wallet", Summary: "Connects; every charge is refused, because it has no money."})
 	}
 	if len(r.config.Sandbox.Funded) > 0 {
 		methods = append(
