@@ -62,7 +62,7 @@ func (s *Server) newDashboard(look *site.Site) *dashboard.Dashboard {
 	cfg := s.config
 	d := dashboard.Config{
 		Site: look, Payments: s.payments, Store: cfg.Store, Keys: s.accounts, Tokens: s.accounts, Webhooks: s.events, SignIns: s.signIns,
-		Clock: cfg.Clock, Logger: cfg.Logger, Audit: s.audit, SignUp: cfg.MerchantSignUp, NewMerchant: s.signUp,
+		Clock: cfg.Clock, Logger: cfg.Logger, Audit: s.audit, SignUp: cfg.MerchantSignUp, NewMerchant: s.signUp, Post: s.post(dashboard.PasskeyMail),
 		Receiver: func(url string) error { return api.CheckReceiver(url, cfg.Mode == Sandbox) },
 	}
 	d.Wallets, _ = s.walletSigning()
@@ -72,7 +72,9 @@ func (s *Server) newDashboard(look *site.Site) *dashboard.Dashboard {
 			d.Advance = s.advance
 		}
 	}
-	return dashboard.New(d)
+	shown := dashboard.New(d)
+	s.write(dashboard.PasskeyMail, shown.PasskeyLetter)
+	return shown
 }
 
 // advance moves the sandbox's clock.

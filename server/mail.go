@@ -76,9 +76,12 @@ func (s *Server) openSignIns(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.signIns = signin.New(signin.Config{
+	s.signIns, err = signin.New(signin.Config{
 		Store: s.config.Store, Secret: secret, Clock: s.config.Clock, BaseURL: s.config.BaseURL, Post: s.post(signInCode), Known: s.known,
 	})
+	if err != nil {
+		return err
+	}
 	s.write(signInCode, s.signIns.Letter)
 	return nil
 }

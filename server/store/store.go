@@ -27,6 +27,7 @@ type Store interface {
 	MandateOwners
 	NoticesStore
 	OAuth
+	Passkeys
 	Reports
 	Secrets
 	SignIns

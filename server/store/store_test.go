@@ -17,6 +17,7 @@ type parts struct {
 	store.MandateOwners
 	store.NoticesStore
 	store.OAuth
+	store.Passkeys
 	store.Reports
 	store.Secrets
 	store.SignIns

@@ -31,9 +31,13 @@ import (
 //go:embed templates/*.html
 var templates embed.FS
 
+//go:embed assets/passkey.js
+var passkeyScript []byte
+
 // Store is the part of the store that is read here.
 type Store interface {
 	store.Reports
+	store.Passkeys
 	Merchant(ctx context.Context, id string) (ledger.Merchant, error)
 	APIKeys(ctx context.Context, merchantID string) ([]store.APIKey, error)
 	SetMerchantProfile(ctx context.Context, id string, p store.MerchantProfile) error
@@ -99,6 +103,8 @@ type Config struct {
 	// SignUp lets anyone who proves an address create an account, with NewMerchant.
 	SignUp      bool
 	NewMerchant func(ctx context.Context, name, website, email string) (ledger.Merchant, error)
+	// Post queues the letter of [Dashboard.PasskeyLetter]. Nil: none is sent.
+	Post func(ctx context.Context, subject string)
 	// Audit logs security events. Nil: none.
 	Audit *audit.Log
 }
@@ -110,17 +116,19 @@ type Dashboard struct {
 	sessions *signin.Sessions
 	days     *days
 	pages    map[string]*template.Template
+	passkey  *site.Asset
 }
 
 // pageNames are the templates of the pages.
 var pageNames = []string{
-	"overview", "transactions", "transaction", "mandates", "mandate", "revoke", "keys", "tokens", "apps", "webhooks", "endpoint", "event", "events",
+	"overview", "transactions", "transaction", "mandates", "mandate", "revoke", "keys", "passkeys", "tokens", "apps", "webhooks", "endpoint", "event", "events",
 	"signin", "code", "account", "prove", "settings", "sandbox",
 }
 
 // New parses the templates; they are part of the program, so a broken one panics.
 func New(cfg Config) *Dashboard {
 	d := &Dashboard{Config: cfg, pages: map[string]*template.Template{}, days: newDays(cfg.Store, cfg.Clock, cfg.Logger)}
+	d.passkey = site.NewAsset("passkey", ".js", passkeyScript)
 	d.sessions = cfg.SignIns.Sessions("merchant", cfg.Site.Failed, signin.Merchant, signin.Email)
 	for _, name := range pageNames {
 		d.pages[name] = cfg.Site.Parse(templates, "templates/parts.html", "templates/"+name+".html")
@@ -152,6 +160,13 @@ func (d *Dashboard) Register(mux *http.ServeMux) {
 	form("/prove/code", d.prove)
 	form("/keys", d.guarded("/keys", d.createKey))
 	form("/keys/{keyId}/revoke", d.revokeKey)
+	if d.SignIns.HasPasskeys() {
+		view(passkeysPath, d.showPasskeys)
+		form(passkeysPath, d.guarded(passkeysPath, d.addPasskey))
+		form(passkeysPath+"/options", d.guarded(passkeysPath, d.askForNewPasskey))
+		form(passkeysPath+"/{passkeyId}/remove", d.guarded(passkeysPath, d.removePasskey))
+		d.passkey.Register(mux)
+	}
 	view("/tokens", d.showTokens)
 	form("/tokens", d.guarded("/tokens", d.createToken))
 	form("/tokens/{tokenId}/revoke", d.revokeToken)
@@ -215,6 +230,7 @@ var sections = []section{
 	{"Transactions", "/transactions", "transactions"},
 	{"Mandates", "/mandates", "mandates"},
 	{"API keys", "/keys", "keys"},
+	{"Passkeys", passkeysPath, "keys"},
 	{"Access tokens", "/tokens", "keys"},
 	{"Connected apps", "/apps", "apps"},
 	{"Webhooks", "/webhooks", "webhooks"},
@@ -225,7 +241,7 @@ var sections = []section{
 func (d *Dashboard) menu(v visit, path string) *site.Menu {
 	m := &site.Menu{Label: "Dashboard", Account: v.merchant.Name, SignOut: SignOutPath}
 	for _, s := range sections {
-		if s.path == sandboxPath && len(d.Methods) == 0 {
+		if s.path == sandboxPath && len(d.Methods) == 0 || s.path == passkeysPath && !d.SignIns.HasPasskeys() {
 			continue
 		}
 		m.Items = append(m.Items, site.MenuItem{Name: s.name, URL: Root + s.path, Icon: s.icon, Current: s.path == path})

@@ -20,6 +20,7 @@ const (
 	SignInPath  = Root + "/sign-in"
 	SignOutPath = Root + "/sign-out"
 	codePath    = SignInPath + "/code"
+	passkeyPath = SignInPath + "/passkey"
 	accountPath = Root + "/account"
 )
 
@@ -33,6 +34,8 @@ type signInPage struct {
 	Action, Email string
 	SignUp        bool // an account can be created
 	Mail          bool // codes can be sent
+	Passkeys      bool // passkeys can sign in
+	PasskeyError  string
 }
 
 func (d *Dashboard) registerSignIn(mux *http.ServeMux) {
@@ -48,6 +51,11 @@ func (d *Dashboard) registerSignIn(mux *http.ServeMux) {
 	form(SignInPath, d.sendCode)
 	d.Site.View(mux, codePath, open(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, SignInPath, http.StatusSeeOther) }))
 	form(codePath, d.enterCode)
+	if d.SignIns.HasPasskeys() {
+		d.Site.View(mux, passkeyPath, open(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, SignInPath, http.StatusSeeOther) }))
+		form(passkeyPath, d.signInByPasskey)
+		form(passkeyPath+"/options", d.askForPasskey)
+	}
 	d.Site.View(mux, accountPath, open(d.showAccounts))
 	form(accountPath, d.chooseAccount)
 	form(SignOutPath, d.signOut)
@@ -62,8 +70,12 @@ func (d *Dashboard) showSignIn(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d *Dashboard) showSignInWith(w http.ResponseWriter, r *http.Request, status int, page signInPage) {
-	page.Action, page.SignUp, page.Mail = SignInPath, d.SignUp, d.SignIns.SendsMail()
-	d.Site.Render(w, r, site.Page{Template: d.pages["signin"], Title: "Sign in", Status: status, Content: page})
+	page.Action, page.SignUp, page.Mail, page.Passkeys = SignInPath, d.SignUp, d.SignIns.SendsMail(), d.SignIns.HasPasskeys()
+	shown := site.Page{Template: d.pages["signin"], Title: "Sign in", Status: status, Content: page}
+	if page.Passkeys {
+		shown.Scripts = []*site.Asset{d.passkey}
+	}
+	d.Site.Render(w, r, shown)
 }
 
 func (d *Dashboard) showCode(w http.ResponseWriter, r *http.Request, status int, page signInPage) {
@@ -190,7 +202,7 @@ type provePage struct {
 }
 
 // provable are the pages that lead to the question, and back from it.
-var provable = []string{"/keys", "/tokens", "/settings", "/webhooks", returning}
+var provable = []string{"/keys", passkeysPath, "/tokens", "/settings", "/webhooks", returning}
 
 func (d *Dashboard) showProve(w http.ResponseWriter, v visit, status int, page provePage) {
 	page.Email = v.merchant.Email

@@ -1,5 +1,5 @@
 // Package signin proves who is at a browser: by one-time codes that are mailed to an email
-// address, and by sessions in a cookie.
+// address, by passkeys, and by sessions in a cookie.
 //
 // A page asks for an address and calls SendCode. The next page asks for the code:
 //
@@ -36,6 +36,8 @@ import (
 	"net/mail"
 	"strings"
 	"time"
+
+	"github.com/go-webauthn/webauthn/webauthn"
 
 	"github.com/paywarrant/paywarrant/internal/letter"
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -103,9 +105,15 @@ func (e *WrongCodeError) Error() string {
 	return fmt.Sprintf("signin: wrong code, attempts left: %d", e.AttemptsLeft)
 }
 
+// Store is the part of the store that the package uses.
+type Store interface {
+	store.SignIns
+	store.Passkeys
+}
+
 // Config configures [New]. Every field is required, except Post, Lifetime and Idle.
 type Config struct {
-	Store store.SignIns
+	Store Store
 	// Secret derives codes from ids.
 	Secret []byte
 	Clock  func() time.Time
@@ -122,17 +130,25 @@ type Config struct {
 }
 
 // Service sends and checks codes, and has the sessions. It is safe for concurrent use.
-type Service struct{ Config }
+type Service struct {
+	Config
 
-// New returns a Service.
-func New(cfg Config) *Service {
+	relyingParty *webauthn.WebAuthn // nil: there are no passkeys
+}
+
+// New returns a Service. It returns an error for a BaseURL that is no origin.
+func New(cfg Config) (*Service, error) {
 	if cfg.Lifetime == 0 {
 		cfg.Lifetime = 12 * time.Hour
 	}
 	if cfg.Idle == 0 {
 		cfg.Idle = time.Hour
 	}
-	return &Service{cfg}
+	party, err := relyingParty(cfg.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	return &Service{cfg, party}, nil
 }
 
 // SendsMail reports whether codes can be sent.

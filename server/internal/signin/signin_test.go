@@ -51,7 +51,8 @@ func setup(t *testing.T, change func(*signin.Config)) *fixture {
 	if change != nil {
 		change(&cfg)
 	}
-	f.Service = signin.New(cfg)
+	f.Service, err = signin.New(cfg)
+	require.NoError(t, err)
 	return f
 }
 
@@ -452,4 +453,21 @@ func TestNoMailerIsReported(t *testing.T) {
 	f := setup(t, func(c *signin.Config) { c.Post = nil })
 	err := f.SendCode(t.Context(), signin.Challenge{Purpose: signin.Setup, Email: ada}, "")
 	require.ErrorIs(t, err, signin.ErrNoMail)
+}
+
+// TestPasskeysNeedASecureOrigin: browsers refuse them at other addresses, so no page offers them.
+func TestPasskeysNeedASecureOrigin(t *testing.T) {
+	t.Parallel()
+	for base, has := range map[string]bool{
+		"https://pay.example": true, "https://pay.example:8443": true, "http://localhost:8080": true, "http://127.0.0.1:8080": true, "http://[::1]:8080": true,
+		"http://shop.localhost": true, "http://pay.example": false, "https://192.0.2.1": false, "https://[2001:db8::1]:8443": false,
+	} {
+		f := setup(t, func(c *signin.Config) { c.BaseURL = base })
+		require.Equal(t, has, f.HasPasskeys(), base)
+		if has {
+			options, err := f.AskForPasskey(t.Context(), "browser", "192.0.2.1")
+			require.NoError(t, err, base)
+			require.Contains(t, string(options), `"userVerification":"required"`)
+		}
+	}
 }

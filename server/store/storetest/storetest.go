@@ -44,6 +44,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"mails":                         mails,
 		"one-time codes":                oneTimeCodes,
 		"web sessions":                  webSessions,
+		"passkeys":                      passkeys,
 		"owners of mandates":            mandateOwners,
 		"notices":                       notices,
 		"listings":                      listings,

@@ -14,3 +14,11 @@ func Code(r db.SignInCode) (store.Code, error) {
 func WebSession(r db.WebSession) (store.WebSession, error) {
 	return store.WebSession{Hash: r.Hash, Kind: r.Kind, Subject: r.Subject, Data: r.Data, ExpiresAt: at(r.ExpiresMs)}, nil
 }
+
+// Passkey reads a stored row.
+func Passkey(r db.Passkey) (store.Passkey, error) {
+	return store.Passkey{
+		ID: r.ID, Subject: r.Subject, Email: r.Email, Name: r.Name, PublicKey: r.PublicKey, Flags: byte(r.Flags),
+		SignCount: uint32(r.SignCount), CreatedAt: at(r.CreatedMs), UsedAt: at(r.UsedMs), SuspectAt: at(r.SuspectMs),
+	}, nil
+}

@@ -72,6 +72,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addOAuthSecretStmt, err = db.PrepareContext(ctx, addOAuthSecret); err != nil {
 		return nil, fmt.Errorf("error preparing query AddOAuthSecret: %w", err)
 	}
+	if q.addPasskeyStmt, err = db.PrepareContext(ctx, addPasskey); err != nil {
+		return nil, fmt.Errorf("error preparing query AddPasskey: %w", err)
+	}
 	if q.addSealedKeyStmt, err = db.PrepareContext(ctx, addSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query AddSealedKey: %w", err)
 	}
@@ -155,6 +158,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.deleteNoticesStmt, err = db.PrepareContext(ctx, deleteNotices); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteNotices: %w", err)
+	}
+	if q.deletePasskeyStmt, err = db.PrepareContext(ctx, deletePasskey); err != nil {
+		return nil, fmt.Errorf("error preparing query DeletePasskey: %w", err)
 	}
 	if q.deleteSealedKeyStmt, err = db.PrepareContext(ctx, deleteSealedKey); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteSealedKey: %w", err)
@@ -456,6 +462,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.paidByStmt, err = db.PrepareContext(ctx, paidBy); err != nil {
 		return nil, fmt.Errorf("error preparing query PaidBy: %w", err)
 	}
+	if q.passkeyStmt, err = db.PrepareContext(ctx, passkey); err != nil {
+		return nil, fmt.Errorf("error preparing query Passkey: %w", err)
+	}
+	if q.passkeysOfStmt, err = db.PrepareContext(ctx, passkeysOf); err != nil {
+		return nil, fmt.Errorf("error preparing query PasskeysOf: %w", err)
+	}
 	if q.postingsBetweenStmt, err = db.PrepareContext(ctx, postingsBetween); err != nil {
 		return nil, fmt.Errorf("error preparing query PostingsBetween: %w", err)
 	}
@@ -606,6 +618,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.streamMandatesStmt, err = db.PrepareContext(ctx, streamMandates); err != nil {
 		return nil, fmt.Errorf("error preparing query StreamMandates: %w", err)
 	}
+	if q.suspectPasskeyStmt, err = db.PrepareContext(ctx, suspectPasskey); err != nil {
+		return nil, fmt.Errorf("error preparing query SuspectPasskey: %w", err)
+	}
 	if q.tabStmt, err = db.PrepareContext(ctx, tab); err != nil {
 		return nil, fmt.Errorf("error preparing query Tab: %w", err)
 	}
@@ -710,6 +725,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.useOAuthSecretStmt, err = db.PrepareContext(ctx, useOAuthSecret); err != nil {
 		return nil, fmt.Errorf("error preparing query UseOAuthSecret: %w", err)
+	}
+	if q.usePasskeyStmt, err = db.PrepareContext(ctx, usePasskey); err != nil {
+		return nil, fmt.Errorf("error preparing query UsePasskey: %w", err)
 	}
 	if q.validAccessTokensStmt, err = db.PrepareContext(ctx, validAccessTokens); err != nil {
 		return nil, fmt.Errorf("error preparing query ValidAccessTokens: %w", err)
@@ -818,6 +836,11 @@ func (q *Queries) Close() error {
 	if q.addOAuthSecretStmt != nil {
 		if cerr := q.addOAuthSecretStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing addOAuthSecretStmt: %w", cerr)
+		}
+	}
+	if q.addPasskeyStmt != nil {
+		if cerr := q.addPasskeyStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addPasskeyStmt: %w", cerr)
 		}
 	}
 	if q.addSealedKeyStmt != nil {
@@ -958,6 +981,11 @@ func (q *Queries) Close() error {
 	if q.deleteNoticesStmt != nil {
 		if cerr := q.deleteNoticesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing deleteNoticesStmt: %w", cerr)
+		}
+	}
+	if q.deletePasskeyStmt != nil {
+		if cerr := q.deletePasskeyStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deletePasskeyStmt: %w", cerr)
 		}
 	}
 	if q.deleteSealedKeyStmt != nil {
@@ -1460,6 +1488,16 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing paidByStmt: %w", cerr)
 		}
 	}
+	if q.passkeyStmt != nil {
+		if cerr := q.passkeyStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing passkeyStmt: %w", cerr)
+		}
+	}
+	if q.passkeysOfStmt != nil {
+		if cerr := q.passkeysOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing passkeysOfStmt: %w", cerr)
+		}
+	}
 	if q.postingsBetweenStmt != nil {
 		if cerr := q.postingsBetweenStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing postingsBetweenStmt: %w", cerr)
@@ -1710,6 +1748,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing streamMandatesStmt: %w", cerr)
 		}
 	}
+	if q.suspectPasskeyStmt != nil {
+		if cerr := q.suspectPasskeyStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing suspectPasskeyStmt: %w", cerr)
+		}
+	}
 	if q.tabStmt != nil {
 		if cerr := q.tabStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing tabStmt: %w", cerr)
@@ -1885,6 +1928,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing useOAuthSecretStmt: %w", cerr)
 		}
 	}
+	if q.usePasskeyStmt != nil {
+		if cerr := q.usePasskeyStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing usePasskeyStmt: %w", cerr)
+		}
+	}
 	if q.validAccessTokensStmt != nil {
 		if cerr := q.validAccessTokensStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing validAccessTokensStmt: %w", cerr)
@@ -1980,6 +2028,7 @@ type Queries struct {
 	addOAuthClientStmt            *sql.Stmt
 	addOAuthGrantStmt             *sql.Stmt
 	addOAuthSecretStmt            *sql.Stmt
+	addPasskeyStmt                *sql.Stmt
 	addSealedKeyStmt              *sql.Stmt
 	addWebSessionStmt             *sql.Stmt
 	attemptCodeStmt               *sql.Stmt
@@ -2008,6 +2057,7 @@ type Queries struct {
 	deleteMandateOwnerStmt        *sql.Stmt
 	deleteMarketServerStmt        *sql.Stmt
 	deleteNoticesStmt             *sql.Stmt
+	deletePasskeyStmt             *sql.Stmt
 	deleteSealedKeyStmt           *sql.Stmt
 	deleteWebSessionStmt          *sql.Stmt
 	deleteWebSessionsStmt         *sql.Stmt
@@ -2108,6 +2158,8 @@ type Queries struct {
 	owedStmt                      *sql.Stmt
 	ownsMandateStmt               *sql.Stmt
 	paidByStmt                    *sql.Stmt
+	passkeyStmt                   *sql.Stmt
+	passkeysOfStmt                *sql.Stmt
 	postingsBetweenStmt           *sql.Stmt
 	postingsOfStmt                *sql.Stmt
 	putCodeStmt                   *sql.Stmt
@@ -2158,6 +2210,7 @@ type Queries struct {
 	staleListingsStmt             *sql.Stmt
 	streamEventsStmt              *sql.Stmt
 	streamMandatesStmt            *sql.Stmt
+	suspectPasskeyStmt            *sql.Stmt
 	tabStmt                       *sql.Stmt
 	tabsStmt                      *sql.Stmt
 	tabsAfterStmt                 *sql.Stmt
@@ -2193,6 +2246,7 @@ type Queries struct {
 	useCodeStmt                   *sql.Stmt
 	useOAuthGrantStmt             *sql.Stmt
 	useOAuthSecretStmt            *sql.Stmt
+	usePasskeyStmt                *sql.Stmt
 	validAccessTokensStmt         *sql.Stmt
 	webSessionStmt                *sql.Stmt
 	webhookEndpointStmt           *sql.Stmt
@@ -2223,6 +2277,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		addOAuthClientStmt:            q.addOAuthClientStmt,
 		addOAuthGrantStmt:             q.addOAuthGrantStmt,
 		addOAuthSecretStmt:            q.addOAuthSecretStmt,
+		addPasskeyStmt:                q.addPasskeyStmt,
 		addSealedKeyStmt:              q.addSealedKeyStmt,
 		addWebSessionStmt:             q.addWebSessionStmt,
 		attemptCodeStmt:               q.attemptCodeStmt,
@@ -2251,6 +2306,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		deleteMandateOwnerStmt:        q.deleteMandateOwnerStmt,
 		deleteMarketServerStmt:        q.deleteMarketServerStmt,
 		deleteNoticesStmt:             q.deleteNoticesStmt,
+		deletePasskeyStmt:             q.deletePasskeyStmt,
 		deleteSealedKeyStmt:           q.deleteSealedKeyStmt,
 		deleteWebSessionStmt:          q.deleteWebSessionStmt,
 		deleteWebSessionsStmt:         q.deleteWebSessionsStmt,
@@ -2351,6 +2407,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		owedStmt:                      q.owedStmt,
 		ownsMandateStmt:               q.ownsMandateStmt,
 		paidByStmt:                    q.paidByStmt,
+		passkeyStmt:                   q.passkeyStmt,
+		passkeysOfStmt:                q.passkeysOfStmt,
 		postingsBetweenStmt:           q.postingsBetweenStmt,
 		postingsOfStmt:                q.postingsOfStmt,
 		putCodeStmt:                   q.putCodeStmt,
@@ -2401,6 +2459,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		staleListingsStmt:             q.staleListingsStmt,
 		streamEventsStmt:              q.streamEventsStmt,
 		streamMandatesStmt:            q.streamMandatesStmt,
+		suspectPasskeyStmt:            q.suspectPasskeyStmt,
 		tabStmt:                       q.tabStmt,
 		tabsStmt:                      q.tabsStmt,
 		tabsAfterStmt:                 q.tabsAfterStmt,
@@ -2436,6 +2495,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		useCodeStmt:                   q.useCodeStmt,
 		useOAuthGrantStmt:             q.useOAuthGrantStmt,
 		useOAuthSecretStmt:            q.useOAuthSecretStmt,
+		usePasskeyStmt:                q.usePasskeyStmt,
 		validAccessTokensStmt:         q.validAccessTokensStmt,
 		webSessionStmt:                q.webSessionStmt,
 		webhookEndpointStmt:           q.webhookEndpointStmt,

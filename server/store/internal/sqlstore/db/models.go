@@ -277,6 +277,19 @@ type OutcomeConflict struct {
 	AtMs        int64
 }
 
+type Passkey struct {
+	ID        string
+	Subject   string
+	Email     string
+	Name      string
+	PublicKey []byte
+	Flags     int64
+	SignCount int64
+	CreatedMs int64
+	UsedMs    int64
+	SuspectMs int64
+}
+
 type Posting struct {
 	ChargeID     string
 	N            int64
