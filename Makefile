@@ -92,6 +92,7 @@ apidiff: $(TOOLS)/apidiff ## Compare the public API with the last tagged version
 bench: ## Print the benchmark tables: ratios to a baseline of the same run, and their aims
 	go run ./bench
 	go run ./bench/ledger
+	go run ./bench/ledger -market
 	PAYWARRANT_DASHBOARD_SPEED=1 go test ./server -count=1 -run TestDashboardIsFastWith100000Charges -v
 	go test ./cmd/paywarrant/internal/gateproxy -run NONE -bench Proxy
 

@@ -2,9 +2,10 @@
 // which aims it meets.
 //
 //	go run ./bench/ledger            # throughput, about a minute
-//	go run ./bench/ledger -million   # also how costs grow to a million charges
+//	go run ./bench/ledger -million   # only how costs grow to a million charges
 //	go run ./bench/ledger -export    # only the export of a million charges
 //	go run ./bench/ledger -reconcile # only the reconciliation of a million charges
+//	go run ./bench/ledger -market    # only searches of 100,000 listings of the market
 //
 // With -engine PostgreSQL only that engine is measured.
 //
@@ -33,23 +34,44 @@ import (
 	"github.com/paywarrant/paywarrant/server/store/sqlite"
 )
 
+// group measures one thing on an engine.
+type group func(context.Context, *table, engine) error
+
+// onDemand takes minutes each, so it is measured if it is asked for, and then alone.
+var onDemand = []struct {
+	name, usage string
+	measure     group
+}{
+	{"million", "measure only how costs grow from 1,000 to 1,000,000 charges", growth},
+	{"export", "measure only the export of 1,000,000 charges", exports},
+	{"reconcile", "measure only the reconciliation of 1,000,000 charges", reconciles},
+	{"market", "measure only searches of 100,000 listings", market},
+}
+
 func main() {
-	million := flag.Bool("million", false, "also measure how costs grow from 1,000 to 1,000,000 charges")
-	export := flag.Bool("export", false, "measure only the export of 1,000,000 charges")
-	reconcile := flag.Bool("reconcile", false, "measure only the reconciliation of 1,000,000 charges")
+	asked := make([]*bool, len(onDemand))
+	for i, g := range onDemand {
+		asked[i] = flag.Bool(g.name, false, g.usage)
+	}
 	only := flag.String("engine", "", "measure only one engine: SQLite or PostgreSQL")
 	span := flag.Duration("span", 3*time.Second, "how long to measure each figure")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *only, *span, *million, *export, *reconcile); err != nil {
+	var groups []group
+	for i, g := range onDemand {
+		if *asked[i] {
+			groups = append(groups, g.measure)
+		}
+	}
+	if err := run(ctx, *only, *span, groups); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// run measures all, in a folder that it deletes.
-func run(ctx context.Context, only string, span time.Duration, million, export, reconcile bool) error {
+// run measures the groups, or throughput if there are none, in a folder that it deletes.
+func run(ctx context.Context, only string, span time.Duration, groups []group) error {
 	dir, err := os.MkdirTemp("", "bench-ledger")
 	if err != nil {
 		return err
@@ -82,24 +104,12 @@ func run(ctx context.Context, only string, span time.Duration, million, export, 
 	}
 	disk := &disk{dir: dir}
 	var t table
-	var groups []func(context.Context, *table, engine) error
-	if export {
-		groups = append(groups, exports)
+	if len(groups) == 0 {
+		groups = []group{func(ctx context.Context, t *table, e engine) error { return throughput(ctx, t, disk, e, span) }}
 	}
-	if reconcile {
-		groups = append(groups, reconciles)
-	}
-	if !export && !reconcile {
-		groups = []func(context.Context, *table, engine) error{
-			func(ctx context.Context, t *table, e engine) error { return throughput(ctx, t, disk, e, span) },
-		}
-		if million {
-			groups = append(groups, growth, exports, reconciles)
-		}
-	}
-	for _, group := range groups {
+	for _, measure := range groups {
 		for _, e := range stores {
-			if err := group(ctx, &t, e); err != nil {
+			if err := measure(ctx, &t, e); err != nil {
 				return fmt.Errorf("%s: %w", e.name, err)
 			}
 		}
