@@ -18,7 +18,7 @@ type devCmd struct {
 	Addr      string   `default:"127.0.0.1:4020" help:"Address on which the service listens; port 0 takes a free one. Default: ${default}." placeholder:"HOST:PORT"`
 	BaseURL   string   `help:"URL at which clients reach the service. Required if --addr names no single address, such as 0.0.0.0:4020." name:"base-url" placeholder:"URL"`
 	APIAddr   string   `default:"127.0.0.1:0" help:"Address on which the demo API listens. Default: ${default}." name:"api-addr" placeholder:"HOST:PORT"`
-	Env       string   `help:"File to source in a shell, with addresses, credentials and a mandate. It is written once everything is ready, and removed at exit." placeholder:"FILE" type:"path"`
+	Env       string   `help:"File to source in a shell, with addresses, credentials and a mandate. It is written once everything is ready, and removed at exit. A file that dev did not write is not replaced." placeholder:"FILE" type:"path"`
 	Data      string   `help:"Folder for the data. Default: a temporary folder that is removed at exit." placeholder:"DIR" type:"path"`
 	Postgres  string   `help:"PostgreSQL database to use instead of SQLite; --data then stores only the keys." placeholder:"URL"`
 	Processor string   `help:"Address of a sandbox card processor to use, instead of one in this process." placeholder:"URL"`
@@ -65,16 +65,16 @@ func (c devCmd) Run(ctx context.Context, o output) error {
 	if err != nil {
 		return err
 	}
-	if c.Env != "" {
-		if err := removed(c.Env); err != nil { // of an earlier sandbox
-			return usage("--env: %w", err)
-		}
+	env := &envFile{path: c.Env}
+	if err := env.check(); err != nil {
+		return err
 	}
 	person := !c.JSON && isTerminal(o.out)
 	log := c.logger(person, o)
 	cfg := stackConfig{
 		Addr: c.Addr, BaseURL: baseURL, APIAddr: c.APIAddr, Dir: c.Data, Logger: log, Postgres: c.Postgres, Processor: c.Processor,
 		NoChain: c.NoChain, ChainURL: c.ChainURL, Upstreams: c.upstreams(),
+		Listening: env.clear,
 	}
 	if err := server.CheckUpstreams(config{Upstreams: cfg.Upstreams}.upstreams()); err != nil {
 		return usage("--upstream: %w", err)
@@ -86,14 +86,11 @@ func (c devCmd) Run(ctx context.Context, o output) error {
 	if err != nil {
 		return err
 	}
-	if err = c.show(ctx, s, o, person, log); err == nil {
+	if err = c.show(ctx, s, env, o, person, log); err == nil {
 		<-ctx.Done()
 		log.Info("stopping")
 	}
-	if c.Env != "" {
-		err = errors.Join(err, removed(c.Env))
-	}
-	return errors.Join(err, s.Close())
+	return errors.Join(err, env.remove(), s.Close())
 }
 
 // upstreams returns the catalogs of the flags, named by their order.
@@ -107,7 +104,7 @@ func (c devCmd) upstreams() []upstreamConfig {
 }
 
 // show makes a mandate for whom it shows one, and prints and writes what runs.
-func (c devCmd) show(ctx context.Context, s *stack, o output, person bool, log *slog.Logger) (err error) {
+func (c devCmd) show(ctx context.Context, s *stack, env *envFile, o output, person bool, log *slog.Logger) (err error) {
 	var mandate client.Session
 	var token string
 	if person || c.Env != "" {
@@ -117,7 +114,7 @@ func (c devCmd) show(ctx context.Context, s *stack, o output, person bool, log *
 		err = s.subscribe(ctx, log)
 	}
 	if err == nil && c.Env != "" {
-		err = s.writeEnv(c.Env, mandate.Mandate, token)
+		err = env.write(s.variables(mandate.Mandate, token))
 	}
 	if err != nil {
 		return err

@@ -52,7 +52,7 @@ func TestScreenShowsCommandsThatPay(t *testing.T) {
 	t.Parallel()
 	s := developed(t, nil)
 	var out bytes.Buffer
-	require.NoError(t, devCmd{}.show(t.Context(), s, output{&out, io.Discard}, true, slog.New(slog.DiscardHandler)))
+	require.NoError(t, devCmd{}.show(t.Context(), s, &envFile{}, output{&out, io.Discard}, true, slog.New(slog.DiscardHandler)))
 	text := out.String()
 	for _, want := range []string{s.BaseURL + "/ ", s.API.BaseURL + "/weather", "del_", "/report", "webhooks trigger"} {
 		require.Contains(t, text, want)
@@ -89,7 +89,7 @@ func TestWithoutATerminalThereIsOneLineOfJSON(t *testing.T) {
 	s := developed(t, nil)
 	var out bytes.Buffer
 	env := filepath.Join(t.TempDir(), "my.env")
-	require.NoError(t, devCmd{Env: env}.show(t.Context(), s, output{&out, io.Discard}, false, slog.New(slog.DiscardHandler)))
+	require.NoError(t, devCmd{Env: env}.show(t.Context(), s, &envFile{path: env}, output{&out, io.Discard}, false, slog.New(slog.DiscardHandler)))
 	sh := exec.CommandContext(t.Context(), "sh", "-c", `. "$0" && echo $SERVICE_API_URL $PAY_TO $API && echo $SERVICE_MANDATE`, env)
 	sourced, err := sh.Output()
 	require.NoError(t, err)
@@ -137,7 +137,7 @@ func TestServiceBehindAnotherURLWorks(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, strings.HasPrefix(session.SetupURL, base+"/setup/"), session.SetupURL)
 		var out bytes.Buffer
-		require.NoError(t, devCmd{}.show(t.Context(), s, output{&out, io.Discard}, true, slog.New(slog.DiscardHandler)))
+		require.NoError(t, devCmd{}.show(t.Context(), s, &envFile{}, output{&out, io.Discard}, true, slog.New(slog.DiscardHandler)))
 		require.Equal(t, s.local(), strings.Contains(out.String(), "del_"))
 	}
 }

@@ -57,7 +57,7 @@ func (f exportFlags) selection(settled bool) (ledger.Selection, error) {
 func export[R any](
 	ctx context.Context, f exportFlags, o output, what string, columns []column[R], read func(*server.Operator, func(R) error) error,
 ) error {
-	if err := checkOut(f.Out); err != nil {
+	if err := checkFile("--out", f.Out); err != nil {
 		return err
 	}
 	rows := 0

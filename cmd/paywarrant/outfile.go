@@ -9,19 +9,19 @@ import (
 	"path/filepath"
 )
 
-// checkOut returns an error if --out cannot name a file to write.
-func checkOut(path string) error {
+// checkFile returns a usage error if a flag cannot name a file to write.
+func checkFile(flag, path string) error {
 	if path == "" {
 		return nil
 	}
 	switch info, err := os.Lstat(path); {
 	case err == nil && !info.Mode().IsRegular():
-		return usage("--out: %s is not a regular file", path)
+		return usage("%s: %s is not a regular file", flag, path)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return usage("--out: %w", err)
+		return usage("%s: %w", flag, err)
 	}
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return usage("--out: there is no folder %s", filepath.Dir(path))
+		return usage("%s: there is no folder %s", flag, filepath.Dir(path))
 	}
 	return nil
 }
@@ -35,7 +35,7 @@ func writeOut(path string, out io.Writer, write func(io.Writer) error) error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
-		return fmt.Errorf("--out: %w", err)
+		return fmt.Errorf("write %s: %w", path, err)
 	}
 	err = write(f)
 	if err == nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -43,7 +42,8 @@ func (s *screen) event(e webhook.Event) {
 
 // showScreen writes the files that the commands on the screen use, and prints it.
 func (s *stack) showScreen(out io.Writer, text []byte, mandate client.Session, token string) error {
-	if err := s.writeEnv(filepath.Join(s.Dir, "dev.env"), mandate.Mandate, token); err != nil {
+	env := envFile{path: filepath.Join(s.Dir, "dev.env")}
+	if err := env.replace(s.variables(mandate.Mandate, token)); err != nil {
 		return err
 	}
 	files := map[string]string{"dev.json": string(text) + "\n"}
@@ -81,10 +81,9 @@ func (s *stack) showScreen(out io.Writer, text []byte, mandate client.Session, t
 	return t.err
 }
 
-// writeEnv writes a file that a shell can source, at once: who waits for it reads it whole.
-func (s *stack) writeEnv(path, mandate, token string) error {
-	var b strings.Builder
-	for _, v := range []fact{
+// variables are what programs need to use the stack.
+func (s *stack) variables(mandate, token string) []fact {
+	return []fact{
 		{"SERVICE_API_URL", s.BaseURL},
 		{"SERVICE_MERCHANT_ID", s.People.Merchant.ID},
 		{"SERVICE_API_KEY", s.People.Merchant.APIKey},
@@ -92,24 +91,7 @@ func (s *stack) writeEnv(path, mandate, token string) error {
 		{"SERVICE_MANDATE", mandate},
 		{"SERVICE_ACCESS_TOKEN", token},
 		{"API", s.API.BaseURL},
-	} {
-		if v.Value != "" {
-			b.WriteString("export " + v.Name + "=" + v.Value + "\n")
-		}
 	}
-	whole := path + ".new"
-	if err := os.WriteFile(whole, []byte(b.String()), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(whole, path)
-}
-
-// removed removes a file, if there is one.
-func removed(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
 }
 
 // commands returns three commands that pay for something.

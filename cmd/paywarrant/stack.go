@@ -39,6 +39,8 @@ type stackConfig struct {
 	NoChain bool
 	// ChainURL is a development chain in another process. Empty: one in this one.
 	ChainURL string
+	// Listening is called once the ports are taken. May be nil.
+	Listening func() error
 	// Upstreams are other catalogs, whose entries the market lists.
 	Upstreams []upstreamConfig
 }
@@ -122,6 +124,11 @@ func (s *stack) startService(ctx context.Context, cfg stackConfig) error {
 	l, err := listen(ctx, cfg.Addr)
 	if err != nil {
 		return err
+	}
+	if cfg.Listening != nil {
+		if err := cfg.Listening(); err != nil {
+			return errors.Join(err, l.stop())
+		}
 	}
 	s.BaseURL = cmp.Or(cfg.BaseURL, l.origin())
 	s.direct = s.BaseURL == l.origin()

@@ -18,7 +18,7 @@ type reportFlags struct {
 
 // check returns an error if the flags cannot be followed.
 func (f reportFlags) check() error {
-	if err := checkOut(f.JUnit); err != nil {
+	if err := checkFile("--junit", f.JUnit); err != nil {
 		return fmt.Errorf("--junit, as %w", err)
 	}
 	return nil
