@@ -2,5 +2,7 @@
 
 package main
 
-// lockFolder does nothing: this system has no advisory locks of files.
+// lockFolder and lockStore do nothing: this system has no advisory locks of files.
 func lockFolder(string) (unlock func() error, err error) { return func() error { return nil }, nil }
+
+func lockStore(string) (unlock func() error, err error) { return func() error { return nil }, nil }

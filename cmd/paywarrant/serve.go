@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/paywarrant/paywarrant/server"
@@ -61,6 +64,11 @@ func (c serveCmd) Run(ctx context.Context, o output) (failed error) {
 	if err != nil {
 		return err
 	}
+	unlock, err := cfg.reserveStore(log)
+	if err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", c.Config, err), l.stop())
+	}
+	defer func() { failed = errors.Join(failed, unlock()) }()
 	srv, err := newService(ctx, cfg, log, more)
 	if err != nil {
 		return errors.Join(err, l.stop())
@@ -79,6 +87,22 @@ func (c serveCmd) Run(ctx context.Context, o output) (failed error) {
 		l.done <- err // for stop
 	}
 	return errors.Join(l.stop(), srv.Close())
+}
+
+// reserveStore keeps other services from an SQLite file, and logs the path of one that is
+// new: a relative path in another folder would be a service without its mandates.
+func (c config) reserveStore(log *slog.Logger) (unlock func() error, err error) {
+	if onPostgres(c.Store) {
+		return func() error { return nil }, nil
+	}
+	path, err := filepath.Abs(c.Store)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		log.Warn("there is no store; creating an empty one", slog.String("path", path))
+	}
+	return lockStore(path)
 }
 
 // startError names the key where the chain's records are not for this configuration.
