@@ -47,7 +47,7 @@ func (f *envFile) replaceable(text []byte) bool {
 	return len(text) == 0 || bytes.HasPrefix(text, []byte(envMark))
 }
 
-// clear removes the file of an earlier sandbox, so that whoever waits for the file waits for
+// clear removes the file of an earlier sandbox, so that a program that waits for the file gets
 // that of this one.
 func (f *envFile) clear() error {
 	text, err := f.read()

@@ -21,7 +21,7 @@ var paywallMutants = []mutant{
 	{"paywall/meter.go", "a meter passes the price", "m.used = m.most\n\treturn", "m.used += micros\n\treturn", "./paywall:MeterStays"},
 	{"paywall/metered_response.go", "headers of a handler leak into the refusal of its capture", "clear(h)\n\tmaps.Copy(h, r.before)", "maps.Copy(h, r.before)", "./paywall:RefusedCapture"},
 	{"paywall/refund.go", "a refund is requested before it is recorded", "if err := h.noteRefund(ctx, p, true); err != nil {", "if err := error(nil); err != nil {", "./paywall:UnservedPaymentIsRefunded"},
-	{"server/internal/api/paywall.go", "anyone's price is held", "if !strings.EqualFold(m.PayTo, in.PayTo) {", "if false {", "./server:OnlyThePayee"},
+	{"server/internal/api/paywall.go", "anyone's price is held", "if !strings.EqualFold(m.PayTo, in.PayTo) {", "if !strings.EqualFold(m.PayTo, in.PayTo) && m.PayTo == \"\" {", "./server:OnlyThePayee"},
 	{"paywall/answer_refusal.go", "a duplicate settlement has another code", "errors.As(err, &refused) && refused.Reason == x402.ReasonDuplicate", "false", "./paywall:DuplicateSettlement"},
 	{"paywall/redemption_delivery.go", "a 404 is served", "return status < http.StatusBadRequest &&", "return status < http.StatusInternalServerError &&", "./paywall:UnfulfilledPaymentOpensOnce"},
 	{"paywall/redemption_delivery.go", "HEAD is served", " && h.request.Method != http.MethodHead", "", "./paywall:HEADIsNotServed"},
