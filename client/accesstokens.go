@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Scope is what an access token permits.
+// Scope is what an access token or an API key permits.
 type Scope string
 
 // The scopes of access tokens. A token without a mandate also asks for mandates with
@@ -25,8 +25,24 @@ const (
 	ScopeRevoke Scope = "revoke"
 )
 
-// Scopes returns all scopes.
+// The scopes of API keys. A call that an access token permits needs [ScopeCharge], or
+// [ScopeRead] to read a balance.
+const (
+	// ScopeRead reads payments, mandates, statistics, events and settings.
+	ScopeRead Scope = "read"
+	// ScopeCharge asks for mandates, charges them and ends them, and creates checkouts.
+	ScopeCharge Scope = "charge"
+	// ScopeRefund gives payments back.
+	ScopeRefund Scope = "refund"
+	// ScopeAdmin changes webhook endpoints, access tokens and market servers.
+	ScopeAdmin Scope = "admin"
+)
+
+// Scopes returns all scopes of access tokens.
 func Scopes() []Scope { return []Scope{ScopePay, ScopeBalance, ScopeRevoke} }
+
+// KeyScopes returns all scopes of API keys.
+func KeyScopes() []Scope { return []Scope{ScopeRead, ScopeCharge, ScopeRefund, ScopeAdmin} }
 
 // AccessTokenParams are the parameters of [Client.CreateAccessToken].
 type AccessTokenParams struct {

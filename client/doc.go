@@ -34,7 +34,7 @@
 //	ErrMandateExpired         the mandate has expired: ask the person for another
 //	ErrMandatePaused          the person has paused the mandate: retry with a new key once it is resumed
 //	ErrMerchantNotAllowed     the mandate does not allow you as payee: ask the person for one that does
-//	ErrInsufficientScope      the access token does not permit the call (Error.Scope): ask the merchant for another
+//	ErrInsufficientScope      the API key or access token does not permit the call (Error.Scope): use another
 //	ErrMerchantInactive       your account is not active: ask the operator
 //	ErrUnauthorized           wrong credentials, or credentials of the other mode: see Config
 //	ErrValidation             Error.Param is invalid: fix the call

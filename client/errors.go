@@ -123,7 +123,7 @@ type Error struct {
 	// RemainingMonthlySpendCents is what is left of the month, in US cents. It is set
 	// with [CodeMonthlyLimit].
 	RemainingMonthlySpendCents *int64 `json:"remainingMonthlySpendCents,omitempty"`
-	// Scope is the scope that the access token lacks. It is set with
+	// Scope is the scope that the API key or the access token lacks. It is set with
 	// [CodeInsufficientScope], unless no access token permits the call.
 	Scope Scope `json:"scope,omitempty"`
 	// RetryAfter is how long the service asks to wait before a retry. It is zero if the

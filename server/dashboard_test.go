@@ -117,7 +117,12 @@ func TestMerchantSignsUpAndCharges(t *testing.T) {
 	require.Contains(t, overview.Text, "To your first payment")
 	require.NotContains(t, overview.Text, "<b>Shop")
 
-	keys := b.post("/dashboard/keys", url.Values{"label": {"Web shop"}})
+	none := b.post("/dashboard/keys", url.Values{"label": {"Web shop"}})
+	require.Equal(t, http.StatusUnprocessableEntity, none.Status)
+	require.Contains(t, none.Text, "Choose what the key may do.")
+	require.Contains(t, none.Text, `value="Web shop"`)
+	keys := b.post("/dashboard/keys", url.Values{"label": {"Web shop"}, "scope": {"read", "charge"}})
+	require.Contains(t, keys.Text, "<td>read, charge</td>")
 	require.Equal(t, http.StatusCreated, keys.Status)
 	key := regexp.MustCompile(`sk_test_[\w-]+`).FindString(keys.Text)
 	merchantID := regexp.MustCompile(`mer_\w+`).FindString(keys.Text)
@@ -274,7 +279,7 @@ func TestKeysNeedAFreshCode(t *testing.T) {
 	t.Parallel()
 	b := merchantTab(t)
 	b.srv.Clock.Advance(11 * time.Minute)
-	refused := b.post("/dashboard/keys", url.Values{"label": {"Late"}})
+	refused := b.post("/dashboard/keys", url.Values{"label": {"Late"}, "scope": {"charge"}})
 	require.Equal(t, http.StatusForbidden, refused.Status)
 	require.Contains(t, refused.Text, "Confirm that it is you")
 	require.NotContains(t, b.get("/dashboard/keys").Text, "Late")
@@ -283,7 +288,7 @@ func TestKeysNeedAFreshCode(t *testing.T) {
 	code := b.code(had)
 	require.Contains(t, b.post("/dashboard/prove/code", url.Values{"next": {"/keys"}, "code": {"12"}}).Text, "six digits")
 	require.Equal(t, "/dashboard/keys", b.post("/dashboard/prove/code", url.Values{"next": {"/keys"}, "code": {code}}).Path)
-	require.Equal(t, http.StatusCreated, b.post("/dashboard/keys", url.Values{"label": {"Late"}}).Status)
+	require.Equal(t, http.StatusCreated, b.post("/dashboard/keys", url.Values{"label": {"Late"}, "scope": {"charge"}}).Status)
 	require.Equal(t, "/dashboard", b.post("/dashboard/prove/code", url.Values{"next": {"//evil.example"}, "code": {code}}).Path[:10], "a form leads nowhere else")
 }
 
@@ -291,8 +296,8 @@ func TestKeysNeedAFreshCode(t *testing.T) {
 func TestKeyFormSentTwiceCreatesOneKey(t *testing.T) {
 	t.Parallel()
 	b := merchantTab(t)
-	require.Equal(t, http.StatusCreated, b.post("/dashboard/keys", url.Values{"label": {"Shop"}}).Status)
-	twice := b.post("/dashboard/keys", url.Values{"label": {"Shop"}})
+	require.Equal(t, http.StatusCreated, b.post("/dashboard/keys", url.Values{"label": {"Shop"}, "scope": {"charge"}}).Status)
+	twice := b.post("/dashboard/keys", url.Values{"label": {"Shop"}, "scope": {"charge"}})
 	require.Equal(t, http.StatusUnprocessableEntity, twice.Status)
 	require.Contains(t, twice.Text, "valid key of this name")
 	revoke := regexp.MustCompile(`/dashboard/keys/key_\w+/revoke`).FindString(twice.Text) // the newest

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/internal/account"
@@ -178,17 +179,22 @@ func (o *Operator) APIKeys(ctx context.Context, merchantID string) ([]store.APIK
 	return o.config.Store.APIKeys(ctx, merchantID)
 }
 
-// CreateAPIKey creates another API key for a merchant. Only its hash is stored: plain
-// cannot be read again.
-func (o *Operator) CreateAPIKey(ctx context.Context, merchantID, label string) (plain string, key store.APIKey, err error) {
+// CreateAPIKey creates another API key for a merchant, with scopes of [client.KeyScopes];
+// default: all. Only its hash is stored: plain cannot be read again.
+func (o *Operator) CreateAPIKey(ctx context.Context, merchantID, label string, scopes ...client.Scope) (plain string, key store.APIKey, err error) {
 	if _, err := o.Merchant(ctx, merchantID); err != nil {
 		return "", store.APIKey{}, err
 	}
 	if err := text.Check(label, maxReason); err != nil {
 		return "", store.APIKey{}, fmt.Errorf("label: %w", err)
 	}
-	plain, key = o.accounts.NewKey(merchantID, label)
-	if err := o.audit(ctx, "api-key.create", merchantID, "", strings.TrimSpace(key.ID()+" "+label)); err != nil {
+	names, err := account.KeyScopes(scopes)
+	if err != nil {
+		return "", store.APIKey{}, fmt.Errorf("scope: %w", err)
+	}
+	plain, key = o.accounts.NewKey(merchantID, label, names)
+	detail := key.ID() + " " + strings.Join(key.Scopes, ",") + " " + label
+	if err := o.audit(ctx, "api-key.create", merchantID, "", strings.TrimSpace(detail)); err != nil {
 		return "", store.APIKey{}, err
 	}
 	if err := o.accounts.AddKey(ctx, key); err != nil {

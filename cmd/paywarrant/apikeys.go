@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
+	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/store"
 )
@@ -16,17 +18,18 @@ type apiKeysCmd struct {
 
 // apiKeyLine is how an API key is printed.
 type apiKeyLine struct {
-	ID         string `json:"id"`
-	MerchantID string `json:"merchantId"`
-	Label      string `json:"label,omitempty"`
-	LastFour   string `json:"lastFour"`
-	APIKey     string `json:"apiKey,omitempty"` // of a new key
-	CreatedAt  string `json:"createdAt"`
-	RevokedAt  string `json:"revokedAt,omitempty"`
+	ID         string   `json:"id"`
+	MerchantID string   `json:"merchantId"`
+	Label      string   `json:"label,omitempty"`
+	LastFour   string   `json:"lastFour"`
+	Scopes     []string `json:"scopes"`
+	APIKey     string   `json:"apiKey,omitempty"` // of a new key
+	CreatedAt  string   `json:"createdAt"`
+	RevokedAt  string   `json:"revokedAt,omitempty"`
 }
 
 func keyLine(k store.APIKey) apiKeyLine {
-	l := apiKeyLine{ID: k.ID(), MerchantID: k.MerchantID, Label: k.Label, LastFour: k.Hint, CreatedAt: k.CreatedAt.UTC().Format(time.RFC3339)}
+	l := apiKeyLine{ID: k.ID(), MerchantID: k.MerchantID, Label: k.Label, LastFour: k.Hint, Scopes: k.Scopes, CreatedAt: k.CreatedAt.UTC().Format(time.RFC3339)}
 	if !k.RevokedAt.IsZero() {
 		l.RevokedAt = k.RevokedAt.UTC().Format(time.RFC3339)
 	}
@@ -43,7 +46,7 @@ func (c apiKeysListCmd) Run(ctx context.Context, o output) error {
 			return err
 		}
 		var objects []any
-		table := [][]string{{"KEY", "LABEL", "ENDS WITH", "CREATED", "STATE"}}
+		table := [][]string{{"KEY", "LABEL", "ENDS WITH", "SCOPES", "CREATED", "STATE"}}
 		for _, k := range keys {
 			l := keyLine(k)
 			state := "valid"
@@ -51,7 +54,7 @@ func (c apiKeysListCmd) Run(ctx context.Context, o output) error {
 				state = "revoked " + l.RevokedAt
 			}
 			objects = append(objects, l)
-			table = append(table, []string{l.ID, l.Label, "…" + l.LastFour, l.CreatedAt, state})
+			table = append(table, []string{l.ID, l.Label, "…" + l.LastFour, strings.Join(l.Scopes, ","), l.CreatedAt, state})
 		}
 		return c.print(o, objects, table)
 	})
@@ -60,25 +63,26 @@ func (c apiKeysListCmd) Run(ctx context.Context, o output) error {
 type apiKeysCreateCmd struct {
 	merchantArg
 
-	Label string `help:"Label of the key." placeholder:"TEXT"`
+	Label string         `help:"Label of the key." placeholder:"TEXT"`
+	Scope []client.Scope `enum:"read,charge,refund,admin" help:"What the key permits, separated by commas: read, charge, refund, admin. Default: all." placeholder:"SCOPE,…"`
 }
 
 // Run makes a key.
 func (c apiKeysCreateCmd) Run(ctx context.Context, o output) error {
 	return c.operator(ctx, func(op *server.Operator) error {
-		plain, k, err := op.CreateAPIKey(ctx, c.Merchant, c.Label)
+		plain, k, err := op.CreateAPIKey(ctx, c.Merchant, c.Label, c.Scope...)
 		if err != nil {
 			return err
 		}
 		l := keyLine(k)
 		l.APIKey = plain
-		return c.print(o, []any{l}, [][]string{{"Key", l.ID}, {"Label", l.Label}, {"API key", plain + "  (cannot be read again)"}})
+		return c.print(o, []any{l}, [][]string{{"Key", l.ID}, {"Label", l.Label}, {"Scopes", strings.Join(l.Scopes, ",")}, {"API key", plain + "  (cannot be read again)"}})
 	})
 }
 
 // Help is the longer text of the command.
 func (apiKeysCreateCmd) Help() string {
-	return "Example: paywarrant api-keys create mer_01K… --config pay.toml --label billing"
+	return "Example: paywarrant api-keys create mer_01K… --config pay.toml --label billing --scope read,refund"
 }
 
 type apiKeysRevokeCmd struct {

@@ -132,7 +132,10 @@ func TestAPIKeysAreMadeAndRevokedByTheirIDs(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	m := p.merchant(t)
-	made := p.ok(t, "api-keys", "create", m, "--label", "billing")[0]
+	made := p.ok(t, "api-keys", "create", m, "--label", "billing", "--scope", "refund,read")[0]
+	require.Equal(t, []any{"read", "refund"}, made["scopes"])
+	_, err := p.do(t, "api-keys", "create", m, "--scope", "pay")
+	require.ErrorContains(t, err, "--scope")
 	plain := made["apiKey"].(string)
 	require.Equal(t, plain[len(plain)-4:], made["lastFour"])
 	listed := p.ok(t, "api-keys", "list", m)
@@ -141,7 +144,7 @@ func TestAPIKeysAreMadeAndRevokedByTheirIDs(t *testing.T) {
 	require.NotContains(t, listed[1], "apiKey")
 	keyID := made["id"].(string)
 	require.Contains(t, p.ok(t, "api-keys", "revoke", keyID[:12], "--reason", "leaked")[0], "revokedAt")
-	_, err := p.do(t, "api-keys", "revoke", keyID)
+	_, err = p.do(t, "api-keys", "revoke", keyID)
 	require.ErrorContains(t, err, "revoked already")
 	_, err = p.do(t, "api-keys", "revoke", plain)
 	require.ErrorContains(t, err, "not found")

@@ -159,7 +159,7 @@ func TestChangesOfOperatorsAreInTheAuditLog(t *testing.T) {
 		{"merchant.create", m, "Acme"},
 		{"merchant.set-limit", m, "25.00"},
 		{"merchant.set-limit", m, "none"},
-		{"api-key.create", m, key + " billing"},
+		{"api-key.create", m, key + " read,charge,refund,admin billing"},
 		{"api-key.revoke", m, key},
 		{"key.rotate", next, "forced"},
 		{"key.revoke", current, ""},

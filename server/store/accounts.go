@@ -13,8 +13,9 @@ import (
 type Accounts interface {
 	// Merchant returns a merchant.
 	Merchant(ctx context.Context, id string) (ledger.Merchant, error)
-	// MerchantByKey returns the merchant with the valid API key of this hash.
-	MerchantByKey(ctx context.Context, hash string) (ledger.Merchant, error)
+	// ValidAPIKey returns the API key with this hash and its merchant. A revoked key does not
+	// exist.
+	ValidAPIKey(ctx context.Context, hash string) (APIKey, ledger.Merchant, error)
 	// MerchantByWallet returns the merchant with this verified wallet. It ignores the case
 	// of the address.
 	MerchantByWallet(ctx context.Context, payTo string) (ledger.Merchant, error)
@@ -65,6 +66,8 @@ type APIKey struct {
 	Hint string
 	// Label is the owner's name for the key; may be empty.
 	Label string
+	// Scopes lists what the key permits: read, charge, refund and admin.
+	Scopes []string
 	// CreatedAt is the time of creation.
 	CreatedAt time.Time
 	// RevokedAt is the time of revocation; zero while the key is valid.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ func unauthorized(message string) error {
 // Store is the part of store.Accounts and store.Tokens that is used here.
 type Store interface {
 	store.Tokens
-	MerchantByKey(ctx context.Context, hash string) (ledger.Merchant, error)
+	ValidAPIKey(ctx context.Context, hash string) (store.APIKey, ledger.Merchant, error)
 	MerchantByWallet(ctx context.Context, payTo string) (ledger.Merchant, error)
 	PutMerchant(ctx context.Context, m ledger.Merchant) error
 	APIKeysByHash(ctx context.Context, prefix string) ([]store.APIKey, error)
@@ -59,29 +60,29 @@ func (a *Accounts) Prefix() string {
 	return id.TestAPIKey
 }
 
-// Authenticate returns the merchant whose credentials these are. It returns a
+// Authenticate returns the API key and the merchant whose credentials these are. It returns a
 // [*client.Error] of the kind client.ErrUnauthorized if they are wrong.
-func (a *Accounts) Authenticate(ctx context.Context, merchantID, apiKey string) (ledger.Merchant, error) {
+func (a *Accounts) Authenticate(ctx context.Context, merchantID, apiKey string) (store.APIKey, ledger.Merchant, error) {
 	wrong := unauthorized("X-Service-Merchant-Id or X-Service-Api-Key is missing, wrong or revoked.")
 	switch {
 	case merchantID == "" || apiKey == "":
-		return ledger.Merchant{}, wrong
+		return store.APIKey{}, ledger.Merchant{}, wrong
 	case a.Live && strings.HasPrefix(apiKey, id.TestAPIKey):
-		return ledger.Merchant{}, unauthorized("This is a sandbox API key; this is the live service.")
+		return store.APIKey{}, ledger.Merchant{}, unauthorized("This is a sandbox API key; this is the live service.")
 	case !a.Live && strings.HasPrefix(apiKey, id.LiveAPIKey):
-		return ledger.Merchant{}, unauthorized("This is a live API key; this is the sandbox.")
+		return store.APIKey{}, ledger.Merchant{}, unauthorized("This is a live API key; this is the sandbox.")
 	}
-	m, err := a.Store.MerchantByKey(ctx, id.Hash(apiKey))
+	key, m, err := a.Store.ValidAPIKey(ctx, id.Hash(apiKey))
 	if errors.Is(err, ledger.ErrNotFound) {
-		return ledger.Merchant{}, wrong
+		return store.APIKey{}, ledger.Merchant{}, wrong
 	}
 	if err != nil {
-		return ledger.Merchant{}, fmt.Errorf("read merchant of an API key: %w", err)
+		return store.APIKey{}, ledger.Merchant{}, fmt.Errorf("read API key: %w", err)
 	}
 	if subtle.ConstantTimeCompare([]byte(m.ID), []byte(merchantID)) != 1 {
-		return ledger.Merchant{}, wrong
+		return store.APIKey{}, ledger.Merchant{}, wrong
 	}
-	return m, nil
+	return key, m, nil
 }
 
 // NewMerchant describes a new account.
@@ -134,9 +135,13 @@ func (a *Accounts) Open(ctx context.Context, n NewMerchant) (ledger.Merchant, er
 	return m, nil
 }
 
-// IssueKey creates another API key for a merchant. The key cannot be read again.
+// IssueKey creates another API key for a merchant, with all scopes. The key cannot be read again.
 func (a *Accounts) IssueKey(ctx context.Context, merchantID, label string) (string, store.APIKey, error) {
-	plain, key := a.NewKey(merchantID, label)
+	all, err := KeyScopes(nil)
+	if err != nil {
+		return "", store.APIKey{}, err
+	}
+	plain, key := a.NewKey(merchantID, label, all)
 	if err := a.AddKey(ctx, key); err != nil {
 		return "", store.APIKey{}, err
 	}
@@ -144,9 +149,28 @@ func (a *Accounts) IssueKey(ctx context.Context, merchantID, label string) (stri
 }
 
 // NewKey returns a new API key for a merchant, which is not valid before [Accounts.AddKey].
-func (a *Accounts) NewKey(merchantID, label string) (plain string, key store.APIKey) {
+func (a *Accounts) NewKey(merchantID, label string, scopes []string) (plain string, key store.APIKey) {
 	plain = id.NewCapability(a.Prefix())
-	return plain, store.APIKey{Hash: id.Hash(plain), MerchantID: merchantID, Hint: plain[len(plain)-4:], Label: label, CreatedAt: a.Clock()}
+	return plain, store.APIKey{
+		Hash: id.Hash(plain), MerchantID: merchantID, Hint: plain[len(plain)-4:], Label: label, Scopes: scopes, CreatedAt: a.Clock(),
+	}
+}
+
+// KeyScopes returns scopes of API keys as they are stored: each once, in their usual order; all
+// if there are none.
+func KeyScopes(scopes []client.Scope) ([]string, error) {
+	for _, s := range scopes {
+		if !slices.Contains(client.KeyScopes(), s) {
+			return nil, fmt.Errorf("%q is not one of read, charge, refund and admin", s)
+		}
+	}
+	var names []string
+	for _, s := range client.KeyScopes() {
+		if len(scopes) == 0 || slices.Contains(scopes, s) {
+			names = append(names, string(s))
+		}
+	}
+	return names, nil
 }
 
 // AddKey stores a key that NewKey returned.

@@ -35,7 +35,7 @@ func TestRevokedKeysAndInactiveMerchantsAreSeenAtOnce(t *testing.T) {
 	second, labelled, err := ours.IssueKey(ctx, made.Merchant.ID, "billing")
 	require.NoError(t, err)
 	for _, key := range []string{made.APIKey, second} {
-		m, err := theirs.Authenticate(ctx, made.Merchant.ID, key)
+		_, m, err := theirs.Authenticate(ctx, made.Merchant.ID, key)
 		require.NoError(t, err)
 		require.True(t, m.Active)
 	}
@@ -52,13 +52,13 @@ func TestRevokedKeysAndInactiveMerchantsAreSeenAtOnce(t *testing.T) {
 	require.Equal(t, keys[0].ID(), revoked.ID())
 	_, err = ours.RevokeKey(ctx, keys[0].ID())
 	require.ErrorIs(t, err, account.ErrKeyRevoked)
-	_, err = theirs.Authenticate(ctx, made.Merchant.ID, made.APIKey)
+	_, _, err = theirs.Authenticate(ctx, made.Merchant.ID, made.APIKey)
 	require.ErrorIs(t, err, client.ErrUnauthorized)
 
-	m, err := theirs.Authenticate(ctx, made.Merchant.ID, second)
+	_, m, err := theirs.Authenticate(ctx, made.Merchant.ID, second)
 	require.NoError(t, err)
 	require.NoError(t, db.SetMerchantActive(ctx, m.ID, false))
-	m, err = theirs.Authenticate(ctx, made.Merchant.ID, second)
+	_, m, err = theirs.Authenticate(ctx, made.Merchant.ID, second)
 	require.NoError(t, err, "who is inactive may still ask")
 	require.False(t, m.Active, "and is refused by the ledger")
 }
@@ -71,9 +71,9 @@ func TestKeyOfAnotherMerchantIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	two, err := ours.Create(ctx, account.NewMerchant{Name: "Two"})
 	require.NoError(t, err)
-	_, err = ours.Authenticate(ctx, one.Merchant.ID, two.APIKey)
+	_, _, err = ours.Authenticate(ctx, one.Merchant.ID, two.APIKey)
 	require.ErrorIs(t, err, client.ErrUnauthorized)
-	_, err = ours.Authenticate(ctx, one.Merchant.ID, one.APIKey+"x")
+	_, _, err = ours.Authenticate(ctx, one.Merchant.ID, one.APIKey+"x")
 	require.ErrorIs(t, err, client.ErrUnauthorized)
 }
 
@@ -93,7 +93,7 @@ func TestKeysAreNamedByTheirIDAlone(t *testing.T) {
 	}
 	_, err = ours.RevokeKey(ctx, "key_aaaaaaaa")
 	require.ErrorIs(t, err, account.ErrKeyAmbiguous)
-	_, err = ours.Authenticate(ctx, made.Merchant.ID, made.APIKey)
+	_, _, err = ours.Authenticate(ctx, made.Merchant.ID, made.APIKey)
 	require.NoError(t, err)
 }
 

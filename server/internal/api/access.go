@@ -17,13 +17,20 @@ import (
 	"github.com/paywarrant/paywarrant/server/store"
 )
 
-// keyOnly is the scope of routes that no access token permits.
-const keyOnly client.Scope = ""
+// anyKey is the scope of calls that every API key permits, and no access token.
+const anyKey client.Scope = ""
+
+// keyScopes maps the scopes of access tokens to those of API keys: who may do something may let
+// an agent do it.
+var keyScopes = map[client.Scope]client.Scope{
+	client.ScopePay: client.ScopeCharge, client.ScopeBalance: client.ScopeRead, client.ScopeRevoke: client.ScopeCharge,
+}
 
 // caller is the sender of an authenticated request: a merchant with its API key, or an agent
 // with an access token of the merchant.
 type caller struct {
 	Merchant ledger.Merchant
+	Key      store.APIKey       // if Token is nil
 	Token    *store.AccessToken // nil: the merchant itself
 }
 
@@ -88,15 +95,19 @@ func bearer(r *http.Request) string {
 	return token
 }
 
-// identify returns the caller whose credentials a request has, if they permit scope. Wrong
-// credentials count against the client's address.
+// identify returns the caller whose credentials a request has, if they permit scope: one of
+// access tokens, or one of API keys if no access token permits the call. The error for a caller
+// without the scope has the caller. Wrong credentials count against the client's address.
 func (a *API) identify(w http.ResponseWriter, r *http.Request, scope client.Scope) (caller, error) {
 	token := bearer(r)
 	var c caller
 	var err error
 	switch {
 	case token == "":
-		c.Merchant, err = a.Accounts.Authenticate(r.Context(), r.Header.Get("X-Service-Merchant-Id"), r.Header.Get("X-Service-Api-Key"))
+		c.Key, c.Merchant, err = a.Accounts.Authenticate(r.Context(), r.Header.Get("X-Service-Merchant-Id"), r.Header.Get("X-Service-Api-Key"))
+		if err == nil {
+			err = a.permit(r.Context(), c, scope)
+		}
 	case r.Header.Get("X-Service-Api-Key") != "":
 		err = refuse(client.ErrUnauthorized, "Send an API key or an access token, not both.")
 	default:
@@ -116,11 +127,26 @@ func (a *API) identifyAgent(ctx context.Context, token string, scope client.Scop
 		return caller{}, err
 	}
 	c := caller{Merchant: m, Token: &t}
-	if scope == keyOnly || !slices.Contains(t.Scopes, string(scope)) {
+	if !slices.Contains(t.Scopes, string(scope)) {
 		a.Audit.Record(ctx, audit.ScopeRefused, slog.String("tokenId", t.ID), slog.String("merchantId", m.ID), slog.String("scope", string(scope)))
 		return c, insufficientScope(scope)
 	}
 	return c, nil
+}
+
+// permit returns an error if the API key of a caller lacks a scope, or the one that a scope of
+// access tokens stands for.
+func (a *API) permit(ctx context.Context, c caller, scope client.Scope) error {
+	if s, ok := keyScopes[scope]; ok {
+		scope = s
+	}
+	if scope == anyKey || slices.Contains(c.Key.Scopes, string(scope)) {
+		return nil
+	}
+	a.Audit.Record(ctx, audit.ScopeRefused, slog.String("keyId", c.Key.ID()), slog.String("merchantId", c.Merchant.ID), slog.String("scope", string(scope)))
+	e := refuse(client.ErrInsufficientScope, "The API key lacks the scope "+string(scope)+".")
+	e.Scope = scope
+	return e
 }
 
 // admittedKey is the context key of the resource that admitted a request.
@@ -147,7 +173,7 @@ func (a *API) audience(ctx context.Context) (resource string, grace time.Duratio
 
 // insufficientScope returns the error for a request that a token's scopes do not permit.
 func insufficientScope(scope client.Scope) error {
-	if scope == keyOnly {
+	if _, ok := keyScopes[scope]; !ok {
 		return refuse(client.ErrInsufficientScope, "No access token permits this. It needs the merchant's API key.")
 	}
 	e := refuse(client.ErrInsufficientScope, "The access token lacks the scope "+string(scope)+".")

@@ -30,6 +30,11 @@ func (a *API) createToken(ctx context.Context, c call[client.AccessTokenParams])
 	if err != nil {
 		return reply{}, err
 	}
+	for _, s := range n.Scopes { // a key gives no more than it has
+		if err := a.permit(ctx, c.caller, client.Scope(s)); err != nil {
+			return reply{}, err
+		}
+	}
 	n.MerchantID = c.Merchant.ID
 	if c.In.Mandate != "" {
 		m, err := a.Payments.Mandate(ctx, c.Merchant.ID, c.In.Mandate)

@@ -25,7 +25,7 @@ import (
 
 // Accounts authenticates merchants and agents, and manages access tokens.
 type Accounts interface {
-	Authenticate(ctx context.Context, merchantID, apiKey string) (ledger.Merchant, error)
+	Authenticate(ctx context.Context, merchantID, apiKey string) (store.APIKey, ledger.Merchant, error)
 	AuthenticateToken(ctx context.Context, token, resource string, grace time.Duration) (store.AccessToken, ledger.Merchant, error)
 	IssueToken(ctx context.Context, t store.AccessToken, life time.Duration) (string, store.AccessToken, error)
 	Tokens(ctx context.Context, merchantID, before string, limit int) ([]store.AccessToken, error)
@@ -82,36 +82,36 @@ func (a *API) routes() []route {
 		{"POST /v1/mandates/{intentMandate}/sweep", handle(a, writes, client.ScopeRevoke, a.sweep)},
 		{"POST /v1/delegates/{intentMandate}/revoke", revoke},
 		{"POST /v1/payments/charge", handle(a, charges, client.ScopePay, a.charge)},
-		{"POST /v1/payments/authorize", handle(a, charges, keyOnly, a.authorize)},
-		{"POST /v1/payments/{transactionId}/capture", handle(a, charges, keyOnly, a.capture)},
-		{"POST /v1/payments/{transactionId}/void", handle(a, charges, keyOnly, a.void)},
-		{"POST /v1/payments/{transactionId}/refunds", handle(a, charges, keyOnly, a.refund)},
-		{"GET /v1/payments/{transactionId}/refunds", handle(a, reads, keyOnly, a.refunds)},
-		{"POST /v1/payments/{transactionId}/refunds/{refundId}/signature", handle(a, charges, keyOnly, a.signRefund)},
-		{"GET /v1/tabs", handle(a, reads, keyOnly, a.tabs)},
-		{"POST /v1/tabs/{tabId}/close", handle(a, writes, keyOnly, a.closeTab)},
-		{"GET /v1/payments/{transactionId}/receipt", handle(a, reads, keyOnly, a.receipt)},
-		{"GET /v1/merchants/stats", handle(a, reads, keyOnly, a.stats)},
-		{"GET /v1/merchants/transactions", handle(a, reads, keyOnly, a.transactions)},
-		{"POST /v1/webhook_endpoints", handle(a, writes, keyOnly, a.createEndpoint)},
-		{"GET /v1/webhook_endpoints", handle(a, reads, keyOnly, a.endpoints)},
-		{"GET /v1/webhook_endpoints/{endpointId}", handle(a, reads, keyOnly, a.endpoint)},
-		{"DELETE /v1/webhook_endpoints/{endpointId}", handle(a, writes, keyOnly, a.deleteEndpoint)},
-		{"POST /v1/webhook_endpoints/{endpointId}/rotate_secret", handle(a, writes, keyOnly, a.rotateSecret)},
-		{"POST /v1/webhook_endpoints/{endpointId}/test", handle(a, tests, keyOnly, a.testEndpoint)},
-		{"GET /v1/events", handle(a, reads, keyOnly, a.listEvents)},
-		{"POST /v1/events/{eventId}/redeliver", handle(a, redeliveries, keyOnly, a.redeliver)},
-		{"GET /v1/events/{eventId}/deliveries", handle(a, reads, keyOnly, a.deliveries)},
+		{"POST /v1/payments/authorize", handle(a, charges, client.ScopeCharge, a.authorize)},
+		{"POST /v1/payments/{transactionId}/capture", handle(a, charges, client.ScopeCharge, a.capture)},
+		{"POST /v1/payments/{transactionId}/void", handle(a, charges, client.ScopeCharge, a.void)},
+		{"POST /v1/payments/{transactionId}/refunds", handle(a, charges, client.ScopeRefund, a.refund)},
+		{"GET /v1/payments/{transactionId}/refunds", handle(a, reads, client.ScopeRead, a.refunds)},
+		{"POST /v1/payments/{transactionId}/refunds/{refundId}/signature", handle(a, charges, client.ScopeRefund, a.signRefund)},
+		{"GET /v1/tabs", handle(a, reads, client.ScopeRead, a.tabs)},
+		{"POST /v1/tabs/{tabId}/close", handle(a, writes, client.ScopeCharge, a.closeTab)},
+		{"GET /v1/payments/{transactionId}/receipt", handle(a, reads, client.ScopeRead, a.receipt)},
+		{"GET /v1/merchants/stats", handle(a, reads, client.ScopeRead, a.stats)},
+		{"GET /v1/merchants/transactions", handle(a, reads, client.ScopeRead, a.transactions)},
+		{"POST /v1/webhook_endpoints", handle(a, writes, client.ScopeAdmin, a.createEndpoint)},
+		{"GET /v1/webhook_endpoints", handle(a, reads, client.ScopeRead, a.endpoints)},
+		{"GET /v1/webhook_endpoints/{endpointId}", handle(a, reads, client.ScopeRead, a.endpoint)},
+		{"DELETE /v1/webhook_endpoints/{endpointId}", handle(a, writes, client.ScopeAdmin, a.deleteEndpoint)},
+		{"POST /v1/webhook_endpoints/{endpointId}/rotate_secret", handle(a, writes, client.ScopeAdmin, a.rotateSecret)},
+		{"POST /v1/webhook_endpoints/{endpointId}/test", handle(a, tests, client.ScopeAdmin, a.testEndpoint)},
+		{"GET /v1/events", handle(a, reads, client.ScopeRead, a.listEvents)},
+		{"POST /v1/events/{eventId}/redeliver", handle(a, redeliveries, client.ScopeAdmin, a.redeliver)},
+		{"GET /v1/events/{eventId}/deliveries", handle(a, reads, client.ScopeRead, a.deliveries)},
 		{"GET /v1/market", http.HandlerFunc(a.market)},
 		{"GET /v1/x402/discovery/resources", http.HandlerFunc(a.resources)},
-		{"POST /v1/market/servers", handle(a, tests, keyOnly, a.registerServer)},
-		{"GET /v1/market/servers", handle(a, reads, keyOnly, a.marketServers)},
-		{"DELETE /v1/market/servers/{serverId}", handle(a, writes, keyOnly, a.deleteServer)},
-		{"POST /v1/access-tokens", handle(a, writes, keyOnly, a.createToken)},
-		{"GET /v1/access-tokens", handle(a, reads, keyOnly, a.listTokens)},
-		{"DELETE /v1/access-tokens/{id}", handle(a, writes, keyOnly, a.revokeToken)},
-		{"POST /v1/checkouts", handle(a, writes, keyOnly, a.createCheckout)},
-		{"GET /v1/checkouts/{checkoutId}", handle(a, reads, keyOnly, a.checkout)},
+		{"POST /v1/market/servers", handle(a, tests, client.ScopeAdmin, a.registerServer)},
+		{"GET /v1/market/servers", handle(a, reads, client.ScopeRead, a.marketServers)},
+		{"DELETE /v1/market/servers/{serverId}", handle(a, writes, client.ScopeAdmin, a.deleteServer)},
+		{"POST /v1/access-tokens", handle(a, writes, client.ScopeAdmin, a.createToken)},
+		{"GET /v1/access-tokens", handle(a, reads, client.ScopeRead, a.listTokens)},
+		{"DELETE /v1/access-tokens/{id}", handle(a, writes, client.ScopeAdmin, a.revokeToken)},
+		{"POST /v1/checkouts", handle(a, writes, client.ScopeCharge, a.createCheckout)},
+		{"GET /v1/checkouts/{checkoutId}", handle(a, reads, client.ScopeRead, a.checkout)},
 		{"POST /v1/paywall/settle", http.HandlerFunc(a.settlePaywall)},
 		{"POST /v1/x402/verify-receipt", http.HandlerFunc(a.verifyReceipt)},
 		{"GET /openapi.json", http.HandlerFunc(a.openAPI)},
@@ -191,7 +191,7 @@ type reply struct {
 }
 
 // handle processes every request of the merchant API in this order: authentication, body,
-// rate limit, endpoint. scope is the scope that an access token needs; keyOnly permits none.
+// rate limit, endpoint. scope is the scope that the caller needs; see [API.identify].
 func handle[In any](a *API, limit class, scope client.Scope, endpoint func(context.Context, call[In]) (reply, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := call[In]{Request: r, RequestID: httplog.RequestID(r.Context())}
@@ -221,9 +221,10 @@ func handle[In any](a *API, limit class, scope client.Scope, endpoint func(conte
 	})
 }
 
-// authenticate returns the merchant whose API key a request has. No access token suffices.
-func (a *API) authenticate(w http.ResponseWriter, r *http.Request) (ledger.Merchant, error) {
-	c, err := a.identify(w, r, keyOnly)
+// authenticate returns the merchant whose API key a request has, if the key has scope. No
+// access token suffices.
+func (a *API) authenticate(w http.ResponseWriter, r *http.Request, scope client.Scope) (ledger.Merchant, error) {
+	c, err := a.identify(w, r, scope)
 	return c.Merchant, err
 }
 
@@ -233,7 +234,7 @@ func (a *API) Merchant(w http.ResponseWriter, r *http.Request) (id string, ok bo
 	if r.Header.Get("X-Service-Merchant-Id") == "" && r.Header.Get("X-Service-Api-Key") == "" {
 		return "", true
 	}
-	m, err := a.authenticate(w, r)
+	m, err := a.authenticate(w, r, anyKey)
 	if err != nil {
 		a.fail(w, r, err)
 		return "", false

@@ -103,7 +103,7 @@ func (a *API) takeSearch(w http.ResponseWriter, r *http.Request) error {
 		resource, grace := a.audience(r.Context())
 		_, m, err = a.Accounts.AuthenticateToken(r.Context(), token, resource, grace)
 	case r.Header.Get("X-Service-Api-Key") != "":
-		m, err = a.Accounts.Authenticate(r.Context(), r.Header.Get("X-Service-Merchant-Id"), r.Header.Get("X-Service-Api-Key"))
+		_, m, err = a.Accounts.Authenticate(r.Context(), r.Header.Get("X-Service-Merchant-Id"), r.Header.Get("X-Service-Api-Key"))
 	default:
 		return a.takeAddress(r.Context(), w.Header(), searches)
 	}

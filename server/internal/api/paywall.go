@@ -63,7 +63,7 @@ func (a *API) settlePaywall(w http.ResponseWriter, r *http.Request) {
 // holdPrice makes a request hold the price. Only the payee may, because a hold takes from the
 // limits of the mandate until the payee captures or voids it.
 func (a *API) holdPrice(w http.ResponseWriter, r *http.Request, in client.PaywallSettlementParams, request *payment.PaywallRequest) error {
-	m, err := a.authenticate(w, r)
+	m, err := a.authenticate(w, r, client.ScopeCharge)
 	if err != nil {
 		return err
 	}

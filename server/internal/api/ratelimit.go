@@ -76,9 +76,9 @@ func (l limiters) take(h http.Header, party string, c class) (wait time.Duration
 	return a.Wait, a.OK
 }
 
-// takeRefused counts a request that the scopes of its access token do not permit.
+// takeRefused counts a request that the scopes of its caller do not permit.
 func (l limiters) takeRefused(h http.Header, c caller, limit class) (wait time.Duration, ok bool) {
-	if c.Token == nil {
+	if c.Merchant.ID == "" {
 		return 0, true
 	}
 	return l.take(h, c.Merchant.ID, limit)

@@ -12,7 +12,6 @@ import (
 	"github.com/paywarrant/paywarrant/internal/httplog"
 	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/server/internal/payment"
-	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/x402"
 )
 
@@ -20,7 +19,7 @@ import (
 // no credentials; only the payee, with its credentials, may redeem.
 func (a *API) verifyReceipt(w http.ResponseWriter, r *http.Request) {
 	var in client.ReceiptParams
-	m, err := a.receiptAsker(w, r)
+	c, err := a.receiptAsker(w, r)
 	if err == nil {
 		err = httpjson.Decode(w, r, &in)
 	}
@@ -30,10 +29,12 @@ func (a *API) verifyReceipt(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case err != nil:
-	case in.Redeem && m.ID == "":
-		_, err = a.authenticate(w, r)
-	case in.Redeem && !strings.EqualFold(m.PayTo, in.PayTo):
+	case in.Redeem && c.Merchant.ID == "":
+		_, err = a.authenticate(w, r, client.ScopeCharge)
+	case in.Redeem && !strings.EqualFold(c.Merchant.PayTo, in.PayTo):
 		err = invalid("redeem", "is for the merchant whose wallet payTo is")
+	case in.Redeem:
+		err = a.permit(r.Context(), c, client.ScopeCharge)
 	}
 	if err != nil {
 		a.fail(w, r, err)
@@ -47,25 +48,25 @@ func (a *API) verifyReceipt(w http.ResponseWriter, r *http.Request) {
 		v.Amount, v.Resource, v.TransactionID, v.SettledAt = in.Amount, in.Resource, found.TransactionID, &found.SettledAt
 	}
 	if v.Valid && in.Redeem {
-		a.Audit.Record(r.Context(), audit.ReceiptRedeemed, slog.String("merchantId", m.ID), slog.String("transaction", v.Transaction))
+		a.Audit.Record(r.Context(), audit.ReceiptRedeemed, slog.String("merchantId", c.Merchant.ID), slog.String("transaction", v.Transaction))
 	}
 	a.answer(w, r, reply{Body: v}, err)
 }
 
 // receiptAsker counts a check of a receipt against the merchant whose credentials the
-// request has, and returns it; without credentials, against the client's address.
-func (a *API) receiptAsker(w http.ResponseWriter, r *http.Request) (ledger.Merchant, error) {
+// request has, and returns the caller; without credentials, against the client's address.
+func (a *API) receiptAsker(w http.ResponseWriter, r *http.Request) (caller, error) {
 	if r.Header.Get("X-Service-Api-Key") == "" {
-		return ledger.Merchant{}, a.takeAddress(r.Context(), w.Header(), anonymous)
+		return caller{}, a.takeAddress(r.Context(), w.Header(), anonymous)
 	}
-	m, err := a.authenticate(w, r)
+	c, err := a.identify(w, r, anyKey)
 	if err != nil {
-		return m, err
+		return c, err
 	}
-	if wait, ok := a.limits.take(w.Header(), m.ID, settlements); !ok {
-		return m, rateLimited(wait)
+	if wait, ok := a.limits.take(w.Header(), c.Merchant.ID, settlements); !ok {
+		return c, rateLimited(wait)
 	}
-	return m, nil
+	return c, nil
 }
 
 func receiptCheck(in client.ReceiptParams) (payment.ReceiptCheck, error) {

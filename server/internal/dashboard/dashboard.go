@@ -51,7 +51,7 @@ type Store interface {
 // Keys manages API keys.
 type Keys interface {
 	// NewKey returns a key, which is not valid before AddKey.
-	NewKey(merchantID, label string) (plain string, key store.APIKey)
+	NewKey(merchantID, label string, scopes []string) (plain string, key store.APIKey)
 	AddKey(ctx context.Context, key store.APIKey) error
 }
 

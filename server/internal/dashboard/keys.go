@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/internal/site"
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -26,13 +27,14 @@ type keysPage struct {
 
 	MerchantID, Label string
 	Secret            string // of the key that was just created
+	Scopes            []site.ScopeBox
 	Rows              []keyRow
 }
 
 type keyRow struct {
-	ID, Label, Hint, Revoke string
-	CreatedAt, RevokedAt    time.Time
-	State                   site.Badge
+	ID, Label, Hint, Scopes, Revoke string
+	CreatedAt, RevokedAt            time.Time
+	State                           site.Badge
 }
 
 func (d *Dashboard) showKeys(w http.ResponseWriter, v visit) {
@@ -47,13 +49,16 @@ func (d *Dashboard) showKeysWith(w http.ResponseWriter, v visit, status int, pag
 	}
 	page.MerchantID = v.merchant.ID
 	for _, k := range slices.Backward(all) {
-		row := keyRow{ID: k.ID(), Label: k.Label, Hint: "…" + k.Hint, CreatedAt: k.CreatedAt, RevokedAt: k.RevokedAt, State: site.Badge{Tone: site.Good, Text: "Valid"}}
+		row := keyRow{ID: k.ID(), Label: k.Label, Hint: "…" + k.Hint, Scopes: strings.Join(k.Scopes, ", "), CreatedAt: k.CreatedAt, RevokedAt: k.RevokedAt, State: site.Badge{Tone: site.Good, Text: "Valid"}}
 		if k.RevokedAt.IsZero() {
 			row.Revoke = Root + "/keys/" + k.ID() + "/revoke"
 		} else {
 			row.State = site.Badge{Tone: site.Neutral, Text: "Revoked"}
 		}
 		page.Rows = append(page.Rows, row)
+	}
+	if page.Scopes == nil {
+		page.Scopes = site.ScopeBoxes(client.KeyScopes(), nil)
 	}
 	d.show(w, v, "/keys", site.Page{Title: "API keys", Status: status, Content: page}, "keys")
 }
@@ -68,7 +73,8 @@ func (d *Dashboard) createKey(w http.ResponseWriter, v visit) {
 		return
 	}
 	valid := slices.DeleteFunc(all, func(k store.APIKey) bool { return !k.RevokedAt.IsZero() })
-	problem := ""
+	scopes := site.ScopeBoxes(client.KeyScopes(), v.PostForm)
+	problem, wrong := "", "label"
 	switch {
 	case label == "":
 		problem = "Name the key after the program that will use it."
@@ -78,17 +84,19 @@ func (d *Dashboard) createKey(w http.ResponseWriter, v visit) {
 		problem = "You have a valid key of this name. Its secret was shown when it was created, and cannot be shown again."
 	case len(valid) >= maxKeys:
 		problem = "You have 20 valid keys, the most that an account can have. Revoke one first."
+	case len(site.Checked(scopes)) == 0:
+		problem, wrong = "Choose what the key may do.", "scope"
 	}
 	if problem != "" {
-		d.showKeysWith(w, v, http.StatusUnprocessableEntity, keysPage{Label: label, Faulty: site.Faulty{Error: problem, Wrong: "label"}})
+		d.showKeysWith(w, v, http.StatusUnprocessableEntity, keysPage{Label: label, Scopes: scopes, Faulty: site.Faulty{Error: problem, Wrong: wrong}})
 		return
 	}
-	plain, key := d.Keys.NewKey(v.merchant.ID, label)
+	plain, key := d.Keys.NewKey(v.merchant.ID, label, site.Checked(scopes))
 	if err := d.Keys.AddKey(v.Context(), key); err != nil {
 		d.failed(w, v, err)
 		return
 	}
-	d.did(v, "api-key.create", v.merchant.ID, slog.String("keyId", key.ID()))
+	d.did(v, "api-key.create", v.merchant.ID, slog.String("keyId", key.ID()), slog.String("scopes", strings.Join(key.Scopes, " ")))
 	d.showKeysWith(w, v, http.StatusCreated, keysPage{Secret: plain})
 }
 

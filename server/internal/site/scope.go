@@ -17,6 +17,10 @@ var scopeTexts = map[client.Scope]string{
 	client.ScopePay:     "Pay from mandates, within their limits, and ask people for new mandates",
 	client.ScopeBalance: "See the limits of mandates and what is left of them",
 	client.ScopeRevoke:  "End mandates",
+	client.ScopeRead:    "See payments, mandates, statistics and events",
+	client.ScopeCharge:  "Ask for mandates, charge them and end them, and create checkouts",
+	client.ScopeRefund:  "Give payments back",
+	client.ScopeAdmin:   "Change webhooks, access tokens and the listing of servers",
 }
 
 // ScopeBoxes returns the boxes of scopes, checked as the form's values are. Without values, all

@@ -35,12 +35,13 @@ func accounts(t *testing.T, b *bench) {
 // apiKeys: a merchant has several, and each is revoked by itself, at once.
 func apiKeys(t *testing.T, b *bench) {
 	ctx, m := t.Context(), b.merchant
-	key := store.APIKey{Hash: "h", MerchantID: m.ID, Hint: "abcd", Label: "billing", CreatedAt: b.clock.Now().Truncate(time.Millisecond)}
+	key := store.APIKey{Hash: "h", MerchantID: m.ID, Hint: "abcd", Label: "billing", Scopes: []string{"read", "refund"}, CreatedAt: b.clock.Now().Truncate(time.Millisecond)}
 	require.NoError(t, b.store.AddAPIKey(ctx, key))
 	require.ErrorIs(t, b.store.AddAPIKey(ctx, key), ledger.ErrConflict)
-	got, err := b.store.MerchantByKey(ctx, "h")
+	found, got, err := b.store.ValidAPIKey(ctx, "h")
 	require.NoError(t, err)
 	require.Equal(t, m.ID, got.ID)
+	require.Equal(t, key, found)
 	keys, err := b.store.APIKeys(ctx, m.ID)
 	require.NoError(t, err)
 	require.Equal(t, []store.APIKey{key}, keys)
@@ -49,7 +50,7 @@ func apiKeys(t *testing.T, b *bench) {
 		require.NoError(t, err)
 		require.Equal(t, revoked, was)
 	}
-	_, err = b.store.MerchantByKey(ctx, "h")
+	_, _, err = b.store.ValidAPIKey(ctx, "h")
 	require.ErrorIs(t, err, ledger.ErrNotFound)
 	keys, err = b.store.APIKeysByHash(ctx, "h")
 	require.NoError(t, err)

@@ -101,7 +101,7 @@ func PutMerchant(m ledger.Merchant) db.PutMerchantParams {
 // APIKey reads a stored row.
 func APIKey(r db.ApiKey) (store.APIKey, error) {
 	return store.APIKey{
-		Hash: r.Hash, MerchantID: r.MerchantID, Hint: r.Hint, Label: r.Label, CreatedAt: at(r.CreatedMs), RevokedAt: at(r.RevokedMs),
+		Hash: r.Hash, MerchantID: r.MerchantID, Hint: r.Hint, Label: r.Label, Scopes: strings.Fields(r.Scopes), CreatedAt: at(r.CreatedMs), RevokedAt: at(r.RevokedMs),
 	}, nil
 }
 

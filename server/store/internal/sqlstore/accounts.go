@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/paywarrant/paywarrant/server/ledger"
@@ -18,9 +19,18 @@ func (s *Store) Merchant(ctx context.Context, id string) (ledger.Merchant, error
 	return one(s, row.Merchant)(s.readQ.Merchant(ctx, id))
 }
 
-// MerchantByKey implements [store.Accounts]. It is part of every request.
-func (s *Store) MerchantByKey(ctx context.Context, hash string) (ledger.Merchant, error) {
-	return one(s, row.Merchant)(s.readQ.MerchantByKey(s.toTheEnd(ctx), hash))
+// ValidAPIKey implements [store.Accounts]. It is part of every request.
+func (s *Store) ValidAPIKey(ctx context.Context, hash string) (store.APIKey, ledger.Merchant, error) {
+	r, err := one(s, func(r db.ValidAPIKeyRow) (db.ValidAPIKeyRow, error) { return r, nil })(s.readQ.ValidAPIKey(s.toTheEnd(ctx), hash))
+	if err != nil {
+		return store.APIKey{}, ledger.Merchant{}, err
+	}
+	k, err := row.APIKey(r.ApiKey)
+	if err != nil {
+		return store.APIKey{}, ledger.Merchant{}, err
+	}
+	m, err := row.Merchant(r.Merchant)
+	return k, m, err
 }
 
 // MerchantByWallet implements [store.Accounts].
@@ -92,6 +102,7 @@ func (s *Store) APIKeysByHash(ctx context.Context, prefix string) ([]store.APIKe
 func (s *Store) AddAPIKey(ctx context.Context, k store.APIKey) error {
 	return put(ctx, s, "add API key", s.writeQ.AddAPIKey, db.AddAPIKeyParams{
 		Hash: k.Hash, MerchantID: k.MerchantID, Hint: k.Hint, CreatedMs: row.Millis(k.CreatedAt), Label: k.Label,
+		Scopes: strings.Join(k.Scopes, " "),
 	})
 }
 

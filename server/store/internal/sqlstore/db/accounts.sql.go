@@ -10,7 +10,7 @@ import (
 )
 
 const aPIKeysBetween = `-- name: APIKeysBetween :many
-SELECT hash, merchant_id, hint, created_ms, revoked_ms, label FROM api_keys WHERE hash >= $1 AND hash <= $2 ORDER BY hash LIMIT 2
+SELECT hash, merchant_id, hint, created_ms, revoked_ms, label, scopes FROM api_keys WHERE hash >= $1 AND hash <= $2 ORDER BY hash LIMIT 2
 `
 
 type APIKeysBetweenParams struct {
@@ -34,6 +34,7 @@ func (q *Queries) APIKeysBetween(ctx context.Context, arg APIKeysBetweenParams) 
 			&i.CreatedMs,
 			&i.RevokedMs,
 			&i.Label,
+			&i.Scopes,
 		); err != nil {
 			return nil, err
 		}
@@ -49,7 +50,7 @@ func (q *Queries) APIKeysBetween(ctx context.Context, arg APIKeysBetweenParams) 
 }
 
 const aPIKeysOf = `-- name: APIKeysOf :many
-SELECT hash, merchant_id, hint, created_ms, revoked_ms, label FROM api_keys WHERE merchant_id = $1 ORDER BY created_ms, hash
+SELECT hash, merchant_id, hint, created_ms, revoked_ms, label, scopes FROM api_keys WHERE merchant_id = $1 ORDER BY created_ms, hash
 `
 
 func (q *Queries) APIKeysOf(ctx context.Context, merchantID string) ([]ApiKey, error) {
@@ -68,6 +69,7 @@ func (q *Queries) APIKeysOf(ctx context.Context, merchantID string) ([]ApiKey, e
 			&i.CreatedMs,
 			&i.RevokedMs,
 			&i.Label,
+			&i.Scopes,
 		); err != nil {
 			return nil, err
 		}
@@ -83,7 +85,7 @@ func (q *Queries) APIKeysOf(ctx context.Context, merchantID string) ([]ApiKey, e
 }
 
 const addAPIKey = `-- name: AddAPIKey :exec
-INSERT INTO api_keys (hash, merchant_id, hint, created_ms, revoked_ms, label) VALUES ($1, $2, $3, $4, 0, $5)
+INSERT INTO api_keys (hash, merchant_id, hint, created_ms, revoked_ms, label, scopes) VALUES ($1, $2, $3, $4, 0, $5, $6)
 `
 
 type AddAPIKeyParams struct {
@@ -92,6 +94,7 @@ type AddAPIKeyParams struct {
 	Hint       string
 	CreatedMs  int64
 	Label      string
+	Scopes     string
 }
 
 func (q *Queries) AddAPIKey(ctx context.Context, arg AddAPIKeyParams) error {
@@ -101,6 +104,7 @@ func (q *Queries) AddAPIKey(ctx context.Context, arg AddAPIKeyParams) error {
 		arg.Hint,
 		arg.CreatedMs,
 		arg.Label,
+		arg.Scopes,
 	)
 	return err
 }
@@ -269,27 +273,6 @@ SELECT id, name, website, email, active, max_charge_micros, pay_to, created_ms, 
 
 func (q *Queries) Merchant(ctx context.Context, id string) (Merchant, error) {
 	row := q.queryRow(ctx, q.merchantStmt, merchant, id)
-	var i Merchant
-	err := row.Scan(
-		&i.ID,
-		&i.Name,
-		&i.Website,
-		&i.Email,
-		&i.Active,
-		&i.MaxChargeMicros,
-		&i.PayTo,
-		&i.CreatedMs,
-		&i.OwnMaxChargeMicros,
-	)
-	return i, err
-}
-
-const merchantByKey = `-- name: MerchantByKey :one
-SELECT m.id, m.name, m.website, m.email, m.active, m.max_charge_micros, m.pay_to, m.created_ms, m.own_max_charge_micros FROM api_keys k JOIN merchants m ON m.id = k.merchant_id WHERE k.hash = $1 AND k.revoked_ms = 0
-`
-
-func (q *Queries) MerchantByKey(ctx context.Context, hash string) (Merchant, error) {
-	row := q.queryRow(ctx, q.merchantByKeyStmt, merchantByKey, hash)
 	var i Merchant
 	err := row.Scan(
 		&i.ID,
@@ -575,4 +558,37 @@ func (q *Queries) SetMerchantWallet(ctx context.Context, arg SetMerchantWalletPa
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const validAPIKey = `-- name: ValidAPIKey :one
+SELECT k.hash, k.merchant_id, k.hint, k.created_ms, k.revoked_ms, k.label, k.scopes, m.id, m.name, m.website, m.email, m.active, m.max_charge_micros, m.pay_to, m.created_ms, m.own_max_charge_micros FROM api_keys k JOIN merchants m ON m.id = k.merchant_id WHERE k.hash = $1 AND k.revoked_ms = 0
+`
+
+type ValidAPIKeyRow struct {
+	ApiKey   ApiKey
+	Merchant Merchant
+}
+
+func (q *Queries) ValidAPIKey(ctx context.Context, hash string) (ValidAPIKeyRow, error) {
+	row := q.queryRow(ctx, q.validAPIKeyStmt, validAPIKey, hash)
+	var i ValidAPIKeyRow
+	err := row.Scan(
+		&i.ApiKey.Hash,
+		&i.ApiKey.MerchantID,
+		&i.ApiKey.Hint,
+		&i.ApiKey.CreatedMs,
+		&i.ApiKey.RevokedMs,
+		&i.ApiKey.Label,
+		&i.ApiKey.Scopes,
+		&i.Merchant.ID,
+		&i.Merchant.Name,
+		&i.Merchant.Website,
+		&i.Merchant.Email,
+		&i.Merchant.Active,
+		&i.Merchant.MaxChargeMicros,
+		&i.Merchant.PayTo,
+		&i.Merchant.CreatedMs,
+		&i.Merchant.OwnMaxChargeMicros,
+	)
+	return i, err
 }

@@ -408,9 +408,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.merchantStmt, err = db.PrepareContext(ctx, merchant); err != nil {
 		return nil, fmt.Errorf("error preparing query Merchant: %w", err)
 	}
-	if q.merchantByKeyStmt, err = db.PrepareContext(ctx, merchantByKey); err != nil {
-		return nil, fmt.Errorf("error preparing query MerchantByKey: %w", err)
-	}
 	if q.merchantByWalletStmt, err = db.PrepareContext(ctx, merchantByWallet); err != nil {
 		return nil, fmt.Errorf("error preparing query MerchantByWallet: %w", err)
 	}
@@ -728,6 +725,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.usePasskeyStmt, err = db.PrepareContext(ctx, usePasskey); err != nil {
 		return nil, fmt.Errorf("error preparing query UsePasskey: %w", err)
+	}
+	if q.validAPIKeyStmt, err = db.PrepareContext(ctx, validAPIKey); err != nil {
+		return nil, fmt.Errorf("error preparing query ValidAPIKey: %w", err)
 	}
 	if q.validAccessTokensStmt, err = db.PrepareContext(ctx, validAccessTokens); err != nil {
 		return nil, fmt.Errorf("error preparing query ValidAccessTokens: %w", err)
@@ -1398,11 +1398,6 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing merchantStmt: %w", cerr)
 		}
 	}
-	if q.merchantByKeyStmt != nil {
-		if cerr := q.merchantByKeyStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing merchantByKeyStmt: %w", cerr)
-		}
-	}
 	if q.merchantByWalletStmt != nil {
 		if cerr := q.merchantByWalletStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing merchantByWalletStmt: %w", cerr)
@@ -1933,6 +1928,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing usePasskeyStmt: %w", cerr)
 		}
 	}
+	if q.validAPIKeyStmt != nil {
+		if cerr := q.validAPIKeyStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing validAPIKeyStmt: %w", cerr)
+		}
+	}
 	if q.validAccessTokensStmt != nil {
 		if cerr := q.validAccessTokensStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing validAccessTokensStmt: %w", cerr)
@@ -2140,7 +2140,6 @@ type Queries struct {
 	marketServerAtStmt            *sql.Stmt
 	marketServersStmt             *sql.Stmt
 	merchantStmt                  *sql.Stmt
-	merchantByKeyStmt             *sql.Stmt
 	merchantByWalletStmt          *sql.Stmt
 	merchantEventsStmt            *sql.Stmt
 	merchantsStmt                 *sql.Stmt
@@ -2247,6 +2246,7 @@ type Queries struct {
 	useOAuthGrantStmt             *sql.Stmt
 	useOAuthSecretStmt            *sql.Stmt
 	usePasskeyStmt                *sql.Stmt
+	validAPIKeyStmt               *sql.Stmt
 	validAccessTokensStmt         *sql.Stmt
 	webSessionStmt                *sql.Stmt
 	webhookEndpointStmt           *sql.Stmt
@@ -2389,7 +2389,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		marketServerAtStmt:            q.marketServerAtStmt,
 		marketServersStmt:             q.marketServersStmt,
 		merchantStmt:                  q.merchantStmt,
-		merchantByKeyStmt:             q.merchantByKeyStmt,
 		merchantByWalletStmt:          q.merchantByWalletStmt,
 		merchantEventsStmt:            q.merchantEventsStmt,
 		merchantsStmt:                 q.merchantsStmt,
@@ -2496,6 +2495,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		useOAuthGrantStmt:             q.useOAuthGrantStmt,
 		useOAuthSecretStmt:            q.useOAuthSecretStmt,
 		usePasskeyStmt:                q.usePasskeyStmt,
+		validAPIKeyStmt:               q.validAPIKeyStmt,
 		validAccessTokensStmt:         q.validAccessTokensStmt,
 		webSessionStmt:                q.webSessionStmt,
 		webhookEndpointStmt:           q.webhookEndpointStmt,

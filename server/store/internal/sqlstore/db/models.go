@@ -27,6 +27,7 @@ type ApiKey struct {
 	CreatedMs  int64
 	RevokedMs  int64
 	Label      string
+	Scopes     string
 }
 
 type AuditLog struct {

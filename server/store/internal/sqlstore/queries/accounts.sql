@@ -1,8 +1,8 @@
 -- name: Merchant :one
 SELECT * FROM merchants WHERE id = $1;
 
--- name: MerchantByKey :one
-SELECT m.* FROM api_keys k JOIN merchants m ON m.id = k.merchant_id WHERE k.hash = $1 AND k.revoked_ms = 0;
+-- name: ValidAPIKey :one
+SELECT sqlc.embed(k), sqlc.embed(m) FROM api_keys k JOIN merchants m ON m.id = k.merchant_id WHERE k.hash = $1 AND k.revoked_ms = 0;
 
 -- name: MerchantByWallet :one
 SELECT * FROM merchants WHERE lower(pay_to) = lower($1) AND pay_to <> '';
@@ -38,7 +38,7 @@ SELECT * FROM api_keys WHERE merchant_id = $1 ORDER BY created_ms, hash;
 SELECT * FROM api_keys WHERE hash >= sqlc.arg(low) AND hash <= sqlc.arg(high) ORDER BY hash LIMIT 2;
 
 -- name: AddAPIKey :exec
-INSERT INTO api_keys (hash, merchant_id, hint, created_ms, revoked_ms, label) VALUES ($1, $2, $3, $4, 0, $5);
+INSERT INTO api_keys (hash, merchant_id, hint, created_ms, revoked_ms, label, scopes) VALUES ($1, $2, $3, $4, 0, $5, $6);
 
 -- name: RevokeAPIKey :execrows
 UPDATE api_keys SET revoked_ms = $2 WHERE hash = $1 AND revoked_ms = 0;
