@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/BurntSushi/toml"
-
 	"github.com/paywarrant/paywarrant/server"
 )
 
@@ -99,16 +97,9 @@ type cardsConfig struct {
 // that is missing.
 func (f configFile) read() (config, error) {
 	c := config{Listen: ":8080", LogLevel: "info", LameDuck: "1s"}
-	meta, err := toml.DecodeFile(string(f), &c)
+	meta, err := readTOML(string(f), &c)
 	if err != nil {
-		var where toml.ParseError
-		if errors.As(err, &where) {
-			return c, fmt.Errorf("%s: line %d: %s", f, where.Position.Line, where.Message)
-		}
-		return c, fmt.Errorf("%s: %w", f, err)
-	}
-	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return c, fmt.Errorf("%s: unknown key %s", f, unknown[0])
+		return c, err
 	}
 	if err := c.validate(meta.IsDefined); err != nil {
 		return c, fmt.Errorf("%s: %w", f, err)

@@ -74,6 +74,13 @@ func (c gateCmd) Run(ctx context.Context, o output) error {
 // file returns the configuration, of the file or of the flags.
 func (c gateCmd) file() (gateFile, error) {
 	if c.Config != "" {
+		for flag, given := range map[string]bool{
+			"--price": c.Price != "", "--origin": c.Origin != "", "--admin": c.Admin != "", "--test": c.Test, "--listen": c.Listen != defaultGateListen,
+		} {
+			if given {
+				return gateFile{}, usage("%s: --config replaces it; write it into %s", flag, c.Config)
+			}
+		}
 		return readGateFile(c.Config)
 	}
 	switch {
@@ -121,6 +128,9 @@ func (g *runningGate) serve(ctx context.Context, l *listener, o output) error {
 	if err := g.load(g.file); err != nil {
 		return usage("%w", g.named(err))
 	}
+	if err := g.checkService(ctx); err != nil {
+		return err
+	}
 	if g.file.Admin != "" {
 		if g.admin, err = listen(ctx, g.file.Admin); err != nil {
 			return err
@@ -146,7 +156,7 @@ func (g *runningGate) named(err error) error {
 		}
 		return field
 	})
-	return errors.New(prefix + text)
+	return errors.New(prefix + strings.TrimPrefix(text, prefix))
 }
 
 // paywallField is the field that an error of package paywall begins with.

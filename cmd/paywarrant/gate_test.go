@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -179,5 +180,46 @@ func TestGateRefusesAConfiguration(t *testing.T) {
 	for _, args := range [][]string{{}, {"--upstream", "http://x"}, {"--upstream", "http://x", "--price", "1"}, {"--upstream", "x", "--price", "1", "--pay-to", gateWallet}} {
 		_, err := command(t, append([]string{"gate"}, args...)...)
 		require.Equal(t, exitUsage, exitCode(err), "%v", err)
+	}
+}
+
+// TestGateWithAWrongKeyDoesNotStart, and one whose service does not answer does, with a warning.
+func TestGateWithAWrongKeyDoesNotStart(t *testing.T) {
+	b := newGateBench(t)
+	t.Setenv("SERVICE_API_KEY", "sk_test_wrong")
+	args := func(service string) []string {
+		return []string{
+			"gate", "--upstream", "http://127.0.0.1:1", "--price", "0.01", "--test", "--listen", "127.0.0.1:0", "--pay-to", gateWallet,
+			"--service", service, "--merchant-id", b.service.Merchant.ID,
+		}
+	}
+	err := run(t.Context(), args(b.service.URL), output{io.Discard, io.Discard})
+	require.ErrorContains(t, err, b.service.URL+" refuses the merchant id and its API key")
+	require.NotContains(t, err.Error(), "sk_test_wrong")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	in, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		done <- run(ctx, args("http://127.0.0.1:1"), output{io.Discard, out})
+		_ = out.Close()
+	}()
+	line, err := bufio.NewReader(in).ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "the service does not answer; nothing can be paid until it does")
+	go func() { _, _ = io.Copy(io.Discard, in) }()
+	cancel()
+	require.NoError(t, <-done)
+}
+
+// TestFlagsBesideTheFileAreRefused: they would be ignored.
+func TestFlagsBesideTheFileAreRefused(t *testing.T) {
+	t.Parallel()
+	b := newGateBench(t)
+	b.write(t, "[[routes]]\npath = \"/\"\nprice = \"0.01\"\n")
+	for _, flags := range [][]string{{"--price", "1"}, {"--test"}, {"--origin", "https://a.example"}, {"--listen", "127.0.0.1:0"}} {
+		err := run(t.Context(), append([]string{"gate", "--config", b.file}, flags...), output{io.Discard, io.Discard})
+		require.ErrorContains(t, err, flags[0]+": --config replaces it")
+		require.Equal(t, exitUsage, exitCode(err))
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/BurntSushi/toml"
-
 	"github.com/paywarrant/paywarrant/cmd/paywarrant/internal/gateproxy"
 	"github.com/paywarrant/paywarrant/paywall"
 )
@@ -72,18 +70,8 @@ type gateRoute struct {
 // readGateFile reads a file strictly. The returned error names the file and the key.
 func readGateFile(path string) (gateFile, error) {
 	f := gateFile{gateFixed: gateFixed{Listen: defaultGateListen, LogLevel: "info"}}
-	meta, err := toml.DecodeFile(path, &f)
-	var syntax toml.ParseError
-	switch {
-	case errors.As(err, &syntax):
-		return f, fmt.Errorf("%s: line %d: %s", path, syntax.Position.Line, syntax.Message)
-	case err != nil:
-		return f, fmt.Errorf("%s: %w", path, err)
-	}
-	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return f, fmt.Errorf("%s: unknown key %s", path, unknown[0])
-	}
-	return f, nil
+	_, err := readTOML(path, &f)
+	return f, err
 }
 
 // config returns the configuration of the proxy, with the contents of the files that the file
