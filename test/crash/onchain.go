@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"time"
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/contracts"
 	"github.com/paywarrant/paywarrant/internal/devchain"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/x402/evm"
 )
 
@@ -44,8 +46,22 @@ var (
 )
 
 // readChain reads the whole chain. It returns an error if money moved in another way than by
-// one charge or one signed transfer a transaction.
+// one charge or one signed transfer a transaction. A reorganization may drop a transaction while
+// it reads; it then reads again.
 func (d *chainDrill) readChain(ctx context.Context) (*onChain, error) {
+	const most = 20
+	for tries := 1; ; tries++ {
+		c, err := d.readOnce(ctx)
+		if !errors.Is(err, ethereum.NotFound) || tries == most {
+			return c, err
+		}
+		if err := sleep.For(ctx, 50*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (d *chainDrill) readOnce(ctx context.Context) (*onChain, error) {
 	logs, err := d.node.chain.Client().FilterLogs(ctx, ethereum.FilterQuery{
 		Addresses: []common.Address{devchain.Router(), devchain.USDC(), evm.UptoProxy()},
 	})
