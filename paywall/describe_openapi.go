@@ -18,11 +18,13 @@ func (g *Gate) OpenAPI() http.Handler {
 }
 
 type openAPI struct {
-	OpenAPI string                          `json:"openapi"`
-	Info    map[string]string               `json:"info"`
-	Servers []map[string]string             `json:"servers"`
-	Service map[string]any                  `json:"x-service-info"`
-	Paths   map[string]map[string]operation `json:"paths"`
+	OpenAPI string              `json:"openapi"`
+	Info    map[string]string   `json:"info"`
+	Servers []map[string]string `json:"servers"`
+	Service map[string]any      `json:"x-service-info"`
+	// Security is empty: a payment is no security scheme.
+	Security []any                           `json:"security"`
+	Paths    map[string]map[string]operation `json:"paths"`
 }
 
 type operation struct {
@@ -48,11 +50,12 @@ type paymentInfo struct {
 func (g *Gate) describeAll() openAPI {
 	base := g.describedOrigin()
 	doc := openAPI{
-		OpenAPI: "3.1.0",
-		Info:    map[string]string{"title": host(base), "version": "1.0.0"},
-		Servers: []map[string]string{{"url": base}},
-		Service: map[string]any{"docs": map[string]string{"homepage": base}},
-		Paths:   map[string]map[string]operation{},
+		OpenAPI:  "3.1.0",
+		Info:     map[string]string{"title": host(base), "version": "1.0.0"},
+		Servers:  []map[string]string{{"url": base}},
+		Service:  map[string]any{"docs": map[string]string{"homepage": base}},
+		Security: []any{},
+		Paths:    map[string]map[string]operation{},
 	}
 	for _, r := range g.listing.all() {
 		res, err := newResource(r, g.origin, g.testMode)

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-[ $# -gt 0 ] || set -- contracts test/browser/axe test/interop/mcp test/interop/node test/interop/x402
+[ $# -gt 0 ] || set -- contracts test/browser/axe test/interop/mcp test/interop/node test/interop/openapi test/interop/x402
 for folder in "$@"; do
   mark="$folder/node_modules/.installed"
   sum="$(sha256sum <"$folder/package-lock.json" | cut -d' ' -f1)"

@@ -53,6 +53,14 @@ func TestDevsPaywallAsTheSpecificationSays(t *testing.T) {
 		t.Parallel()
 		checkChallenges(t, dev)
 	})
+	t.Run("redocly", func(t *testing.T) {
+		t.Parallel()
+		checkDocuments(t, dev)
+	})
+	t.Run("market", func(t *testing.T) {
+		t.Parallel()
+		checkRegistration(t, dev)
+	})
 	t.Run("mppx validate", func(t *testing.T) {
 		t.Parallel()
 		text, err := project.Command(t, []string{"MPPX_CONFIG=mppx.config.mjs", "WALLET_KEY=" + dev.Wallets[0].PrivateKey},
