@@ -34,13 +34,13 @@ func TestGuidesRunAsPrinted(t *testing.T) {
 	ports := []string{"8081", "4021", "8090", "3000", "3001", "8402", "8403", "9403"}
 	free := freePorts(t, ports)
 	buildHello(t, bin, free)
-	out, err := goBuild(t, "-o", bin, "./examples/refund").CombinedOutput()
+	out, err := goBuild(t, "-o", bin, "./examples/refund", "./examples/tools").CombinedOutput()
 	require.NoError(t, err, string(out))
 	start, err := os.ReadFile("../../docs/guides/README.md")
 	require.NoError(t, err)
 	guides, err := filepath.Glob("../../docs/guides/[a-z]*.md")
 	require.NoError(t, err)
-	require.Len(t, guides, 16)
+	require.Len(t, guides, 17)
 	for _, guide := range guides {
 		name := strings.TrimSuffix(filepath.Base(guide), ".md")
 		t.Run(name, func(t *testing.T) {

@@ -75,7 +75,7 @@ func TestMerchantsPullInLittle(t *testing.T) {
 var layers = map[string]int{
 	"internal/": 0,
 	"client":    1, "mandate": 1, "webhook": 1, "x402": 1, "mpp": 1,
-	"x402/evm": 2, "paywall": 2, "paywall/bundle": 3, "agent": 3, "conformance": 4, "contracts": 1, "internal/devchain": 2,
+	"x402/evm": 2, "paywall": 2, "paywall/bundle": 3, "agent": 3, "conformance": 4, "contracts": 1, "internal/devchain": 2, "internal/mcppay": 2,
 	"server/rail": 3, "server/vault": 3, "server/ledger": 4,
 	"server/rail/": 5, "server/ledger/": 5, "server/store": 5, "server/telemetry": 3, "server/internal/recorder": 5, "server/rail/chain/devrail": 6,
 	"server/internal/": 6, "server": 7, "server/servertest": 8,
