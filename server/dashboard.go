@@ -46,6 +46,7 @@ func (s *Server) newPages(look *site.Site) *pages.Pages {
 	shown := pages.New(p)
 	s.write(pages.MandateConfirmed, shown.Confirmation)
 	s.write(pages.CardConnected, shown.CardConnected)
+	s.write(pages.CardChanged, shown.CardChanged)
 	s.write(notices.LimitUsed, func(ctx context.Context, subject string) (letter.Letter, error) {
 		mandateID, kind, level, err := notices.ParseSubject(subject)
 		if err != nil {

@@ -44,6 +44,7 @@ const (
 	ScopeRefused         Event = "scope_refused"
 	AppConnected         Event = "app_connected"
 	AppDisconnected      Event = "app_disconnected"
+	CardChanged          Event = "card_changed"
 	PasskeyCopied        Event = "passkey_copied"      // its count of signatures did not grow
 	OAuthReuse           Event = "oauth_secret_reused" // a code or a refresh token was used twice
 )

@@ -119,7 +119,8 @@ func (l *Ledger) changeInstrument(ctx context.Context, reference string, change 
 }
 
 // EndInstruments returns the instruments of a session that must be disconnected: those
-// without a mandate if the session has ended, or those of a refused attempt before that.
+// without a mandate if the session has ended, and those of a refused attempt or that were
+// replaced before that.
 func (l *Ledger) EndInstruments(ctx context.Context, sessionHash string, references []string) ([]Instrument, error) {
 	var ending []Instrument
 	keys := Keys{Sessions: []string{sessionHash}, Instruments: references}
@@ -129,7 +130,7 @@ func (l *Ledger) EndInstruments(ctx context.Context, sessionHash string, referen
 		over := !known || session.At(now).Status != SessionPending
 		for _, reference := range references {
 			i, ok := s.Instruments[reference]
-			if !ok || i.MandateID != "" || i.State == Disconnected {
+			if !ok || i.State == Disconnected || i.MandateID != "" && i.State != Disconnecting {
 				continue
 			}
 			if over && i.State != Disconnecting {

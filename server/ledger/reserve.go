@@ -196,7 +196,7 @@ func (r Reserve) hold(m Mandate, paid Checkout, now time.Time) (Effects, Reserva
 	}
 	c := Charge{
 		ID: r.ChargeID, MandateID: m.ID, Source: cmp.Or(r.Source, SourceMandate), MerchantID: r.Payee.ID, PayTo: r.PayTo, Amount: r.Amount,
-		Currency: r.Currency, Description: r.Description, Metadata: r.Metadata, Rails: m.rails(r.Rails),
+		Currency: r.Currency, Description: r.Description, Metadata: r.Metadata, Rails: m.rails(r.Rails), Card: m.Card,
 		Resource: r.Resource, Attempt: 1, Day: day, Status: ChargePending, LeaseOwner: r.lease, LeaseUntil: now.Add(r.Lease), CreatedAt: now,
 	}
 	if r.Hold > 0 {

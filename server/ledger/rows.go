@@ -114,6 +114,9 @@ type Mandate struct {
 	// Windows are the mandate's limits of periods, in the order of [WindowKinds]. That for
 	// one payee is in the payee's [Tally].
 	Windows []Window
+	// Card is the reference of the card that the person changed to; see [Ledger.ChangeCard].
+	// Empty: the card with which the mandate was confirmed.
+	Card string
 	// Email is the person's address; may be empty.
 	Email string
 	// EventSeq is the number of the last event of this mandate.
@@ -194,6 +197,9 @@ type Charge struct {
 	Metadata map[string]string
 	// Rails are the rails to ask, in order.
 	Rails []rail.Name
+	// Card is the mandate's when the charge was reserved, so that a repeated call asks the
+	// same card. A draw has that of its tab.
+	Card string
 	// Day is the day whose windows include the amount.
 	Day Day
 	// Status is the charge's state. It changes only while pending or authorized.

@@ -66,6 +66,8 @@ type Tab struct {
 	MandateID string
 	// MerchantID identifies the payee.
 	MerchantID string
+	// Card is the mandate's when the tab was opened.
+	Card string
 	// State is the tab's state.
 	State TabState
 	// Outcome is what the rail did with the block.

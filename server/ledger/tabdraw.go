@@ -115,7 +115,7 @@ func (r Reserve) take(m Mandate, tab Tab, tally Tally, tallied bool, now time.Ti
 		}
 	}
 	c := reservation.Charge.onCard()
-	c.TabID, c.Status = tab.ID, ChargeAuthorized
+	c.TabID, c.Card, c.Status = tab.ID, tab.Card, ChargeAuthorized
 	if tab.Drawn, tab.Draws = tab.Drawn+r.Amount, tab.Draws+1; tab.Rest() == 0 {
 		tab = tab.closing(TabUsedUp)
 		e.Insert.Unwindings = []Unwinding{unwindTab(tab, now)}
@@ -152,7 +152,7 @@ func (r Reserve) open(m Mandate, tally Tally, now time.Time) (Tab, *Refusal) {
 	least := m.least(tally, now)
 	left := Micros(max(least.Left(), 0))
 	t := Tab{
-		ID: r.Draw.TabID, MandateID: m.ID, MerchantID: r.Payee.ID, State: TabOpening, LeaseOwner: r.lease, LeaseUntil: now.Add(r.Lease),
+		ID: r.Draw.TabID, MandateID: m.ID, MerchantID: r.Payee.ID, Card: m.Card, State: TabOpening, LeaseOwner: r.lease, LeaseUntil: now.Add(r.Lease),
 		CreatedAt: now, ClosesAt: closesAt(m, now),
 	}
 	// What is owed was counted in the windows when it was drawn.

@@ -67,6 +67,16 @@ func TestPersonSignsInPausesResumesAndStops(t *testing.T) {
 			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/me/data"), visible("#erase")))
 			accessible(ctx, t, "me-data-"+w.name)
 
+			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/me"), visible(".mandate"), click(`.mandate a[href$="/card"]`), visible("#change-card")))
+			accessible(ctx, t, "me-card-"+w.name)
+			require.NoError(t, chromedp.Do(ctx, click("#change-card details summary"), click(`input[value="card_declined"]`), click("#change-card .main"), visible("#error")))
+			accessible(ctx, t, "me-card-refused-"+w.name)
+			wide, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`(() => { const right = (e) => e.getBoundingClientRect().right;
+				const most = right(document.querySelector("fieldset")) + 1;
+				return [...document.querySelectorAll("details .method, details .number")].some((e) => right(e) > most) })()`))
+			require.NoError(t, err)
+			require.False(t, wide, "the cards stay within the page")
+			require.NoError(t, chromedp.Do(ctx, click(`input[value="card_visa"]`), click("#change-card .main"), visible("#pause")))
 			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/me"), visible(".mandate"),
 				click(".mandate a.button"), visible("#pause"), click("#notices"), visible("#above"), fill("#above", "0.5"),
 				click("#notices .main"), visible("#error")))

@@ -81,7 +81,7 @@ func (p *Pages) mandatePage(ctx context.Context, s payment.Statement) (mandatePa
 	if err != nil {
 		return mandatePage{}, err
 	}
-	instruments, err := p.Payments.Instruments(ctx, m.ID)
+	instruments, err := p.Payments.Instruments(ctx, m.ID, m.Card)
 	if err != nil {
 		return mandatePage{}, err
 	}

@@ -80,7 +80,7 @@ func (p *Pages) showConfirmed(w http.ResponseWriter, r *http.Request, s payment.
 	}
 	v.Tone, v.Badge, v.Headline = "good", "Confirmed", capital(payees)+" can be paid within your limits"
 	v.Worst, v.Warn = worst(confirmed.Terms, confirmed.CreatedAt, payees), payees == anyone
-	instruments, err := p.Payments.Instruments(r.Context(), confirmed.ID)
+	instruments, err := p.Payments.Instruments(r.Context(), confirmed.ID, confirmed.Card)
 	if err != nil {
 		p.failed(w, r, err)
 		return

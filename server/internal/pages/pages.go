@@ -39,10 +39,12 @@ type Merchants interface {
 	Merchant(ctx context.Context, id string) (ledger.Merchant, error)
 }
 
-// The kinds of messages, which are stored: see [Pages.Confirmation] and [Pages.CardConnected].
+// The kinds of messages, which are stored: see [Pages.Confirmation],
+// [Pages.CardConnected] and [Pages.CardChanged].
 const (
 	MandateConfirmed = "mandate_confirmed"
 	CardConnected    = "card_connected"
+	CardChanged      = "card_changed"
 )
 
 // Config configures the pages. Every field is required, except the two that queue mail.
@@ -93,7 +95,7 @@ type Pages struct {
 	wallet, typing                    *site.Asset // scripts: of pages that ask a wallet, and of the setup page
 	setup, pay, result, mandate, stop *template.Template
 	lower, notify, start, mailbox     *template.Template
-	person, enter, data               *template.Template
+	person, enter, data, card         *template.Template
 }
 
 // New parses the templates; they are part of the program, so a broken one panics.
@@ -107,7 +109,7 @@ func New(cfg Config) *Pages {
 		result: parse("result.html"), mandate: parse("mandate.html"), stop: parse("stop.html"), lower: parse("lower.html"),
 		notify: parse("notices.html"),
 		start:  parse("home.html"), mailbox: parse("mailbox.html"),
-		person: parse("person.html"), enter: parse("signin.html"), data: parse("data.html"),
+		person: parse("person.html"), enter: parse("signin.html"), data: parse("data.html"), card: parse("card.html"),
 	}
 }
 

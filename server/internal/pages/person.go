@@ -36,6 +36,7 @@ type dashboard struct {
 // mandateLine is one mandate in the list.
 type mandateLine struct {
 	ID, Link, Payees, Until, Month, Spent, Limit string
+	Card                                         string // the path of its change; empty if there is none to change
 
 	Badge                site.Badge
 	SpentCents, MaxCents int64
@@ -50,6 +51,9 @@ func (p *Pages) registerPerson(mux *http.ServeMux) {
 	p.Site.Form(mux, "/me/wallet", with(p.signInByWallet))
 	p.Site.Form(mux, "/me/wallet/text", p.askWallet)
 	p.Site.Form(mux, "/me/sign-out", with(p.signOut))
+	p.Site.View(mux, "/me/mandates/{mandateId}/card", with(p.signedIn(p.askForCard)))
+	p.Site.Form(mux, "/me/mandates/{mandateId}/card", with(p.signedIn(p.changeCard)))
+	p.Site.View(mux, "/me/mandates/{mandateId}/card/card", with(p.signedIn(p.showCardReturned)))
 	p.Site.View(mux, "/me/data", with(p.signedIn(p.showData)))
 	p.Site.View(mux, "/me/payments.json", with(p.signedIn(p.exportJSON)))
 	p.Site.View(mux, "/me/payments.csv", with(p.signedIn(p.exportCSV)))
@@ -147,6 +151,9 @@ func (p *Pages) mandateLine(ctx context.Context, m ledger.Mandate) (mandateLine,
 	line := mandateLine{
 		ID: m.ID, Link: p.Payments.MandateURL(m.ID), Payees: capital(payees), Until: moment(m.Terms.ExpiresAt), Month: now.UTC().Format("January 2006"),
 		Spent: dollars(spent), Limit: dollars(m.Terms.MaxMonthly), SpentCents: int64(spent.CentsUp()), MaxCents: int64(m.Terms.MaxMonthly.CentsDown()),
+	}
+	if p.Payments.CardSession(m).Status == ledger.SessionPending {
+		line.Card = cardPath(m)
 	}
 	switch {
 	case m.Status == ledger.MandateRevoked:

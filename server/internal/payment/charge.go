@@ -240,7 +240,7 @@ func (s *Service) finish(ctx context.Context, c ledger.Charge, how attempt) (led
 	case c.Source == ledger.SourceSeller:
 		return s.finishPurchase(ctx, c, how)
 	}
-	instruments, err := s.Instruments(ctx, c.MandateID)
+	instruments, err := s.Instruments(ctx, c.MandateID, c.Card)
 	if err == nil && len(instruments) == 0 && len(c.Rails) > 0 {
 		err = errors.New("the mandate has no instrument") // refusing could hide money that a rail has moved
 	}

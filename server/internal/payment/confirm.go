@@ -256,6 +256,11 @@ func (s *Service) connectOn(ctx context.Context, r rail.Rail, c rail.Connection)
 	if err != nil {
 		return ledger.Instrument{}, err
 	}
+	return s.connectBegun(ctx, r, begun, c)
+}
+
+// connectBegun connects an instrument that the ledger has recorded.
+func (s *Service) connectBegun(ctx context.Context, r rail.Rail, begun ledger.Instrument, c rail.Connection) (ledger.Instrument, error) {
 	failpoint.Hit(failpoint.InstrumentBegun)
 	connected, err := r.Connect(ctx, c)
 	var refused *rail.RefusedError

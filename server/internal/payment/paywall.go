@@ -93,7 +93,7 @@ func (s *Service) Payer(ctx context.Context, c ledger.Charge) (string, error) {
 	if c.Rail != rail.Chain {
 		return c.MandateID, nil
 	}
-	instruments, err := s.Instruments(ctx, c.MandateID)
+	instruments, err := s.Instruments(ctx, c.MandateID, c.Card)
 	if err != nil {
 		return "", err
 	}

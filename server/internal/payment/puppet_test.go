@@ -21,6 +21,7 @@ type puppet struct {
 	connectErr   error
 	disconnect   error
 	asked        []string // references of charges
+	payers       []string // methods of charges
 	connected    map[string]rail.Instrument
 	disconnected []string // methods
 }
@@ -81,7 +82,7 @@ func (s *puppet) Connect(_ context.Context, c rail.Connection) (rail.Instrument,
 func (s *puppet) Charge(_ context.Context, c rail.Charge) (rail.Outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked = append(s.asked, c.Reference)
+	s.asked, s.payers = append(s.asked, c.Reference), append(s.payers, c.Instrument.Method)
 	return s.outcome, s.err
 }
 

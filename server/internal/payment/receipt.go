@@ -67,7 +67,7 @@ func (s *Service) Receipt(ctx context.Context, chargeID, proof string) (Receipt,
 	if c.Direct() {
 		return r, nil
 	}
-	instruments, err := s.Instruments(ctx, c.MandateID)
+	instruments, err := s.Instruments(ctx, c.MandateID, c.Card)
 	if err != nil {
 		return Receipt{}, err
 	}

@@ -58,7 +58,11 @@ func (s *Service) EndSetup(ctx context.Context, session Session, method string) 
 // PayerEmail returns the email address that the card processor has of a mandate's payer, or
 // an empty string.
 func (s *Service) PayerEmail(ctx context.Context, mandateID string) (string, error) {
-	instruments, err := s.Instruments(ctx, mandateID)
+	m, err := s.Ledger.Mandate(ctx, mandateID)
+	if err != nil {
+		return "", err
+	}
+	instruments, err := s.Instruments(ctx, m.ID, m.Card)
 	if err != nil {
 		return "", err
 	}

@@ -38,7 +38,7 @@ func TestEndedBeforeItWasBound(t *testing.T) {
 	}
 	require.NoError(t, s.RevokedOnRail(t.Context(), rail.Ended{Method: "of an earlier attempt", Session: session.Hash}))
 	require.Equal(t, ledger.MandateActive, status())
-	instruments, err := s.Instruments(t.Context(), m.ID)
+	instruments, err := s.Instruments(t.Context(), m.ID, m.Card)
 	require.NoError(t, err)
 	require.NoError(t, s.RevokedOnRail(t.Context(), rail.Ended{Method: instruments[0].Method, Session: session.Hash}))
 	require.Equal(t, ledger.MandateRevoked, status())

@@ -192,7 +192,7 @@ func (s *Service) chainInstrument(ctx context.Context, c ledger.Charge) (rail.In
 	if len(c.Rails) == 0 {
 		return rail.Instrument{}, false, nil
 	}
-	all, err := s.Instruments(ctx, c.MandateID)
+	all, err := s.Instruments(ctx, c.MandateID, c.Card)
 	if err != nil {
 		return rail.Instrument{}, false, err
 	}

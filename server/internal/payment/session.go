@@ -195,7 +195,7 @@ func (s *Service) RevokedOnRail(ctx context.Context, e rail.Ended) error {
 		if err != nil {
 			return err
 		}
-		instruments, err := s.Instruments(ctx, m.ID)
+		instruments, err := s.Instruments(ctx, m.ID, m.Card)
 		if err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func (s *Service) Sweep(ctx context.Context, account ledger.Merchant, idOrToken,
 	if !ok {
 		return rail.Sweep{}, ErrNothingToSweep
 	}
-	all, err := s.Instruments(ctx, m.ID)
+	all, err := s.Instruments(ctx, m.ID, m.Card)
 	if err != nil {
 		return rail.Sweep{}, err
 	}

@@ -101,7 +101,7 @@ func (s *Service) awaitTab(ctx context.Context, t ledger.Tab) (ledger.Tab, error
 // opening, and is asked again when its lease has expired.
 func (s *Service) openTab(ctx context.Context, t ledger.Tab) (ledger.Tab, error) {
 	log := s.Logger.With(slog.String("tabId", t.ID), slog.String("mandateId", t.MandateID))
-	instruments, err := s.Instruments(ctx, t.MandateID)
+	instruments, err := s.Instruments(ctx, t.MandateID, t.Card)
 	if err != nil {
 		return t, err
 	}

@@ -60,7 +60,7 @@ func (s *Service) reopenTab(ctx context.Context, t ledger.Tab) (ledger.Tab, erro
 // captureTab has the rail of a closing tab capture the sum of its draws, or void its block.
 func (s *Service) captureTab(ctx context.Context, t ledger.Tab) (ledger.Tab, error) {
 	failpoint.Hit(failpoint.TabClosing)
-	instruments, err := s.Instruments(ctx, t.MandateID)
+	instruments, err := s.Instruments(ctx, t.MandateID, t.Card)
 	if err != nil {
 		return t, err
 	}

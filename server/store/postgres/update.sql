@@ -9,7 +9,7 @@ FROM sessions WHERE hash = ANY(@hash::text[]) ORDER BY hash FOR UPDATE
 
 -- name: LockMandates
 SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees,
-    expires_ms, email, event_seq, created_ms, limits, paused_ms
+    expires_ms, email, event_seq, created_ms, limits, paused_ms, card
 FROM mandates WHERE id = ANY(@id::text[]) ORDER BY id FOR UPDATE
 
 -- name: Windows
@@ -20,7 +20,7 @@ SELECT mandate_id, kind, cap, start_day, used FROM windows WHERE mandate_id = AN
 SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day,
     status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
     attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds,
-    source, tab_id, written_off
+    source, tab_id, written_off, card
 FROM charges WHERE id = ANY(@id::text[]) ORDER BY id FOR UPDATE
 
 -- name: LockCheckouts
@@ -50,7 +50,7 @@ JOIN (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@kind::text[]) 
 SELECT c.id, c.mandate_id, c.merchant_id, c.pay_to, c.amount_micros, c.fee_micros, c.currency, c.description,
     c.metadata, c.rails, c.day, c.status, c.rail, c.tx_hash, c.processor_id, c.failure_reason, c.lease_ms, c.asked,
     c.created_ms, c.settled_ms, c.lease_owner, c.attempt, c.resource, c.step, c.authorized_micros,
-    c.authorized_until_ms, c.usage, c.refunded_micros, c.refunding_micros, c.refunds, c.source, c.tab_id, c.written_off
+    c.authorized_until_ms, c.usage, c.refunded_micros, c.refunding_micros, c.refunds, c.source, c.tab_id, c.written_off, c.card
 FROM charges c
 JOIN idempotency i ON i.charge_id = c.id
 JOIN (SELECT unnest(@merchant_id::text[]) AS merchant_id, unnest(@kind::text[]) AS kind, unnest(@key::text[]) AS key) k
@@ -102,6 +102,11 @@ UPDATE mandates t SET paused_ms = u.paused_ms
 FROM (SELECT unnest(@id::text[]) AS id, unnest(@paused_ms::bigint[]) AS paused_ms) u
 WHERE t.id = u.id
 
+-- name: UpdateCard
+UPDATE mandates t SET card = u.card
+FROM (SELECT unnest(@id::text[]) AS id, unnest(@card::text[]) AS card) u
+WHERE t.id = u.id
+
 -- name: InsertWindows
 INSERT INTO windows (mandate_id, kind, cap, start_day, used)
 SELECT unnest(@mandate_id::text[]), unnest(@kind::text[]), unnest(@cap::bigint[]), unnest(@start_day::bigint[]), unnest(@used::bigint[])
@@ -115,13 +120,14 @@ WHERE t.mandate_id = u.mandate_id AND t.kind = u.kind
 -- name: InsertCharges
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
     rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
-    attempt, resource, step, authorized_micros, authorized_until_ms, usage, source, tab_id)
+    attempt, resource, step, authorized_micros, authorized_until_ms, usage, source, tab_id, card)
 SELECT unnest(@id::text[]), unnest(@mandate_id::text[]), unnest(@merchant_id::text[]), unnest(@pay_to::text[]), unnest(@amount_micros::bigint[]),
     unnest(@fee_micros::bigint[]), unnest(@currency::text[]), unnest(@description::text[]), unnest(@metadata::text[]), unnest(@rails::text[]),
     unnest(@day::bigint[]), unnest(@status::text[]), unnest(@rail::text[]), unnest(@tx_hash::text[]), unnest(@processor_id::text[]),
     unnest(@failure_reason::text[]), unnest(@lease_ms::bigint[]), unnest(@asked::bigint[]), unnest(@created_ms::bigint[]), unnest(@settled_ms::bigint[]),
     unnest(@lease_owner::text[]), unnest(@attempt::bigint[]), unnest(@resource::text[]), unnest(@step::text[]), unnest(@authorized_micros::bigint[]),
-    unnest(@authorized_until_ms::bigint[]), unnest(@usage::text[]), unnest(@source::text[]), unnest(@tab_id::text[])
+    unnest(@authorized_until_ms::bigint[]), unnest(@usage::text[]), unnest(@source::text[]), unnest(@tab_id::text[]),
+    unnest(@card::text[])
 
 -- name: UpdateCharges
 UPDATE charges t SET fee_micros = u.fee_micros, status = u.status, rail = u.rail, tx_hash = u.tx_hash,
@@ -154,7 +160,7 @@ WHERE t.id = u.id
 -- Only tabs that are not closed.
 SELECT t.id, t.mandate_id, t.merchant_id, t.state, t.outcome, t.reason, t.failure_reason, t.block_micros, t.owed_micros,
     t.drawn_micros, t.draws, t.capture_micros, t.processor_id, t.lease_owner, t.lease_ms, t.created_ms, t.closes_ms, t.closed_ms,
-    t.counted_micros, t.rounded_micros
+    t.counted_micros, t.rounded_micros, t.card
 FROM tabs t
 JOIN (SELECT unnest(@mandate_id::text[]) AS mandate_id, unnest(@merchant_id::text[]) AS merchant_id) k
     ON t.mandate_id = k.mandate_id AND t.merchant_id = k.merchant_id
@@ -162,12 +168,12 @@ WHERE t.state <> 'closed' ORDER BY t.id FOR UPDATE OF t
 
 -- name: InsertTabs
 INSERT INTO tabs (id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros,
-    draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros)
+    draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros, card)
 SELECT unnest(@id::text[]), unnest(@mandate_id::text[]), unnest(@merchant_id::text[]), unnest(@state::text[]), unnest(@outcome::text[]),
     unnest(@reason::text[]), unnest(@failure_reason::text[]), unnest(@block_micros::bigint[]), unnest(@owed_micros::bigint[]),
     unnest(@drawn_micros::bigint[]), unnest(@draws::bigint[]), unnest(@capture_micros::bigint[]), unnest(@processor_id::text[]),
     unnest(@lease_owner::text[]), unnest(@lease_ms::bigint[]), unnest(@created_ms::bigint[]), unnest(@closes_ms::bigint[]),
-    unnest(@closed_ms::bigint[]), unnest(@counted_micros::bigint[]), unnest(@rounded_micros::bigint[])
+    unnest(@closed_ms::bigint[]), unnest(@counted_micros::bigint[]), unnest(@rounded_micros::bigint[]), unnest(@card::text[])
 
 -- name: UpdateTabs
 UPDATE tabs t SET state = u.state, outcome = u.outcome, reason = u.reason, failure_reason = u.failure_reason,

@@ -73,6 +73,30 @@ func (s *Server) Attached() (is bool) {
 	return is
 }
 
+// Detached returns the payment methods that are attached to no customer any more.
+func (s *Server) Detached() (ids []string) {
+	s.locked(func() {
+		for _, one := range s.methods {
+			if one.Customer == "" {
+				ids = append(ids, one.ID)
+			}
+		}
+	})
+	return ids
+}
+
+// PaidWith returns the payment method of the intent with metadata.
+func (s *Server) PaidWith(key, value string) (method string) {
+	s.locked(func() {
+		for _, one := range s.payments {
+			if one.Metadata[key] == value && one.PaymentMethod != nil {
+				method = *one.PaymentMethod
+			}
+		}
+	})
+	return method
+}
+
 // Finish ends the payments that are processing: they succeed.
 func (s *Server) Finish() {
 	s.locked(func() {

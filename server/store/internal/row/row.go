@@ -186,7 +186,7 @@ func Mandate(r db.Mandate) (m ledger.Mandate, err error) {
 			MaxPerTx: ledger.Micros(r.MaxPerTxMicros), MaxMonthly: ledger.Micros(r.MaxMonthlyMicros),
 			Rails: list[rail.Name](r.Rails, &err), Payees: list[string](r.Payees, &err), Limits: limits(r.Limits, &err), ExpiresAt: at(r.ExpiresMs),
 		},
-		Email: r.Email, EventSeq: r.EventSeq,
+		Card: r.Card, Email: r.Email, EventSeq: r.EventSeq,
 		CreatedAt: at(r.CreatedMs),
 	}, err
 }
@@ -220,7 +220,7 @@ func Charge(r db.Charge) (c ledger.Charge, err error) {
 		ID: r.ID, MandateID: r.MandateID, Source: ledger.Source(r.Source), MerchantID: r.MerchantID, PayTo: r.PayTo,
 		Amount: ledger.Micros(r.AmountMicros), Fee: ledger.Micros(r.FeeMicros), Currency: r.Currency,
 		Description: r.Description, Metadata: pairs(r.Metadata, &err),
-		Rails: list[rail.Name](r.Rails, &err), Day: ledger.Day(r.Day), Status: ChargeStatus(r.Status, r.WrittenOff), TabID: r.TabID,
+		Rails: list[rail.Name](r.Rails, &err), Card: r.Card, Day: ledger.Day(r.Day), Status: ChargeStatus(r.Status, r.WrittenOff), TabID: r.TabID,
 		Rail: rail.Name(r.Rail), TxHash: r.TxHash, ProcessorID: r.ProcessorID, FailureReason: rail.Reason(r.FailureReason),
 		LeaseOwner: r.LeaseOwner, LeaseUntil: at(r.LeaseMs), Asked: int(r.Asked), Attempt: int(r.Attempt), Resource: r.Resource,
 		CreatedAt: at(r.CreatedMs), SettledAt: at(r.SettledMs),
@@ -234,7 +234,7 @@ func InsertCharge(c ledger.Charge) db.InsertChargeParams {
 	return db.InsertChargeParams{
 		ID: c.ID, MandateID: c.MandateID, MerchantID: c.MerchantID, PayTo: c.PayTo, AmountMicros: int64(c.Amount),
 		FeeMicros: int64(c.Fee), Currency: c.Currency, Description: c.Description, Metadata: text(c.Metadata),
-		Rails: text(c.Rails), Day: int64(c.Day), Status: storedStatus(c.Status), Rail: string(c.Rail), TxHash: c.TxHash, TabID: c.TabID,
+		Rails: text(c.Rails), Card: c.Card, Day: int64(c.Day), Status: storedStatus(c.Status), Rail: string(c.Rail), TxHash: c.TxHash, TabID: c.TabID,
 		ProcessorID: c.ProcessorID, FailureReason: string(c.FailureReason), LeaseMs: Millis(c.LeaseUntil),
 		Asked: int64(c.Asked), CreatedMs: Millis(c.CreatedAt), SettledMs: Millis(c.SettledAt), LeaseOwner: c.LeaseOwner,
 		Attempt: int64(c.Attempt), Resource: c.Resource, Step: string(c.Step), AuthorizedMicros: int64(c.Authorized),

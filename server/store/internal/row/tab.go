@@ -15,7 +15,7 @@ func Tab(r db.Tab) (ledger.Tab, error) {
 		r.CaptureMicros += r.RoundedMicros
 	}
 	return ledger.Tab{
-		ID: r.ID, MandateID: r.MandateID, MerchantID: r.MerchantID, State: ledger.TabState(r.State), Outcome: ledger.TabOutcome(r.Outcome),
+		ID: r.ID, MandateID: r.MandateID, MerchantID: r.MerchantID, Card: r.Card, State: ledger.TabState(r.State), Outcome: ledger.TabOutcome(r.Outcome),
 		Reason: ledger.TabReason(r.Reason), FailureReason: rail.Reason(r.FailureReason), Block: ledger.Micros(r.BlockMicros),
 		Owed: ledger.Micros(r.OwedMicros), Drawn: ledger.Micros(r.DrawnMicros), Draws: r.Draws, Capture: ledger.Micros(r.CaptureMicros),
 		ProcessorID: r.ProcessorID, LeaseOwner: r.LeaseOwner, LeaseUntil: at(r.LeaseMs), CreatedAt: at(r.CreatedMs),
@@ -35,7 +35,7 @@ func captures(t ledger.Tab) (capture, rounded int64) {
 func InsertTab(t ledger.Tab) db.InsertTabParams {
 	capture, rounded := captures(t)
 	return db.InsertTabParams{
-		ID: t.ID, MandateID: t.MandateID, MerchantID: t.MerchantID, State: string(t.State), Outcome: string(t.Outcome),
+		ID: t.ID, MandateID: t.MandateID, MerchantID: t.MerchantID, Card: t.Card, State: string(t.State), Outcome: string(t.Outcome),
 		Reason: string(t.Reason), FailureReason: string(t.FailureReason), BlockMicros: int64(t.Block), OwedMicros: int64(t.Owed),
 		DrawnMicros: int64(t.Drawn), Draws: t.Draws, CaptureMicros: capture, RoundedMicros: rounded, ProcessorID: t.ProcessorID, LeaseOwner: t.LeaseOwner,
 		LeaseMs: Millis(t.LeaseUntil), CreatedMs: Millis(t.CreatedAt), ClosesMs: Millis(t.ClosesAt), ClosedMs: Millis(t.ClosedAt),

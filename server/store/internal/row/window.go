@@ -122,6 +122,21 @@ func UpdatePaused(m ledger.Mandate) db.UpdatePausedParams {
 	return db.UpdatePausedParams{ID: m.ID, PausedMs: Millis(m.PausedAt)}
 }
 
+// ChangedCards returns the mandates whose card changes.
+func ChangedCards(before map[string]ledger.Mandate, mandates []ledger.Mandate) (all []ledger.Mandate) {
+	for _, m := range mandates {
+		if before[m.ID].Card != m.Card {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// UpdateCard is what a statement of that name takes.
+func UpdateCard(m ledger.Mandate) db.UpdateCardParams {
+	return db.UpdateCardParams{ID: m.ID, Card: m.Card}
+}
+
 // LoweredMandates returns the mandates whose limits change.
 func LoweredMandates(before map[string]ledger.Mandate, mandates []ledger.Mandate) (all []ledger.Mandate) {
 	for _, m := range mandates {

@@ -185,6 +185,7 @@ func save(ctx context.Context, q *db.Queries, e ledger.Effects, before map[strin
 		updateMandates(ctx, q, row.ChangedMandates(before, e.Update.Mandates), before),
 		update(ctx, row.ForgottenMandates(before, e.Update.Mandates), row.UpdateEmail, q.UpdateEmail),
 		update(ctx, row.PausedMandates(before, e.Update.Mandates), row.UpdatePaused, q.UpdatePaused),
+		update(ctx, row.ChangedCards(before, e.Update.Mandates), row.UpdateCard, q.UpdateCard),
 		update(ctx, row.LoweredMandates(before, e.Update.Mandates), row.UpdateLimits, q.UpdateLimits),
 		insert(ctx, row.AddedWindows(before, e.Update.Mandates), same, q.InsertWindow),
 		update(ctx, row.ChangedWindows(before, e.Update.Mandates), same, q.UpdateWindow),

@@ -660,6 +660,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.unwindingBacklogStmt, err = db.PrepareContext(ctx, unwindingBacklog); err != nil {
 		return nil, fmt.Errorf("error preparing query UnwindingBacklog: %w", err)
 	}
+	if q.updateCardStmt, err = db.PrepareContext(ctx, updateCard); err != nil {
+		return nil, fmt.Errorf("error preparing query UpdateCard: %w", err)
+	}
 	if q.updateChargeStmt, err = db.PrepareContext(ctx, updateCharge); err != nil {
 		return nil, fmt.Errorf("error preparing query UpdateCharge: %w", err)
 	}
@@ -1818,6 +1821,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing unwindingBacklogStmt: %w", cerr)
 		}
 	}
+	if q.updateCardStmt != nil {
+		if cerr := q.updateCardStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing updateCardStmt: %w", cerr)
+		}
+	}
 	if q.updateChargeStmt != nil {
 		if cerr := q.updateChargeStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing updateChargeStmt: %w", cerr)
@@ -2224,6 +2232,7 @@ type Queries struct {
 	unfinishedTabsStmt            *sql.Stmt
 	unseenListingsStmt            *sql.Stmt
 	unwindingBacklogStmt          *sql.Stmt
+	updateCardStmt                *sql.Stmt
 	updateChargeStmt              *sql.Stmt
 	updateChargeRefundsStmt       *sql.Stmt
 	updateChargeStepStmt          *sql.Stmt
@@ -2473,6 +2482,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		unfinishedTabsStmt:            q.unfinishedTabsStmt,
 		unseenListingsStmt:            q.unseenListingsStmt,
 		unwindingBacklogStmt:          q.unwindingBacklogStmt,
+		updateCardStmt:                q.updateCardStmt,
 		updateChargeStmt:              q.updateChargeStmt,
 		updateChargeRefundsStmt:       q.updateChargeRefundsStmt,
 		updateChargeStepStmt:          q.updateChargeStepStmt,

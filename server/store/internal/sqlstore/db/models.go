@@ -74,6 +74,7 @@ type Charge struct {
 	Source            string
 	TabID             string
 	WrittenOff        int64
+	Card              string
 }
 
 type Checkout struct {
@@ -183,6 +184,7 @@ type Mandate struct {
 	CreatedMs        int64
 	Limits           string
 	PausedMs         int64
+	Card             string
 }
 
 type MandateCheck struct {
@@ -395,6 +397,7 @@ type Tab struct {
 	ClosedMs      int64
 	CountedMicros int64
 	RoundedMicros int64
+	Card          string
 }
 
 type Tally struct {

@@ -94,7 +94,7 @@ func (q *Queries) ChargeFacts(ctx context.Context, arg ChargeFactsParams) ([]Cha
 }
 
 const charges = `-- name: Charges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off, card FROM charges WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
 `
 
 type ChargesParams struct {
@@ -146,6 +146,7 @@ func (q *Queries) Charges(ctx context.Context, arg ChargesParams) ([]Charge, err
 			&i.Source,
 			&i.TabID,
 			&i.WrittenOff,
+			&i.Card,
 		); err != nil {
 			return nil, err
 		}
@@ -161,9 +162,9 @@ func (q *Queries) Charges(ctx context.Context, arg ChargesParams) ([]Charge, err
 }
 
 const chargesOfTransaction = `-- name: ChargesOfTransaction :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE resource <> '' AND tx_hash <> '' AND tx_hash IN (CAST($2 AS TEXT), CAST($3 AS TEXT))
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off, card FROM charges WHERE resource <> '' AND tx_hash <> '' AND tx_hash IN (CAST($2 AS TEXT), CAST($3 AS TEXT))
 UNION ALL
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE resource <> '' AND processor_id <> '' AND processor_id = CAST($2 AS TEXT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off, card FROM charges WHERE resource <> '' AND processor_id <> '' AND processor_id = CAST($2 AS TEXT)
 LIMIT CAST($1 AS BIGINT)
 `
 
@@ -216,6 +217,7 @@ func (q *Queries) ChargesOfTransaction(ctx context.Context, arg ChargesOfTransac
 			&i.Source,
 			&i.TabID,
 			&i.WrittenOff,
+			&i.Card,
 		); err != nil {
 			return nil, err
 		}
@@ -275,7 +277,7 @@ func (q *Queries) Counters(ctx context.Context, arg CountersParams) ([]CountersR
 }
 
 const currentTabs = `-- name: CurrentTabs :many
-SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros FROM tabs WHERE mandate_id = $1 AND state IN ('opening', 'open') ORDER BY id
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros, card FROM tabs WHERE mandate_id = $1 AND state IN ('opening', 'open') ORDER BY id
 `
 
 func (q *Queries) CurrentTabs(ctx context.Context, mandateID string) ([]Tab, error) {
@@ -308,6 +310,7 @@ func (q *Queries) CurrentTabs(ctx context.Context, mandateID string) ([]Tab, err
 			&i.ClosedMs,
 			&i.CountedMicros,
 			&i.RoundedMicros,
+			&i.Card,
 		); err != nil {
 			return nil, err
 		}
@@ -323,7 +326,7 @@ func (q *Queries) CurrentTabs(ctx context.Context, mandateID string) ([]Tab, err
 }
 
 const draws = `-- name: Draws :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE tab_id <> '' AND tab_id = $1 AND id > $2 ORDER BY id LIMIT CAST($3 AS BIGINT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off, card FROM charges WHERE tab_id <> '' AND tab_id = $1 AND id > $2 ORDER BY id LIMIT CAST($3 AS BIGINT)
 `
 
 type DrawsParams struct {
@@ -375,6 +378,7 @@ func (q *Queries) Draws(ctx context.Context, arg DrawsParams) ([]Charge, error) 
 			&i.Source,
 			&i.TabID,
 			&i.WrittenOff,
+			&i.Card,
 		); err != nil {
 			return nil, err
 		}
@@ -477,7 +481,7 @@ func (q *Queries) EventsOf(ctx context.Context, arg EventsOfParams) ([]Event, er
 }
 
 const expiredHolds = `-- name: ExpiredHolds :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE status = 'authorized' AND tab_id = '' AND authorized_until_ms <= $1
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off, card FROM charges WHERE status = 'authorized' AND tab_id = '' AND authorized_until_ms <= $1
 ORDER BY authorized_until_ms LIMIT CAST($2 AS BIGINT)
 `
 
@@ -529,6 +533,7 @@ func (q *Queries) ExpiredHolds(ctx context.Context, arg ExpiredHoldsParams) ([]C
 			&i.Source,
 			&i.TabID,
 			&i.WrittenOff,
+			&i.Card,
 		); err != nil {
 			return nil, err
 		}
@@ -619,7 +624,7 @@ func (q *Queries) LapsedRefunds(ctx context.Context, arg LapsedRefundsParams) ([
 }
 
 const mandateTabs = `-- name: MandateTabs :many
-SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros FROM tabs WHERE mandate_id = $1 ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros, card FROM tabs WHERE mandate_id = $1 ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
 `
 
 type MandateTabsParams struct {
@@ -657,6 +662,7 @@ func (q *Queries) MandateTabs(ctx context.Context, arg MandateTabsParams) ([]Tab
 			&i.ClosedMs,
 			&i.CountedMicros,
 			&i.RoundedMicros,
+			&i.Card,
 		); err != nil {
 			return nil, err
 		}
@@ -986,7 +992,7 @@ func (q *Queries) Reversals(ctx context.Context, chargeID string) (int64, error)
 }
 
 const selectedCharges = `-- name: SelectedCharges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE id > $1 AND id < $2 AND created_ms >= $3 AND created_ms < $4
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off, card FROM charges WHERE id > $1 AND id < $2 AND created_ms >= $3 AND created_ms < $4
     AND (settled_ms >= $5 AND settled_ms < $6 OR refunds > CAST($7 AS BIGINT)
         OR source = 'seller' AND status = 'failed' AND CAST($7 AS BIGINT) = 0)
 ORDER BY id LIMIT CAST($8 AS BIGINT)
@@ -1057,6 +1063,7 @@ func (q *Queries) SelectedCharges(ctx context.Context, arg SelectedChargesParams
 			&i.Source,
 			&i.TabID,
 			&i.WrittenOff,
+			&i.Card,
 		); err != nil {
 			return nil, err
 		}
@@ -1072,7 +1079,7 @@ func (q *Queries) SelectedCharges(ctx context.Context, arg SelectedChargesParams
 }
 
 const selectedChargesOf = `-- name: SelectedChargesOf :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE merchant_id = $1
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off, card FROM charges WHERE merchant_id = $1
     AND id > $2 AND id < $3 AND created_ms >= $4 AND created_ms < $5
     AND (settled_ms >= $6 AND settled_ms < $7 OR refunds > CAST($8 AS BIGINT)
         OR source = 'seller' AND status = 'failed' AND CAST($8 AS BIGINT) = 0)
@@ -1144,6 +1151,7 @@ func (q *Queries) SelectedChargesOf(ctx context.Context, arg SelectedChargesOfPa
 			&i.Source,
 			&i.TabID,
 			&i.WrittenOff,
+			&i.Card,
 		); err != nil {
 			return nil, err
 		}
@@ -1159,7 +1167,7 @@ func (q *Queries) SelectedChargesOf(ctx context.Context, arg SelectedChargesOfPa
 }
 
 const tab = `-- name: Tab :one
-SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros FROM tabs WHERE id = $1
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros, card FROM tabs WHERE id = $1
 `
 
 func (q *Queries) Tab(ctx context.Context, id string) (Tab, error) {
@@ -1186,12 +1194,13 @@ func (q *Queries) Tab(ctx context.Context, id string) (Tab, error) {
 		&i.ClosedMs,
 		&i.CountedMicros,
 		&i.RoundedMicros,
+		&i.Card,
 	)
 	return i, err
 }
 
 const tabs = `-- name: Tabs :many
-SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros FROM tabs WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros, card FROM tabs WHERE merchant_id = $1 AND id < $2 ORDER BY id DESC LIMIT CAST($3 AS BIGINT)
 `
 
 type TabsParams struct {
@@ -1230,6 +1239,7 @@ func (q *Queries) Tabs(ctx context.Context, arg TabsParams) ([]Tab, error) {
 			&i.ClosedMs,
 			&i.CountedMicros,
 			&i.RoundedMicros,
+			&i.Card,
 		); err != nil {
 			return nil, err
 		}
@@ -1245,7 +1255,7 @@ func (q *Queries) Tabs(ctx context.Context, arg TabsParams) ([]Tab, error) {
 }
 
 const tabsAfter = `-- name: TabsAfter :many
-SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros FROM tabs WHERE id > $1 ORDER BY id LIMIT $2
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros, card FROM tabs WHERE id > $1 ORDER BY id LIMIT $2
 `
 
 type TabsAfterParams struct {
@@ -1283,6 +1293,7 @@ func (q *Queries) TabsAfter(ctx context.Context, arg TabsAfterParams) ([]Tab, er
 			&i.ClosedMs,
 			&i.CountedMicros,
 			&i.RoundedMicros,
+			&i.Card,
 		); err != nil {
 			return nil, err
 		}

@@ -86,7 +86,7 @@ func (q *Queries) MandateCreated(ctx context.Context, id string) (int64, error) 
 }
 
 const mandatesOf = `-- name: MandatesOf :many
-SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, email, event_seq, created_ms, limits, paused_ms FROM mandates WHERE merchant_id = $1
+SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, email, event_seq, created_ms, limits, paused_ms, card FROM mandates WHERE merchant_id = $1
     AND (created_ms, id) < (CAST($2 AS BIGINT), CAST($3 AS TEXT))
 ORDER BY created_ms DESC, id DESC LIMIT CAST($4 AS BIGINT)
 `
@@ -128,6 +128,7 @@ func (q *Queries) MandatesOf(ctx context.Context, arg MandatesOfParams) ([]Manda
 			&i.CreatedMs,
 			&i.Limits,
 			&i.PausedMs,
+			&i.Card,
 		); err != nil {
 			return nil, err
 		}
@@ -185,7 +186,7 @@ func (q *Queries) MerchantsByEmail(ctx context.Context, arg MerchantsByEmailPara
 }
 
 const searchCharges = `-- name: SearchCharges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE merchant_id = $1 AND id < $2 AND id >= $3
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off, card FROM charges WHERE merchant_id = $1 AND id < $2 AND id >= $3
     AND created_ms >= $4 AND created_ms < $5
     AND (CAST($6 AS TEXT) = '' OR status = CAST($6 AS TEXT))
     AND (CAST($7 AS TEXT) = '' OR rail = CAST($7 AS TEXT))
@@ -262,6 +263,7 @@ func (q *Queries) SearchCharges(ctx context.Context, arg SearchChargesParams) ([
 			&i.Source,
 			&i.TabID,
 			&i.WrittenOff,
+			&i.Card,
 		); err != nil {
 			return nil, err
 		}
@@ -277,7 +279,7 @@ func (q *Queries) SearchCharges(ctx context.Context, arg SearchChargesParams) ([
 }
 
 const searchChargesOfMandate = `-- name: SearchChargesOfMandate :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE mandate_id = $1 AND id < $2 AND id >= $3
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off, card FROM charges WHERE mandate_id = $1 AND id < $2 AND id >= $3
     AND CAST(merchant_id AS TEXT) || '' = CAST($4 AS TEXT)
     AND created_ms >= $5 AND created_ms < $6
     AND (CAST($7 AS TEXT) = '' OR status = CAST($7 AS TEXT))
@@ -358,6 +360,7 @@ func (q *Queries) SearchChargesOfMandate(ctx context.Context, arg SearchChargesO
 			&i.Source,
 			&i.TabID,
 			&i.WrittenOff,
+			&i.Card,
 		); err != nil {
 			return nil, err
 		}
@@ -422,7 +425,7 @@ func (q *Queries) SearchFloorOfMandate(ctx context.Context, arg SearchFloorOfMan
 }
 
 const usableMandatesOf = `-- name: UsableMandatesOf :many
-SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, email, event_seq, created_ms, limits, paused_ms FROM mandates WHERE merchant_id = $1 AND status = 'active' AND expires_ms > $2
+SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, email, event_seq, created_ms, limits, paused_ms, card FROM mandates WHERE merchant_id = $1 AND status = 'active' AND expires_ms > $2
 ORDER BY created_ms DESC, id DESC LIMIT CAST($3 AS BIGINT)
 `
 
@@ -457,6 +460,7 @@ func (q *Queries) UsableMandatesOf(ctx context.Context, arg UsableMandatesOfPara
 			&i.CreatedMs,
 			&i.Limits,
 			&i.PausedMs,
+			&i.Card,
 		); err != nil {
 			return nil, err
 		}

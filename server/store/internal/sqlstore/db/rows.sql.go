@@ -10,7 +10,7 @@ import (
 )
 
 const charge = `-- name: Charge :one
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE id = $1
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off, card FROM charges WHERE id = $1
 `
 
 func (q *Queries) Charge(ctx context.Context, id string) (Charge, error) {
@@ -50,6 +50,7 @@ func (q *Queries) Charge(ctx context.Context, id string) (Charge, error) {
 		&i.Source,
 		&i.TabID,
 		&i.WrittenOff,
+		&i.Card,
 	)
 	return i, err
 }
@@ -143,8 +144,8 @@ func (q *Queries) Idempotency(ctx context.Context, arg IdempotencyParams) (Idemp
 const insertCharge = `-- name: InsertCharge :exec
 INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata,
     rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner,
-    attempt, resource, step, authorized_micros, authorized_until_ms, usage, source, tab_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)
+    attempt, resource, step, authorized_micros, authorized_until_ms, usage, source, tab_id, card)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)
 `
 
 type InsertChargeParams struct {
@@ -177,6 +178,7 @@ type InsertChargeParams struct {
 	Usage             string
 	Source            string
 	TabID             string
+	Card              string
 }
 
 func (q *Queries) InsertCharge(ctx context.Context, arg InsertChargeParams) error {
@@ -210,6 +212,7 @@ func (q *Queries) InsertCharge(ctx context.Context, arg InsertChargeParams) erro
 		arg.Usage,
 		arg.Source,
 		arg.TabID,
+		arg.Card,
 	)
 	return err
 }
@@ -549,8 +552,8 @@ func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) er
 
 const insertTab = `-- name: InsertTab :exec
 INSERT INTO tabs (id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros,
-    draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+    draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros, card)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
 `
 
 type InsertTabParams struct {
@@ -574,6 +577,7 @@ type InsertTabParams struct {
 	ClosedMs      int64
 	CountedMicros int64
 	RoundedMicros int64
+	Card          string
 }
 
 func (q *Queries) InsertTab(ctx context.Context, arg InsertTabParams) error {
@@ -598,6 +602,7 @@ func (q *Queries) InsertTab(ctx context.Context, arg InsertTabParams) error {
 		arg.ClosedMs,
 		arg.CountedMicros,
 		arg.RoundedMicros,
+		arg.Card,
 	)
 	return err
 }
@@ -707,7 +712,7 @@ func (q *Queries) Instrument(ctx context.Context, reference string) (Instrument,
 }
 
 const mandate = `-- name: Mandate :one
-SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, email, event_seq, created_ms, limits, paused_ms FROM mandates WHERE id = $1
+SELECT id, merchant_id, status, revoked_by, revoked_ms, max_per_tx_micros, max_monthly_micros, rails, payees, expires_ms, email, event_seq, created_ms, limits, paused_ms, card FROM mandates WHERE id = $1
 `
 
 func (q *Queries) Mandate(ctx context.Context, id string) (Mandate, error) {
@@ -729,6 +734,7 @@ func (q *Queries) Mandate(ctx context.Context, id string) (Mandate, error) {
 		&i.CreatedMs,
 		&i.Limits,
 		&i.PausedMs,
+		&i.Card,
 	)
 	return i, err
 }
@@ -835,7 +841,7 @@ func (q *Queries) Tally(ctx context.Context, arg TallyParams) (Tally, error) {
 }
 
 const unfinishedTabs = `-- name: UnfinishedTabs :many
-SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros FROM tabs WHERE mandate_id = $1 AND merchant_id = $2 AND state <> 'closed'
+SELECT id, mandate_id, merchant_id, state, outcome, reason, failure_reason, block_micros, owed_micros, drawn_micros, draws, capture_micros, processor_id, lease_owner, lease_ms, created_ms, closes_ms, closed_ms, counted_micros, rounded_micros, card FROM tabs WHERE mandate_id = $1 AND merchant_id = $2 AND state <> 'closed'
 `
 
 type UnfinishedTabsParams struct {
@@ -873,6 +879,7 @@ func (q *Queries) UnfinishedTabs(ctx context.Context, arg UnfinishedTabsParams) 
 			&i.ClosedMs,
 			&i.CountedMicros,
 			&i.RoundedMicros,
+			&i.Card,
 		); err != nil {
 			return nil, err
 		}
@@ -885,6 +892,23 @@ func (q *Queries) UnfinishedTabs(ctx context.Context, arg UnfinishedTabsParams) 
 		return nil, err
 	}
 	return items, nil
+}
+
+const updateCard = `-- name: UpdateCard :execrows
+UPDATE mandates SET card = $2 WHERE id = $1
+`
+
+type UpdateCardParams struct {
+	ID   string
+	Card string
+}
+
+func (q *Queries) UpdateCard(ctx context.Context, arg UpdateCardParams) (int64, error) {
+	result, err := q.exec(ctx, q.updateCardStmt, updateCard, arg.ID, arg.Card)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const updateCharge = `-- name: UpdateCharge :execrows

@@ -10,7 +10,7 @@ import (
 )
 
 const mandateCharges = `-- name: MandateCharges :many
-SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off FROM charges WHERE mandate_id = $1 AND tab_id = '' ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
+SELECT id, mandate_id, merchant_id, pay_to, amount_micros, fee_micros, currency, description, metadata, rails, day, status, rail, tx_hash, processor_id, failure_reason, lease_ms, asked, created_ms, settled_ms, lease_owner, attempt, resource, step, authorized_micros, authorized_until_ms, usage, refunded_micros, refunding_micros, refunds, source, tab_id, written_off, card FROM charges WHERE mandate_id = $1 AND tab_id = '' ORDER BY id DESC LIMIT CAST($2 AS BIGINT)
 `
 
 type MandateChargesParams struct {
@@ -61,6 +61,7 @@ func (q *Queries) MandateCharges(ctx context.Context, arg MandateChargesParams) 
 			&i.Source,
 			&i.TabID,
 			&i.WrittenOff,
+			&i.Card,
 		); err != nil {
 			return nil, err
 		}
