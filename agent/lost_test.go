@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -268,4 +269,39 @@ func TestConflictOfARedeemedPaymentIsALostAnswer(t *testing.T) {
 	})
 	_, err := order(t, client(t, withWallet(t)), s.URL, t.Context())
 	require.ErrorIs(t, err, agent.ErrAnswerLost)
+}
+
+// TestOrderWhoseAnswerWasLostIsNotPaidAgain: the seller refuses the first payment as expired, or
+// because it took the money, and only the caller can decide to order again.
+func TestOrderWhoseAnswerWasLostIsNotPaidAgain(t *testing.T) {
+	t.Parallel()
+	for _, why := range []string{"invalid_exact_evm_payload_authorization_valid_before", "insufficient_funds"} {
+		t.Run(why, func(t *testing.T) {
+			t.Parallel()
+			var served atomic.Int64
+			var s *rogue
+			s = paidWith(t, func(w http.ResponseWriter, _ *http.Request) {
+				all := s.signatures()
+				if last := len(all) - 1; slices.Contains(all[:last], all[last]) {
+					refuseAs(w, why)
+					return
+				}
+				served.Add(1)
+				_, _ = io.WriteString(w, "ordered")
+			})
+			lossy := &line{RoundTripper: &http.Transport{DisableKeepAlives: true}}
+			lossy.lose.Store(1)
+			now := &movable{now: time.Now()}
+			cfg := withWallet(t)
+			cfg.Base, cfg.Clock = lossy, now.Now
+			c := client(t, cfg)
+			_, err := order(t, c, s.URL, t.Context())
+			require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+			now.advance(2 * time.Minute)
+			again, err := order(t, c, s.URL, t.Context())
+			require.NoError(t, err)
+			require.Equal(t, http.StatusPaymentRequired, again.StatusCode, "the caller decides")
+			require.EqualValues(t, 1, served.Load())
+		})
+	}
 }

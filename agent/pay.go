@@ -40,8 +40,9 @@ func (v *visit) resend() (*http.Response, error) {
 func (v *visit) pay(c *credential) (*http.Response, verdict, string, error) {
 	ctx := v.request.Context()
 	attrs := []any{slog.String("url", shown(v.request.URL)), slog.String("method", string(c.offer.Method)), slog.String("price", c.offer.Price())}
-	before, lost := c.last, false               // lost: the response to an earlier attempt
-	broke := c.restored && before == unanswered // an earlier attempt may have had no response
+	before, lost := c.last, false // lost: the response to an earlier attempt
+	// An earlier attempt may have had no response. An order is not made again by itself.
+	broke := before == unanswered && (c.restored || !isSafe(v.request.Method))
 	c.last = unanswered
 	resp, err := v.send(c)
 	if v.again(resp, err) {

@@ -63,11 +63,10 @@ func (k *call) effectOf(e *Error, genuine bool) effect {
 		}
 		return unknown
 	}
-	switch e.Code {
-	case CodePerTxLimit, CodeDailyLimit, CodeMonthlyLimit, CodeTotalLimit, CodeVelocityLimit, CodePayeeLimit,
-		CodeMerchantLimit, CodeRailUnavailable, CodeMerchantInactive,
-		CodeMandateInvalid, CodeMandateRevoked, CodeMandateExpired, CodeMandatePaused, CodeMerchantNotAllowed, CodeIdempotencyMismatch:
+	if e.Decides() {
 		return decided
+	}
+	switch e.Code {
 	case CodeIdempotencyInProgress, CodeInternal, CodeUnavailable, CodeUnexpectedAnswer:
 		return unknown
 	case CodeValidation, CodeUnauthorized, CodeInsufficientScope, CodeNotFound, CodeMethodNotAllowed, CodeSessionFinished, CodeAuthorizationEnded, CodeNotRefundable,
@@ -75,6 +74,22 @@ func (k *call) effectOf(e *Error, genuine bool) effect {
 		return none
 	}
 	return none // a code of a newer service: nothing is attempted before a 4xx
+}
+
+// Decides reports whether the refusal is the outcome of the call and of earlier ones with its
+// idempotency key: the service looked the key up before it refused. After any other error, an
+// earlier call may have moved money.
+func (e *Error) Decides() bool {
+	if e.Status >= http.StatusInternalServerError {
+		return false
+	}
+	switch e.Code { //nolint:exhaustive // the others decide nothing
+	case CodePerTxLimit, CodeDailyLimit, CodeMonthlyLimit, CodeTotalLimit, CodeVelocityLimit, CodePayeeLimit,
+		CodeMerchantLimit, CodeRailUnavailable, CodeMerchantInactive,
+		CodeMandateInvalid, CodeMandateRevoked, CodeMandateExpired, CodeMandatePaused, CodeMerchantNotAllowed, CodeIdempotencyMismatch:
+		return true
+	}
+	return false
 }
 
 // passing reports whether the refusal is temporary.

@@ -81,9 +81,10 @@ func (k *Kit) Pay(ctx context.Context, in PayIn, progress Progress) (PayOut, err
 		p.IdempotencyKey = "tool-again-" + key(guard, strconv.FormatInt(k.cfg.Clock().UnixNano(), 10))
 	}
 	c, err := k.service.Charge(ctx, p)
-	k.repeats.decide(equal, p.IdempotencyKey, !undecidedPayment(err))
+	undecided := undecidedPayment(err) || in.IdempotencyKey != "" && !decides(err) // an earlier one may have been made
+	k.repeats.decide(equal, p.IdempotencyKey, !undecided)
 	if err != nil {
-		return PayOut{}, k.explainPayment(err, p.IdempotencyKey, m)
+		return PayOut{}, k.explainPayment(err, undecided, p.IdempotencyKey, m)
 	}
 	if c.Replayed && guarded && c.Status.Paid() {
 		k.repeats.add(guard, c.TransactionID)
@@ -108,12 +109,19 @@ func undecidedPayment(err error) bool {
 	return errors.As(err, &unknown) || slices.Contains([]client.Code{client.CodeInternal, client.CodeUnavailable, client.CodeIdempotencyInProgress}, refused.Code)
 }
 
+// decides reports whether the outcome of a payment is known, and not only that of the last
+// attempt: a refusal for too many requests says nothing of an earlier one.
+func decides(err error) bool {
+	var refused *client.Error
+	return err == nil || errors.As(err, &refused) && !undecidedPayment(err) && refused.Decides()
+}
+
 // explainPayment returns err as an [*Error]. If the payment may have been made, it has the key
 // that repeats it, also in another process.
-func (k *Kit) explainPayment(err error, idempotencyKey, mandate string) error {
+func (k *Kit) explainPayment(err error, undecided bool, idempotencyKey, mandate string) error {
 	explained := k.explain(err, mandate)
 	var e *Error
-	if undecidedPayment(err) && errors.As(explained, &e) {
+	if undecided && errors.As(explained, &e) {
 		e.IdempotencyKey = idempotencyKey
 		e.Next = "Call again with the same input and this idempotencyKey: it repeats the same payment instead of making another."
 	}

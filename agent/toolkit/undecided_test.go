@@ -17,10 +17,17 @@ import (
 	"github.com/paywarrant/paywarrant/server/servertest"
 )
 
-// losing loses the answers to payments.
-type losing struct{ lose atomic.Bool }
+// losing loses the answers to payments, or turns payments away.
+type losing struct{ lose, turnAway atomic.Bool }
 
 func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
+	if l.turnAway.Load() && strings.Contains(r.URL.Path, "/payments") {
+		return &http.Response{
+			StatusCode: http.StatusTooManyRequests, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+			Header: http.Header{"Content-Type": {"application/json"}, "Retry-After": {"1"}},
+			Body:   io.NopCloser(strings.NewReader(`{"code":"rate_limit_exceeded","message":"Too many requests."}`)),
+		}, nil
+	}
 	resp, err := http.DefaultTransport.RoundTrip(r)
 	if err == nil && l.lose.Load() && strings.Contains(r.URL.Path, "/payments") {
 		_, _ = io.Copy(io.Discard, resp.Body)
@@ -34,9 +41,11 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestPaymentWithoutAnOutcomeIsRepeatedOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		payAgain, restarted bool
-		after               time.Duration
+		payAgain, restarted, turnedAway bool
+		after                           time.Duration
 	}{
+		"turned away meanwhile":              {turnedAway: true, after: 30 * time.Second},
+		"turned away, and with payAgain":     {turnedAway: true, payAgain: true, after: time.Second},
 		"at once":                            {after: time.Second},
 		"in another window":                  {after: 30 * time.Second},
 		"with payAgain":                      {payAgain: true, after: time.Second},
@@ -63,6 +72,14 @@ func TestPaymentWithoutAnOutcomeIsRepeatedOnce(t *testing.T) {
 			require.NoError(t, json.Unmarshal([]byte(err.Error()), &lost))
 			require.Equal(t, toolkit.CodeOutcomeUnknown, lost.Code)
 			line.lose.Store(false)
+			line.turnAway.Store(c.turnedAway)
+			if c.turnedAway {
+				_, err = k.Pay(t.Context(), in, nil)
+				var again *toolkit.Error
+				require.ErrorAs(t, err, &again)
+				require.Equal(t, lost.IdempotencyKey, again.IdempotencyKey)
+				line.turnAway.Store(false)
+			}
 			now = now.Add(c.after)
 			if c.restarted {
 				k, err = toolkit.New(cfg)

@@ -15,10 +15,10 @@ import (
 )
 
 // Members of _meta.
-const ( //nolint:gosec // names
+const (
 	X402Payment  = "x402/payment"                     // request: a PaymentPayload
 	X402Response = "x402/payment-response"            // result: a SettlementResponse
-	Credential   = "org.paymentauth/credential"       // request: a credential of the Payment scheme
+	Credential   = "org.paymentauth/credential"       //nolint:gosec // request: a credential of the Payment scheme
 	Receipt      = "org.paymentauth/receipt"          // result: a receipt of the Payment scheme
 	Required     = "org.paymentauth/payment-required" // result: challenges of the Payment scheme
 	Mandate      = "service/mandate"                  // request: a mandate or a presentation of it
