@@ -145,8 +145,13 @@ func (r *Rail) openCharge(ctx context.Context, key string, q chargeRequest) (cha
 		return r.refuseUnlessCharged(ctx, key, record, why)
 	}
 	job.Task = chargeTask(key)
+	if rail.PurchaseOf(q.Reference) != q.Reference && !r.spendOnFunding(ctx, job, record) {
+		return r.refuseUnlessCharged(ctx, key, record, rail.Unavailable)
+	}
 	job.Also = func(tx Tx) error { return recordCharge(tx, key, record, q.MandateID) }
-	_, err = r.relayer.Submit(ctx, job)
+	if _, err = r.relayer.Submit(ctx, job); err != nil {
+		r.budget.GiveBack(job.Task)
+	}
 	if errors.Is(err, errOtherMandate) {
 		return r.refuseCharge(ctx, key, record, rail.Unavailable)
 	}

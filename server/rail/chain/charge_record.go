@@ -144,6 +144,7 @@ func (r *Rail) storeOutcome(ctx context.Context, key string, outcome rail.Outcom
 	if err != nil {
 		return rail.Outcome{}, fmt.Errorf("store outcome: %w", err)
 	}
+	r.budget.End(chargeTask(key), false)
 	failpoint.Hit(failpoint.TransferDecided)
 	return outcome, nil
 }

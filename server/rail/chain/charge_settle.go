@@ -51,6 +51,7 @@ func (r *Rail) settleCharge(ctx context.Context, key string, record chargeRecord
 			return rail.Outcome{}, err
 		}
 		failpoint.Hit(failpoint.TransferLanded)
+		r.budget.End(chargeTask(key), outcome.Status == rail.Refused && receipt.Status != types.ReceiptStatusSuccessful)
 		return r.storeOutcome(ctx, key, outcome)
 	case relayer.NonceTaken:
 		if err := r.relayer.Close(ctx, s); err != nil {

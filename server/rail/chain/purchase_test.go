@@ -300,3 +300,37 @@ func TestRacingPurchasesShareTheSessionAccount(t *testing.T) {
 	require.Equal(t, racing*dollar/2, funded, "the money that was left paid two of them")
 	require.Empty(t, w.accounts(t))
 }
+
+// TestFundingsCountInTheGasBudget checks that an agent whose seller never settles cannot make
+// the relayer pay for one funding after another.
+func TestFundingsCountInTheGasBudget(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	w := setup(t, devchain.Config{}, func(c *chain.Config) {
+		c.Authorizations = chain.Authorizations{PayerGas: 1_000_000}
+		c.Clock = func() time.Time { return now } // of one hour
+	})
+	require.NoError(t, w.rail.Start(t.Context()))
+	in := w.connect(t, "setup", chain.MethodWallet)
+	other := w.connect(t, "other", chain.MethodWallet)
+	require.NotEqual(t, in.Customer, other.Customer)
+	before := w.balance(t, ownerOf(t, in).Address)
+	bought := 0
+	for ; bought < 20; bought++ {
+		p := purchase(fmt.Sprint("txn", bought), in)
+		p.Amount = 1000
+		if b := w.buy(t, p); b.Status == rail.Refused {
+			require.Equal(t, rail.Unavailable, b.Reason)
+			require.Zero(t, b.Funded)
+			require.Equal(t, b, w.buy(t, p), "a repeat moves nothing either")
+			break
+		}
+	}
+	require.Positive(t, bought)
+	require.Less(t, bought, 20, "the relayer pays for any number of fundings")
+	require.Equal(t, before-rail.Micros(bought)*1000, w.balance(t, ownerOf(t, in).Address))
+	p := purchase("another", other)
+	p.MandateID = "del_2"
+	require.NotNil(t, w.buy(t, p).Signed, "another wallet has its own budget")
+	require.Equal(t, rail.Succeeded, w.pay(t, charge("sale", in)).Status, "sales are not fundings")
+}

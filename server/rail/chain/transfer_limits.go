@@ -12,6 +12,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/chain/internal/gasbudget"
+	"github.com/paywarrant/paywarrant/server/rail/chain/internal/relayer"
 	"github.com/paywarrant/paywarrant/x402"
 )
 
@@ -45,7 +46,7 @@ type Authorizations struct {
 	// WalletGas if the payer is a contract. Defaults: 150,000 and 500,000.
 	KeyGas, WalletGas uint64
 	// PayerGas and PayeeGas are the most gas that the settlements of one payer, and to
-	// one payee, may use in an hour; WalletPayerGas is that of a payer that is a
+	// one payee, may use in an hour, and the fundings of one wallet's purchases; WalletPayerGas is that of a payer that is a
 	// contract. Each settlement counts with the most that it may use. One that reverts
 	// counts tenfold for its payer, and not for its payee. Defaults: 1,500, 15,000 and
 	// 150 million.
@@ -128,6 +129,15 @@ func expenseOf(c gasbudget.Cost, a authorization, contract bool) gasbudget.Expen
 		e.Parties = append(e.Parties, gasbudget.Party{Role: gasbudget.Caller, Name: a.from})
 	}
 	return e
+}
+
+// spendOnFunding counts a funding against the budgets of its wallet and of the relayer, and reports
+// whether they allow it. Unlike a sale, a funding brings the operator no fee, and its agent can let
+// it lapse or name a seller of its own.
+func (r *Rail) spendOnFunding(ctx context.Context, job relayer.Job, c chargeRecord) bool {
+	return r.spend(ctx, job.Task, gasbudget.Expense{Cost: gasbudget.CostOf(job.Gas, job.Offer.Cap), Parties: []gasbudget.Party{
+		{Role: gasbudget.Payer, Name: c.Owner.Hex()}, {Role: gasbudget.Payee, Name: c.Charge.Payee.Hex()}, {Role: gasbudget.Relayer},
+	}}) == nil
 }
 
 // spend counts an expense against its budgets. If one of them does not allow it, spend
