@@ -115,6 +115,8 @@ func spendingTests() map[string]func(*testing.T, *bench) {
 	return map[string]func(*testing.T, *bench){
 		"lowered limits":                loweredLimits,
 		"paused mandate":                pausedMandate,
+		"changed card":                  changedCard,
+		"cards that are not changed to": cardsThatAreNotChangedTo,
 		"added limits":                  addedLimits,
 		"added limits race charges":     addedRacesCharges,
 		"lower limits race charges":     lowerRacesCharges,
