@@ -11,6 +11,8 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/server"
+	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/servertest/chain"
 )
 
 // keyScopes returns the scope of API keys that each documented route needs.
@@ -106,6 +108,18 @@ func TestPaywallsNeedAKeyThatCharges(t *testing.T) {
 		require.NotContains(t, charger.do(t, "POST", path, body).Text, "insufficient_scope", path)
 	}
 	reader.do(t, "POST", "/v1/x402/verify-receipt", strings.Replace(redeem, `,"redeem":true`, "", 1)).ok(t)
+}
+
+// TestTheFacilitatorNeedsAKeyThatCharges, if it is asked with a key: a payee settles what was
+// signed up to an amount.
+func TestTheFacilitatorNeedsAKeyThatCharges(t *testing.T) {
+	t.Parallel()
+	c, o, _ := operatedWith(t, servertest.Options{Chain: chain.Start})
+	reader, charger := c.withKey(t, o, client.ScopeRead), c.withKey(t, o, client.ScopeCharge)
+	for _, path := range []string{"/v1/x402/verify", "/v1/x402/settle"} {
+		require.Equal(t, "charge", reader.do(t, "POST", path, "{}").refused(t, 403, "insufficient_scope").str("scope"), path)
+		require.NotContains(t, charger.do(t, "POST", path, "{}").Text, "insufficient_scope", path)
+	}
 }
 
 func TestScopesOfAPIKeysAreChecked(t *testing.T) {

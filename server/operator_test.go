@@ -17,9 +17,15 @@ import (
 // operated is a service, and an operator on its store.
 func operated(t *testing.T) (caller, *server.Operator, store.Store) {
 	t.Helper()
+	return operatedWith(t, servertest.Options{})
+}
+
+func operatedWith(t *testing.T, options servertest.Options) (caller, *server.Operator, store.Store) {
+	t.Helper()
 	var store store.Store
 	var at func() time.Time
-	c := setup(t, &servertest.Options{Configure: func(cfg *server.Config) { store, at = cfg.Store, cfg.Clock }})
+	options.Configure = func(cfg *server.Config) { store, at = cfg.Store, cfg.Clock }
+	c := setup(t, &options)
 	o, err := server.NewOperator(server.OperatorConfig{Store: store, Mode: server.Sandbox, Actor: "operator:ada", Clock: at})
 	require.NoError(t, err)
 	return c, o, store

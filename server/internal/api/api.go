@@ -229,12 +229,13 @@ func (a *API) authenticate(w http.ResponseWriter, r *http.Request, scope client.
 }
 
 // Merchant returns the id of the merchant whose credentials a request has, or an empty
-// string if it has none. If they are wrong, it answers the request and reports false.
+// string if it has none. If they are wrong, or the API key must not charge, it answers the
+// request and reports false.
 func (a *API) Merchant(w http.ResponseWriter, r *http.Request) (id string, ok bool) {
 	if r.Header.Get("X-Service-Merchant-Id") == "" && r.Header.Get("X-Service-Api-Key") == "" {
 		return "", true
 	}
-	m, err := a.authenticate(w, r, anyKey)
+	m, err := a.authenticate(w, r, client.ScopeCharge)
 	if err != nil {
 		a.fail(w, r, err)
 		return "", false
