@@ -63,10 +63,11 @@ func (k *call) effectOf(e *Error, genuine bool) effect {
 		}
 		return unknown
 	}
-	if e.Decides() {
-		return decided
-	}
 	switch e.Code {
+	case CodePerTxLimit, CodeDailyLimit, CodeMonthlyLimit, CodeTotalLimit, CodeVelocityLimit, CodePayeeLimit,
+		CodeMerchantLimit, CodeRailUnavailable, CodeMerchantInactive,
+		CodeMandateInvalid, CodeMandateRevoked, CodeMandateExpired, CodeMandatePaused, CodeMerchantNotAllowed, CodeIdempotencyMismatch:
+		return decided
 	case CodeIdempotencyInProgress, CodeInternal, CodeUnavailable, CodeUnexpectedAnswer:
 		return unknown
 	case CodeValidation, CodeUnauthorized, CodeInsufficientScope, CodeNotFound, CodeMethodNotAllowed, CodeSessionFinished, CodeAuthorizationEnded, CodeNotRefundable,
@@ -79,18 +80,7 @@ func (k *call) effectOf(e *Error, genuine bool) effect {
 // Decides reports whether the refusal is the outcome of the call and of earlier ones with its
 // idempotency key: the service looked the key up before it refused. After any other error, an
 // earlier call may have moved money.
-func (e *Error) Decides() bool {
-	if e.Status >= http.StatusInternalServerError {
-		return false
-	}
-	switch e.Code { //nolint:exhaustive // the others decide nothing
-	case CodePerTxLimit, CodeDailyLimit, CodeMonthlyLimit, CodeTotalLimit, CodeVelocityLimit, CodePayeeLimit,
-		CodeMerchantLimit, CodeRailUnavailable, CodeMerchantInactive,
-		CodeMandateInvalid, CodeMandateRevoked, CodeMandateExpired, CodeMandatePaused, CodeMerchantNotAllowed, CodeIdempotencyMismatch:
-		return true
-	}
-	return false
-}
+func (e *Error) Decides() bool { return (&call{}).effectOf(e, true) == decided }
 
 // passing reports whether the refusal is temporary.
 func passing(e *Error) bool {
