@@ -100,9 +100,11 @@ func TestMarketPageShowsStrangersTextAsText(t *testing.T) {
 	require.Contains(t, page, "Next page")
 	require.Contains(t, page, `curl -i &#39;https://shop.example/a/`)
 	require.Contains(t, page, `&#39;\&#39;&#39;$(id)`)
-	status, page = get("?most=much")
-	require.Equal(t, http.StatusBadRequest, status)
-	require.Contains(t, page, "The highest price must be an amount")
+	for _, most := range []string{"much", "NaN", "1e3", "-1", "0"} {
+		status, page = get("?most=" + most)
+		require.Equal(t, http.StatusBadRequest, status, most)
+		require.Contains(t, page, "The highest price must be an amount")
+	}
 	status, page = get("?q=nothingofthat")
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, page, "Nothing found")

@@ -189,6 +189,23 @@ func TestPasskeySignsInUntilItIsRemoved(t *testing.T) {
 	require.Equal(t, []int{1, 1}, []int{audited(t, db, "passkey.add"), audited(t, db, "passkey.remove")})
 }
 
+// TestPasskeyIsNoFreshCode: who signs in by a passkey, perhaps a copied one, gets no key and moves
+// no wallet without a code.
+func TestPasskeyIsNoFreshCode(t *testing.T) {
+	t.Parallel()
+	b, d, _ := withPasskey(t)
+	other := openTab(t, b.srv)
+	require.Equal(t, "/dashboard", other.signInByPasskey(d).Path)
+	for path, form := range map[string]url.Values{
+		"/dashboard/keys": {"label": {"Shop"}}, "/dashboard/tokens": {"name": {"Agent"}}, "/dashboard/settings/wallet": {"payTo": {agentsWallet}},
+		"/dashboard/webhooks": {"url": {"https://shop.example/hook"}}, "/dashboard/passkeys/options": nil,
+	} {
+		p := other.post(path, form)
+		require.Equal(t, http.StatusForbidden, p.Status, path)
+		require.Contains(t, p.Text, "Confirm that it is you", path)
+	}
+}
+
 // TestPasskeysNeedAFreshCode: to add and to remove.
 func TestPasskeysNeedAFreshCode(t *testing.T) {
 	t.Parallel()

@@ -137,9 +137,10 @@ type Listings interface {
 	MarketServers(ctx context.Context, merchantID string, limit int) ([]MarketServer, error)
 	// DueMarketServers returns servers that are to be read.
 	DueMarketServers(ctx context.Context, now time.Time, limit int) ([]MarketServer, error)
-	// SaveMarketServer stores the result of a read.
+	// SaveMarketServer stores the result of a read. If the server was deleted meanwhile, it deletes
+	// its listings, which the read may have stored, and returns [ledger.ErrNotFound].
 	SaveMarketServer(ctx context.Context, s MarketServer) error
-	// DeleteMarketServer deletes a merchant's server, and up to 1,000 of its listings. It returns
+	// DeleteMarketServer deletes a merchant's server and its listings. It returns
 	// [ledger.ErrNotFound] if the merchant has none with the id.
 	DeleteMarketServer(ctx context.Context, merchantID, id string) error
 }

@@ -72,6 +72,9 @@ func number(query url.Values, name string, otherwise, least, most int) (int, err
 }
 
 func (a *API) redeliver(ctx context.Context, c call[struct{}]) (reply, error) {
+	if err := a.permit(ctx, c.caller, client.ScopeRead); err != nil {
+		return reply{}, err
+	}
 	eventID := c.Request.PathValue("eventId")
 	n, err := a.Webhooks.Redeliver(ctx, c.Merchant.ID, eventID)
 	if err != nil {

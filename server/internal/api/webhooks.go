@@ -40,6 +40,9 @@ type Webhooks interface {
 const maxURL = 2048
 
 func (a *API) createEndpoint(ctx context.Context, c call[client.WebhookEndpointParams]) (reply, error) {
+	if err := a.permit(ctx, c.caller, client.ScopeRead); err != nil { // a receiver of events reads payments
+		return reply{}, err
+	}
 	if err := CheckReceiver(c.In.URL, a.Loopback); err != nil {
 		return reply{}, invalid("url", err.Error())
 	}
@@ -132,6 +135,9 @@ func (a *API) deleteEndpoint(ctx context.Context, c call[struct{}]) (reply, erro
 }
 
 func (a *API) rotateSecret(ctx context.Context, c call[struct{}]) (reply, error) {
+	if err := a.permit(ctx, c.caller, client.ScopeRead); err != nil {
+		return reply{}, err
+	}
 	e, secret, err := a.Webhooks.RotateSecret(ctx, c.Merchant.ID, c.Request.PathValue("endpointId"))
 	if errors.Is(err, ledger.ErrConflict) {
 		return reply{}, refuse(client.ErrUnavailable, "The secret is being rotated by another request. Try again.")

@@ -148,7 +148,7 @@ func (d *Dashboard) removePasskey(w http.ResponseWriter, v visit) {
 		d.mailPasskey(v.Context(), passkeyRemoved, key)
 		account := merchantAccount(v.merchant.ID, v.merchant.Email)
 		if err = d.SignIns.EndAll(v.Context(), account); err == nil {
-			err = d.sessions.Begin(v.Context(), account)
+			err = d.sessions.Renew(v.Context(), account)
 		}
 	}
 	if err != nil {

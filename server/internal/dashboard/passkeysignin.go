@@ -34,7 +34,7 @@ func (d *Dashboard) signInByPasskey(w http.ResponseWriter, r *http.Request) {
 		err = signin.ErrPasskey
 	}
 	if err == nil {
-		err = d.sessions.Begin(r.Context(), merchantAccount(m.ID, m.Email))
+		err = d.sessions.BeginUnproven(r.Context(), merchantAccount(m.ID, m.Email)) // a copied passkey gives out no keys
 	}
 	var problem string
 	switch {

@@ -91,11 +91,11 @@ func (s shown) params(cursor string) (p client.MarketParams, after store.Listing
 		return p, after, "The address of this page is not complete. Search again."
 	}
 	if s.Most != "" {
-		dollars, err := strconv.ParseFloat(s.Most, 64)
-		if err != nil || dollars <= 0 || dollars > 1e6 {
+		most, err := money.ParseDecimal(s.Most)
+		if err != nil || most <= 0 || most > 1_000_000*money.MicrosPerDollar {
 			return p, after, "The highest price must be an amount in US dollars, such as 0.05."
 		}
-		p.MaxPriceMicros = int64(dollars * float64(money.MicrosPerDollar))
+		p.MaxPriceMicros = int64(most)
 	}
 	return p, after, ""
 }

@@ -181,7 +181,7 @@ func (m *Market) refresh(ctx context.Context, s store.MarketServer) error {
 	}
 	if err == nil {
 		_, err = m.keep(ctx, s, found, lines, now)
-		return err
+		return unlessDeleted(err)
 	}
 	s.Failures++
 	s.CheckedAt, s.DueAt = now, now.Add(min(retryServer<<min(s.Failures-1, 8), refreshEvery))
@@ -192,5 +192,13 @@ func (m *Market) refresh(ctx context.Context, s store.MarketServer) error {
 	if s.Failures >= failuresToStale || !owner.Active {
 		m.failed(ctx, m.stale(ctx, scope(s), now.Add(time.Millisecond)))
 	}
-	return errors.Join(marshalErr, m.Store.SaveMarketServer(ctx, s))
+	return errors.Join(marshalErr, unlessDeleted(m.Store.SaveMarketServer(ctx, s)))
+}
+
+// unlessDeleted returns err, or nil if the merchant has deleted the server meanwhile.
+func unlessDeleted(err error) error {
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil
+	}
+	return err
 }

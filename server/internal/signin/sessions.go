@@ -85,13 +85,35 @@ func (s *Sessions) Account(ctx context.Context) (Account, bool) {
 	return rec.Account, true
 }
 
-// Begin signs an account in. The session has a new token.
+// Begin signs an account in that has proven itself just now. The session has a new token.
 func (s *Sessions) Begin(ctx context.Context, a Account) error {
+	if err := s.BeginUnproven(ctx, a); err != nil {
+		return err
+	}
+	s.Prove(ctx)
+	return nil
+}
+
+// Renew signs an account in again, as freshly proven as before. The session has a new token.
+func (s *Sessions) Renew(ctx context.Context, a Account) error {
+	proven := s.record(ctx).ProvenAt
+	if err := s.BeginUnproven(ctx, a); err != nil {
+		return err
+	}
+	rec := s.record(ctx)
+	rec.ProvenAt = proven
+	s.put(ctx, rec)
+	return nil
+}
+
+// BeginUnproven signs an account in, and [Sessions.Fresh] reports false until [Sessions.Prove]. The
+// session has a new token.
+func (s *Sessions) BeginUnproven(ctx context.Context, a Account) error {
 	if err := s.manager.RenewToken(ctx); err != nil {
 		return err
 	}
 	now := s.service.Clock()
-	s.put(ctx, record{Account: a, SignedInAt: now, SeenAt: now, ProvenAt: now})
+	s.put(ctx, record{Account: a, SignedInAt: now, SeenAt: now})
 	return nil
 }
 

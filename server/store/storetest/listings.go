@@ -173,4 +173,9 @@ func marketServers(t *testing.T, b *bench) {
 	require.NoError(t, err)
 	require.Empty(t, left)
 	require.ErrorIs(t, b.store.DeleteMarketServer(ctx, b.merchant.ID, one.ID), ledger.ErrNotFound)
+	require.NoError(t, b.store.UpsertListings(ctx, []store.Listing{l})) // by a read that began before
+	require.ErrorIs(t, b.store.SaveMarketServer(ctx, one), ledger.ErrNotFound)
+	left, err = b.store.ListingsOf(ctx, "GET", l.URL)
+	require.NoError(t, err)
+	require.Empty(t, left)
 }

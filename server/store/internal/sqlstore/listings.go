@@ -20,7 +20,7 @@ import (
 func (s *Store) UpsertListings(ctx context.Context, all []store.Listing) error {
 	all = slices.Clone(all)
 	slices.SortFunc(all, func(a, b store.Listing) int {
-		return cmp.Or(cmp.Compare(a.URL, b.URL), cmp.Compare(a.Method, b.Method))
+		return cmp.Or(cmp.Compare(a.URL, b.URL), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Source, b.Source), cmp.Compare(a.MerchantID, b.MerchantID))
 	})
 	return s.fail("upsert listings", s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		q := s.writeQ.WithTx(tx)
@@ -54,13 +54,15 @@ func upsertListing(ctx context.Context, q *db.Queries, l store.Listing) error {
 		l.ID = old.ID
 	}
 	words := slices.Compact(slices.Sorted(slices.Values(l.Words)))
+	// The listing's row is locked since PutListing, and its words change only with it.
 	stored, err := q.WordsOfListing(ctx, l.ID)
+	same := slices.EqualFunc(words, stored, func(word string, s db.WordsOfListingRow) bool { return word == s.Word })
 	switch {
 	case err != nil:
 		return err
-	case slices.Equal(words, stored) && old.Rank == l.Rank:
+	case same && !slices.ContainsFunc(stored, func(s db.WordsOfListingRow) bool { return s.Rank != l.Rank }):
 		return nil
-	case slices.Equal(words, stored):
+	case same:
 		return q.RankListingWords(ctx, db.RankListingWordsParams{ListingID: l.ID, Rank: l.Rank})
 	}
 	if err := q.DeleteListingWords(ctx, l.ID); err != nil {
@@ -98,9 +100,10 @@ func (s *Store) SearchListings(ctx context.Context, search store.ListingSearch) 
 	case !errors.Is(err, sql.ErrNoRows):
 		return nil, none, s.fail("find the end of a search", err)
 	}
-	found, err := many(s, row.Listing)(s.readQ.SearchListings(ctx, p))
-	if err == nil && len(found) == search.Limit {
-		end = store.ListingCursor{Rank: found[len(found)-1].Rank, ID: found[len(found)-1].ID}
+	rows, err := s.readQ.SearchListings(ctx, p)
+	found, err := many(s, func(r db.SearchListingsRow) (store.Listing, error) { return row.Listing(r.Listing) })(rows, err)
+	if last := len(rows) - 1; err == nil && len(rows) == search.Limit {
+		end = store.ListingCursor{Rank: rows[last].WordRank, ID: rows[last].Listing.ID} // by the index, so that no page goes back
 	}
 	return found, end, err
 }
@@ -150,16 +153,25 @@ func (s *Store) MarkListingsStale(ctx context.Context, of store.ListingScope, un
 		unseen, err := q.UnseenListings(ctx, db.UnseenListingsParams{
 			Source: of.Source, MerchantID: of.MerchantID, Owner: of.Owner, BeforeMs: row.Millis(unseenSince), Most: int64(limit),
 		})
+		if err != nil {
+			return err
+		}
 		n = len(unseen)
+		slices.SortFunc(unseen, func(a, b db.UnseenListingsRow) int {
+			return cmp.Or(cmp.Compare(a.Url, b.Url), cmp.Compare(a.Method, b.Method))
+		})
 		for _, u := range unseen {
-			if err == nil {
-				err = q.MarkListingStale(ctx, db.MarkListingStaleParams{ID: u.ID, StaleMs: row.Millis(now), Rank: u.Rank - store.StaleRank})
-			}
-			if err == nil {
+			marked, err := q.MarkListingStale(ctx, db.MarkListingStaleParams{
+				ID: u.ID, StaleMs: row.Millis(now), Rank: u.Rank - store.StaleRank, BeforeMs: row.Millis(unseenSince),
+			})
+			if err == nil && marked > 0 {
 				err = q.RankListingWords(ctx, db.RankListingWordsParams{ListingID: u.ID, Rank: u.Rank - store.StaleRank})
 			}
+			if err != nil {
+				return err
+			}
 		}
-		return err
+		return nil
 	})
 	return n, s.fail("mark listings stale", err)
 }
@@ -168,9 +180,20 @@ func (s *Store) MarkListingsStale(ctx context.Context, of store.ListingScope, un
 func (s *Store) DeleteStaleListings(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		q := s.writeQ.WithTx(tx)
-		ids, err := q.StaleListings(ctx, db.StaleListingsParams{BeforeMs: row.Millis(before), Most: int64(limit)})
-		n = len(ids)
-		return errors.Join(err, deleteListings(ctx, q, ids))
+		stale, err := q.StaleListings(ctx, db.StaleListingsParams{BeforeMs: row.Millis(before), Most: int64(limit)})
+		if err != nil {
+			return err
+		}
+		n = len(stale)
+		slices.SortFunc(stale, func(a, b db.StaleListingsRow) int {
+			return cmp.Or(cmp.Compare(a.Url, b.Url), cmp.Compare(a.Method, b.Method))
+		})
+		for _, l := range stale {
+			if err := deleteListings(ctx, q, []string{l.ID}); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return n, s.fail("delete stale listings", err)
 }
@@ -214,14 +237,21 @@ func (s *Store) DueMarketServers(ctx context.Context, now time.Time, limit int) 
 
 // SaveMarketServer implements [store.Listings].
 func (s *Store) SaveMarketServer(ctx context.Context, m store.MarketServer) error {
-	return put(ctx, s, "save market server", s.writeQ.SaveMarketServer, db.SaveMarketServerParams{
+	saved := false
+	err := put(ctx, s, "save market server", changed(&saved, s.writeQ.SaveMarketServer), db.SaveMarketServerParams{
 		ID: m.ID, CheckedMs: row.Millis(m.CheckedAt), DueMs: row.Millis(m.DueAt), Failures: int64(m.Failures), Report: m.Report,
 	})
+	if err != nil || saved {
+		return err
+	}
+	err = s.fail("delete listings", s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		return deleteListingsOf(ctx, s.writeQ.WithTx(tx), m.MerchantID, m.BaseURL)
+	}))
+	return cmp.Or(err, ledger.ErrNotFound)
 }
 
 // DeleteMarketServer implements [store.Listings].
 func (s *Store) DeleteMarketServer(ctx context.Context, merchantID, serverID string) error {
-	const mostListings = 1000
 	return s.fail("delete market server", s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		q := s.writeQ.WithTx(tx)
 		m, err := q.MarketServer(ctx, db.MarketServerParams{ID: serverID, MerchantID: merchantID})
@@ -231,13 +261,23 @@ func (s *Store) DeleteMarketServer(ctx context.Context, merchantID, serverID str
 		if err != nil {
 			return err
 		}
-		ids, err := q.ListingsOfServer(ctx, db.ListingsOfServerParams{Source: store.SourceDirectory, MerchantID: merchantID, Owner: m.BaseUrl, Most: mostListings})
-		if err != nil {
-			return err
-		}
-		if err := deleteListings(ctx, q, ids); err != nil {
+		if err := deleteListingsOf(ctx, q, merchantID, m.BaseUrl); err != nil {
 			return err
 		}
 		return q.DeleteMarketServer(ctx, serverID)
 	}))
+}
+
+// deleteListingsOf deletes the listings of a merchant's server.
+func deleteListingsOf(ctx context.Context, q *db.Queries, merchantID, baseURL string) error {
+	const most = 1000
+	for {
+		ids, err := q.ListingsOfServer(ctx, db.ListingsOfServerParams{Source: store.SourceDirectory, MerchantID: merchantID, Owner: baseURL, Most: most})
+		if err != nil {
+			return err
+		}
+		if err := deleteListings(ctx, q, ids); err != nil || len(ids) < most {
+			return err
+		}
+	}
 }

@@ -296,7 +296,7 @@ func (q *Queries) ListingsOf(ctx context.Context, arg ListingsOfParams) ([]Listi
 
 const listingsOfServer = `-- name: ListingsOfServer :many
 SELECT id FROM listings WHERE source = $1 AND merchant_id = $2 AND owner = $3
-LIMIT CAST($4 AS BIGINT)
+ORDER BY url, method LIMIT CAST($4 AS BIGINT)
 `
 
 type ListingsOfServerParams struct {
@@ -401,19 +401,29 @@ func (q *Queries) ListingsOfSource(ctx context.Context, arg ListingsOfSourcePara
 	return items, nil
 }
 
-const markListingStale = `-- name: MarkListingStale :exec
-UPDATE listings SET stale_ms = $2, rank = $3 WHERE id = $1
+const markListingStale = `-- name: MarkListingStale :execrows
+UPDATE listings SET stale_ms = $1, rank = $2 WHERE id = $3 AND stale_ms = 0 AND seen_ms < $4
 `
 
 type MarkListingStaleParams struct {
-	ID      string
-	StaleMs int64
-	Rank    int64
+	StaleMs  int64
+	Rank     int64
+	ID       string
+	BeforeMs int64
 }
 
-func (q *Queries) MarkListingStale(ctx context.Context, arg MarkListingStaleParams) error {
-	_, err := q.exec(ctx, q.markListingStaleStmt, markListingStale, arg.ID, arg.StaleMs, arg.Rank)
-	return err
+// A listing that was seen meanwhile is not stale.
+func (q *Queries) MarkListingStale(ctx context.Context, arg MarkListingStaleParams) (int64, error) {
+	result, err := q.exec(ctx, q.markListingStaleStmt, markListingStale,
+		arg.StaleMs,
+		arg.Rank,
+		arg.ID,
+		arg.BeforeMs,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const marketServer = `-- name: MarketServer :one
@@ -587,7 +597,7 @@ func (q *Queries) RankListingWords(ctx context.Context, arg RankListingWordsPara
 	return err
 }
 
-const saveMarketServer = `-- name: SaveMarketServer :exec
+const saveMarketServer = `-- name: SaveMarketServer :execrows
 UPDATE market_servers SET checked_ms = $2, due_ms = $3, failures = $4, report = $5 WHERE id = $1
 `
 
@@ -599,19 +609,22 @@ type SaveMarketServerParams struct {
 	Report    string
 }
 
-func (q *Queries) SaveMarketServer(ctx context.Context, arg SaveMarketServerParams) error {
-	_, err := q.exec(ctx, q.saveMarketServerStmt, saveMarketServer,
+func (q *Queries) SaveMarketServer(ctx context.Context, arg SaveMarketServerParams) (int64, error) {
+	result, err := q.exec(ctx, q.saveMarketServerStmt, saveMarketServer,
 		arg.ID,
 		arg.CheckedMs,
 		arg.DueMs,
 		arg.Failures,
 		arg.Report,
 	)
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const searchListings = `-- name: SearchListings :many
-SELECT l.id, l.source, l.merchant_id, l.owner, l.method, l.url, l.rank, l.low_micros, l.high_micros, l.first_ms, l.seen_ms, l.settled_ms, l.settlements, l.stale_ms, l.verified, l.title, l.description, l.category, l.protocols, l.pay_to, l.offers, l.input_schema, l.output_schema, l.item FROM listing_words w JOIN listings l ON l.id = w.listing_id
+SELECT l.id, l.source, l.merchant_id, l.owner, l.method, l.url, l.rank, l.low_micros, l.high_micros, l.first_ms, l.seen_ms, l.settled_ms, l.settlements, l.stale_ms, l.verified, l.title, l.description, l.category, l.protocols, l.pay_to, l.offers, l.input_schema, l.output_schema, l.item, w.rank AS word_rank FROM listing_words w JOIN listings l ON l.id = w.listing_id
 WHERE w.word = $1 AND (w.rank, w.listing_id) < (CAST($2 AS BIGINT), CAST($3 AS TEXT))
     AND (w.rank, w.listing_id) >= (CAST($4 AS BIGINT), CAST($5 AS TEXT))
     AND (CAST($6 AS TEXT) = '' OR EXISTS (SELECT 1 FROM listing_words x WHERE x.word = CAST($6 AS TEXT) AND x.rank = w.rank AND x.listing_id = w.listing_id))
@@ -641,7 +654,12 @@ type SearchListingsParams struct {
 	Most      int64
 }
 
-func (q *Queries) SearchListings(ctx context.Context, arg SearchListingsParams) ([]Listing, error) {
+type SearchListingsRow struct {
+	Listing  Listing
+	WordRank int64
+}
+
+func (q *Queries) SearchListings(ctx context.Context, arg SearchListingsParams) ([]SearchListingsRow, error) {
 	rows, err := q.query(ctx, q.searchListingsStmt, searchListings,
 		arg.Word,
 		arg.Rank,
@@ -661,34 +679,35 @@ func (q *Queries) SearchListings(ctx context.Context, arg SearchListingsParams) 
 		return nil, err
 	}
 	defer rows.Close()
-	var items []Listing
+	var items []SearchListingsRow
 	for rows.Next() {
-		var i Listing
+		var i SearchListingsRow
 		if err := rows.Scan(
-			&i.ID,
-			&i.Source,
-			&i.MerchantID,
-			&i.Owner,
-			&i.Method,
-			&i.Url,
-			&i.Rank,
-			&i.LowMicros,
-			&i.HighMicros,
-			&i.FirstMs,
-			&i.SeenMs,
-			&i.SettledMs,
-			&i.Settlements,
-			&i.StaleMs,
-			&i.Verified,
-			&i.Title,
-			&i.Description,
-			&i.Category,
-			&i.Protocols,
-			&i.PayTo,
-			&i.Offers,
-			&i.InputSchema,
-			&i.OutputSchema,
-			&i.Item,
+			&i.Listing.ID,
+			&i.Listing.Source,
+			&i.Listing.MerchantID,
+			&i.Listing.Owner,
+			&i.Listing.Method,
+			&i.Listing.Url,
+			&i.Listing.Rank,
+			&i.Listing.LowMicros,
+			&i.Listing.HighMicros,
+			&i.Listing.FirstMs,
+			&i.Listing.SeenMs,
+			&i.Listing.SettledMs,
+			&i.Listing.Settlements,
+			&i.Listing.StaleMs,
+			&i.Listing.Verified,
+			&i.Listing.Title,
+			&i.Listing.Description,
+			&i.Listing.Category,
+			&i.Listing.Protocols,
+			&i.Listing.PayTo,
+			&i.Listing.Offers,
+			&i.Listing.InputSchema,
+			&i.Listing.OutputSchema,
+			&i.Listing.Item,
+			&i.WordRank,
 		); err != nil {
 			return nil, err
 		}
@@ -704,7 +723,7 @@ func (q *Queries) SearchListings(ctx context.Context, arg SearchListingsParams) 
 }
 
 const staleListings = `-- name: StaleListings :many
-SELECT id FROM listings WHERE stale_ms > 0 AND stale_ms < $1 ORDER BY stale_ms LIMIT CAST($2 AS BIGINT)
+SELECT id, url, method FROM listings WHERE stale_ms > 0 AND stale_ms < $1 ORDER BY stale_ms LIMIT CAST($2 AS BIGINT)
 `
 
 type StaleListingsParams struct {
@@ -712,19 +731,25 @@ type StaleListingsParams struct {
 	Most     int64
 }
 
-func (q *Queries) StaleListings(ctx context.Context, arg StaleListingsParams) ([]string, error) {
+type StaleListingsRow struct {
+	ID     string
+	Url    string
+	Method string
+}
+
+func (q *Queries) StaleListings(ctx context.Context, arg StaleListingsParams) ([]StaleListingsRow, error) {
 	rows, err := q.query(ctx, q.staleListingsStmt, staleListings, arg.BeforeMs, arg.Most)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []string
+	var items []StaleListingsRow
 	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
+		var i StaleListingsRow
+		if err := rows.Scan(&i.ID, &i.Url, &i.Method); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -736,7 +761,7 @@ func (q *Queries) StaleListings(ctx context.Context, arg StaleListingsParams) ([
 }
 
 const unseenListings = `-- name: UnseenListings :many
-SELECT id, rank FROM listings WHERE source = $1 AND stale_ms = 0 AND seen_ms < $2
+SELECT id, rank, url, method FROM listings WHERE source = $1 AND stale_ms = 0 AND seen_ms < $2
     AND (CAST($3 AS TEXT) = '' OR merchant_id = CAST($3 AS TEXT))
     AND (CAST($4 AS TEXT) = '' OR owner = CAST($4 AS TEXT))
 ORDER BY seen_ms LIMIT CAST($5 AS BIGINT)
@@ -751,8 +776,10 @@ type UnseenListingsParams struct {
 }
 
 type UnseenListingsRow struct {
-	ID   string
-	Rank int64
+	ID     string
+	Rank   int64
+	Url    string
+	Method string
 }
 
 func (q *Queries) UnseenListings(ctx context.Context, arg UnseenListingsParams) ([]UnseenListingsRow, error) {
@@ -770,7 +797,12 @@ func (q *Queries) UnseenListings(ctx context.Context, arg UnseenListingsParams) 
 	var items []UnseenListingsRow
 	for rows.Next() {
 		var i UnseenListingsRow
-		if err := rows.Scan(&i.ID, &i.Rank); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.Rank,
+			&i.Url,
+			&i.Method,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -785,22 +817,27 @@ func (q *Queries) UnseenListings(ctx context.Context, arg UnseenListingsParams) 
 }
 
 const wordsOfListing = `-- name: WordsOfListing :many
-SELECT word FROM listing_words WHERE listing_id = $1 ORDER BY word
+SELECT word, rank FROM listing_words WHERE listing_id = $1 ORDER BY word
 `
 
-func (q *Queries) WordsOfListing(ctx context.Context, listingID string) ([]string, error) {
+type WordsOfListingRow struct {
+	Word string
+	Rank int64
+}
+
+func (q *Queries) WordsOfListing(ctx context.Context, listingID string) ([]WordsOfListingRow, error) {
 	rows, err := q.query(ctx, q.wordsOfListingStmt, wordsOfListing, listingID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []string
+	var items []WordsOfListingRow
 	for rows.Next() {
-		var word string
-		if err := rows.Scan(&word); err != nil {
+		var i WordsOfListingRow
+		if err := rows.Scan(&i.Word, &i.Rank); err != nil {
 			return nil, err
 		}
-		items = append(items, word)
+		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

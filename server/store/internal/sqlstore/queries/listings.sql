@@ -25,7 +25,7 @@ SELECT COUNT(*) FROM listings WHERE source = sqlc.arg(source) AND stale_ms = 0
     AND (CAST(sqlc.arg(pay_to) AS TEXT) = '' OR pay_to = CAST(sqlc.arg(pay_to) AS TEXT));
 
 -- name: WordsOfListing :many
-SELECT word FROM listing_words WHERE listing_id = $1 ORDER BY word;
+SELECT word, rank FROM listing_words WHERE listing_id = $1 ORDER BY word;
 
 -- name: AddListingWord :exec
 INSERT INTO listing_words (word, rank, listing_id) VALUES ($1, $2, $3) ON CONFLICT (word, rank, listing_id) DO NOTHING;
@@ -37,20 +37,21 @@ DELETE FROM listing_words WHERE listing_id = $1;
 UPDATE listing_words SET rank = $2 WHERE listing_id = $1;
 
 -- name: UnseenListings :many
-SELECT id, rank FROM listings WHERE source = sqlc.arg(source) AND stale_ms = 0 AND seen_ms < sqlc.arg(before_ms)
+SELECT id, rank, url, method FROM listings WHERE source = sqlc.arg(source) AND stale_ms = 0 AND seen_ms < sqlc.arg(before_ms)
     AND (CAST(sqlc.arg(merchant_id) AS TEXT) = '' OR merchant_id = CAST(sqlc.arg(merchant_id) AS TEXT))
     AND (CAST(sqlc.arg(owner) AS TEXT) = '' OR owner = CAST(sqlc.arg(owner) AS TEXT))
 ORDER BY seen_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
--- name: MarkListingStale :exec
-UPDATE listings SET stale_ms = $2, rank = $3 WHERE id = $1;
+-- name: MarkListingStale :execrows
+-- A listing that was seen meanwhile is not stale.
+UPDATE listings SET stale_ms = sqlc.arg(stale_ms), rank = sqlc.arg(rank) WHERE id = sqlc.arg(id) AND stale_ms = 0 AND seen_ms < sqlc.arg(before_ms);
 
 -- name: StaleListings :many
-SELECT id FROM listings WHERE stale_ms > 0 AND stale_ms < sqlc.arg(before_ms) ORDER BY stale_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
+SELECT id, url, method FROM listings WHERE stale_ms > 0 AND stale_ms < sqlc.arg(before_ms) ORDER BY stale_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: ListingsOfServer :many
 SELECT id FROM listings WHERE source = sqlc.arg(source) AND merchant_id = sqlc.arg(merchant_id) AND owner = sqlc.arg(owner)
-LIMIT CAST(sqlc.arg(most) AS BIGINT);
+ORDER BY url, method LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
 -- name: DeleteListing :exec
 DELETE FROM listings WHERE id = $1;
@@ -65,7 +66,7 @@ WHERE word = sqlc.arg(word) AND (rank, listing_id) < (CAST(sqlc.arg(rank) AS BIG
 ORDER BY rank DESC, listing_id DESC LIMIT 1 OFFSET CAST(sqlc.arg(depth) AS BIGINT);
 
 -- name: SearchListings :many
-SELECT l.* FROM listing_words w JOIN listings l ON l.id = w.listing_id
+SELECT sqlc.embed(l), w.rank AS word_rank FROM listing_words w JOIN listings l ON l.id = w.listing_id
 WHERE w.word = sqlc.arg(word) AND (w.rank, w.listing_id) < (CAST(sqlc.arg(rank) AS BIGINT), CAST(sqlc.arg(id) AS TEXT))
     AND (w.rank, w.listing_id) >= (CAST(sqlc.arg(floor_rank) AS BIGINT), CAST(sqlc.arg(floor_id) AS TEXT))
     AND (CAST(sqlc.arg(word2) AS TEXT) = '' OR EXISTS (SELECT 1 FROM listing_words x WHERE x.word = CAST(sqlc.arg(word2) AS TEXT) AND x.rank = w.rank AND x.listing_id = w.listing_id))
@@ -94,7 +95,7 @@ SELECT * FROM market_servers WHERE merchant_id = sqlc.arg(merchant_id) ORDER BY 
 -- name: DueMarketServers :many
 SELECT * FROM market_servers WHERE due_ms <= sqlc.arg(now_ms) ORDER BY due_ms LIMIT CAST(sqlc.arg(most) AS BIGINT);
 
--- name: SaveMarketServer :exec
+-- name: SaveMarketServer :execrows
 UPDATE market_servers SET checked_ms = $2, due_ms = $3, failures = $4, report = $5 WHERE id = $1;
 
 -- name: MarketServer :one
