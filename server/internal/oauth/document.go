@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -25,8 +26,9 @@ const (
 	maxDocument = 10 << 10
 	// fetchTimeout limits a fetch.
 	fetchTimeout = 5 * time.Second
-	// maxFetches limits the fetches at the same time.
-	maxFetches = 8
+	// maxFetches limits the fetches at the same time, and maxFetchesOfOne those for one merchant: an
+	// app that answers slowly does not hold up the apps of others.
+	maxFetches, maxFetchesOfOne = 64, 2
 	// maxCached limits the documents that are cached.
 	maxCached = 1000
 	// The time for which a document is cached: if its answer says nothing, and at most.
@@ -48,6 +50,29 @@ type documents struct {
 	cache  *otter.Cache[string, cached]
 	busy   chan struct{}
 	limits *ratelimit.Limits // by merchant
+
+	mu       sync.Mutex
+	fetching map[string]int // fetches in progress, by merchant
+}
+
+// begin counts a fetch for a merchant, and reports whether it may begin.
+func (d *documents) begin(merchantID string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fetching[merchantID] >= maxFetchesOfOne {
+		return false
+	}
+	d.fetching[merchantID]++
+	return true
+}
+
+// end ends what begin has counted.
+func (d *documents) end(merchantID string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fetching[merchantID]--; d.fetching[merchantID] == 0 {
+		delete(d.fetching, merchantID)
+	}
 }
 
 type cached struct {
@@ -74,7 +99,7 @@ func newDocuments(transport http.RoundTripper, clock func() time.Time) *document
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		clock: clock, cache: otter.Must(&otter.Options[string, cached]{MaximumSize: maxCached}), busy: make(chan struct{}, maxFetches),
-		limits: ratelimit.New(ratelimit.Config{PerSecond: 1, Burst: 10, Clock: clock}),
+		limits: ratelimit.New(ratelimit.Config{PerSecond: 1, Burst: 10, Clock: clock}), fetching: map[string]int{},
 	}
 }
 
@@ -87,9 +112,10 @@ func (d *documents) app(ctx context.Context, clientID, merchantID string) (app, 
 	if err != nil {
 		return app{}, &documentError{"The address of the app " + err.Error() + "."}
 	}
-	if a := d.limits.Take(merchantID); !a.OK {
+	if a := d.limits.Take(merchantID); !a.OK || !d.begin(merchantID) {
 		return app{}, &documentError{"You opened too many pages of apps. Try again in a moment."}
 	}
+	defer d.end(merchantID)
 	select {
 	case d.busy <- struct{}{}:
 		defer func() { <-d.busy }()

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -264,4 +265,46 @@ func TestFetchesOfAMerchantAreBounded(t *testing.T) {
 	})
 	_, _ = stranger.open(t, clientID)
 	require.Zero(t, stranger.fetches.Load())
+}
+
+// TestSlowAppHoldsUpNoOther: a merchant whose app answers slowly keeps no place from the others.
+func TestSlowAppHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	f := setup(t, func(c *oauth.Config) {
+		c.SignedIn = func(d oauth.Decision) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				merchant := "mer_slow"
+				if r.URL.Query().Get("client_id") == clientID {
+					merchant = "mer_other"
+				}
+				d(w, r, ledger.Merchant{ID: merchant, Name: merchant, Active: true}, "browser")
+			}
+		}
+	})
+	release := make(chan struct{})
+	done := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(done) // before the server of the apps closes
+	f.answer = func(w http.ResponseWriter, r *http.Request) {
+		if r.Host != "app.example" {
+			<-release
+		}
+		document(w, "https://"+r.Host+r.URL.Path)
+	}
+	const pages = 10
+	var refused atomic.Int64
+	var opened sync.WaitGroup
+	for i := range pages {
+		opened.Go(func() {
+			if status, _ := f.open(t, fmt.Sprintf("https://slow.example/%d.json", i)); status == 400 {
+				refused.Add(1)
+			}
+		})
+	}
+	require.Eventually(t, func() bool { return f.fetches.Load()+refused.Load() >= pages }, time.Minute, time.Millisecond)
+	require.EqualValues(t, 2, f.fetches.Load())
+	status, text := f.open(t, clientID)
+	require.Equal(t, 200, status, text)
+	done()
+	opened.Wait()
+	require.EqualValues(t, pages-2, refused.Load())
 }
