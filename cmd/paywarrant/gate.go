@@ -128,7 +128,7 @@ func (g *runningGate) serve(ctx context.Context, l *listener, o output) error {
 	if err := g.load(g.file); err != nil {
 		return usage("%w", g.named(err))
 	}
-	if err := g.checkService(ctx); err != nil {
+	if err := g.checkService(ctx, g.file); err != nil {
 		return err
 	}
 	if g.file.Admin != "" {
@@ -197,7 +197,7 @@ func (g *runningGate) watch(ctx context.Context, l *listener) {
 			continue
 		}
 		last = now
-		if err := g.reload(); err != nil {
+		if err := g.reload(ctx); err != nil {
 			err = g.named(err)
 			g.reloads.WithLabelValues("failed").Inc()
 			g.log.ErrorContext(ctx, "the configuration is not loaded; the one before stays", slog.String("error", err.Error()))
@@ -218,7 +218,7 @@ func stamp(path string) string {
 }
 
 // reload reads the configuration file again.
-func (g *runningGate) reload() error {
+func (g *runningGate) reload(ctx context.Context) error {
 	f, err := readGateFile(g.cmd.Config)
 	if err != nil {
 		return err
@@ -228,6 +228,9 @@ func (g *runningGate) reload() error {
 	}
 	if f.Origin == "" {
 		f.Origin = g.file.Origin
+	}
+	if err := g.checkService(ctx, f); err != nil {
+		return err
 	}
 	return g.load(f)
 }

@@ -14,19 +14,18 @@ import (
 // checkService asks the service whether it knows the merchant's API key, so that a wrong one is
 // found before the first buyer finds it. A service that does not answer is a warning, because it
 // may start later than the gate.
-func (g *runningGate) checkService(ctx context.Context) error {
-	c, err := g.file.config()
+func (g *runningGate) checkService(ctx context.Context, f gateFile) error {
+	c, err := f.config()
 	if err != nil || c.Paywall.APIURL == "" {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyFor)
 	defer cancel()
 	err = ask(ctx, c.Paywall.APIURL, c.Paywall.Merchant)
-	var answered *client.Error
 	switch {
 	case errors.Is(err, client.ErrUnauthorized):
 		return fmt.Errorf("%s refuses the merchant id and its API key: %w", c.Paywall.APIURL, err)
-	case err != nil && !errors.As(err, &answered):
+	case err != nil && !errors.Is(err, client.ErrInsufficientScope): // a key that only charges may not read
 		g.log.WarnContext(ctx, "the service does not answer; nothing can be paid until it does",
 			slog.String("service", c.Paywall.APIURL), slog.String("error", err.Error()))
 	}

@@ -99,6 +99,9 @@ func (c config) reserveStore(log *slog.Logger) (unlock func() error, err error) 
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
+	if linked, err := filepath.EvalSymlinks(path); err == nil { // one lock for all names of the file
+		path = linked
+	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		log.Warn("there is no store; creating an empty one", slog.String("path", path))
 	}

@@ -33,5 +33,10 @@ func TestStoreOfARunningServiceIsNotTaken(t *testing.T) {
 	second := serveCmd{Config: configFile(write("second.toml", "http://127.0.0.1:4092"))}
 	require.ErrorContains(t, second.Run(t.Context(), output{io.Discard, &logs}), "another service uses "+store)
 	require.NotContains(t, logs.String(), "base URL has changed")
+	link := filepath.Join(t.TempDir(), "link.db")
+	require.NoError(t, os.Symlink(store, link))
+	store = link
+	second = serveCmd{Config: configFile(write("third.toml", "http://127.0.0.1:4093"))}
+	require.ErrorContains(t, second.Run(t.Context(), output{io.Discard, &logs}), "another service uses ")
 	first.stop()
 }

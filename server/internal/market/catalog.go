@@ -19,7 +19,19 @@ const (
 
 // x402Page is a page of discovery/resources (x402 v2 §8). Version 1 entries are read too.
 type x402Page struct {
-	Items []json.RawMessage `json:"items"`
+	Items      []json.RawMessage `json:"items"`
+	Pagination json.RawMessage   `json:"pagination"`
+}
+
+// total returns the number of items of all pages, or 0.
+func (p x402Page) total() int {
+	var said struct {
+		Total int `json:"total"`
+	}
+	if err := json.Unmarshal(p.Pagination, &said); err != nil {
+		return 0
+	}
+	return said.Total
 }
 
 type x402Item struct {
@@ -45,12 +57,12 @@ type x402Accept struct {
 	Extra       map[string]any `json:"extra"`
 }
 
-// readX402 returns the listings of a page, and the number of its items. It leaves out items that
-// cannot be listed.
-func (r reader) readX402(body []byte) (found []store.Listing, items int, err error) {
+// readX402 returns the listings of a page, the number of its items, and that of all pages, which
+// is 0 if the page does not say it. It leaves out items that cannot be listed.
+func (r reader) readX402(body []byte) (found []store.Listing, items, total int, err error) {
 	var page x402Page
 	if err := json.Unmarshal(body, &page); err != nil || page.Items == nil {
-		return nil, 0, faulty(invalidJSON, "the page has no list of items")
+		return nil, 0, 0, faulty(invalidJSON, "the page has no list of items")
 	}
 	for _, raw := range page.Items {
 		var item x402Item
@@ -76,7 +88,7 @@ func (r reader) readX402(body []byte) (found []store.Listing, items int, err err
 			found = append(found, l)
 		}
 	}
-	return found, len(page.Items), nil
+	return found, len(page.Items), page.total(), nil
 }
 
 // template returns the URL of an item, with {name} for each parameter of its path.

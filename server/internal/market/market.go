@@ -26,8 +26,8 @@ const (
 	// workLease is how long an instance may take for one catalog or a round of servers before
 	// another one takes over.
 	workLease = 5 * time.Minute
-	// batch is how many listings one transaction writes.
-	batch = 50
+	// batch is how many listings one transaction writes: few, because charges wait for it.
+	batch = 8
 	// keepStale is how long a stale listing is kept.
 	keepStale = 7 * 24 * time.Hour
 	// freshPaid is how long an endpoint that was paid here is fresh without another payment.

@@ -57,12 +57,15 @@ func serveCatalog(address string) {
 }
 
 // catalog has n endpoints in each form.
-func catalog(n int) http.Handler {
+func catalog(n int) http.Handler { return catalogOf(n, 100) }
+
+// catalogOf serves pages of at most so many items.
+func catalogOf(n, most int) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/discovery/resources", func(w http.ResponseWriter, r *http.Request) {
 		offset, _ := strconv.Atoi(r.URL.Query().Get("offset"))
 		var items []string
-		for i := offset; i < min(n, offset+100); i++ {
+		for i := offset; i < min(n, offset+most); i++ {
 			items = append(items, item(fmt.Sprintf("https://shop.example/a/%d", i)))
 		}
 		answer(w, r, `{"x402Version":2,"items":[`+strings.Join(items, ",")+`],"pagination":{"limit":100,"offset":`+strconv.Itoa(offset)+`,"total":`+strconv.Itoa(n)+`}}`)
@@ -219,6 +222,17 @@ func TestCatalogsInOtherProcessesComeAndGo(t *testing.T) {
 	for _, e := range w.find(t, client.MarketParams{}) {
 		require.False(t, e.Stale, e.URL)
 	}
+}
+
+// TestCatalogWithShortPagesIsReadToItsEnd: it caps the limit that was asked for.
+func TestCatalogWithShortPagesIsReadToItsEnd(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(catalogOf(25, 10))
+	t.Cleanup(srv.Close)
+	w := setup(t, market.Upstream{Name: "short", Kind: market.KindX402, URL: srv.URL + "/discovery/resources"})
+	w.Start(t.Context())
+	w.pulled(t, "short read", 2)
+	require.Len(t, w.find(t, client.MarketParams{}), 25)
 }
 
 // lie is a catalog that does not keep to its form, and the outcome that is reported.

@@ -172,7 +172,7 @@ func (m *Market) collect(ctx context.Context, u Upstream, now time.Time) (found 
 			return nil, nil, fmt.Errorf("page %d: %w", page+1, err)
 		}
 		tags = append(tags, tag)
-		listings, items, err := r.read(u.Kind, body)
+		listings, items, total, err := r.read(u.Kind, body)
 		if err != nil {
 			return nil, nil, fmt.Errorf("page %d: %w", page+1, err)
 		}
@@ -187,8 +187,11 @@ func (m *Market) collect(ctx context.Context, u Upstream, now time.Time) (found 
 			return nil, nil, faulty(tooMany, "more than %d entries", m.Limits.Entries)
 		}
 		offset += items
-		if u.Kind == KindMPP || items < pageSize {
+		if u.Kind == KindMPP || items == 0 || items < pageSize && offset >= total {
 			return found, usable(tags), nil
+		}
+		if items < pageSize { // the catalog has pages of its own length
+			tags = append(tags, "")
 		}
 		if len(listings) > 0 && len(found) == before {
 			return nil, nil, faulty(tooMany, "page %d repeats the ones before", page+1)
@@ -206,10 +209,10 @@ func usable(tags []string) []string {
 	return tags
 }
 
-func (r reader) read(k Kind, body []byte) ([]store.Listing, int, error) {
+func (r reader) read(k Kind, body []byte) (found []store.Listing, items, total int, err error) {
 	if k == KindMPP {
-		found, err := r.readMPP(body)
-		return found, 0, err
+		found, err = r.readMPP(body)
+		return found, 0, 0, err
 	}
 	return r.readX402(body)
 }
