@@ -3,6 +3,7 @@ package chain_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math/big"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/contracts"
 	"github.com/paywarrant/paywarrant/internal/devchain"
+	"github.com/paywarrant/paywarrant/internal/sleep"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/chain"
 	"github.com/paywarrant/paywarrant/server/rail/railtest"
@@ -36,7 +38,16 @@ func (s signing) Refund(ctx context.Context, r rail.Refund) (rail.Outcome, error
 	if err != nil {
 		return rail.Outcome{}, err
 	}
-	return s.SignRefund(ctx, r.Reference, signature)
+	for tries := 1; ; tries++ { // what others move is reserved for a moment after it has moved
+		outcome, err = s.SignRefund(ctx, r.Reference, signature)
+		var refused *rail.RefusedError
+		if !errors.As(err, &refused) || tries == 100 {
+			return outcome, err
+		}
+		if err := sleep.For(ctx, 50*time.Millisecond); err != nil {
+			return rail.Outcome{}, err
+		}
+	}
 }
 
 // authorizationIn returns the authorization in a proposal.
