@@ -21,7 +21,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -144,12 +143,14 @@ func withMeta(req mcp.Request, more map[string]any) (mcp.Request, error) {
 
 // response returns what the server answered, as an HTTP response.
 func (c *call) response(r *http.Request) (*http.Response, error) {
-	status, header, body := http.StatusOK, http.Header{}, []byte{}
+	var status int
+	header, body := http.Header{}, []byte{}
 	var refused *jsonrpc.Error
 	switch result, ok := c.result.(*mcp.CallToolResult); {
 	case errors.As(c.err, &refused) && len(refused.Data) > 0 && mcppay.IsPaymentError(refused.Code):
 		status = http.StatusPaymentRequired
 		mcppay.SetChallenges(header, refused.Data)
+		body = reason(refused.Data)
 	case errors.As(c.err, &refused): // the server has answered
 		status = http.StatusInternalServerError
 	case c.err != nil:
@@ -158,68 +159,10 @@ func (c *call) response(r *http.Request) (*http.Response, error) {
 		return nil, errUnfit
 	default:
 		header = mcppay.ResponseHeader(result.Meta)
-		if result.IsError {
-			status = http.StatusInternalServerError
-			if body = required(header, result); body != nil {
-				status = http.StatusPaymentRequired
-			}
-		}
+		status, body = outcome(header, result)
 	}
 	return &http.Response{
 		Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header,
 		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: r,
 	}, nil
-}
-
-// required sets the headers of a 402 for a result that asks for a payment, and returns its body;
-// nil if the result asks for none.
-func required(h http.Header, result *mcp.CallToolResult) []byte {
-	asked := paymentRequired(result)
-	challenges, scheme := result.Meta[mcppay.Required]
-	if asked == nil && !scheme {
-		return nil
-	}
-	if asked != nil {
-		mcppay.SetPaymentRequired(h, asked)
-	}
-	if scheme {
-		mcppay.SetChallenges(h, challenges)
-	}
-	if offer, err := json.Marshal(result.Meta[mcppay.Offer]); err == nil && string(offer) != "null" {
-		return offer
-	}
-	return []byte("{}")
-}
-
-// paymentRequired returns x402's PaymentRequired of a result: its structured content, or its
-// first text, with or without the wrapper "x402/error".
-func paymentRequired(result *mcp.CallToolResult) json.RawMessage {
-	var candidates []json.RawMessage
-	if data, err := json.Marshal(result.StructuredContent); err == nil {
-		candidates = append(candidates, data)
-	}
-	if len(result.Content) > 0 {
-		if text, ok := result.Content[0].(*mcp.TextContent); ok && strings.HasPrefix(strings.TrimSpace(text.Text), "{") {
-			candidates = append(candidates, json.RawMessage(text.Text))
-		}
-	}
-	for _, data := range candidates {
-		var found struct {
-			X402Version int             `json:"x402Version"`
-			Accepts     json.RawMessage `json:"accepts"`
-			Wrapped     struct {
-				Data json.RawMessage `json:"data"`
-			} `json:"x402/error"`
-		}
-		if json.Unmarshal(data, &found) != nil {
-			continue
-		}
-		if found.Accepts != nil && found.X402Version > 0 {
-			return data
-		}
-		if found.Wrapped.Data != nil {
-			return found.Wrapped.Data
-		}
-	}
-	return nil
 }

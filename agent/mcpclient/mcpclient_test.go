@@ -126,15 +126,21 @@ func TestFailedCallIsPaidOnce(t *testing.T) {
 	require.EqualValues(t, 60, b.spent(t))
 }
 
-// TestWalletPaysForATool by x402, and by the Payment scheme if the client declares it.
-func TestWalletPaysForATool(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, "0.01", &servertest.Options{Chain: chain.Start})
+// byWallet is an agent that pays up to a dollar from a wallet.
+func byWallet(t *testing.T) agent.Config {
+	t.Helper()
 	key, err := evm.ParseKey(strings.TrimPrefix(devchain.Wallets()[0].PrivateKey(), "0x"))
 	require.NoError(t, err)
 	w, err := evm.NewWallet(evm.WalletConfig{Key: key})
 	require.NoError(t, err)
-	cfg := agent.Config{MaxPriceMicros: 1_000_000, Wallet: w}
+	return agent.Config{MaxPriceMicros: 1_000_000, Wallet: w}
+}
+
+// TestWalletPaysForATool by x402, and by the Payment scheme if the client declares it.
+func TestWalletPaysForATool(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "0.01", &servertest.Options{Chain: chain.Start})
+	cfg := byWallet(t)
 	for want, experimental := range map[string]map[string]any{"x402": nil, "mpp": {"payment": map[string]any{}}} {
 		served, err := ask(t, b.session(t, cfg, experimental))
 		require.NoError(t, err)

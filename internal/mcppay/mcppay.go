@@ -25,6 +25,7 @@ const (
 	Bundle       = "service/bundle-token"             // request: the token of a bundle
 	Key          = "service/idempotency-key"          // request and result: the key of a payment by mandate
 	Offer        = "service/payment-required"         // result: the body of the 402 response
+	Refusal      = "service/payment-refusal"          // result: why a call with a payment was not served
 	Wait         = "service/retry-after"              // result: seconds to wait before the next try
 	Credits      = "service/bundle-credits-remaining" // result: what a bundle has left
 )
@@ -32,8 +33,8 @@ const (
 // CodeRequired is the JSON-RPC error code of the Payment scheme for a call without payment.
 const CodeRequired = -32042
 
-// codeRefused is that for a call whose payment was refused.
-const codeRefused = -32043
+// CodeRefused is that for a call whose payment was refused.
+const CodeRefused = -32043
 
 // MethodCall is the method of a call.
 const MethodCall = "tools/call"
@@ -154,7 +155,7 @@ func RequestMeta(h http.Header) (map[string]any, error) {
 }
 
 // ResponseMeta returns the members for the headers of a response: what was paid, or how to pay.
-// body is the body of a 402, or nil.
+// body is what the gate answered, or nil if it let the call through.
 func ResponseMeta(h http.Header, status int, body json.RawMessage) map[string]any {
 	meta := map[string]any{}
 	for header, member := range reported {
@@ -171,6 +172,9 @@ func ResponseMeta(h http.Header, status int, body json.RawMessage) map[string]an
 		meta[Receipt] = object
 	}
 	if status != http.StatusPaymentRequired {
+		if body != nil {
+			meta[Refusal] = RefusalOf(status, body)
+		}
 		return meta
 	}
 	if all := challenges(h); len(all) > 0 {
@@ -228,4 +232,4 @@ func SetPaymentRequired(h http.Header, data json.RawMessage) {
 
 // IsPaymentError reports whether an error code is one of the Payment scheme: a payment is
 // required, or was refused.
-func IsPaymentError(code int64) bool { return code == CodeRequired || code == codeRefused }
+func IsPaymentError(code int64) bool { return code == CodeRequired || code == CodeRefused }

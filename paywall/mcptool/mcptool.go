@@ -12,7 +12,7 @@
 // Calls without payment get a result with isError whose structured content and text are x402's
 // PaymentRequired (x402's MCP transport, version 2), and whose _meta has the challenges of the
 // Payment scheme; clients that declare the experimental capability "payment" get the JSON-RPC
-// error -32042 of that scheme. Clients pay by these members of _meta:
+// error -32042 of that scheme, or -32043 if a payment was refused. Clients pay by these members of _meta:
 //
 //	x402/payment              x402: a PaymentPayload
 //	org.paymentauth/credential  the Payment scheme: a credential
@@ -20,7 +20,8 @@
 //	service/idempotency-key   with a mandate: the key of the payment
 //	service/bundle-token      the token of a bundle
 //
-// Results have x402/payment-response or org.paymentauth/receipt.
+// Results have x402/payment-response or org.paymentauth/receipt. If a call with a
+// payment was not served, service/payment-refusal has the gate's status and code.
 package mcptool
 
 import (
@@ -152,20 +153,15 @@ func (p *paidTool) answer(c *call, w *response) (mcp.Result, error) {
 		return c.result, c.err
 	}
 	meta := mcppay.ResponseMeta(w.header, w.status, w.body.Bytes())
-	var said struct{ Message string }
-	_ = json.Unmarshal(w.body.Bytes(), &said) // empty if the body has no message
+	said := mcppay.RefusalOf(w.status, w.body.Bytes())
 	required := mcppay.PaymentRequired(w.header)
 	if w.status != http.StatusPaymentRequired || required == nil {
 		result := failed(said.Message)
 		result.Meta = meta
 		return result, nil
 	}
-	if wantsError(c.request) && meta[mcppay.Required] != nil {
-		data, err := json.Marshal(meta[mcppay.Required])
-		if err != nil {
-			return nil, err
-		}
-		return nil, &jsonrpc.Error{Code: mcppay.CodeRequired, Message: "Payment Required", Data: data}
+	if asked, ok := meta[mcppay.Required].(map[string]any); ok && wantsError(c.request) {
+		return nil, schemeError(asked, said)
 	}
 	result := failed(string(required))
 	result.Meta = meta
@@ -176,6 +172,20 @@ func (p *paidTool) answer(c *call, w *response) (mcp.Result, error) {
 		result.StructuredContent = required
 	}
 	return result, nil
+}
+
+// schemeError returns the error of the Payment scheme for a call without payment, or for one whose
+// payment was refused.
+func schemeError(asked map[string]any, said mcppay.Refused) error {
+	e := &jsonrpc.Error{Code: mcppay.CodeRequired, Message: "Payment Required"}
+	if said.Code != mcppay.CodeAsked {
+		e.Code, e.Message, asked[mcppay.Refusal] = mcppay.CodeRefused, said.Message, said
+	}
+	var err error
+	if e.Data, err = json.Marshal(asked); err != nil {
+		return err
+	}
+	return e
 }
 
 // wantsError reports whether the client declared that it pays by the Payment scheme.

@@ -121,8 +121,9 @@ func TestUnpaidCallGetsThePriceInBothProtocols(t *testing.T) {
 	require.False(t, b.call(t, "free", nil).IsError)
 }
 
-// TestClientOfThePaymentSchemeGetsItsError: -32042, with the challenges.
-func TestClientOfThePaymentSchemeGetsItsError(t *testing.T) {
+// TestClientOfThePaymentSchemeGetsItsErrors: -32042 without payment and -32043 for one that was
+// refused, with the challenges.
+func TestClientOfThePaymentSchemeGetsItsErrors(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]any{"payment": map[string]any{}})
 	_, err := b.session.CallTool(t.Context(), &mcp.CallToolParams{Name: "forecast", Arguments: map[string]any{"town": "Oslo"}})
@@ -130,6 +131,14 @@ func TestClientOfThePaymentSchemeGetsItsError(t *testing.T) {
 	require.ErrorAs(t, err, &required)
 	require.EqualValues(t, -32042, required.Code)
 	require.Contains(t, string(required.Data), `"challenges":[{`)
+	require.NotContains(t, string(required.Data), "service/payment-refusal")
+
+	_, err = b.session.CallTool(t.Context(), &mcp.CallToolParams{
+		Meta: mcp.Meta{"service/mandate": "nonsense"}, Name: "forecast", Arguments: map[string]any{"town": "Oslo"},
+	})
+	require.ErrorAs(t, err, &required)
+	require.EqualValues(t, -32043, required.Code)
+	require.Contains(t, string(required.Data), `"service/payment-refusal":{"status":402,"code":"`)
 }
 
 // TestMandatePaysForACallOnce: a repetition of a call that was served is refused.
