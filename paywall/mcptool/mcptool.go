@@ -40,9 +40,6 @@ import (
 	"github.com/paywarrant/paywarrant/paywall"
 )
 
-// headerClient is the header in which [ClientAddress] passes the client's address on.
-const headerClient = "X-Service-Client-Address"
-
 // headerRan marks responses that the tool itself made.
 const headerRan = "X-Service-Tool-Ran"
 
@@ -50,22 +47,13 @@ const headerRan = "X-Service-Tool-Ran"
 //
 // The price is that of the gate: derive one for each tool with [paywall.Gate.With]. If the route
 // has no Resource, the tool's is "/tools/" and its name under [paywall.Config.Origin]; a Resource
-// is listed in the gate's documents as if it were an HTTP endpoint. It panics as mcp.AddTool does.
+// is listed in the gate's documents as if it were an HTTP endpoint. A tool that is added again has
+// its last gate. It panics as mcp.AddTool does.
 func AddTool[In, Out any](s *mcp.Server, gate *paywall.Gate, t *mcp.Tool, h mcp.ToolHandlerFor[In, Out]) {
 	mcp.AddTool(s, t, h)
 	p := &paidTool{name: t.Name, schema: t.OutputSchema != nil || reflect.TypeFor[Out]() != reflect.TypeFor[any]()}
 	p.handler = gate.Require(http.HandlerFunc(run))
 	s.AddReceivingMiddleware(p.middleware)
-}
-
-// ClientAddress passes the addresses of clients to the gates of tools, which limit invalid
-// payments by them. Wrap the handler of the SDK with it. Without it, all clients share the limit
-// of [paywall.Config.UnprovenPerSecond].
-func ClientAddress(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Header.Set(headerClient, r.RemoteAddr)
-		next.ServeHTTP(w, r)
-	})
 }
 
 // paidTool is a tool with a price.
@@ -91,6 +79,9 @@ func (p *paidTool) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 		if !ok || method != mcppay.MethodCall || request.Params == nil || request.Params.Name != p.name {
 			return next(ctx, method, req)
 		}
+		if outer, ok := ctx.Value(callKey{}).(*call); ok && outer.request.Params.Name == p.name { // the tool was added again
+			return next(ctx, method, req)
+		}
 		header, err := mcppay.RequestHeader(request.Params.Meta)
 		if err != nil {
 			return failed(err.Error()), nil
@@ -113,13 +104,8 @@ func (p *paidTool) httpRequest(ctx context.Context, h http.Header, request *mcp.
 		return nil, err
 	}
 	r.Header = h
-	if extra := request.Extra; extra != nil && extra.Header != nil {
-		r.RemoteAddr = extra.Header.Get(headerClient)
-		for _, name := range [...]string{"Forwarded", "X-Forwarded-For"} {
-			if values := extra.Header.Values(name); len(values) > 0 {
-				r.Header[name] = values
-			}
-		}
+	if request.Extra != nil {
+		setAddress(r, request.Extra.Header)
 	}
 	return r, nil
 }

@@ -35,6 +35,7 @@ type bench struct {
 	mandate string
 	calls   atomic.Int64
 	broken  atomic.Bool
+	server  *mcp.Server
 	session *mcp.ClientSession
 }
 
@@ -48,6 +49,7 @@ func newBench(t *testing.T, experimental map[string]any) *bench {
 	})
 	require.NoError(t, err)
 	s := mcp.NewServer(&mcp.Implementation{Name: "tools", Version: "1"}, nil)
+	b.server = s
 	mcptool.AddTool(s, gate, &mcp.Tool{Name: "forecast"}, func(ctx context.Context, r *mcp.CallToolRequest, in town) (*mcp.CallToolResult, forecast, error) {
 		b.calls.Add(1)
 		if b.broken.Load() {
