@@ -36,7 +36,7 @@ func newBench(t *testing.T, price string, options *servertest.Options) *bench {
 	b := &bench{service: servertest.Start(t, options), server: mcp.NewServer(&mcp.Implementation{Name: "tools", Version: "1"}, nil)}
 	b.mandate = b.service.Mandate(t, servertest.Terms{MaxPerTxCents: 500, MaxMonthlySpendCents: 5000})
 	gate, err := paywall.New(paywall.Config{
-		Price: price, PayTo: devchain.Payee(0).Address.Hex(), Origin: "https://tools.example", APIURL: b.service.URL, TestMode: true,
+		Price: price, Name: "Weather & Co <Zürich>", PayTo: devchain.Payee(0).Address.Hex(), Origin: "https://tools.example", APIURL: b.service.URL, TestMode: true,
 		Merchant: paywall.Merchant{ID: b.service.Merchant.ID, APIKey: b.service.Merchant.APIKey},
 	})
 	require.NoError(t, err)

@@ -2,9 +2,12 @@ package mcptool_test
 
 import (
 	"context"
+	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -82,4 +85,42 @@ func TestToolThatIsAddedAgainHasItsLastPrice(t *testing.T) {
 	require.False(t, served.IsError, "%+v", served.Content)
 	require.Equal(t, "cheaper", text(served))
 	require.EqualValues(t, 30, b.spent(t))
+}
+
+// uncaptured is a service that has ended every authorization.
+type uncaptured struct{}
+
+func (uncaptured) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.URL.Path, "/capture") {
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	w := httptest.NewRecorder()
+	w.WriteHeader(http.StatusConflict)
+	_, _ = io.WriteString(w, `{"code":"authorization_ended","message":"The authorization has expired.","requestId":"req_1"}`)
+	resp := w.Result()
+	resp.Request = r
+	return resp, nil
+}
+
+// TestRefusedCaptureServesNothing: what a metered tool returned is kept back.
+func TestRefusedCaptureServesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil)
+	gate, err := paywall.New(paywall.Config{
+		Price: "1", PayTo: wallet, Origin: "https://tools.example", APIURL: b.service.URL, TestMode: true, Metered: true,
+		Merchant: paywall.Merchant{ID: b.service.Merchant.ID, APIKey: b.service.Merchant.APIKey}, HTTPClient: &http.Client{Transport: uncaptured{}},
+	})
+	require.NoError(t, err)
+	ran := false
+	mcptool.AddTool(b.server, gate, &mcp.Tool{Name: "costly"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ any) (*mcp.CallToolResult, any, error) {
+		ran = true
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "sunny"}}}, nil, paywall.MeterFrom(ctx).Add(700_000)
+	})
+	refused := b.call(t, "costly", b.by("one"))
+	require.True(t, ran)
+	require.True(t, refused.IsError)
+	data, err := json.Marshal(refused)
+	require.NoError(t, err)
+	require.NotContains(t, string(data), "sunny")
+	require.Contains(t, string(data), "authorization_ended")
 }
