@@ -116,7 +116,7 @@ type Config struct {
 	// Mailbox returns the messages that a sandbox shows on the page "/mailbox" to all who can
 	// open it, newest first, because Mailer does not send them. Default: there is no such page.
 	Mailbox func() []Message
-	// MerchantSignUp lets anyone who proves an e-mail address create a merchant account on the
+	// MerchantSignUp lets anyone who proves an email address create a merchant account on the
 	// dashboard. Default: only the operator creates accounts.
 	MerchantSignUp bool
 	// Resolver resolves the host names of webhook endpoints. Default: the system resolver.

@@ -87,7 +87,7 @@ func (s *Server) advance(step time.Duration) error {
 	return nil
 }
 
-// signUp creates the account of a merchant who has proven an e-mail address.
+// signUp creates the account of a merchant who has proven an email address.
 func (s *Server) signUp(ctx context.Context, name, website, email string) (ledger.Merchant, error) {
 	m, err := s.accounts.Open(ctx, account.NewMerchant{Name: name, Website: website, Email: email})
 	if err != nil {

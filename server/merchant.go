@@ -110,7 +110,7 @@ func checkEmail(email string) error {
 		return nil
 	}
 	if a, err := mail.ParseAddress(email); err != nil || a.Address != email || text.Check(email, maxName) != nil {
-		return &ParamError{"Email", errors.New("not an e-mail address")}
+		return &ParamError{"Email", errors.New("not an email address")}
 	}
 	return nil
 }

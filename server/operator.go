@@ -153,7 +153,7 @@ func (o *Operator) SetMaxCharge(ctx context.Context, merchantID string, most led
 	return o.config.Store.SetMerchantLimit(ctx, merchantID, most)
 }
 
-// SetEmail connects a merchant with an e-mail address: who proves the address may sign in to
+// SetEmail connects a merchant with an email address: who proves the address may sign in to
 // its dashboard. An empty address ends that. It returns a [*ParamError] if email is not an address.
 func (o *Operator) SetEmail(ctx context.Context, merchantID, email, reason string) error {
 	if err := checkEmail(email); err != nil {

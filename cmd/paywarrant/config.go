@@ -74,7 +74,7 @@ func (c config) upstreams() []server.Upstream {
 }
 
 type merchantsConfig struct {
-	// SignUp lets anyone who proves an e-mail address create an account.
+	// SignUp lets anyone who proves an email address create an account.
 	SignUp bool `toml:"signup"`
 }
 

@@ -21,7 +21,7 @@ func TestDoctorOfOurPaywall(t *testing.T) {
 	require.NoError(t, err, text)
 	require.Regexp(t, `warn +doctor.dns`, text, "directories cannot reach the loopback interface")
 	require.Regexp(t, `pass +doctor.listed`, text)
-	require.Contains(t, text, "1 warnings, 0 failed")
+	require.Contains(t, text, "1 warning, 0 failed")
 
 	text, err = command(t, "doctor", url, "--service", directory.URL+"/other", "--directory", "http://127.0.0.1:1")
 	require.ErrorIs(t, err, errSaid)

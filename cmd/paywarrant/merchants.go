@@ -19,7 +19,7 @@ type merchantsCmd struct {
 	Suspend  merchantsSuspendCmd  `cmd:"" help:"Refuse a merchant's charges, setups and checkouts with merchant_inactive, at once. The merchant can still read."`
 	Activate merchantsActivateCmd `cmd:"" help:"Activate a suspended merchant."`
 	SetLimit merchantsSetLimitCmd `cmd:"" help:"Limit the amount of a merchant's charge."`
-	SetEmail merchantsSetEmailCmd `cmd:"" help:"Set the e-mail address that signs in to a merchant's dashboard."`
+	SetEmail merchantsSetEmailCmd `cmd:"" help:"Set the email address that signs in to a merchant's dashboard."`
 }
 
 type merchantsCreateCmd struct {
@@ -146,7 +146,7 @@ func (c merchantArg) show(ctx context.Context, o output, op *server.Operator) er
 		{"Limit", limitOf(m)},
 		{"Wallet", m.PayTo},
 		{"Website", m.Website},
-		{"E-mail", m.Email},
+		{"Email", m.Email},
 		{"Created", l.CreatedAt},
 	})
 }

@@ -100,7 +100,7 @@ func TestMerchantsAreListedSuspendedAndLimited(t *testing.T) {
 	require.Equal(t, "ada@example.com", p.ok(t, "merchants", "set-email", first, "ada@example.com")[0]["email"])
 	require.NotContains(t, p.ok(t, "merchants", "set-email", first, "none")[0], "email")
 	_, err := p.do(t, "merchants", "set-email", first, "Ada <ada@example.com>")
-	require.ErrorContains(t, err, "not an e-mail address")
+	require.ErrorContains(t, err, "not an email address")
 	out, err := p.do(t, "merchants", "list")
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
@@ -119,7 +119,7 @@ func TestMerchantsOfWrongParametersAreRefusedByTheFlag(t *testing.T) {
 	p.merchant(t, "--pay-to", wallet)
 	for want, args := range map[string][]string{
 		"--pay-to: another merchant has this wallet": {"--pay-to", wallet},
-		"--email: not an e-mail address":             {"--email", "nope"},
+		"--email: not an email address":             {"--email", "nope"},
 		`--website: not a URL`:                       {"--website", "shop"},
 	} {
 		_, err := p.do(t, append([]string{"merchants", "create", "--name", "B"}, args...)...)

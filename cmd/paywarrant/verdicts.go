@@ -64,8 +64,12 @@ func printVerdicts(w io.Writer, report conformance.Report) error {
 		}
 	}
 	printSkipped(t, report.Results)
-	t.print(fmt.Sprintf("\n%d rules: %d passed, %d warnings, %d failed, %d not checked.", len(report.Results), report.Count(conformance.Pass),
-		report.Count(conformance.Warn), report.Count(conformance.Fail), report.Count(conformance.Skipped)))
+	warnings := fmt.Sprint(report.Count(conformance.Warn), " warnings")
+	if warnings == "1 warnings" {
+		warnings = "1 warning"
+	}
+	t.print(fmt.Sprintf("\n%d rules: %d passed, %s, %d failed, %d not checked.", len(report.Results), report.Count(conformance.Pass),
+		warnings, report.Count(conformance.Fail), report.Count(conformance.Skipped)))
 	if report.SignedMicros > 0 {
 		t.print(fmt.Sprintf(" Signed payments of %s USD; served for %s USD.", money.Micros(report.SignedMicros).Decimal(), money.Micros(report.PaidMicros).Decimal()))
 	}

@@ -71,7 +71,7 @@ type Reports interface {
 	// UsableMandatesOf lists those of them that are active and not expired at a time, newest
 	// first.
 	UsableMandatesOf(ctx context.Context, merchantID string, now time.Time, limit int) ([]ledger.Mandate, error)
-	// MerchantsByEmail lists the merchants with an e-mail address, at most limit, oldest first.
+	// MerchantsByEmail lists the merchants with an email address, at most limit, oldest first.
 	// It ignores the case of the address.
 	MerchantsByEmail(ctx context.Context, email string, limit int) ([]ledger.Merchant, error)
 }

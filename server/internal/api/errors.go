@@ -74,7 +74,7 @@ var table = []struct {
 	{payment.ErrNoRecipient, client.ErrValidation, "recipient is no merchant of this service"},
 	{payment.ErrNoRail, client.ErrRailUnavailable, "No rail of this service pays this payee: a card pays only merchants of the service."},
 	{payment.ErrNothingToSweep, client.ErrNotFound, "There is nothing to send back to the wallet."},
-	{payment.ErrNoEmail, client.ErrValidation, "email is not an e-mail address"},
+	{payment.ErrNoEmail, client.ErrValidation, "email is not an email address"},
 }
 
 // params names the parameters of validation errors that do not carry them.

@@ -102,7 +102,7 @@ func (d *Dashboard) sendCode(w http.ResponseWriter, r *http.Request) {
 func sendProblem(err error) site.Faulty {
 	switch {
 	case errors.Is(err, signin.ErrEmail):
-		return site.Faulty{Error: "The e-mail address is not complete.", Wrong: "email"}
+		return site.Faulty{Error: "The email address is not complete.", Wrong: "email"}
 	case errors.Is(err, signin.ErrTooMany):
 		return site.Faulty{Error: "Too many codes were asked for. Try again tomorrow, or use the latest code that you received."}
 	case errors.Is(err, signin.ErrNoMail):

@@ -119,7 +119,7 @@ func (p *Pages) payBy(ctx context.Context, c payment.Checkout, method, token, em
 	case errors.Is(err, rail.ErrUnknownMethod):
 		return chooseMethod, nil
 	case errors.Is(err, payment.ErrNoEmail):
-		return "The e-mail address is not complete.", nil
+		return "The email address is not complete.", nil
 	}
 	return "", err
 }

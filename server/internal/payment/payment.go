@@ -27,8 +27,8 @@ import (
 var (
 	// ErrForbiddenMandate reports a mandate of another merchant. Callers see "not found".
 	ErrForbiddenMandate = errors.New("payment: not this merchant's mandate")
-	// ErrNoEmail reports an invalid e-mail address.
-	ErrNoEmail = errors.New("payment: not an e-mail address")
+	// ErrNoEmail reports an invalid email address.
+	ErrNoEmail = errors.New("payment: not an email address")
 )
 
 // Statuses publishes revocations for those who verify mandates offline.
