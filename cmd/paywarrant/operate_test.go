@@ -119,7 +119,7 @@ func TestMerchantsOfWrongParametersAreRefusedByTheFlag(t *testing.T) {
 	p.merchant(t, "--pay-to", wallet)
 	for want, args := range map[string][]string{
 		"--pay-to: another merchant has this wallet": {"--pay-to", wallet},
-		"--email: not an email address":             {"--email", "nope"},
+		"--email: not an email address":              {"--email", "nope"},
 		`--website: not a URL`:                       {"--website", "shop"},
 	} {
 		_, err := p.do(t, append([]string{"merchants", "create", "--name", "B"}, args...)...)
