@@ -160,6 +160,55 @@ func TestAStrangerDoesNotSpeakForAServer(t *testing.T) {
 	require.Empty(t, found.Data)
 }
 
+// TestAPayerDoesNotSpeakForASeller: an endpoint that was paid is listed with its own words, and
+// only if it asks for what was paid.
+func TestAPayerDoesNotSpeakForASeller(t *testing.T) {
+	t.Parallel()
+	c := besides(t, facilitate(t))
+	e, err := x402.Declaration{OutputSchema: map[string]any{"type": "object", "title": "Of the seller"}}.Extension()
+	require.NoError(t, err)
+	asks := make(chan x402.Requirements, 1)
+	asked := make(chan struct{}, 1)
+	seller := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		required, err := x402.EncodeHeader(x402.PaymentRequired{
+			X402Version: x402.Version2, Resource: x402.Resource{URL: sold, Description: "The seller's"},
+			Accepts: []x402.Requirements{<-asks}, Extensions: map[string]x402.Extension{x402.ExtensionBazaar: e},
+		})
+		if err == nil {
+			w.Header().Set(x402.HeaderPaymentRequired, required)
+		}
+		w.WriteHeader(http.StatusPaymentRequired)
+		asked <- struct{}{}
+	}))
+	t.Cleanup(seller.Close)
+	pay := func(path, amount string) {
+		body := c.declare(t, seller.URL+path, "", map[string]any{"type": "object"}).body
+		text, err := json.Marshal(body)
+		require.NoError(t, err)
+		var sent struct {
+			PaymentPayload struct{ Accepted x402.Requirements }
+		}
+		require.NoError(t, json.Unmarshal(text, &sent))
+		if amount != "" {
+			sent.PaymentPayload.Accepted.Amount = amount
+		}
+		asks <- sent.PaymentPayload.Accepted
+		settled := c.ask(t, "settle", body)
+		require.Equal(t, true, settled.Body["success"], settled.Text)
+		<-asked
+	}
+	pay("/dear", "999999999")
+	pay("/a", "")
+	var page x402.DiscoveryPage
+	require.Eventually(t, func() bool {
+		page = c.catalog(t, "")
+		return len(page.Items) > 0
+	}, time.Minute, 50*time.Millisecond)
+	require.Len(t, page.Items, 1)
+	require.Equal(t, []any{seller.URL + "/a", "The seller's"}, []any{page.Items[0].Resource, page.Items[0].Description})
+	require.Contains(t, string(page.Items[0].Extensions[x402.ExtensionBazaar].Schema), "Of the seller")
+}
+
 func extensionOf(t *testing.T, a answer) (status, reason string) {
 	t.Helper()
 	text, err := base64.StdEncoding.DecodeString(a.Header.Get("EXTENSION-RESPONSES"))

@@ -41,7 +41,7 @@ func withUpstream(t *testing.T, n int) caller {
 		cfg.Upstreams = []server.Upstream{{Name: "up", Kind: server.UpstreamMPP, URL: up}}
 	}})
 	require.Eventually(t, func() bool {
-		return len(c.do(t, "GET", "/v1/market", "").ok(t).Body["data"].([]any)) > 0
+		return len(c.do(t, "GET", "/v1/market?limit=100", "").ok(t).Body["data"].([]any)) == n
 	}, time.Minute, 50*time.Millisecond)
 	return c
 }

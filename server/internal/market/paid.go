@@ -2,6 +2,7 @@ package market
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -29,6 +30,7 @@ type paid struct {
 	draft
 
 	sample string // the URL that was paid for
+	asked  x402.Requirements
 	payTo  string
 	times  int64
 }
@@ -37,12 +39,13 @@ type paid struct {
 type payments struct {
 	mu      sync.Mutex
 	waiting map[string]*paid
-	asked   map[string]time.Time // endpoints that asked to be paid at the wallet that was paid
+	asked   map[[sha256.Size]byte]time.Time // hashes of declarations that their endpoints made themselves
 }
 
 // Paid lists an endpoint that was paid, within seconds. It returns why its declaration cannot be
 // listed, or an empty string. An endpoint that is read by GET is asked first whether it wants to
-// be paid at the wallet, so that a stranger who pays itself cannot speak for a server.
+// be paid so, and is listed with its own declaration: a payment's is written by the payer, and a
+// stranger who pays itself, or the seller, cannot speak for a server.
 func (m *Market) Paid(r x402.Resource, asked x402.Requirements, e x402.Extension) (problem string) {
 	p, problem := m.declared(r, asked, e)
 	if problem != "" {
@@ -75,7 +78,7 @@ func (m *Market) declared(r x402.Resource, asked x402.Requirements, e x402.Exten
 	if err != nil {
 		return nil, "payTo is not an address"
 	}
-	p = &paid{draft: newDraft(store.SourceFacilitator, "", m.Clock()), payTo: payTo, times: 1}
+	p = &paid{draft: newDraft(store.SourceFacilitator, "", m.Clock()), asked: asked, payTo: payTo, times: 1}
 	p.Description = r.Description
 	method := p.bazaar(e)
 	u, ok := endpoint(r.URL, m.AllowPrivate)
@@ -187,7 +190,7 @@ func (m *Market) listing(ctx context.Context, p *paid) (store.Listing, bool) {
 		}
 	}
 	if p.Verified = p.Method == http.MethodGet; p.Verified && !m.asksFor(ctx, p) {
-		m.Logger.InfoContext(ctx, "market: a paid endpoint does not ask to be paid at this wallet, so it is not listed",
+		m.Logger.InfoContext(ctx, "market: a paid endpoint does not ask for this payment, so it is not listed",
 			slog.String("url", p.sample), slog.String("payTo", p.payTo))
 		return store.Listing{}, false
 	}
@@ -207,9 +210,10 @@ func (m *Market) listing(ctx context.Context, p *paid) (store.Listing, bool) {
 	return l, ok
 }
 
-// asksFor reports whether the endpoint asks to be paid at the wallet that was paid.
+// asksFor reports whether the endpoint asks for the payment that was made. It replaces the payer's
+// declaration by the endpoint's own.
 func (m *Market) asksFor(ctx context.Context, p *paid) bool {
-	key, now := p.URL+" "+p.payTo, m.Clock()
+	key, now := sha256.Sum256([]byte(p.Item)), m.Clock()
 	m.payments.mu.Lock()
 	at, known := m.payments.asked[key]
 	m.payments.mu.Unlock()
@@ -224,18 +228,33 @@ func (m *Market) asksFor(ctx context.Context, p *paid) bool {
 	if err != nil {
 		return false
 	}
+	required.Resource.URL = p.sample // an endpoint speaks for itself alone
 	for _, r := range required.Accepts {
-		if x402.SameAddress(r.PayTo, p.payTo) {
-			m.payments.mu.Lock()
-			defer m.payments.mu.Unlock()
-			if m.payments.asked == nil || len(m.payments.asked) >= maxAsked {
-				m.payments.asked = map[string]time.Time{}
-			}
-			m.payments.asked[key] = now
-			return true
+		if !p.paidBy(r) {
+			continue
 		}
+		own, problem := m.declared(required.Resource, r, required.Extensions[x402.ExtensionBazaar])
+		if problem != "" || own.Method != p.Method || own.URL != p.URL {
+			return false
+		}
+		own.Verified, own.MerchantID, own.times = p.Verified, p.MerchantID, p.times
+		*p = *own
+		m.payments.mu.Lock()
+		defer m.payments.mu.Unlock()
+		if m.payments.asked == nil || len(m.payments.asked) >= maxAsked {
+			m.payments.asked = map[[sha256.Size]byte]time.Time{}
+		}
+		m.payments.asked[sha256.Sum256([]byte(p.Item))] = now
+		return true
 	}
 	return false
+}
+
+// paidBy reports whether the payment that was made is one that r asks for.
+func (p *paid) paidBy(r x402.Requirements) bool {
+	whole := r.Amount == p.asked.Amount || r.Scheme == x402.SchemeUpto // of which a part is settled
+	return whole && r.Scheme == p.asked.Scheme && r.Network == p.asked.Network &&
+		x402.SameAddress(r.Asset, p.asked.Asset) && x402.SameAddress(r.PayTo, p.payTo)
 }
 
 // Resources returns a page of the facilitator's catalog. payTo is empty or as [x402.ParseAddress]
