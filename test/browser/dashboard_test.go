@@ -20,9 +20,14 @@ var mailedCode = regexp.MustCompile(`\b\d{3} \d{3}\b`)
 // signIn signs in to the dashboard with the code of a message.
 func signIn(ctx context.Context, t *testing.T, srv *servertest.Server, email string) {
 	t.Helper()
+	enterMailedCode(ctx, t, srv, chromedp.Navigate(srv.URL+"/dashboard"), visible("#sign-in"), fill("#email", email), click("#sign-in .main"))
+}
+
+// enterMailedCode asks for a code by actions and enters the one that is mailed.
+func enterMailedCode(ctx context.Context, t *testing.T, srv *servertest.Server, asking ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
 	had := len(srv.Mails())
-	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard"), visible("#sign-in"),
-		fill("#email", email), click("#sign-in .main"), visible("#enter-code")))
+	require.NoError(t, chromedp.Do(ctx, append(asking, visible("#code"))...))
 	require.Eventually(t, func() bool { return len(srv.Mails()) > had }, time.Minute, 10*time.Millisecond)
 	all := srv.Mails()
 	require.NoError(t, chromedp.Do(ctx, fill("#code", mailedCode.FindString(all[len(all)-1].Text))))

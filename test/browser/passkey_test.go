@@ -28,8 +28,8 @@ func installPasskeys(ctx context.Context, t *testing.T) {
 	})))
 }
 
-// TestMerchantSignsInByPasskey: it is added, signs in, is removed, and signs in no more. Each page
-// is accessible and quiet.
+// TestMerchantSignsInByPasskey: it is added, signs in, does not replace the code that its removal
+// takes, is removed, and signs in no more. Each page is accessible and quiet.
 func TestMerchantSignsInByPasskey(t *testing.T) {
 	t.Parallel()
 	for _, w := range widths {
@@ -63,7 +63,10 @@ func TestMerchantSignsInByPasskey(t *testing.T) {
 			require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard/passkeys"), visible("tbody time")))
 			require.NotContains(t, text(ctx, t, "tbody"), "Never")
 
-			require.NoError(t, chromedp.Do(ctx, click("tbody .danger"), hidden("tbody")))
+			require.NoError(t, chromedp.Do(ctx, click("tbody .danger"), visible("#ask")))
+			accessible(ctx, t, "dashboard-prove-"+w.name)
+			enterMailedCode(ctx, t, srv, click("#ask .main"))
+			require.NoError(t, chromedp.Do(ctx, click("#prove .main"), visible("tbody .danger"), click("tbody .danger"), hidden("tbody"), visible("#passkey-form")))
 			signOut()
 			require.NoError(t, chromedp.Do(ctx, click("#passkey-form button"), contains("#passkey-error", "does not sign in here")))
 			accessible(ctx, t, "dashboard-sign-in-passkey-refused-"+w.name)
