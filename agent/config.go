@@ -65,8 +65,8 @@ type Config struct {
 	// unless Service is set.
 	Token string
 	// Mandate pays sellers that take mandates, and by x402 and the Payment scheme those that
-	// do not know the service, if Wallet cannot: its token, or its id (del_…) if Token is of the merchant that created
-	// it. Required with Token and with Service.
+	// do not know the service, if Wallet cannot: its token, or its id (del_…) if Token is of
+	// the merchant that created it. Required with Token and with Service.
 	Mandate string
 	// Service binds the mandate to payments, in place of ServiceURL and Token. Default: a
 	// client with Token.
@@ -267,14 +267,15 @@ func hidden(secret string) string {
 // checkOrigin accepts scheme and host with nothing after them.
 func checkOrigin(s string) error {
 	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || origin(u) != s {
+	if err != nil || u.Host == "" || Origin(u) != s {
 		return errors.New("want origins, such as https://api.example.com")
 	}
 	return nil
 }
 
-// origin returns scheme and host in lower case, without the scheme's default port.
-func origin(u *url.URL) string {
+// Origin returns the origin of a URL as [Config].BundleTokens spells it: scheme and host in
+// lower case, without the scheme's default port.
+func Origin(u *url.URL) string {
 	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
 	switch scheme {
 	case "https":

@@ -71,7 +71,7 @@ func credentialHeaders() []string {
 
 // make makes the credential of an offer. Nothing is paid before it is sent.
 func (t *Transport) make(ctx context.Context, o Offer, r *http.Request) (c *credential, err error) {
-	c = &credential{offer: o, origin: origin(r.URL), until: t.cfg.Clock().Add(longestTransfer)}
+	c = &credential{offer: o, origin: Origin(r.URL), until: t.cfg.Clock().Add(longestTransfer)}
 	switch {
 	case o.byService:
 		err = t.makeSellerCredential(ctx, c, r)

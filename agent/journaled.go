@@ -124,7 +124,7 @@ func (v *visit) takeJournaled(key requestKey) (*credential, error) {
 func (v *visit) restored(e JournalEntry, key requestKey) *credential {
 	c := &credential{
 		offer:  Offer{Method: e.Method, AmountMicros: e.AmountMicros, PayTo: e.PayTo, Network: e.Network, Usable: true},
-		origin: origin(v.request.URL), target: targetOf(v.request), key: key, header: e.Credential, until: e.Until,
+		origin: Origin(v.request.URL), target: targetOf(v.request), key: key, header: e.Credential, until: e.Until,
 		last: unanswered, entry: &e, restored: true,
 	}
 	if e.State == PurchaseAnswered && e.Key == "" {

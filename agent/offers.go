@@ -134,7 +134,7 @@ func (t *Transport) chargeRequest(c mpp.Challenge, u *url.URL) (r mpp.ChargeRequ
 
 // isRealm reports whether a realm is the host of a URL, with or without its port.
 func isRealm(realm string, u *url.URL) bool {
-	return strings.EqualFold(realm, u.Host) || strings.EqualFold(realm, u.Hostname()) || realm == origin(u)
+	return strings.EqualFold(realm, u.Host) || strings.EqualFold(realm, u.Hostname()) || realm == Origin(u)
 }
 
 // transfer adds an offer that is paid by a signed transfer: of the wallet, or else of the
@@ -190,7 +190,7 @@ func (t *Transport) listOwn(l *listing, a asked, u *url.URL) {
 			continue
 		}
 		reason := ""
-		if _, have := t.cfg.BundleTokens[origin(u)]; !have {
+		if _, have := t.cfg.BundleTokens[Origin(u)]; !have {
 			reason = "no bundle token is configured for this origin"
 		}
 		l.add(Offer{Method: Bundle}, reason)
@@ -250,11 +250,11 @@ func boundTo(resource string, u *url.URL) (string, bool) {
 		upgraded := *r
 		upgraded.Scheme = "https"
 		upgraded.Host = strings.TrimSuffix(upgraded.Host, ":80")
-		if origin(&upgraded) == origin(u) {
+		if Origin(&upgraded) == Origin(u) {
 			return upgraded.String(), true
 		}
 	}
-	return resource, origin(r) == origin(u)
+	return resource, Origin(r) == Origin(u)
 }
 
 // otherThan returns a resource, without its query, if it is not the requested address.

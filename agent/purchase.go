@@ -172,7 +172,7 @@ func (p *purchase) approve(ctx context.Context, o Offer) error {
 func usd(micros int64) string { return Offer{AmountMicros: micros}.Price() }
 
 // shown returns a URL without its query and user, which may be secret.
-func shown(u *url.URL) string { return origin(u) + u.EscapedPath() }
+func shown(u *url.URL) string { return Origin(u) + u.EscapedPath() }
 
 // discard reads the rest of a short response, so that its connection can be reused, and
 // closes it.

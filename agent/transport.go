@@ -87,7 +87,7 @@ func (v *visit) send(c *credential) (*http.Response, error) {
 	if err := v.body.set(r); err != nil {
 		return nil, err
 	}
-	if first := firstRequest(v.request); first != nil && origin(first.URL) != origin(r.URL) {
+	if first := firstRequest(v.request); first != nil && Origin(first.URL) != Origin(r.URL) {
 		for _, name := range credentialHeaders() {
 			r.Header.Del(name) // set by the caller for the origin of the first request
 		}

@@ -180,8 +180,8 @@ func (c *Client) MarketServers(ctx context.Context) (MarketServerList, error) {
 // DELETE /v1/market/servers/{serverId}.
 //
 // Errors: [ErrNotFound], and those that every call may return (see the package comment).
-func (c *Client) DeleteMarketServer(ctx context.Context, serverID string) (DeletedEndpoint, error) {
+func (c *Client) DeleteMarketServer(ctx context.Context, serverID string) (Deleted, error) {
 	return do(ctx, c, call{
 		doing: "delete market server", method: http.MethodDelete, pattern: "/v1/market/servers/{serverId}", value: serverID, idempotent: true,
-	}, func(d *DeletedEndpoint, _ answer) bool { return d.Deleted })
+	}, func(d *Deleted, _ answer) bool { return d.Deleted })
 }

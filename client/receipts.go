@@ -26,8 +26,9 @@ type ReceiptParams struct {
 type ReceiptVerdict struct {
 	// Valid reports whether the receipt is valid.
 	Valid bool `json:"valid"`
-	// Reason is the reason why it is not: not_found, expired, already_redeemed, reversed if
-	// the rail took the payment back, refunded if the payee gave all of it back, or the difference, such as resource_mismatch.
+	// Reason is the reason why it is not: not_found, expired, already_redeemed, reversed if the
+	// rail took the payment back, refunded if the payee gave all of it back, or the difference,
+	// such as resource_mismatch.
 	Reason string `json:"reason,omitempty"`
 	// Transaction is the transaction hash on chain, or the card processor's payment id.
 	Transaction string `json:"transaction,omitempty"`

@@ -79,12 +79,12 @@ type RefundPage struct {
 	Data []Refund `json:"data"`
 }
 
-// Refund gives back a part of a payment, or what is left of it:
-// POST /v1/payments/{transactionId}/refunds. Several partial refunds never give back more than
-// was charged, and a payment has at most 100, failed ones included. Once a refund has succeeded, the mandate may spend the amount again, in the
-// limits in which the payment still counts, except the month of a payment on the chain, whose
-// contract counts no refunds. The fee is not returned. Check [Refund].Status: [RefundPending] is
-// followed by a webhook event.
+// Refund gives back a part of a payment, or what is left of it: POST
+// /v1/payments/{transactionId}/refunds. Several partial refunds never give back more than was
+// charged, and a payment has at most 100, failed ones included. Once a refund has succeeded,
+// the mandate may spend the amount again, in the limits in which the payment still counts,
+// except the month of a payment on the chain, whose contract counts no refunds. The fee is not
+// returned. Check [Refund].Status: [RefundPending] is followed by a webhook event.
 //
 // While its tab is open, a draw is refunded in full only, and is [Voided] then; it is not
 // refunded if the sum of the tab would fall below 50 cents.

@@ -59,8 +59,11 @@ type WebhookEndpointList struct {
 }
 
 // DeletedEndpoint is the result of [Client.DeleteWebhookEndpoint].
-type DeletedEndpoint struct {
-	// ID is the id of the deleted endpoint.
+type DeletedEndpoint = Deleted
+
+// Deleted names what was deleted.
+type Deleted struct {
+	// ID is its id.
 	ID string `json:"id"`
 	// Deleted is always true.
 	Deleted bool `json:"deleted"`

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
-	"math/big"
 	"net/http"
 	"sync"
 
@@ -62,10 +60,11 @@ func (p *probe) prepare(ctx context.Context, protocol string, change func(o *off
 		return nil, skip("%s has no offer that the wallet can pay", protocol)
 	}
 	asset, _ := p.cfg.Wallet.Asset(o.chainID)
-	price, ok := micros(o.amount, asset.Decimals)
+	micros, ok := money.FromUnits(o.amount, asset.Decimals)
 	if !ok {
 		return nil, skip("the price %s is too high", quote(o.amount))
 	}
+	price := int64(micros)
 	made := &payment{offer: o, micros: price}
 	a := p.transfer(o, p.cfg.Wallet.Address())
 	free := false
@@ -103,25 +102,6 @@ func (c *challenge) affordable(w wallet, protocol string) (offer, bool) {
 		}
 	}
 	return offer{}, false
-}
-
-// micros converts base units of a token into millionths of a dollar, rounded up.
-func micros(amount string, decimals int) (int64, bool) {
-	n, ok := new(big.Int).SetString(amount, 10)
-	if !ok {
-		return 0, false
-	}
-	const micro = 6
-	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(decimals-micro, micro-decimals))), nil)
-	if decimals <= micro {
-		n.Mul(n, scale)
-	} else {
-		n.Add(n, new(big.Int).Sub(scale, big.NewInt(1))).Quo(n, scale)
-	}
-	if !n.IsInt64() || n.Int64() == math.MaxInt64 {
-		return 0, false
-	}
-	return n.Int64(), true
 }
 
 // present sends a payment.

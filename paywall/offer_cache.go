@@ -52,9 +52,9 @@ func newOfferCache(t terms) (*offerCache, error) {
 	return o, nil
 }
 
-// of returns the offer for a request, with the facilitator that settles the scheme upto or
-// "". It returns an error if a function of the route fails
-// or returns an invalid value, and a refusal if the URL of the request is too long.
+// of returns the offer for a request, with the facilitator that settles the scheme upto
+// or "". It returns an error if a function of the route fails or returns an invalid
+// value, and a refusal if the URL of the request is too long.
 func (o *offerCache) of(r *http.Request, facilitator string) (*offer, error) {
 	if o.fixed != nil && facilitator == "" {
 		return o.fixed, nil

@@ -153,8 +153,9 @@ type Config struct {
 	TabCents int
 	// MaxTabAdvanceCents is the most, in US cents, that the operator advances to one merchant
 	// in a calendar month (UTC) for small payments that no card has paid yet. An open tab
-	// counts as 50 cents until so much is drawn from it, so 5000 allows 100 at a time. Beyond it no tab opens for the
-	// merchant until others are captured or the month ends. Default: 5000.
+	// counts as 50 cents until so much is drawn from it, so 5000 allows 100 at a time. Beyond
+	// it no tab opens for the merchant until others are captured or the month ends. Default:
+	// 5000.
 	MaxTabAdvanceCents int
 	// Links are shown to browsers on the page at "/", beside the API description, the
 	// public keys and the error codes. Default: none.

@@ -96,8 +96,8 @@ func TestClientThatHangsUpIsNoFailure(t *testing.T) {
 				all.Go(func() { send(asks[i%len(asks)], time.Duration(i%24)*time.Millisecond/2) })
 			}
 			all.Wait()
-			// On a loaded machine none of these may reach the service. A long poll after the newest event, that of the
-			// charges above included, waits 10 s for its caller.
+			// On a loaded machine none of these may reach the service. A long poll after the
+			// newest event, that of the charges above included, waits 10 s for its caller.
 			for within := 100 * time.Millisecond; !strings.Contains(log.String(), `"status":499`); within = min(2*within, 8*time.Second) {
 				send(waits(), within)
 			}

@@ -86,8 +86,9 @@ type Payment struct {
 	TransactionID string `json:"transactionId"`
 	// MandateID is the id of the mandate: del_…. Empty if a wallet signed the payment itself.
 	MandateID string `json:"delegateId"`
-	// Source is the protocol of the payment: "mandate", "tab" for one drawn from a tab, or "x402" or "mpp" for a transfer
-	// that a wallet signed. Empty in events of earlier versions: "mandate".
+	// Source is the protocol of the payment: "mandate", "tab" for one drawn from a tab, or
+	// "x402" or "mpp" for a transfer that a wallet signed. Empty in events of earlier versions:
+	// "mandate".
 	Source string `json:"source,omitempty"`
 	// Payer is the address of the wallet that signed the payment. Empty for a mandate.
 	Payer string `json:"payer,omitempty"`

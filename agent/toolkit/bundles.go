@@ -50,7 +50,7 @@ func (k *Kit) PurchaseBundle(ctx context.Context, in PurchaseBundleIn) (Purchase
 		return PurchaseBundleOut{}, err
 	}
 	out := PurchaseBundleOut{CheckoutURL: u.String(), Tiers: page.Tiers}
-	if p, err := secureURL(page.PurchaseURL); err == nil && originOf(p) == originOf(u) { // a link to elsewhere is not the seller's
+	if p, err := secureURL(page.PurchaseURL); err == nil && agent.Origin(p) == agent.Origin(u) { // a link to elsewhere is not the seller's
 		out.CheckoutURL = p.String()
 	}
 	if len(out.Tiers) == 0 {

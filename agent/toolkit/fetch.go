@@ -111,15 +111,8 @@ func (k *Kit) fetcher(u *url.URL, bundleToken, mandate string) (*agent.Client, e
 	}
 	return agent.New(agent.Config{
 		MaxPriceMicros: 1, AllowPrivate: k.cfg.AllowPrivate, Clock: k.cfg.Clock, Methods: []agent.Method{agent.Bundle},
-		BundleTokens: map[string]string{originOf(u): bundleToken},
+		BundleTokens: map[string]string{agent.Origin(u): bundleToken},
 	})
-}
-
-// originOf returns scheme and host as package agent spells them.
-func originOf(u *url.URL) string {
-	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
-	port := map[string]string{"https": ":443", "http": ":80"}[scheme]
-	return scheme + "://" + strings.TrimSuffix(host, port)
 }
 
 // remember records a payment, even if its answer was lost later.

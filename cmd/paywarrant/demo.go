@@ -26,7 +26,7 @@ const demoTimeout = time.Minute
 func (c demoCmd) Run(ctx context.Context, o output) error {
 	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
 	defer cancel()
-	s, err := startStack(ctx, stackConfig{Addr: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)})
+	s, err := startDevSystem(ctx, devSystemConfig{Addr: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
@@ -34,8 +34,8 @@ func (c demoCmd) Run(ctx context.Context, o output) error {
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
-	t := newTeller(o.out, c.JSON)
-	d := &story{teller: t, stack: s, merchant: merchant}
+	t := newPrinter(o.out, c.JSON)
+	d := &story{printer: t, system: s, merchant: merchant}
 	began := time.Now()
 	err = d.tellAll(ctx)
 	if err = errors.Join(err, s.Close(), t.err); err != nil {

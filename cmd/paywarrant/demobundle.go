@@ -56,7 +56,7 @@ func (d *story) payByBundle(ctx context.Context) error {
 		return err
 	}
 	defer buyer.CloseIdleConnections()
-	sold, err := buyer.Fetch(ctx, agent.FetchParams{URL: d.stack.API.Bundle.PurchaseURL, Body: order})
+	sold, err := buyer.Fetch(ctx, agent.FetchParams{URL: d.system.API.Bundle.PurchaseURL, Body: order})
 	if err != nil {
 		return err
 	}
@@ -68,17 +68,17 @@ func (d *story) payByBundle(ctx context.Context) error {
 		return fmt.Errorf("the shop answered %d: %s", sold.Status, sold.Content)
 	}
 	d.announce("The agent buys 100 requests in advance, for $1.00 of the mandate",
-		fact{"POST", d.stack.API.Bundle.PurchaseURL}, fact{"credits", fmt.Sprint(bought.CreditsRemaining)},
+		fact{"POST", d.system.API.Bundle.PurchaseURL}, fact{"credits", fmt.Sprint(bought.CreditsRemaining)},
 		fact{"token", short(bought.BundleToken, 48)})
 
 	holder, err := agent.New(agent.Config{
-		MaxPriceMicros: 1, BundleTokens: map[string]string{d.stack.API.BaseURL: bought.BundleToken}, AllowPrivate: true,
+		MaxPriceMicros: 1, BundleTokens: map[string]string{d.system.API.BaseURL: bought.BundleToken}, AllowPrivate: true,
 	})
 	if err != nil {
 		return err
 	}
 	defer holder.CloseIdleConnections()
-	got, err := holder.Fetch(ctx, agent.FetchParams{URL: d.stack.API.BaseURL + "/weather"})
+	got, err := holder.Fetch(ctx, agent.FetchParams{URL: d.system.API.BaseURL + "/weather"})
 	if err != nil {
 		return err
 	}

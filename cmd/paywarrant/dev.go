@@ -71,7 +71,7 @@ func (c devCmd) Run(ctx context.Context, o output) error {
 	}
 	person := !c.JSON && isTerminal(o.out)
 	log := c.logger(person, o)
-	cfg := stackConfig{
+	cfg := devSystemConfig{
 		Addr: c.Addr, BaseURL: baseURL, APIAddr: c.APIAddr, Dir: c.Data, Logger: log, Postgres: c.Postgres, Processor: c.Processor,
 		NoChain: c.NoChain, ChainURL: c.ChainURL, Upstreams: c.upstreams(),
 		Listening: env.clear,
@@ -80,9 +80,9 @@ func (c devCmd) Run(ctx context.Context, o output) error {
 		return usage("--upstream: %w", err)
 	}
 	if person {
-		cfg.Events = (&screen{out: o.out}).event
+		cfg.Events = (&eventPrinter{out: o.out}).print
 	}
-	s, err := startStack(ctx, cfg)
+	s, err := startDevSystem(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (c devCmd) upstreams() []upstreamConfig {
 }
 
 // show makes a mandate for whom it shows one, and prints and writes what runs.
-func (c devCmd) show(ctx context.Context, s *stack, env *envFile, o output, person bool, log *slog.Logger) (err error) {
+func (c devCmd) show(ctx context.Context, s *devSystem, env *envFile, o output, person bool, log *slog.Logger) (err error) {
 	var mandate client.Session
 	var token string
 	if person || c.Env != "" {
@@ -161,7 +161,7 @@ func (c devCmd) checkAddr() (string, error) {
 	return "", nil
 }
 
-func (s *stack) ready() ready {
+func (s *devSystem) ready() ready {
 	r := ready{BaseURL: s.BaseURL, MetricsURL: s.Metrics, people: s.People}
 	if s.Chain != nil {
 		r.Chain, r.Wallets = infoOf(s.Chain), wallets()

@@ -21,13 +21,13 @@ import (
 )
 
 // developed starts a development system of cards.
-func developed(t *testing.T, change func(*stackConfig)) *stack {
+func developed(t *testing.T, change func(*devSystemConfig)) *devSystem {
 	t.Helper()
-	cfg := stackConfig{Addr: "127.0.0.1:0", Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler), NoChain: true}
+	cfg := devSystemConfig{Addr: "127.0.0.1:0", Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler), NoChain: true}
 	if change != nil {
 		change(&cfg)
 	}
-	s, err := startStack(t.Context(), cfg)
+	s, err := startDevSystem(t.Context(), cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -127,7 +127,7 @@ func TestEveryAddressNeedsABaseURL(t *testing.T) {
 func TestServiceBehindAnotherURLWorks(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"http://127.0.0.1:1", "https://pay.example"} {
-		s := developed(t, func(c *stackConfig) { c.Addr, c.APIAddr, c.BaseURL = "0.0.0.0:0", "0.0.0.0:0", base })
+		s := developed(t, func(c *devSystemConfig) { c.Addr, c.APIAddr, c.BaseURL = "0.0.0.0:0", "0.0.0.0:0", base })
 		require.True(t, strings.HasPrefix(s.API.BaseURL, "http://127.0.0.1:"), s.API.BaseURL)
 		resp, _ := request(t, http.MethodGet, s.API.BaseURL+"/weather", http.Header{})
 		require.Equal(t, http.StatusPaymentRequired, resp.StatusCode)
@@ -217,7 +217,7 @@ func TestSetupButtonIsGuardedAsThePagesAre(t *testing.T) {
 func TestMailIsShownInTheMailbox(t *testing.T) {
 	t.Parallel()
 	s := developed(t, nil)
-	open := func(s *stack, path string) string {
+	open := func(s *devSystem, path string) string {
 		_, page := request(t, http.MethodGet, s.BaseURL+path, http.Header{"Accept": {"text/html"}})
 		return page
 	}
@@ -242,7 +242,7 @@ func TestMailIsShownInTheMailbox(t *testing.T) {
 // TestMailboxIsNotPublic: it shows private links, so a sandbox under a public address has none.
 func TestMailboxIsNotPublic(t *testing.T) {
 	t.Parallel()
-	s := developed(t, func(c *stackConfig) { c.BaseURL = "https://pay.example" })
+	s := developed(t, func(c *devSystemConfig) { c.BaseURL = "https://pay.example" })
 	w := httptest.NewRecorder()
 	s.Service.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, s.BaseURL+"/mailbox", http.NoBody))
 	require.Equal(t, http.StatusNotFound, w.Code)

@@ -13,7 +13,7 @@ import (
 const newSetupPath = "/dev/setup"
 
 // links are those of the service's start page.
-func (s *stack) links() []server.Link {
+func (s *devSystem) links() []server.Link {
 	links := []server.Link{{
 		Name: "Open a setup page", URL: newSetupPath, Text: "What a person sees who is asked to sign a mandate. Each one is new.",
 		Post: http.HandlerFunc(s.newSetup),
@@ -33,7 +33,7 @@ func (s *stack) links() []server.Link {
 }
 
 // newSetup redirects to the page of a new setup session.
-func (s *stack) newSetup(w http.ResponseWriter, r *http.Request) {
+func (s *devSystem) newSetup(w http.ResponseWriter, r *http.Request) {
 	c, err := s.client()
 	var session client.Session
 	if err == nil {
@@ -52,14 +52,14 @@ func (s *stack) newSetup(w http.ResponseWriter, r *http.Request) {
 }
 
 // client returns a client of the merchant.
-func (s *stack) client() (*client.Client, error) {
+func (s *devSystem) client() (*client.Client, error) {
 	m := s.People.Merchant
 	return client.New(client.Config{BaseURL: s.BaseURL, MerchantID: m.ID, APIKey: m.APIKey, HTTPClient: s.http()})
 }
 
 // http returns a client that reaches the service within the process, because its base
 // URL may lead through a proxy or a tunnel; nil for the default if it does not.
-func (s *stack) http() *http.Client {
+func (s *devSystem) http() *http.Client {
 	if s.direct {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (s *stack) http() *http.Client {
 
 // local reports whether the base URL is on this machine. If not, the test helpers are
 // closed, and webhooks are sent to public addresses only.
-func (s *stack) local() bool {
+func (s *devSystem) local() bool {
 	u, err := url.Parse(s.BaseURL)
 	return err == nil && loopback.Host(u.Hostname())
 }

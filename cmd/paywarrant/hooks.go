@@ -15,7 +15,7 @@ const hooksPath = "/paywarrant-hooks"
 
 // subscribe lets the merchant's API receive events and log them. The endpoint of an
 // earlier run is replaced: the API is at another address now.
-func (s *stack) subscribe(ctx context.Context, log *slog.Logger) error {
+func (s *devSystem) subscribe(ctx context.Context, log *slog.Logger) error {
 	if !s.local() {
 		log.WarnContext(ctx, "the demo API receives no webhooks: the base URL is not on this machine")
 		return nil
@@ -50,7 +50,7 @@ func (s *stack) subscribe(ctx context.Context, log *slog.Logger) error {
 }
 
 // hookConfig logs every event, whatever the time: the service's clock may be moved.
-func (s *stack) hookConfig(secret string, log *slog.Logger) webhook.Config {
+func (s *devSystem) hookConfig(secret string, log *slog.Logger) webhook.Config {
 	note := func(ctx context.Context, e webhook.Event) {
 		if s.events != nil {
 			s.events(e)

@@ -29,7 +29,7 @@ func command(t *testing.T, args ...string) (string, error) {
 func TestKeysOfARunningServiceRotate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, err := startStack(t.Context(), stackConfig{Addr: "127.0.0.1:0", Dir: dir, Logger: slog.New(slog.DiscardHandler)})
+	s, err := startDevSystem(t.Context(), devSystemConfig{Addr: "127.0.0.1:0", Dir: dir, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	store := filepath.Join(dir, "pay.db")
@@ -82,8 +82,8 @@ func TestKeysOfARunningServiceRotate(t *testing.T) {
 func TestKeyEncryptionKeyChangesBesideAService(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	cfg := stackConfig{Addr: "127.0.0.1:0", Dir: dir, Logger: slog.New(slog.DiscardHandler), NoChain: true}
-	s, err := startStack(t.Context(), cfg)
+	cfg := devSystemConfig{Addr: "127.0.0.1:0", Dir: dir, Logger: slog.New(slog.DiscardHandler), NoChain: true}
+	s, err := startDevSystem(t.Context(), cfg)
 	require.NoError(t, err)
 	stop := sync.OnceFunc(func() { require.NoError(t, s.Close()) })
 	t.Cleanup(stop)
@@ -106,7 +106,7 @@ func TestKeyEncryptionKeyChangesBesideAService(t *testing.T) {
 	require.NoError(t, err)
 	stop()
 
-	s, err = startStack(t.Context(), cfg)
+	s, err = startDevSystem(t.Context(), cfg)
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 	require.NoError(t, os.WriteFile(file, old, 0o600))

@@ -24,7 +24,7 @@ func inspect(t *testing.T, token string, flags ...string) (string, error) {
 
 func TestMandateInspect(t *testing.T) {
 	t.Parallel()
-	s, err := startStack(t.Context(), stackConfig{Addr: "127.0.0.1:0", Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+	s, err := startDevSystem(t.Context(), devSystemConfig{Addr: "127.0.0.1:0", Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	c, err := client.New(client.Config{BaseURL: s.BaseURL, MerchantID: s.People.Merchant.ID, APIKey: s.People.Merchant.APIKey})

@@ -204,7 +204,7 @@ func (p paid) print(o output, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(o.out).Encode(p)
 	}
-	t := newTeller(o.out, false)
+	t := newPrinter(o.out, false)
 	if len(p.Challenge) > 0 {
 		var facts []fact
 		for _, w := range p.Challenge {

@@ -18,7 +18,7 @@ import (
 
 func TestPayShowsChallengeChoiceAndReceipt(t *testing.T) {
 	t.Parallel()
-	s, err := startStack(t.Context(), stackConfig{Addr: "127.0.0.1:0", Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+	s, err := startDevSystem(t.Context(), devSystemConfig{Addr: "127.0.0.1:0", Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	m := s.People.Merchant
@@ -85,7 +85,7 @@ func TestPayShowsChallengeChoiceAndReceipt(t *testing.T) {
 // TestPayFromAWallet: the key is in a file, and stands in no output.
 func TestPayFromAWallet(t *testing.T) {
 	t.Parallel()
-	s, err := startStack(t.Context(), stackConfig{Addr: "127.0.0.1:0", Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+	s, err := startDevSystem(t.Context(), devSystemConfig{Addr: "127.0.0.1:0", Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	key := devchain.Wallets()[0].PrivateKey()

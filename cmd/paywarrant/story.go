@@ -16,9 +16,9 @@ import (
 
 // story is the demo: each chapter does something and requires the expected result.
 type story struct {
-	*teller
+	*printer
 
-	stack    *stack
+	system   *devSystem
 	merchant *client.Client
 	token    string // the mandate
 	charge   client.Charge
@@ -27,8 +27,8 @@ type story struct {
 
 func (d *story) tellAll(ctx context.Context) error {
 	d.announce("The service runs, and a merchant has an account",
-		fact{"service", d.stack.BaseURL}, fact{"merchant", d.stack.People.Merchant.ID},
-		fact{"its API", d.stack.API.BaseURL + " (behind a paywall)"})
+		fact{"service", d.system.BaseURL}, fact{"merchant", d.system.People.Merchant.ID},
+		fact{"its API", d.system.API.BaseURL + " (behind a paywall)"})
 	for _, chapter := range []func(context.Context) error{
 		d.setUp, d.inspect, d.listenForEvents, d.chargeTwice, d.receiveWebhook, d.beyondLimits, d.payPaywall, d.payByBundle, d.showReceipt, d.revoke, d.payFromWallet, d.chargeByChain, d.giveBack, d.payMetered, d.fallBack, d.check,
 	} {
@@ -62,7 +62,7 @@ func (d *story) setUp(ctx context.Context) error {
 // inspect: anybody can read the mandate, and check it with the public keys alone.
 func (d *story) inspect(ctx context.Context) error {
 	v := mandate.Verifier{
-		Issuer: d.stack.BaseURL, Keys: mandate.RemoteKeys(d.stack.BaseURL + "/.well-known/jwks.json"),
+		Issuer: d.system.BaseURL, Keys: mandate.RemoteKeys(d.system.BaseURL + "/.well-known/jwks.json"),
 	}
 	m, err := v.Verify(ctx, d.token)
 	if err != nil {
@@ -144,7 +144,7 @@ func refusal(err error) []fact {
 
 // payPaywall: an endpoint demands a price, and a mandate pays it.
 func (d *story) payPaywall(ctx context.Context) error {
-	url := d.stack.API.BaseURL + "/report"
+	url := d.system.API.BaseURL + "/report"
 	asked, err := fetch(ctx, url, "")
 	if err != nil {
 		return err
@@ -242,7 +242,7 @@ func (d *story) revoke(ctx context.Context) error {
 }
 
 func (d *story) check(ctx context.Context) error {
-	r, err := d.stack.Service.CheckLedger(ctx)
+	r, err := d.system.Service.CheckLedger(ctx)
 	if err != nil {
 		return err
 	}

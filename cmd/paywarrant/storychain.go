@@ -42,7 +42,7 @@ func (d *story) chargeByChain(ctx context.Context) error {
 	d.announce("A person connects a wallet too; in USDC the charge goes over the chain",
 		fact{"amount", dollars(c.AmountCents)}, fact{"rail", string(c.RailUsed)}, fact{"transaction", c.TxHash},
 		fact{"fee", fmt.Sprintf("$%.4f, owed by the merchant", float64(c.FeeMicros)/1e6)},
-		fact{"chain", d.stack.Chain.RPCURL()})
+		fact{"chain", d.system.Chain.RPCURL()})
 	return nil
 }
 
@@ -70,7 +70,7 @@ func (d *story) fallBack(ctx context.Context) error {
 
 // revokeFromWallet: the owner ends the grant on the contract, and the service sees it.
 func (d *story) revokeFromWallet(ctx context.Context, mandate string) error {
-	owner, tx, err := d.stack.Chain.Inside.RevokeNewest(ctx)
+	owner, tx, err := d.system.Chain.Inside.RevokeNewest(ctx)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func (d *story) payMetered(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, d.stack.API.BaseURL+"/answer", http.NoBody)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, d.system.API.BaseURL+"/answer", http.NoBody)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (d *story) listenForEvents(ctx context.Context) error {
 		return err
 	}
 	h := &hook{listener: l, heard: make(chan heard, 1)}
-	d.stack.closers = append(d.stack.closers, l.stop)
+	d.system.closers = append(d.system.closers, l.stop)
 	h.endpoint, err = d.merchant.CreateWebhookEndpoint(ctx, client.WebhookEndpointParams{
 		URL: l.origin() + "/hooks", Events: []webhook.Type{webhook.PaymentSucceeded},
 	})

@@ -35,7 +35,7 @@ func (d *story) payFromWallet(ctx context.Context) error {
 }
 
 func (d *story) buyWeather(ctx context.Context, pays http.RoundTripper, name string) error {
-	url := d.stack.API.BaseURL + "/weather"
+	url := d.system.API.BaseURL + "/weather"
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (d *story) buyWeather(ctx context.Context, pays http.RoundTripper, name str
 	if resp.StatusCode != http.StatusOK || !ok {
 		return fmt.Errorf("the paywall answered %s: %s", resp.Status, body)
 	}
-	block, err := d.stack.Chain.BlockOf(ctx, receipt.Transaction)
+	block, err := d.system.Chain.BlockOf(ctx, receipt.Transaction)
 	if err != nil {
 		return err
 	}

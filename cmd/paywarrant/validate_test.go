@@ -17,9 +17,9 @@ import (
 )
 
 // startDemo starts the whole sandbox.
-func startDemo(t *testing.T) *stack {
+func startDemo(t *testing.T) *devSystem {
 	t.Helper()
-	s, err := startStack(t.Context(), stackConfig{Addr: "127.0.0.1:0", Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+	s, err := startDevSystem(t.Context(), devSystemConfig{Addr: "127.0.0.1:0", Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s

@@ -48,7 +48,7 @@ func (f reportFlags) write(o output, name string, report conformance.Report) err
 // printVerdicts prints the results for people: what passed on one line each, what did not with
 // what was found, the remedy and the source.
 func printVerdicts(w io.Writer, report conformance.Report) error {
-	t := newTeller(w, false)
+	t := newPrinter(w, false)
 	colours := map[conformance.Status]string{conformance.Pass: "32", conformance.Warn: "33", conformance.Fail: "1;31"}
 	width := 0
 	for _, r := range report.Results {
@@ -78,7 +78,7 @@ func printVerdicts(w io.Writer, report conformance.Report) error {
 }
 
 // printSkipped prints what was not checked, by its reason.
-func printSkipped(t *teller, results []conformance.Result) {
+func printSkipped(t *printer, results []conformance.Result) {
 	var reasons []string
 	rules := map[string][]string{}
 	for _, r := range results {

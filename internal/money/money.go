@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 )
@@ -22,6 +23,8 @@ const (
 	MicrosPerCent = 10_000
 	// MicrosPerDollar is the number of [Micros] in a US dollar.
 	MicrosPerDollar = 1_000_000
+	// maxDigits bounds the amounts and decimals of tokens.
+	maxDigits = 40
 )
 
 // ErrOverflow reports a result that does not fit its type.
@@ -104,6 +107,25 @@ func (m Micros) Decimal() string {
 		frac += "0"
 	}
 	return sign + strconv.FormatUint(u/MicrosPerDollar, 10) + "." + frac
+}
+
+// Dollars formats an amount that is not negative for people: "$1.05".
+func (c Cents) Dollars() string { return fmt.Sprintf("$%d.%02d", c/100, c%100) }
+
+// FromUnits converts an amount in base units of a dollar token with these decimals, rounded
+// up. It reports false if the amount is not canonical (digits, no leading zero), or too large.
+func FromUnits(amount string, decimals int) (Micros, bool) {
+	if amount == "" || len(amount) > maxDigits || !digits(amount) || (amount[0] == '0' && len(amount) > 1) || decimals < 0 || decimals > maxDigits {
+		return 0, false
+	}
+	n, _ := new(big.Int).SetString(amount, 10)
+	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(decimals-6, 6-decimals))), nil)
+	if decimals <= 6 {
+		n.Mul(n, scale)
+	} else {
+		n.Add(n, new(big.Int).Sub(scale, big.NewInt(1))).Quo(n, scale)
+	}
+	return Micros(n.Int64()), n.IsInt64()
 }
 
 func digits(s string) bool {

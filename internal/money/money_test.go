@@ -50,6 +50,36 @@ func TestParseDecimal(t *testing.T) {
 	}
 }
 
+func TestFromUnits(t *testing.T) {
+	t.Parallel()
+	for _, one := range []struct {
+		amount   string
+		decimals int
+		want     money.Micros
+		ok       bool
+	}{
+		{"10000", 6, 10_000, true},
+		{"1", 2, 10_000, true},
+		{"1000000000000000001", 18, 1_000_001, true},
+		{"0", 6, 0, true},
+		{"9223372036854775807", 6, math.MaxInt64, true},
+		{"9223372036854775808", 6, 0, false},
+		{"", 6, 0, false},
+		{"-1", 6, 0, false},
+		{"+1", 6, 0, false},
+		{"01", 6, 0, false},
+		{"1.5", 6, 0, false},
+		{"1", -1, 0, false},
+		{"1", 41, 0, false},
+	} {
+		got, ok := money.FromUnits(one.amount, one.decimals)
+		require.Equal(t, one.ok, ok, one.amount)
+		if ok {
+			require.Equal(t, one.want, got, one.amount)
+		}
+	}
+}
+
 func TestDecimalRoundTrips(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

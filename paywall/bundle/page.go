@@ -3,12 +3,12 @@ package bundle
 import (
 	"bytes"
 	_ "embed"
-	"fmt"
 	"html/template"
 	"log/slog"
 	"net/http"
 	"net/url"
 
+	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/internal/paypage"
 )
 
@@ -29,7 +29,7 @@ var (
 // parsePage returns the template of a page. The templates are part of the program, so a broken
 // one panics.
 func parsePage(content string) *template.Template {
-	t := template.Must(template.New("").Funcs(template.FuncMap{"dollars": dollars}).Parse(pageText))
+	t := template.Must(template.New("").Funcs(template.FuncMap{"dollars": func(cents int64) string { return money.Cents(cents).Dollars() }}).Parse(pageText))
 	return template.Must(t.New("content").Parse(`{{template "` + content + `" .}}`))
 }
 
@@ -44,8 +44,6 @@ type orderPage struct {
 func (s *Shop) showOrder(w http.ResponseWriter, r *http.Request, status int, v orderPage) {
 	s.show(w, r, status, orderView, v.Headline, v)
 }
-
-func dollars(cents int64) string { return fmt.Sprintf("$%d.%02d", cents/100, cents%100) }
 
 // page shows the tiers.
 func (s *Shop) page(w http.ResponseWriter, r *http.Request) {

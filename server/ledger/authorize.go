@@ -88,9 +88,10 @@ func (r Capture) key() IdempotencyKey {
 // Capture begins to charge an authorized charge: the rest of what it holds is given back,
 // and the caller must ask the charge's rail next. It returns the result of the first
 // request with the same key, [ErrIdempotencyMismatch], [ErrIdempotencyInProgress],
-// [ErrNotFound], [ErrNotAuthorized], [ErrAboveHold], [ErrNoWholeCents], a [*TextError], or a
-// [*Refusal] if the hold is the ledger's alone and the mandate has ended; the hold is voided then. After any other error
-// it is unknown whether the capture has begun; a repeat with the same key returns it.
+// [ErrNotFound], [ErrNotAuthorized], [ErrAboveHold], [ErrNoWholeCents], a [*TextError],
+// or a [*Refusal] if the hold is the ledger's alone and the mandate has ended; the hold
+// is voided then. After any other error it is unknown whether the capture has begun; a
+// repeat with the same key returns it.
 func (l *Ledger) Capture(ctx context.Context, r Capture) (Captured, error) {
 	var (
 		result  Captured

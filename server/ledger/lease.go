@@ -66,8 +66,8 @@ func (l *Ledger) leaseCommand(ctx context.Context, c Charge, decide func(*State,
 }
 
 // FreeLeases ends the leases of earlier processes on pending charges and refunds and on
-// opening tabs if the store belongs to the caller's process alone. On a shared store it does nothing: the leases of a dead
-// instance expire.
+// opening tabs if the store belongs to the caller's process alone. On a shared store it
+// does nothing: the leases of a dead instance expire.
 func (l *Ledger) FreeLeases(ctx context.Context) error {
 	if err := l.store.FreeChargeLeases(ctx, l.instance); err != nil {
 		return fmt.Errorf("free leases of earlier processes: %w", err)

@@ -191,11 +191,11 @@ func (q RefundRequest) decide(s *State, refundID, lease string, now time.Time) (
 	return Effects{Insert: Rows{Refunds: []Refund{r}}, Update: Rows{Charges: []Charge{c}}}, r, nil
 }
 
-// SettleRefund decides a pending refund by the outcome on its rail: it posts the movement and
-// gives the amount back to the windows in which the charge still counts, except the month of
-// a charge on the chain, or releases it. A
-// decided refund does not change, and is returned; if the outcome contradicts it,
-// SettleRefund returns [ErrConflictingOutcome].
+// SettleRefund decides a pending refund by the outcome on its rail: it posts the movement
+// and gives the amount back to the windows in which the charge still counts, except the
+// month of a charge on the chain, or releases it. A decided refund does not change, and
+// is returned; if the outcome contradicts it, SettleRefund returns
+// [ErrConflictingOutcome].
 func (l *Ledger) SettleRefund(ctx context.Context, r Refund, o rail.Outcome) (Refund, error) {
 	var (
 		result      Refund

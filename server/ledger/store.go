@@ -28,8 +28,8 @@ type Store interface {
 	// Writers returns the best number of concurrent Updates.
 	Writers() int
 
-	// FreeChargeLeases ends all leases of pending charges and refunds and of opening tabs but those of instance, if the
-	// store belongs to the caller's process alone.
+	// FreeChargeLeases ends all leases of pending charges and refunds and of opening tabs but
+	// those of instance, if the store belongs to the caller's process alone.
 	FreeChargeLeases(ctx context.Context, instance string) error
 
 	// Expire deletes rows from before a time, at most limit of each kind, and returns
@@ -234,8 +234,9 @@ type Audit interface {
 	// Counters reads the spending of all mandates in the order of their ids.
 	Counters(ctx context.Context, each func(Counter) error) error
 	// Charges reads all charges in the order of their ids, each with its postings in
-	// order. Only ids, amount, fee, day, status, step, rail, source and what was refunded are set. Postings without a
-	// charge, such as those of tabs, come with a charge that has only an id.
+	// order. Only ids, amount, fee, day, status, step, rail, source and what was refunded
+	// are set. Postings without a charge, such as those of tabs, come with a charge that
+	// has only an id.
 	Charges(ctx context.Context, each func(Charge, []Posting) error) error
 	// Refunds reads the ids, charge, amount, status, rail and time of settlement of all
 	// refunds in the order of their ids.

@@ -130,9 +130,9 @@ func (t Tab) sound() bool {
 		(t.roundedUp() == 0 || t.Capture == CardMinimum) && (t.Counted == 0 || t.State == TabClosing && t.Capture == 0 && t.Counted == t.Owed+t.Drawn)
 }
 
-// postings returns the posting of what the operator advances for the mandate, or gets back, with
-// what is captured above the sum.
-// With the postings of the draws, the mandate's account holds what its card paid.
+// postings returns the posting of what the operator advances for the mandate, or gets
+// back, with what is captured above the sum. With the postings of the draws, the
+// mandate's account holds what its card paid.
 func (t Tab) postings(now time.Time) []Posting {
 	advanced := t.advance() - t.Owed - t.roundedUp()
 	p := Posting{ChargeID: t.ID, MandateID: t.MandateID, From: operatorAccount, To: mandateAccount(t.MandateID), Amount: advanced, At: now}

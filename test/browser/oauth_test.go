@@ -98,9 +98,9 @@ func TestMerchantConnectsAnAppAndDisconnectsIt(t *testing.T) {
 	}
 }
 
-// TestTheTypeScriptSDKConnectsByOAuth: the official SDK goes through discovery, registration, PKCE, consent in the browser
-// and the token, lists the tools and pays for a page. A refreshed token works; a refresh token that is used
-// twice ends everything.
+// TestTheTypeScriptSDKConnectsByOAuth: the official SDK goes through discovery, registration,
+// PKCE, consent in the browser and the token, lists the tools and pays for a page. A refreshed
+// token works; a refresh token that is used twice ends everything.
 func TestTheTypeScriptSDKConnectsByOAuth(t *testing.T) {
 	t.Parallel()
 	project := nodetest.Open(t, "../interop/mcp")
@@ -146,8 +146,8 @@ func TestTheTypeScriptSDKConnectsByOAuth(t *testing.T) {
 	require.EqualValues(t, 75, left.CurrentMonthlySpendCents)
 }
 
-// TestAuthorizationServerConformsToTheProtocol: both scenarios of the suite's part about authorization servers pass, the second
-// with consent in the browser.
+// TestAuthorizationServerConformsToTheProtocol: both scenarios of the suite's part about
+// authorization servers pass, the second with consent in the browser.
 func TestAuthorizationServerConformsToTheProtocol(t *testing.T) {
 	t.Parallel()
 	project := nodetest.Open(t, "../interop/mcp")

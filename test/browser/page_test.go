@@ -11,8 +11,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The actions below find elements by CSS in the page itself. The ones of chromedp look them up in its copy of the
-// page, which under load may stay empty after a navigation, and then wait forever.
+// The actions below find elements by CSS in the page itself. The ones of chromedp look them up
+// in its copy of the page, which under load may stay empty after a navigation, and then wait
+// forever.
 
 // find is the start of each script: e is the element, which has loaded and has a size.
 const find = `(() => {

@@ -3,12 +3,12 @@
 //
 //	go -C test run ./crash -kills 200
 //
-// A card processor with faults runs in this process. The service is a child
-// process that is killed with SIGKILL and started again on the same files; the
-// callers send each charge again, with its key, until it is answered. They also authorize
-// amounts, and capture, void or abandon them, and refund parts of charges. In the end the answers, the ledger and the
-// processor must agree, nothing may be held, and there must be an order of the calls that
-// explains each result about its mandate's limit.
+// A card processor with faults runs in this process. The service is a child process that
+// is killed with SIGKILL and started again on the same files; the callers send each
+// charge again, with its key, until it is answered. They also authorize amounts, and
+// capture, void or abandon them, and refund parts of charges. In the end the answers, the
+// ledger and the processor must agree, nothing may be held, and there must be an order of
+// the calls that explains each result about its mandate's limit.
 //
 //	go -C test run ./crash -points -kills 50
 //

@@ -51,8 +51,8 @@ type Domain struct {
 	Contract common.Address
 }
 
-// domainTypeHash is the hash of
-// EIP712Domain(string name,string version,uint256 chainId,address verifyingContract).
+// domainTypeHash is the hash of EIP712Domain(string name,string version,uint256
+// chainId,address verifyingContract).
 const domainTypeHash = "\x8b\x73\xc3\xc6\x9b\xb8\xfe\x3d\x51\x2e\xcc\x4c\xf7\x59\xcc\x79\x23\x9f\x7b\x17\x9b\x0f\xfa\xca\xa9\xa7\x5d\x52\x2b\x39\x40\x0f"
 
 // unversionedTypeHash is that of a domain without a version.

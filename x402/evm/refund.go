@@ -60,7 +60,8 @@ type refundData struct {
 // [Wallet.Asset], with the nonce of a refund ([RefundNonce]).
 //
 // It returns [ErrNotMine] for another wallet, token or kind of message, [ErrRefundAmount],
-// [ErrRefundTo] or [ErrRefundExpiry] beyond the terms, [ErrRefundNonce], and the errors of [ParseAuthorization] for malformed data.
+// [ErrRefundTo] or [ErrRefundExpiry] beyond the terms, [ErrRefundNonce], and the errors of
+// [ParseAuthorization] for malformed data.
 func (w *Wallet) SignRefund(ctx context.Context, typedData []byte, terms RefundTerms) (string, error) {
 	var d refundData
 	if err := json.Unmarshal(typedData, &d); err != nil {

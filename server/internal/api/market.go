@@ -189,5 +189,5 @@ func (a *API) deleteServer(ctx context.Context, c call[struct{}]) (reply, error)
 		return reply{}, err
 	}
 	a.Audit.Did(ctx, audit.Merchant(c.Merchant.ID), "market.delete", id)
-	return reply{Body: client.DeletedEndpoint{ID: id, Deleted: true}}, nil
+	return reply{Body: client.Deleted{ID: id, Deleted: true}}, nil
 }

@@ -75,7 +75,7 @@ func (r reader) readX402(body []byte) (found []store.Listing, items, total int, 
 			d.Category = item.Tags[0]
 		}
 		method := d.bazaar(item.Extensions[x402.ExtensionBazaar])
-		if !d.at(method, r.template(item), r.private) {
+		if !d.at(method, item.template(), r.private) {
 			continue
 		}
 		for _, entry := range item.Accepts {
@@ -92,7 +92,7 @@ func (r reader) readX402(body []byte) (found []store.Listing, items, total int, 
 }
 
 // template returns the URL of an item, with {name} for each parameter of its path.
-func (reader) template(item x402Item) string {
+func (item x402Item) template() string {
 	u, err := url.Parse(item.Resource)
 	if err != nil || item.Extensions[x402.ExtensionBazaar].RouteTemplate == "" {
 		return item.Resource

@@ -3,7 +3,6 @@ package market
 import (
 	"cmp"
 	"encoding/json"
-	"math/big"
 	"math/bits"
 	"net/netip"
 	"net/url"
@@ -14,11 +13,10 @@ import (
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/loopback"
+	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/internal/ssrf"
 	"github.com/paywarrant/paywarrant/internal/text"
-	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/store"
-	"github.com/paywarrant/paywarrant/x402"
 )
 
 // Limits of a listing, in characters or bytes.
@@ -148,36 +146,14 @@ func (d *draft) offer(o client.MarketOffer, decimals int) {
 	if o.PayTo != "" && !slices.Contains(d.PayTo, o.PayTo) {
 		d.PayTo = append(d.PayTo, o.PayTo)
 	}
-	price, ok := micros(o.Amount, decimals)
-	if !ok {
+	price, ok := money.FromUnits(o.Amount, decimals)
+	if !ok || price > maxPrice {
 		return
 	}
 	if d.Low < 0 || price < d.Low {
 		d.Low = price
 	}
 	d.High = max(d.High, price)
-}
-
-// micros converts an amount in base units of a dollar token. It rounds up.
-func micros(amount string, decimals int) (ledger.Micros, bool) {
-	if !x402.IsAmount(amount) || len(amount) > 40 || decimals < 0 || decimals > 18 {
-		return 0, false
-	}
-	n, ok := new(big.Int).SetString(amount, 10)
-	if !ok {
-		return 0, false
-	}
-	ten, six := big.NewInt(10), 6
-	if decimals <= six {
-		n.Mul(n, new(big.Int).Exp(ten, big.NewInt(int64(six-decimals)), nil))
-	} else {
-		unit := new(big.Int).Exp(ten, big.NewInt(int64(decimals-six)), nil)
-		n.Div(n.Add(n, new(big.Int).Sub(unit, big.NewInt(1))), unit)
-	}
-	if !n.IsInt64() || n.Int64() > maxPrice {
-		return 0, false
-	}
-	return ledger.Micros(n.Int64()), true
 }
 
 // finish returns the listing. It reports false if nothing can be paid.
@@ -196,8 +172,8 @@ func (d *draft) finish(now time.Time) (store.Listing, bool) {
 }
 
 // Rank orders listings: what was paid here and asks for it, what merchants registered, and what
-// others list or was paid here without being asked, then by settlements, the last of them, and completeness. A stale listing is
-// ranked after all others by the store.
+// others list or was paid here without being asked, then by settlements, the last of them, and
+// completeness. A stale listing is ranked after all others by the store.
 func Rank(l store.Listing, now time.Time) int64 {
 	var rank int64
 	switch {

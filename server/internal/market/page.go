@@ -15,6 +15,7 @@ import (
 	"github.com/paywarrant/paywarrant/internal/money"
 	"github.com/paywarrant/paywarrant/internal/text"
 	"github.com/paywarrant/paywarrant/server/internal/site"
+	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/store"
 )
 
@@ -119,9 +120,9 @@ func showEntry(e client.MarketEntry, i int) shownEntry {
 	most := int64(1_000_000)
 	if e.MaxPriceMicros != nil && e.MinPriceMicros != nil {
 		most = *e.MaxPriceMicros
-		s.Price = dollars(*e.MinPriceMicros)
+		s.Price = site.Dollars(ledger.Micros(*e.MinPriceMicros))
 		if *e.MinPriceMicros != most {
-			s.Price += " to " + dollars(most)
+			s.Price += " to " + site.Dollars(ledger.Micros(most))
 		}
 	}
 	if s.Title == "" {
@@ -141,15 +142,6 @@ func showEntry(e client.MarketEntry, i int) shownEntry {
 		s.Tool = "delegare_fetch " + string(in)
 	}
 	return s
-}
-
-// dollars returns an amount of millionths with as many decimals as it has, at least two.
-func dollars(micros int64) string {
-	s := fmt.Sprintf("%d.%06d", micros/1_000_000, micros%1_000_000)
-	for strings.HasSuffix(s, "0") && len(s)-strings.IndexByte(s, '.') > 3 {
-		s = s[:len(s)-1]
-	}
-	return "$" + s
 }
 
 // quote returns a text as one word of a shell.

@@ -8,14 +8,45 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/go-webauthn/webauthn/protocol"
 	"github.com/go-webauthn/webauthn/webauthn"
 
+	"github.com/paywarrant/paywarrant/internal/loopback"
 	"github.com/paywarrant/paywarrant/server/ledger"
 	"github.com/paywarrant/paywarrant/server/store"
 )
+
+// HasPasskeys reports whether the service can have passkeys: browsers allow them at https, and at
+// localhost.
+func (s *Service) HasPasskeys() bool { return s.relyingParty != nil }
+
+// relyingParty returns what passkeys are bound to; nil if a browser would refuse it.
+func relyingParty(baseURL string) (*webauthn.WebAuthn, error) {
+	u, err := url.Parse(baseURL)
+	if err != nil {
+		return nil, fmt.Errorf("base URL: %w", err)
+	}
+	host, origins := u.Hostname(), []string{baseURL}
+	_, notIP := netip.ParseAddr(host)
+	switch {
+	case loopback.Host(host): // pages open by each name of it, and browsers allow this one
+		origins = []string{u.Scheme + "://" + strings.Replace(u.Host, strings.TrimSuffix(u.Host, ":"+u.Port()), "localhost", 1)}
+		host = "localhost"
+	case notIP == nil || u.Scheme != "https" && !loopback.Name(host):
+		return nil, nil //nolint:nilnil // as documented
+	}
+	return webauthn.New(&webauthn.Config{
+		RPID: host, RPDisplayName: u.Host, RPOrigins: origins, AttestationPreference: protocol.PreferNoAttestation,
+		AuthenticatorSelection: protocol.AuthenticatorSelection{
+			RequireResidentKey: protocol.ResidentKeyRequired(), ResidentKey: protocol.ResidentKeyRequirementRequired, UserVerification: protocol.VerificationRequired,
+		},
+	})
+}
 
 // A passkey answers a challenge, which is derived from the id of a stored code like the digits
 // of a mailed one: valid in the browser that asked for it, for a while, and for one answer.

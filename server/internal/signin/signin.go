@@ -16,9 +16,10 @@
 //	if !merchants.Fresh(r.Context(), 10*time.Minute) { … } // ask for a code again, then call Prove
 //
 // A code has six digits, is valid for ten minutes and allows five attempts. It is valid in the
-// browser that asked for it, which has one valid code for an account and a purpose. The code is derived from a stored id with a secret of the
-// service, so the database contains no code. SendCode answers the same for every address: only when the
-// message is written, Known decides whether it is sent.
+// browser that asked for it, which has one valid code for an account and a purpose. The code is
+// derived from a stored id with a secret of the service, so the database contains no code.
+// SendCode answers the same for every address: only when the message is written, Known decides
+// whether it is sent.
 //
 // The package does not decide what an account may do, and it does not know passwords.
 package signin

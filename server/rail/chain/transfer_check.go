@@ -112,9 +112,9 @@ func (r *Rail) checkWindow(ctx context.Context, a authorization) error {
 	return nil
 }
 
-// transferCall returns the transfer as the relayer sends it: always to the token, or
-// to the proxy of the scheme upto, for no payload names another contract. The signature of a key is sent in the form that
-// every such token takes.
+// transferCall returns the transfer as the relayer sends it: always to the token, or to
+// the proxy of the scheme upto, for no payload names another contract. The signature of a
+// key is sent in the form that every such token takes.
 func (r *Rail) transferCall(a authorization, signer evm.Signer) relayer.Job {
 	if a.permit != nil {
 		return r.uptoCall(a, signer)

@@ -46,10 +46,10 @@ type Authorizations struct {
 	// WalletGas if the payer is a contract. Defaults: 150,000 and 500,000.
 	KeyGas, WalletGas uint64
 	// PayerGas and PayeeGas are the most gas that the settlements of one payer, and to
-	// one payee, may use in an hour, and the fundings of one wallet's purchases; WalletPayerGas is that of a payer that is a
-	// contract. Each settlement counts with the most that it may use. One that reverts
-	// counts tenfold for its payer, and not for its payee. Defaults: 1,500, 15,000 and
-	// 150 million.
+	// one payee, may use in an hour, and the fundings of one wallet's purchases;
+	// WalletPayerGas is that of a payer that is a contract. Each settlement counts with
+	// the most that it may use. One that reverts counts tenfold for its payer, and not
+	// for its payee. Defaults: 1,500, 15,000 and 150 million.
 	PayerGas, PayeeGas, WalletPayerGas uint64
 	// RelayerWei is the most that all settlements may cost in an hour; PayerWei,
 	// PayeeWei and CallerWei those of one payer, to one payee and for one caller, counted

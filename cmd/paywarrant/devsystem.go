@@ -19,8 +19,8 @@ import (
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
-// stackConfig says what a development system is made of.
-type stackConfig struct {
+// devSystemConfig says what a development system is made of.
+type devSystemConfig struct {
 	Addr string // of the service
 	// BaseURL is where clients reach the service. Empty: at Addr.
 	BaseURL string
@@ -45,9 +45,9 @@ type stackConfig struct {
 	Upstreams []upstreamConfig
 }
 
-// stack is the service in sandbox mode and a merchant's API, each on a listener
+// devSystem is the service in sandbox mode and a merchant's API, each on a listener
 // of its own, as in life.
-type stack struct {
+type devSystem struct {
 	Service *server.Server
 	BaseURL string
 	Metrics string // their address
@@ -78,9 +78,9 @@ type person struct {
 	PayToKey string `json:"payToKey,omitempty"`
 }
 
-// startStack starts everything; what it started is stopped again where it fails.
-func startStack(ctx context.Context, cfg stackConfig) (s *stack, err error) {
-	s = &stack{events: cfg.Events}
+// startDevSystem starts everything; what it started is stopped again where it fails.
+func startDevSystem(ctx context.Context, cfg devSystemConfig) (s *devSystem, err error) {
+	s = &devSystem{events: cfg.Events}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -120,7 +120,7 @@ func startStack(ctx context.Context, cfg stackConfig) (s *stack, err error) {
 	return s, nil
 }
 
-func (s *stack) startService(ctx context.Context, cfg stackConfig) error {
+func (s *devSystem) startService(ctx context.Context, cfg devSystemConfig) error {
 	l, err := listen(ctx, cfg.Addr)
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (s *stack) startService(ctx context.Context, cfg stackConfig) error {
 }
 
 // Close stops everything in the opposite order of its start.
-func (s *stack) Close() error {
+func (s *devSystem) Close() error {
 	var err error
 	for i := len(s.closers) - 1; i >= 0; i-- {
 		err = errors.Join(err, s.closers[i]())

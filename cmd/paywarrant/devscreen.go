@@ -16,11 +16,11 @@ import (
 	"github.com/paywarrant/paywarrant/webhook"
 )
 
-// screen is what a person sees of dev on a terminal.
-type screen struct{ out io.Writer }
+// eventPrinter prints the events of the merchant for people.
+type eventPrinter struct{ out io.Writer }
 
-// event prints one line for an event.
-func (s *screen) event(e webhook.Event) {
+// print prints one line for an event.
+func (p *eventPrinter) print(e webhook.Event) {
 	var data struct {
 		webhook.Payment
 
@@ -35,13 +35,13 @@ func (s *screen) event(e webhook.Event) {
 	} else if data.RevokedBy != "" {
 		what = append(what, "by the "+data.RevokedBy)
 	}
-	t := newTeller(s.out, false)
+	t := newPrinter(p.out, false)
 	t.print(t.paint("2", e.CreatedAt.Local().Format(time.TimeOnly)) + "  " + fmt.Sprintf("%-18s", e.Type) + "  " +
 		strings.TrimSpace(strings.Join(what, "  ")) + "\n")
 }
 
 // showScreen writes the files that the commands on the screen use, and prints it.
-func (s *stack) showScreen(out io.Writer, text []byte, mandate client.Session, token string) error {
+func (s *devSystem) showScreen(out io.Writer, text []byte, mandate client.Session, token string) error {
 	env := envFile{path: filepath.Join(s.Dir, "dev.env")}
 	if err := env.replace(s.variables(mandate.Mandate, token)); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (s *stack) showScreen(out io.Writer, text []byte, mandate client.Session, t
 			return err
 		}
 	}
-	t := newTeller(out, false)
+	t := newPrinter(out, false)
 	t.print("\n" + t.paint("1", "Paywarrant runs here, in sandbox mode: no real money.") + " Ctrl-C stops it.\n\n")
 	t.rows([]fact{
 		{"Start page", s.BaseURL + "/   a button opens what a person sees who signs a mandate"},
@@ -81,8 +81,8 @@ func (s *stack) showScreen(out io.Writer, text []byte, mandate client.Session, t
 	return t.err
 }
 
-// variables are what programs need to use the stack.
-func (s *stack) variables(mandate, token string) []fact {
+// variables are what programs need to use the system.
+func (s *devSystem) variables(mandate, token string) []fact {
 	return []fact{
 		{"SERVICE_API_URL", s.BaseURL},
 		{"SERVICE_MERCHANT_ID", s.People.Merchant.ID},
@@ -95,7 +95,7 @@ func (s *stack) variables(mandate, token string) []fact {
 }
 
 // commands returns three commands that pay for something.
-func (s *stack) commands(mandate bool) []string {
+func (s *devSystem) commands(mandate bool) []string {
 	program, last := self(), s.API.Routes[len(s.API.Routes)-1]
 	with := ". " + filepath.Join(s.Dir, "dev.env") + " && " + program
 	commands := []string{with + " pay " + s.API.BaseURL + last.Path}
@@ -125,10 +125,10 @@ func self() string {
 	return program
 }
 
-// ownMandate returns the completed session of a new mandate of the merchant, and an access
-// token that is bound to it: by a test card
-// and, if there is a chain, a test wallet; empty if the test helpers are closed here.
-func (s *stack) ownMandate(ctx context.Context) (mandate client.Session, token string, err error) {
+// ownMandate returns the completed session of a new mandate of the merchant, and an
+// access token that is bound to it: by a test card and, if there is a chain, a test
+// wallet; empty if the test helpers are closed here.
+func (s *devSystem) ownMandate(ctx context.Context) (mandate client.Session, token string, err error) {
 	if !s.local() {
 		return mandate, "", nil
 	}
