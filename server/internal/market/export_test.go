@@ -11,3 +11,6 @@ func Listable(address string) bool {
 
 // Route exports route.
 var Route = route
+
+// MaxPaidOfOne exports maxPaidOfOne.
+const MaxPaidOfOne = maxPaidOfOne

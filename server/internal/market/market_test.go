@@ -143,12 +143,18 @@ func (l *syncLog) String() string {
 
 func setup(t *testing.T, upstreams ...market.Upstream) *world {
 	t.Helper()
+	return setupPatient(t, 2*time.Second, upstreams...)
+}
+
+// setupPatient is setup with another time limit of requests.
+func setupPatient(t *testing.T, timeout time.Duration, upstreams ...market.Upstream) *world {
+	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
 	require.NoError(t, err)
 	w := &world{clock: &clock.Movable{}, log: &syncLog{}, pulls: map[string]int{}}
 	w.Market = market.New(market.Config{
 		Store: db, Merchant: db.Merchant, Payee: func(context.Context, string) (string, error) { return "", nil }, Clock: w.clock.Now, Logger: slog.New(slog.NewTextHandler(w.log, nil)), Upstreams: upstreams, AllowPrivate: true,
-		Limits: market.Limits{Timeout: 2 * time.Second, Page: 64 << 10, Pages: 20, Entries: 1000},
+		Limits: market.Limits{Timeout: timeout, Page: 64 << 10, Pages: 20, Entries: 1000},
 		Pulled: func(upstream, outcome string) {
 			w.mu.Lock()
 			defer w.mu.Unlock()

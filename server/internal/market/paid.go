@@ -18,8 +18,8 @@ import (
 const (
 	// maxDeclaration limits the declaration of an endpoint, and its entry in the catalog, in bytes.
 	maxDeclaration = 32 << 10
-	// maxPaid is how many endpoints may wait to be listed.
-	maxPaid = 1000
+	// maxPaid is how many endpoints may wait to be listed, and maxPaidOfOne how many of one wallet.
+	maxPaid, maxPaidOfOne = 1000, 50
 	// maxAsked is how many endpoints are remembered as asked, and askAgain for how long.
 	maxAsked = 10_000
 	askAgain = 6 * time.Hour
@@ -39,6 +39,7 @@ type paid struct {
 type payments struct {
 	mu      sync.Mutex
 	waiting map[string]*paid
+	of      map[string]int                  // how many of waiting each wallet has
 	asked   map[[sha256.Size]byte]time.Time // hashes of declarations that their endpoints made themselves
 }
 
@@ -51,19 +52,39 @@ func (m *Market) Paid(r x402.Resource, asked x402.Requirements, e x402.Extension
 	if problem != "" {
 		return problem
 	}
-	key := strings.Join([]string{p.Method, p.URL, p.payTo}, " ")
-	m.payments.mu.Lock()
-	defer m.payments.mu.Unlock()
-	if old := m.payments.waiting[key]; old != nil {
-		p.times += old.times
-	} else if len(m.payments.waiting) >= maxPaid {
+	if !m.payments.add(p) {
 		return "too many endpoints are being listed; the next payment lists this one"
 	}
-	if m.payments.waiting == nil {
-		m.payments.waiting = map[string]*paid{}
-	}
-	m.payments.waiting[key] = p
 	return ""
+}
+
+// add has an endpoint wait to be listed. It reports false if too many wait.
+func (w *payments) add(p *paid) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key := strings.Join([]string{p.Method, p.URL, p.payTo}, " ")
+	switch old := w.waiting[key]; {
+	case old != nil:
+		p.times += old.times
+	case len(w.waiting) >= maxPaid || w.of[p.payTo] >= maxPaidOfOne:
+		return false
+	default:
+		if w.waiting == nil {
+			w.waiting, w.of = map[string]*paid{}, map[string]int{}
+		}
+		w.of[p.payTo]++
+	}
+	w.waiting[key] = p
+	return true
+}
+
+// take returns the endpoints that wait.
+func (w *payments) take() map[string]*paid {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	waiting := w.waiting
+	w.waiting, w.of = nil, nil
+	return waiting
 }
 
 // declared reads the declaration of an endpoint.
@@ -79,8 +100,11 @@ func (m *Market) declared(r x402.Resource, asked x402.Requirements, e x402.Exten
 		return nil, "payTo is not an address"
 	}
 	p = &paid{draft: newDraft(store.SourceFacilitator, "", m.Clock()), asked: asked, payTo: payTo, times: 1}
-	p.Description = r.Description
 	method := p.bazaar(e)
+	if method != http.MethodGet {
+		r.Description, r.MimeType = "", "" // the payer's words, which the endpoint is not asked about
+	}
+	p.Description = r.Description
 	u, ok := endpoint(r.URL, m.AllowPrivate)
 	if !ok {
 		return nil, "resource.url is not a public https URL"
@@ -94,6 +118,9 @@ func (m *Market) declared(r x402.Resource, asked x402.Requirements, e x402.Exten
 		return nil, "routeTemplate does not fit resource.url"
 	case !p.at(method, u.Scheme+"://"+u.Host+path, m.AllowPrivate):
 		return nil, "info.input.method is not the method of an HTTP endpoint"
+	}
+	if !strings.Contains(path, "{") {
+		e.RouteTemplate = ""
 	}
 	p.accept(x402Accept{
 		Scheme: asked.Scheme, Network: asked.Network, Amount: asked.Amount, Asset: asked.Asset, PayTo: p.payTo, Extra: asked.Extra,
@@ -111,7 +138,8 @@ func (m *Market) declared(r x402.Resource, asked x402.Requirements, e x402.Exten
 }
 
 // route returns the path of an endpoint, with {name} for each parameter of a template such as
-// "/users/:name". It reports false if the path does not fit the template.
+// "/users/:name". A template that begins with a parameter is not used: on a host that sellers
+// share, it covers others' endpoints. route reports false if the path does not fit the template.
 func route(path, template string) (string, bool) {
 	if template == "" {
 		return path, true
@@ -128,6 +156,9 @@ func route(path, template string) (string, bool) {
 		case parameter:
 			parts[i] = "{" + name + "}"
 		}
+	}
+	if len(parts) > 1 && strings.HasPrefix(parts[1], "{") {
+		return path, true
 	}
 	return strings.Join(parts, "/"), true
 }
@@ -146,31 +177,26 @@ func braces(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// listPaid lists the endpoints that were paid since the last call.
+// listPaid lists the endpoints that were paid since the last call, each as soon as it has answered.
+// One that could not be stored waits for the next call.
 func (m *Market) listPaid(ctx context.Context) time.Duration {
-	m.payments.mu.Lock()
-	waiting := m.payments.waiting
-	m.payments.waiting = nil
-	m.payments.mu.Unlock()
-	var (
-		running sync.WaitGroup
-		mu      sync.Mutex
-		found   []store.Listing
-		slots   = make(chan struct{}, together)
-	)
-	for _, p := range waiting {
+	var running sync.WaitGroup
+	slots := make(chan struct{}, together)
+	for _, p := range m.payments.take() {
 		slots <- struct{}{}
 		running.Go(func() {
 			defer func() { <-slots }()
-			if l, ok := m.listing(ctx, p); ok {
-				mu.Lock()
-				defer mu.Unlock()
-				found = append(found, l)
+			l, ok := m.listing(ctx, p)
+			if !ok {
+				return
+			}
+			if err := m.save(ctx, []store.Listing{l}); err != nil {
+				m.failed(ctx, err)
+				m.payments.add(p)
 			}
 		})
 	}
 	running.Wait()
-	m.failed(ctx, m.save(ctx, found))
 	return look
 }
 
