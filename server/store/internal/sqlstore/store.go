@@ -68,10 +68,10 @@ func NewSingleWriter(ctx context.Context, engine Engine, write, read *sql.DB) (*
 	s := &Store{engine: engine, write: write, read: read, turn: make(chan struct{}, 1)}
 	var err error
 	if s.writer, err = write.Conn(ctx); err == nil {
-		s.writeQ, err = db.Prepare(ctx, s.writer)
+		s.writeQ, err = db.Prepare(ctx, unnumbered{s.writer})
 	}
 	if err == nil {
-		s.readQ, err = db.Prepare(ctx, read)
+		s.readQ, err = db.Prepare(ctx, unnumbered{read})
 	}
 	for text, statement := range map[string]**sql.Stmt{
 		"BEGIN IMMEDIATE": &s.begin, "COMMIT": &s.commit, "PRAGMA data_version": &s.kept.dataVersion,

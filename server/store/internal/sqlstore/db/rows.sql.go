@@ -912,13 +912,12 @@ func (q *Queries) UpdateCard(ctx context.Context, arg UpdateCardParams) (int64, 
 }
 
 const updateCharge = `-- name: UpdateCharge :execrows
-UPDATE charges SET fee_micros = $2, status = $3, rail = $4, tx_hash = $5, processor_id = $6, failure_reason = $7,
-    lease_ms = $8, asked = $9, settled_ms = $10, lease_owner = $11, attempt = $12
-WHERE id = $1
+UPDATE charges SET fee_micros = $1, status = $2, rail = $3, tx_hash = $4, processor_id = $5, failure_reason = $6,
+    lease_ms = $7, asked = $8, settled_ms = $9, lease_owner = $10, attempt = $11
+WHERE id = $12
 `
 
 type UpdateChargeParams struct {
-	ID            string
 	FeeMicros     int64
 	Status        string
 	Rail          string
@@ -930,11 +929,11 @@ type UpdateChargeParams struct {
 	SettledMs     int64
 	LeaseOwner    string
 	Attempt       int64
+	ID            string
 }
 
 func (q *Queries) UpdateCharge(ctx context.Context, arg UpdateChargeParams) (int64, error) {
 	result, err := q.exec(ctx, q.updateChargeStmt, updateCharge,
-		arg.ID,
 		arg.FeeMicros,
 		arg.Status,
 		arg.Rail,
@@ -946,6 +945,7 @@ func (q *Queries) UpdateCharge(ctx context.Context, arg UpdateChargeParams) (int
 		arg.SettledMs,
 		arg.LeaseOwner,
 		arg.Attempt,
+		arg.ID,
 	)
 	if err != nil {
 		return 0, err
@@ -1041,17 +1041,17 @@ func (q *Queries) UpdateEmail(ctx context.Context, arg UpdateEmailParams) (int64
 }
 
 const updateEventSeq = `-- name: UpdateEventSeq :execrows
-UPDATE mandates SET event_seq = $2 WHERE id = $1
+UPDATE mandates SET event_seq = $1 WHERE id = $2
 `
 
 type UpdateEventSeqParams struct {
-	ID       string
 	EventSeq int64
+	ID       string
 }
 
 // What changes of a mandate while it is active. Without its status, no index has to be written.
 func (q *Queries) UpdateEventSeq(ctx context.Context, arg UpdateEventSeqParams) (int64, error) {
-	result, err := q.exec(ctx, q.updateEventSeqStmt, updateEventSeq, arg.ID, arg.EventSeq)
+	result, err := q.exec(ctx, q.updateEventSeqStmt, updateEventSeq, arg.EventSeq, arg.ID)
 	if err != nil {
 		return 0, err
 	}
@@ -1311,24 +1311,24 @@ func (q *Queries) UpdateTally(ctx context.Context, arg UpdateTallyParams) (int64
 }
 
 const updateWindow = `-- name: UpdateWindow :execrows
-UPDATE windows SET cap = $3, start_day = $4, used = $5 WHERE mandate_id = $1 AND kind = $2
+UPDATE windows SET cap = $1, start_day = $2, used = $3 WHERE mandate_id = $4 AND kind = $5
 `
 
 type UpdateWindowParams struct {
-	MandateID string
-	Kind      string
 	Cap       int64
 	StartDay  int64
 	Used      int64
+	MandateID string
+	Kind      string
 }
 
 func (q *Queries) UpdateWindow(ctx context.Context, arg UpdateWindowParams) (int64, error) {
 	result, err := q.exec(ctx, q.updateWindowStmt, updateWindow,
-		arg.MandateID,
-		arg.Kind,
 		arg.Cap,
 		arg.StartDay,
 		arg.Used,
+		arg.MandateID,
+		arg.Kind,
 	)
 	if err != nil {
 		return 0, err

@@ -23,7 +23,7 @@ UPDATE mandates SET status = $2, revoked_by = $3, revoked_ms = $4, event_seq = $
 
 -- name: UpdateEventSeq :execrows
 -- What changes of a mandate while it is active. Without its status, no index has to be written.
-UPDATE mandates SET event_seq = $2 WHERE id = $1;
+UPDATE mandates SET event_seq = $1 WHERE id = $2;
 
 -- name: UpdateLimits :execrows
 UPDATE mandates SET max_per_tx_micros = $2, max_monthly_micros = $3, limits = $4 WHERE id = $1;
@@ -44,7 +44,7 @@ SELECT * FROM windows WHERE mandate_id = $1;
 INSERT INTO windows (mandate_id, kind, cap, start_day, used) VALUES ($1, $2, $3, $4, $5);
 
 -- name: UpdateWindow :execrows
-UPDATE windows SET cap = $3, start_day = $4, used = $5 WHERE mandate_id = $1 AND kind = $2;
+UPDATE windows SET cap = $1, start_day = $2, used = $3 WHERE mandate_id = $4 AND kind = $5;
 
 -- name: Charge :one
 SELECT * FROM charges WHERE id = $1;
@@ -56,9 +56,9 @@ INSERT INTO charges (id, mandate_id, merchant_id, pay_to, amount_micros, fee_mic
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30);
 
 -- name: UpdateCharge :execrows
-UPDATE charges SET fee_micros = $2, status = $3, rail = $4, tx_hash = $5, processor_id = $6, failure_reason = $7,
-    lease_ms = $8, asked = $9, settled_ms = $10, lease_owner = $11, attempt = $12
-WHERE id = $1;
+UPDATE charges SET fee_micros = $1, status = $2, rail = $3, tx_hash = $4, processor_id = $5, failure_reason = $6,
+    lease_ms = $7, asked = $8, settled_ms = $9, lease_owner = $10, attempt = $11
+WHERE id = $12;
 
 -- name: UpdateChargeStep :execrows
 -- What changes of a charge in two steps besides.
