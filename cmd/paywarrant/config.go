@@ -99,10 +99,10 @@ func (f configFile) read() (config, error) {
 	c := config{Listen: ":8080", LogLevel: "info", LameDuck: "1s"}
 	meta, err := readTOML(string(f), &c)
 	if err != nil {
-		return c, err
+		return c, usage("%w", err)
 	}
 	if err := c.validate(meta.IsDefined); err != nil {
-		return c, fmt.Errorf("%s: %w", f, err)
+		return c, usage("%s: %w", f, err)
 	}
 	return c, nil
 }

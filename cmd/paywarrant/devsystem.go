@@ -102,7 +102,7 @@ func startDevSystem(ctx context.Context, cfg devSystemConfig) (s *devSystem, err
 		}
 		s.closers = append(s.closers, unlock)
 	}
-	l, err := listen(ctx, cmp.Or(cfg.APIAddr, "127.0.0.1:0"))
+	l, err := listen(ctx, "--api-addr", cmp.Or(cfg.APIAddr, "127.0.0.1:0"))
 	if err != nil {
 		return s, err
 	}
@@ -121,7 +121,7 @@ func startDevSystem(ctx context.Context, cfg devSystemConfig) (s *devSystem, err
 }
 
 func (s *devSystem) startService(ctx context.Context, cfg devSystemConfig) error {
-	l, err := listen(ctx, cfg.Addr)
+	l, err := listen(ctx, "--addr", cfg.Addr)
 	if err != nil {
 		return err
 	}

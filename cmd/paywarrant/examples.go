@@ -8,7 +8,7 @@ var examples = map[string]string{
 	"migrate":            "paywarrant migrate --config pay.toml",
 	"demo":               "paywarrant demo --json",
 	"version":            "paywarrant version",
-	"sandbox-processor":  "paywarrant sandbox-processor --addr 127.0.0.1:4030",
+	"sandbox-processor":  "paywarrant sandbox-processor --file processor.db --addr 127.0.0.1:4030",
 	"keys list":          "paywarrant keys list --config pay.toml",
 	"keys rotate":        "paywarrant keys rotate --config pay.toml",
 	"keys revoke":        "paywarrant keys revoke --config pay.toml -- KEY",

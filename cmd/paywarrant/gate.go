@@ -62,7 +62,7 @@ func (c gateCmd) Run(ctx context.Context, o output) error {
 		return usage("log_level: must be debug, info, warn or error")
 	}
 	log := slog.New(slog.NewJSONHandler(o.errors, &slog.HandlerOptions{Level: level}))
-	l, err := listen(ctx, file.Listen)
+	l, err := listen(ctx, "listen", file.Listen)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (g *runningGate) serve(ctx context.Context, l *listener, o output) error {
 		return err
 	}
 	if g.file.Admin != "" {
-		if g.admin, err = listen(ctx, g.file.Admin); err != nil {
+		if g.admin, err = listen(ctx, "admin", g.file.Admin); err != nil {
 			return err
 		}
 		g.admin.serve(g.adminHandler(), "", "")

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -25,15 +24,16 @@ type listener struct {
 	done   chan error
 }
 
-// listen takes an address; serve begins to answer.
-func listen(ctx context.Context, addr string) (*listener, error) {
+// listen takes an address; serve begins to answer. setting is what names the address: a flag,
+// or a key of a configuration file.
+func listen(ctx context.Context, setting, addr string) (*listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("listen on %s: another process listens there; choose another address, or port 0 for a free one", addr)
+		return nil, usage("%s: another process listens on %s; choose another address, or port 0 for a free one", setting, addr)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", addr, err)
+		return nil, usage("%s: %w", setting, err)
 	}
 	return &listener{Listener: l, done: make(chan error, 1)}, nil
 }

@@ -83,15 +83,18 @@ func TestFlagsAreCheckedBeforeTheFirstEvent(t *testing.T) {
 	who := []string{"--merchant-id", "mer_x", "--api-key", "sk_test_x", "--url", "http://127.0.0.1:1"}
 	for want, args := range map[string][]string{
 		"--forward-to: \"localhost:3000\" is not a URL": append([]string{"webhooks", "listen", "--forward-to", "localhost:3000"}, who...),
-		"--secret: ":                                      append([]string{"webhooks", "listen", "--secret", "foo"}, who...),
-		"--events: there is no type \"payment\"":          append([]string{"webhooks", "listen", "--events", "payment"}, who...),
-		"set SERVICE_MERCHANT_ID":                         {"webhooks", "trigger", "payment.failed"},
-		"set SERVICE_API_KEY":                             {"webhooks", "listen", "--merchant-id", "mer_x"},
-		"--max-daily: \"0\" is not an amount of dollars":  append([]string{"mandate", "create", "--max-daily", "0"}, who...),
-		"--max-payments-per-day: -1 is not a number":      append([]string{"mandate", "create", "--max-payments-per-day=-1"}, who...),
-		"--monthly: \"much\" is not an amount of dollars": append([]string{"mandate", "create", "--monthly", "much"}, who...),
-		"unexpected argument deve, did you mean":          {"deve"},
-		"(dtok_…)":                                        {"mandate", "inspect", "foo"},
+		"--secret: ":                                       append([]string{"webhooks", "listen", "--secret", "foo"}, who...),
+		"--events: there is no type \"payment\"":           append([]string{"webhooks", "listen", "--events", "payment"}, who...),
+		"set SERVICE_MERCHANT_ID":                          {"webhooks", "trigger", "payment.failed"},
+		"set SERVICE_API_KEY":                              {"webhooks", "listen", "--merchant-id", "mer_x"},
+		"--max-daily: \"0\" is not an amount of dollars":   append([]string{"mandate", "create", "--max-daily", "0"}, who...),
+		"--max-payments-per-day: -1 is not a number":       append([]string{"mandate", "create", "--max-payments-per-day=-1"}, who...),
+		"--monthly: \"much\" is not an amount of dollars":  append([]string{"mandate", "create", "--monthly", "much"}, who...),
+		"unexpected argument deve, did you mean":           {"deve"},
+		"keys list, keys rotate, keys revoke, keys rewrap": {"keys"},
+		"--junit: there is no folder":                      {"validate", "http://127.0.0.1:1/", "--junit", "/nope/x.xml"},
+		"--addr: listen tcp: address 99999":                {"sandbox-processor", "--file", filepath.Join(t.TempDir(), "p.db"), "--addr", "127.0.0.1:99999"},
+		"(dtok_…)":                                         {"mandate", "inspect", "foo"},
 	} {
 		err := run(t.Context(), args, output{io.Discard, io.Discard})
 		require.ErrorContains(t, err, want)
@@ -132,6 +135,9 @@ func TestMandateIsMadeInASandbox(t *testing.T) {
 	require.EqualValues(t, 700, b.MaxMonthlySpendCents)
 	require.Equal(t, made.DelegateID, b.MandateID)
 	require.Zero(t, b.FurtherLimits)
+	err = run(t.Context(), append([]string{"mandate", "create", "--per-tx", "1000000"}, who...), output{&out, io.Discard})
+	require.ErrorContains(t, err, "--per-tx must be an integer of US cents")
+	require.Equal(t, exitRefused, exitCode(err))
 }
 
 func TestMandateIsMadeAndPrintedWithEachFurtherLimit(t *testing.T) {

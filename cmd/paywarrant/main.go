@@ -139,10 +139,30 @@ Exit codes: 0 done, 1 failed, 2 the command line or the environment is wrong, 3 
 
 // withHint adds where to look to an error of the command line that names no value.
 func withHint(err error) error {
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && strings.Contains(err.Error(), "expected one of") {
+		if names := subcommands(parse.Context); len(names) > 0 {
+			return usage("want one of the commands %s", strings.Join(names, ", "))
+		}
+	}
 	for _, of := range []string{"unexpected argument", "expected one of", "unknown flag"} {
 		if strings.Contains(err.Error(), of) {
 			return fmt.Errorf("%w (paywarrant --help lists the commands, paywarrant COMMAND --help its flags)", err)
 		}
 	}
 	return err
+}
+
+// subcommands returns the commands that can follow what was parsed.
+func subcommands(c *kong.Context) (names []string) {
+	node := c.Selected()
+	if node == nil {
+		node = c.Model.Node
+	}
+	for _, child := range node.Children {
+		if !child.Hidden {
+			names = append(names, commandOf(child))
+		}
+	}
+	return names
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/money"
@@ -50,7 +51,7 @@ func (c mandateCreateCmd) Run(ctx context.Context, o output) error {
 	}
 	s, err := merchant.CreateSession(ctx, p)
 	if err != nil {
-		return err
+		return &exitError{code: exitCode(err), err: errors.New(asFlags.Replace(err.Error()))}
 	}
 	done, err := merchant.CompleteTestSession(ctx, s.SessionToken, client.TestCompletion{PaymentMethods: c.Method})
 	if errors.Is(err, client.ErrNotFound) {
@@ -77,6 +78,12 @@ func (c mandateCreateCmd) Run(ctx context.Context, o output) error {
 		AccessToken   string `json:"accessToken"`
 	}{done.MandateID, done.Mandate, token.Token})
 }
+
+// asFlags names the fields of a session by their flags.
+var asFlags = strings.NewReplacer(
+	"maxPerTxCents", "--per-tx", "maxMonthlySpendCents", "--monthly", "maxDailySpendCents", "--max-daily", "maxTotalSpendCents", "--max-total",
+	"maxMonthlyPerPayeeCents", "--max-per-payee", "maxPaymentsPerDay", "--max-payments-per-day",
+)
 
 // params returns the session that the flags ask for.
 func (c mandateCreateCmd) params() (client.SessionParams, error) {

@@ -29,7 +29,7 @@ type mcpCmd struct {
 
 // Help is the longer text of the command.
 func (mcpCmd) Help() string {
-	return `Serves the agent's tools by the Model Context Protocol on standard input and output. A service has the same tools at /mcp.
+	return `A service has the same tools at /mcp.
 
 Example:
   SERVICE_ACCESS_TOKEN=token_… SERVICE_MANDATE=del_01K… paywarrant mcp --service https://pay.example`

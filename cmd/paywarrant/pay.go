@@ -64,6 +64,9 @@ type wayOffered struct {
 
 // Run pays and prints. It fails if the address did not answer with 2xx.
 func (c payCmd) Run(ctx context.Context, o output) error {
+	if u, err := url.Parse(c.URL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
+		return usage("%q is not a URL such as https://api.example.com/weather", c.URL)
+	}
 	p := paid{URL: c.URL, Challenge: []wayOffered{}}
 	cfg, err := c.config(&p)
 	if err != nil {
@@ -89,7 +92,7 @@ func (c payCmd) Run(ctx context.Context, o output) error {
 	case errors.Is(err, agent.ErrNoMethod) && c.Mandate == "" && c.Bundle == "" && cfg.Wallet == nil:
 		err = &exitError{code: exitRefused, err: fmt.Errorf("%s costs money: give --wallet, --mandate or --bundle to pay", c.URL)}
 	case errors.Is(err, agent.ErrTooExpensive):
-		err = &exitError{code: exitRefused, err: fmt.Errorf("%w; raise --max above %s to pay more", err, c.Max)}
+		err = &exitError{code: exitRefused, err: fmt.Errorf("%w; --max %s allows it", err, cheapest(refused.Offers))}
 	}
 	if err != nil {
 		err = &exitError{code: exitCode(err), err: errors.New(printable(err.Error()))}
@@ -140,8 +143,22 @@ func (c payCmd) config(p *paid) (agent.Config, error) {
 	if err != nil {
 		return cfg, &exitError{code: exitUsage, err: err}
 	}
-	cfg.BundleTokens = map[string]string{strings.ToLower(u.Scheme + "://" + u.Host): token}
+	cfg.BundleTokens = map[string]string{agent.Origin(u): token}
 	return cfg, nil
+}
+
+// cheapest returns the lowest price of the offers that the means of payment fit.
+func cheapest(offers []agent.Offer) string {
+	var best *agent.Offer
+	for i, o := range offers {
+		if o.Usable && (best == nil || o.AmountMicros < best.AmountMicros) {
+			best = &offers[i]
+		}
+	}
+	if best == nil {
+		return "of the price"
+	}
+	return best.Price()
 }
 
 // access adds the credentials with which the agent uses the mandate.

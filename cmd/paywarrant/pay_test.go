@@ -49,8 +49,11 @@ func TestPayShowsChallengeChoiceAndReceipt(t *testing.T) {
 
 	_, err = pay(append(means, report, "--max", "0.49")...)
 	require.ErrorContains(t, err, "asked 0.50 USD by mandate, allowed 0.49")
-	require.ErrorContains(t, err, "raise --max above 0.49")
+	require.ErrorContains(t, err, "--max 0.50 allows it")
 	require.Equal(t, exitRefused, exitCode(err))
+	_, err = pay("api.example.com/report")
+	require.ErrorContains(t, err, "is not a URL")
+	require.Equal(t, exitUsage, exitCode(err))
 	text, err = pay(report)
 	require.ErrorContains(t, err, "give --wallet, --mandate or --bundle", "the remedy")
 	require.Equal(t, exitRefused, exitCode(err))

@@ -20,7 +20,7 @@ func (c sandboxProcessorCmd) Run(ctx context.Context, o output) error {
 	if err != nil {
 		return err
 	}
-	l, err := listen(ctx, c.Addr)
+	l, err := listen(ctx, "--addr", c.Addr)
 	if err != nil {
 		return errors.Join(err, p.Close())
 	}

@@ -60,7 +60,7 @@ func (c serveCmd) Run(ctx context.Context, o output) (failed error) {
 		more.metrics = m.metrics
 		log.Info("serving metrics", slog.String("url", m.url()))
 	}
-	l, err := listen(ctx, cfg.Listen)
+	l, err := listen(ctx, "listen", cfg.Listen)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ const hearWithin = 10 * time.Second
 
 // listenForEvents: the merchant adds a webhook endpoint.
 func (d *story) listenForEvents(ctx context.Context) error {
-	l, err := listen(ctx, "127.0.0.1:0")
+	l, err := listen(ctx, "the receiver of webhooks", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}

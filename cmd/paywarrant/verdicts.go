@@ -18,10 +18,7 @@ type reportFlags struct {
 
 // check returns an error if the flags cannot be followed.
 func (f reportFlags) check() error {
-	if err := checkFile("--junit", f.JUnit); err != nil {
-		return fmt.Errorf("--junit, as %w", err)
-	}
-	return nil
+	return checkFile("--junit", f.JUnit)
 }
 
 // write writes a report, and returns the error with which the command ends.

@@ -105,8 +105,11 @@ func (a *API) sessionTerms(ctx context.Context, m ledger.Merchant, in sessionBod
 }
 
 func limit(param string, cents int64) (ledger.Micros, error) {
-	if cents < 1 || cents > payment.MaxLimitCents {
+	switch {
+	case cents == 0:
 		return 0, invalid(param, fmt.Sprintf("is required: an integer of US cents, 1 to %d", payment.MaxLimitCents))
+	case cents < 0 || cents > payment.MaxLimitCents:
+		return 0, invalid(param, fmt.Sprintf("must be an integer of US cents, 1 to %d", payment.MaxLimitCents))
 	}
 	return money.Cents(cents).Micros()
 }
