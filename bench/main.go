@@ -20,6 +20,7 @@ var tables = []struct {
 	rows func(context.Context) ([]row, error)
 }{
 	{"paywall", paywallRows},
+	{"gate", gateRows},
 	{"mandate", mandateRows},
 	{"service", serviceRows},
 	{"webhooks", webhookRows},
@@ -29,6 +30,10 @@ var tables = []struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if len(os.Args) == 4 && os.Args[1] == bareProxy {
+		fmt.Fprintln(os.Stderr, "bench:", serveBareProxy(ctx, os.Args[2], os.Args[3]))
+		os.Exit(1)
+	}
 	for _, t := range tables {
 		if len(os.Args) > 1 && !slices.Contains(os.Args[1:], t.name) {
 			continue

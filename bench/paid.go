@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/paywarrant/paywarrant/paywall"
@@ -21,8 +20,6 @@ import (
 const (
 	shopWallet  = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C"
 	buyerWallet = "0x857b06519E91e3A54538791bDbb0E22373e36b66"
-	paidCallers = 8
-	paidCalls   = 500
 )
 
 // paidRows compare paid requests with a handler that makes the calls which none can do
@@ -31,7 +28,7 @@ const (
 func paidRows(ctx context.Context) ([]row, error) {
 	facilitator := httptest.NewServer(http.HandlerFunc(answerPayment))
 	defer facilitator.Close()
-	pooled := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: paidCallers, DisableCompression: true}}
+	pooled := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: webCallers, DisableCompression: true}}
 	defer pooled.CloseIdleConnections()
 	gate, err := paywall.New(paywall.Config{
 		Price: "0.01", PayTo: shopWallet, APIURL: "https://sandbox.pay.example", TestMode: true, Resource: "https://api.example.com/weather",
@@ -47,7 +44,7 @@ func paidRows(ctx context.Context) ([]row, error) {
 	}
 	gated := gate.Require(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w) }))
 	calling := func(urls ...string) http.Handler {
-		sent := []byte(`{"x402Version":1,"paymentPayload":` + strings.Repeat(" ", 500) + `{},"paymentRequirements":` + strings.Repeat(" ", 400) + `{}}`)
+		sent := settlement()
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			for _, url := range urls {
 				if err := post(r.Context(), pooled, url, sent); err != nil {
@@ -81,7 +78,7 @@ func paidRows(ctx context.Context) ([]row, error) {
 func answerPayment(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "application/json")
-	if r.URL.Path == "/verify" {
+	if strings.HasSuffix(r.URL.Path, "/verify") {
 		_, _ = fmt.Fprintf(w, `{"isValid":true,"payer":%q}`, buyerWallet)
 		return
 	}
@@ -114,39 +111,23 @@ func post(ctx context.Context, client *http.Client, url string, body []byte) err
 	return err
 }
 
-// loadPaid measures the time of a request with a credential of its own.
+// loadPaid measures the time of a request of a handler with a credential of its own.
 func loadPaid(ctx context.Context, h http.Handler, header string, payment func(x402.Exact) any) func() (time.Duration, error) {
 	return func() (time.Duration, error) {
-		credentials, err := newCredentials(paidCallers*paidCalls, payment)
+		srv := httptest.NewServer(h)
+		defer srv.Close()
+		return loadPaidAt(ctx, srv.URL, header, payment)()
+	}
+}
+
+// loadPaidAt is loadPaid of a server that runs.
+func loadPaidAt(ctx context.Context, url, header string, payment func(x402.Exact) any) func() (time.Duration, error) {
+	return func() (time.Duration, error) {
+		credentials, err := newCredentials(webCallers*webCalls, payment)
 		if err != nil {
 			return 0, err
 		}
-		srv := httptest.NewServer(h)
-		defer srv.Close()
-		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: paidCallers}}
-		defer client.CloseIdleConnections()
-		var all sync.WaitGroup
-		errs := make(chan error, paidCallers)
-		began := time.Now()
-		for i := range paidCallers {
-			all.Go(func() {
-				own := credentials[i*paidCalls : (i+1)*paidCalls]
-				_, err := each(paidCalls, func() error {
-					credential := own[0]
-					own = own[1:]
-					return getPaid(ctx, client, srv.URL, header, credential)
-				})
-				errs <- err
-			})
-		}
-		all.Wait()
-		took := time.Since(began) / (paidCallers * paidCalls)
-		for range paidCallers {
-			if err := <-errs; err != nil {
-				return 0, err
-			}
-		}
-		return took, nil
+		return atOnce(func(client *http.Client, n int) error { return getPaid(ctx, client, url, header, credentials[n]) })
 	}
 }
 

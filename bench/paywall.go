@@ -46,32 +46,50 @@ func paywallRows(ctx context.Context) ([]row, error) {
 	}, paid...), nil
 }
 
-// load measures the time of a request over loopback HTTP, 8 callers at once.
+// load measures the time of a request of a handler over loopback HTTP.
 func load(ctx context.Context, h http.Handler) func() (time.Duration, error) {
-	const callers, calls = 8, 500
 	return func() (time.Duration, error) {
 		srv := httptest.NewServer(h)
 		defer srv.Close()
-		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers}}
-		defer client.CloseIdleConnections()
-		var all sync.WaitGroup
-		errs := make(chan error, callers)
-		began := time.Now()
-		for range callers {
-			all.Go(func() {
-				_, err := each(calls, func() error { return get(ctx, client, srv.URL) })
-				errs <- err
-			})
-		}
-		all.Wait()
-		took := time.Since(began) / (callers * calls)
-		for range callers {
-			if err := <-errs; err != nil {
-				return 0, err
-			}
-		}
-		return took, nil
+		return loadAt(ctx, srv.URL)()
 	}
+}
+
+// loadAt measures the time of a request of a server that runs.
+func loadAt(ctx context.Context, url string) func() (time.Duration, error) {
+	return func() (time.Duration, error) {
+		return atOnce(func(client *http.Client, _ int) error { return get(ctx, client, url) })
+	}
+}
+
+const (
+	webCallers = 8   // send requests at once
+	webCalls   = 500 // each
+)
+
+// atOnce measures the time of a call when all callers make theirs at once. The calls of all
+// callers have numbers of their own, from 0.
+func atOnce(call func(client *http.Client, n int) error) (time.Duration, error) {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: webCallers}}
+	defer client.CloseIdleConnections()
+	var all sync.WaitGroup
+	errs := make(chan error, webCallers)
+	began := time.Now()
+	for i := range webCallers {
+		all.Go(func() {
+			n := i * webCalls
+			_, err := each(webCalls, func() error { n++; return call(client, n-1) })
+			errs <- err
+		})
+	}
+	all.Wait()
+	took := time.Since(began) / (webCallers * webCalls)
+	for range webCallers {
+		if err := <-errs; err != nil {
+			return 0, err
+		}
+	}
+	return took, nil
 }
 
 func get(ctx context.Context, client *http.Client, url string) error {
