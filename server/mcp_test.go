@@ -152,3 +152,22 @@ func TestToolsAnswerOnlyUnderTheirOwnName(t *testing.T) {
 	require.Equal(t, 403, ask("", "null"))
 	require.Equal(t, 403, ask("evil.example", "http://evil.example"))
 }
+
+// TestThereIsNoSessionToHijack: the tools keep none, and the name of one gives nothing: each
+// request is the token's.
+func TestThereIsNoSessionToHijack(t *testing.T) {
+	t.Parallel()
+	c := setup(t, nil)
+	token := c.token(t, client.AccessTokenParams{}).Token
+	nobody := caller{Server: c.Server}
+	accept := []string{"Accept", "application/json, text/event-stream"}
+	with := append([]string{"Authorization", "Bearer " + token}, accept...)
+	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
+	opened := nobody.do(t, "POST", "/mcp", initialize, with...).ok(t)
+	require.Empty(t, opened.Header.Get("Mcp-Session-Id"))
+	for _, session := range []string{"s", strings.Repeat("a", 32)} {
+		stolen := append([]string{"Mcp-Session-Id", session}, accept...)
+		nobody.do(t, "POST", "/mcp", listTools, stolen...).refused(t, 401, "unauthorized")
+		require.Empty(t, nobody.do(t, "POST", "/mcp", listTools, append(stolen, "Authorization", "Bearer "+token)...).Header.Get("Mcp-Session-Id"))
+	}
+}

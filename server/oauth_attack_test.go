@@ -173,6 +173,30 @@ func TestPKCECannotBeDowngraded(t *testing.T) {
 	require.Equal(t, "invalid_request", backLink(t, a.get(authorize(a.request())+"&scope=revoke")).Get("error"), "a repeated parameter")
 }
 
+// TestNoTokenWithoutTheMerchantsConsent: an app gets none by its own name, by a password, nor by
+// exchange, and no answer in the browser contains a token that could be injected.
+func TestNoTokenWithoutTheMerchantsConsent(t *testing.T) {
+	t.Parallel()
+	a := openApp(t)
+	for _, grant := range []string{
+		"client_credentials", "password", "urn:ietf:params:oauth:grant-type:token-exchange", "urn:ietf:params:oauth:grant-type:jwt-bearer",
+		"urn:ietf:params:oauth:grant-type:device_code", "implicit", "",
+	} {
+		form := url.Values{"grant_type": {grant}, "client_id": {a.id}, "username": {"ada"}, "password": {"x"}, "scope": {"pay"}, "resource": {a.srv.URL + "/mcp"}}
+		got := a.form("/oauth2/token", form)
+		require.Equal(t, 400, got.Status, grant)
+		require.Contains(t, []string{"unsupported_grant_type", "invalid_request"}, got.str("error"), grant)
+	}
+	for _, kind := range []string{"token", "id_token", "code token", "none"} {
+		answer := backLink(t, a.get(authorize(a.request("response_type", kind))))
+		require.Equal(t, "unsupported_response_type", answer.Get("error"), kind)
+		require.Empty(t, answer.Get("access_token"), kind)
+	}
+	sent := a.decide(a.request(), allowed("all", "pay"))
+	require.Equal(t, 303, sent.Status, "a 307 would send the form on to the app")
+	require.NotContains(t, sent.Header.Get("Location"), "token")
+}
+
 // TestInjectedCodeFitsNoOtherFlow: a code of the attacker's flow in the victim's browser, and
 // the reverse, fails because of the verifier.
 func TestInjectedCodeFitsNoOtherFlow(t *testing.T) {

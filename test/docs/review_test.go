@@ -41,6 +41,29 @@ func TestEachFindingHasATestOrAReason(t *testing.T) {
 	}
 }
 
+// TestEachAttackIsTried: the tests that docs/design/attacks.md names exist, and no row is without.
+func TestEachAttackIsTried(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/design/attacks.md")
+	require.NoError(t, err)
+	rows := 0
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| attack |") {
+			continue
+		}
+		rows++
+		cells := strings.Split(line, " | ")
+		require.Len(t, cells, 3, line)
+		tests := testName.FindAllStringSubmatch(cells[2], -1)
+		require.NotEmpty(t, tests, line)
+		require.Len(t, tests, strings.Count(cells[2], "`")/2, line)
+		for _, n := range tests {
+			require.True(t, hasTest(t, n[1], n[2]), "%s has no %s", n[1], n[2])
+		}
+	}
+	require.Equal(t, 34, rows)
+}
+
 // numbered returns the ids of the findings that must be answered.
 func numbered() []string {
 	var ids []string
