@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/server"
 	"github.com/paywarrant/paywarrant/server/servertest"
+	"github.com/paywarrant/paywarrant/server/store/sqlite"
 )
 
 // installPasskeys gives the browser an authenticator that asks for a finger and gets it.
@@ -80,4 +82,27 @@ func TestSignInPageWithoutScripts(t *testing.T) {
 	ctx := browser(t, widths[0])
 	srv := servertest.Start(t, nil)
 	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/dashboard/sign-in"), visible("#sign-in"), hidden("#passkey-form")))
+}
+
+// TestSuspendedMerchantSeesWhy: the overview says it, and is accessible.
+func TestSuspendedMerchantSeesWhy(t *testing.T) {
+	t.Parallel()
+	for _, w := range widths {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			ctx := scripted(t, w)
+			quiet(ctx, t)
+			db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "pay.db"))
+			require.NoError(t, err)
+			srv := servertest.Start(t, &servertest.Options{
+				Merchant: server.MerchantParams{Name: "Aurora Data", Email: "ada@aurora.example"}, Store: func(testing.TB) servertest.Store { return db },
+			})
+			operator, err := server.NewOperator(server.OperatorConfig{Store: db, Mode: server.Sandbox, Actor: "operator:test"})
+			require.NoError(t, err)
+			require.NoError(t, operator.SetActive(t.Context(), srv.Merchant.ID, false, "complaints"))
+			signIn(ctx, t, srv, "ada@aurora.example")
+			require.NoError(t, chromedp.Do(ctx, click("#enter-code .main"), contains(".error", "Your account is suspended")))
+			accessible(ctx, t, "dashboard-suspended-"+w.name)
+		})
+	}
 }
