@@ -69,9 +69,10 @@ func credentialHeaders() []string {
 	return []string{HeaderBundleToken, HeaderMandate, x402.HeaderPaymentSignature, x402.HeaderPayment, mpp.HeaderCredentialAside}
 }
 
-// make makes the credential of an offer. Nothing is paid before it is sent.
-func (t *Transport) make(ctx context.Context, o Offer, r *http.Request) (c *credential, err error) {
-	c = &credential{offer: o, origin: Origin(r.URL), until: t.cfg.Clock().Add(longestTransfer)}
+// make makes the credential of an offer. Nothing is paid before it is sent. E is the purchase
+// in the journal, or nil.
+func (t *Transport) make(ctx context.Context, o Offer, r *http.Request, e *JournalEntry) (c *credential, err error) {
+	c = &credential{offer: o, entry: e, origin: Origin(r.URL), until: t.cfg.Clock().Add(longestTransfer)}
 	switch {
 	case o.byService:
 		err = t.makeSellerCredential(ctx, c, r)
@@ -82,18 +83,26 @@ func (t *Transport) make(ctx context.Context, o Offer, r *http.Request) (c *cred
 	default:
 		err = t.makeTransfer(ctx, c)
 	}
+	if err == nil {
+		err = c.check()
+	}
 	if err != nil {
 		return nil, err
 	}
+	return c, nil
+}
+
+// check returns an error unless a request can carry the credential's headers.
+func (c *credential) check() error {
 	for name, value := range c.header {
 		if value == "" || (name != mpp.HeaderCredential && !headerText(value)) {
-			return nil, fmt.Errorf("make %s: the value contains characters that a header cannot carry", name)
+			return fmt.Errorf("make %s: the value contains characters that a header cannot carry", name)
 		}
-		if len(value) > x402.MaxPaymentHeader && o.Method != Mandate {
-			return nil, fmt.Errorf("make %s: longer than %d bytes", name, x402.MaxPaymentHeader)
+		if len(value) > x402.MaxPaymentHeader && c.offer.Method != Mandate {
+			return fmt.Errorf("make %s: longer than %d bytes", name, x402.MaxPaymentHeader)
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // makeMandate requests a presentation, or uses the mandate itself if the configuration

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/paywarrant/paywarrant/client"
 )
 
 // Journal records purchases durably, so that an agent that is killed neither pays twice
@@ -18,9 +20,9 @@ import (
 type Journal interface {
 	// Find returns an earlier purchase and holds it, or nil if there is none. With a key, it
 	// is the purchase of that key in any state. Without one, it is the oldest purchase of
-	// the request that has no key, is not held, has the state sent, answered, paid or lost,
-	// and is good at now. It forgets purchases that begun processes left behind unsent. It
-	// returns [ErrPurchaseBusy] if another request or process holds the purchase of the key.
+	// the request that has no key, is not held, has the state funding, sent, answered, paid or
+	// lost, and is good at now. It forgets a begun purchase whose process ended. It returns
+	// [ErrPurchaseBusy] if another request or process holds the purchase of the key.
 	Find(ctx context.Context, key, request string, now time.Time) (*JournalEntry, error)
 	// Begin records and holds a new purchase and counts its amount, atomically with the
 	// check of the limits. It returns [ErrBudget] and [ErrVelocity], and
@@ -29,10 +31,11 @@ type Journal interface {
 	// Record stores the state of a held purchase before it returns, and ends the holding if
 	// release is set.
 	Record(ctx context.Context, e JournalEntry, release bool) error
-	// Forget removes a held purchase that was not sent, and gives back its amount.
+	// Forget removes a held purchase that was not sent, and gives back its amount. The amount
+	// of a funding purchase is given back after its ForgetAfter too.
 	Forget(ctx context.Context, id string) error
-	// Unfinished returns the purchases in the states sent, answered, paid and lost that are
-	// not held, oldest first.
+	// Unfinished returns the purchases in the states funding, sent, answered, paid and lost
+	// that are not held, oldest first.
 	Unfinished(ctx context.Context) ([]JournalEntry, error)
 }
 
@@ -42,6 +45,7 @@ type PurchaseState string
 // The states of a purchase.
 const (
 	PurchaseBegun     PurchaseState = "begun"     // counted; nothing was sent
+	PurchaseFunding   PurchaseState = "funding"   // the service was asked to fund it; nothing was sent to the seller
 	PurchaseSent      PurchaseState = "sent"      // the payment was about to be sent; its outcome is unknown
 	PurchasePaid      PurchaseState = "paid"      // the seller confirmed the payment; its response was not read to the end
 	PurchaseAnswered  PurchaseState = "answered"  // the caller closed the response before its end
@@ -78,6 +82,9 @@ type JournalEntry struct {
 	Network string `json:"network,omitempty"`
 	// State is the last recorded step.
 	State PurchaseState `json:"state"`
+	// Funding is what a [SellerService] is asked for in the state funding, and nil in the
+	// others. Repeated, it funds the purchase once.
+	Funding *client.CredentialParams `json:"funding,omitempty"`
 	// Credential are the headers that pay. They are secret.
 	Credential map[string]string `json:"credential,omitempty"`
 	// At is when the purchase began.

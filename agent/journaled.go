@@ -95,6 +95,8 @@ func (v *visit) takeJournaled(key requestKey) (*credential, error) {
 	}
 	good := now.Before(e.Until)
 	switch {
+	case e.State == PurchaseFunding:
+		return v.fundAgain(e, key)
 	case e.State == PurchaseDelivered:
 		free()
 		return nil, &PurchasedError{URL: shown(v.request.URL), Receipt: e.Receipt}
@@ -155,13 +157,23 @@ func (p *purchase) begin(o Offer) (*JournalEntry, error) {
 }
 
 // sending records the credential of a purchase before it is sent.
-func (p *purchase) sending(c *credential, e *JournalEntry) error {
-	e.State, e.Credential, e.Until = PurchaseSent, c.header, e.At.Add(unfulfilledLife)
-	if err := p.cfg.Journal.Record(p.request.Context(), *e, false); err != nil {
-		return fmt.Errorf("record the payment: %w", err)
+func (v *visit) sending(c *credential, e *JournalEntry) error {
+	sent := *e
+	sent.State, sent.Funding, sent.Credential, sent.Until = PurchaseSent, nil, c.header, e.At.Add(unfulfilledLife)
+	if err := v.cfg.Journal.Record(v.request.Context(), sent, false); err != nil {
+		return c.undecided(fmt.Errorf("record the payment: %w", err))
 	}
-	c.entry = e
+	*e, c.entry = sent, e
 	return nil
+}
+
+// forget removes a purchase that was not sent.
+func (v *visit) forget(e *JournalEntry) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.request.Context()), journalTimeout)
+	defer cancel()
+	if err := v.cfg.Journal.Forget(ctx, e.ID); err != nil {
+		v.cfg.Logger.ErrorContext(ctx, "agent: the journal did not forget a purchase", slog.String("purchase", e.ID), slog.Any("error", err))
+	}
 }
 
 // journal records a purchase even if the request's context ended. An error is logged: the purchase then stays in its earlier state, in which it is not paid again.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 
@@ -68,7 +67,7 @@ func (v *visit) buy(a asked, key requestKey) (*http.Response, error) {
 
 // stops reports whether a reason rules out every other method as well.
 func stops(ctx context.Context, reason error) bool {
-	return errors.Is(reason, ErrNotApproved) || errors.Is(reason, ErrPurchaseBusy) || ctx.Err() != nil
+	return errors.Is(reason, ErrNotApproved) || errors.Is(reason, ErrPurchaseBusy) || isUndecided(reason) || ctx.Err() != nil
 }
 
 // against records why an offer is not used.
@@ -108,21 +107,24 @@ func (p *purchase) prepare(o Offer) (*credential, error) {
 		return nil, err
 	}
 	p.tried[o.Method] = true
-	c, err := p.make(ctx, o, p.request)
+	c, err := p.make(ctx, o, p.request, e)
+	if err == nil {
+		c.target, c.key = targetOf(p.request), p.key
+		if e != nil {
+			err = p.sending(c, e)
+		}
+	}
 	if err != nil {
 		if errors.Is(err, client.ErrOfferNotPayable) && p.unpayable < maxTries { // perhaps another one of the method is
 			delete(p.tried, o.Method)
 			p.unpayable++
 		}
-		giveBack()
-		return nil, err
-	}
-	c.target, c.key = targetOf(p.request), p.key
-	if e != nil {
-		if err := p.sending(c, e); err != nil {
+		if isUndecided(err) {
+			p.journal(ctx, e, true)
+		} else {
 			giveBack()
-			return nil, err
 		}
+		return nil, err
 	}
 	return c, nil
 }
@@ -137,13 +139,7 @@ func (p *purchase) reserve(o Offer) (e *JournalEntry, giveBack func(), err error
 	if e, err = p.begin(o); err != nil {
 		return nil, nil, err
 	}
-	return e, func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(p.request.Context()), journalTimeout)
-		defer cancel()
-		if err := p.cfg.Journal.Forget(ctx, e.ID); err != nil {
-			p.cfg.Logger.ErrorContext(ctx, "agent: the journal did not forget a purchase", slog.String("purchase", e.ID), slog.Any("error", err))
-		}
-	}, nil
+	return e, func() { p.forget(e) }, nil
 }
 
 // approve asks for approval once per request. An approval covers other methods to pay the

@@ -49,21 +49,36 @@ func (t *Transport) makeSellerCredential(ctx context.Context, c *credential, r *
 	if err != nil {
 		return err
 	}
+	params := client.CredentialParams{Offer: offer, Resource: shown(r.URL), IdempotencyKey: "agent_" + randomHex(16)}
+	if e := c.entry; e != nil { // before the service is asked, so that a repeat uses the same key
+		e.State, e.Funding, e.Until = PurchaseFunding, &params, e.At.Add(unfulfilledLife)
+		if err := t.cfg.Journal.Record(ctx, *e, false); err != nil {
+			return fmt.Errorf("record the purchase: %w", err)
+		}
+	}
+	return t.fund(ctx, c, params, false)
+}
+
+// fund has the service pay what a credential is for. A repeat with the same params, which again
+// reports, moves no further money.
+func (t *Transport) fund(ctx context.Context, c *credential, params client.CredentialParams, again bool) error {
 	service, ok := t.cfg.Service.(SellerService)
 	if !ok {
 		return errors.New("the service pays no other sellers")
 	}
-	params := client.CredentialParams{Offer: offer, Resource: shown(r.URL), IdempotencyKey: "agent_" + randomHex(16)}
 	paid, err := awaitCredential(ctx, service, t.cfg.Mandate, params)
-	if err != nil {
+	switch {
+	case err != nil && refusesFunding(err, again || paid.Status == client.Pending):
 		return err
+	case err != nil:
+		return c.undecided(err)
 	}
 	name := map[Method]string{X402: x402.HeaderPaymentSignature, X402V1: x402.HeaderPayment, MPP: mpp.HeaderCredential}[c.offer.Method]
 	switch {
 	case paid.Status == client.Failed:
 		return fmt.Errorf("the service could not pay: %s", paid.FailureReason)
 	case paid.Header == nil:
-		return errors.New("the service could not pay in time: the money is on its way to the mandate's session account, and pays the next purchase")
+		return c.undecided(errors.New("the service could not pay in time: the money is on its way to the mandate's session account, and pays the next purchase"))
 	case paid.Header.Name != name || paid.AmountMicros != c.offer.AmountMicros || !x402.SameAddress(paid.PayTo, c.offer.PayTo):
 		return errors.New("the service paid something else")
 	}
@@ -72,8 +87,67 @@ func (t *Transport) makeSellerCredential(ctx context.Context, c *credential, r *
 	return nil
 }
 
-// awaitCredential repeats a request until its money has arrived.
-func awaitCredential(ctx context.Context, service SellerService, mandate string, p client.CredentialParams) (client.Credential, error) {
+// undecidedError is why it is unknown whether the service funds a purchase.
+type undecidedError struct{ error }
+
+func (e undecidedError) Unwrap() error { return e.error }
+
+func isUndecided(err error) bool { return errors.As(err, new(undecidedError)) }
+
+// undecided marks an error after which the service may fund a purchase, if the journal has its
+// key: the purchase is kept there, and a repeat continues it. The money of one without a key
+// goes back by itself.
+func (c *credential) undecided(err error) error {
+	if c.keyed() && c.entry.State == PurchaseFunding {
+		return undecidedError{err}
+	}
+	return err
+}
+
+// fundAgain returns the credential of a purchase that an earlier request left behind before
+// anything was sent to the seller. It returns nil if the service does not fund it: the request
+// is then a new purchase.
+func (v *visit) fundAgain(e *JournalEntry, key requestKey) (*credential, error) {
+	c := v.restored(*e, key)
+	c.entry, c.last, c.restored = e, unsent, false
+	err := ErrOutcomeUnknown
+	if e.Funding != nil && v.cfg.Clock().Before(e.Until) {
+		err = v.fund(v.request.Context(), c, *e.Funding, true)
+	}
+	if err == nil {
+		err = c.check()
+	}
+	if err == nil {
+		err = v.sending(c, e)
+	}
+	switch {
+	case err == nil:
+		return c, nil
+	case isUndecided(err):
+		v.journal(v.request.Context(), e, true)
+		return nil, &PaymentError{Reason: err, URL: shown(v.request.URL)}
+	}
+	v.forget(e)
+	return nil, nil
+}
+
+// refusesFunding reports whether an error means that the service does not fund a purchase. Again
+// reports whether it was asked before: it may then have funded it, unless it looked for that
+// first, or the offer can no longer be paid.
+func refusesFunding(err error, again bool) bool {
+	var answer *client.Error
+	if !errors.As(err, &answer) {
+		return false
+	}
+	if again {
+		return answer.Decides() || answer.Code == client.CodeOfferNotPayable
+	}
+	return answer.Status < http.StatusInternalServerError && answer.Code != client.CodeIdempotencyInProgress
+}
+
+// awaitCredential repeats a request until its money has arrived. With an error it returns the
+// answer before.
+func awaitCredential(ctx context.Context, service SellerService, mandate string, p client.CredentialParams) (paid client.Credential, err error) {
 	until := time.Now().Add(fundingWait)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -81,11 +155,14 @@ func awaitCredential(ctx context.Context, service SellerService, mandate string,
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-			return client.Credential{}, ctx.Err()
+			return paid, ctx.Err()
 		}
-		paid, err := service.CreateCredential(ctx, mandate, p)
-		if err != nil || paid.Header != nil || paid.Status != client.Pending || time.Now().After(until) {
+		answer, err := service.CreateCredential(ctx, mandate, p)
+		if err != nil {
 			return paid, err
+		}
+		if paid = answer; paid.Header != nil || paid.Status != client.Pending || time.Now().After(until) {
+			return paid, nil
 		}
 		timer.Reset(fundingPause)
 	}

@@ -178,7 +178,11 @@ func (f *File) Begin(_ context.Context, e agent.JournalEntry, limits agent.Spend
 	}
 	for id, old := range f.all {
 		if !f.held[id] && e.At.After(old.ForgetAfter) {
-			if err := f.write(record{Expire: id}, false); err != nil {
+			r := record{Expire: id}
+			if old.State == agent.PurchaseFunding {
+				r = record{Forget: id}
+			}
+			if err := f.write(r, false); err != nil {
 				return fmt.Errorf("journal: %w", err)
 			}
 		}

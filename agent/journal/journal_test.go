@@ -17,6 +17,7 @@ import (
 
 	"github.com/paywarrant/paywarrant/agent"
 	"github.com/paywarrant/paywarrant/agent/journal"
+	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/pgtest"
 )
 
@@ -99,6 +100,7 @@ func TestJournal(t *testing.T) {
 		"32 racing purchases stay within the budget":        racesStayWithinBudget,
 		"a process that lost its purchase cannot record it": lostPurchaseIsNotRecorded,
 		"lost, refused and delivered purchases are apart":   statesAreApart,
+		"a funding purchase is kept, and then given back":   fundingIsKept,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -252,6 +254,34 @@ func statesAreApart(t *testing.T, k kind) {
 		require.NoError(t, err)
 		require.Equal(t, state.Finished(), found == nil, state)
 	}
+}
+
+func fundingIsKept(t *testing.T, k kind) {
+	limits := agent.SpendingLimits{BudgetMicros: 10_000}
+	j, end := k.open(t)
+	for _, key := range []string{"order 1", ""} {
+		e := entry(key, "r1")
+		e.ForgetAfter = e.At.Add(90 * time.Minute)
+		require.NoError(t, j.Begin(t.Context(), e, agent.SpendingLimits{}))
+		e.State, e.Until, e.Funding = agent.PurchaseFunding, e.At.Add(24*time.Hour), &client.CredentialParams{IdempotencyKey: "funding"}
+		require.NoError(t, j.Record(t.Context(), e, false))
+	}
+	end()
+	j, end = k.open(t)
+	require.ErrorIs(t, j.Begin(t.Context(), entry("", "r2"), limits), agent.ErrBudget)
+	left, err := j.Unfinished(t.Context())
+	require.NoError(t, err)
+	require.Len(t, left, 2)
+	for _, key := range []string{"order 1", ""} {
+		found, err := j.Find(t.Context(), key, "r1", time.Now())
+		require.NoError(t, err)
+		require.Equal(t, []any{key, agent.PurchaseFunding, "funding"}, []any{found.Key, found.State, found.Funding.IdempotencyKey})
+	}
+	end()
+	j, _ = k.open(t)
+	later := entry("", "r2")
+	later.At = later.At.Add(3 * time.Hour)
+	require.NoError(t, j.Begin(t.Context(), later, limits), "its amount is given back")
 }
 
 func TestFileWithATornLastLineIsOpened(t *testing.T) {

@@ -132,7 +132,7 @@ func (s *SQL) Find(ctx context.Context, key, request string, now time.Time) (*ag
 		row = s.db.QueryRowContext(ctx, hold+`purchase_key = $6 RETURNING entry`, append(args, key)...)
 	} else {
 		row = s.db.QueryRowContext(ctx, hold+`id = (SELECT id FROM agent_purchases WHERE `+freeSQL+` AND agent = $5 AND request = $6
-	AND purchase_key IS NULL AND state IN ('sent', 'answered', 'paid', 'lost') AND good_until > $7 ORDER BY begun_at LIMIT 1) RETURNING entry`,
+	AND purchase_key IS NULL AND state IN ('funding', 'sent', 'answered', 'paid', 'lost') AND good_until > $7 ORDER BY begun_at LIMIT 1) RETURNING entry`,
 			append(args, request, now.UnixMilli())...)
 	}
 	e, err := readEntry(row)
@@ -187,7 +187,7 @@ WHERE id = $6 AND owner = $7`, string(e.State), nullable(e.Key), e.Until.UnixMil
 // Unfinished implements [agent.Journal]. It returns errors of the database.
 func (s *SQL) Unfinished(ctx context.Context) (all []agent.JournalEntry, err error) {
 	rows, err := s.db.QueryContext(ctx, `SELECT entry FROM agent_purchases WHERE `+freeSQL+` AND agent = $4
-	AND state IN ('sent', 'answered', 'paid', 'lost') ORDER BY begun_at, id`, s.owner, s.instance, s.clock().UnixMilli(), s.agent)
+	AND state IN ('funding', 'sent', 'answered', 'paid', 'lost') ORDER BY begun_at, id`, s.owner, s.instance, s.clock().UnixMilli(), s.agent)
 	if err != nil {
 		return nil, fmt.Errorf("journal: list purchases: %w", err)
 	}

@@ -87,13 +87,14 @@ ON CONFLICT (agent) DO UPDATE SET total_micros = agent_spending.total_micros RET
 }
 
 // sweep deletes the purchases that may be forgotten and those that were begun by processes
-// that ended. It returns the amounts of the latter, which were not sent.
+// that ended. It returns the amounts of those that were not sent.
 func (s *SQL) sweep(ctx context.Context, tx *sql.Tx, now time.Time) (gone int64, err error) {
 	args := []any{s.owner, s.instance, now.UnixMilli(), s.agent}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM agent_purchases WHERE `+freeSQL+` AND agent = $4 AND state <> 'begun' AND forget_after < $3`, args...); err != nil {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM agent_purchases WHERE `+freeSQL+` AND agent = $4 AND state NOT IN ('begun', 'funding') AND forget_after < $3`, args...); err != nil {
 		return 0, err
 	}
-	rows, err := tx.QueryContext(ctx, `DELETE FROM agent_purchases WHERE `+freeSQL+` AND agent = $4 AND state = 'begun' RETURNING amount_micros`, args...)
+	rows, err := tx.QueryContext(ctx, `DELETE FROM agent_purchases WHERE `+freeSQL+` AND agent = $4
+	AND (state = 'begun' OR (state = 'funding' AND forget_after < $3)) RETURNING amount_micros`, args...)
 	if err != nil {
 		return 0, err
 	}
