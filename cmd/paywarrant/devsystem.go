@@ -101,6 +101,10 @@ func startDevSystem(ctx context.Context, cfg devSystemConfig) (s *devSystem, err
 			return s, err
 		}
 		s.closers = append(s.closers, unlock)
+		if unlock, err = lockSQLite(filepath.Join(cfg.Dir, "pay.db")); err != nil {
+			return s, err
+		}
+		s.closers = append(s.closers, unlock)
 	}
 	l, err := listen(ctx, "--api-addr", cmp.Or(cfg.APIAddr, "127.0.0.1:0"))
 	if err != nil {

@@ -95,15 +95,23 @@ func (c config) reserveStore(log *slog.Logger) (unlock func() error, err error) 
 	if onPostgres(c.Store) {
 		return func() error { return nil }, nil
 	}
-	path, err := filepath.Abs(c.Store)
-	if err != nil {
+	if _, err := os.Stat(c.Store); errors.Is(err, fs.ErrNotExist) {
+		path, err := filepath.Abs(c.Store)
+		if err != nil {
+			return nil, fmt.Errorf("store: %w", err)
+		}
+		log.Warn("there is no store; creating an empty one", slog.String("path", path))
+	}
+	return lockSQLite(c.Store)
+}
+
+// lockSQLite keeps a second service from using an SQLite file, under any of its names.
+func lockSQLite(path string) (unlock func() error, err error) {
+	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	if linked, err := filepath.EvalSymlinks(path); err == nil { // one lock for all names of the file
+	if linked, err := filepath.EvalSymlinks(path); err == nil {
 		path = linked
-	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		log.Warn("there is no store; creating an empty one", slog.String("path", path))
 	}
 	return lockStore(path)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -38,5 +39,7 @@ func TestStoreOfARunningServiceIsNotTaken(t *testing.T) {
 	store = link
 	second = serveCmd{Config: configFile(write("third.toml", "http://127.0.0.1:4093"))}
 	require.ErrorContains(t, second.Run(t.Context(), output{io.Discard, &logs}), "another service uses ")
+	_, err := startDevSystem(t.Context(), devSystemConfig{Dir: dir, Addr: "127.0.0.1:0", NoChain: true, Logger: slog.New(slog.DiscardHandler)})
+	require.ErrorContains(t, err, "another service uses ")
 	first.stop()
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/loopback"
@@ -239,7 +240,7 @@ func split(s string) []string {
 		if len(word) > 3 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss") {
 			word = word[:len(word)-1]
 		}
-		if len(word) > 1 && len(word) <= maxWord && text.Clean(word) {
+		if len(word) > 1 && utf8.RuneCountInString(word) <= maxWord && text.Clean(word) {
 			all = append(all, word)
 		}
 	}

@@ -432,3 +432,12 @@ func TestStrangersTextIsOneLineOfText(t *testing.T) {
 	require.Equal(t, "a b c", market.Line("a\n\x00b\u202e\t c", 10))
 	require.Equal(t, "aaaa…", market.Line(strings.Repeat("a", 9), 5))
 }
+
+// TestWordsAreCountedInCharacters: not in bytes, of which a character may have four.
+func TestWordsAreCountedInCharacters(t *testing.T) {
+	t.Parallel()
+	long, longer := strings.Repeat("天", 32), strings.Repeat("気", 33)
+	words := market.Words(store.Listing{Method: "GET", URL: "https://api.example.com/", Title: long + " " + longer})
+	require.Contains(t, words, long)
+	require.NotContains(t, words, longer)
+}
