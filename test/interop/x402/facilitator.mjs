@@ -25,7 +25,12 @@ const answer = (work) => async (req, resp) => {
   }
 };
 app.post("/verify", answer(({ paymentPayload, paymentRequirements }) => facilitator.verify(paymentPayload, paymentRequirements)));
-app.post("/settle", answer(({ paymentPayload, paymentRequirements }) => facilitator.settle(paymentPayload, paymentRequirements)));
+let last = Promise.resolve(); // the account that settles counts its transactions, so one settles at a time
+app.post("/settle", answer(({ paymentPayload, paymentRequirements }) => {
+  const settled = last.then(() => facilitator.settle(paymentPayload, paymentRequirements));
+  last = settled.catch(() => {});
+  return settled;
+}));
 app.get("/supported", answer(() => facilitator.getSupported()));
 const listener = app.listen(0, "127.0.0.1", () => {
   process.stdout.write(JSON.stringify({ url: `http://127.0.0.1:${listener.address().port}` }) + "\n");
