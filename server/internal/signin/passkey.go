@@ -54,9 +54,14 @@ func relyingParty(baseURL string) (*webauthn.WebAuthn, error) {
 const (
 	// PasskeyLifetime is the time in which a passkey must answer.
 	PasskeyLifetime = 5 * time.Minute
+	// MaxPasskeysPerNetwork is the number of sign-ins by passkey that one network asks for in
+	// Window. They do not count as codes, so that neither way uses up the other.
+	MaxPasskeysPerNetwork = 1000
 
 	newPasskey  = "passkey"         // the purpose of challenges for a passkey that is added
 	usedPasskey = "passkey_sign_in" // and of those for a sign-in, which do not name an account
+
+	passkeyNetwork = "passkey_network" // the purpose of rows that count the sign-ins of networks
 )
 
 var (
@@ -111,9 +116,9 @@ func (s *Service) NewPasskey(ctx context.Context, a PasskeyAccount, binding, ans
 // AskForPasskey returns what navigator.credentials.get takes, as JSON. The client is the network
 // that asks. It returns [ErrTooMany].
 func (s *Service) AskForPasskey(ctx context.Context, binding, client string) (json.RawMessage, error) {
-	from := hex.EncodeToString(s.mac(network, client))
-	count := store.Code{Purpose: network, Account: from, ID: rand.Text()}
-	if done, err := s.Store.PutCode(ctx, count, s.Clock(), s.Clock().Add(-Window), MaxCodesPerNetwork); err != nil || !done {
+	from := hex.EncodeToString(s.mac(passkeyNetwork, client))
+	count := store.Code{Purpose: passkeyNetwork, Account: from, ID: rand.Text()}
+	if done, err := s.Store.PutCode(ctx, count, s.Clock(), s.Clock().Add(-Window), MaxPasskeysPerNetwork); err != nil || !done {
 		return nil, tooMany(err)
 	}
 	code, err := s.putChallenge(ctx, usedPasskey, "", binding)

@@ -180,6 +180,21 @@ func TestCodesOfAnAccountAndANetworkAreBounded(t *testing.T) {
 	require.NoError(t, f.SendCode(t.Context(), c, "two"))
 }
 
+// TestSignInsByPasskeyAndByCodeAreCountedApart: neither uses up the other's number of a network.
+func TestSignInsByPasskeyAndByCodeAreCountedApart(t *testing.T) {
+	t.Parallel()
+	f := setup(t, func(c *signin.Config) { c.BaseURL = "https://pay.example" })
+	for i := range signin.MaxPasskeysPerNetwork {
+		_, err := f.AskForPasskey(t.Context(), fmt.Sprint("browser ", i), "one")
+		require.NoError(t, err)
+	}
+	_, err := f.AskForPasskey(t.Context(), "browser", "one")
+	require.ErrorIs(t, err, signin.ErrTooMany)
+	require.NoError(t, f.SendCode(t.Context(), signin.Challenge{Purpose: signin.PersonSignIn, Email: ada}, "one"))
+	_, err = f.AskForPasskey(t.Context(), "browser", "two")
+	require.NoError(t, err)
+}
+
 // TestStrangerDoesNotLockAnAccountOut: from its own browser and network it neither replaces the
 // owner's code, nor uses up the attempts at it, nor the codes of a day.
 func TestStrangerDoesNotLockAnAccountOut(t *testing.T) {
