@@ -55,7 +55,7 @@
 // Without [Config.Journal], credentials and budgets are kept in memory and do not survive the
 // process. With it, each step of a purchase is recorded before the next one: after a
 // restart, the same request sends the same payment, or fails with its receipt if it was
-// served. [WithPurchaseKey] marks the requests that are one purchase, and
+// served, and a [SellerService] funds it once. [WithPurchaseKey] marks the requests that are one purchase, and
 // [Transport.Unfinished] lists what an earlier process left behind.
 //
 // # Redirects
