@@ -155,8 +155,25 @@ func TestLimitsHoldOverRacingPurchasesAtOfficialServers(t *testing.T) {
 	}, time.Minute, 50*time.Millisecond)
 }
 
-// TestRefusedOffersOfOfficialServersMoveNothing: the price is above a limit of the agent or of the
-// mandate, or the mandate does not allow the seller.
+// openElsewhere opens a shop on a network that the service does not pay on.
+func (s *street) openElsewhere(t *testing.T) officialShop {
+	t.Helper()
+	const network = "eip155:8453"
+	project := nodetest.Open(t, "x402")
+	var theirs, shop struct{ URL string }
+	project.Start(t, "facilitator.mjs", map[string]any{
+		"rpc": s.Chain.RPCURL, "key": "0x" + hex.EncodeToString(crypto.FromECDSA(devchain.Wallets()[5].Key())), "network": network,
+	}, &theirs)
+	one := officialShop{server: "@x402/express", way: agent.X402, payTo: common.Address{0xb1}}
+	project.Start(t, "official.mjs", map[string]any{
+		"server": one.server, "facilitator": theirs.URL, "payTo": one.payTo.Hex(), "delayMs": 0, "network": network,
+	}, &shop)
+	one.url = shop.URL + "/weather"
+	return one
+}
+
+// TestRefusedOffersOfOfficialServersMoveNothing: the price is above the agent's limit, the mandate
+// does not allow the seller or has no wallet, or the seller is on another network.
 func TestRefusedOffersOfOfficialServersMoveNothing(t *testing.T) {
 	t.Parallel()
 	s := openStreet(t)
@@ -188,6 +205,10 @@ func TestRefusedOffersOfOfficialServersMoveNothing(t *testing.T) {
 		}
 		require.Zero(t, s.has(t, shop.payTo), "%s has nothing", shop.server)
 	}
+	elsewhere := s.openElsewhere(t)
+	_, err := s.buyer(t, elsewhere, open, s.token(t, open), 10_000).Fetch(t.Context(), agent.FetchParams{URL: elsewhere.url})
+	require.ErrorIs(t, err, client.ErrOfferNotPayable)
+	require.ErrorContains(t, err, "eip155:8453")
 	require.Equal(t, before, s.wallets(t))
 	r, err := s.CheckLedger(t.Context())
 	require.NoError(t, err)

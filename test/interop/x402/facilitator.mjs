@@ -9,11 +9,11 @@ import { x402Facilitator } from "@x402/core/facilitator";
 import { toFacilitatorEvmSigner } from "@x402/evm";
 import { registerExactEvmScheme } from "@x402/evm/exact/facilitator";
 
-const { rpc, key } = JSON.parse(readFileSync(0, "utf8"));
+const { rpc, key, network = "eip155:84532" } = JSON.parse(readFileSync(0, "utf8"));
 const account = privateKeyToAccount(key);
 const client = createWalletClient({ account, chain: baseSepolia, transport: http(rpc), pollingInterval: 50 }).extend(publicActions);
 const signer = toFacilitatorEvmSigner({ ...client, address: account.address });
-const facilitator = registerExactEvmScheme(new x402Facilitator(), { signer, networks: "eip155:84532" });
+const facilitator = registerExactEvmScheme(new x402Facilitator(), { signer, networks: network });
 
 const app = express();
 app.use(express.json());

@@ -2,15 +2,15 @@
 // facilitator is ours, until it is ended. The caller sets how long its handlers take.
 import { readFileSync } from "node:fs";
 
-const { server, facilitator, payTo, delayMs } = JSON.parse(readFileSync(0, "utf8"));
+const { server, facilitator, payTo, delayMs, network = "eip155:84532" } = JSON.parse(readFileSync(0, "utf8"));
 const paths = ["/weather", "/news"];
 const sleep = () => new Promise((resolve) => setTimeout(resolve, delayMs));
 
 async function v2(paymentMiddleware, x402ResourceServer) {
   const { ExactEvmScheme } = await import("@x402/evm/exact/server");
   const { HTTPFacilitatorClient } = await import("@x402/core/server");
-  const resources = new x402ResourceServer(new HTTPFacilitatorClient({ url: facilitator })).register("eip155:84532", new ExactEvmScheme());
-  const accepts = { scheme: "exact", price: "$0.01", network: "eip155:84532", payTo };
+  const resources = new x402ResourceServer(new HTTPFacilitatorClient({ url: facilitator })).register(network, new ExactEvmScheme());
+  const accepts = { scheme: "exact", price: "$0.01", network, payTo };
   return paymentMiddleware(Object.fromEntries(paths.map((path) => [`GET ${path}`, { accepts, description: path }])), resources);
 }
 
