@@ -410,7 +410,7 @@ func TestSecretsAreNotInURLsOrLogs(t *testing.T) {
 	require.Contains(t, log.String(), "oauth_secret_reused")
 }
 
-// TestRegistrationsOfANetworkAreBounded, and an app that no merchant connects is forgotten.
+// TestRegistrationsOfANetworkAreBounded, and an app that redeems no code is forgotten.
 func TestRegistrationsOfANetworkAreBounded(t *testing.T) {
 	t.Parallel()
 	a := openApp(t, func(c *server.Config) { c.RequestsPerSecond = 1000 })
@@ -425,6 +425,7 @@ func TestRegistrationsOfANetworkAreBounded(t *testing.T) {
 	a.srv.Clock.Advance(25 * time.Hour)
 	fresh := register(t, a.tab)
 	a.signIn("ada@acme.example")
+	require.NotEmpty(t, fresh.code(fresh.request(), allowed("all", "pay")).Get("code"), "which the app does not redeem")
 	require.Equal(t, 200, a.get(authorize(a.request("client_id", unused))).Status, "connected once")
 	a.srv.Clock.Advance(25 * time.Hour)
 	a.signIn("ada@acme.example")

@@ -90,17 +90,15 @@ type OAuth interface {
 	// OAuthClient returns an app, expired or not. It returns [ledger.ErrNotFound] if there is
 	// none.
 	OAuthClient(ctx context.Context, id string) (OAuthClient, error)
-	// KeepOAuthClient extends the registration of an app. It does nothing if there is none.
-	KeepOAuthClient(ctx context.Context, id string, until time.Time) error
 	// AddOAuthGrant inserts a grant with its code.
 	AddOAuthGrant(ctx context.Context, g OAuthGrant, code OAuthSecret) error
 	// OAuthGrant returns a grant, valid or not, or [ledger.ErrNotFound].
 	OAuthGrant(ctx context.Context, id string) (OAuthGrant, error)
 	// OAuthSecret returns a secret and its grant, valid or not, or [ledger.ErrNotFound].
 	OAuthSecret(ctx context.Context, hash string) (OAuthSecret, OAuthGrant, error)
-	// ExchangeOAuthSecret uses a secret of a grant that is not revoked. Of several callers one
-	// succeeds; the others get [ErrSecretUsed]. It returns [ledger.ErrNotFound] if the grant is
-	// revoked.
+	// ExchangeOAuthSecret uses a secret of a grant that is not revoked, and keeps the app's
+	// registration as long as the grant. Of several callers one succeeds; the others get
+	// [ErrSecretUsed]. It returns [ledger.ErrNotFound] if the grant is revoked.
 	ExchangeOAuthSecret(ctx context.Context, x OAuthExchange) error
 	// OAuthGrants returns a merchant's grants that are redeemed and valid, newest first.
 	OAuthGrants(ctx context.Context, merchantID string, now time.Time, limit int) ([]OAuthGrant, error)

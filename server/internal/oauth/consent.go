@@ -169,9 +169,6 @@ func (s *Service) granted(r *http.Request, req request, m ledger.Merchant, page 
 func (s *Service) allow(w http.ResponseWriter, r *http.Request, req request, g store.OAuthGrant) {
 	code := id.NewCapability(id.Code)
 	err := s.Store.AddOAuthGrant(r.Context(), g, store.OAuthSecret{Hash: id.Hash(code), GrantID: g.ID, Kind: store.SecretCode, ExpiresAt: g.ExpiresAt})
-	if err == nil && req.app.Host == "" {
-		err = s.Store.KeepOAuthClient(r.Context(), g.ClientID, g.CreatedAt.Add(grantLifetime))
-	}
 	if err != nil {
 		s.Site.Failed(w, r, err)
 		return

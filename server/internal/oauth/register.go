@@ -18,7 +18,7 @@ const (
 	// maxRegistrations limits the apps that one network registers in registrationWindow.
 	maxRegistrations   = 100
 	registrationWindow = 24 * time.Hour
-	// unusedFor is how long an app stays registered that no merchant connects.
+	// unusedFor is how long an app stays registered that redeems no code.
 	unusedFor = 24 * time.Hour
 )
 

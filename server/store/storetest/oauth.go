@@ -14,7 +14,7 @@ import (
 )
 
 // oauthClients: a network registers a bounded number of apps in a period. A registration is
-// extended, and deleted some time after it expired.
+// kept if a code is redeemed, and deleted some time after it expired.
 func oauthClients(t *testing.T, b *bench) {
 	ctx, now := t.Context(), b.clock.Now()
 	add := func(id, network string, at time.Time) bool {
@@ -39,25 +39,28 @@ func oauthClients(t *testing.T, b *bench) {
 	_, err = b.store.OAuthClient(ctx, "none")
 	require.ErrorIs(t, err, ledger.ErrNotFound)
 
-	later := now.AddDate(0, 1, 0)
-	require.NoError(t, b.store.KeepOAuthClient(ctx, "a", later))
-	require.NoError(t, b.store.KeepOAuthClient(ctx, "a", now), "never shortened")
-	require.NoError(t, b.store.KeepOAuthClient(ctx, "none", later))
+	b.grant(t, "not redeemed", "c")
+	g := b.grant(t, "code", "a")
+	_, err = b.exchange(t, g, "code", "1")
+	require.NoError(t, err)
+	later := g.CreatedAt.AddDate(1, 0, 0)
 	b.clock.set(now.Add(time.Hour + ledger.Keep + time.Second))
 	b.expire(t)
 	got, err = b.store.OAuthClient(ctx, "a")
 	require.NoError(t, err)
 	require.Equal(t, later, got.ExpiresAt)
-	_, err = b.store.OAuthClient(ctx, "b")
-	require.ErrorIs(t, err, ledger.ErrNotFound)
+	for _, unused := range []string{"b", "c"} {
+		_, err = b.store.OAuthClient(ctx, unused)
+		require.ErrorIs(t, err, ledger.ErrNotFound, unused)
+	}
 }
 
-// grant adds a grant of the merchant with a code of the hash.
-func (b *bench) grant(t *testing.T, code string) store.OAuthGrant {
+// grant adds a grant of the merchant to an app, with a code of the hash.
+func (b *bench) grant(t *testing.T, code, app string) store.OAuthGrant {
 	t.Helper()
 	now := b.clock.Now()
 	g := store.OAuthGrant{
-		ID: id.New(id.Grant, now), MerchantID: b.merchant.ID, MandateID: "del_1", ClientID: "https://a.example/app.json", ClientName: "A",
+		ID: id.New(id.Grant, now), MerchantID: b.merchant.ID, MandateID: "del_1", ClientID: app, ClientName: "A",
 		RedirectURI: "https://a.example/cb", Challenge: "challenge", Resource: "https://pay.example/mcp", Scopes: []string{"pay", "balance"},
 		CreatedAt: now, ExpiresAt: now.Add(time.Minute),
 	}
@@ -88,7 +91,7 @@ func oauthGrants(t *testing.T, b *bench) {
 		require.NoError(t, err)
 		return all
 	}
-	g := b.grant(t, "code")
+	g := b.grant(t, "code", "https://a.example/app.json")
 	require.Empty(t, list())
 	secret, of, err := b.store.OAuthSecret(ctx, "code")
 	require.NoError(t, err)
@@ -137,7 +140,7 @@ func oauthGrants(t *testing.T, b *bench) {
 
 // oauthSecretIsUsedOnce: of many that use a secret at once, one gets tokens.
 func oauthSecretIsUsedOnce(t *testing.T, b *bench) {
-	g := b.grant(t, "code")
+	g := b.grant(t, "code", "https://a.example/app.json")
 	var all sync.WaitGroup
 	var succeeded, refused atomic.Int32
 	for i := range 8 {
@@ -163,7 +166,7 @@ func oauthSecretIsUsedOnce(t *testing.T, b *bench) {
 // exchanged afterwards or survives that was exchanged at the same time.
 func revokedOAuthGrants(t *testing.T, b *bench) {
 	ctx, now := t.Context(), b.clock.Now()
-	g := b.grant(t, "code")
+	g := b.grant(t, "code", "https://a.example/app.json")
 	token, err := b.exchange(t, g, "code", "1")
 	require.NoError(t, err)
 	revoked, err := b.store.RevokeOAuthGrant(ctx, "mer_other", g.ID, now)

@@ -27,11 +27,6 @@ func (s *Store) OAuthClient(ctx context.Context, id string) (store.OAuthClient, 
 	return one(s, row.OAuthClient)(s.readQ.OAuthClient(ctx, id))
 }
 
-// KeepOAuthClient implements [store.OAuth].
-func (s *Store) KeepOAuthClient(ctx context.Context, id string, until time.Time) error {
-	return put(ctx, s, "keep OAuth client", s.writeQ.KeepOAuthClient, db.KeepOAuthClientParams{ID: id, ExpiresMs: row.Millis(until)})
-}
-
 // AddOAuthGrant implements [store.OAuth].
 func (s *Store) AddOAuthGrant(ctx context.Context, g store.OAuthGrant, code store.OAuthSecret) error {
 	return s.fail("add OAuth grant", s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -96,6 +91,9 @@ func exchange(ctx context.Context, q *db.Queries, x store.OAuthExchange) (refuse
 	}
 	if n == 0 {
 		return ledger.ErrNotFound, nil
+	}
+	if err := q.KeepOAuthClient(ctx, db.KeepOAuthClientParams{GrantID: x.Refresh.GrantID, ExpiresMs: row.Millis(x.Until)}); err != nil {
+		return nil, err
 	}
 	if err := q.AddOAuthSecret(ctx, addSecret(x.Refresh)); err != nil {
 		return nil, err

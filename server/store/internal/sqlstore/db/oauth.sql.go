@@ -102,16 +102,17 @@ func (q *Queries) AddOAuthSecret(ctx context.Context, arg AddOAuthSecretParams) 
 }
 
 const keepOAuthClient = `-- name: KeepOAuthClient :exec
-UPDATE oauth_clients SET expires_ms = $1 WHERE id = $2 AND expires_ms < $1
+UPDATE oauth_clients SET expires_ms = $1
+WHERE id = (SELECT g.client_id FROM oauth_grants g WHERE g.id = $2) AND expires_ms < $1
 `
 
 type KeepOAuthClientParams struct {
 	ExpiresMs int64
-	ID        string
+	GrantID   string
 }
 
 func (q *Queries) KeepOAuthClient(ctx context.Context, arg KeepOAuthClientParams) error {
-	_, err := q.exec(ctx, q.keepOAuthClientStmt, keepOAuthClient, arg.ExpiresMs, arg.ID)
+	_, err := q.exec(ctx, q.keepOAuthClientStmt, keepOAuthClient, arg.ExpiresMs, arg.GrantID)
 	return err
 }
 

@@ -8,7 +8,8 @@ WHERE (SELECT COUNT(*) FROM oauth_clients c WHERE c.network = CAST(sqlc.arg(netw
 SELECT * FROM oauth_clients WHERE id = $1;
 
 -- name: KeepOAuthClient :exec
-UPDATE oauth_clients SET expires_ms = sqlc.arg(expires_ms) WHERE id = sqlc.arg(id) AND expires_ms < sqlc.arg(expires_ms);
+UPDATE oauth_clients SET expires_ms = sqlc.arg(expires_ms)
+WHERE id = (SELECT g.client_id FROM oauth_grants g WHERE g.id = sqlc.arg(grant_id)) AND expires_ms < sqlc.arg(expires_ms);
 
 -- name: AddOAuthGrant :exec
 INSERT INTO oauth_grants (id, merchant_id, mandate_id, client_id, client_name, redirect_uri, challenge, resource, scopes, created_ms, expires_ms)
