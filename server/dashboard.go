@@ -63,7 +63,7 @@ func (s *Server) newDashboard(look *site.Site) *dashboard.Dashboard {
 	cfg := s.config
 	d := dashboard.Config{
 		Site: look, Payments: s.payments, Store: cfg.Store, Keys: s.accounts, Tokens: s.accounts, Webhooks: s.events, SignIns: s.signIns,
-		Clock: cfg.Clock, Logger: cfg.Logger, Audit: s.audit, SignUp: cfg.MerchantSignUp, NewMerchant: s.signUp, Post: s.post(dashboard.PasskeyMail),
+		Clock: cfg.Clock, Logger: cfg.Logger, Audit: s.audit, SignUp: cfg.MerchantSignUp, NewMerchant: s.signUp, Post: s.post(dashboard.AccountMail),
 		Receiver: func(url string) error { return api.CheckReceiver(url, cfg.Mode == Sandbox) },
 	}
 	d.Wallets, _ = s.walletSigning()
@@ -74,7 +74,7 @@ func (s *Server) newDashboard(look *site.Site) *dashboard.Dashboard {
 		}
 	}
 	shown := dashboard.New(d)
-	s.write(dashboard.PasskeyMail, shown.PasskeyLetter)
+	s.write(dashboard.AccountMail, shown.AccountLetter)
 	return shown
 }
 

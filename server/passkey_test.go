@@ -155,6 +155,16 @@ func (b *tab) mailed(subject string) {
 	}, time.Minute, 5*time.Millisecond)
 }
 
+// mailOf returns the text of the messages with a subject.
+func (b *tab) mailOf(subject string) (text string) {
+	for _, m := range b.srv.Mails() {
+		if m.Subject == subject {
+			text += m.Text
+		}
+	}
+	return text
+}
+
 // audited returns how often the audit log has an action.
 func audited(t *testing.T, db store.Store, action string) (n int) {
 	t.Helper()

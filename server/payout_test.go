@@ -62,6 +62,8 @@ func TestPayoutWalletIsProvenBySignature(t *testing.T) {
 		require.Contains(t, saved.Text, "Saved.")
 		require.Contains(t, saved.Text, wallet.Address.Hex())
 	}
+	b.mailed("Your account is paid to another wallet")
+	require.Contains(t, b.mailOf("Your account is paid to another wallet"), "New: "+wallet.Address.Hex()+"\nBefore: 0x")
 	b.srv.Clock.Advance(11 * time.Minute)
 	late := b.post("/dashboard/settings/wallet", form(at, personalSign(t, wallet, text)))
 	require.Equal(t, http.StatusForbidden, late.Status, "a fresh code is asked for first")

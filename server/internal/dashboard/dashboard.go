@@ -103,7 +103,7 @@ type Config struct {
 	// SignUp lets anyone who proves an address create an account, with NewMerchant.
 	SignUp      bool
 	NewMerchant func(ctx context.Context, name, website, email string) (ledger.Merchant, error)
-	// Post queues the letter of [Dashboard.PasskeyLetter]. Nil: none is sent.
+	// Post queues the letter of [Dashboard.AccountLetter]. Nil: none is sent.
 	Post func(ctx context.Context, subject string)
 	// Audit logs security events. Nil: none.
 	Audit *audit.Log

@@ -97,6 +97,7 @@ func (d *Dashboard) createKey(w http.ResponseWriter, v visit) {
 		return
 	}
 	d.did(v, "api-key.create", v.merchant.ID, slog.String("keyId", key.ID()), slog.String("scopes", strings.Join(key.Scopes, " ")))
+	d.mail(v.Context(), keyCreated, v.merchant.ID, key.ID())
 	d.showKeysWith(w, v, http.StatusCreated, keysPage{Secret: plain})
 }
 

@@ -134,7 +134,7 @@ func (d *Dashboard) addPasskey(w http.ResponseWriter, v visit) {
 		return
 	}
 	d.did(v, "passkey.add", v.merchant.ID, slog.String("passkeyId", key.ID))
-	d.mailPasskey(v.Context(), passkeyAdded, key)
+	d.mail(v.Context(), passkeyAdded, key.Subject, key.ID)
 	back(w, v, passkeysPath)
 }
 
@@ -145,7 +145,7 @@ func (d *Dashboard) removePasskey(w http.ResponseWriter, v visit) {
 	removed, err := d.Store.DeletePasskey(v.Context(), key.Subject, key.ID)
 	if err == nil && removed {
 		d.did(v, "passkey.remove", v.merchant.ID, slog.String("passkeyId", key.ID))
-		d.mailPasskey(v.Context(), passkeyRemoved, key)
+		d.mail(v.Context(), passkeyRemoved, key.Subject, key.ID)
 		account := merchantAccount(v.merchant.ID, v.merchant.Email)
 		if err = d.SignIns.EndAll(v.Context(), account); err == nil {
 			err = d.sessions.Renew(v.Context(), account)

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -134,6 +135,7 @@ func (d *Dashboard) proveWallet(v visit) (problem string, err error) {
 	}
 	if err == nil {
 		d.did(v, "merchant.set-wallet", v.merchant.ID, slog.String("payTo", address), slog.String("previous", v.merchant.PayTo))
+		d.mail(v.Context(), walletChanged, v.merchant.ID, address, cmp.Or(v.merchant.PayTo, "-"))
 	}
 	return "", err
 }
