@@ -55,6 +55,9 @@ func (c tokensCreateCmd) Run(ctx context.Context, o output) error {
 	if c.JSON {
 		return json.NewEncoder(o.out).Encode(t)
 	}
+	if c.Mandate == "" {
+		fmt.Fprintln(o.errors, "The token may use all mandates of the merchant; --mandate binds it to one.") // a notice beside the result
+	}
 	_, err = fmt.Fprintln(o.out, t.Token)
 	return err
 }

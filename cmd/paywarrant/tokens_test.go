@@ -52,6 +52,11 @@ func TestAnAgentPaysFromTheCommandLineWithATokenAlone(t *testing.T) {
 	require.ErrorContains(t, pay(plain), "expired, revoked")
 	require.NoError(t, pay(made.AccessToken))
 
+	var out, notice bytes.Buffer
+	require.NoError(t, run(t.Context(), append([]string{"tokens", "create"}, as...), output{&out, &notice}))
+	require.Regexp(t, `^token_\S+\n$`, out.String(), "only the token is the result")
+	require.Contains(t, notice.String(), "all mandates of the merchant")
+
 	_, err := ran("pay", s.API.BaseURL+"/report", "--service", s.BaseURL, "--mandate", made.IntentMandate)
 	require.ErrorContains(t, err, "SERVICE_ACCESS_TOKEN")
 	require.Equal(t, exitUsage, exitCode(err))
