@@ -145,7 +145,7 @@ func (r *Rail) openCharge(ctx context.Context, key string, q chargeRequest) (cha
 		return r.refuseUnlessCharged(ctx, key, record, why)
 	}
 	job.Task = chargeTask(key)
-	if rail.PurchaseOf(q.Reference) != q.Reference && !r.spendOnFunding(ctx, job, record) {
+	if !bringsFee(q.MerchantID) && !r.spendWithoutFee(ctx, job, record) {
 		return r.refuseUnlessCharged(ctx, key, record, rail.Unavailable)
 	}
 	job.Also = func(tx Tx) error { return recordCharge(tx, key, record, q.MandateID) }

@@ -5,11 +5,13 @@ import (
 	"log/slog"
 	"math/big"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/params"
 
+	"github.com/paywarrant/paywarrant/internal/id"
 	"github.com/paywarrant/paywarrant/server/rail"
 	"github.com/paywarrant/paywarrant/server/rail/chain/internal/gasbudget"
 	"github.com/paywarrant/paywarrant/server/rail/chain/internal/relayer"
@@ -131,10 +133,14 @@ func expenseOf(c gasbudget.Cost, a authorization, contract bool) gasbudget.Expen
 	return e
 }
 
-// spendOnFunding counts a funding against the budgets of its wallet and of the relayer, and reports
-// whether they allow it. Unlike a sale, a funding brings the operator no fee, and its agent can let
-// it lapse or name a seller of its own.
-func (r *Rail) spendOnFunding(ctx context.Context, job relayer.Job, c chargeRecord) bool {
+// bringsFee reports whether the payee of a charge owes the operator a fee. A merchant does; a
+// wallet of no merchant and the session account of a purchase do not.
+func bringsFee(payee string) bool { return strings.HasPrefix(payee, id.Merchant) }
+
+// spendWithoutFee counts a charge that brings no fee against the budgets of its wallet, its payee
+// and the relayer, and reports whether they allow it. An agent can name a wallet of its own, or let
+// a funding lapse, so such charges cost it nothing.
+func (r *Rail) spendWithoutFee(ctx context.Context, job relayer.Job, c chargeRecord) bool {
 	return r.spend(ctx, job.Task, gasbudget.Expense{Cost: gasbudget.CostOf(job.Gas, job.Offer.Cap), Parties: []gasbudget.Party{
 		{Role: gasbudget.Payer, Name: c.Owner.Hex()}, {Role: gasbudget.Payee, Name: c.Charge.Payee.Hex()}, {Role: gasbudget.Relayer},
 	}}) == nil
