@@ -65,7 +65,7 @@ type Market struct {
 
 	fetch fetcher
 	owner string // in leases
-	busy  chan struct{}
+	looks looks
 
 	payments payments
 
@@ -81,7 +81,7 @@ func New(cfg Config) *Market {
 	}
 	return &Market{
 		Config: cfg, fetch: newFetcher(cfg.AllowPrivate, cfg.Limits.Timeout), owner: id.NewCapability("own_"),
-		busy: make(chan struct{}, maxLooks),
+		looks: looks{places: make(chan struct{}, maxLooks), of: map[string]bool{}},
 	}
 }
 

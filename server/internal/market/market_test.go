@@ -154,7 +154,7 @@ func setupPatient(t *testing.T, timeout time.Duration, upstreams ...market.Upstr
 	w := &world{clock: &clock.Movable{}, log: &syncLog{}, pulls: map[string]int{}}
 	w.Market = market.New(market.Config{
 		Store: db, Merchant: db.Merchant, Payee: func(context.Context, string) (string, error) { return "", nil }, Clock: w.clock.Now, Logger: slog.New(slog.NewTextHandler(w.log, nil)), Upstreams: upstreams, AllowPrivate: true,
-		Limits: market.Limits{Timeout: timeout, Page: 64 << 10, Pages: 20, Entries: 1000},
+		Limits: market.Limits{Timeout: timeout, Page: 64 << 10, Size: 512 << 10, Pages: 20, Entries: 1000},
 		Pulled: func(upstream, outcome string) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -264,6 +264,9 @@ func lies() map[string]lie {
 		"endless": {"pages", func(w http.ResponseWriter, r *http.Request) { answer(w, r, page(offset(r), "https://liar.example/%d")) }},
 		"repeats": {"pages", func(w http.ResponseWriter, r *http.Request) { answer(w, r, page(0, "https://liar.example/%d")) }},
 		"nothing": {"pages", func(w http.ResponseWriter, r *http.Request) { answer(w, r, page(offset(r), "http://10.0.0.1/%d")) }},
+		"heavy": {"size", func(w http.ResponseWriter, r *http.Request) {
+			answer(w, r, strings.TrimSuffix(page(offset(r), "https://liar.example/%d"), "}")+`,"padding":"`+strings.Repeat("a", 40<<10)+`"}`)
+		}},
 		"types":   {"content", func(w http.ResponseWriter, r *http.Request) { answer(w, r, `{"items":{"a":1}}`) }},
 		"html": {"type", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
@@ -406,6 +409,42 @@ func TestServerIsListedAsItsEndpointsAsk(t *testing.T) {
 	require.Equal(t, "/openapi.json: answered with status 500", list.Data[0].Report[0].Problem)
 	require.NoError(t, w.DeleteServer(t.Context(), shop.ID, s.ID))
 	require.Empty(t, w.find(t, client.MarketParams{}))
+}
+
+// TestSlowServersOfOneMerchantDoNotHoldUpOthers: a merchant waits for one read at a time.
+func TestSlowServersOfOneMerchantDoNotHoldUpOthers(t *testing.T) {
+	t.Parallel()
+	asked, release := make(chan struct{}, 1), make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked <- struct{}{}
+		<-release
+	}))
+	t.Cleanup(slow.Close)
+	t.Cleanup(sync.OnceFunc(func() { close(release) }))
+	empty := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"openapi":"3.1.0","paths":{}}`))
+	}))
+	t.Cleanup(empty.Close)
+	w := setupPatient(t, time.Minute)
+	one, other := ledger.Merchant{ID: "mer_01", Active: true, CreatedAt: time.Now()}, ledger.Merchant{ID: "mer_02", Active: true, CreatedAt: time.Now()}
+	putMerchant(t, w, one)
+	putMerchant(t, w, other)
+	waiting, leave := context.WithCancel(t.Context())
+	result := make(chan error, 1)
+	go func() {
+		_, err := w.Register(waiting, one, slow.URL)
+		result <- err
+	}()
+	<-asked
+	_, err := w.Register(t.Context(), one, empty.URL)
+	require.ErrorContains(t, err, "another server of this account is being read")
+	_, err = w.Register(t.Context(), other, empty.URL)
+	require.NoError(t, err)
+	leave()
+	require.Error(t, <-result)
+	_, err = w.Register(t.Context(), one, empty.URL)
+	require.NoError(t, err)
 }
 
 func putMerchant(t *testing.T, w *world, m ledger.Merchant) {

@@ -40,8 +40,8 @@ type Limits struct {
 	Every, Retry time.Duration
 	// Timeout limits one answer, and Total all of a catalog. Default: 15 seconds, 3 minutes.
 	Timeout, Total time.Duration
-	// Page is the largest answer in bytes. Default: 8 MiB.
-	Page int64
+	// Page is the largest answer in bytes, and Size that of all answers. Default: 8 MiB, 128 MiB.
+	Page, Size int64
 	// Pages and Entries limit a catalog. Default: 1,000 and 50,000.
 	Pages, Entries int
 }
@@ -49,7 +49,7 @@ type Limits struct {
 func (l Limits) orDefault() Limits {
 	l.Every, l.Retry = cmp.Or(l.Every, 5*time.Minute), cmp.Or(l.Retry, 30*time.Second)
 	l.Timeout, l.Total = cmp.Or(l.Timeout, 15*time.Second), cmp.Or(l.Total, 3*time.Minute)
-	l.Page, l.Pages, l.Entries = cmp.Or(l.Page, 8<<20), cmp.Or(l.Pages, 1000), cmp.Or(l.Entries, 50_000)
+	l.Page, l.Size, l.Pages, l.Entries = cmp.Or(l.Page, 8<<20), cmp.Or(l.Size, 128<<20), cmp.Or(l.Pages, 1000), cmp.Or(l.Entries, 50_000)
 	return l
 }
 
@@ -162,7 +162,7 @@ func (u Upstream) page(offset int) string {
 func (m *Market) collect(ctx context.Context, u Upstream, now time.Time) (found []store.Listing, tags []string, err error) {
 	r := reader{source: store.SourceUpstream + u.Name, now: now, private: m.AllowPrivate, most: m.Limits.Entries}
 	seen := map[[2]string]bool{}
-	offset := 0
+	offset, left := 0, m.Limits.Size
 	for page := 0; ; page++ {
 		if page == m.Limits.Pages {
 			return nil, nil, faulty(tooMany, "more than %d pages", m.Limits.Pages)
@@ -170,6 +170,9 @@ func (m *Market) collect(ctx context.Context, u Upstream, now time.Time) (found 
 		body, tag, _, err := m.fetch.json(ctx, u.page(offset), "", m.Limits.Page)
 		if err != nil {
 			return nil, nil, fmt.Errorf("page %d: %w", page+1, err)
+		}
+		if left -= int64(len(body)); left < 0 {
+			return nil, nil, faulty(tooLarge, "the pages are longer than %d bytes", m.Limits.Size)
 		}
 		tags = append(tags, tag)
 		listings, items, total, err := r.read(u.Kind, body)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/paywarrant/paywarrant/client"
@@ -39,6 +40,37 @@ func (e *serverError) Error() string { return e.text }
 // ServerProblem marks the error as one whose text is for the merchant.
 func (*serverError) ServerProblem() {}
 
+// looks are the reads of servers that merchants wait for. Each merchant has one at a time, so that
+// slow servers of one merchant do not take the places of the others.
+type looks struct {
+	places chan struct{}
+	mu     sync.Mutex
+	of     map[string]bool // by merchant
+}
+
+// begin waits for a place. The caller must call done.
+func (l *looks) begin(ctx context.Context, merchantID string) (done func(), err error) {
+	l.mu.Lock()
+	taken := l.of[merchantID]
+	l.of[merchantID] = true
+	l.mu.Unlock()
+	if taken {
+		return nil, &serverError{"cannot be read while another server of this account is being read; try again in a moment"}
+	}
+	leave := func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.of, merchantID)
+	}
+	select {
+	case l.places <- struct{}{}:
+		return func() { <-l.places; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, ctx.Err()
+	}
+}
+
 // Register reads a merchant's server and lists its endpoints. It returns a serverError
 // if the server cannot be registered, and [store.ErrTooManyServers].
 func (m *Market) Register(ctx context.Context, owner ledger.Merchant, baseURL string) (client.MarketServer, error) {
@@ -61,12 +93,11 @@ func (m *Market) Register(ctx context.Context, owner ledger.Merchant, baseURL st
 	if !known && len(own) >= MaxServers {
 		return client.MarketServer{}, store.ErrTooManyServers
 	}
-	select {
-	case m.busy <- struct{}{}:
-		defer func() { <-m.busy }()
-	case <-ctx.Done():
-		return client.MarketServer{}, ctx.Err()
+	done, err := m.looks.begin(ctx, owner.ID)
+	if err != nil {
+		return client.MarketServer{}, err
 	}
+	defer done()
 	found, report, err := m.inspect(ctx, owner, base)
 	if err != nil {
 		return client.MarketServer{}, &serverError{"is not described: " + err.Error()}
