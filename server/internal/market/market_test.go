@@ -267,7 +267,7 @@ func lies() map[string]lie {
 		"heavy": {"size", func(w http.ResponseWriter, r *http.Request) {
 			answer(w, r, strings.TrimSuffix(page(offset(r), "https://liar.example/%d"), "}")+`,"padding":"`+strings.Repeat("a", 40<<10)+`"}`)
 		}},
-		"types":   {"content", func(w http.ResponseWriter, r *http.Request) { answer(w, r, `{"items":{"a":1}}`) }},
+		"types": {"content", func(w http.ResponseWriter, r *http.Request) { answer(w, r, `{"items":{"a":1}}`) }},
 		"html": {"type", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = w.Write([]byte("<html>"))
