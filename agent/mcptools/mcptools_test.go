@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/paywarrant/paywarrant/agent/journal"
 	"github.com/paywarrant/paywarrant/agent/toolkit"
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/server"
@@ -108,6 +110,33 @@ func TestAnotherProcessAlsoRefusesTheSamePayment(t *testing.T) {
 	}
 	require.Equal(t, 2, refused)
 	require.Equal(t, int64(100), w.spent(t))
+}
+
+// TestAFetchThatWasKilledIsNotPaidAgain: with a journal, the same fetch in the next process sends
+// the same payment.
+func TestAFetchThatWasKilledIsNotPaidAgain(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	path := filepath.Join(t.TempDir(), "purchases")
+	fetch := func(lost bool) error {
+		book, err := journal.OpenFile(path)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, book.Close()) }()
+		kit, err := toolkit.New(toolkit.Config{
+			ServiceURL: w.URL, Token: w.token, Mandate: w.mandateID, AllowPrivate: true, Clock: w.Clock.Now, Journal: book,
+		})
+		require.NoError(t, err)
+		defer kit.CloseIdleConnections()
+		w.lose.Store(lost)
+		_, err = kit.Fetch(t.Context(), toolkit.FetchIn{URL: w.shop})
+		return err
+	}
+	require.Error(t, fetch(true))
+	require.NoError(t, fetch(false))
+	require.Equal(t, int64(75), w.spent(t))
+	require.Equal(t, int64(1), w.served.Load())
+	require.NoError(t, fetch(false), "a purchase that was delivered is over")
+	require.Equal(t, int64(150), w.spent(t))
 }
 
 func TestParallelCallsForOnePurposePayOnce(t *testing.T) {

@@ -34,6 +34,7 @@ type world struct {
 	token     string
 	shop      string // URL of what costs 0.75 USD
 	served    atomic.Int64
+	lose      atomic.Bool // the connection breaks when a payment arrives
 	session   *mcp.ClientSession
 	progress  atomic.Int64
 }
@@ -65,10 +66,16 @@ func (w *world) sell(t *testing.T) {
 	w.shop = "http://" + api.Listener.Addr().String() + "/weather"
 	gate, err := paywall.New(paywall.Config{Price: "0.75", PayTo: shopWallet, APIURL: w.URL, TestMode: true, Resource: w.shop, Clock: w.Clock.Now})
 	require.NoError(t, err)
-	api.Config.Handler = gate.Require(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+	paid := gate.Require(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		w.served.Add(1)
 		_, _ = io.WriteString(rw, "sunny")
 	}))
+	api.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if w.lose.Load() && r.Header.Get("X-Service-Mandate") != "" {
+			panic(http.ErrAbortHandler)
+		}
+		paid.ServeHTTP(rw, r)
+	})
 	api.Start()
 	t.Cleanup(api.Close)
 }

@@ -16,7 +16,8 @@
 // [CodeDuplicate] unless the call says to pay again. A Kit remembers its payments in memory.
 // [Kit.Pay] also derives its idempotency key from the payment and the ten minutes of the clock
 // that it falls into, so that another process does not repeat it in those minutes. [Kit.Fetch]
-// has no such key: another process that fetches the same URL pays again.
+// has no such key: another process that fetches the same URL pays again. With [Config.Journal],
+// a fetch that was killed, or whose answer was lost, is not paid again after a restart.
 package toolkit
 
 import (
@@ -55,6 +56,10 @@ type Config struct {
 	// AllowPrivate lets fetches reach addresses that are not public, for development.
 	// Default: public addresses only.
 	AllowPrivate bool
+	// Journal records what fetches pay from mandates, so that the repetition of one that was
+	// killed sends the same payment; see agent.Config. Default: memory alone, until the process
+	// ends.
+	Journal agent.Journal
 	// Clock returns the current time. Default: time.Now.
 	Clock func() time.Time
 }
@@ -121,6 +126,7 @@ func (k *Kit) payer(mandate string) (*agent.Client, error) {
 	}
 	cfg := agent.Config{
 		MaxPriceMicros: maxPriceCents * microsPerCent, AllowPrivate: k.cfg.AllowPrivate, Clock: k.cfg.Clock, Approve: k.approve,
+		Journal: k.cfg.Journal,
 	}
 	if mandate != "" {
 		cfg.Service, cfg.Mandate = k.service, mandate

@@ -22,6 +22,7 @@ type mcpCmd struct {
 	MerchantID   string `help:"With --api-key in place of --token: the merchant." env:"SERVICE_MERCHANT_ID" name:"merchant-id" placeholder:"ID"`
 	APIKey       string `help:"In place of --token: a merchant's API key, with which the command makes an access token for itself." env:"SERVICE_API_KEY" name:"api-key" placeholder:"KEY"`
 	AllowPrivate bool   `help:"Let tools fetch addresses that are not public. Default: only if the service is on a loopback address." name:"allow-private"`
+	journalFlag
 
 	in  io.ReadCloser  // default: standard input
 	out io.WriteCloser // default: standard output
@@ -42,7 +43,14 @@ func (c mcpCmd) Run(ctx context.Context, _ output) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	kit, err := toolkit.New(toolkit.Config{ServiceURL: c.Service, Token: token, Mandate: c.Mandate, AllowPrivate: c.AllowPrivate || c.local()})
+	purchases, closeJournal, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeJournal()) }()
+	kit, err := toolkit.New(toolkit.Config{
+		ServiceURL: c.Service, Token: token, Mandate: c.Mandate, AllowPrivate: c.AllowPrivate || c.local(), Journal: purchases,
+	})
 	if err != nil {
 		return err
 	}

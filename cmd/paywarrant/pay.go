@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +24,8 @@ type payCmd struct {
 	Method  string `help:"The HTTP method. Default: GET, or POST with --data." short:"X"`
 	Data    string `help:"JSON body to send." short:"d"`
 	JSON    bool   `help:"Print one line of JSON to standard output, even if nothing was paid." name:"json"`
+	Key     string `help:"With --journal: requests with one key, such as an order's id, are paid once, in every run. Default: none." name:"purchase-key" placeholder:"KEY"`
+	journalFlag
 
 	Service    string `help:"The service that issued the mandate. Default: ${default}." env:"SERVICE_API_URL" default:"http://127.0.0.1:4020" placeholder:"URL"`
 	Token      string `help:"The access token with which the agent uses the mandate, or - to read it from standard input. Prefer the environment variable." env:"SERVICE_ACCESS_TOKEN" placeholder:"TOKEN|-"`
@@ -40,30 +41,8 @@ func (payCmd) Help() string {
 		"  SERVICE_MANDATE=dtok_… SERVICE_ACCESS_TOKEN=token_… paywarrant pay http://127.0.0.1:8081/report"
 }
 
-// paid is what the command prints.
-type paid struct {
-	URL         string         `json:"url"`
-	Challenge   []wayOffered   `json:"challenge"`
-	Choice      *wayOffered    `json:"choice,omitempty"`
-	Receipt     *agent.Receipt `json:"receipt,omitempty"`
-	Status      int            `json:"status,omitzero"`
-	ContentType string         `json:"contentType,omitempty"`
-	Content     string         `json:"content,omitempty"`
-	Error       string         `json:"error,omitempty"`
-	reason      error
-}
-
-// wayOffered is one payment method of a 402.
-type wayOffered struct {
-	Method  agent.Method `json:"method"`
-	Price   string       `json:"price"`
-	PayTo   string       `json:"payTo,omitempty"`
-	Network string       `json:"network,omitempty"`
-	Usable  bool         `json:"usable"`
-}
-
 // Run pays and prints. It fails if the address did not answer with 2xx.
-func (c payCmd) Run(ctx context.Context, o output) error {
+func (c payCmd) Run(ctx context.Context, o output) (err error) {
 	if u, err := url.Parse(c.URL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
 		return usage("%q is not a URL such as https://api.example.com/weather", c.URL)
 	}
@@ -72,6 +51,15 @@ func (c payCmd) Run(ctx context.Context, o output) error {
 	if err != nil {
 		return err
 	}
+	if ctx, err = c.withPurchaseKey(ctx, c.Key); err != nil {
+		return err
+	}
+	purchases, end, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	cfg.Journal = purchases
 	a, err := agent.New(cfg)
 	if err != nil {
 		return err
@@ -83,6 +71,11 @@ func (c payCmd) Run(ctx context.Context, o output) error {
 	if errors.As(err, &refused) {
 		p.Challenge, p.Choice = ways(refused.Offers), nil
 		err = refused
+	}
+	var bought *agent.PurchasedError
+	if errors.As(err, &bought) {
+		p.Receipt = bought.Receipt
+		err = fmt.Errorf("%w: the purchase of --purchase-key %s", agent.ErrPurchased, c.Key)
 	}
 	switch {
 	case err == nil && got.Status == http.StatusPaymentRequired:
@@ -188,77 +181,4 @@ func secretOf(value string) (string, error) {
 		return "", fmt.Errorf("read the token: %w", err)
 	}
 	return strings.TrimSpace(string(text)), nil
-}
-
-func way(o agent.Offer) wayOffered {
-	return wayOffered{Method: o.Method, Price: o.Price(), PayTo: o.PayTo, Network: o.Network, Usable: o.Usable}
-}
-
-func ways(offers []agent.Offer) []wayOffered {
-	list := make([]wayOffered, len(offers))
-	for i, o := range offers {
-		list[i] = way(o)
-	}
-	return list
-}
-
-func (w wayOffered) text() string {
-	if w.Method == agent.Bundle {
-		return "one credit of a bundle"
-	}
-	if w.Method == agent.Mandate {
-		return w.Price + " USD to " + w.PayTo + ", from the mandate's card or wallet"
-	}
-	return w.Price + " USD to " + w.PayTo + " on " + w.Network
-}
-
-// print prints the three steps and the answer, or writes them as JSON. An error
-// is left to the caller.
-func (p paid) print(o output, asJSON bool) error {
-	if p.reason != nil {
-		p.Error = p.reason.Error()
-	}
-	if asJSON {
-		return json.NewEncoder(o.out).Encode(p)
-	}
-	t := newPrinter(o.out, false)
-	if len(p.Challenge) > 0 {
-		var facts []fact
-		for _, w := range p.Challenge {
-			facts = append(facts, fact{string(w.Method), w.text()})
-		}
-		t.announce("The challenge: "+p.URL+" is paid in one of these ways", facts...)
-	}
-	if p.Choice != nil {
-		t.announce("The choice: the cheapest that the limits allow", fact{string(p.Choice.Method), p.Choice.text()})
-	}
-	if r := p.Receipt; r != nil {
-		t.announce("The receipt, as the seller gives it", receiptFacts(r)...)
-	}
-	if p.Status != 0 {
-		t.announce("The response", fact{"status", fmt.Sprint(p.Status)}, fact{"type", printable(p.ContentType)})
-		t.print("\n" + printable(strings.TrimRight(p.Content, "\n")) + "\n")
-	}
-	return t.err
-}
-
-func receiptFacts(r *agent.Receipt) []fact {
-	if r.Method == agent.Bundle {
-		return []fact{{"credits left", fmt.Sprint(r.CreditsRemaining)}}
-	}
-	facts := []fact{{"paid", money.Micros(r.AmountMicros).Decimal() + " USD to " + r.PayTo}, {"network", printable(r.Network)}, {"transaction", printable(r.Transaction)}}
-	if r.Payer != "" {
-		facts = append(facts, fact{"payer", printable(r.Payer)})
-	}
-	return facts
-}
-
-// printable takes out what would move a terminal's cursor: the text is a stranger's.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if (r < ' ' && r != '\n' && r != '\t') || (r >= 0x7f && r < 0xa0) {
-			return -1
-		}
-		return r
-	}, s)
 }

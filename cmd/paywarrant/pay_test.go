@@ -3,17 +3,26 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"log"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/paywarrant/paywarrant/agent"
+	"github.com/paywarrant/paywarrant/agent/journal"
 	"github.com/paywarrant/paywarrant/client"
 	"github.com/paywarrant/paywarrant/internal/devchain"
+	"github.com/paywarrant/paywarrant/x402"
 )
 
 func TestPayShowsChallengeChoiceAndReceipt(t *testing.T) {
@@ -110,6 +119,54 @@ func TestPayFromAWallet(t *testing.T) {
 	_, err = command(t, "pay", s.API.BaseURL+"/weather", "--wallet", file)
 	require.ErrorContains(t, err, "64 hexadecimal digits")
 	require.NotContains(t, err.Error(), key[2:20])
+}
+
+// TestPayWithAJournalPaysOnce: a run that does not get its answer, and the one after it, make one
+// payment; so do all runs with one key.
+func TestPayWithAJournalPaysOnce(t *testing.T) {
+	t.Parallel()
+	s := developed(t, func(c *devSystemConfig) { c.NoChain = false })
+	api, err := url.Parse(s.API.BaseURL)
+	require.NoError(t, err)
+	var credentials []string
+	broken := true
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if credential := r.Header.Get(x402.HeaderPaymentSignature); credential != "" {
+			credentials = append(credentials, credential)
+			if broken {
+				panic(http.ErrAbortHandler)
+			}
+		}
+		(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(api); p.Out.Host = p.In.Host }}).ServeHTTP(w, r)
+	}))
+	front.Config.ErrorLog = log.New(io.Discard, "", 0)
+	t.Cleanup(front.Close)
+	file, book := filepath.Join(t.TempDir(), "key"), filepath.Join(t.TempDir(), "purchases")
+	require.NoError(t, os.WriteFile(file, []byte(devchain.Wallets()[0].PrivateKey()), 0o600))
+	pay := func(more ...string) error {
+		_, err := command(t, append([]string{"pay", front.URL + "/weather", "--wallet", file, "--json"}, more...)...)
+		return err
+	}
+	require.Error(t, pay("--journal", book))
+	broken = false
+	require.NoError(t, pay("--journal", book))
+	require.Len(t, slices.Compact(slices.Clone(credentials)), 1, "one payment")
+
+	require.NoError(t, pay("--journal", book, "--purchase-key", "order 1"))
+	sent := len(credentials)
+	require.ErrorContains(t, pay("--journal", book, "--purchase-key", "order 1"), agent.ErrPurchased.Error())
+	require.Len(t, credentials, sent, "nothing was sent")
+
+	err = pay("--purchase-key", "order 1")
+	require.ErrorContains(t, err, "--purchase-key needs --journal")
+	require.Equal(t, exitUsage, exitCode(err))
+	held, err := journal.OpenFile(book)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, held.Close()) })
+	err = pay("--journal", book)
+	require.ErrorContains(t, err, "--journal")
+	require.ErrorContains(t, err, "another process")
+	require.Equal(t, exitUsage, exitCode(err))
 }
 
 func TestStrangersTextMovesNoCursor(t *testing.T) {
