@@ -98,6 +98,9 @@ func complain(to io.Writer, args []string, err error) {
 		}{err.Error(), exitCode(err)})
 	default:
 		fmt.Fprintln(to, "paywarrant:", err)
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			fmt.Fprintln(to, "Nothing listens at that address. `paywarrant dev` takes new ports at each start: source the file of its --env again.")
+		}
 	}
 }
 

@@ -82,13 +82,16 @@ func (c payCmd) Run(ctx context.Context, o output) (err error) {
 		err = &exitError{code: exitRefused, err: errors.New("the seller refused the payment: it answered 402 again")}
 	case err == nil && (got.Status < 200 || got.Status > 299):
 		err = fmt.Errorf("the seller answered %d", got.Status)
+		if got.Receipt != nil {
+			err = fmt.Errorf("the seller was paid and answered %d; ask the seller for a refund", got.Status)
+		}
 	case errors.Is(err, agent.ErrNoMethod) && c.Mandate == "" && c.Bundle == "" && cfg.Wallet == nil:
 		err = &exitError{code: exitRefused, err: fmt.Errorf("%s costs money: give --wallet, --mandate or --bundle to pay", c.URL)}
 	case errors.Is(err, agent.ErrTooExpensive):
 		err = &exitError{code: exitRefused, err: fmt.Errorf("%w; --max %s allows it", err, cheapest(refused.Offers))}
 	}
 	if err != nil {
-		err = &exitError{code: exitCode(err), err: errors.New(printable(err.Error()))}
+		err = &exitError{code: exitCode(err), err: printableError{err}}
 	}
 	p.reason = err
 	if err := p.print(o, c.JSON); err != nil {

@@ -89,6 +89,8 @@ func TestPayShowsChallengeChoiceAndReceipt(t *testing.T) {
 	require.NoError(t, err, text)
 	require.Contains(t, text, "credits left  99")
 	require.Contains(t, text, "temperature")
+	_, err = pay(append(means, s.API.BaseURL+"/search", "--data", "no JSON")...)
+	require.ErrorContains(t, err, "was paid and answered 400")
 	stats, err := c.Stats(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, int64(3), stats.TransactionCount)
@@ -154,7 +156,7 @@ func TestPayWithAJournalPaysOnce(t *testing.T) {
 
 	require.NoError(t, pay("--journal", book, "--purchase-key", "order 1"))
 	sent := len(credentials)
-	require.ErrorContains(t, pay("--journal", book, "--purchase-key", "order 1"), agent.ErrPurchased.Error())
+	require.ErrorIs(t, pay("--journal", book, "--purchase-key", "order 1"), agent.ErrPurchased)
 	require.Len(t, credentials, sent, "nothing was sent")
 
 	err = pay("--purchase-key", "order 1")

@@ -103,3 +103,11 @@ func printable(s string) string {
 		return r
 	}, s)
 }
+
+// printableError is an error whose text a stranger may have written.
+type printableError struct{ err error }
+
+func (e printableError) Error() string { return printable(e.err.Error()) }
+
+// Unwrap returns the error itself.
+func (e printableError) Unwrap() error { return e.err }
